@@ -46,7 +46,7 @@ func BenchmarkTwentyThousandRecords(b *testing.B) {
 	writing.Wait()
 	took := time.Since(began)
 	other.until("another replica sees all", func() bool { return other.has(Key{"member", groupNumber(groups - 1)}, 1) })
-	list, err := client.List(b.Context(), metav1.ListOptions{LabelSelector: labelKey + "=" + component})
+	list, err := client.List(b.Context(), metav1.ListOptions{LabelSelector: component.Selector()})
 	if err != nil {
 		b.Fatal(err)
 	}

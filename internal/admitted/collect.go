@@ -2,12 +2,14 @@ package admitted
 
 import (
 	"context"
+	"errors"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/codeconnect/vmgroup-operator/internal/configmaps"
 )
 
 const (
@@ -64,8 +66,7 @@ func (r *Records) Collect(ctx context.Context) {
 func (r *Records) removePage(ctx context.Context, p *page) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	err := r.opts.Client.Delete(ctx, p.name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &p.version}})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+	if err := configmaps.Delete(ctx, r.opts.Client, p.name, metav1.Preconditions{ResourceVersion: &p.version}); err != nil && !errors.Is(err, configmaps.ErrConflict) {
 		log.FromContext(ctx).Info("An empty ConfigMap could not be removed; it is tried again", "configMap", p.name, "reason", err.Error())
 	}
 }

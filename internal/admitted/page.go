@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// prefix of the names of all ConfigMaps with records, and the label that selects them.
+	// prefix of the names of all ConfigMaps with records, which are of this component.
 	prefix                   = "vmgroup-operator-admitted-"
-	labelKey, component      = configmaps.ComponentLabel, "admitted"
+	component                = configmaps.Component("admitted")
 	memberAnnotation         = "vm.codeconnect.vmworld.com/cluster-uid"
 	formatAnnotation, format = "vm.codeconnect.vmworld.com/format", "1"
 	// pageSize is up to how many bytes a ConfigMap takes several records. etcd keeps the whole ConfigMap for each write of one of them, and all replicas

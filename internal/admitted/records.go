@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/codeconnect/vmgroup-operator/internal/configmaps"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
@@ -182,17 +183,6 @@ func (r *Records) NeedLeaderElection() bool { return false }
 
 // Start watches the records, and removes those of groups that are gone, until ctx ends.
 func (r *Records) Start(ctx context.Context) error {
-	var watching sync.WaitGroup
-	defer watching.Wait()
-	watching.Go(func() { r.watch(ctx) })
-	tick := time.NewTicker(collectInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			r.Collect(ctx)
-		}
-	}
+	configmaps.Keep(ctx, r.watch, r.Collect, collectInterval)
+	return nil
 }

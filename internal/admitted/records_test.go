@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -121,7 +120,7 @@ func TestRecordsOnARealAPIServer(t *testing.T) {
 	}
 	client := clients.CoreV1().ConfigMaps("default")
 	wipe := func(t *testing.T) {
-		if err := client.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: labelKey + "=" + component}); err != nil {
+		if err := client.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: component.Selector()}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -176,7 +175,7 @@ func besideEachOther(t *testing.T, client corev1client.ConfigMapInterface) {
 	if c := start(t, client); !c.has(Key{"member", groupNumber(1)}, 1) || !c.lacks(key) {
 		t.Error("a replica that starts does not see what is on record")
 	}
-	if list, err := client.List(t.Context(), metav1.ListOptions{LabelSelector: labelKey + "=" + component}); err != nil || len(list.Items) > groups/3 {
+	if list, err := client.List(t.Context(), metav1.ListOptions{LabelSelector: component.Selector()}); err != nil || len(list.Items) > groups/3 {
 		t.Errorf("%d ConfigMaps for %d groups of one member, %v", len(list.Items), groups, err)
 	}
 }
@@ -209,7 +208,7 @@ func smallWrites(t *testing.T, client corev1client.ConfigMapInterface) {
 	const groups = 60
 	stored := func(key Key) int {
 		t.Helper()
-		list, err := client.List(t.Context(), metav1.ListOptions{LabelSelector: labelKey + "=" + component})
+		list, err := client.List(t.Context(), metav1.ListOptions{LabelSelector: component.Selector()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -327,7 +326,7 @@ func goneGroups(t *testing.T, client corev1client.ConfigMapInterface) {
 	a.until("the record of a group that is gone is gone", func() bool { return a.lacks(key) })
 	a.until("no ConfigMap is left", func() bool {
 		a.Collect(t.Context())
-		list, err := client.List(t.Context(), metav1.ListOptions{LabelSelector: labelKey + "=" + component})
+		list, err := client.List(t.Context(), metav1.ListOptions{LabelSelector: component.Selector()})
 		return err == nil && len(list.Items) == 0
 	})
 }
@@ -357,14 +356,9 @@ func spoilt(t *testing.T, client corev1client.ConfigMapInterface) {
 
 func create(t *testing.T, client corev1client.ConfigMapInterface, name, member, format string, data map[string]string) {
 	t.Helper()
-	_, err := client.Create(t.Context(), &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Labels: map[string]string{labelKey: component},
-			Annotations: map[string]string{memberAnnotation: member, formatAnnotation: format},
-		},
-		Data: data,
-	}, metav1.CreateOptions{})
-	if err != nil {
+	object := component.New(name)
+	object.Annotations, object.Data = map[string]string{memberAnnotation: member, formatAnnotation: format}, data
+	if _, err := client.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

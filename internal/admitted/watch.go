@@ -5,25 +5,30 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/codeconnect/vmgroup-operator/internal/configmaps"
 )
 
 // watch keeps the pages in step with the hub until ctx ends.
 func (r *Records) watch(ctx context.Context) {
-	configmaps.Watch(ctx, r.opts.Client, component, configmaps.Watcher{
-		Seen: func(object *corev1.ConfigMap) {
-			if page := pageOf(object); page != nil {
-				r.tell(page.member, r.take(page))
-			}
-		},
-		Gone: func(object *corev1.ConfigMap) { r.tell(r.remove(object.Name, object.ResourceVersion)) },
-		Synced: func() {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.synced = true
-		},
-	})
+	component.Watch(ctx, r.opts.Client, watcher{r})
+}
+
+// watcher takes what a watch of the pages tells.
+type watcher struct{ r *Records }
+
+func (w watcher) Seen(object *corev1.ConfigMap) {
+	if page := pageOf(object); page != nil {
+		w.r.tell(page.member, w.r.take(page))
+	}
+}
+
+func (w watcher) Gone(object *corev1.ConfigMap) {
+	w.r.tell(w.r.remove(object.Name, object.ResourceVersion))
+}
+
+func (w watcher) Synced() {
+	w.r.mu.Lock()
+	defer w.r.mu.Unlock()
+	w.r.synced = true
 }
 
 func (r *Records) tell(member string, names []string) {

@@ -198,13 +198,8 @@ func (r *Records) send(ctx context.Context, member, name string, p *patch) (*cor
 	if !apierrors.IsNotFound(err) {
 		return written, err //nolint:wrapcheck // the caller does
 	}
-	object := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Labels: map[string]string{"app.kubernetes.io/name": "vmgroup-operator", labelKey: component},
-			Annotations: map[string]string{memberAnnotation: member, formatAnnotation: format},
-		},
-		Data: map[string]string{},
-	}
+	object := component.New(name)
+	object.Annotations, object.Data = map[string]string{memberAnnotation: member, formatAnnotation: format}, map[string]string{}
 	for key, value := range p.values {
 		if value != nil {
 			object.Data[key] = *value

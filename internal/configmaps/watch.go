@@ -1,4 +1,3 @@
-// Package configmaps watches what the operator keeps on the hub: ConfigMaps of the release namespace, whose label says which part of the operator they are of.
 package configmaps
 
 import (
@@ -12,20 +11,18 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// ComponentLabel says which part of the operator a ConfigMap is of.
-const ComponentLabel = "app.kubernetes.io/component"
-
-// Watcher takes what a watch tells, one call at a time.
-type Watcher struct {
-	// Seen is told of each ConfigMap that is there or has changed, Gone of each that is there no more, as it was last.
-	Seen, Gone func(*corev1.ConfigMap)
-	// Synced is called, beside the others, once all that are there at the beginning were told. It may be nil.
-	Synced func()
+// Watcher gets what a watch tells, one call at a time.
+type Watcher interface {
+	// Seen gets each ConfigMap that exists or has changed, Gone each that was deleted, as it was last.
+	Seen(*corev1.ConfigMap)
+	Gone(*corev1.ConfigMap)
+	// Synced is called, beside the others, once Seen has got all that existed at the beginning.
+	Synced()
 }
 
-// Watch tells w of the ConfigMaps of a component until ctx ends.
-func Watch(ctx context.Context, client corev1client.ConfigMapInterface, component string, w Watcher) {
-	only := ComponentLabel + "=" + component
+// Watch tells w of the ConfigMaps of the component until ctx ends.
+func (c Component) Watch(ctx context.Context, client corev1client.ConfigMapInterface, w Watcher) {
+	only := c.Selector()
 	source := toolscache.ToListWatcherWithWatchListSemantics(&toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.LabelSelector = only
@@ -52,13 +49,11 @@ func Watch(ctx context.Context, client corev1client.ConfigMapInterface, componen
 			DeleteFunc: func(o any) { tell(o, w.Gone) },
 		},
 	})
-	if w.Synced != nil {
-		go func() {
-			if toolscache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
-				w.Synced()
-			}
-		}()
-	}
+	go func() {
+		if toolscache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+			w.Synced()
+		}
+	}()
 	informer.RunWithContext(ctx)
 }
 

@@ -28,21 +28,30 @@ func (a asked) Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface
 	return a.ConfigMaps.Watch(ctx, o)
 }
 
+// watcher passes on what a watch tells.
+type watcher struct {
+	seen, gone chan *corev1.ConfigMap
+	synced     chan struct{}
+}
+
+func (w watcher) Seen(o *corev1.ConfigMap) { w.seen <- o }
+func (w watcher) Gone(o *corev1.ConfigMap) { w.gone <- o }
+func (w watcher) Synced()                  { close(w.synced) }
+
 func TestAWatchAsksForItsComponentAndTellsWhatIsThere(t *testing.T) {
 	client := asked{&receiptstest.ConfigMaps{}, make(chan string, 10)}
-	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-		Name: "one", Labels: map[string]string{configmaps.ComponentLabel: "part"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "somebody"}},
-	}}
+	const part = configmaps.Component("part")
+	object := part.New("one")
+	object.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "somebody"}}
 	if _, err := client.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	seen, gone, synced, ended := make(chan *corev1.ConfigMap, 10), make(chan *corev1.ConfigMap, 10), make(chan struct{}), make(chan struct{})
+	told := watcher{make(chan *corev1.ConfigMap, 10), make(chan *corev1.ConfigMap, 10), make(chan struct{})}
+	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		configmaps.Watch(ctx, client, "part", configmaps.Watcher{
-			Seen: func(o *corev1.ConfigMap) { seen <- o }, Gone: func(o *corev1.ConfigMap) { gone <- o }, Synced: func() { close(synced) },
-		})
+		part.Watch(ctx, client, told)
 	}()
 	defer func() { cancel(); <-ended }()
 	for range 2 { // a list and a watch
@@ -50,14 +59,14 @@ func TestAWatchAsksForItsComponentAndTellsWhatIsThere(t *testing.T) {
 			t.Errorf("asked for is %q", selector)
 		}
 	}
-	if o := <-seen; o.Name != "one" || o.ManagedFields != nil {
+	if o := <-told.seen; o.Name != "one" || o.ManagedFields != nil {
 		t.Errorf("told is %+v", o)
 	}
-	<-synced
+	<-told.synced
 	if err := client.Delete(t.Context(), "one", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if o := <-gone; o.Name != "one" {
+	if o := <-told.gone; o.Name != "one" {
 		t.Errorf("gone is %+v", o)
 	}
 }

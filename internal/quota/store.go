@@ -19,7 +19,7 @@ import (
 const Name = "vmgroup-operator-quota"
 
 // component is what the ConfigMaps of the ledgers have as their label.
-const component = "quota"
+const component = configmaps.Component("quota")
 
 // The names of the totals' ledgers are not known ahead, so the right is not limited to names.
 
@@ -58,8 +58,11 @@ type Store interface {
 	// Delete removes the ledger of a total if it has a version.
 	Delete(ctx context.Context, key, version string) error
 	// Watch tells of every change until ctx ends.
-	Watch(ctx context.Context, sink func(key string, s Stored))
+	Watch(ctx context.Context, o Observer)
 }
+
+// Observer gets the ledgers that a watch tells of, by the keys of their totals. *Ledger implements it.
+type Observer interface{ Observe(key string, s Stored) }
 
 // ConfigMaps stores each ledger in a ConfigMap.
 type ConfigMaps struct {
@@ -101,7 +104,7 @@ func (c *ConfigMaps) Read(ctx context.Context, key string) (Stored, error) {
 
 // List implements Store.
 func (c *ConfigMaps) List(ctx context.Context) (map[string]Stored, error) {
-	list, err := c.Client.List(ctx, metav1.ListOptions{LabelSelector: configmaps.ComponentLabel + "=" + component})
+	list, err := c.Client.List(ctx, metav1.ListOptions{LabelSelector: component.Selector()})
 	if err != nil {
 		return nil, fmt.Errorf("list the ConfigMaps %q: %w", Name+"-*", err)
 	}
@@ -140,23 +143,13 @@ func (c *ConfigMaps) Mark(ctx context.Context, version string) error {
 }
 
 func (c *ConfigMaps) put(ctx context.Context, key string, encoded content, version string) (string, error) {
-	object := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: nameOf(key), ResourceVersion: version, Labels: map[string]string{
-			"app.kubernetes.io/name": "vmgroup-operator", configmaps.ComponentLabel: component,
-		}},
-		Data: encoded.data, BinaryData: encoded.binary,
-	}
-	var written *corev1.ConfigMap
-	var err error
-	if version == "" {
-		written, err = c.Client.Create(ctx, object, metav1.CreateOptions{})
-	} else {
-		written, err = c.Client.Update(ctx, object, metav1.UpdateOptions{})
-	}
+	object := component.New(nameOf(key))
+	object.ResourceVersion, object.Data, object.BinaryData = version, encoded.data, encoded.binary
+	written, err := configmaps.Put(ctx, c.Client, object)
 	switch {
 	case err == nil:
 		return written.ResourceVersion, nil
-	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), version != "" && apierrors.IsNotFound(err):
+	case errors.Is(err, configmaps.ErrConflict):
 		return "", ErrConflict
 	case apierrors.IsRequestEntityTooLargeError(err):
 		return "", ErrFull
@@ -167,11 +160,11 @@ func (c *ConfigMaps) put(ctx context.Context, key string, encoded content, versi
 
 // Delete implements Store.
 func (c *ConfigMaps) Delete(ctx context.Context, key, version string) error {
-	err := c.Client.Delete(ctx, nameOf(key), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &version}})
+	err := configmaps.Delete(ctx, c.Client, nameOf(key), metav1.Preconditions{ResourceVersion: &version})
 	switch {
 	case err == nil:
 		return nil
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+	case errors.Is(err, configmaps.ErrConflict):
 		return ErrConflict
 	default:
 		return fmt.Errorf("delete ConfigMap %q: %w", nameOf(key), err)
@@ -179,20 +172,29 @@ func (c *ConfigMaps) Delete(ctx context.Context, key, version string) error {
 }
 
 // Watch implements Store.
-func (c *ConfigMaps) Watch(ctx context.Context, sink func(string, Stored)) {
-	configmaps.Watch(ctx, c.Client, component, configmaps.Watcher{
-		Seen: func(object *corev1.ConfigMap) {
-			if key, ok := keyIn(object.Name); ok {
-				sink(key, c.storedIn(key, object))
-			}
-		},
-		Gone: func(object *corev1.ConfigMap) {
-			if key, ok := keyIn(object.Name); ok {
-				sink(key, Stored{Seen: object.ResourceVersion})
-			}
-		},
-	})
+func (c *ConfigMaps) Watch(ctx context.Context, o Observer) {
+	component.Watch(ctx, c.Client, watcher{c, o})
 }
+
+// watcher passes on what a watch of the ledgers tells.
+type watcher struct {
+	c *ConfigMaps
+	Observer
+}
+
+func (w watcher) Seen(object *corev1.ConfigMap) {
+	if key, ok := keyIn(object.Name); ok {
+		w.Observe(key, w.c.storedIn(key, object))
+	}
+}
+
+func (w watcher) Gone(object *corev1.ConfigMap) {
+	if key, ok := keyIn(object.Name); ok {
+		w.Observe(key, Stored{Seen: object.ResourceVersion})
+	}
+}
+
+func (watcher) Synced() {}
 
 func (c *ConfigMaps) storedIn(key string, object *corev1.ConfigMap) Stored {
 	s := Stored{Version: object.ResourceVersion, Seen: object.ResourceVersion}

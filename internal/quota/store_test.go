@@ -20,6 +20,11 @@ type told struct {
 	Stored
 }
 
+// seen takes what a watch tells.
+type seen chan told
+
+func (n seen) Observe(key string, s Stored) { n <- told{key, s} }
+
 // TestTheLedgerIsSafeOnARealAPIServer: only the version that was read is replaced, and a watch tells of every change.
 func TestTheLedgerIsSafeOnARealAPIServer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
@@ -38,12 +43,12 @@ func TestTheLedgerIsSafeOnARealAPIServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := &ConfigMaps{Client: client.CoreV1().ConfigMaps("default")}
-	news := make(chan told, 16)
+	news := make(seen, 16)
 	watching := make(chan struct{})
 	watchCtx, end := context.WithCancel(ctx)
 	go func() {
 		defer close(watching)
-		store.Watch(watchCtx, func(key string, s Stored) { news <- told{key, s} })
+		store.Watch(watchCtx, news)
 	}()
 	defer func() { end(); <-watching }()
 	next := func(key string) Stored {

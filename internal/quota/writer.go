@@ -25,7 +25,7 @@ var retry = wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Cap: 10 * 
 func (l *Ledger) Start(ctx context.Context) error {
 	var watching sync.WaitGroup
 	defer watching.Wait()
-	watching.Go(func() { l.opts.Store.Watch(ctx, l.Observe) })
+	watching.Go(func() { l.opts.Store.Watch(ctx, l) })
 	asking := make(chan missingOf)
 	defer close(asking)
 	watching.Go(func() {

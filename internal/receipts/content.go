@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// prefix of the names of all receipts, the label that selects them, and the one key in each.
-	prefix              = "vmgroup-operator-receipt-"
-	labelKey, component = configmaps.ComponentLabel, "receipt"
-	dataKey             = "receipt.json"
+	// prefix of the names of all receipts, the component that they are of, and the one key in each.
+	prefix    = "vmgroup-operator-receipt-"
+	component = configmaps.Component("receipt")
+	dataKey   = "receipt.json"
 	// format of the receipts that this version writes and reads. Who reads another one could lose what it says.
 	format = 1
 )
@@ -57,11 +57,6 @@ type stored struct {
 func Name(key Key) string {
 	sum := sha256.Sum256([]byte(key))
 	return prefix + hex.EncodeToString(sum[:12])
-}
-
-// labels of a ConfigMap with a receipt.
-func labels() map[string]string {
-	return map[string]string{"app.kubernetes.io/name": "vmgroup-operator", labelKey: component}
 }
 
 // encode returns the content of a ConfigMap. It is indented, since people read it.

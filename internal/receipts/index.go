@@ -117,27 +117,23 @@ func (x *Index) NeedLeaderElection() bool { return false }
 
 // Start watches the receipts, and removes those that nobody needs, until ctx ends.
 func (x *Index) Start(ctx context.Context) error {
-	var watching sync.WaitGroup
-	defer watching.Wait()
-	watching.Go(func() { x.watch(ctx) })
-	tick := time.NewTicker(collectInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			x.Collect(ctx)
-		}
-	}
+	configmaps.Keep(ctx, x.watch, x.Collect, collectInterval)
+	return nil
 }
 
 func (x *Index) watch(ctx context.Context) {
-	configmaps.Watch(ctx, x.opts.Client, component, configmaps.Watcher{
-		Seen: func(object *corev1.ConfigMap) { x.seen(ctx, object) },
-		Gone: func(object *corev1.ConfigMap) { x.drop(object.Name) },
-	})
+	component.Watch(ctx, x.opts.Client, watcher{ctx, x})
 }
+
+// watcher takes what a watch of the receipts tells. The log is that of its context.
+type watcher struct {
+	context.Context
+	x *Index
+}
+
+func (w watcher) Seen(object *corev1.ConfigMap) { w.x.seen(w, object) }
+func (w watcher) Gone(object *corev1.ConfigMap) { w.x.drop(object.Name) }
+func (watcher) Synced()                         {}
 
 // seen takes a ConfigMap. One that cannot be read is said once for each change of it.
 func (x *Index) seen(ctx context.Context, object *corev1.ConfigMap) {

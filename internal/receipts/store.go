@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/codeconnect/vmgroup-operator/internal/configmaps"
 )
 
 const (
@@ -53,9 +55,6 @@ type ConfigMaps struct {
 
 var _ Store = (*ConfigMaps)(nil)
 
-// errAgain means that another writer was first.
-var errAgain = errors.New("the receipt was changed by another writer")
-
 // Read implements Store.
 func (c *ConfigMaps) Read(ctx context.Context, key Key) (*Receipt, error) {
 	r, _, err := c.get(ctx, key)
@@ -65,7 +64,7 @@ func (c *ConfigMaps) Read(ctx context.Context, key Key) (*Receipt, error) {
 // List implements Store.
 func (c *ConfigMaps) List(ctx context.Context) (all []Receipt, err error) {
 	var unreadable []error
-	options := metav1.ListOptions{LabelSelector: labelKey + "=" + component, Limit: listSize}
+	options := metav1.ListOptions{LabelSelector: component.Selector(), Limit: listSize}
 	for {
 		list, err := c.page(ctx, options)
 		if err != nil {
@@ -173,11 +172,11 @@ func (c *ConfigMaps) change(ctx context.Context, key Key, to func(*Receipt) (*Re
 		if err = c.put(ctx, key, object, next); err == nil {
 			return next, nil
 		}
-		if !errors.Is(err, errAgain) {
+		if !errors.Is(err, configmaps.ErrConflict) {
 			return nil, fmt.Errorf("write ConfigMap %q: %w", Name(key), err)
 		}
 	}
-	return nil, fmt.Errorf("write ConfigMap %q: %w", Name(key), errAgain)
+	return nil, fmt.Errorf("write ConfigMap %q: %w", Name(key), configmaps.ErrConflict)
 }
 
 // get returns a receipt and its ConfigMap, or nil if there is none.
@@ -202,38 +201,23 @@ func (c *ConfigMaps) get(ctx context.Context, key Key) (*Receipt, *corev1.Config
 func (c *ConfigMaps) put(ctx context.Context, key Key, object *corev1.ConfigMap, next *Receipt) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	if next == nil {
-		return c.remove(ctx, object)
+	switch {
+	case next == nil && object == nil:
+		return nil
+	case next == nil:
+		return configmaps.Delete(ctx, c.Client, object.Name, metav1.Preconditions{UID: &object.UID, ResourceVersion: &object.ResourceVersion})
 	}
 	content, err := encode(next)
 	if err != nil {
 		return err
 	}
 	if object == nil {
-		object = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: Name(key), Labels: labels()}, Data: content}
-		_, err = c.Client.Create(ctx, object, metav1.CreateOptions{})
-	} else if !maps.Equal(object.Data, content) {
-		object = object.DeepCopy()
-		object.Data = content
-		_, err = c.Client.Update(ctx, object, metav1.UpdateOptions{})
+		object = component.New(Name(key))
+	} else if maps.Equal(object.Data, content) {
+		return nil
 	}
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || object.ResourceVersion != "" && apierrors.IsNotFound(err) {
-		return errAgain
-	}
+	object = object.DeepCopy()
+	object.Data = content
+	_, err = configmaps.Put(ctx, c.Client, object)
 	return err
-}
-
-func (c *ConfigMaps) remove(ctx context.Context, object *corev1.ConfigMap) error {
-	if object == nil {
-		return nil
-	}
-	err := c.Client.Delete(ctx, object.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &object.UID, ResourceVersion: &object.ResourceVersion}})
-	switch {
-	case apierrors.IsConflict(err):
-		return errAgain
-	case apierrors.IsNotFound(err):
-		return nil
-	default:
-		return err
-	}
 }

@@ -191,11 +191,11 @@ func (s *Store) Delete(_ context.Context, key, version string) error {
 }
 
 // Watch implements quota.Store.
-func (s *Store) Watch(ctx context.Context, sink func(string, quota.Stored)) {
+func (s *Store) Watch(ctx context.Context, o quota.Observer) {
 	s.mu.Lock()
-	s.sinks = append(s.sinks, sink)
+	s.sinks = append(s.sinks, o.Observe)
 	s.mu.Unlock()
-	s.Tell(sink)
+	s.Tell(o.Observe)
 	<-ctx.Done()
 }
 

@@ -61,11 +61,8 @@ func (b *Budget) Usage() Usage {
 	return u
 }
 
-// Sharer divides the limits of a vCenter by what is used. *share.Coordinator implements it.
-type Sharer interface {
-	// Changed says that Usage may have changed. It must not block.
-	Changed()
-}
+// Sharer divides the limits of a vCenter by what is used. Changed says that Usage may have changed; it must not block.
+type Sharer interface{ Changed() }
 
 // OnUsage has s told when Usage may have changed: once, and again only after the next Usage. It is called without
 // locks, in the goroutine of any other call or of a timer. It replaces the one before.

@@ -32,8 +32,7 @@ type Config struct {
 	Installation string
 	// ExpectedVMs is the number of stamped VMs known before the first listing, from before a restart.
 	ExpectedVMs int
-	// Watcher learns of changes. It is nil in tests.
-	Watcher Watcher
+	Watcher     Watcher // nil in tests
 }
 
 // Watcher learns of changes of an Index: of groups, and of completeness or its reason. The Index holds no lock when it calls.

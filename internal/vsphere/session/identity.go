@@ -22,9 +22,8 @@ type Identity struct {
 type Process struct {
 	// Boot is unique to this run.
 	Boot string
-	// Boots say of which other runs the sessions can be ended; nil says of none. No boot is dead while this run itself
-	// may not act: a process that was paused and overtaken logs in again when it continues, and must not end the session
-	// of its successor, which would do the same in turn. See [Session.EndLeftovers] for asking again.
+	// Boots say of which other runs the sessions can be ended; nil says of none. No boot is dead while this run itself may not act: a process that was paused
+	// and overtaken logs in again when it continues, and must not end the session of its successor. See [Session.EndLeftovers] for asking again.
 	Boots logins.Boots
 
 	mu   sync.Mutex

@@ -14,7 +14,10 @@ import (
 func TestOnlyAKnownVMWithoutConfigurationMakesAnObservationIncomplete(t *testing.T) {
 	dark := func(name string) vsphere.VM { return vsphere.VM{Ref: vsphere.VMRef(name), Name: name} }
 	g := inventory.Group{Unread: []vsphere.VM{dark("recorded"), dark("stranger"), dark("cloning")}}
-	known, unknown := unread(g, []vsphere.Ref{vsphere.VMRef("recorded")}, map[string]bool{"cloning": true})
+	if half, why := New(Config{}).takeHalfMade(vsphere.Query{Known: []vsphere.Ref{vsphere.VMRef("recorded")}}, &g, map[string]bool{"cloning": true}); len(half) != 0 || why != "" {
+		t.Fatalf("half-made %v, %s", half, why)
+	}
+	known, unknown := unread(g, []vsphere.Ref{vsphere.VMRef("recorded")})
 	if len(known) != 1 || known[0].Name != "recorded" || len(unknown) != 1 || unknown[0].Name != "stranger" {
 		t.Fatalf("known %v, unknown %v", known, unknown)
 	}

@@ -202,32 +202,28 @@ func TestAVMThatAFailedCloneHasLeftIsToldOf(t *testing.T) {
 
 // TestAGroupThatIsGoneIsChargedWhileClonesRunThatMayBeOfIt: a clone keeps its resources however long it takes, and one that began later is not of the group.
 func TestAGroupThatIsGoneIsChargedWhileClonesRunThatMayBeOfIt(t *testing.T) {
-	both(t, func(t *testing.T, mode govmomi.Mode) {
-		r, clock, goOn := hanging(t, mode, false, "hangs", "later")
-		r.connected()
-		r.until("no clone runs", func() bool {
-			clock.advanceBy(time.Second)
-			running, known := r.server.Clones("m/none")
-			return known && len(running) == 0
-		})
-		task := r.foreign(linux, "hangs")
-		const gone = "m/gone"
-		r.until("the clone is told of", func() bool {
-			running, known := r.server.Clones(gone)
-			return !known && len(running) == 1 && running[0] == task
-		})
-		r.foreign(linux, "later")
-		for range 4 {
-			clock.advanceBy(operations.Patience - time.Minute)
-			if running, known := r.server.Clones(gone); known || len(running) != 1 || running[0] != task {
-				t.Errorf("clones are %v, known: %v", running, known)
-			}
+	r, clock, goOn := hanging(t, govmomi.Watch, false, "hangs", "later")
+	r.connected()
+	r.until("no clone runs", func() bool {
+		clock.advanceBy(time.Second)
+		running, known := r.server.Clones("m/none")
+		return known && len(running) == 0
+	})
+	task := r.foreign(linux, "hangs")
+	const gone = "m/gone"
+	r.until("the clone is told of", func() bool { running, known := r.server.Clones(gone); return !known && len(running) == 1 && running[0] == task })
+	r.foreign(linux, "later")
+	r.until("vCenter's tasks are read again", func() bool { running, _ := r.server.Clones("m/gone-later"); return len(running) == 2 })
+	for range 4 {
+		clock.advanceBy(operations.Patience - time.Minute)
+		if running, known := r.server.Clones(gone); known || len(running) != 1 || running[0] != task {
+			t.Errorf("clones are %v, known: %v", running, known)
 		}
-		goOn()
-		r.until("nothing is waited for", func() bool {
-			clock.advanceBy(time.Second)
-			running, known := r.server.Clones(gone)
-			return known && len(running) == 0
-		})
+	}
+	goOn()
+	r.until("nothing is waited for", func() bool {
+		clock.advanceBy(time.Second)
+		running, known := r.server.Clones(gone)
+		return known && len(running) == 0
 	})
 }

@@ -3,6 +3,8 @@
 package integration
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,17 +17,18 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// TestAManagerThatEndsInTheMiddleOfClonesLeavesNoVMTooMany: vCenter shows their VMs, one without its configuration and one without its stamp. A clone that fails later leaves one that
-// is nobody's.
+// TestAManagerThatEndsInTheMiddleOfClonesLeavesNoVMTooMany: vCenter shows their VMs, one without its configuration and one without its stamp. Later a clone of somebody else takes a
+// name of the group, and one that fails leaves a VM.
 func TestAManagerThatEndsInTheMiddleOfClonesLeavesNoVMTooMany(t *testing.T) {
 	w := troubled.enter(t)
-	run, left := make(chan struct{}), make(chan struct{})
-	goOn, clean := sync.OnceFunc(func() { close(run) }), sync.OnceFunc(func() { close(left) })
+	run, foreign, left := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	goOn, goOnToo, clean := sync.OnceFunc(func() { close(run) }), sync.OnceFunc(func() { close(foreign) }), sync.OnceFunc(func() { close(left) })
 	vcenter, err := sim.Start(sim.Options{
 		Templates: []string{template}, Username: stack.Username, Password: stack.Password,
 		Courses: func(name string) sim.Course {
 			return map[string]sim.Course{
-				"vg-0": {Until: run}, "vg-1": {Until: run, Shows: sim.WithoutExtraConfig}, "vg-3": {Shows: sim.WithoutExtraConfig, Fails: true, Leaves: left},
+				"vg-0": {Until: run}, "vg-1": {Until: run, Shows: sim.WithoutExtraConfig}, "vg-3": {Until: foreign, Shows: sim.WithoutExtraConfig},
+				"vg-5": {Shows: sim.WithoutExtraConfig, Fails: true, Leaves: left},
 			}[name]
 		},
 	})
@@ -34,6 +37,7 @@ func TestAManagerThatEndsInTheMiddleOfClonesLeavesNoVMTooMany(t *testing.T) {
 	}
 	t.Cleanup(vcenter.Close)
 	t.Cleanup(clean)
+	t.Cleanup(goOnToo)
 	t.Cleanup(goOn)
 	proxy, err := sim.NewProxy(vcenter.URL)
 	if err != nil {
@@ -54,15 +58,7 @@ func TestAManagerThatEndsInTheMiddleOfClonesLeavesNoVMTooMany(t *testing.T) {
 	if err := w.RestartManager(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	g := p.until("the clones to be named", "vg", func(g *v1alpha1.VmGroup) bool {
-		named := 0
-		for _, vm := range g.Status.VMs {
-			if strings.Contains(vm.Message, "may be making it (task-") {
-				named++
-			}
-		}
-		return named == 2
-	})
+	g := p.untilSays("vg", v1alpha1.ConditionVCenterReachable, metav1.ConditionTrue, v1alpha1.ReasonInventoryIncomplete, "still running", "task-")
 	if told := words(g.Status.Conditions); strings.Contains(told, v1alpha1.ReasonNameConflict) || strings.Contains(told, v1alpha1.ReasonUnstampedVMs) || g.Status.ReadyReplicas != 1 {
 		t.Errorf("%d VMs are ready; conditions: %s", g.Status.ReadyReplicas, told)
 	}
@@ -77,20 +73,35 @@ func TestAManagerThatEndsInTheMiddleOfClonesLeavesNoVMTooMany(t *testing.T) {
 		t.Errorf("%d clones and %d destroys for 3 VMs", clones, destroys)
 	}
 
-	p.patch("vg", `{"spec":{"replicas":4}}`)
-	g = p.untilRunning("vg", 4)
-	if last := g.Status.VMs[3].Name; last != "vg-4" {
-		t.Errorf("the last VM is %s, although a failed clone has left vg-3", last)
+	// A clone that nobody of the operator started takes the next name. It is waited for, although it makes no VM of the group.
+	if _, err := person.StartClone(t.Context(), "/DC0/vm/"+template, folderOf(t, g), "vg-3", nil); err != nil {
+		t.Fatal(err)
 	}
-	p.untilSays("vg", v1alpha1.ConditionForeignVMs, metav1.ConditionTrue, v1alpha1.ReasonNameConflict, "vg-3")
+	p.patch("vg", `{"spec":{"replicas":4}}`)
+	p.until("the clone to be named", "vg", func(g *v1alpha1.VmGroup) bool {
+		return len(g.Status.VMs) == 4 && g.Status.VMs[3].Name == "vg-3" && strings.Contains(g.Status.VMs[3].Message, "may be making it (task-")
+	})
+	goOnToo()
+	if last := p.untilRunning("vg", 4).Status.VMs[3].Name; last != "vg-4" {
+		t.Errorf("the last VM is %s, although somebody else's is called vg-3", last)
+	}
+	// A clone of the group fails, and leaves a VM.
+	p.patch("vg", `{"spec":{"replicas":5}}`)
+	if last := p.untilRunning("vg", 5).Status.VMs[4].Name; last != "vg-6" {
+		t.Errorf("the last VM is %s, although a failed clone has left vg-5", last)
+	}
+	p.untilSays("vg", v1alpha1.ConditionForeignVMs, metav1.ConditionTrue, v1alpha1.ReasonNameConflict, "vg-3", "vg-5")
 	clean()
-	p.until("the leftover to be gone", "vg", func(g *v1alpha1.VmGroup) bool { return !strings.Contains(words(g.Status.Conditions), "vg-3") })
+	p.until("the leftover to be gone", "vg", func(g *v1alpha1.VmGroup) bool { return !strings.Contains(words(g.Status.Conditions), "vg-5") })
 	if n := len(proxy.Changes("Destroy_Task")); n != 0 {
 		t.Errorf("%d destroys", n)
 	}
 	p.delete("vg")
 	p.untilGone("vg")
-	await.True(t, "no VM to be left", func() bool { return len(refsOf(t, person)) == 0 })
+	await.True(t, "no VM of the group to be left", func() bool {
+		refs := refsOf(t, person)
+		return len(refs) == 1 && slices.Contains(slices.Collect(maps.Values(refs)), "vg-3")
+	})
 }
 
 // refsOf are the names of the VMs in groups' folders by their references.

@@ -84,7 +84,6 @@ var slowStories = []slowStory{
 	{6, "integration", "TestRestoreOfAMemberWithARevisionBumpKeepsEveryVM", 110},
 	{6, "integration", "TestAReferenceIsBelievedOnlyInTheVCenterThatItIsFrom", 40},
 	{6, "integration", "TestACloneOfSomebodyElseThatHangsHoldsOnlyGroupsOfItsTemplate", 25},
-	{5, "integration", "TestAManagerThatEndsInTheMiddleOfClonesLeavesNoVMTooMany", 40},
 	{6, "integration", "TestAMemberThatComesBackUnderAnyNameHasAllItsVMs", 105},
 	{6, "integration", "TestALedgerFromABackupGrantsNoMoreThanTheQuota", 20},
 	{6, "integration", "TestAHubThatIsLostForGoodIsReplacedByOneThatIsBuiltFromNothing", 90},
@@ -119,6 +118,7 @@ var slowStories = []slowStory{
 	{10, "model", "TestRandomHistoriesForTenMinutes", 600},
 	{11, "massdeletion", "TestTheCRDsOfTheHubDestroyNothing", 90},
 	{11, "tenancy", "TestVCentersWhoseAnswersHaveNoEndKeepTheOperatorSmall", 150},
+	{11, "integration", "TestAManagerThatEndsInTheMiddleOfClonesLeavesNoVMTooMany", 75},
 }
 
 // parts is the number of the last part.

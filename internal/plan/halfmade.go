@@ -8,8 +8,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// halfMade returns the VMs that a clone of another process may be making, by the ordinals whose names they have. Each counts as a clone in flight: its VM may be the
-// group's, and if it is not, its name is taken all the same.
+// halfMade returns the VMs that a clone of another process may be making, by the ordinals whose names they have. Each
+// counts as a clone in flight: its VM may be the group's, and if it is not, its name is taken all the same.
 func halfMade(in *Input) map[int32]vsphere.HalfMade {
 	half := map[int32]vsphere.HalfMade{}
 	for _, vm := range in.Observation.HalfMade {

@@ -27,7 +27,8 @@ func clonesOf(p Plan) (names []string) {
 	return names
 }
 
-// TestAVMThatAnotherProcessMayBeCloningIsNotClonedBeside: its name was taken for a stranger's, the next ordinal was cloned, and there were two VMs for one.
+// TestAVMThatAnotherProcessMayBeCloningIsNotClonedBeside: its name was taken for a stranger's, the next ordinal was
+// cloned, and there were two VMs for one.
 func TestAVMThatAnotherProcessMayBeCloningIsNotClonedBeside(t *testing.T) {
 	for story, options := range map[string][]option{
 		"recorded":     {healthy(0), knows(intent(1, 0)), beingMade("web-1", time.Second)},
@@ -54,7 +55,8 @@ func TestAGroupThatIsCompleteWithAVMThatIsBeingClonedWaits(t *testing.T) {
 	}
 }
 
-// TestALostVMsSuccessorThatAnotherProcessMayBeCloningIsNotClonedBeside: the clone was decided on, and the process that recorded it has ended.
+// TestALostVMsSuccessorThatAnotherProcessMayBeCloningIsNotClonedBeside: the clone was decided on, and the process that
+// recorded it has ended.
 func TestALostVMsSuccessorThatAnotherProcessMayBeCloningIsNotClonedBeside(t *testing.T) {
 	p := Compute(input(2, healthy(0), knowsOrdinals(1), beingMade("web-1", time.Second), func(in *Input) {
 		in.Observation.Gone = []vsphere.Ref{vsphere.VMRef(moRefOf(1))}

@@ -367,8 +367,8 @@ type Observation struct {
 	// Unread are VMs in the group's folder, and not in Query.Known, whose configuration vCenter does not show: whose they are is not
 	// known, so one may be a clone of the group that nobody has recorded. They are not in VMs.
 	Unread []VM
-	// HalfMade are VMs in the group's folder, and not in Query.Known, that show no stamp, and that a running clone may be making which this process did not start.
-	// They are neither in VMs nor in Unread.
+	// HalfMade are VMs in the group's folder, and not in Query.Known, that show no stamp, and that a running clone may
+	// be making which this process did not start. They are neither in VMs nor in Unread.
 	HalfMade []HalfMade
 	// Gone are those of Query.Known that vCenter confirmed not to exist. A known VM that is neither in VMs
 	// nor in Gone is suspect: its confirmation was started, and the group is notified of the result.

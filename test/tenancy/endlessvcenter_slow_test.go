@@ -105,7 +105,8 @@ func (v *endlessVCenter) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestVCentersWhoseAnswersHaveNoEndKeepTheOperatorSmall: all of them at once, before and after the login, again and again. The operator serves another VCenter meanwhile.
+// TestVCentersWhoseAnswersHaveNoEndKeepTheOperatorSmall: all of them at once, before and after the login, again and
+// again. The operator serves another VCenter meanwhile.
 func TestVCentersWhoseAnswersHaveNoEndKeepTheOperatorSmall(t *testing.T) {
 	w := shared.enter(t)
 	defer w.isSmall(t)

@@ -182,7 +182,8 @@ func (r *Reconciler) leftInVCenters(ctx context.Context, id vsphere.GroupID, pat
 		case len(seen.InFlight) > 0:
 			return left, false, nil
 		}
-		// Another replica may have started clones for the group, and vCenter shows no stamp of a VM before its clone has ended.
+		// Another replica may have started clones for the group, and vCenter shows no stamp of a VM before its clone
+		// has ended.
 		switch clones, known := server.Clones(id.Key()); {
 		case len(clones) > 0:
 			return left, false, &quota.UnseenError{VCenter: name, Clones: clones}

@@ -13,8 +13,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// TestAListingWithoutEndIsReadOnceAndReported: the connection ends, what is known stays, and the same answer is not asked for again at once. The bound is a small one,
-// since the race detector takes long for the real one.
+// TestAListingWithoutEndIsReadOnceAndReported: the connection ends, what is known stays, and the same answer is not
+// asked for again at once. The bound is a small one, since the race detector takes long for the real one.
 func TestAListingWithoutEndIsReadOnceAndReported(t *testing.T) {
 	both(t, func(t *testing.T, mode govmomi.Mode) {
 		r := newRig(t, mode, func(_ *sim.Options, cfg *govmomi.Config) { cfg.Session.PageBytes = 1 << 20 }).ensure()

@@ -18,8 +18,8 @@ import (
 // readingTasks is why nothing is concluded while a VM without a stamp is new to this process.
 const readingTasks = "vCenter's tasks are being read, for a VM in the group's folder that a clone may still be making"
 
-// makings are the VMs in groups' folders that show no stamp: vCenter can show a VM before its clone has ended, and a clone writes the stamp last. The zero value is
-// ready to use.
+// makings are the VMs in groups' folders that show no stamp: vCenter can show a VM before its clone has ended, and a
+// clone writes the stamp last. The zero value is ready to use.
 type makings struct {
 	mu  sync.Mutex
 	vms map[vsphere.Ref]*making
@@ -41,7 +41,8 @@ type making struct {
 // final reports whether no clone makes the VM. No later one can.
 func (m *making) final() bool { return m.known && len(m.clones) == 0 }
 
-// of returns the clones that may be making a VM in a group's folder. known is false before vCenter's tasks have been read for it.
+// of returns the clones that may be making a VM in a group's folder. known is false before vCenter's tasks have been
+// read for it.
 func (m *makings) of(vm vsphere.Ref, group vsphere.GroupKey, now time.Time) (clones []operations.Untracked, known bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -57,7 +58,8 @@ func (m *makings) of(vm vsphere.Ref, group vsphere.GroupKey, now time.Time) (clo
 	return slices.Clone(entry.clones), entry.known
 }
 
-// due returns how long until vCenter's tasks are to be read again, or false if nobody waits for that. expected is how long a clone takes.
+// due returns how long until vCenter's tasks are to be read again, or false if nobody waits for that. expected is how
+// long a clone takes.
 func (m *makings) due(now time.Time, expected time.Duration) (in time.Duration, waits bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -127,8 +129,9 @@ func (m *makings) forget(refs ...vsphere.Ref) {
 	}
 }
 
-// takeHalfMade takes the VMs that a running clone may be making out of what the inventory shows of a group, and returns those whose clone this process did not start: the operation
-// itself shows the others. why says what has to be known first, or is empty.
+// takeHalfMade takes the VMs that a running clone may be making out of what the inventory shows of a group, and returns
+// those whose clone this process did not start: the operation itself shows the others. why says what has to be known
+// first, or is empty.
 func (s *Server) takeHalfMade(q vsphere.Query, g *inventory.Group, cloning map[string]bool) (half []vsphere.HalfMade, why string) {
 	templates := s.cat.refs(q.Templates)
 	isHalf := func(vm vsphere.VM) bool {
@@ -201,8 +204,9 @@ func (w *taskWatch) lookAtMakings(ctx context.Context) error {
 	return nil
 }
 
-// made reads the VMs that clones may be making, after the tasks: one that shows no stamp now, and that no clone was making then, has none. It returns which of the clones may be making
-// each, and the VMs that are whole. A VM is younger than its clone's task.
+// made reads the VMs that clones may be making, after the tasks: one that shows no stamp now, and that no clone was
+// making then, has none. It returns which of the clones may be making each, and the VMs that are whole. A VM is younger
+// than its clone's task.
 func (w *taskWatch) made(ctx context.Context, clones []operations.Untracked) (made map[vsphere.Ref][]operations.Untracked, whole []vsphere.Ref, err error) {
 	s := w.server
 	open := s.makings.open(func(ref vsphere.Ref) bool { _, state := s.index.VM(ref); return state == inventory.Present })

@@ -12,7 +12,8 @@ import (
 // lingerFor is how long a group is remembered that nobody asks about any more.
 const lingerFor = 10 * time.Minute
 
-// lingerers are groups that do not exist any more, for which another process may have started clones. The zero value is ready to use.
+// lingerers are groups that do not exist any more, for which another process may have started clones. The zero value is
+// ready to use.
 type lingerers struct {
 	mu     sync.Mutex
 	groups map[vsphere.GroupKey]*lingerer
@@ -23,7 +24,8 @@ type lingerers struct {
 // lingerer is one of them.
 type lingerer struct {
 	asked time.Time
-	// clones are those that run of the ones that ran when vCenter's tasks were read first; nil before that. What is younger is not of the group.
+	// clones are those that run of the ones that ran when vCenter's tasks were read first; nil before that. What is
+	// younger is not of the group.
 	clones []string
 	known  bool
 	// at is the mark at which none ran any more. What they have made is in a listing that began later.
@@ -63,7 +65,8 @@ func (l *lingerers) due(now time.Time) (in time.Duration, waits bool) {
 	return in, waits
 }
 
-// learn files which clones run, by vCenter's tasks as they were read from a mark on. It reports whether a listing is wanted.
+// learn files which clones run, by vCenter's tasks as they were read from a mark on. It reports whether a listing is
+// wanted.
 func (l *lingerers) learn(now time.Time, at uint64, running []operations.Untracked) (listing bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,7 +13,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// underWay is a rig on which the first clone of vg-0 takes this course, and does not end before goOn is called. Its clock can be put forward.
+// underWay is a rig on which the first clone of vg-0 takes this course, and does not end before goOn is called. Its
+// clock can be put forward.
 func underWay(t *testing.T, mode govmomi.Mode, course sim.Course) (r *rig, c *clock, goOn func()) {
 	t.Helper()
 	c = newClock()
@@ -45,7 +46,8 @@ func eachMaking(t *testing.T, f func(t *testing.T, mode govmomi.Mode, shows sim.
 	})
 }
 
-// marked puts a VM into the group's folder, and waits until the operator sees it and nobody waits for it: by then it has seen all that was there before, too.
+// marked puts a VM into the group's folder, and waits until the operator sees it and nobody waits for it: by then it
+// has seen all that was there before, too.
 func (r *rig) marked(name string) {
 	r.t.Helper()
 	_, err := r.person.CreateVM(r.ctx, strings.TrimSuffix(vmPath, "/"), name)
@@ -98,7 +100,8 @@ func TestAVMOfARunningCloneIsNeitherAStrangersNorUnreadable(t *testing.T) {
 	})
 }
 
-// TestAnotherReplicasCloneIsWaitedForHoweverLongItTakes: vCenter showed the VM before its stamp, and whoever took the group over cloned the next ordinal.
+// TestAnotherReplicasCloneIsWaitedForHoweverLongItTakes: vCenter showed the VM before its stamp, and whoever took the
+// group over cloned the next ordinal.
 func TestAnotherReplicasCloneIsWaitedForHoweverLongItTakes(t *testing.T) {
 	eachMaking(t, func(t *testing.T, mode govmomi.Mode, shows sim.Making) {
 		r, clock, goOn := underWay(t, mode, sim.Course{Shows: shows})
@@ -200,7 +203,8 @@ func TestAVMThatAFailedCloneHasLeftIsToldOf(t *testing.T) {
 	})
 }
 
-// TestAGroupThatIsGoneIsChargedWhileClonesRunThatMayBeOfIt: a clone keeps its resources however long it takes, and one that began later is not of the group.
+// TestAGroupThatIsGoneIsChargedWhileClonesRunThatMayBeOfIt: a clone keeps its resources however long it takes, and one
+// that began later is not of the group.
 func TestAGroupThatIsGoneIsChargedWhileClonesRunThatMayBeOfIt(t *testing.T) {
 	r, clock, goOn := hanging(t, govmomi.Watch, false, "hangs", "later")
 	r.connected()
@@ -211,7 +215,10 @@ func TestAGroupThatIsGoneIsChargedWhileClonesRunThatMayBeOfIt(t *testing.T) {
 	})
 	task := r.foreign(linux, "hangs")
 	const gone = "m/gone"
-	r.until("the clone is told of", func() bool { running, known := r.server.Clones(gone); return !known && len(running) == 1 && running[0] == task })
+	r.until("the clone is told of", func() bool {
+		running, known := r.server.Clones(gone)
+		return !known && len(running) == 1 && running[0] == task
+	})
 	r.foreign(linux, "later")
 	r.until("vCenter's tasks are read again", func() bool { running, _ := r.server.Clones("m/gone-later"); return len(running) == 2 })
 	for range 4 {

@@ -88,7 +88,8 @@ func conclusive(g inventory.Group, unread []vsphere.VM, folder vsphere.Ref) (boo
 	return true, ""
 }
 
-// unread returns the VMs whose configuration vCenter does not show: those that the group knows, and others in its folder.
+// unread returns the VMs whose configuration vCenter does not show: those that the group knows, and others in its
+// folder.
 func unread(g inventory.Group, recorded []vsphere.Ref) (known, unknown []vsphere.VM) {
 	for _, vm := range g.Unread {
 		if slices.Contains(recorded, vm.Ref) {

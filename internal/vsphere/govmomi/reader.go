@@ -87,7 +87,8 @@ type reader struct {
 	ops *operations.Tracker
 }
 
-// making reports whether a clone of this process is making a VM of which vCenter shows no configuration yet. There is nothing to read of it then, and the configuration is news.
+// making reports whether a clone of this process is making a VM of which vCenter shows no configuration yet. There is
+// nothing to read of it then, and the configuration is news.
 func (r reader) making(vm *vsphere.VM) bool {
 	return vm.ChangeVersion == "" && r.ops != nil && r.ops.Makes(vm.Name)
 }

@@ -144,7 +144,8 @@ type Server struct {
 	predecessor predecessor
 	inheritance inheritance
 	unseen      unseen
-	// makings are VMs that clones may be making, and lingerers groups that are gone and that clones may be making VMs of.
+	// makings are VMs that clones may be making, and lingerers groups that are gone and that clones may be making VMs
+	// of.
 	makings   makings
 	lingerers lingerers
 	// atPlace is that of the last connection, placed what is wrong with it.

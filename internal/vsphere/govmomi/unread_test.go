@@ -62,7 +62,8 @@ func TestNewsAboutTheHostOfAVMWithoutConfigurationDoesNotMakeItAVMWithoutAStamp(
 	}
 }
 
-// TestACloneIsHeldWhileItsVMShowsNoStamp: vCenter can show the configuration of a VM before its stamp, which a clone writes last. Without the operation the VM was a stranger's for a moment.
+// TestACloneIsHeldWhileItsVMShowsNoStamp: vCenter can show the configuration of a VM before its stamp, which a clone
+// writes last. Without the operation the VM was a stranger's for a moment.
 func TestACloneIsHeldWhileItsVMShowsNoStamp(t *testing.T) {
 	s := New(Config{})
 	root := vsphere.Folder{Ref: vsphere.FolderRef("group-v1"), Name: "vm-operator"}

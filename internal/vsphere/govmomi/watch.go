@@ -253,8 +253,8 @@ func (f *watchFeed) show(u types.ObjectUpdate) bool {
 	return known
 }
 
-// news applies a later answer to a call that began at a moment, one update of an object after the other: what only moved base properties is applied as it is, the rest is
-// read whole.
+// news applies a later answer to a call that began at a moment, one update of an object after the other: what only
+// moved base properties is applied as it is, the rest is read whole.
 func (f *watchFeed) news(ctx context.Context, began inventory.Moment, updates []types.ObjectUpdate) error {
 	var left, changed, reread []vsphere.Ref
 	whole := map[vsphere.Ref]bool{}
@@ -296,7 +296,8 @@ func (f *watchFeed) news(ctx context.Context, began inventory.Moment, updates []
 	return nil
 }
 
-// making takes the VMs that clones of this process are making out of those that are to be read, as far as the stream shows them in a known folder.
+// making takes the VMs that clones of this process are making out of those that are to be read, as far as the stream
+// shows them in a known folder.
 func (f *watchFeed) making(refs []vsphere.Ref) (half []inventory.Seen, reread []vsphere.Ref) {
 	for _, ref := range refs {
 		vm := f.shown.VM(ref)

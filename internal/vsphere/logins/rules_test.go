@@ -42,7 +42,8 @@ func TestAPairIsTriedThreeTimesAndNeverAgain(t *testing.T) {
 	a.tried(t, "a", at(100_001), claim, time.Time{})
 }
 
-// TestLoginsThatWereUnderWayTogetherAreOneTryOfTheirPair: a vCenter that restarts right after a login rejects all sessions at once, and the pair was never tried again.
+// TestLoginsThatWereUnderWayTogetherAreOneTryOfTheirPair: a vCenter that restarts right after a login rejects all
+// sessions at once, and the pair was never tried again.
 func TestLoginsThatWereUnderWayTogetherAreOneTryOfTheirPair(t *testing.T) {
 	a := Account{}.accept("a", at(0))
 	for i := range 9 {

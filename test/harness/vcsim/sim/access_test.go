@@ -221,7 +221,8 @@ func TestFiveRejectedLoginsLockTheAccountWhicheverClientSendsThem(t *testing.T) 
 	})
 }
 
-// TestAVCenterThatHasStartedRejectsEveryLoginForAWhile: nobody counts these for a lockout, since that is the token service's own task.
+// TestAVCenterThatHasStartedRejectsEveryLoginForAWhile: nobody counts these for a lockout, since that is the token
+// service's own task.
 func TestAVCenterThatHasStartedRejectsEveryLoginForAWhile(t *testing.T) {
 	s, _ := start(t, sim.Options{TokenServiceStart: time.Minute})
 	synctest.Test(t, func(t *testing.T) {

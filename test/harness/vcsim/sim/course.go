@@ -44,7 +44,8 @@ type Course struct {
 	Until <-chan struct{}
 	// Fails has the clone fail then.
 	Fails bool
-	// Leaves, if not nil, has a clone that fails leave its VM as it was shown, until the channel is closed. Otherwise vCenter removes the VM first.
+	// Leaves, if not nil, has a clone that fails leave its VM as it was shown, until the channel is closed. Otherwise
+	// vCenter removes the VM first.
 	Leaves <-chan struct{}
 }
 
@@ -143,7 +144,8 @@ func (d *desk) remove(ctx *simulator.Context, ref types.ManagedObjectReference) 
 	d.strict.makings.end(ref)
 }
 
-// clean destroys what a clone that failed has left, once that is over. Locks are held on behalf of contexts, so that it needs one of its own.
+// clean destroys what a clone that failed has left, once that is over. Locks are held on behalf of contexts, so that it
+// needs one of its own.
 func (d *desk) clean(of *simulator.Context, ref types.ManagedObjectReference, until <-chan struct{}) {
 	<-until
 	ctx := *of

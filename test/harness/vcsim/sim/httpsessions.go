@@ -127,7 +127,8 @@ func cookieOf(r *http.Request) string {
 	return id
 }
 
-// EndLogins ends all logins of the account of the program under test, as a restart of vCenter does. Logins are rejected then until the token service has started.
+// EndLogins ends all logins of the account of the program under test, as a restart of vCenter does. Logins are rejected
+// then until the token service has started.
 func (s *Simulator) EndLogins() {
 	s.rules.access.starts()
 	for _, login := range s.entrance.sessions.logins() {

@@ -11,8 +11,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// makings are the VMs that clones are making, or that clones which failed have left. The simulator has them whole from the start; nobody reads more of them than a
-// vCenter shows, or changes them.
+// makings are the VMs that clones are making, or that clones which failed have left. The simulator has them whole from
+// the start; nobody reads more of them than a vCenter shows, or changes them.
 type makings struct {
 	mu  sync.RWMutex
 	vms map[types.ManagedObjectReference]halfMade
@@ -62,7 +62,8 @@ func (m *makings) any() bool {
 	return len(m.vms) > 0
 }
 
-// changing are the methods that change a VM, or that start from what it is. Those with true are for a VM that a failed clone has left, too.
+// changing are the methods that change a VM, or that start from what it is. Those with true are for a VM that a failed
+// clone has left, too.
 var changing = map[string]bool{
 	"Destroy_Task": true, "UnregisterVM": true, "Rename_Task": true,
 	"CloneVM_Task": false, "CreateSnapshot_Task": false, "MarkAsTemplate": false, "PowerOffVM_Task": false, "PowerOnVM_Task": false,

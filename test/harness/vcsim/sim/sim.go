@@ -35,7 +35,8 @@ type Options struct {
 	// HoldPowerOn says of a power-on, by the name of the VM, until what it hangs, and which question the VM asks meanwhile, if any; nil for not at all. vCenter
 	// refuses meanwhile what would change the VM.
 	HoldPowerOn func(name string) (until <-chan struct{}, question string)
-	// TokenServiceStart is for how long a vCenter that has started rejects every login of the program under test, since its token service is not ready.
+	// TokenServiceStart is for how long a vCenter that has started rejects every login of the program under test, since
+	// its token service is not ready.
 	TokenServiceStart time.Duration
 	// Username and Password of the program under test; user and pass unless set. Other passwords are refused.
 	Username, Password string

@@ -25,7 +25,8 @@ type strict struct {
 	// holdClone is Options.HoldClone, and unborn has the names that clones have taken for VMs that nobody sees.
 	holdClone func(name string) (until <-chan struct{}, takesName bool)
 	unborn    unborn
-	// shows and courses are Options.CloneShows and Options.Courses, and makings has the VMs that clones are making, and that everybody sees.
+	// shows and courses are Options.CloneShows and Options.Courses, and makings has the VMs that clones are making, and
+	// that everybody sees.
 	shows   Making
 	courses func(name string) Course
 	makings makings

@@ -31,7 +31,8 @@ type submission struct {
 	// until, if not nil, is what it waits for after that, and born, if not nil, is called then.
 	until <-chan struct{}
 	born  func()
-	// rest, if not nil, is what a structural task does after its work, with nothing locked. It waits by itself, and can be canceled while it does.
+	// rest, if not nil, is what a structural task does after its work, with nothing locked. It waits by itself, and can
+	// be canceled while it does.
 	rest func(t *simulator.Task, res types.AnyType) (types.AnyType, types.BaseMethodFault)
 	// task is set when it was seen, and canceled is closed when somebody asks it to end.
 	task     *simulator.Task

@@ -19,7 +19,8 @@ type childName struct {
 	name   string
 }
 
-// hold makes a clone hang as a test wants it to, and reports whether it does. The VM that it makes is called by the task's reference until it is born.
+// hold makes a clone hang as a test wants it to, and reports whether it does. The VM that it makes is called by the
+// task's reference until it is born.
 func (d *desk) hold(s *submission, folder types.ManagedObjectReference, name string) bool {
 	if d.strict.holdClone == nil {
 		return false

@@ -118,6 +118,8 @@ var slowStories = []slowStory{
 	{9, "tenancy", "TestTenThousandEditsOfPausedGroupsFillNoHubAndDelayNobody", 450},
 	{10, "model", "TestRandomHistoriesForTenMinutes", 600},
 	{11, "massdeletion", "TestTheCRDsOfTheHubDestroyNothing", 90},
+	{11, "tenancy", "TestVCentersWhoseAnswersHaveNoEndKeepTheOperatorSmall", 150},
+	{11, "integration", "TestAManagerThatEndsInTheMiddleOfClonesLeavesNoVMTooMany", 75},
 }
 
 // parts is the number of the last part.

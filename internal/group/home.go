@@ -49,7 +49,7 @@ func (s *Snapshot) Home(seen vsphere.Observation) vsphere.Ref {
 // keeps reports whether the recorded folder counts though no VM of the group is seen in it.
 func (s *Snapshot) keeps(seen vsphere.Observation) bool {
 	known := seen.Folder.Name != "" && (!seen.FolderElsewhere || len(seen.Elsewhere) == 0)
-	return !s.strange(seen) && !s.Occupied(seen) && (!seen.Complete || !known || len(seen.Unread) > 0 || seen.Folder.Name == FolderName(s.Group.Name, s.Group.UID))
+	return !s.strange(seen) && !s.Occupied(seen) && (!seen.Complete || !known || seen.Undetermined() || seen.Folder.Name == FolderName(s.Group.Name, s.Group.UID))
 }
 
 // strange reports whether the recorded folder lies among those of another namespace or member.

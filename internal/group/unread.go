@@ -21,5 +21,5 @@ func (s *Snapshot) unread() *plan.Blocker {
 	}
 	return &plan.Blocker{Reason: v1alpha1.ReasonInventoryIncomplete, Message: fmt.Sprintf(
 		"vCenter does not show the configuration of VMs in the group's folder, so nobody knows whose they are: %s. Until it does nothing is cloned, "+
-			"and a deleted group stays. Bring their host or their storage back", list(names, 10))}
+			"and a deleted group stays. Bring their host or their storage back, or delete in vCenter what a failed clone has left", list(names, 10))}
 }

@@ -35,7 +35,7 @@ func (p *planner) classify() {
 			p.place(k, owned[k.Ordinal], gone[k.MoRef] && p.in.Observation.Complete, away[k.MoRef])
 		}
 	}
-	for ordinal := range p.ops.inFlight {
+	for _, ordinal := range p.ops.ordinals() {
 		if p.members[ordinal] == nil && p.ops.cloning(ordinal) {
 			// The intent is not recorded (or not read yet). Its incarnation is unknown, so no UUID is claimed:
 			// the stamp of the VM will tell.

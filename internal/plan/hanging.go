@@ -46,6 +46,7 @@ func canceled(op vsphere.Operation) string {
 // explainHanging names the tasks that run for long, since when, and what to look at. Times are of the clock, so that the message stays the same.
 func (p *planner) explainHanging() {
 	for _, m := range p.table() {
+		p.explainHalfMade(m)
 		if m.vm != nil && m.vm.Question != "" {
 			m.hangs(fmt.Sprintf("it waits for an answer to %s: answer it in the vSphere Client", untrusted.Quoted(m.vm.Question)))
 		}

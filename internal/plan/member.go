@@ -75,11 +75,14 @@ type operations struct {
 	failures map[int32][]failure
 	// guests are those that were asked to shut down.
 	guests guests
+	// halfMade are the VMs that a clone of another process may be making.
+	halfMade map[int32]vsphere.HalfMade
 }
 
 func newOperations(in *Input, spec settings) operations {
 	o := operations{
 		now: in.Now, inFlight: map[int32][]vsphere.Operation{}, failures: map[int32][]failure{}, guests: guestsOf(in, spec),
+		halfMade: halfMade(in),
 	}
 	for _, op := range in.Observation.InFlight {
 		o.inFlight[op.Ordinal] = append(o.inFlight[op.Ordinal], op)
@@ -104,8 +107,11 @@ func (o operations) reconfigureFailure(ordinal int32, revision string) *failure 
 	})
 }
 
-// cloning is true while a clone of this ordinal is in flight.
-func (o operations) cloning(ordinal int32) bool { return o.running(ordinal, vsphere.OpClone) }
+// cloning is true while a clone of this ordinal is in flight, or may be.
+func (o operations) cloning(ordinal int32) bool {
+	_, half := o.halfMade[ordinal]
+	return half || o.running(ordinal, vsphere.OpClone)
+}
 
 // made is true for a VM that a clone in flight of the ordinal made.
 func (o operations) made(ordinal int32, moRef string) bool {

@@ -16,9 +16,8 @@ import (
 )
 
 // collectInterval is how often the leader looks for entries of groups that are gone; an entry is one when its group
-// was missing for absentFor. Clones may be running for a group with VMs that lost its finalizer, started by another replica, and vCenter
-// shows no VM before they end. No clone is waited for longer than ten minutes.
-const collectInterval, absentFor, lingering = 30 * time.Second, time.Minute, 11 * time.Minute
+// was missing for absentFor.
+const collectInterval, absentFor = 30 * time.Second, time.Minute
 
 // askFor is for how long a member is asked about its groups at a time. Nothing waits for the answers, so a slow API server delays only what is given back of its own
 // groups. The groups that were not asked about are asked about at the next collectInterval.
@@ -28,15 +27,34 @@ const askFor = 20 * time.Second
 const unseenEvery = 10 * time.Minute
 
 // UnseenError says that nobody knows what is left of a group in a vCenter.
-type UnseenError struct{ VCenter string }
+type UnseenError struct {
+	VCenter string
+	// Clones that run there may be making VMs of the group. Without any, the vCenter cannot be looked at.
+	Clones []string
+}
 
 // Error implements error.
-func (e *UnseenError) Error() string { return fmt.Sprintf("VCenter %q cannot be looked at", e.VCenter) }
+func (e *UnseenError) Error() string {
+	if len(e.Clones) == 0 {
+		return fmt.Sprintf("VCenter %q cannot be looked at", e.VCenter)
+	}
+	return fmt.Sprintf("clones that run in VCenter %q may be of the group: %s", e.VCenter, strings.Join(e.Clones[:min(len(e.Clones), mostClones)], ", "))
+}
 
-// unseen are the groups that are charged since a vCenter cannot be looked at.
+// mostClones bounds how many clones are named.
+const mostClones = 3
+
+// unseen are the groups that are charged since a vCenter does not show what is left of them, and why it does not.
 type unseen struct {
-	groups map[string][]string
-	said   time.Time
+	groups, why map[string][]string
+	said        time.Time
+}
+
+func (u *unseen) add(e *UnseenError, group string) {
+	u.groups[e.VCenter] = append(u.groups[e.VCenter], group)
+	if !slices.Contains(u.why[e.VCenter], e.Error()) && len(u.why[e.VCenter]) < mostClones {
+		u.why[e.VCenter] = append(u.why[e.VCenter], e.Error())
+	}
 }
 
 // Collect makes, on the leader, the entries of groups that do not exist any more what is left of them. A group is gone only if a member
@@ -97,11 +115,7 @@ func (l *Ledger) findMissing(found *survey) missingOf {
 			since = now
 		}
 		missing[id] = since
-		patience := absentFor
-		if e.Usage.VMs > 0 && e.Usage.Groups > 0 && members[id.Member] {
-			patience = lingering
-		}
-		if now.Sub(since) < patience {
+		if now.Sub(since) < absentFor {
 			continue
 		}
 		if !members[id.Member] {
@@ -123,7 +137,7 @@ func (l *Ledger) askMembers(ctx context.Context, due missingOf) {
 		return
 	}
 	l.mu.Lock()
-	l.unseen.groups = map[string][]string{}
+	l.unseen.groups, l.unseen.why = map[string][]string{}, map[string][]string{}
 	l.mu.Unlock()
 	var asking sync.WaitGroup
 	for _, entries := range due {
@@ -144,7 +158,7 @@ func (l *Ledger) askMember(ctx context.Context, entries map[Key]Entry) {
 		switch {
 		case errors.As(err, &blind):
 			l.mu.Lock()
-			l.unseen.groups[blind.VCenter] = append(l.unseen.groups[blind.VCenter], fmt.Sprintf("%s/%s of member %s", e.Namespace, e.Name, id.Member))
+			l.unseen.add(blind, fmt.Sprintf("%s/%s of member %s", e.Namespace, e.Name, id.Member))
 			l.mu.Unlock()
 		case err != nil:
 			return
@@ -191,9 +205,9 @@ func (l *Ledger) report(ctx context.Context, now time.Time) {
 	for _, vcenter := range slices.Sorted(maps.Keys(l.unseen.groups)) {
 		groups := l.unseen.groups[vcenter]
 		slices.Sort(groups)
-		log.FromContext(ctx).Info("Groups that are gone count in quotas still, since their VCenter cannot be looked at: nobody knows what is left of them. "+
-			"See why it is not Ready (kubectl describe vcenter), or delete it if it is not used any more",
-			"vcenter", vcenter, "groups", len(groups), "among them", strings.Join(groups[:min(len(groups), 3)], ", "))
+		log.FromContext(ctx).Info("Deleted groups still count in quotas, since it is not known what is left of them in their VCenter. "+
+			"If clones run there, wait for them, or cancel in vCenter those that hang. Otherwise see why the VCenter is not Ready (kubectl describe vcenter), or delete it if it is not used any more",
+			"vcenter", vcenter, "reason", strings.Join(l.unseen.why[vcenter], "; "), "groups", len(groups), "among them", strings.Join(groups[:min(len(groups), 3)], ", "))
 	}
 }
 

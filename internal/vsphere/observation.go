@@ -57,6 +57,9 @@ type Observation struct {
 	// Unread are VMs in the group's folder, and not in Query.Known, whose configuration vCenter does not show: whose they are is not
 	// known, so one may be a clone of the group that nobody has recorded. They are not in VMs.
 	Unread []VM
+	// HalfMade are VMs in the group's folder, and not in Query.Known, that show no stamp, and that a running clone may
+	// be making which this process did not start. They are neither in VMs nor in Unread.
+	HalfMade []HalfMade
 	// Gone are those of Query.Known that vCenter confirmed not to exist. A known VM that is neither in VMs
 	// nor in Gone is suspect: its confirmation was started, and the group is notified of the result.
 	Gone []Ref
@@ -85,6 +88,17 @@ type Observation struct {
 	// Failures are the last failures that no later success has cleared.
 	Failures []Failure
 }
+
+// HalfMade is a VM that a running clone may be making.
+type HalfMade struct {
+	VM
+	// Task is the clone, and Since when vCenter accepted it, or else when this process saw it first.
+	Task  string
+	Since time.Time
+}
+
+// Undetermined reports whether there are VMs in the group's folder of which nobody knows whose they are.
+func (o *Observation) Undetermined() bool { return len(o.Unread)+len(o.HalfMade) > 0 }
 
 // Undecided reports whether a VM of Query.Known is suspect: it is not shown, and vCenter has not said what became of it.
 func (o *Observation) Undecided(ref Ref) bool {

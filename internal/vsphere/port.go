@@ -20,6 +20,11 @@ type Inventory interface {
 	// MarkedGroups returns the groups of which Marked returns any, in no order.
 	MarkedGroups() []GroupKey
 
+	// Clones returns the clones that ran in vCenter when this was asked for the group first, that run still, and that
+	// this process did not start: another one may have started them for the group. known is false until vCenter's
+	// tasks, and the VMs that clones have made by then, have been read. It is for a group that does not exist any more.
+	Clones(GroupKey) (running []string, known bool)
+
 	// Template finds a template by name or inventory path. Errors: KindNotFound when there is none,
 	// KindNotTemplate when the name is an ordinary VM's, KindAmbiguous when two templates share the name,
 	// KindTransient when the catalog has not been read yet. A template that is missing is looked for again

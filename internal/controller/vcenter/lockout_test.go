@@ -56,12 +56,19 @@ func (liveConnection) SetLimits(int, int) {}
 // inFleet runs a story in virtual time, with a Secret that has this password, and checks that the account was never locked.
 func inFleet(t *testing.T, password string, mostRejected int, story func(f *fleet)) {
 	t.Helper()
-	s, err := sim.Start(sim.Options{Password: rightPassword})
+	inFleetOf(t, sim.Options{Password: rightPassword}, password, mostRejected, story)
+}
+
+// inFleetOf is inFleet with a vCenter that starts when the story does.
+func inFleetOf(t *testing.T, o sim.Options, password string, mostRejected int, story func(f *fleet)) {
+	t.Helper()
+	s, err := sim.Start(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
 	synctest.Test(t, func(t *testing.T) {
+		s.EndLogins()
 		f := newFleet(t, s, password)
 		story(f)
 		f.stop()
@@ -256,6 +263,26 @@ func TestTheSamePasswordIsTriedAnewAfterTheAccountWasUnlocked(t *testing.T) {
 		f.sim.SetPassword("not-yet")
 		f.edit(func(s *corev1.Secret) { s.Data[logins.AttemptKey] = []byte("2") })
 		f.allServedWithin(10 * time.Second)
+	})
+}
+
+// TestAVCenterWhoseTokenServiceIsNotReadyCostsOneTry: it rejects the right password for a minute after each start.
+func TestAVCenterWhoseTokenServiceIsNotReadyCostsOneTry(t *testing.T) {
+	inFleetOf(t, sim.Options{Password: rightPassword, TokenServiceStart: time.Minute}, rightPassword, 2, func(f *fleet) {
+		<-time.After(30 * time.Second)
+		mustSay(f, "1 time since", "the next try is at", "If vCenter has just started, wait")
+		f.allServedWithin(105 * time.Second)
+		f.sim.EndLogins()
+		f.allServedWithin(195 * time.Second) // the end of the sessions is noticed within a minute
+	})
+}
+
+// TestATokenServiceThatTakesLongIsWaitedForWithTwoTries: the third one is kept for a quarter of an hour.
+func TestATokenServiceThatTakesLongIsWaitedForWithTwoTries(t *testing.T) {
+	inFleetOf(t, sim.Options{Password: rightPassword, TokenServiceStart: 10 * time.Minute}, rightPassword, 2, func(f *fleet) {
+		<-time.After(5 * time.Minute)
+		mustSay(f, "2 times since", "the next try is at", "set key attempt of the Secret to another value to have it tried at once")
+		f.allServedWithin(12*time.Minute + 15*time.Second)
 	})
 }
 

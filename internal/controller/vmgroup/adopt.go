@@ -220,7 +220,7 @@ func (p *pass) endAdoption(ctx context.Context, s *group.Snapshot) {
 	where := s.FolderPath()
 	where.Leaf = group.FolderName(a.Answer.Group, s.AdoptsFrom())
 	seen := p.server.Observe(vsphere.Query{ID: id, Path: where})
-	if p.r.Quotas != nil && seen.Complete && len(seen.Unread)+len(seen.InFlight) == 0 {
+	if p.r.Quotas != nil && seen.Complete && !seen.Undetermined() && len(seen.InFlight) == 0 {
 		p.r.Quotas.Leave(quota.Key{Member: s.Member, UID: s.AdoptsFrom()}, group.Remains(id, &seen))
 	}
 	if folder := seen.Folder; !folder.Ref.IsZero() && folder.Ref != s.FolderRef() {

@@ -100,7 +100,7 @@ func (g gatherer) vcenterOf(ctx context.Context, s *group.Snapshot) string {
 		}
 		return recorded
 	}
-	if here := g.sees(s, recorded); here.Complete && len(here.Unread) == 0 && !s.Housed(here) && s.Housed(there) {
+	if here := g.sees(s, recorded); here.Complete && !here.Undetermined() && !s.Housed(here) && s.Housed(there) {
 		return wanted
 	}
 	return recorded

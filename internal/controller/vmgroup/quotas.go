@@ -177,9 +177,17 @@ func (r *Reconciler) leftInVCenters(ctx context.Context, id vsphere.GroupID, pat
 		folder := server.Observe(vsphere.Query{ID: id, Path: path}).Folder.Ref
 		seen := server.Observe(vsphere.Query{ID: id, Path: path, Folder: folder})
 		switch {
-		case !seen.Complete || len(seen.Unread) > 0:
+		case !seen.Complete || seen.Undetermined():
 			return left, false, &quota.UnseenError{VCenter: name}
 		case len(seen.InFlight) > 0:
+			return left, false, nil
+		}
+		// Another replica may have started clones for the group, and vCenter shows no stamp of a VM before its clone
+		// has ended.
+		switch clones, known := server.Clones(id.Key()); {
+		case len(clones) > 0:
+			return left, false, &quota.UnseenError{VCenter: name, Clones: clones}
+		case !known:
 			return left, false, nil
 		}
 		left = left.Add(group.Remains(id, &seen))

@@ -36,7 +36,7 @@ func (r *Reconciler) ReceiptSettled(ctx context.Context, receipt receipts.Receip
 	switch {
 	case !seen.Complete, receipt.InstanceUUID != "" && seen.InstanceUUID != receipt.InstanceUUID:
 		return false
-	case len(seen.Released)+len(seen.Unread)+len(seen.Elsewhere)+len(seen.InFlight) > 0:
+	case seen.Undetermined(), len(seen.Released)+len(seen.Elsewhere)+len(seen.InFlight) > 0:
 		return false
 	case slices.ContainsFunc(seen.VMs, func(vm vsphere.VM) bool { return vm.Stamp != nil && vm.Stamp.SameGroup(id) }):
 		return false

@@ -70,8 +70,10 @@ type Server struct {
 	written      map[vsphere.Ref]map[string]string
 	guestsUnread bool
 	// owners are the groups that asked for a folder's observation, to notify them of what happens in it.
-	owners   map[vsphere.Ref]map[vsphere.GroupKey]bool
-	tasks    []*task
+	owners map[vsphere.Ref]map[vsphere.GroupKey]bool
+	tasks  []*task
+	// clones are those of other processes: see SetClones.
+	clones   []string
 	lastTask int
 	failures operations.Failures
 	// created is when VMs were made, where a test says so.

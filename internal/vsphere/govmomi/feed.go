@@ -14,7 +14,7 @@ type feed interface {
 }
 
 func (s *Server) newFeed(c *connection) feed {
-	source := source{server: s, conn: c, reader: reader{client: c.client, index: s.index}}
+	source := source{server: s, conn: c, reader: reader{client: c.client, index: s.index, ops: s.ops}}
 	if s.cfg.Mode == Poll {
 		return &pollFeed{source: source, interval: s.cfg.PollInterval}
 	}

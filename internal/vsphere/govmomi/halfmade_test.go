@@ -33,7 +33,7 @@ func TestAVMThatIsShownBeforeItsCloneHasEndedIsWaitedFor(t *testing.T) {
 			t.Fatalf("failures are %+v", r.observe().Failures)
 			return nil
 		}
-		r.until("the VM is shown", func() bool { return len(r.observe().VMs) == 1 })
+		r.until("the VM is shown", func() bool { return len(r.observe().HalfMade) == 1 })
 		for ordinal := range int32(2) {
 			if err := taken(ordinal); vsphere.KindOf(err) != vsphere.KindBusy || !strings.Contains(err.Error(), "still runs") {
 				t.Errorf("while the clone runs: %v", err)
@@ -57,4 +57,7 @@ func TestNobodyWaitsForClonesThatBeganLaterThanAForeignVM(t *testing.T) {
 	must(t, r.server.Clone(r.ctx, r.request(0)))
 	r.until("the clone has failed", func() bool { return len(r.observe().Failures) == 1 })
 	wantKind(t, r.observe().Failures[0].Err, vsphere.KindNameTaken)
+	if o := r.observe(); len(o.HalfMade) != 0 {
+		t.Errorf("half-made are %v", o.HalfMade)
+	}
 }

@@ -241,6 +241,10 @@ func (c *modelCalls) retrieve(req *types.RetrievePropertiesEx) (*types.RetrieveR
 	spec := req.SpecSet[0]
 	l := &listing{specs: spec.PropSet}
 	for _, o := range spec.ObjectSet {
+		if o.Obj.Type == "TaskManager" { // no clone runs
+			none := types.DynamicProperty{Name: "recentTask", Val: types.ArrayOfManagedObjectReference{}}
+			return &types.RetrieveResult{Objects: []types.ObjectContent{{Obj: o.Obj, PropSet: []types.DynamicProperty{none}}}}, nil
+		}
 		if o.Obj.Type == "ContainerView" {
 			container, ok := c.views[o.Obj.Value]
 			if !ok {

@@ -354,7 +354,7 @@ func (t *thing) config(name string) any {
 		return int32(1)
 	case propCPUHotAdd, propMemoryHotAdd:
 		return false
-	case propMemoryLimit, propMemoryStep, propDisks, propAdapters:
+	case propMemoryLimit, propMemoryStep, propDisks, propAdapters, propCreateDate:
 		return nil
 	}
 	if i := slices.Index(stampProperties, name); i >= 0 {

@@ -36,7 +36,7 @@ func TestTwoUpdatesOfAVMInOneAnswerAreAppliedOneAfterTheOther(t *testing.T) {
 	update := func(name string, val any) types.ObjectUpdate {
 		return types.ObjectUpdate{Kind: types.ObjectUpdateKindModify, Obj: toRef(vm.Ref), ChangeSet: []types.PropertyChange{{Name: name, Val: val}}}
 	}
-	err := f.news(t.Context(), []types.ObjectUpdate{update(propPower, types.VirtualMachinePowerStatePoweredOff), update(propGuestIP, nil)})
+	err := f.news(t.Context(), s.index.Begin(), []types.ObjectUpdate{update(propPower, types.VirtualMachinePowerStatePoweredOff), update(propGuestIP, nil)})
 	if got, _ := s.index.VM(vm.Ref); err != nil || got.Power != vsphere.PoweredOff || got.GuestIP != "" {
 		t.Errorf("the VM is %s with address %q (%v), want off without one", got.Power, got.GuestIP, err)
 	}

@@ -39,13 +39,17 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	if s.guests.observe(s.cfg.Now(), q, g.VMs) {
 		kick(s.guestKick)
 	}
-	known, unknown := unread(g, q.Known, cloning)
+	half, reading := s.takeHalfMade(q, &g, cloning)
+	known, unknown := unread(g, q.Known)
+	if complete && reading != "" {
+		complete, why = false, reading
+	}
 	if complete {
 		complete, why = conclusive(g, known, q.Folder)
 	}
 	return vsphere.Observation{
 		Complete: complete, Incomplete: why, InstanceUUID: s.instanceUUID(),
-		VMs: g.VMs, Released: g.Released, Unread: unknown, Gone: g.Gone, Stale: stale, Elsewhere: g.Elsewhere, Found: g.Found, Others: g.Others, Folder: g.Folder, FolderGone: g.FolderGone, FolderElsewhere: g.FolderElsewhere,
+		VMs: g.VMs, Released: g.Released, Unread: unknown, HalfMade: half, Gone: g.Gone, Stale: stale, Elsewhere: g.Elsewhere, Found: g.Found, Others: g.Others, Folder: g.Folder, FolderGone: g.FolderGone, FolderElsewhere: g.FolderElsewhere,
 		InFlight: inFlight, Failures: s.ops.Failures(group), Lacks: s.lacks(),
 	}
 }
@@ -84,15 +88,13 @@ func conclusive(g inventory.Group, unread []vsphere.VM, folder vsphere.Ref) (boo
 	return true, ""
 }
 
-// unread returns the VMs whose configuration vCenter does not show: those that the group knows, and others in its folder. vCenter
-// shows no configuration either while a VM is being cloned.
-func unread(g inventory.Group, recorded []vsphere.Ref, cloning map[string]bool) (known, unknown []vsphere.VM) {
+// unread returns the VMs whose configuration vCenter does not show: those that the group knows, and others in its
+// folder.
+func unread(g inventory.Group, recorded []vsphere.Ref) (known, unknown []vsphere.VM) {
 	for _, vm := range g.Unread {
-		switch {
-		case cloning[vm.Name]:
-		case slices.Contains(recorded, vm.Ref):
+		if slices.Contains(recorded, vm.Ref) {
 			known = append(known, vm)
-		default:
+		} else {
 			unknown = append(unknown, vm)
 		}
 	}
@@ -238,7 +240,7 @@ func (s *Server) cloned(e operations.Effect) operations.Sight {
 	case inventory.Elsewhere:
 		return operations.Astray
 	case inventory.Present:
-		unread := vm.ChangeVersion == ""
+		unread := vm.ChangeVersion == "" || vm.Stamp == nil // a clone writes the stamp last
 		reassigned := !e.Found && vm.Stamp != nil && e.UUID != "" && !strings.EqualFold(vm.InstanceUUID, e.UUID)
 		if !unread && !reassigned {
 			return operations.Seen

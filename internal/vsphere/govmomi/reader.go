@@ -13,6 +13,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 )
 
 const (
@@ -82,6 +83,14 @@ func listingSpec() []types.PropertySpec {
 type reader struct {
 	client *vim25.Client
 	index  *inventory.Index
+	// ops are the operations in flight; nil where nothing is listed.
+	ops *operations.Tracker
+}
+
+// making reports whether a clone of this process is making a VM of which vCenter shows no configuration yet. There is
+// nothing to read of it then, and the configuration is news.
+func (r reader) making(vm *vsphere.VM) bool {
+	return vm.ChangeVersion == "" && r.ops != nil && r.ops.Makes(vm.Name)
 }
 
 // list reads everything in a view. VMs whose parent is not below the root are left out: a view may lag behind.
@@ -119,7 +128,11 @@ func (r reader) complete(ctx context.Context, vms []vsphere.VM) ([]inventory.See
 	byRef := map[vsphere.Ref]vsphere.VM{}
 	for _, base := range vms {
 		whole, ok := r.index.Whole(base)
-		if !ok {
+		switch {
+		case !ok && r.making(&base):
+			out = append(out, inventory.Seen{VM: base, Unread: true})
+			continue
+		case !ok:
 			missing = append(missing, base.Ref)
 			byRef[base.Ref] = base
 			continue

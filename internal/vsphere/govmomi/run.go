@@ -165,6 +165,7 @@ func (s *Server) work(ctx context.Context, sess *session.Session) error {
 		return errRenewed
 	}
 	s.guests.reread()
+	s.makings.reset()
 	s.connected(c, may)
 
 	g, ctx := errgroup.WithContext(ctx)

@@ -145,6 +145,10 @@ type Server struct {
 	predecessor predecessor
 	inheritance inheritance
 	unseen      unseen
+	// makings are VMs that clones may be making, and lingerers groups that are gone and that clones may be making VMs
+	// of.
+	makings   makings
+	lingerers lingerers
 	// atPlace is that of the last connection, placed what is wrong with it.
 	atPlace vsphere.Place
 	placed  vsphere.PlaceProblem

@@ -77,6 +77,12 @@ func (w *taskWatch) due() (time.Duration, bool) {
 	if needed, in := s.ops.NeedsScan(); needed {
 		earlier(in)
 	}
+	if in, waits := s.makings.due(now, s.took.expected(vsphere.OpClone)); waits {
+		earlier(in)
+	}
+	if in, waits := s.lingerers.due(now); waits {
+		earlier(in)
+	}
 	s.mu.Lock()
 	if len(s.refetch) > 0 {
 		earlier(0)
@@ -100,6 +106,9 @@ func (w *taskWatch) round(ctx context.Context) error {
 			return err
 		}
 		s.ops.Scanned(at, tasks)
+	}
+	if err := w.lookAtMakings(ctx); err != nil {
+		return err
 	}
 	changed, destroyed, err := w.poll(ctx)
 	if err != nil {

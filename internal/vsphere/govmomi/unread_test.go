@@ -9,12 +9,16 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 )
 
 func TestOnlyAKnownVMWithoutConfigurationMakesAnObservationIncomplete(t *testing.T) {
 	dark := func(name string) vsphere.VM { return vsphere.VM{Ref: vsphere.VMRef(name), Name: name} }
 	g := inventory.Group{Unread: []vsphere.VM{dark("recorded"), dark("stranger"), dark("cloning")}}
-	known, unknown := unread(g, []vsphere.Ref{vsphere.VMRef("recorded")}, map[string]bool{"cloning": true})
+	if half, why := New(Config{}).takeHalfMade(vsphere.Query{Known: []vsphere.Ref{vsphere.VMRef("recorded")}}, &g, map[string]bool{"cloning": true}); len(half) != 0 || why != "" {
+		t.Fatalf("half-made %v, %s", half, why)
+	}
+	known, unknown := unread(g, []vsphere.Ref{vsphere.VMRef("recorded")})
 	if len(known) != 1 || known[0].Name != "recorded" || len(unknown) != 1 || unknown[0].Name != "stranger" {
 		t.Fatalf("known %v, unknown %v", known, unknown)
 	}
@@ -55,5 +59,25 @@ func TestNewsAboutTheHostOfAVMWithoutConfigurationDoesNotMakeItAVMWithoutAStamp(
 	}
 	if g := index.Group(vsphere.Query{Folder: folder.Ref}); len(g.Unread) != 1 || len(g.VMs) != 1 {
 		t.Errorf("unread %v, read %v", g.Unread, g.VMs)
+	}
+}
+
+// TestACloneIsHeldWhileItsVMShowsNoStamp: vCenter can show the configuration of a VM before its stamp, which a clone
+// writes last. Without the operation the VM was a stranger's for a moment.
+func TestACloneIsHeldWhileItsVMShowsNoStamp(t *testing.T) {
+	s := New(Config{})
+	root := vsphere.Folder{Ref: vsphere.FolderRef("group-v1"), Name: "vm-operator"}
+	s.index.SetRoot(root)
+	vm := vsphere.VM{Ref: vsphere.VMRef("vm-1"), Name: "web-0", Folder: root.Ref, ChangeVersion: "1", InstanceUUID: "u"}
+	for _, stamp := range []*vsphere.Stamp{nil, {}} {
+		vm.Stamp = stamp
+		s.index.ApplyListing(s.index.Begin(), []inventory.Seen{{VM: vm}}, nil)
+		want := operations.Held
+		if stamp != nil {
+			want = operations.Seen
+		}
+		if got := s.look(operations.Effect{Request: operations.Request{Kind: vsphere.OpClone, UUID: "u"}, VM: vm.Ref}); got != want {
+			t.Errorf("with stamp %v its clone is %d, want %d", stamp, got, want)
+		}
 	}
 }

@@ -165,7 +165,7 @@ func (f *watchFeed) resync(ctx context.Context) error {
 // next waits for one answer and applies it.
 func (f *watchFeed) next(ctx context.Context) error {
 	const op = "wait for inventory updates"
-	callCtx := ctx
+	callCtx, began := ctx, f.server.index.Begin()
 	if !f.shown.Complete() {
 		callCtx = f.filling
 	}
@@ -190,7 +190,7 @@ func (f *watchFeed) next(ctx context.Context) error {
 	if !f.shown.Complete() {
 		return f.fill(ctx, updates, set.Truncated != nil && *set.Truncated)
 	}
-	if err := f.news(ctx, updates); err != nil {
+	if err := f.news(ctx, began, updates); err != nil {
 		return err
 	}
 	if !sleep(ctx, gather) {
@@ -253,8 +253,9 @@ func (f *watchFeed) show(u types.ObjectUpdate) bool {
 	return known
 }
 
-// news applies a later answer, one update of an object after the other: what only moved base properties is applied as it is, the rest is read whole.
-func (f *watchFeed) news(ctx context.Context, updates []types.ObjectUpdate) error {
+// news applies a later answer to a call that began at a moment, one update of an object after the other: what only
+// moved base properties is applied as it is, the rest is read whole.
+func (f *watchFeed) news(ctx context.Context, began inventory.Moment, updates []types.ObjectUpdate) error {
 	var left, changed, reread []vsphere.Ref
 	whole := map[vsphere.Ref]bool{}
 	for _, u := range updates {
@@ -283,11 +284,28 @@ func (f *watchFeed) news(ctx context.Context, updates []types.ObjectUpdate) erro
 		delete(whole, ref)
 	}
 	f.server.index.Left(left...)
-	reread = append(reread, f.server.index.Show(vms)...)
+	half, reread := f.making(append(reread, f.server.index.Show(vms)...))
+	if len(half) > 0 {
+		f.server.index.Upsert(began, half, nil)
+	}
 	if err := f.server.reread(ctx, f.reader, reread); err != nil {
 		return translate("read changed VMs", err)
 	}
 	f.server.landings()
 	f.server.applied()
 	return nil
+}
+
+// making takes the VMs that clones of this process are making out of those that are to be read, as far as the stream
+// shows them in a known folder.
+func (f *watchFeed) making(refs []vsphere.Ref) (half []inventory.Seen, reread []vsphere.Ref) {
+	for _, ref := range refs {
+		vm := f.shown.VM(ref)
+		if _, known := f.server.index.Folder(vm.Folder); ref.Type == vsphere.TypeVirtualMachine && known && f.reader.making(&vm) {
+			half = append(half, inventory.Seen{VM: vm, Unread: true})
+		} else {
+			reread = append(reread, ref)
+		}
+	}
+	return half, reread
 }

@@ -28,9 +28,17 @@ func (e *Refused) Error() string {
 		return fmt.Sprintf("vCenter rejected this user name and password %s since %s, and they are not tried again. Correct the Secret. %s, and set key %s of the Secret to another value",
 			times(e.Rejections, "time"), stamp(e.First), mayBeLocked, AttemptKey)
 	default:
-		return fmt.Sprintf("vCenter rejected this user name and password %s since %s; the next try is at %s. Correct the Secret. %s",
-			times(e.Rejections, "time"), stamp(e.First), stamp(e.Next), mayBeLocked)
+		return fmt.Sprintf("vCenter rejected this user name and password %s since %s; the next try is at %s. %s. %s",
+			times(e.Rejections, "time"), stamp(e.First), stamp(e.Next), e.advice(), mayBeLocked)
 	}
+}
+
+// advice is what to do while another try is to come.
+func (e *Refused) advice() string {
+	if e.Rejections == 1 {
+		return "If vCenter has just started, wait: it rejects every login until its token service runs. Otherwise correct the Secret"
+	}
+	return "Correct the Secret. If it is right, set key " + AttemptKey + " of the Secret to another value to have it tried at once"
 }
 
 // AttemptKey of a Secret has any value. Another value makes the same user name and password count as new ones, for a person who has unlocked the account.

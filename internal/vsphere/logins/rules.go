@@ -178,7 +178,10 @@ func (a Account) ended(c Claim, o Outcome, now time.Time) Account {
 		if p.Rejections == 0 {
 			p.First = now
 		}
-		p.Accepted, p.Last, p.Rejections = time.Time{}, now, p.Rejections+1
+		if p.Rejections == 0 || c.At.After(p.Last) { // those that were under way at the same time are one try
+			p.Rejections++
+		}
+		p.Accepted, p.Last = time.Time{}, now
 		return a.with(p).rejectedAt(now)
 	case o == Unanswered && !p.proven():
 		return a.rejectedAt(c.At)

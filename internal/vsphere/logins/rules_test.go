@@ -12,11 +12,11 @@ func at(minutes float64) time.Time { return start.Add(time.Duration(minutes * fl
 
 // reject and accept are what vCenter answers to a pair.
 func (a Account) reject(pair string, now time.Time) Account {
-	return a.settled(now, false).ended(Claim{Pair: pair}, Rejected, now)
+	return a.settled(now, false).ended(Claim{Pair: pair, At: now}, Rejected, now)
 }
 
 func (a Account) accept(pair string, now time.Time) Account {
-	return a.settled(now, false).ended(Claim{Pair: pair}, Accepted, now)
+	return a.settled(now, false).ended(Claim{Pair: pair, At: now}, Accepted, now)
 }
 
 // tried checks what a replica does with a pair at a moment.
@@ -40,6 +40,22 @@ func TestAPairIsTriedThreeTimesAndNeverAgain(t *testing.T) {
 	a.tried(t, "b", at(17), claim, time.Time{})
 	a = a.accept("a", at(100_000)) // a person had it unlocked, and another process found out
 	a.tried(t, "a", at(100_001), claim, time.Time{})
+}
+
+// TestLoginsThatWereUnderWayTogetherAreOneTryOfTheirPair: a vCenter that restarts right after a login rejects all
+// sessions at once, and the pair was never tried again.
+func TestLoginsThatWereUnderWayTogetherAreOneTryOfTheirPair(t *testing.T) {
+	a := Account{}.accept("a", at(0))
+	for i := range 9 {
+		a = a.ended(Claim{Pair: "a", By: "session", At: at(0.1)}, Rejected, at(0.1+float64(i)/1000))
+	}
+	if p := a.pair("a"); p.Rejections != 1 || len(a.Rejected) != 9 {
+		t.Errorf("%d tries of the pair, and %d rejections of the account", p.Rejections, len(a.Rejected))
+	}
+	a.tried(t, "a", at(15), hold, at(0.1+5.0/1000).Add(window))
+	a.tried(t, "a", at(16), claim, time.Time{})
+	a = a.reject("a", at(16)).reject("a", at(31))
+	a.tried(t, "a", at(100_000), hold, time.Time{})
 }
 
 func TestAnAccountHasFourRejectionsInAQuarterOfAnHour(t *testing.T) {

@@ -454,6 +454,18 @@ func (t *Tracker) Cloning(group vsphere.GroupKey) map[string]bool {
 	return names
 }
 
+// Makes reports whether a clone in flight, of whichever group, makes a VM of this name.
+func (t *Tracker) Makes(name string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for op := range t.all {
+		if op.Kind == vsphere.OpClone && op.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
 // Failures returns the failures of a group that no success has cleared, sorted by ordinal and kind.
 func (t *Tracker) Failures(group vsphere.GroupKey) []vsphere.Failure {
 	t.mu.Lock()

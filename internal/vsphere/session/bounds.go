@@ -76,6 +76,8 @@ type bounded struct {
 	next    http.RoundTripper
 	time    time.Duration
 	cookies cookies
+	// pageBytes is Config.PageBytes.
+	pageBytes int64
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -90,7 +92,7 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	answer.scanner.known = typesByName(types.TypeFunc())
 	if e, ok := ctx.Value(expectedKey{}).(expected); ok {
-		answer.limit, answer.scanner.body = boundOf(answer.method), e.body
+		answer.limit, answer.scanner.body = b.boundOf(answer.method), e.body
 		answer.changes = !ReadOnly(answer.method)
 	}
 	answer.listing, _ = ctx.Value(listingKey{}).(*atomic.Int64)
@@ -114,9 +116,12 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // boundOf returns the bound of an answer to a method, after a login.
-func boundOf(method string) bound {
-	if b, ok := bounds[method]; ok {
-		return b
+func (b *bounded) boundOf(method string) bound {
+	if limit, ok := bounds[method]; ok {
+		if b.pageBytes > 0 {
+			limit.bytes = b.pageBytes
+		}
+		return limit
 	}
 	if ReadOnly(method) {
 		return ordinary

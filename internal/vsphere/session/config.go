@@ -27,6 +27,8 @@ type Config struct {
 	Transport http.RoundTripper
 	// CallTimeout bounds a call whose context has no deadline; zero means 60 seconds.
 	CallTimeout time.Duration
+	// PageBytes bounds a page of a listing, for tests; zero means 32 MiB.
+	PageBytes int64
 	// Gate decides when the account may log in. Without one the session counts its own logins only.
 	Gate *logins.Gate
 	// KnockEvery is the pause between questions whether the server still answers, and how long an answer may take; zero means

@@ -121,7 +121,7 @@ func newClient(cfg Config) (*soap.Client, error) {
 	if cfg.Transport != nil {
 		sc.Transport = cfg.Transport
 	}
-	sc.Transport = &bounded{next: sc.Transport, time: answerTime}
+	sc.Transport = &bounded{next: sc.Transport, time: answerTime, pageBytes: cfg.PageBytes}
 	return sc, nil
 }
 

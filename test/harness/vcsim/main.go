@@ -46,6 +46,8 @@ func run() error {
 	flag.StringVar(&ordinary, "vms", "db-prod-0", "names of ordinary VMs, separated by commas")
 	flag.IntVar(&o.Hosts, "hosts", 2, "hosts in the cluster")
 	flag.DurationVar(&o.CloneDelay, "clone-delay", 0, "how long the task of a clone runs")
+	flag.TextVar(&o.CloneShows, "clone-shows", sim.WithoutConfig, "what is seen of a VM while its clone runs: without-config, without-extra-config or unseen")
+	flag.DurationVar(&o.TokenServiceStart, "token-service-start", 0, "for how long all logins of the operator's account are rejected after the start")
 	flag.StringVar(&o.Username, "username", "user", "user name of the operator's account, which has only the privileges it needs")
 	flag.StringVar(&o.Password, "password", "pass", "password of the operator's account")
 	flag.StringVar(&privileges, "privileges", "", "privileges of that account, separated by commas; what the operator needs without adoption unless set")

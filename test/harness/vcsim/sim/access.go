@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25"
@@ -44,20 +45,37 @@ type access struct {
 	// rootLenient needs a permission on the root object only for tasks whose object is gone.
 	rootLenient bool
 	lockout     lockout
+	// tokensAfter is Options.TokenServiceStart.
+	tokensAfter time.Duration
 
 	mu       sync.Mutex
 	password string
+	// tokensAt is when the token service is ready.
+	tokensAt time.Time
 }
 
 // validLogin checks a login. The policy of lockouts does not apply to the administrator.
 func (a *access) validLogin(req *types.Login) bool {
 	if req.UserName == a.username {
 		a.mu.Lock()
-		right := req.Password == a.password
+		right, ready := req.Password == a.password, !time.Now().Before(a.tokensAt)
 		a.mu.Unlock()
+		if !ready {
+			a.lockout.reject()
+			return false
+		}
 		return a.lockout.login(right)
 	}
 	return req.UserName == a.adminUsername && req.Password == a.adminPassword
+}
+
+// starts says that vCenter starts now.
+func (a *access) starts() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.tokensAt = (time.Time{}); a.tokensAfter > 0 {
+		a.tokensAt = time.Now().Add(a.tokensAfter)
+	}
 }
 
 func (a *access) setPassword(password string) {

@@ -221,6 +221,40 @@ func TestFiveRejectedLoginsLockTheAccountWhicheverClientSendsThem(t *testing.T) 
 	})
 }
 
+// TestAVCenterThatHasStartedRejectsEveryLoginForAWhile: nobody counts these for a lockout, since that is the token
+// service's own task.
+func TestAVCenterThatHasStartedRejectsEveryLoginForAWhile(t *testing.T) {
+	s, _ := start(t, sim.Options{TokenServiceStart: time.Minute})
+	synctest.Test(t, func(t *testing.T) {
+		login := func() bool {
+			u, err := url.Parse(s.URL)
+			must(t, err)
+			sc := soap.NewClient(u, false)
+			sc.Transport = s.Transport()
+			vc, err := vim25.NewClient(t.Context(), sc)
+			must(t, err)
+			_, err = methods.Login(t.Context(), vc, &types.Login{This: *vc.ServiceContent.SessionManager, UserName: s.Username(), Password: s.Password()})
+			if err != nil && !fault.Is(err, &types.InvalidLogin{}) {
+				t.Fatal(err)
+			}
+			return err == nil
+		}
+		s.EndLogins() // as a restart does
+		for range 10 {
+			if login() {
+				t.Error("accepted before the token service runs")
+			}
+		}
+		<-time.After(time.Minute)
+		if !login() {
+			t.Error("rejected although the token service runs")
+		}
+		if rejected, locked := s.RejectedLogins(); rejected != 10 || locked != 0 {
+			t.Errorf("%d rejected logins, locked %d times", rejected, locked)
+		}
+	})
+}
+
 func TestWithoutAPermissionOnTheRootObjectTasksEventsAndPagesAreHidden(t *testing.T) {
 	for _, lenient := range []bool{false, true} {
 		s, _ := start(t, sim.Options{NoRootPermission: true, RootLenient: lenient})

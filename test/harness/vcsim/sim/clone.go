@@ -37,7 +37,7 @@ func checkClone(ctx *simulator.Context, req *types.CloneVM_Task) types.BaseMetho
 	return checkSizes(req.Spec.Config)
 }
 
-// CloneVMTask clones a VM or template. The clone is in the inventory when its task ends, not before.
+// CloneVMTask clones a VM or template.
 func (d *desk) CloneVMTask(ctx *simulator.Context, req *types.CloneVM_Task) soap.HasFault {
 	source, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
 	if !ok {
@@ -48,10 +48,17 @@ func (d *desk) CloneVMTask(ctx *simulator.Context, req *types.CloneVM_Task) soap
 	}
 	chooseHost(ctx, source, req)
 	s := &submission{entity: req.This, cancelable: true, delay: d.strict.cloneDelay}
-	d.hold(s, req.Folder, req.Name)
+	course := d.strict.course(req.Name)
+	s.until = course.Until
+	if !d.hold(s, req.Folder, req.Name) && course.Shows != Unseen {
+		s.rest = d.finish(ctx, s, course)
+	}
 	s.around = func(t *simulator.Task, run execute) (res types.AnyType, fault types.BaseMethodFault) {
-		if canceled(ctx, t) {
+		if s.rest == nil && canceled(ctx, t) {
 			return nil, &types.RequestCanceled{}
+		}
+		if s.rest == nil && course.Fails {
+			return nil, diskFault()
 		}
 		// What was there when the clone was asked for may be gone by now.
 		if fault := checkClone(ctx, req); fault != nil {
@@ -89,6 +96,9 @@ func (d *desk) CloneVMTask(ctx *simulator.Context, req *types.CloneVM_Task) soap
 					ownDevices(source, clone, req)
 				}
 			})
+			if s.rest != nil {
+				d.strict.makings.begin(ref, course.Shows, t.Self) // before anybody else can read the VM
+			}
 		}
 		return res, nil
 	}

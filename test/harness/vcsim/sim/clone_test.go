@@ -85,7 +85,7 @@ func inTime(t *testing.T, try func(delay time.Duration) bool) {
 
 func TestAFolderThatVanishesDuringACloneIsNotFound(t *testing.T) {
 	inTime(t, func(delay time.Duration) bool {
-		h := person(t, sim.Options{CloneDelay: delay})
+		h := person(t, sim.Options{CloneDelay: delay, CloneShows: sim.Unseen})
 		f := h.mkdir(root, "f")
 		task, err := h.StartClone(h.ctx, template, root+"/f", "late", nil)
 		must(t, err)
@@ -100,7 +100,7 @@ func TestAFolderThatVanishesDuringACloneIsNotFound(t *testing.T) {
 
 func TestASourceThatVanishesDuringACloneIsNotFound(t *testing.T) {
 	inTime(t, func(delay time.Duration) bool {
-		h := person(t, sim.Options{CloneDelay: delay})
+		h := person(t, sim.Options{CloneDelay: delay, CloneShows: sim.Unseen})
 		vm := h.vm(ordinary).Reference()
 		task, err := h.StartClone(h.ctx, ordinary, root, "late", nil)
 		must(t, err)

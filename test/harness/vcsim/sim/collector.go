@@ -46,14 +46,14 @@ func (c *changes) UpdateObject(*simulator.Context, mo.Reference, []types.Propert
 func (c *changes) RemoveObject(*simulator.Context, types.ManagedObjectReference) { c.count.Add(1) }
 
 // replaceCollectors makes property collectors that clients create collectors of ours, at their first filter.
-func replaceCollectors(service *simulator.Service) {
+func replaceCollectors(service *simulator.Service, half *makings) {
 	counter := &changes{}
 	registry := service.Context.Map
 	registry.AddHandler(counter)
 	registry.Handler = func(ctx *simulator.Context, m *simulator.Method) (mo.Reference, types.BaseMethodFault) {
 		if m.Name == "CreateFilter" && ctx.Session != nil {
 			if original, ok := ctx.Session.Get(m.This).(*simulator.PropertyCollector); ok {
-				ctx.Session.Registry.Put(&collector{PropertyCollector: original, changes: counter, cancel: make(chan struct{}, 1)})
+				ctx.Session.Registry.Put(&collector{PropertyCollector: original, changes: counter, makings: half, cancel: make(chan struct{}, 1)})
 			}
 		}
 		return nil, nil
@@ -64,6 +64,7 @@ func replaceCollectors(service *simulator.Service) {
 type collector struct {
 	*simulator.PropertyCollector
 	changes *changes
+	makings *makings
 	filters []*filter
 	// version counts the updates that were sent, pending are those of a page that was cut.
 	version int
@@ -193,9 +194,9 @@ func (c *collector) collect(ctx *simulator.Context) {
 }
 
 func (f *filter) difference(ctx *simulator.Context, c *collector) ([]types.ObjectUpdate, bool) {
-	res, ok := c.RetrievePropertiesEx(ctx, &types.RetrievePropertiesEx{
+	res, ok := c.makings.filtered(c.RetrievePropertiesEx(ctx, &types.RetrievePropertiesEx{
 		This: c.Self, SpecSet: []types.PropertyFilterSpec{f.Spec},
-	}).(*methods.RetrievePropertiesExBody)
+	})).(*methods.RetrievePropertiesExBody)
 	if !ok || res.Res == nil {
 		return nil, false
 	}

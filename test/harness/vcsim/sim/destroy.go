@@ -17,7 +17,7 @@ func (d *desk) DestroyTask(ctx *simulator.Context, req *types.Destroy_Task) soap
 	case *simulator.Folder:
 		start = object.DestroyTask
 		s.around = func(*simulator.Task, execute) (types.AnyType, types.BaseMethodFault) {
-			return nil, destroyFolder(ctx, object)
+			return nil, d.destroyFolder(ctx, object)
 		}
 	default:
 		return &methods.Destroy_TaskBody{Fault_: simulator.Fault("", &types.ManagedObjectNotFound{Obj: req.This})}
@@ -28,7 +28,7 @@ func (d *desk) DestroyTask(ctx *simulator.Context, req *types.Destroy_Task) soap
 // destroyFolder destroys a folder with what is in it, one object after the other, and stops at the first that
 // cannot be destroyed: "leaving some or all of the objects still in the inventory" (API reference, Folder). A
 // running VM is such an object. The caller holds the tree.
-func destroyFolder(ctx *simulator.Context, folder *simulator.Folder) types.BaseMethodFault {
+func (d *desk) destroyFolder(ctx *simulator.Context, folder *simulator.Folder) types.BaseMethodFault {
 	parent, ok := folderAt(ctx, folder.Parent)
 	if !ok {
 		return &types.NotSupported{} // the folder that belongs to a datacenter
@@ -38,8 +38,11 @@ func destroyFolder(ctx *simulator.Context, folder *simulator.Folder) types.BaseM
 		switch object := ctx.Map.Get(ref).(type) {
 		case nil:
 		case *simulator.Folder:
-			fault = destroyFolder(ctx, object)
+			fault = d.destroyFolder(ctx, object)
 		case *simulator.VirtualMachine:
+			if half, making := d.strict.makings.of(ref); making && half.task != nil {
+				return &types.TaskInProgress{Task: *half.task}
+			}
 			fault = destroyVM(ctx, object)
 		default:
 			fault = &types.NotSupported{}

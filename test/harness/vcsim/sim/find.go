@@ -21,6 +21,9 @@ func (d *desk) FindAllByUuid(ctx *simulator.Context, req *types.FindAllByUuid) s
 			continue
 		}
 		ctx.WithLock(vm, func() {
+			if half, making := d.strict.makings.of(vm.Self); making && half.hides("config.instanceUuid") {
+				return
+			}
 			if vm.Config != nil && strings.EqualFold(vm.Config.InstanceUuid, req.Uuid) {
 				res.Returnval = append(res.Returnval, vm.Self)
 			}

@@ -55,7 +55,12 @@ func TestAFolderThatIsDestroyedDuringClonesLeavesNoOrphans(t *testing.T) {
 			must(t, err)
 			tasks = append(tasks, task)
 		}
-		must(t, h.done(f.Destroy(h.ctx)))
+		destroy := func() error { return h.done(f.Destroy(h.ctx)) }
+		err := destroy()
+		for fault.Is(err, &types.TaskInProgress{}) { // a VM is being made in it
+			err = destroy()
+		}
+		must(t, err)
 		for _, task := range tasks {
 			if err := task.Wait(h.ctx); err != nil {
 				refused[*types.ManagedObjectNotFound](t, err)

@@ -189,8 +189,13 @@ func (g *guests) write(ctx *simulator.Context, vm *simulator.VirtualMachine, key
 // moveVersion gives a VM another change version, if that is wanted. The caller holds the VM.
 func (g *guests) moveVersion(ctx *simulator.Context, o mo.Reference) {
 	if vm, ok := ctx.Map.Get(o.Reference()).(*simulator.VirtualMachine); ok && g.movesVersion {
-		ctx.Update(vm, []types.PropertyChange{{Name: "config.changeVersion", Val: uuid.NewString()}})
+		moveVersion(ctx, vm)
 	}
+}
+
+// moveVersion gives a VM another change version. The caller holds the VM.
+func moveVersion(ctx *simulator.Context, vm *simulator.VirtualMachine) {
+	ctx.Update(vm, []types.PropertyChange{{Name: "config.changeVersion", Val: uuid.NewString()}})
 }
 
 // forgets takes back what the guest has written. The caller holds the VM.

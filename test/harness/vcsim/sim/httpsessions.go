@@ -127,8 +127,10 @@ func cookieOf(r *http.Request) string {
 	return id
 }
 
-// EndLogins ends all logins of the account of the program under test, as a restart of vCenter does.
+// EndLogins ends all logins of the account of the program under test, as a restart of vCenter does. Logins are rejected
+// then until the token service has started.
 func (s *Simulator) EndLogins() {
+	s.rules.access.starts()
 	for _, login := range s.entrance.sessions.logins() {
 		if login.UserName == s.Username() {
 			s.entrance.sessions.terminate(login)

@@ -47,6 +47,13 @@ func (l *lockout) login(right bool) bool {
 	return false
 }
 
+// reject counts an attempt that no account is locked for: the token service, which counts them, does not run.
+func (l *lockout) reject() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rejected++
+}
+
 // RejectedLogins returns how many logins of the account of the program under test were rejected, and how often the account was locked by that.
 func (s *Simulator) RejectedLogins() (rejected, locked int) {
 	l := &s.rules.access.lockout

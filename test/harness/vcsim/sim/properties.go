@@ -14,6 +14,7 @@ import (
 type propertyReader interface {
 	mo.Reference
 	RetrievePropertiesEx(ctx *simulator.Context, req *types.RetrievePropertiesEx) soap.HasFault
+	ContinueRetrievePropertiesEx(ctx *simulator.Context, req *types.ContinueRetrievePropertiesEx) soap.HasFault
 }
 
 // RetrievePropertiesEx reads properties, and hides objects and properties that the account may not see. If objects are hidden, all of it is one page.
@@ -35,7 +36,7 @@ func (d *desk) RetrievePropertiesEx(ctx *simulator.Context, req *types.RetrieveP
 			d.strict.access.hide(ctx, &body.Res.Returnval.Objects[i])
 		}
 	}
-	return answer
+	return d.strict.makings.filtered(answer)
 }
 
 // RetrieveProperties is the older form of RetrievePropertiesEx.

@@ -267,7 +267,7 @@ func (o *owners) of(ctx context.Context, object string) string {
 	group, ok := o.known[object]
 	if !ok && o.person != nil {
 		var err error
-		if group, err = o.person.owner(ctx, object); err == nil {
+		if group, err = o.person.owner(ctx, object); err == nil && group != "" { // else its clone may run still
 			o.known[object] = group
 		}
 	}

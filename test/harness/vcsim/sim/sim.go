@@ -25,9 +25,16 @@ type Options struct {
 	Hosts int
 	// CloneDelay is how long the task of a clone runs.
 	CloneDelay time.Duration
+	// CloneShows is what vCenter shows of a VM while its clone runs. Which of these a vCenter does is not documented.
+	CloneShows Making
+	// Courses says how each clone goes, by the name of the VM to be, in place of CloneShows.
+	Courses func(name string) Course
 	// HoldClone says of a clone, by the name of the VM to be, until what it hangs after CloneDelay, and whether its VM takes its name
-	// meanwhile, although nobody sees it; nil for not at all.
+	// meanwhile; nil for not at all. Nobody sees the VM of a clone that hangs so.
 	HoldClone func(name string) (until <-chan struct{}, takesName bool)
+	// TokenServiceStart is for how long a vCenter that has started rejects every login of the program under test, since
+	// its token service is not ready.
+	TokenServiceStart time.Duration
 	// Username and Password of the program under test; user and pass unless set. Other passwords are refused.
 	Username, Password string
 	// Privileges of that account on every object; nil means OperatorPrivileges.
@@ -154,11 +161,11 @@ func Start(o Options) (*Simulator, error) {
 	}
 	markUplinks(model.Map())
 	service := model.Service
-	replaceCollectors(service)
 	rules := &strict{
 		access: access{
 			username: o.Username, password: o.Password,
 			adminUsername: o.AdminUsername, adminPassword: o.AdminPassword, privileges: o.Privileges, noRoot: o.NoRootPermission, rootLenient: o.RootLenient,
+			tokensAfter: o.TokenServiceStart,
 		},
 		pageSize:   o.PageSize,
 		history:    history{delay: o.EventDelay, domain: o.EventDomain},
@@ -166,7 +173,11 @@ func Start(o Options) (*Simulator, error) {
 		guests:     guests{movesVersion: o.MoveChangeVersion},
 		cloneDelay: o.CloneDelay,
 		holdClone:  o.HoldClone,
+		shows:      o.CloneShows,
+		courses:    o.Courses,
 	}
+	rules.access.starts()
+	replaceCollectors(service, &rules.makings)
 	enforce(service, rules)
 	entrance := &door{
 		anyAction: o.AnySOAPAction, noVersions: o.NoVersionsFile,

@@ -25,9 +25,14 @@ type strict struct {
 	// holdClone is Options.HoldClone, and unborn has the names that clones have taken for VMs that nobody sees.
 	holdClone func(name string) (until <-chan struct{}, takesName bool)
 	unborn    unborn
-	stuck     stuck
-	tasks     submissions
-	guests    guests
+	// shows and courses are Options.CloneShows and Options.Courses, and makings has the VMs that clones are making, and
+	// that everybody sees.
+	shows   Making
+	courses func(name string) Course
+	makings makings
+	stuck   stuck
+	tasks   submissions
+	guests  guests
 }
 
 // desk is the object of ours that calls are sent to. Requests still say which object they are about.
@@ -82,6 +87,9 @@ func (s *strict) refuse(ctx *simulator.Context, m *simulator.Method) types.BaseM
 	if fault := checkDisabled(ctx, m); fault != nil {
 		return fault
 	}
+	if fault := s.makings.check(m); fault != nil {
+		return fault
+	}
 	return s.stuck.check(m)
 }
 
@@ -122,7 +130,7 @@ func (s *strict) call(ctx *simulator.Context, m *simulator.Method) types.BaseMet
 			m.This = deskRef
 		}
 	case *types.FindAllByUuid, *types.QueryEvents, *types.UnregisterVM, *types.MarkAsTemplate, *types.MarkAsVirtualMachine, *types.CancelTask, *types.CreateContainerView,
-		*types.Logout, *types.RetrievePropertiesEx, *types.RetrieveProperties, *types.HasPrivilegeOnEntities, *types.HasPrivilegeOnEntity,
+		*types.Logout, *types.ContinueRetrievePropertiesEx, *types.RetrievePropertiesEx, *types.RetrieveProperties, *types.HasPrivilegeOnEntities, *types.HasPrivilegeOnEntity,
 		*types.HasUserPrivilegeOnEntities, *types.FetchUserPrivilegeOnEntities:
 		m.This = deskRef
 	case *types.ShutdownGuest:

@@ -31,6 +31,9 @@ type submission struct {
 	// until, if not nil, is what it waits for after that, and born, if not nil, is called then.
 	until <-chan struct{}
 	born  func()
+	// rest, if not nil, is what a structural task does after its work, with nothing locked. It waits by itself, and can
+	// be canceled while it does.
+	rest func(t *simulator.Task, res types.AnyType) (types.AnyType, types.BaseMethodFault)
 	// task is set when it was seen, and canceled is closed when somebody asks it to end.
 	task     *simulator.Task
 	canceled chan struct{}
@@ -147,8 +150,10 @@ func (h *submissions) UpdateObject(ctx *simulator.Context, o mo.Reference, _ []t
 	if s.structural {
 		work := t.Execute
 		t.Execute = func(t *simulator.Task) (res types.AnyType, fault types.BaseMethodFault) {
-			s.wait()
-			h.cancelable.Delete(t.Self)
+			if s.rest == nil {
+				s.wait()
+				h.cancelable.Delete(t.Self)
+			}
 			ctx.WithLock(treeRef, func() {
 				if h.over {
 					fault = new(types.RequestCanceled)
@@ -167,6 +172,13 @@ func (h *submissions) UpdateObject(ctx *simulator.Context, o mo.Reference, _ []t
 				}()
 				res, fault = work(t)
 			})
+			switch {
+			case s.rest == nil:
+			case fault != nil:
+				h.cancelable.Delete(t.Self)
+			default:
+				return s.rest(t, res)
+			}
 			return res, fault
 		}
 		// The simulator locks the task's entity before the work, which is too early (see treeRef), and for the delay as well.

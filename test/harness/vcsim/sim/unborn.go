@@ -19,14 +19,18 @@ type childName struct {
 	name   string
 }
 
-// hold makes a clone hang as a test wants it to. The VM that it makes is called by the task's reference until it is born.
-func (d *desk) hold(s *submission, folder types.ManagedObjectReference, name string) {
+// hold makes a clone hang as a test wants it to, and reports whether it does. The VM that it makes is called by the
+// task's reference until it is born.
+func (d *desk) hold(s *submission, folder types.ManagedObjectReference, name string) bool {
 	if d.strict.holdClone == nil {
-		return
+		return false
 	}
 	until, takesName := d.strict.holdClone(name)
-	if s.until = until; until == nil || !takesName {
-		return
+	if until == nil {
+		return false
+	}
+	if s.until = until; !takesName {
+		return true
 	}
 	u, key := &d.strict.unborn, childName{folder, name}
 	u.mu.Lock()
@@ -35,7 +39,7 @@ func (d *desk) hold(s *submission, folder types.ManagedObjectReference, name str
 		u.names = map[childName]types.ManagedObjectReference{}
 	}
 	if _, taken := u.names[key]; taken {
-		return
+		return true
 	}
 	u.names[key] = types.ManagedObjectReference{Type: "VirtualMachine", Value: "vm-unborn-" + name}
 	s.born = func() {
@@ -43,6 +47,7 @@ func (d *desk) hold(s *submission, folder types.ManagedObjectReference, name str
 		defer u.mu.Unlock()
 		delete(u.names, key)
 	}
+	return true
 }
 
 // check refuses a name that is taken.

@@ -1,7 +1,8 @@
 package vsphere
 
-// Privileges that a change of a VM needs on the VM, as vSphere names them, each for its part of the change.
+// Privileges that code names, as vSphere names them. Package privileges has the list of all that the account needs.
 const (
+	// The first four are for changes of VMs, each for its part of the change.
 	PrivilegeCPUs        = "VirtualMachine.Config.CPUCount"
 	PrivilegeMemory      = "VirtualMachine.Config.Memory"
 	PrivilegeExtraConfig = "VirtualMachine.Config.AdvancedConfig"
@@ -15,4 +16,6 @@ const (
 	PrivilegeCrypto = "Cryptographer.Clone"
 	// PrivilegeRead comes with every role. An account lacks it on an object where it has none.
 	PrivilegeRead = "System.Read"
+	// PrivilegeSessions is for the sessions of others: to see them, and to end those of killed replicas.
+	PrivilegeSessions = "Sessions.TerminateSession"
 )

@@ -289,6 +289,28 @@ type VCenterRoot struct {
 	MoRef string `json:"moRef"`
 }
 
+// VCenterCheck is a `manager check vcenter` that passed: nothing failed.
+type VCenterCheck struct {
+	// time when the check began.
+	// +required
+	Time metav1.Time `json:"time"`
+	// version of the vCenter that was checked.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Version string `json:"version,omitempty"`
+	// build of the vCenter that was checked.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Build string `json:"build,omitempty"`
+	// operator is the version of the program that checked.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Operator string `json:"operator,omitempty"`
+	// warnings is the number of warnings.
+	// +optional
+	Warnings int32 `json:"warnings"`
+}
+
 // VCenterStatus is what the operator last saw of a vCenter.
 type VCenterStatus struct {
 	// conditions of the vCenter; see docs/vcenter.md for types and reasons.
@@ -315,6 +337,10 @@ type VCenterStatus struct {
 	// root is where the root folder is, so that it is found again after it was renamed, or a datacenter was added.
 	// +optional
 	Root *VCenterRoot `json:"root,omitempty"`
+	// check is the last `manager check vcenter` that passed. The command writes it, and the operator keeps it. Compare its
+	// build with that of vCenter after an upgrade.
+	// +optional
+	Check *VCenterCheck `json:"check,omitempty"`
 	// templates is the number of templates that may be used.
 	// +optional
 	Templates int32 `json:"templates"`

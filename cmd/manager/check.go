@@ -51,6 +51,7 @@ when the webhooks do not answer. A VCenter, MemberCluster or VmGroupPolicy that 
 	flags.StringVar(&o.url, "webhook-url", "", "URL of the webhooks, for example https://vmgroup-operator-webhook.vmgroup-operator-system.svc. Empty leaves them out.")
 	flags.StringVar(&o.ca, "webhook-ca", "", "File with the authorities that may have signed the webhooks' certificate; empty means those of the system.")
 	flags.StringVar(&o.serverName, "webhook-server-name", "", "Name that the webhooks' certificate must be for, where it is not the host of the URL.")
+	c.AddCommand(checkVCenterCommand())
 	return c
 }
 
@@ -63,7 +64,7 @@ const (
 	failure
 )
 
-func (l level) String() string { return [...]string{"ok", "warning", "FAILED"}[l] }
+func (l level) String() string { return [...]string{"ok", "warn", "FAIL"}[l] }
 
 // finding is a line of what the check prints.
 type finding struct {

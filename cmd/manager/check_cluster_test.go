@@ -59,7 +59,7 @@ func TestTheCheckOfARealHub(t *testing.T) {
 			}
 		}
 	}
-	wants(check(nil), "ok API server Kubernetes v1.36", "FAILED kinds", "-> Run manager crds apply", "FAILED ring cannot be read: there is none")
+	wants(check(nil), "ok API server Kubernetes v1.36", "FAIL kinds", "-> Run manager crds apply", "FAIL ring cannot be read: there is none")
 	mustRunCRDs(t, admin, apply)
 	awaitKinds(t, server.Config)
 	shards, err := hub.New(server.Config, hub.Options{Namespace: namespace.Name})
@@ -71,9 +71,9 @@ func TestTheCheckOfARealHub(t *testing.T) {
 	if made.Outcome != protocol.Done {
 		t.Fatal(made.Err)
 	}
-	wants(check(nil), "ok kinds all 5 are served", "FAILED replicas 0 of 1 Pods are ready", "FAILED ring 1 of 1 shares", "warning VCenter there is none")
-	wants(check(func(o *checkOptions) { o.deployment = "other" }), "FAILED replicas Deployment "+namespace.Name+"/other cannot be read")
-	wants(check(func(o *checkOptions) { o.replicas, o.url = 2, "https://127.0.0.1:1" }), "FAILED replicas 0 of 2 take a share", "FAILED webhooks")
+	wants(check(nil), "ok kinds all 5 are served", "FAIL replicas 0 of 1 Pods are ready", "FAIL ring 1 of 1 shares", "warn VCenter there is none")
+	wants(check(func(o *checkOptions) { o.deployment = "other" }), "FAIL replicas Deployment "+namespace.Name+"/other cannot be read")
+	wants(check(func(o *checkOptions) { o.replicas, o.url = 2, "https://127.0.0.1:1" }), "FAIL replicas 0 of 2 take a share", "FAIL webhooks")
 }
 
 // awaitKinds waits until the API server tells of all kinds, which it does a moment after their CRDs are established.

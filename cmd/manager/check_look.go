@@ -23,7 +23,7 @@ const lookTimeout = 15 * time.Second
 type look struct {
 	checkOptions
 	config *rest.Config
-	hub    client.Reader
+	hub    client.Client
 }
 
 // all asks everything, and stops where the rest could not be answered.

@@ -40,9 +40,14 @@ func TestThePageOfTheInstallationHasEachFlag(t *testing.T) {
 		c.LocalFlags().VisitAll(visit)
 	}
 	add(root, "")
-	for _, c := range root.Commands() {
-		add(c, c.Name()+" ")
+	var below func(c *cobra.Command, before string)
+	below = func(c *cobra.Command, before string) {
+		for _, sub := range c.Commands() {
+			add(sub, before+sub.Name()+" ")
+			below(sub, before+sub.Name()+" ")
+		}
 	}
+	below(root, "")
 	for _, flag := range flags {
 		if !slices.Contains(documented, flag) {
 			t.Errorf("docs/install.md has no row of %s", flag)

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -22,8 +23,16 @@ var version = "dev"
 func main() {
 	if err := run(ctrl.SetupSignalHandler(), os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "manager:", untrusted.Text(err.Error(), maxCell))
-		os.Exit(1)
+		os.Exit(exitCode(err))
 	}
+}
+
+// exitCode is 1, unless an error says otherwise.
+func exitCode(err error) int {
+	if errors.Is(err, errVCenterUnreachable) {
+		return exitUnreachable
+	}
+	return 1
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {

@@ -108,6 +108,7 @@ var slowStories = []slowStory{
 	{8, "admission", "TestASegmentFromAnErrorTellsWhatItsMembersUsersKnowAndEndsWhileNoCallFails", 100},
 	{8, "internal/vsphere/govmomi", "TestTheIndexAgreesWithVCenterWheneverItIsQuiet", 120},
 	{8, "internal/vsphere/session", "TestAnswersAfterALoginAreWeighed", 20},
+	{8, "internal/check/vcenter", "TestAProbeThatIsKilledAtAnyCallLeavesNothing", 60},
 	{8, "tenancy", "TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay", 200},
 	{8, "tenancy", "TestAMemberWithManyGroupsLeavesOthersTheirShare", 30},
 	{8, "tenancy", "TestAWatchThatIsAFloodOfSmallEventsIsReadAtItsPaceAndTheMemberStays", 40},

@@ -2,6 +2,7 @@ package vcenter
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -10,6 +11,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
@@ -54,6 +58,22 @@ type configError struct {
 }
 
 func (e *configError) Error() string { return e.message }
+
+// ReadConfig reads the Secret of a VCenter in the operator's namespace, and combines both. The messages of its errors
+// hold no secret.
+func ReadConfig(ctx context.Context, hub client.Reader, namespace string, vc *v1alpha1.VCenter) (Config, error) {
+	name := vc.Spec.CredentialsSecretRef.Name
+	secret := &corev1.Secret{}
+	err := hub.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, secret)
+	if apierrors.IsNotFound(err) {
+		return Config{}, &configError{reason: v1alpha1.ReasonSecretNotFound, message: fmt.Sprintf(
+			"Secret %q of spec.credentialsSecretRef does not exist in namespace %q; create it", name, namespace)}
+	}
+	if err != nil {
+		return Config{}, fmt.Errorf("read Secret %q: %w", name, err)
+	}
+	return newConfig(vc, secret)
+}
 
 // valueIn is the value of the first key of a Secret that has one, or empty.
 func valueIn(secret *corev1.Secret, keys ...string) string {

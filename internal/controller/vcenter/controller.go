@@ -332,17 +332,7 @@ func (r *Reconciler) countsOnly(vc *v1alpha1.VCenter, next v1alpha1.VCenterStatu
 }
 
 func (r *Reconciler) config(ctx context.Context, vc *v1alpha1.VCenter) (Config, error) {
-	name := vc.Spec.CredentialsSecretRef.Name
-	secret := &corev1.Secret{}
-	err := r.Client.Get(ctx, types.NamespacedName{Namespace: r.Namespace, Name: name}, secret)
-	if apierrors.IsNotFound(err) {
-		return Config{}, &configError{reason: v1alpha1.ReasonSecretNotFound, message: fmt.Sprintf(
-			"Secret %q of spec.credentialsSecretRef does not exist in namespace %q; create it", name, r.Namespace)}
-	}
-	if err != nil {
-		return Config{}, fmt.Errorf("read Secret %q: %w", name, err)
-	}
-	return newConfig(vc, secret)
+	return ReadConfig(ctx, r.Client, r.Namespace, vc)
 }
 
 // inUse says what holds the deletion of a VCenter, or "".

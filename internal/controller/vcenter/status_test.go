@@ -149,3 +149,13 @@ func TestWhatAVCenterSaysIsShownHarmless(t *testing.T) {
 		t.Errorf("the version is %q", s.Version)
 	}
 }
+
+// TestTheStatusKeepsTheLastCheck: another program writes it.
+func TestTheStatusKeepsTheLastCheck(t *testing.T) {
+	vc := vcenterForTest()
+	vc.Status.Check = &v1alpha1.VCenterCheck{Build: "1"}
+	next, blocked := newStatus(vc, look{}, time.Now()), blockedStatus(vc, look{}, v1alpha1.ReasonSecretNotFound, "none", time.Now())
+	if next.Check == nil || next.Check.Build != "1" || blocked.Check == nil {
+		t.Errorf("the check is %+v, and %+v", next.Check, blocked.Check)
+	}
+}

@@ -66,6 +66,16 @@ type Gate struct {
 	keeper  *Keeper
 	account string
 	pair    []byte
+	// once refuses a pair that vCenter has rejected before.
+	once bool
+}
+
+// Once returns a gate for a program that a person starts. It leaves a user name and password that vCenter rejected before
+// to the operator, which knows when to try them again.
+func (g *Gate) Once() *Gate {
+	other := *g
+	other.once = true
+	return &other
 }
 
 // Gate returns that of a user name and password. Another attempt makes them count as others.
@@ -111,6 +121,11 @@ func (g *Gate) Enter(ctx context.Context) (*Try, error) {
 		a, pair := k.account(book, g.account, now), g.id(book.Key)
 		do, next := decide(a, pair, now, room)
 		try := &Try{gate: g, claim: Claim{Pair: pair, By: k.o.Boot, At: now}, room: room}
+		if g.once && do == claim && a.pair(pair).Rejections > 0 {
+			refused := refusal(a, pair, now)
+			refused.Once = true
+			return nil, refused
+		}
 		switch do {
 		case follow:
 			return try, nil

@@ -237,3 +237,37 @@ func TestAProcessRemembersARejectionThatIsGoneFromTheStore(t *testing.T) {
 		})
 	}
 }
+
+func TestAGateForOneTryLeavesARejectedPasswordToTheOperator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(Memory)
+		gate := func(boot, password string) *Gate {
+			return New(Options{Store: store, Boot: boot, Now: time.Now}).Gate("vc", "op", password, "")
+		}
+		try := func(g *Gate, o Outcome) error {
+			t.Helper()
+			sent, err := g.Enter(t.Context())
+			if err != nil {
+				return err
+			}
+			_ = sent.End(t.Context(), o)
+			return nil
+		}
+		if err := try(gate("check", "wrong").Once(), Rejected); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Hour)
+		var refused *Refused
+		if err := try(gate("check again", "wrong").Once(), Rejected); !errors.As(err, &refused) || !refused.Once || refused.Rejections != 1 {
+			t.Errorf("an hour later: %v", err)
+		}
+		// The operator may, and once vCenter accepts it, so may a check.
+		if err := try(gate("operator", "wrong"), Accepted); err != nil {
+			t.Error(err)
+		}
+		<-time.After(time.Hour)
+		if err := try(gate("check once more", "wrong").Once(), Accepted); err != nil {
+			t.Errorf("after it was accepted: %v", err)
+		}
+	})
+}

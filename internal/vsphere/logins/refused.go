@@ -14,6 +14,8 @@ type Refused struct {
 	OfAccount int
 	// Next is when it is tried; zero for never.
 	Next time.Time
+	// Once is true for a gate that tries no pair again that was rejected.
+	Once bool
 }
 
 const mayBeLocked = "The account may be locked: if user name and password are right, unlock it in vCenter"
@@ -21,6 +23,9 @@ const mayBeLocked = "The account may be locked: if user name and password are ri
 // Error says how often and since when the login was rejected, and when it is tried next.
 func (e *Refused) Error() string {
 	switch {
+	case e.Once && e.Rejections > 0:
+		return fmt.Sprintf("vCenter rejected this user name and password %s since %s, and only the operator tries them again. Correct the Secret. %s",
+			times(e.Rejections, "time"), stamp(e.First), mayBeLocked)
 	case e.Rejections == 0:
 		return fmt.Sprintf("vCenter rejected %s of this account within %d minutes. So that the account is not locked, this user name and password are tried at %s, not before",
 			times(e.OfAccount, "login"), int(window.Minutes()), stamp(e.Next))

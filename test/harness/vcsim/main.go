@@ -45,6 +45,7 @@ func run() error {
 	flag.StringVar(&templates, "templates", "vm-operator-template", "names of the templates, separated by commas")
 	flag.StringVar(&ordinary, "vms", "db-prod-0", "names of ordinary VMs, separated by commas")
 	flag.IntVar(&o.Hosts, "hosts", 2, "hosts in the cluster")
+	flag.StringVar((*string)(&o.DRS), "drs", "", "DRS of the cluster: manual, partiallyAutomated or fullyAutomated; off unless set")
 	flag.DurationVar(&o.CloneDelay, "clone-delay", 0, "how long the task of a clone runs")
 	flag.StringVar(&o.Username, "username", "user", "user name of the operator's account, which has only the privileges it needs")
 	flag.StringVar(&o.Password, "password", "pass", "password of the operator's account")

@@ -23,8 +23,18 @@ type Options struct {
 	Ordinary []string
 	// Hosts in the one cluster; two unless set.
 	Hosts int
+	// DRS of that cluster: see Simulator.SetDRS.
+	DRS DRS
+	// HoldPlacing says until what a task hangs that places VMs before it powers them on; nil for not at all.
+	HoldPlacing func() (until <-chan struct{})
+	// NoPlacedTasks has such a task not name those that power VMs on, where DRS chose the host.
+	NoPlacedTasks bool
 	// CloneDelay is how long the task of a clone runs.
 	CloneDelay time.Duration
+	// RunningTasks is how many tasks run at a time; more are queued. 0 for any number. What only people do in tests, such as snapshots, does not count.
+	RunningTasks int
+	// RefuseBusy refuses to change a VM while another task of it is queued or runs; unless set, one runs after the other. A vCenter does either.
+	RefuseBusy bool
 	// HoldClone says of a clone, by the name of the VM to be, until what it hangs after CloneDelay, and whether its VM takes its name
 	// meanwhile, although nobody sees it; nil for not at all.
 	HoldClone func(name string) (until <-chan struct{}, takesName bool)
@@ -40,6 +50,8 @@ type Options struct {
 	NoRootPermission bool
 	// RootLenient shows recent tasks, events and all pages to an account without a permission on the root object: with NoRootPermission, only tasks are hidden whose object is gone.
 	RootLenient bool
+	// NarrowRole leaves that account only the role Read-only on datacenters.
+	NarrowRole bool
 	// MoveChangeVersion has the change version of a VM move when it is powered on or off, when a snapshot is taken or removed, and when its guest writes. Whether
 	// vCenter does that is not documented.
 	MoveChangeVersion bool
@@ -162,6 +174,7 @@ func Start(o Options) (*Simulator, error) {
 		access: access{
 			username: o.Username, password: o.Password,
 			adminUsername: o.AdminUsername, adminPassword: o.AdminPassword, privileges: o.Privileges, noRoot: o.NoRootPermission, rootLenient: o.RootLenient,
+			narrow: o.NarrowRole,
 		},
 		pageSize:   o.PageSize,
 		history:    history{delay: o.EventDelay, domain: o.EventDomain},
@@ -170,7 +183,9 @@ func Start(o Options) (*Simulator, error) {
 		cloneDelay: o.CloneDelay,
 		holdClone:  o.HoldClone,
 		stuck:      stuck{hold: o.HoldPowerOn},
+		drs:        drs{hold: o.HoldPlacing, unnamed: o.NoPlacedTasks},
 	}
+	rules.tasks.queue.open(o)
 	enforce(service, rules)
 	entrance := &door{
 		anyAction: o.AnySOAPAction, noVersions: o.NoVersionsFile,
@@ -188,6 +203,10 @@ func Start(o Options) (*Simulator, error) {
 	s.URL = u.String()
 	if o.TLS {
 		s.CA = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.server.Certificate().Raw})
+	}
+	if err := s.SetDRS("DC0_C0", o.DRS); err != nil {
+		s.Close()
+		return nil, err
 	}
 	if err := s.populate(context.Background()); err != nil {
 		s.Close()

@@ -18,6 +18,7 @@ func TestTheOperatorHasThePrivilegesThatItsDocumentationAsksFor(t *testing.T) {
 	documents(t, page, "Privileges for templates from an OVA", []string{vApp})
 	documents(t, page, "Privileges for encrypted templates", []string{crypto})
 	documents(t, page, "Privileges for notes", []string{notes})
+	documents(t, page, "Privileges for DRS", []string{powerOn})
 	documents(t, page, "Privileges for adoption", AdoptionPrivileges)
 }
 

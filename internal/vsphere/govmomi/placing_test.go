@@ -61,7 +61,7 @@ func TestVMsAreSpreadOverTheHostsOfAClusterWithDRS(t *testing.T) {
 			both(t, func(t *testing.T, mode govmomi.Mode) {
 				r := newRig(t, mode, withDRS(c.mode), func(o *sim.Options, _ *govmomi.Config) { o.Hosts = 3 }).ensure()
 				hosts := map[string]bool{}
-				var vms []vsphere.VM
+				vms := make([]vsphere.VM, 0, 3)
 				for i := range int32(3) {
 					vms = append(vms, r.clone(i))
 				}

@@ -1,7 +1,7 @@
 package sim_test
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -12,6 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
@@ -25,7 +26,7 @@ func (h hand) multi(automation sim.DRS, paths ...string) (types.ClusterPowerOnVm
 	h.t.Helper()
 	dc, err := h.find.Datacenter(h.ctx, "/DC0")
 	must(h.t, err)
-	var refs []types.ManagedObjectReference
+	refs := make([]types.ManagedObjectReference, 0, len(paths))
 	for _, path := range paths {
 		refs = append(refs, h.vm(path).Reference())
 	}
@@ -148,7 +149,10 @@ func TestWhatCannotBePlacedIsNotAttempted(t *testing.T) {
 	h := newHand(t, p)
 	must(t, s.Admit(cluster, 2))
 	must(t, h.placed("", root+"/a"))
-	refused[*types.InvalidPowerState](t, h.placed("", root+"/a"))
+	again := h.placed("", root+"/a")
+	if refused[*types.InvalidPowerState](t, again); !errors.As(again, new(notAttempted)) {
+		t.Errorf("a VM that is on is powered on by a task: %v", again)
+	}
 	must(t, h.PowerOn(h.ctx, root+"/b"))
 	refused[*types.InsufficientFailoverResourcesFault](t, h.placed("", root+"/c"))
 	refused[*types.InsufficientFailoverResourcesFault](t, h.PowerOn(h.ctx, root+"/c"))
@@ -192,16 +196,7 @@ func TestPlacingCanHangAndNeedNotNameTheTaskThatFollows(t *testing.T) {
 		result, err := h.multi("", root+"/a")
 		answered <- answer{result, err}
 	}()
-	running := func(ctx context.Context) int {
-		n, err := h.Running(ctx)
-		must(t, err)
-		return n
-	}
-	for running(h.ctx) == 0 {
-		if h.ctx.Err() != nil {
-			t.Fatal("it does not begin")
-		}
-	}
+	await.True(t, "it begins", func() bool { n, err := h.Running(h.ctx); return err == nil && n == 1 }, func() string { return "" })
 	if _, on := h.hosts(); len(on) != 0 {
 		t.Errorf("VMs run before they are placed: %v", on)
 	}

@@ -4,6 +4,7 @@ package vsphere
 const (
 	TypeVirtualMachine = "VirtualMachine"
 	TypeFolder         = "Folder"
+	TypeDatacenter     = "Datacenter"
 )
 
 // Ref is a managed object reference. The zero value refers to nothing.

@@ -18,6 +18,8 @@ type VM struct {
 	Ref    Ref
 	Name   string
 	Folder Ref
+	// ResourcePool that the VM runs in; zero if vCenter does not show it.
+	ResourcePool Ref
 	// InstanceUUID is vCenter's UUID of the VM; vCenter may reassign it when two VMs would share one.
 	InstanceUUID string
 	Power        PowerState

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/inventoryname"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/privileges"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/survey"
 )

@@ -35,7 +35,8 @@ type templateEntry struct {
 
 // content is one reading of the catalog. It is never changed once published.
 type content struct {
-	templates []templateEntry
+	datacenter vsphere.Ref
+	templates  []templateEntry
 	// ordinary are the paths of VMs that are no templates, so that naming one can be told from a typing error.
 	ordinary                    []string
 	pools, datastores, networks []place

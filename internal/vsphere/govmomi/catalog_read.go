@@ -68,10 +68,13 @@ func (s *Server) refreshCatalog(ctx context.Context, c *connection) error {
 
 func readCatalog(ctx context.Context, c *connection, templateFolders []string) (*content, error) {
 	named := []string{propName, propParent}
+	reach := []string{propName, propParent, propDatastores, propNetworks, propHosts}
 	vms := types.PropertySpec{Type: vsphere.TypeVirtualMachine, PathSet: []string{propName, propParent, propTemplate}}
 	specs := []types.PropertySpec{
 		{Type: vsphere.TypeFolder, PathSet: named},
-		{Type: typeCompute, PathSet: []string{propName, propParent, propDatastores, propNetworks, propHosts}},
+		{Type: typeCompute, PathSet: reach},
+		// It repeats what each compute resource has, so that it does not matter whether vCenter reads one entry of a type or all that fit.
+		{Type: typeCluster, PathSet: append(slices.Clone(reach), propDRS)},
 		{Type: typeHost, PathSet: append([]string{propName, propParent}, hostStateProperties...)},
 		{Type: typePool, PathSet: []string{propName, propParent, propOwner}},
 		{Type: typeDatastore, PathSet: named},
@@ -91,7 +94,7 @@ func readCatalog(ctx context.Context, c *connection, templateFolders []string) (
 		t.add(o.ref, o.refOf(propParent), o.text(propName))
 	}
 	path := func(ref vsphere.Ref) string { return c.datacenter.path + t.path(ref) }
-	out := &content{}
+	out := &content{datacenter: c.datacenter.ref}
 	out.readComputes(objects, path)
 	for _, folder := range outermost(objects, path, templateFolders) {
 		in, err := contained(ctx, c.client, folder, []types.PropertySpec{vms})

@@ -94,6 +94,7 @@ var classes = []class{
 	{vsphere.KindCapacity, has[types.BaseInsufficientResourcesFault]},
 	{vsphere.KindCapacity, has[*types.NoDiskSpace]},
 	{vsphere.KindCapacity, has[*types.NoCompatibleHost]},
+	{vsphere.KindCapacity, has[*types.GenericDrsFault]},
 	{vsphere.KindCapacity, has[types.BaseCannotAccessVmComponent]},
 
 	{vsphere.KindTransient, has[types.BaseHostCommunication]},
@@ -150,7 +151,10 @@ func classify(err error, out *vsphere.Error) {
 		}
 	case vsphere.KindCapacity:
 		if f, ok := is[*types.NoCompatibleHost](err); ok {
-			out.Err = withCauses(out.Err, f)
+			out.Err = withCauses(out.Err, f.Error)
+		}
+		if f, ok := is[*types.GenericDrsFault](err); ok {
+			out.Err = withCauses(out.Err, f.HostFaults)
 		}
 	}
 }
@@ -161,10 +165,10 @@ var neededFor = map[string]string{
 	vsphere.PrivilegeVApp:   " (the template has vApp properties, with which its guests ignore user data and metadata)",
 }
 
-// withCauses adds why each host was refused: NoCompatibleHost hides that from its message.
-func withCauses(err error, f *types.NoCompatibleHost) error {
-	for i := range f.Error {
-		err = fmt.Errorf("%w; %s", err, taskError{&f.Error[i]}.Error())
+// withCauses adds why each host was refused: NoCompatibleHost and GenericDrsFault hide that from their messages.
+func withCauses(err error, causes []types.LocalizedMethodFault) error {
+	for i := range causes {
+		err = fmt.Errorf("%w; %s", err, taskError{&causes[i]}.Error())
 	}
 	return err
 }

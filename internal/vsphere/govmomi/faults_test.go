@@ -41,6 +41,8 @@ func TestFaults(t *testing.T) {
 		{&types.TooManyConcurrentNativeClones{}, vsphere.KindBusy},
 		{&types.InsufficientResourcesFault{}, vsphere.KindCapacity},
 		{&types.InsufficientMemoryResourcesFault{}, vsphere.KindCapacity},
+		{&types.InsufficientFailoverResourcesFault{}, vsphere.KindCapacity},
+		{&types.GenericDrsFault{}, vsphere.KindCapacity},
 		{&types.NoDiskSpace{}, vsphere.KindCapacity},
 		{&types.NoCompatibleHost{}, vsphere.KindCapacity},
 		{&types.CannotAccessVmDisk{}, vsphere.KindCapacity},
@@ -107,9 +109,11 @@ func TestFaultsNameWhatTheyAreAbout(t *testing.T) {
 			}
 		}
 	}
-	hidden := &types.NoCompatibleHost{Error: []types.LocalizedMethodFault{{LocalizedMessage: "host 1 has no memory"}}}
-	if err := translate("try", taskError{&types.LocalizedMethodFault{Fault: hidden}}); !strings.Contains(err.Error(), "host 1 has no memory") {
-		t.Errorf("the cause is hidden: %v", err)
+	causes := []types.LocalizedMethodFault{{LocalizedMessage: "host 1 has no memory"}}
+	for _, hidden := range []types.BaseMethodFault{&types.NoCompatibleHost{Error: causes}, &types.GenericDrsFault{HostFaults: causes}} {
+		if err := translate("try", taskError{&types.LocalizedMethodFault{Fault: hidden}}); !strings.Contains(err.Error(), "host 1 has no memory") {
+			t.Errorf("the cause is hidden: %v", err)
+		}
 	}
 }
 

@@ -89,6 +89,8 @@ var wordings = []wording{
 	{fits[*types.NotFound], "something that was named does not exist"},
 	{fits[*types.NoDiskSpace], "the datastore is full: free space on it, or choose another one"},
 	{fits[*types.NoCompatibleHost], "no host can run the VM: check its size, its network and its datastore"},
+	{fits[*types.GenericDrsFault], "DRS finds no host for the VM: look at the faults of the cluster (Monitor, vSphere DRS, Faults)"},
+	{fits[*types.InsufficientFailoverResourcesFault], "admission control of vSphere HA keeps the rest of the cluster for the failure of a host: free some CPU and memory, add a host, or change the policy"},
 	{fits[types.BaseInsufficientResourcesFault], "the resource pool or cluster has too little CPU, memory or storage left: free some, or raise its limits"},
 	{fits[*types.InaccessibleDatastore], "the datastore cannot be reached from the host: bring its storage back"},
 	{fits[types.BaseInvalidDatastore], "the datastore cannot be used for this: choose another one"},

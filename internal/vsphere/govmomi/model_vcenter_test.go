@@ -313,7 +313,7 @@ func (t *thing) property(name string) any {
 			return nil
 		}
 		return t.address
-	case propQuestion, propGuestNet:
+	case propQuestion, propGuestNet, propPool:
 		return nil
 	case propTools:
 		if t.tools {

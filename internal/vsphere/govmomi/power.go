@@ -18,7 +18,15 @@ func (s *Server) PowerOn(ctx context.Context, t vsphere.Target) error {
 	if vm.Tombstone {
 		return &vsphere.Error{Kind: vsphere.KindConflict, Op: phrase(r), Object: t.VM, Err: errDoomed}
 	}
+	r.Datacenter = s.placedBy(vm)
 	return s.submit(ctx, r, "", func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
+		if !r.Datacenter.IsZero() {
+			task, err := powerOnPlaced(ctx, c, r.Datacenter, t.VM)
+			if !refusesPlacing(err, r.Datacenter) {
+				return task, err
+			}
+			s.withoutPlacing(err)
+		}
 		resp, err := methods.PowerOnVM_Task(ctx, c.client, &types.PowerOnVM_Task{This: toRef(t.VM)})
 		if err != nil {
 			return types.ManagedObjectReference{}, err

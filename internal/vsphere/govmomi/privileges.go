@@ -47,6 +47,8 @@ type granted struct {
 	missing, lacks []string
 	// notes is true if it may write notes into VMs.
 	notes bool
+	// noPlacing is true once vCenter has refused to power on a VM through the datacenter.
+	noPlacing bool
 }
 
 // readPrivileges asks what the account has on the root folder. A server that does not answer the question is taken to grant all that is needed: the first

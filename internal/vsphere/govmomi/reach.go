@@ -14,11 +14,13 @@ import (
 
 const (
 	typeCompute = "ComputeResource"
+	typeCluster = "ClusterComputeResource"
 	typeHost    = "HostSystem"
 
 	propDatastores  = "datastore"
 	propNetworks    = "network"
 	propHosts       = "host"
+	propDRS         = "configuration.drsConfig.enabled"
 	propOwner       = "owner"
 	propHost        = "runtime.host"
 	propMaintenance = "runtime.inMaintenanceMode"
@@ -31,6 +33,8 @@ var hostStateProperties = []string{propMaintenance, propHostState}
 type compute struct {
 	path                        string
 	datastores, networks, hosts []vsphere.Ref
+	// drs is true for a cluster whose VMs DRS places.
+	drs bool
 }
 
 // readComputes reads which datastores and networks can be used together with a resource pool.
@@ -41,6 +45,7 @@ func (c *content) readComputes(objects []object, path func(vsphere.Ref) string) 
 		case strings.HasSuffix(o.ref.Type, typeCompute):
 			c.computes[o.ref] = compute{
 				path: path(o.ref), datastores: sorted(o.refsOf(propDatastores)), networks: sorted(o.refsOf(propNetworks)), hosts: sorted(o.refsOf(propHosts)),
+				drs: o.yes(propDRS),
 			}
 		case o.ref.Type == typeHost:
 			if why := hostAway(o); why != "" {

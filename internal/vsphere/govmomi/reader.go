@@ -19,6 +19,7 @@ import (
 const (
 	propName          = "name"
 	propParent        = "parent"
+	propPool          = "resourcePool"
 	propPower         = "runtime.powerState"
 	propConnection    = "runtime.connectionState"
 	propGuestIP       = "guest.ipAddress"
@@ -49,7 +50,7 @@ const (
 var (
 	// baseProperties are watched and listed. They are few, because every VM's are read again and again.
 	baseProperties = []string{
-		propName, propParent, propPower, propBootTime, propConnection, propGuestIP, propGuestNet, propTools, propHeartbeat, propQuestion,
+		propName, propParent, propPool, propPower, propBootTime, propConnection, propGuestIP, propGuestNet, propTools, propHeartbeat, propQuestion,
 		propInstanceUUID, propTemplate, propChangeVersion, propDisabled,
 	}
 	// detailProperties are the whole configuration. They are read when the change version moved. Of extraConfig only the operator's own keys are asked for: the
@@ -254,6 +255,8 @@ func setBase(vm *vsphere.VM, name string, o object) bool {
 		vm.Name = shortened(o.text(name))
 	case propParent:
 		vm.Folder = o.refOf(name)
+	case propPool:
+		vm.ResourcePool = o.refOf(name)
 	case propPower:
 		vm.Power = power(o.text(name))
 	case propBootTime:

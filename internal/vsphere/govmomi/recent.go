@@ -31,7 +31,7 @@ func (s *Server) untracked(ctx context.Context, c *connection) ([]operations.Unt
 			Ref: t.ref.Value, Entity: t.refOf("info.entity"), Clone: isClone(t.text("info.descriptionId")), Own: isOurs(reason, c.session.User()),
 			Queued: queued,
 		}
-		if s.matters(task, reason, c.session.User()) {
+		if s.matters(task, reason, c.session.User()) || placedForUs(task, reason, t.text("info.descriptionId")) {
 			out, refs = append(out, task), append(refs, task.Ref)
 		}
 	}
@@ -49,6 +49,15 @@ func (s *Server) matters(task operations.Untracked, reason any, user string) boo
 		return maybeOurs(reason, user)
 	}
 	return s.cat.mayHold(task.Entity) && loggedIn(reason)
+}
+
+// placedForUs reports whether DRS may power a VM on for us: it may do that in its own name, whoever asked for it.
+func placedForUs(task operations.Untracked, reason any, descriptionID string) bool {
+	switch reason.(type) {
+	case types.TaskReasonSystem, *types.TaskReasonSystem:
+		return task.Entity.Type == vsphere.TypeVirtualMachine && strings.Contains(strings.ToLower(descriptionID), "poweron")
+	}
+	return false
 }
 
 // recentTasks reads what vCenter remembers of the tasks of the last minutes: state, entity, reason, kind, and when it was queued.

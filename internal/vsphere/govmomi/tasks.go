@@ -183,6 +183,9 @@ func (w *taskWatch) ended(ctx context.Context, o object) (vm vsphere.Ref, destro
 	op, mine := s.ops.Of(id)
 	switch types.TaskInfoState(o.text(taskState)) {
 	case types.TaskInfoStateSuccess:
+		if p, is := placementOf(o); is {
+			return w.placed(ctx, id, op, p)
+		}
 		vm = op.VM
 		if op.Kind == vsphere.OpClone {
 			vm = o.refOf(taskResult)

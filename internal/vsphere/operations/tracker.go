@@ -46,6 +46,8 @@ type Request struct {
 	Stamp vsphere.Stamp
 	// Folder that a VM is moved into.
 	Folder vsphere.Ref
+	// Datacenter that powers the VM on, where DRS places it; zero where the VM itself was asked to.
+	Datacenter vsphere.Ref
 	// Mark that a VM gets.
 	Mark vsphere.ReleaseMark
 	// CPU and MemoryMiB that a VM gets, as far as they are to change.

@@ -28,6 +28,9 @@ type Untracked struct {
 	Since time.Time
 }
 
+// vague reports whether the object of the task does not say which VM it is about: a clone names its template, and a placement by DRS its datacenter.
+func (u Untracked) vague() bool { return u.Clone || u.Entity.Type == vsphere.TypeDatacenter }
+
 // From reports whether a clone may be one of these templates; without any it may.
 func (u Untracked) From(templates map[vsphere.Ref]bool) bool {
 	return u.Entity.IsZero() || len(templates) == 0 || templates[u.Entity]
@@ -50,7 +53,7 @@ type awaited struct {
 
 // hangs reports whether the task has run for so long that nobody waits for it any more.
 func (a *awaited) hangs(now time.Time) bool {
-	return !a.over && a.Clone && now.Sub(a.Since) >= Patience
+	return !a.over && a.vague() && now.Sub(a.Since) >= Patience
 }
 
 // holds reports whether the effect of the task may be missing from what was applied.
@@ -200,6 +203,7 @@ func (t *Tracker) Scanned(at Mark, tasks []Untracked) {
 				op.wait.add(task, now)
 			}
 		}
+		op.followSlot()
 	}
 	t.mu.Unlock()
 	for _, f := range done {
@@ -207,12 +211,29 @@ func (t *Tracker) Scanned(at Mark, tasks []Untracked) {
 	}
 }
 
+// followSlot has the slot follow a power-on from the task that placed the VM, and that has ended, to the one of the VM itself.
+func (op *operation) followSlot() {
+	if op.Datacenter.IsZero() || op.slotTask == "" || op.wait.tasks[op.slotTask] != nil {
+		return
+	}
+	for ref, a := range op.wait.tasks {
+		if a.Entity == op.VM {
+			op.slotTask = ref
+		}
+	}
+}
+
 // fits reports whether a task may be that of the operation. A clone of another template, or one that vCenter had before we
 // asked, is not.
 func (op *operation) fits(task Untracked) bool {
-	if op.Kind != vsphere.OpClone {
-		// The task of a move is the folder's.
-		return task.Entity == op.VM || op.Kind == vsphere.OpMove && task.Entity == op.Folder
+	switch {
+	case op.Kind == vsphere.OpClone:
+	case task.Entity == op.VM:
+		return true
+	case op.Kind == vsphere.OpMove:
+		return task.Entity == op.Folder // whose task it is
+	default:
+		return !op.Datacenter.IsZero() && task.Entity == op.Datacenter && task.After(op.since)
 	}
 	var template map[vsphere.Ref]bool
 	if !op.Template.IsZero() {

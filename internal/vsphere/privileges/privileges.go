@@ -50,6 +50,7 @@ const (
 	ForCrypto   = "a template is encrypted, as each one with a virtual TPM"
 	ForAdoption = "VMs are adopted"
 	ForLegacy   = "VMs of the original operator are adopted"
+	ForDRS      = "VMs are in a cluster with DRS, and the account has its role on the root folder instead of the datacenter"
 	ForNotes    = "the notes of new VMs are to name VmGroup, namespace and member"
 	ForSessions = "logins of killed replicas are to end within seconds"
 )
@@ -81,6 +82,7 @@ var all = []Privilege{
 	{ID: vsphere.PrivilegeRead, UIName: readOnly, Object: Root},
 	{ID: vsphere.PrivilegeSessions, UIName: "Sessions > View and stop sessions", Object: Root, Needed: ForSessions, Optional: true},
 	{ID: vsphere.PrivilegeRead, UIName: readOnly, Object: Datacenter},
+	{ID: "VirtualMachine.Interact.PowerOn", UIName: interaction + "Power on", Object: Datacenter, Needed: ForDRS, Optional: true},
 	{ID: vsphere.PrivilegeRead, UIName: readOnly, Object: Cluster},
 	{ID: "Resource.AssignVMToPool", UIName: "Resource > Assign virtual machine to resource pool", Object: ResourcePool},
 	{ID: "Folder.Create", UIName: "Folder > Create folder", Object: RootFolder},

@@ -45,6 +45,7 @@ func run() error {
 	flag.StringVar(&templates, "templates", "vm-operator-template", "names of the templates, separated by commas")
 	flag.StringVar(&ordinary, "vms", "db-prod-0", "names of ordinary VMs, separated by commas")
 	flag.IntVar(&o.Hosts, "hosts", 2, "hosts in the cluster")
+	flag.StringVar((*string)(&o.DRS), "drs", "", "DRS of the cluster: manual, partiallyAutomated or fullyAutomated; off unless set")
 	flag.DurationVar(&o.CloneDelay, "clone-delay", 0, "how long the task of a clone runs")
 	flag.TextVar(&o.CloneShows, "clone-shows", sim.WithoutConfig, "what is seen of a VM while its clone runs: without-config, without-extra-config or unseen")
 	flag.DurationVar(&o.TokenServiceStart, "token-service-start", 0, "for how long all logins of the operator's account are rejected after the start")

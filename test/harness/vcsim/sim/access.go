@@ -44,7 +44,9 @@ type access struct {
 	noRoot bool
 	// rootLenient needs a permission on the root object only for tasks whose object is gone.
 	rootLenient bool
-	lockout     lockout
+	// narrow leaves the restricted account only the role Read-only on datacenters.
+	narrow  bool
+	lockout lockout
 	// tokensAfter is Options.TokenServiceStart.
 	tokensAfter time.Duration
 
@@ -100,7 +102,10 @@ const rootFolder = "group-d1"
 
 // grantsOn reports whether an account has a privilege on an object.
 func (a *access) grantsOn(username, privilege string, on types.ManagedObjectReference) bool {
-	return a.grants(username, privilege) && (!a.noRoot || username != a.username || on.Value != rootFolder)
+	if username == a.username && (a.noRoot && on.Value == rootFolder || a.narrow && on.Type == "Datacenter" && !slices.Contains(systemPrivileges, privilege)) {
+		return false
+	}
+	return a.grants(username, privilege)
 }
 
 // rootOf is the object on which vCenter checks privileges for what is no part of the inventory.
@@ -124,7 +129,7 @@ func (a *access) check(ctx *simulator.Context, m *simulator.Method) types.BaseMe
 		return nil
 	}
 	for _, n := range needs(ctx, m) {
-		if !a.grants(user, n.privilege) {
+		if !a.grantsOn(user, n.privilege, n.on) {
 			return &types.NoPermission{Object: &n.on, PrivilegeId: n.privilege}
 		}
 	}

@@ -21,6 +21,8 @@ const (
 	crypto = "Cryptographer.Clone"
 )
 
+const powerOn = "VirtualMachine.Interact.PowerOn"
+
 // undocumented is followed by the name of a method or property for which no privilege is known here.
 const undocumented = "Undocumented."
 
@@ -48,7 +50,7 @@ var needed = map[string]string{
 	"MarkAsVirtualMachine":    "VirtualMachine.Provisioning.MarkAsVM",
 	"MigrateVM_Task":          "Resource.HotMigrate",
 	"PowerOffVM_Task":         "VirtualMachine.Interact.PowerOff",
-	"PowerOnVM_Task":          "VirtualMachine.Interact.PowerOn",
+	"PowerOnVM_Task":          powerOn,
 	"QueryEvents":             "System.View",
 	"RebootGuest":             "VirtualMachine.Interact.Reset",
 	"RegisterVM_Task":         "VirtualMachine.Inventory.Register",
@@ -85,6 +87,13 @@ func needs(ctx *simulator.Context, m *simulator.Method) []need {
 		if startedBy(ctx, req.This) {
 			return nil
 		}
+	case *types.PowerOnMultiVM_Task:
+		// The API reference asks for the privilege on the VMs only. VMware's table "Required Privileges for Common Tasks" asks for it on the datacenter, too.
+		out := this(powerOn)
+		for _, ref := range req.Vm {
+			out = append(out, need{powerOn, ref})
+		}
+		return out
 	case *types.MoveIntoFolder_Task:
 		var out []need
 		for _, ref := range req.List {
@@ -175,7 +184,7 @@ func cloneNeeds(ctx *simulator.Context, req *types.CloneVM_Task) []need {
 		out = append(out, need{"VirtualMachine.Provisioning.Customize", req.This})
 	}
 	if req.Spec.PowerOn {
-		out = append(out, need{"VirtualMachine.Interact.PowerOn", folder})
+		out = append(out, need{powerOn, folder})
 	}
 	out = append(out, deviceNeeds(location.DeviceChange, folder)...)
 	if req.Spec.Config != nil {

@@ -91,7 +91,7 @@ func (c *Call) note(depth int, field, key, text string) {
 			c.Epoch, _, _ = strings.Cut(epoch, "-")
 		}
 	case c.Method == "":
-	case field == "_this":
+	case field == "_this", field == "vm" && c.Method == "PowerOnMultiVM_Task": // that is the VM, not the datacenter
 		c.Object = text
 	case depth == 1 && (field == "name" || field == "newName"):
 		c.Name = text

@@ -23,12 +23,22 @@ type Options struct {
 	Ordinary []string
 	// Hosts in the one cluster; two unless set.
 	Hosts int
+	// DRS of that cluster: see Simulator.SetDRS.
+	DRS DRS
+	// HoldPlacing says until what a task hangs that places VMs before it powers them on; nil for not at all.
+	HoldPlacing func() (until <-chan struct{})
+	// NoPlacedTasks has such a task not name those that power VMs on, where DRS chose the host.
+	NoPlacedTasks bool
 	// CloneDelay is how long the task of a clone runs.
 	CloneDelay time.Duration
 	// CloneShows is what vCenter shows of a VM while its clone runs. Which of these a vCenter does is not documented.
 	CloneShows Making
 	// Courses says how each clone goes, by the name of the VM to be, in place of CloneShows.
 	Courses func(name string) Course
+	// RunningTasks is how many tasks run at a time; more are queued. 0 for any number. What only people do in tests, such as snapshots, does not count.
+	RunningTasks int
+	// RefuseBusy refuses to change a VM while another task of it is queued or runs; unless set, one runs after the other. A vCenter does either.
+	RefuseBusy bool
 	// HoldClone says of a clone, by the name of the VM to be, until what it hangs after CloneDelay, and whether its VM takes its name
 	// meanwhile; nil for not at all. Nobody sees the VM of a clone that hangs so.
 	HoldClone func(name string) (until <-chan struct{}, takesName bool)
@@ -44,6 +54,8 @@ type Options struct {
 	NoRootPermission bool
 	// RootLenient shows recent tasks, events and all pages to an account without a permission on the root object: with NoRootPermission, only tasks are hidden whose object is gone.
 	RootLenient bool
+	// NarrowRole leaves that account only the role Read-only on datacenters.
+	NarrowRole bool
 	// MoveChangeVersion has the change version of a VM move when it is powered on or off, when a snapshot is taken or removed, and when its guest writes. Whether
 	// vCenter does that is not documented.
 	MoveChangeVersion bool
@@ -166,6 +178,7 @@ func Start(o Options) (*Simulator, error) {
 			username: o.Username, password: o.Password,
 			adminUsername: o.AdminUsername, adminPassword: o.AdminPassword, privileges: o.Privileges, noRoot: o.NoRootPermission, rootLenient: o.RootLenient,
 			tokensAfter: o.TokenServiceStart,
+			narrow:      o.NarrowRole,
 		},
 		pageSize:   o.PageSize,
 		history:    history{delay: o.EventDelay, domain: o.EventDomain},
@@ -175,7 +188,9 @@ func Start(o Options) (*Simulator, error) {
 		holdClone:  o.HoldClone,
 		shows:      o.CloneShows,
 		courses:    o.Courses,
+		drs:        drs{hold: o.HoldPlacing, unnamed: o.NoPlacedTasks},
 	}
+	rules.tasks.queue.open(o)
 	rules.access.starts()
 	replaceCollectors(service, &rules.makings)
 	enforce(service, rules)
@@ -195,6 +210,10 @@ func Start(o Options) (*Simulator, error) {
 	s.URL = u.String()
 	if o.TLS {
 		s.CA = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.server.Certificate().Raw})
+	}
+	if err := s.SetDRS("DC0_C0", o.DRS); err != nil {
+		s.Close()
+		return nil, err
 	}
 	if err := s.populate(context.Background()); err != nil {
 		s.Close()

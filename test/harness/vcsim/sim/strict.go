@@ -31,6 +31,7 @@ type strict struct {
 	courses func(name string) Course
 	makings makings
 	stuck   stuck
+	drs     drs
 	tasks   submissions
 	guests  guests
 }
@@ -60,6 +61,7 @@ func enforce(service *simulator.Service, s *strict) {
 	registry.AddHandler(&s.retention)
 	registry.AddHandler(&s.uuids)
 	registry.AddHandler(&s.guests)
+	registry.AddHandler(&s.drs)
 	for _, task := range registry.AllReference("Task") {
 		s.retention.ended = append(s.retention.ended, endedTask{task.Reference(), time.Now()}) // of making the model
 	}
@@ -90,7 +92,10 @@ func (s *strict) refuse(ctx *simulator.Context, m *simulator.Method) types.BaseM
 	if fault := s.makings.check(m); fault != nil {
 		return fault
 	}
-	return s.stuck.check(m)
+	if fault := s.stuck.check(m); fault != nil {
+		return fault
+	}
+	return s.tasks.queue.check(m)
 }
 
 // call applies the rules to a call to an object that exists.
@@ -100,12 +105,8 @@ func (s *strict) call(ctx *simulator.Context, m *simulator.Method) types.BaseMet
 	}
 	shrinkPage(m.Body, s.pageSize)
 	switch req := m.Body.(type) {
-	case *types.PowerOnVM_Task:
-		if s.stuck.any() {
-			m.This = deskRef
-			return nil
-		}
-		submit(ctx, &submission{entity: m.This})
+	case *types.PowerOnVM_Task, *types.PowerOnMultiVM_Task:
+		m.This = deskRef
 	case *types.CloneVM_Task:
 		if fault := checkClone(ctx, req); fault != nil {
 			return fault

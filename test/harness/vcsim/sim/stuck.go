@@ -59,8 +59,7 @@ func (s *stuck) of(name string) held {
 
 // check refuses what would change a VM whose power-on hangs.
 func (s *stuck) check(m *simulator.Method) types.BaseMethodFault {
-	switch m.Body.(type) {
-	case *types.ReconfigVM_Task, *types.PowerOnVM_Task, *types.PowerOffVM_Task, *types.Destroy_Task, *types.Rename_Task, *types.RelocateVM_Task, *types.UnregisterVM:
+	if changesVM(m.Body) {
 		if task, hangs := s.tasks.Load(m.This); hangs {
 			return &types.TaskInProgress{Task: task.(types.ManagedObjectReference)} //nolint:forcetypeassert // nothing else is stored
 		}
@@ -70,6 +69,10 @@ func (s *stuck) check(m *simulator.Method) types.BaseMethodFault {
 
 // PowerOnVMTask powers a VM on, once it hangs no more. It can be canceled until then.
 func (d *desk) PowerOnVMTask(ctx *simulator.Context, req *types.PowerOnVM_Task) soap.HasFault {
+	return d.powerOn(ctx, req, &submission{entity: req.This})
+}
+
+func (d *desk) powerOn(ctx *simulator.Context, req *types.PowerOnVM_Task, s *submission) soap.HasFault {
 	vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
 	if !ok {
 		return &methods.PowerOnVM_TaskBody{Fault_: simulator.Fault("", &types.ManagedObjectNotFound{Obj: req.This})}
@@ -77,19 +80,23 @@ func (d *desk) PowerOnVMTask(ctx *simulator.Context, req *types.PowerOnVM_Task) 
 	var name string
 	ctx.WithLock(vm, func() { name = vm.Name })
 	hang := d.strict.stuck.of(name)
-	s := &submission{entity: req.This}
 	start := func() soap.HasFault { return vm.PowerOnVMTask(ctx, req) }
+	s.around = func(t *simulator.Task, run execute) (types.AnyType, types.BaseMethodFault) {
+		return d.strict.drs.run(ctx, vm, s.placed, func() (types.AnyType, types.BaseMethodFault) { return run(t) })
+	}
 	if hang.until == nil {
 		return started(ctx, s, start)
 	}
 	s.cancelable, s.until = true, hang.until
+	work := s.around
 	s.around = func(t *simulator.Task, run execute) (types.AnyType, types.BaseMethodFault) {
 		d.strict.stuck.tasks.Delete(req.This)
 		ask(ctx, vm, "")
 		if canceled(ctx, t) {
+			d.strict.drs.leave(req.This)
 			return nil, &types.RequestCanceled{}
 		}
-		return run(t)
+		return work(t, run)
 	}
 	hanging := &d.strict.stuck.tasks
 	hanging.Store(req.This, types.ManagedObjectReference{}) // the task may end before it is known here

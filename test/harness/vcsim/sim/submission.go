@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,8 @@ type submission struct {
 	around func(t *simulator.Task, run execute) (types.AnyType, types.BaseMethodFault)
 	// structural tasks hold the tree before they lock any object.
 	structural bool
+	// queues is true for a task that waits for its turn if there are too many.
+	queues bool
 	// cancelable until the work begins.
 	cancelable bool
 	// delay is how long a structural task waits before the work begins, with nothing locked that others want.
@@ -34,6 +37,9 @@ type submission struct {
 	// rest, if not nil, is what a structural task does after its work, with nothing locked. It waits by itself, and can
 	// be canceled while it does.
 	rest func(t *simulator.Task, res types.AnyType) (types.AnyType, types.BaseMethodFault)
+	// placed is true for a power-on whose host DRS has chosen. system and description are how its task differs then from one that an account starts.
+	placed, system bool
+	description    string
 	// task is set when it was seen, and canceled is closed when somebody asks it to end.
 	task     *simulator.Task
 	canceled chan struct{}
@@ -85,6 +91,7 @@ type submissions struct {
 	creator atomic.Pointer[creator]
 	// cancelable are the tasks that wait and may be asked to end, by reference.
 	cancelable sync.Map
+	queue      queue
 	// over is true once the files are about to be removed. Whoever holds the tree may read or change it.
 	over bool
 }
@@ -142,9 +149,13 @@ func (h *submissions) UpdateObject(ctx *simulator.Context, o mo.Reference, _ []t
 		s.canceled = make(chan struct{})
 		h.cancelable.Store(t.Self, s.canceled)
 	}
+	if s.system {
+		t.Info.Reason = &types.TaskReasonSystem{}
+	}
 	if id, ok := descriptions[t.Info.DescriptionId]; ok {
 		t.Info.DescriptionId = id
 	}
+	t.Info.DescriptionId = cmp.Or(s.description, t.Info.DescriptionId)
 	run := t.Execute
 	t.Execute = func(t *simulator.Task) (types.AnyType, types.BaseMethodFault) { return s.execute(ctx, t, run) }
 	if s.structural {
@@ -181,10 +192,16 @@ func (h *submissions) UpdateObject(ctx *simulator.Context, o mo.Reference, _ []t
 			}
 			return res, fault
 		}
+	}
+	h.queue.admit(ctx, s, t)
+	if s.detached(&h.queue) {
 		// The simulator locks the task's entity before the work, which is too early (see treeRef), and for the delay as well.
 		t.Info.Entity = &types.ManagedObjectReference{Type: "Hold", Value: t.Self.Value}
 	}
 }
+
+// detached reports whether the task waits for something before its object is locked.
+func (s *submission) detached(q *queue) bool { return s.structural || s.queues && q.turns != nil }
 
 // wait waits until the work is to begin, or somebody asks the task to end.
 func (s *submission) wait() {
@@ -226,19 +243,19 @@ var treeRef = types.ManagedObjectReference{Type: "Tree", Value: "tree"}
 
 // started starts a task, with its entity locked as in any call.
 func started(ctx *simulator.Context, s *submission, start func() soap.HasFault) (res soap.HasFault) {
+	s.queues = true
 	submit(ctx, s)
 	ctx.WithLock(s.entity, func() { res = start() })
+	if s.task != nil && s.task.Info.Entity.Type == "Hold" {
+		// Locks are held on behalf of contexts, and the task runs with ctx already: lock it as somebody else.
+		other := &simulator.Context{Map: ctx.Map}
+		other.WithLock(s.task, func() { s.task.Info.Entity = &s.entity })
+	}
 	return res
 }
 
 // structural starts a task that changes the shape of the inventory.
 func structural(ctx *simulator.Context, s *submission, start func() soap.HasFault) soap.HasFault {
 	s.structural = true
-	res := started(ctx, s, start)
-	if s.task != nil {
-		// Locks are held on behalf of contexts, and the task runs with ctx already: lock it as somebody else.
-		other := &simulator.Context{Map: ctx.Map}
-		other.WithLock(s.task, func() { s.task.Info.Entity = &s.entity })
-	}
-	return res
+	return started(ctx, s, start)
 }

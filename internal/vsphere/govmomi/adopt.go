@@ -222,7 +222,7 @@ func (s *Server) mayAdopt(ctx context.Context, c *connection, r operations.Reque
 		return o, &vsphere.Error{Kind: kind, Op: phrase(r), Object: a.VM, Err: cause}
 	}
 	for _, denied := range o.denied {
-		if has[types.BaseNoPermission](denied) {
+		if denies(denied) {
 			return o, readOnlyError(denied)
 		}
 	}

@@ -90,7 +90,7 @@ func (s *Server) portgroupBacking(ctx context.Context, c *connection, network vs
 		err = of.denied[propSwitchUUID]
 	}
 	switch {
-	case has[types.BaseNoPermission](err) && !has[*types.NotAuthenticated](err):
+	case denies(err):
 		return nil, hidden(dvs)
 	case err != nil:
 		return nil, err

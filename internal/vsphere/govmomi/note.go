@@ -31,5 +31,5 @@ func lacks(err error, privilege string) bool {
 		return known.Privilege == privilege
 	}
 	f, ok := is[types.BaseNoPermission](err)
-	return ok && f.GetNoPermission().PrivilegeId == privilege
+	return ok && denies(err) && f.GetNoPermission().PrivilegeId == privilege
 }

@@ -174,7 +174,7 @@ func located(ctx context.Context, c *connection, ref vsphere.Ref) (folder vspher
 // the account does not see the object.
 func readUpwards(ctx context.Context, c *connection, at vsphere.Ref, path string, properties ...string) (object, error) {
 	o, err := exact(ctx, c.client, at, properties...)
-	if has[types.BaseNoPermission](err) || err == nil && !o.has(propName) {
+	if denies(err) || err == nil && !o.has(propName) {
 		return o, &vsphere.Error{Kind: vsphere.KindPermission, Op: "look where a folder is", Object: at, Privilege: vsphere.PrivilegeRead,
 			Err: &UnseenParentError{Path: path, Above: at}}
 	}

@@ -49,7 +49,7 @@ func powerOnPlaced(ctx context.Context, c *connection, datacenter, vm vsphere.Re
 // refusesPlacing reports whether the account lacks a privilege on the datacenter, as one may whose role is on the root folder. It is enough to power on the VM itself.
 func refusesPlacing(err error, datacenter vsphere.Ref) bool {
 	f, ok := is[types.BaseNoPermission](err)
-	if !ok {
+	if !ok || !denies(err) {
 		return false
 	}
 	on := f.GetNoPermission().Object

@@ -156,6 +156,11 @@ func exact(ctx context.Context, c *vim25.Client, ref vsphere.Ref, paths ...strin
 	if len(objects) != 1 {
 		return object{}, errUnreadable
 	}
+	for _, denied := range objects[0].denied {
+		if has[*types.NotAuthenticated](denied) {
+			return object{}, denied // the answer says nothing of the account's permissions
+		}
+	}
 	return objects[0], nil
 }
 

@@ -46,7 +46,7 @@ func (s *Server) findByUUID(ctx context.Context, c *connection, uuid string) ([]
 	resp, err := methods.FindAllByUuid(ctx, c.client, &types.FindAllByUuid{
 		This: *c.client.ServiceContent.SearchIndex, Uuid: uuid, VmSearch: true, InstanceUuid: types.NewBool(true),
 	})
-	if has[types.BaseNoPermission](err) {
+	if denies(err) {
 		return nil, nil // where the account may not look, nothing is known, as with a VM that it may not see
 	}
 	if err != nil || len(resp.Returnval) == 0 {
@@ -99,7 +99,7 @@ func (s *Server) whereabouts(ctx context.Context, c *connection, o object) (insi
 			return false, "", nil // a VM of a vApp has no parent folder
 		}
 		parent, err := exact(ctx, c.client, at, propName, propParent)
-		if has[types.BaseNoPermission](err) || err == nil && !parent.has(propName) {
+		if denies(err) || err == nil && !parent.has(propName) {
 			return false, "", nil
 		}
 		if err != nil {

@@ -72,7 +72,7 @@ func (s *surveyor) rightsOn(ctx context.Context, manager types.ManagedObjectRefe
 		return out
 	}
 	if err != nil {
-		out[0].Unread = !has[types.BaseNoPermission](err)
+		out[0].Unread = !denies(err)
 		return out
 	}
 	for i := range out {

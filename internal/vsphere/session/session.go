@@ -198,7 +198,8 @@ func (s *Session) call(ctx context.Context, method string, req, res soap.HasFaul
 	if err != nil {
 		return err
 	}
-	if err := s.send(ctx, method, req, res); err == nil || !fault.Is(err, &types.NotAuthenticated{}) {
+	err = s.send(ctx, method, req, res)
+	if lost := err == nil && forStrangers(res) || fault.Is(err, &types.NotAuthenticated{}); !lost {
 		return err
 	}
 	if err := s.relogin(ctx, seen); err != nil {

@@ -15,7 +15,7 @@ import (
 type Standing int
 
 const (
-	// Missing: the cluster has none.
+	// Missing means that the cluster has none.
 	Missing Standing = iota
 	// Foreign has our name and another kind or scope: it is somebody else's, and nothing may be done with it.
 	Foreign

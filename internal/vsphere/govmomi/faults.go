@@ -77,7 +77,9 @@ func has[T any](err error) bool {
 }
 
 // denies reports whether the account may not do something. A session that has ended answers with a fault of the same family, and says nothing of the account.
-func denies(err error) bool { return has[types.BaseNoPermission](err) && !has[*types.NotAuthenticated](err) }
+func denies(err error) bool {
+	return has[types.BaseNoPermission](err) && !has[*types.NotAuthenticated](err)
+}
 
 // class is one row of the translation; the first that matches wins, so the order carries meaning:
 // NotAuthenticated is a NoPermission, and InvalidPowerState an InvalidState.

@@ -12,11 +12,11 @@ import (
 type Making int
 
 const (
-	// WithoutConfig: the VM is in the inventory, and its configuration is unset.
+	// WithoutConfig means that the VM is in the inventory, and its configuration is unset.
 	WithoutConfig Making = iota
-	// WithoutExtraConfig: the configuration is set, but for extraConfig.
+	// WithoutExtraConfig means that the configuration is set, but for extraConfig.
 	WithoutExtraConfig
-	// Unseen: the VM is not in the inventory.
+	// Unseen means that the VM is not in the inventory.
 	Unseen
 )
 

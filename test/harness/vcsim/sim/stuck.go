@@ -43,13 +43,6 @@ func (s *Simulator) HoldPowerOn(name, question string) (release func()) {
 	})
 }
 
-// any reports whether a power-on can hang.
-func (s *stuck) any() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.held) > 0
-}
-
 // of returns how the power-on of a VM hangs; until is nil if it does not.
 func (s *stuck) of(name string) held {
 	s.mu.Lock()

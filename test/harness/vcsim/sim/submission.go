@@ -159,44 +159,48 @@ func (h *submissions) UpdateObject(ctx *simulator.Context, o mo.Reference, _ []t
 	run := t.Execute
 	t.Execute = func(t *simulator.Task) (types.AnyType, types.BaseMethodFault) { return s.execute(ctx, t, run) }
 	if s.structural {
-		work := t.Execute
-		t.Execute = func(t *simulator.Task) (res types.AnyType, fault types.BaseMethodFault) {
-			if s.rest == nil {
-				s.wait()
-				h.cancelable.Delete(t.Self)
-			}
-			ctx.WithLock(treeRef, func() {
-				if h.over {
-					fault = new(types.RequestCanceled)
-					return
-				}
-				if s.born != nil {
-					s.born()
-				}
-				c := &creator{ctx: ctx}
-				h.creator.Store(c)
-				defer func() {
-					h.creator.Store(nil)
-					for _, unlock := range c.unlocks {
-						unlock()
-					}
-				}()
-				res, fault = work(t)
-			})
-			switch {
-			case s.rest == nil:
-			case fault != nil:
-				h.cancelable.Delete(t.Self)
-			default:
-				return s.rest(t, res)
-			}
-			return res, fault
-		}
+		t.Execute = h.changingTheTree(ctx, s, t.Execute)
 	}
 	h.queue.admit(ctx, s, t)
 	if s.detached(&h.queue) {
 		// The simulator locks the task's entity before the work, which is too early (see treeRef), and for the delay as well.
 		t.Info.Entity = &types.ManagedObjectReference{Type: "Hold", Value: t.Self.Value}
+	}
+}
+
+// changingTheTree returns what a structural task does: its work with the tree locked, once it has waited.
+func (h *submissions) changingTheTree(ctx *simulator.Context, s *submission, work execute) execute {
+	return func(t *simulator.Task) (res types.AnyType, fault types.BaseMethodFault) {
+		if s.rest == nil {
+			s.wait()
+			h.cancelable.Delete(t.Self)
+		}
+		ctx.WithLock(treeRef, func() {
+			if h.over {
+				fault = new(types.RequestCanceled)
+				return
+			}
+			if s.born != nil {
+				s.born()
+			}
+			c := &creator{ctx: ctx}
+			h.creator.Store(c)
+			defer func() {
+				h.creator.Store(nil)
+				for _, unlock := range c.unlocks {
+					unlock()
+				}
+			}()
+			res, fault = work(t)
+		})
+		switch {
+		case s.rest == nil:
+		case fault != nil:
+			h.cancelable.Delete(t.Self)
+		default:
+			return s.rest(t, res)
+		}
+		return res, fault
 	}
 }
 

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -30,6 +30,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vcenter"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
 	"github.com/codeconnect/vmgroup-operator/internal/events"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext/sink"
 	"github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
@@ -37,7 +38,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
-	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/share"
@@ -78,7 +78,7 @@ func start(ctx context.Context, o options) error {
 	shared := share.New(peers{replica}, time.Now)
 
 	// The members, and the manager that runs the controllers of the hub and of all members.
-	groups := vmgroup.NewGroups()
+	known := fleet.New(clock.RealClock{}, o.massDeletion())
 	var vcenters *vcenter.Reconciler
 	var reconciler *vmgroup.Reconciler // it needs the members, and they tell it when they come back from a backup
 	addresses, err := remote.ParseAddresses(o.memberAddresses)
@@ -89,7 +89,7 @@ func start(ctx context.Context, o options) error {
 		Namespace: o.namespace, InstallationUID: installation, HubName: hubConfig.Host,
 		Local: o.localMember, HubConfig: hubConfig,
 		QPS: float32(o.memberQPS), Burst: o.memberBurst, UserAgent: hubConfig.UserAgent, Limits: o.memberLimits(), Addresses: addresses,
-		Instance: o.podName, Leadership: replica, Counts: groups.CountMember, Held: groups.CountHeld, Gone: groups.ForgetMember, Changed: groups.MemberChanged,
+		Instance: o.podName, Leadership: replica, Counts: known.CountMember, Held: known.CountHeld, Gone: known.DeleteMember, Changed: known.MemberChanged,
 		Restored: func(name string) { reconciler.MemberRestored(name) },
 		Orphans:  func(name string) ([]orphans.Group, bool) { return vcenters.OrphansOf(name) },
 	})
@@ -116,26 +116,24 @@ func start(ctx context.Context, o options) error {
 	rejections := logins.New(logins.Options{
 		Store: &vcenter.LoginMemory{Client: core.Secrets(o.namespace)}, Boot: boot, Dead: replica.BootDead, Now: time.Now,
 	})
-	vcenters = &vcenter.Reconciler{
-		Client: hub.GetClient(), Pool: pool, Groups: groups, Leadership: replica,
-		Dial:   dialer(installation, login, rejections, shared, func(vcenter string) vsphere.Witness { return reconciler.Witness(vcenter) }),
-		Events: recorder, Namespace: o.namespace, Now: time.Now, OrphansChanged: members.CountsChanged,
-		NoGroup: func(ctx context.Context, member string, name types.NamespacedName, uid string) (bool, error) {
-			return reconciler.NoGroup(ctx, member, name, uid)
-		},
-	}
 
 	// The groups, their quotas, and the policies about them. What members make this replica write on the hub has one budget.
 	hubWrites := writebudget.New(writebudget.Default, time.Now)
 	reconciler = &vmgroup.Reconciler{
 		Clusters: mgr, Members: memberOf(members), Hub: hub.GetClient(), HubEvents: recorder, Servers: pool,
-		Shards: replica, Groups: groups, CountChanged: members.CountsChanged, Serves: members.Serves,
-		PoliciesChanged: members.AdmissionChanged, Installation: installation, Now: time.Now, MassDeletion: o.massDeletion(),
+		Shards: replica, Fleet: known, CountChanged: members.CountsChanged, Serves: members.Serves,
+		PoliciesChanged: members.AdmissionChanged, Installation: installation, Now: time.Now,
 		Contradicted: func(member, reason, note string) {
 			memberEvents{hub.GetClient(), recorder}.tell(ctx, member, reason, "Look", note)
 		},
 		MemberEvent: memberEvents{hub.GetClient(), recorder}.remark(ctx),
 		Receipts:    &receipts.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, HubWrites: hubWrites,
+	}
+	vcenters = &vcenter.Reconciler{
+		Client: hub.GetClient(), Pool: pool, Groups: vcenterGroups{known, reconciler}, Leadership: replica,
+		Dial:   dialer(installation, login, rejections, shared, reconciler.Witness),
+		Events: recorder, Namespace: o.namespace, Now: time.Now, OrphansChanged: members.CountsChanged,
+		NoGroup: reconciler.NoGroup,
 	}
 	records := admitted.New(admitted.Options{
 		Client: core.ConfigMaps(o.namespace), Notify: reconciler.RecordChanged, Exists: reconciler.Exists, Leading: replica.Leading, Now: time.Now,
@@ -157,7 +155,7 @@ func start(ctx context.Context, o options) error {
 	deaths := watchDeaths(core.Pods(o.namespace), replica)
 
 	listeners := sharding.Listeners{
-		Gained:  []func([]int){groups.Gained},
+		Gained:  []func([]int){known.Gained},
 		Lost:    []func([]int){reconciler.Lost},
 		Leading: []func(){members.LeadershipChanged, vcenters.LeadershipChanged, policies.LeadershipChanged},
 		Peers:   []func(){shared.Changed, deaths.Changed},
@@ -240,6 +238,17 @@ func older(replica *sharding.Replica, key, value string) bool {
 
 func olderAmong(joined bool, peers []protocol.Peer, key, value string) bool {
 	return !joined || slices.ContainsFunc(peers, func(p protocol.Peer) bool { return !p.Self && p.Published[key] != value })
+}
+
+// vcenterGroups are those that use the vCenters.
+type vcenterGroups struct {
+	*fleet.Fleet
+	users *vmgroup.Reconciler
+}
+
+// CountVCenter implements vcenter.Groups.
+func (g vcenterGroups) CountVCenter(ctx context.Context, name string, grants []v1alpha1.Grant) int {
+	return g.users.CountVCenter(ctx, name, grants)
 }
 
 func memberOf(provider *member.Provider) vmgroup.Members {

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
@@ -31,6 +32,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/seldom"
@@ -112,8 +114,8 @@ type Reconciler struct {
 	SumReceipts func(member string) (n, bytes int)
 	// MemberEvent writes an event of a member; it must not block. It may be nil.
 	MemberEvent func(member, reason, action, note string)
-	// Groups is told of every group that is seen.
-	Groups *Groups
+	// Fleet is what this replica knows of all groups; the controller's informers write it.
+	Fleet *fleet.Fleet
 	// CountChanged is called with the name of a member whose groups or VMs are more or fewer than before; it must not block.
 	CountChanged func(member string)
 	// Serves says whether a member with this cluster UID is engaged, so that all of its groups are known. Without it none is.
@@ -126,8 +128,6 @@ type Reconciler struct {
 	Installation string
 	// Now is the clock.
 	Now func() time.Time
-	// MassDeletion are the times by which a mass deletion is noticed; the default ones if zero.
-	MassDeletion massdeletion.Rules
 
 	limiter  *limiter
 	vanished *vanished
@@ -153,20 +153,20 @@ type Options struct {
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error {
 	r.vanished, r.limiter = newVanished(), newLimiter(opts.Workers)
 	r.serve()
-	r.Groups.twins = r.sharedUID
+	r.Fleet.On.Twins = r.sharedUID
 	if r.CountChanged != nil {
-		r.Groups.counted = r.CountChanged
+		r.Fleet.On.Counted = r.CountChanged
 	}
 	if r.Serves != nil {
-		r.Groups.served = r.Serves
+		r.Fleet.On.Served = r.Serves
 	}
 	if r.Kept != nil {
-		r.Groups.kept = r.Kept
+		r.Fleet.On.Kept = r.Kept
 	}
 	namespaces := &metav1.PartialObjectMetadata{}
 	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	local := mgr.GetLocalManager()
-	if err := mgr.Add(known{r.Groups, r.Members}); err != nil {
+	if err := mgr.Add(known{r.Fleet, r.Members}); err != nil {
 		return fmt.Errorf("add what lists the groups of members: %w", err)
 	}
 	if err := local.Add(r.namespaces); err != nil {
@@ -182,7 +182,8 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 		Watches(namespaces, r.onNamespace, mcbuilder.WithPredicates(predicate.Or(predicate.LabelChangedPredicate{}, confirmationChanged()))).
 		WatchesRawSource(source.TypedFunc[mcreconcile.Request](
 			func(_ context.Context, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {
-				r.Groups.deliverTo(r.bucketOf, func(request mcreconcile.Request, first bool) {
+				r.Fleet.DeliverTo(r.bucketOf, func(of fleet.Ref, first bool) {
+					request := requestAt(of)
 					if !r.holds(request) {
 						return // whoever holds it is told as well, or will be when it takes it over
 					}
@@ -195,13 +196,13 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 			})).
 		WatchesRawSource(source.TypedKind(local.GetCache(), &v1alpha1.VCenter{},
 			handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, vcenter *v1alpha1.VCenter) []mcreconcile.Request {
-				r.Groups.VCenterChanged(vcenter.Name)
+				r.Fleet.VCenterChanged(vcenter.Name)
 				return nil
 			}), predicate.Or[*v1alpha1.VCenter](predicate.TypedGenerationChangedPredicate[*v1alpha1.VCenter]{}, annotated()))).
 		WatchesRawSource(source.TypedKind(local.GetCache(), &v1alpha1.VmGroupPolicy{},
 			handler.TypedEnqueueRequestsFromMapFunc(func(context.Context, *v1alpha1.VmGroupPolicy) []mcreconcile.Request {
 				r.policies.changed()
-				r.Groups.PoliciesChanged()
+				r.Fleet.PoliciesChanged()
 				if r.PoliciesChanged != nil {
 					r.PoliciesChanged()
 				}
@@ -210,14 +211,10 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 		Complete(r)
 }
 
-// serve lets Groups work for this reconciler.
+// serve lets Fleet work for this reconciler.
 func (r *Reconciler) serve() {
-	if r.MassDeletion == (massdeletion.Rules{}) {
-		r.MassDeletion = massdeletion.DefaultRules()
-	}
-	r.Groups.users = r
-	r.Groups.gone, r.Groups.now, r.Groups.rules = r.missed, r.Now, r.MassDeletion
-	r.namespaces = newNamespaceNews(r.Groups)
+	r.Fleet.On.Gone = r.missed
+	r.namespaces = newNamespaceNews(r.Fleet)
 }
 
 // annotated passes on a change of the annotations that accept another vCenter, and let groups be forgotten.
@@ -230,7 +227,7 @@ func annotated() predicate.TypedPredicate[*v1alpha1.VCenter] {
 	}}
 }
 
-// onGroup keeps Groups in step with every member's groups, this replica's or not, so that a group that is taken over
+// onGroup keeps Fleet in step with every member's groups, this replica's or not, so that a group that is taken over
 // is enqueued from memory. Only this replica's are enqueued.
 func (r *Reconciler) onGroup(member multicluster.ClusterName, _ cluster.Cluster) mchandler.EventHandler {
 	request := func(o client.Object) mcreconcile.Request { return requestOf(member, o) }
@@ -241,10 +238,10 @@ func (r *Reconciler) onGroup(member multicluster.ClusterName, _ cluster.Cluster)
 			return // engaging it lists its groups again
 		}
 		key, vcenter := keyOf(served.UID, group), vcenterOf(group)
-		if was, known := r.Groups.entry(key); known && was.vcenter != vcenter {
-			r.leave(was.vcenter, key)
+		if was, known := r.Fleet.Group(key); known && was.VCenter != vcenter {
+			r.leave(was.VCenter, key)
 		}
-		r.Groups.seen(request(o), key, group, vcenter)
+		r.Fleet.SetGroup(refOf(request(o)), key, group, vcenter)
 		r.vanished.seen(key, group)
 		if r.holds(request(o)) {
 			if group.Status.ObservedGeneration == 0 {
@@ -275,6 +272,16 @@ func (r *Reconciler) onGroup(member multicluster.ClusterName, _ cluster.Cluster)
 
 func memberOf(request mcreconcile.Request) string { return string(request.ClusterName) }
 
+// refOf is what Fleet calls the group of a request, and requestAt the request of it.
+func refOf(request mcreconcile.Request) fleet.Ref {
+	return fleet.Ref{Member: memberOf(request), Namespace: request.Namespace, Name: request.Name}
+}
+
+func requestAt(ref fleet.Ref) mcreconcile.Request {
+	name := types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
+	return mcreconcile.Request{ClusterName: multicluster.ClusterName(ref.Member), Request: reconcile.Request{NamespacedName: name}}
+}
+
 func requestOf(member multicluster.ClusterName, o client.Object) mcreconcile.Request {
 	return mcreconcile.Request{ClusterName: member, Request: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}}
 }
@@ -295,8 +302,8 @@ func (r *Reconciler) holds(request mcreconcile.Request) bool {
 	return ok && r.Shards.Holds(key)
 }
 
-func (r *Reconciler) bucketOf(request mcreconcile.Request) (int, bool) {
-	key, ok := r.key(request)
+func (r *Reconciler) bucketOf(ref fleet.Ref) (int, bool) {
+	key, ok := r.key(requestAt(ref))
 	if !ok {
 		return 0, false
 	}
@@ -305,7 +312,7 @@ func (r *Reconciler) bucketOf(request mcreconcile.Request) (int, bool) {
 
 // exists reports whether there may be something to do for a request.
 func (r *Reconciler) exists(ctx context.Context, request mcreconcile.Request) bool {
-	if r.Groups.knows(request) || len(r.vanished.of(request)) > 0 {
+	if _, _, known := r.Fleet.GroupAt(refOf(request)); known || len(r.vanished.of(request)) > 0 {
 		return true
 	}
 	cl, err := r.Clusters.GetCluster(ctx, request.ClusterName)
@@ -317,12 +324,15 @@ func (r *Reconciler) exists(ctx context.Context, request mcreconcile.Request) bo
 
 // Lost takes the news that buckets are another replica's from now on.
 func (r *Reconciler) Lost(buckets []int) {
-	r.Groups.inBuckets(buckets, func(key vsphere.GroupKey, e groupEntry) {
+	if len(buckets) == 0 {
+		return
+	}
+	for key, g := range r.Fleet.In(fleet.Scope{Buckets: buckets}) {
 		if r.vanished.drop(key) {
-			r.Groups.forgetKey(e.request, key) // nobody looks after its VMs now
+			r.Fleet.DropVanished(g.Ref, key) // nobody looks after its VMs now
 		}
-		r.drop(key, e)
-	})
+		r.drop(key, g)
+	}
 }
 
 // Reconcile runs one pass over one group. It returns an error only for what Kubernetes' API refused; whatever
@@ -380,11 +390,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 
 // waitsFor is the vCenter that a pass over a group may wait for, or "": whatever names groups give to vCenters that do not exist, there is one lane for all of them.
 func (r *Reconciler) waitsFor(request mcreconcile.Request) string {
-	vcenter := r.Groups.vcenterOf(request)
-	if _, exists := r.Servers.Server(vcenter); !exists {
+	_, g, _ := r.Fleet.GroupAt(refOf(request))
+	if _, exists := r.Servers.Server(g.VCenter); !exists {
 		return ""
 	}
-	return vcenter
+	return g.VCenter
 }
 
 // gatherer returns one for the groups of a member.

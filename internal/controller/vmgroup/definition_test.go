@@ -162,7 +162,7 @@ func TestAGroupThatWasDeletedWithItsCRDIsHeldWhenTheCRDIsBack(t *testing.T) {
 		"the member left and joined again": func(r *rig, d *definition) {
 			r.Members = func(string) (Member, bool) { return Member{}, false }
 			r.mustPass()
-			r.Groups.ForgetMember(v1alpha1.LocalMember)
+			r.Fleet.DeleteMember(v1alpha1.LocalMember)
 			d.answers(r)
 			r.inform(r.Reconciler)
 			d.object = r.installed(time.Minute)
@@ -293,7 +293,7 @@ func TestGroupsThatAreHeldShareOneLookAtTheirCRD(t *testing.T) {
 		t.Errorf("the CRD was read %d times in a minute", looks)
 	}
 	h.untouched(11)
-	if held := h.Groups.CountHeld(v1alpha1.LocalMember); held != (massdeletion.Held{SweptGroups: 11, SweptVMs: 11}) {
+	if held := h.Fleet.CountHeld(v1alpha1.LocalMember); held != (massdeletion.Held{SweptGroups: 11, SweptVMs: 11}) {
 		t.Errorf("counted as held are %+v", held)
 	}
 	h.of.AllowedUntil = h.now.Add(30 * time.Minute)

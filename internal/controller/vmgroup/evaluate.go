@@ -16,7 +16,7 @@ import (
 // included. Groups that are being deleted are exempt and left out. It reads memory, and is for counting.
 func (r *Reconciler) EvaluateAll(ctx context.Context, set *policy.Set, yield func(policy.Requester, []policy.Violation)) error {
 	requesters := map[[2]string]policy.Requester{}
-	for _, member := range r.Groups.listedMembers() {
+	for _, member := range r.Fleet.ListedMembers() {
 		if _, engaged := r.Members(member); !engaged {
 			continue
 		}

@@ -50,7 +50,7 @@ func (r *rig) attackedBy(group *v1alpha1.VmGroup) attacker {
 			r.t.Fatal(err)
 		}
 		member, _ := r.Members(string(request.ClusterName))
-		r.Groups.seen(request, keyOf(member.UID, &seen), &seen, "default")
+		r.Fleet.SetGroup(refOf(request), keyOf(member.UID, &seen), &seen, "default")
 	}
 	return a
 }
@@ -99,13 +99,13 @@ func TestAMemberThatListsAnothersGroupUIDNeitherTouchesItNorWedgesIt(t *testing.
 }
 
 func TestAVMOfAnotherGroupIsNoOrphanOfOneWithItsUIDElsewhere(t *testing.T) {
-	g := NewGroups()
-	g.served = func(string) bool { return true }
+	f := newFleet(newRig(t).Now)
+	f.On.Served = func(string) bool { return true }
 	request := mcreconcile.Request{ClusterName: "attacker", Request: newRig(t).request.Request}
 	forged := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: "u"}}
-	g.seen(request, keyOf("attacker-uid", forged), forged, "vc")
+	f.SetGroup(refOf(request), keyOf("attacker-uid", forged), forged, "vc")
 	orphan := vsphere.VM{Stamp: &vsphere.Stamp{GroupID: vsphere.GroupID{Member: "victim-uid", Group: "u"}}}
-	if got := g.Orphans([]vsphere.VM{orphan}); len(got) != 1 {
+	if got := f.Orphans([]vsphere.VM{orphan}); len(got) != 1 {
 		t.Error("a group of another member hides that the VM's own group does not exist")
 	}
 }
@@ -119,7 +119,7 @@ func TestAMemberThatLeavesTakesWhatItsGroupsWaitedForAlong(t *testing.T) {
 	if n := r.vcenter.Demand(); n <= 1 {
 		t.Fatalf("%d slots are wanted; the group waits for none", n)
 	}
-	r.Groups.ForgetMember(v1alpha1.LocalMember)
+	r.Fleet.DeleteMember(v1alpha1.LocalMember)
 	if n := r.vcenter.Demand(); n != 1 {
 		t.Errorf("%d slots are wanted; the member is gone, and one group of another is left", n)
 	}

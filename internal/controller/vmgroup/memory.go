@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -37,6 +38,11 @@ type object struct {
 // objectOf is a group of the member with this UID.
 func objectOf(member string, of client.Object) object {
 	return object{keyOf(member, of), client.ObjectKeyFromObject(of)}
+}
+
+// objectAt is the object of a group that has this name.
+func objectAt(key vsphere.GroupKey, ref fleet.Ref) object {
+	return object{key, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}}
 }
 
 // remembered is what is remembered of one object.

@@ -112,7 +112,7 @@ func TestAGroupThatIsRemovedDuringAPassIsNotRemembered(t *testing.T) {
 			if !gone {
 				t.Fatal("nothing was written")
 			}
-			if _, known := r.Groups.keys[r.request]; known || len(r.memory.groups) != 0 || len(r.limiter.urgency.lasting) != 0 {
+			if _, _, known := r.Fleet.GroupAt(refOf(r.request)); known || len(r.memory.groups) != 0 || len(r.limiter.urgency.lasting) != 0 {
 				t.Errorf("it is remembered: %v, %d groups, urgent %v", known, len(r.memory.groups), r.limiter.urgency.lasting)
 			}
 		})
@@ -124,7 +124,7 @@ func TestAGroupOfWhichThereAreNoNewsYetIsRemembered(t *testing.T) {
 	r := newRig(t)
 	r.mustPass()
 	r.mustPass()
-	if n := r.Groups.CountVCenter(t.Context(), "default", nil); n != 0 {
+	if n := r.CountVCenter(t.Context(), "default", nil); n != 0 {
 		t.Fatalf("%d groups are known", n)
 	}
 	if r.memory.of(r.object()).resourceVersion != r.group().ResourceVersion {

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -23,9 +24,9 @@ func TestThatAGroupDoesNotExistIsSaidOnlyWhereItIsCertain(t *testing.T) {
 	}{
 		"another UID":                        {uid: other, gone: true},
 		"the group's own UID":                {uid: uid},
-		"it is in the API server alone":      {change: func(r *rig) { r.Groups.forget(r.request) }, uid: uid},
-		"a group of another member has it":   {change: func(r *rig) { r.Groups.byKey[vsphere.KeyOf("elsewhere", other+"-0000")] = groupEntry{} }, uid: other},
-		"the member's groups are not known":  {change: func(r *rig) { delete(r.Groups.members, v1alpha1.LocalMember) }, uid: other},
+		"it is in the API server alone":      {change: func(r *rig) { r.Fleet.DeleteGroup(refOf(r.request)) }, uid: uid},
+		"a group of another member has it":   {change: func(r *rig) { r.othersGroup(other + "-0000") }, uid: other},
+		"the member's groups are not known":  {change: func(r *rig) { r.Fleet.DeleteMember(v1alpha1.LocalMember) }, uid: other},
 		"the member is not engaged":          {change: func(r *rig) { r.Members = func(string) (Member, bool) { return Member{}, false } }, uid: other},
 		"the member does not answer":         {change: func(r *rig) { r.Members = memberIs(Member{Silent: true}) }, uid: other},
 		"the member is paused":               {change: func(r *rig) { r.Members = memberIs(Member{Paused: true}) }, uid: other},
@@ -37,8 +38,8 @@ func TestThatAGroupDoesNotExistIsSaidOnlyWhereItIsCertain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			r.mustPass()
-			r.Groups.seen(r.request, r.key(), r.group(), "default")
-			r.Groups.list(v1alpha1.LocalMember)
+			r.Fleet.SetGroup(refOf(r.request), r.key(), r.group(), "default")
+			r.Fleet.List(v1alpha1.LocalMember)
 			if c.change != nil {
 				c.change(r)
 			}
@@ -53,6 +54,11 @@ func TestThatAGroupDoesNotExistIsSaidOnlyWhereItIsCertain(t *testing.T) {
 			}
 		})
 	}
+}
+
+// othersGroup lets another member have a group with this UID.
+func (r *rig) othersGroup(uid string) {
+	r.Fleet.SetGroup(fleet.Ref{Member: "elsewhere", Namespace: "team", Name: "web"}, vsphere.KeyOf("elsewhere", uid), namedGroup(uid), "default")
 }
 
 // memberIs answers with one member after the other.

@@ -61,8 +61,8 @@ func (p pass) run(ctx context.Context, of *v1alpha1.VmGroup) (reconcile.Result, 
 		p.server = nil // another one was looked at, for where the VMs are
 	}
 	_, s.Vanished = p.store.(vanishedStore)
-	if s.MassDeletion.Rules = p.r.MassDeletion; s.Removes() {
-		s.MassDeletion.Trips = p.r.Groups.trips(p.member.Name, s.ID.Key(), massdeletion.Of(of), p.member.MassDeletion)
+	if s.MassDeletion.Rules = p.r.Fleet.Rules(); s.Removes() {
+		s.MassDeletion.Trips = p.r.Fleet.Trips(p.member.Name, s.ID.Key(), massdeletion.Of(of), p.member.MassDeletion)
 	}
 	s.Raised = p.r.memory.raised(p.member.UID)
 	remembered := p.r.memory.of(p.object(s))

@@ -26,7 +26,9 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted/admittedtest"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts/receiptstest"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
@@ -105,6 +107,15 @@ func (c testCluster) GetCluster(context.Context, multicluster.ClusterName) (clus
 	return c, nil
 }
 
+// clockFunc is a clock of the fleet.
+type clockFunc func() time.Time
+
+func (c clockFunc) Now() time.Time { return c() }
+
+func newFleet(now func() time.Time) *fleet.Fleet {
+	return fleet.New(clockFunc(now), massdeletion.DefaultRules())
+}
+
 func newRig(t testing.TB) *rig {
 	t.Helper()
 	scheme := allkinds.Scheme()
@@ -138,7 +149,7 @@ func newRig(t testing.TB) *rig {
 		Members: func(string) (Member, bool) {
 			return Member{Name: v1alpha1.LocalMember, UID: "member-uid"}, true
 		},
-		Hub: r.hub, Servers: fake.Servers{"default": r.vcenter}, Shards: r.gate, Groups: NewGroups(), Records: r.records, Receipts: receiptstest.New(),
+		Hub: r.hub, Servers: fake.Servers{"default": r.vcenter}, Shards: r.gate, Fleet: newFleet(func() time.Time { return r.now }), Records: r.records, Receipts: receiptstest.New(),
 		HubWrites:    writebudget.New(writebudget.Default, func() time.Time { return r.now }),
 		Installation: "installation", Now: func() time.Time { return r.now }, limiter: newLimiter(4), vanished: newVanished(),
 	}

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
@@ -31,7 +32,7 @@ func quotaKey(s *group.Snapshot) quota.Key { return quota.Key{Member: s.Member, 
 // QuotaAnswered takes the news that a group may get another answer of the ledger of quotas.
 func (r *Reconciler) QuotaAnswered(key quota.Key) {
 	if member, ok := r.Members(key.Member); ok {
-		r.Groups.GroupChanged(vsphere.KeyOf(member.UID, string(key.UID)))
+		r.Fleet.GroupChanged(vsphere.KeyOf(member.UID, string(key.UID)))
 	}
 }
 
@@ -43,7 +44,7 @@ type quotaLister struct{ *Reconciler }
 // Served implements quota.Lister.
 func (w quotaLister) Served(member string) bool {
 	_, engaged := w.Reconciler.Members(member)
-	return engaged && w.Reconciler.Groups.listed(member)
+	return engaged && w.Reconciler.Fleet.Listed(member)
 }
 
 // Members implements quota.Lister.
@@ -77,8 +78,8 @@ func (w quotaLister) Groups(ctx context.Context) ([][]quota.Group, error) {
 		return nil, err
 	}
 	spaces := map[[2]string]*space{}
-	for key, e := range w.Reconciler.Groups.all() {
-		name, namespace := string(e.request.ClusterName), e.request.Namespace
+	for key, g := range w.Reconciler.Fleet.In(fleet.Scope{}) {
+		name, namespace := g.Ref.Member, g.Ref.Namespace
 		at, known := spaces[[2]string{name, namespace}]
 		if !known {
 			if !w.Served(name) {
@@ -92,9 +93,9 @@ func (w quotaLister) Groups(ctx context.Context) ([][]quota.Group, error) {
 			at.largest, at.bound = set.Largest(at.requester), len(set.Quotas(at.requester)) > 0
 			spaces[[2]string{name, namespace}] = at
 		}
-		of := quota.Group{UID: types.UID(key.Group()), Name: e.request.Name, Requester: at.requester, Holds: w.holds(at, key, &e)}
+		of := quota.Group{UID: types.UID(key.Group()), Name: g.Ref.Name, Requester: at.requester, Holds: w.holds(at, key, &g)}
 		if record := w.record(at.member, key); record.Admitted != nil {
-			of.Granted = group.Grants(recorded(*record.Admitted), e.admits)
+			of.Granted = group.Grants(recorded(*record.Admitted), g.Admits)
 		}
 		at.groups = append(at.groups, of)
 	}
@@ -107,15 +108,15 @@ func (w quotaLister) Groups(ctx context.Context) ([][]quota.Group, error) {
 
 // holds is what a group counts with in the sums of others: the largest of what the hub has on record, what status shows, and what its vCenter shows, since each
 // of them can be older than what exists. A status counts up to what one group can have there, so that one that was made up fills no total.
-func (w quotaLister) holds(at *space, key vsphere.GroupKey, e *groupEntry) policy.Usage {
-	holds := e.shows.Min(at.largest)
+func (w quotaLister) holds(at *space, key vsphere.GroupKey, g *fleet.Group) policy.Usage {
+	holds := g.Shows.Min(at.largest)
 	if !at.bound {
 		return holds // it counts in no sum
 	}
 	if record := w.record(at.member, key); record.Admitted != nil {
 		holds = holds.Max(recorded(*record.Admitted))
 	}
-	if server, ok := w.Servers.Server(e.vcenter); ok {
+	if server, ok := w.Servers.Server(g.VCenter); ok {
 		// The holder can have seen the end of a VM that is to be destroyed, and given back what it took, before this replica sees it. Status shows such VMs.
 		standing := slices.DeleteFunc(server.Marked(key), func(m vsphere.Marked) bool { return m.Tombstone })
 		if stands := group.Stands(standing); stands.VMs > 0 {
@@ -147,8 +148,8 @@ func (r *Reconciler) Left(ctx context.Context, key quota.Key, namespace, name st
 		return left, false, err
 	}
 	if name == "" { // only a release mark is known: nothing can be read by its name, and the cache decides
-		_, exists := r.Groups.entry(id.Key())
-		return left, !exists && !member.Silent && r.Groups.listed(key.Member), nil
+		_, exists := r.Fleet.Group(id.Key())
+		return left, !exists && !member.Silent && r.Fleet.Listed(key.Member), nil
 	}
 	cl, err := r.Clusters.GetCluster(ctx, multicluster.ClusterName(key.Member))
 	if err != nil {

@@ -521,12 +521,12 @@ func TestAGroupOfAVCenterThatIsGoneIsForgottenOnTheWordOfAHubAdministrator(t *te
 	g.forgotten()
 	g.vcenter.Reconnect()
 	g.hear()
-	if n := len(g.Groups.Orphans(g.vcenter.VMs())); n != 2 {
+	if n := len(g.Fleet.Orphans(g.vcenter.VMs())); n != 2 {
 		t.Errorf("%d VMs that came back are orphans", n)
 	}
 }
 
-func (g *grave) hear() { g.Groups.served = func(string) bool { return true } }
+func (g *grave) hear() { g.Fleet.On.Served = func(string) bool { return true } }
 
 func TestAGroupOfADeletedVCenterIsForgottenOnTheWordOnItsMemberCluster(t *testing.T) {
 	g := newGrave(t)

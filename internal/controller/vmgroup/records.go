@@ -48,13 +48,13 @@ func (r *Reconciler) record(member Member, key vsphere.GroupKey) group.Record {
 
 // RecordChanged takes the news that somebody else changed what the hub has on record of a group.
 func (r *Reconciler) RecordChanged(key admitted.Key) {
-	r.Groups.GroupChanged(vsphere.KeyOf(key.Member, string(key.Group)))
+	r.Fleet.GroupChanged(vsphere.KeyOf(key.Member, string(key.Group)))
 }
 
 // Exists says whether a group exists. It is for the records.
 func (r *Reconciler) Exists(ctx context.Context, key admitted.Key) admitted.Existence {
 	if r.Serves(key.Member) {
-		if _, known := r.Groups.entry(vsphere.KeyOf(key.Member, string(key.Group))); known {
+		if _, known := r.Fleet.Group(vsphere.KeyOf(key.Member, string(key.Group))); known {
 			return admitted.Exists
 		}
 		return admitted.Absent

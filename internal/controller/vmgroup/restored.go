@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 )
 
 // catchesUp is how long a cache may be behind the operator's own write before the API server is asked. A watch tells of a write in
@@ -17,10 +18,8 @@ const catchesUp = 10 * time.Second
 // MemberRestored takes the news that a member's storage came back from a backup. The versions of its groups count on from the backup's, so
 // that those of our own last writes say nothing any more: compared with them, all that the member has would look old for a long time.
 func (r *Reconciler) MemberRestored(member string) {
-	for key, e := range r.Groups.all() {
-		if string(e.request.ClusterName) == member {
-			r.forgetVersions(object{key, e.request.NamespacedName})
-		}
+	for key, g := range r.Fleet.In(fleet.Scope{Member: member}) {
+		r.forgetVersions(objectAt(key, g.Ref))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/memsize"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -183,7 +184,7 @@ func (r *Reconciler) vanishes(ctx context.Context, request mcreconcile.Request, 
 	if !r.vanished.add(request, key, of, r.Now()) {
 		return false
 	}
-	r.Groups.keep(request, key, of, vcenterOf(of)) // a pass may have seen the cache without it, and forgotten it
+	r.Fleet.KeepVanished(refOf(request), key, of, vcenterOf(of)) // a pass may have seen the cache without it, and forgotten it
 	log.FromContext(ctx).Info("A group was removed although its finalizer had just been written; its deletion goes on without it",
 		"VmGroup", request.String(), "uid", of.UID)
 	return true
@@ -220,8 +221,8 @@ func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Reque
 
 // forgetVanished forgets a group that has vanished.
 func (r *Reconciler) forgetVanished(v vanishedGroup) {
-	r.drop(v.key, groupEntry{request: v.request, vcenter: vcenterOf(v.group)})
-	r.Groups.forgetKey(v.request, v.key)
+	r.drop(v.key, fleet.Group{Ref: refOf(v.request), VCenter: vcenterOf(v.group)})
+	r.Fleet.DropVanished(refOf(v.request), v.key)
 }
 
 // sooner returns the shorter of two times to wait, of which zero is for ever.

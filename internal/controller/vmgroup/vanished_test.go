@@ -17,6 +17,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -66,8 +67,8 @@ func TestAPassThatSeesTheGroupGoneBeforeTheNewsArriveLosesNothing(t *testing.T) 
 	r.cloning()
 	r.vanish(func(*event.DeleteEvent) { r.mustPass() })
 	told := ""
-	r.Groups.deliverTo(func(mcreconcile.Request) (int, bool) { return 0, true }, func(request mcreconcile.Request, _ bool) { told = request.Name })
-	if r.Groups.Gained([]int{0}); told == "" {
+	r.Fleet.DeliverTo(func(fleet.Ref) (int, bool) { return 0, true }, func(of fleet.Ref, _ bool) { told = of.Name })
+	if r.Fleet.Gained([]int{0}); told == "" {
 		t.Error("a replica that gets the bucket back does not look after the VMs")
 	}
 	r.finish()
@@ -97,7 +98,7 @@ func TestAGroupRemovedWhileItsFinalizerWasWrittenTakesItsVMsAlong(t *testing.T) 
 	if vms := r.vcenter.VMs(); len(vms) != 0 {
 		t.Errorf("survivors: %v", vms)
 	}
-	if n := r.Groups.CountVCenter(t.Context(), "default", nil); n != 0 || len(r.vanished.groups)+len(r.memory.groups) != 0 {
+	if n := r.CountVCenter(t.Context(), "default", nil); n != 0 || len(r.vanished.groups)+len(r.memory.groups) != 0 {
 		t.Errorf("something of it is remembered: %d groups, %+v, %+v", n, r.vanished, r.memory.groups)
 	}
 }
@@ -140,11 +141,11 @@ func TestVMsOfAGroupThatVanishedOtherwiseAreLeftAlone(t *testing.T) {
 			}
 			r.vanish(c.spoil)
 			r.finish()
-			if vms := r.vcenter.VMs(); len(vms) != 2 || len(r.Groups.Orphans(vms)) != 0 {
+			if vms := r.vcenter.VMs(); len(vms) != 2 || len(r.Fleet.Orphans(vms)) != 0 {
 				t.Errorf("VMs: %v", vms)
 			}
-			r.Groups.served = func(string) bool { return true }
-			if orphans := r.Groups.Orphans(r.vcenter.VMs()); len(orphans) != 2 {
+			r.Fleet.On.Served = func(string) bool { return true }
+			if orphans := r.Fleet.Orphans(r.vcenter.VMs()); len(orphans) != 2 {
 				t.Errorf("%d orphans are reported, want 2", len(orphans))
 			}
 		})
@@ -185,7 +186,7 @@ func TestAGroupThatHasTheNameOfOneThatVanishedIsAnotherOne(t *testing.T) {
 	if len(vms) != 2 || slices.ContainsFunc(vms, func(vm vsphere.VM) bool { return vm.Stamp.Group != string(second.UID) }) {
 		t.Errorf("VMs: %+v", vms)
 	}
-	if n := r.Groups.CountVCenter(t.Context(), "default", nil); n != 1 {
+	if n := r.CountVCenter(t.Context(), "default", nil); n != 1 {
 		t.Errorf("%d groups are known, want the one that exists", n)
 	}
 }
@@ -233,7 +234,7 @@ func TestAGroupThatVanishedGivesItsQuotaBackWhenItsVMsAreGone(t *testing.T) {
 func TestAGroupThatVanishedIsLeftAloneFromThenOnWhen(t *testing.T) {
 	for story, happens := range map[string]func(*rig){
 		"its bucket is lost, and comes back": func(r *rig) {
-			r.Groups.deliverTo(func(mcreconcile.Request) (int, bool) { return 0, true }, func(mcreconcile.Request, bool) {})
+			r.Fleet.DeliverTo(func(fleet.Ref) (int, bool) { return 0, true }, func(fleet.Ref, bool) {})
 			r.Lost([]int{0})
 		},
 		"its member leaves, and comes back": func(r *rig) {
@@ -273,7 +274,7 @@ func TestAGroupThatVanishedIsLeftAloneFromThenOnWhen(t *testing.T) {
 			if len(r.vanished.groups) != 0 {
 				t.Errorf("it is remembered: %+v", r.vanished.groups)
 			}
-			if n := r.Groups.CountVCenter(t.Context(), "default", nil); n != 0 && story != "a backup brings it back" {
+			if n := r.CountVCenter(t.Context(), "default", nil); n != 0 && story != "a backup brings it back" {
 				t.Errorf("%d groups are counted", n)
 			}
 		})

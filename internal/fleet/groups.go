@@ -1,0 +1,136 @@
+package fleet
+
+import (
+	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// SetGroup records a group that exists, the vCenter that it uses and its VMs.
+func (f *Fleet) SetGroup(ref Ref, key vsphere.GroupKey, of *v1alpha1.VmGroup, vcenter string) {
+	is := groupOf(ref, of, vcenter)
+	f.mu.Lock()
+	old := f.keys[ref]
+	before := f.groups[old]
+	replaced := old != "" && old != key
+	if replaced && before.Ref == ref { // and not the same group by another name of its member
+		f.take(old)
+	}
+	f.keys[ref] = key
+	was, known := f.groups[key]
+	twin, isTwin := Ref{}, false
+	if !known {
+		twin, isTwin = f.twinOf(key)
+	}
+	f.put(key, is)
+	f.mu.Unlock()
+	if replaced {
+		f.On.Gone(old, Group{Ref: ref, VCenter: before.VCenter})
+	}
+	if isTwin {
+		f.On.Twins(key.Group(), ref, twin)
+	}
+	if !known || was.VMs != is.VMs || massdeletion.HeldOf(was.Removes) != massdeletion.HeldOf(is.Removes) {
+		f.On.Counted(ref.Member)
+	}
+}
+
+// twinOf returns a group of another cluster with the UID of this one. f.mu is held.
+func (f *Fleet) twinOf(key vsphere.GroupKey) (Ref, bool) {
+	for cluster := range f.clusters {
+		if g, ok := f.groups[vsphere.KeyOf(cluster, key.Group())]; ok && cluster != key.Member() {
+			return g.Ref, true
+		}
+	}
+	return Ref{}, false
+}
+
+// DeleteGroup drops a group that does not exist any more, or whose member was left, and returns what was known of it. last is false for one that is
+// unknown, or known by another name of its member. Engaging the member again records its groups again.
+func (f *Fleet) DeleteGroup(ref Ref) (key vsphere.GroupKey, of Group, last bool) {
+	f.mu.Lock()
+	key, known := f.keys[ref]
+	delete(f.keys, ref)
+	of = f.groups[key]
+	if last = known && of.Ref == ref; last {
+		f.take(key)
+	}
+	f.mu.Unlock()
+	if known {
+		f.On.Counted(ref.Member)
+	}
+	return key, of, last
+}
+
+// KeepVanished records a group that does not exist any more and still has VMs, so that it gets news. Another one may have its name.
+func (f *Fleet) KeepVanished(ref Ref, key vsphere.GroupKey, of *v1alpha1.VmGroup, vcenter string) {
+	is := groupOf(ref, of, vcenter)
+	is.Acted, is.Expects, is.Recorded, is.Unrecorded = true, 0, nil, false
+	if is.Removes.Wanted = 0; is.Removes.Deleted.IsZero() {
+		is.Removes.Deleted = f.clock.Now()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.put(key, is)
+}
+
+// DropVanished drops a group, and not another one that has its name by now.
+func (f *Fleet) DropVanished(ref Ref, key vsphere.GroupKey) {
+	f.mu.Lock()
+	f.take(key)
+	if f.keys[ref] == key {
+		delete(f.keys, ref)
+	}
+	f.mu.Unlock()
+	f.On.Counted(ref.Member)
+}
+
+// HasUIDPrefix reports whether any group is known, of whichever member, whose UID begins so.
+func (f *Fleet) HasUIDPrefix(prefix string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key := range f.groups {
+		if strings.HasPrefix(key.Group(), prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// Expected returns which VMs the groups of these members count on in a vCenter. known is false while not all of their groups are known.
+func (f *Fleet) Expected(vcenter string, members []string) (e vsphere.Expectation, known bool) {
+	if !f.Listed(members...) {
+		return vsphere.Expectation{}, false
+	}
+	for _, g := range f.In(Scope{VCenter: vcenter}) {
+		e.VMs += g.Expects
+		e.Unrecorded = e.Unrecorded || g.Unrecorded
+		for _, ref := range g.Recorded {
+			e.Recorded = append(e.Recorded, vsphere.VMRef(ref))
+		}
+	}
+	return e, true
+}
+
+// Orphans returns those of these VMs whose group certainly does not exist: its member is engaged and does not have it. Of
+// members that are away nothing is known. VMs that somebody kept are none.
+func (f *Fleet) Orphans(vms []vsphere.VM) []vsphere.VM { return f.without(vms, false) }
+
+// Released returns those of these VMs whose group does not exist, and that somebody kept.
+func (f *Fleet) Released(vms []vsphere.VM) []vsphere.VM { return f.without(vms, true) }
+
+// without returns those of these VMs whose group does not exist, and that were kept, or were not.
+func (f *Fleet) without(vms []vsphere.VM, kept bool) []vsphere.VM {
+	var found []vsphere.VM
+	for _, vm := range vms {
+		if vm.Stamp == nil || !f.On.Served(vm.Stamp.Member) {
+			continue
+		}
+		if _, known := f.Group(vm.Stamp.Key()); !known && f.On.Kept(vm.Stamp.Key()) == kept {
+			found = append(found, vm)
+		}
+	}
+	return found
+}

@@ -78,7 +78,7 @@ func start(ctx context.Context, o options) error {
 	shared := share.New(peers{replica}, time.Now)
 
 	// The members, and the manager that runs the controllers of the hub and of all members.
-	known := fleet.New(clock.RealClock{}, o.massDeletion())
+	known := fleet.New(clock.RealClock{}, o.massDeletion(), replica)
 	var vcenters *vcenter.Reconciler
 	var reconciler *vmgroup.Reconciler // it needs the members, and they tell it when they come back from a backup
 	addresses, err := remote.ParseAddresses(o.memberAddresses)
@@ -89,7 +89,7 @@ func start(ctx context.Context, o options) error {
 		Namespace: o.namespace, InstallationUID: installation, HubName: hubConfig.Host,
 		Local: o.localMember, HubConfig: hubConfig,
 		QPS: float32(o.memberQPS), Burst: o.memberBurst, UserAgent: hubConfig.UserAgent, Limits: o.memberLimits(), Addresses: addresses,
-		Instance: o.podName, Leadership: replica, Counts: known.CountMember, Held: known.CountHeld, Gone: known.DeleteMember, Changed: known.MemberChanged,
+		Instance: o.podName, Leadership: replica, Fleet: known, Gone: known.DeleteMember, Changed: known.MemberChanged,
 		Restored: func(name string) { reconciler.MemberRestored(name) },
 		Orphans:  func(name string) ([]orphans.Group, bool) { return vcenters.OrphansOf(name) },
 	})

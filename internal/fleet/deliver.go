@@ -3,11 +3,10 @@ package fleet
 import "github.com/codeconnect/vmgroup-operator/internal/vsphere"
 
 // DeliverTo sends all later news of groups to enqueue, which must not block; first are those that go before all others.
-// bucket finds the bucket of a group, or false while its member is not engaged.
-func (f *Fleet) DeliverTo(bucket func(Ref) (int, bool), enqueue func(of Ref, first bool)) {
+func (f *Fleet) DeliverTo(enqueue func(of Ref, first bool)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.bucket, f.enqueue = bucket, enqueue
+	f.enqueue = enqueue
 }
 
 // GroupChanged delivers a group. One that is not known is ignored: it is not ours, or not listed yet and will be reconciled

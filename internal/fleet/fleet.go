@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"iter"
 	"sync"
 	"time"
 
@@ -9,6 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -19,11 +19,6 @@ type Clock interface{ Now() time.Time }
 type Ref struct{ Member, Namespace, Name string }
 
 func (r Ref) String() string { return r.Member + "/" + r.Namespace + "/" + r.Name }
-
-// space is a namespace of a member.
-type space struct{ member, namespace string }
-
-func (r Ref) space() space { return space{r.Member, r.Namespace} }
 
 // Group is what is known of one group.
 type Group struct {
@@ -54,26 +49,25 @@ func groupOf(ref Ref, of *v1alpha1.VmGroup, vcenter string) Group {
 	}
 }
 
+// Buckets are the shares of all groups that replicas hold. *sharding.Replica implements it.
+type Buckets interface {
+	// Bucket of a group, which never changes.
+	Bucket(sharding.Key) int
+}
+
 // Fleet knows the groups of all members, whoever acts on them. It is safe for concurrent use.
 type Fleet struct {
-	clock Clock
-	rules massdeletion.Rules
+	clock   Clock
+	rules   massdeletion.Rules
+	buckets Buckets
 	// On is who is told of changes. It is set before anything is written.
 	On Links
 
-	mu     sync.Mutex
-	groups map[vsphere.GroupKey]Group
-	keys   map[Ref]vsphere.GroupKey
-	// within are the keys of groups by namespace.
-	within map[space]map[vsphere.GroupKey]struct{}
-	// clusters are the cluster UIDs of which groups are, or were, known.
-	clusters map[string]struct{}
-	// listed are the members whose groups are all known, or were when they were engaged last.
-	listed map[string]struct{}
-	// guards notice mass deletions, by member.
-	guards  map[string]*guard
+	mu      sync.Mutex
+	groups  map[vsphere.GroupKey]Group
+	members map[string]*member
+	indexes
 	enqueue func(of Ref, first bool)
-	bucket  func(Ref) (int, bool)
 }
 
 // Links are those that the Fleet tells of changes, or asks. None may block.
@@ -91,18 +85,12 @@ type Links struct {
 }
 
 // New returns a Fleet that knows nothing. rules say what a mass deletion is.
-func New(clock Clock, rules massdeletion.Rules) *Fleet {
+func New(clock Clock, rules massdeletion.Rules, buckets Buckets) *Fleet {
 	return &Fleet{
-		clock: clock, rules: rules,
-		groups:   map[vsphere.GroupKey]Group{},
-		keys:     map[Ref]vsphere.GroupKey{},
-		within:   map[space]map[vsphere.GroupKey]struct{}{},
-		clusters: map[string]struct{}{},
-		listed:   map[string]struct{}{},
-		guards:   map[string]*guard{},
+		clock: clock, rules: rules, buckets: buckets,
+		groups: map[vsphere.GroupKey]Group{}, members: map[string]*member{}, indexes: newIndexes(),
 		// Until the controller's queue runs nothing is lost: starting it reconciles every group.
 		enqueue: func(Ref, bool) {},
-		bucket:  func(Ref) (int, bool) { return 0, false },
 		On: Links{
 			Gone:    func(vsphere.GroupKey, Group) {},
 			Counted: func(string) {},
@@ -126,51 +114,10 @@ func (f *Fleet) Group(key vsphere.GroupKey) (Group, bool) {
 func (f *Fleet) GroupAt(ref Ref) (vsphere.GroupKey, Group, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	key, known := f.keys[ref]
+	m := f.members[ref.Member]
+	if m == nil {
+		return "", Group{}, false
+	}
+	key, known := m.names[ref]
 	return key, f.groups[key], known
-}
-
-// Scope selects groups. What is empty does not restrict it.
-type Scope struct {
-	Member, Namespace, VCenter string
-	// Buckets are those of the ring; groups of members that are not engaged are in none.
-	Buckets []int
-}
-
-// In returns the groups of a scope, as they are at this moment.
-func (f *Fleet) In(s Scope) iter.Seq2[vsphere.GroupKey, Group] {
-	type known struct {
-		key vsphere.GroupKey
-		Group
-	}
-	f.mu.Lock()
-	var found []known
-	for key, g := range f.groups {
-		if s.selects(g) {
-			found = append(found, known{key, g})
-		}
-	}
-	bucket := f.bucket
-	f.mu.Unlock()
-	wanted := make(map[int]struct{}, len(s.Buckets))
-	for _, b := range s.Buckets {
-		wanted[b] = struct{}{}
-	}
-	return func(yield func(vsphere.GroupKey, Group) bool) {
-		for _, k := range found {
-			if s.Buckets != nil {
-				b, ok := bucket(k.Ref)
-				if _, is := wanted[b]; !ok || !is {
-					continue
-				}
-			}
-			if !yield(k.key, k.Group) {
-				return
-			}
-		}
-	}
-}
-
-func (s *Scope) selects(g Group) bool {
-	return (s.Member == "" || s.Member == g.Ref.Member) && (s.Namespace == "" || s.Namespace == g.Ref.Namespace) && (s.VCenter == "" || s.VCenter == g.VCenter)
 }

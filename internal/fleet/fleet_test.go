@@ -12,6 +12,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -20,7 +21,12 @@ type noon struct{}
 
 func (noon) Now() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
 
-func newFleet() *Fleet { return New(noon{}, massdeletion.DefaultRules()) }
+// byName is a ring in which the length of a group's name, with its namespace, is the bucket.
+type byName struct{}
+
+func (byName) Bucket(key sharding.Key) int { return len(key.Namespace + key.Name) }
+
+func newFleet() *Fleet { return New(noon{}, massdeletion.DefaultRules(), byName{}) }
 
 // groupFor is a group with this UID and so many VMs.
 func groupFor(uid string, vms int32) *v1alpha1.VmGroup {
@@ -46,14 +52,14 @@ func TestNewsReachTheGroupsTheyConcern(t *testing.T) {
 	f := newFleet()
 	var delivered, counted []string
 	firsts := 0
-	f.DeliverTo(func(r Ref) (int, bool) { return len(r.Namespace + r.Name), r.Member != "m2" }, func(r Ref, first bool) {
+	f.DeliverTo(func(r Ref, first bool) {
 		delivered = append(delivered, r.String())
 		if first {
 			firsts++
 		}
 	})
 	f.On.Counted = func(member string) { counted = append(counted, member) }
-	a, b, c := Ref{"m1", "n1", "a"}, Ref{"m1", "n2", "b"}, Ref{"m2", "n1", "c"}
+	a, b, c := Ref{"m1", "n1", "a"}, Ref{"m1", "n2", "b"}, Ref{"m2", "n1", "c-c"}
 	f.see(a, "a1", "vc1", 2)
 	f.see(b, "b1", "vc2", 1)
 	f.see(c, "c1", "vc1", 4)
@@ -79,7 +85,7 @@ func TestNewsReachTheGroupsTheyConcern(t *testing.T) {
 	if firsts > 0 {
 		t.Errorf("%d changes went before others", firsts)
 	}
-	expect("a takeover", func() { f.Gained([]int{1, 3}) }, a, b) // m2 is not engaged
+	expect("a takeover", func() { f.Gained([]int{1, 3}) }, a, b)
 	if firsts != 2 {
 		t.Errorf("%d of 2 groups that were taken over go before others", firsts)
 	}
@@ -88,13 +94,13 @@ func TestNewsReachTheGroupsTheyConcern(t *testing.T) {
 	if !slices.Equal(counted, []string{"m1", "m1", "m2"}) {
 		t.Errorf("counts changed for %v", counted)
 	}
-	if groups, vms := f.CountMember("m1"); groups != 2 || vms != 3 {
-		t.Errorf("m1 has %d groups and %d VMs", groups, vms)
+	if n := f.Tally("m1"); n.Groups != 2 || n.VMs != 3 {
+		t.Errorf("m1 has %+v", n)
 	}
 	f.see(a, "a2", "vc1", 0) // created again under its name
 	expect("the old group's change", func() { f.GroupChanged("m1/a1") })
-	if groups, _ := f.CountMember("m1"); groups != 2 {
-		t.Errorf("m1 has %d groups after one was created again", groups)
+	if n := f.Tally("m1"); n.Groups != 2 {
+		t.Errorf("m1 has %+v after one was created again", n)
 	}
 	if key, _, _ := f.DeleteGroup(a); key != "m1/a2" || f.uses("vc1") != 1 {
 		t.Errorf("forgot %q; %d groups use vc1", key, f.uses("vc1"))
@@ -107,11 +113,11 @@ func TestNewsReachTheGroupsTheyConcern(t *testing.T) {
 func TestAGroupSeenUnderAnotherNameOfItsMemberIsNotForgottenWithTheOldName(t *testing.T) {
 	f := newFleet()
 	delivered := 0
-	f.DeliverTo(func(Ref) (int, bool) { return 1, true }, func(Ref, bool) { delivered++ })
+	f.DeliverTo(func(Ref, bool) { delivered++ })
 	f.SetGroup(Ref{"old", "n", "g"}, "m/u", groupFor("u", 0), "vc")
 	f.SetGroup(Ref{"new", "n", "g"}, "m/u", groupFor("u", 0), "vc")
 	f.DeleteGroup(Ref{"old", "n", "g"})
-	if f.Gained([]int{1}); delivered != 1 || f.uses("vc") != 1 {
+	if f.Gained([]int{2}); delivered != 1 || f.uses("vc") != 1 {
 		t.Errorf("after a takeover %d groups are delivered and %d known, want 1", delivered, f.uses("vc"))
 	}
 }
@@ -186,10 +192,10 @@ func TestConfirmationsAreThoseThatTheMemberHasNow(t *testing.T) {
 	f.SetNamespace("m", "c", true)
 	f.SetNamespace("m", "a", false)
 	f.ConfirmOnly("m", map[string]struct{}{"c": {}, "d": {}})
-	if got := f.guards["m"].confirmed; len(got) != 2 {
+	if got := f.members["m"].confirmed; len(got) != 2 {
 		t.Errorf("confirmed are %v, want c and d", got)
 	}
-	if f.DeleteMember("m"); len(f.guards) != 0 {
+	if f.DeleteMember("m"); len(f.members) != 0 {
 		t.Error("a member that is gone is remembered")
 	}
 }

@@ -1,8 +1,6 @@
 package fleet
 
 import (
-	"strings"
-
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -12,13 +10,14 @@ import (
 func (f *Fleet) SetGroup(ref Ref, key vsphere.GroupKey, of *v1alpha1.VmGroup, vcenter string) {
 	is := groupOf(ref, of, vcenter)
 	f.mu.Lock()
-	old := f.keys[ref]
+	names := f.member(ref.Member).names
+	old := names[ref]
 	before := f.groups[old]
 	replaced := old != "" && old != key
 	if replaced && before.Ref == ref { // and not the same group by another name of its member
 		f.take(old)
 	}
-	f.keys[ref] = key
+	names[ref] = key
 	was, known := f.groups[key]
 	twin, isTwin := Ref{}, false
 	if !known {
@@ -51,8 +50,11 @@ func (f *Fleet) twinOf(key vsphere.GroupKey) (Ref, bool) {
 // unknown, or known by another name of its member. Engaging the member again records its groups again.
 func (f *Fleet) DeleteGroup(ref Ref) (key vsphere.GroupKey, of Group, last bool) {
 	f.mu.Lock()
-	key, known := f.keys[ref]
-	delete(f.keys, ref)
+	known := false
+	if m := f.members[ref.Member]; m != nil {
+		key, known = m.names[ref]
+		delete(m.names, ref)
+	}
 	of = f.groups[key]
 	if last = known && of.Ref == ref; last {
 		f.take(key)
@@ -80,23 +82,11 @@ func (f *Fleet) KeepVanished(ref Ref, key vsphere.GroupKey, of *v1alpha1.VmGroup
 func (f *Fleet) DropVanished(ref Ref, key vsphere.GroupKey) {
 	f.mu.Lock()
 	f.take(key)
-	if f.keys[ref] == key {
-		delete(f.keys, ref)
+	if m := f.members[ref.Member]; m != nil && m.names[ref] == key {
+		delete(m.names, ref)
 	}
 	f.mu.Unlock()
 	f.On.Counted(ref.Member)
-}
-
-// HasUIDPrefix reports whether any group is known, of whichever member, whose UID begins so.
-func (f *Fleet) HasUIDPrefix(prefix string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for key := range f.groups {
-		if strings.HasPrefix(key.Group(), prefix) {
-			return true
-		}
-	}
-	return false
 }
 
 // Expected returns which VMs the groups of these members count on in a vCenter. known is false while not all of their groups are known.

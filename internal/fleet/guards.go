@@ -1,47 +1,32 @@
 package fleet
 
 import (
+	"time"
+
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// guard is what is known of one member to notice a mass deletion.
-type guard struct {
-	breaker *massdeletion.Breaker
-	// confirmed are the namespaces whose removals somebody confirmed.
-	confirmed map[string]struct{}
-}
-
-// guardOf returns the guard of a member. The lock is held.
-func (f *Fleet) guardOf(member string) *guard {
-	of := f.guards[member]
-	if of == nil {
-		of = &guard{breaker: massdeletion.New(f.rules), confirmed: map[string]struct{}{}}
-		f.guards[member] = of
-	}
-	return of
-}
-
 // put records a group, take drops one. The lock is held.
 func (f *Fleet) put(key vsphere.GroupKey, g Group) {
-	now := f.clock.Now()
-	if was, known := f.groups[key]; known {
-		f.takeOut(was.Ref.space(), key)
-		if was.Ref.Member != g.Ref.Member { // the cluster has another MemberCluster now, and no VM has left
-			before := f.guardOf(was.Ref.Member).breaker
-			before.Set(key, massdeletion.Group{Spared: true}, now)
-			before.Remove(key, now)
-		}
-	}
+	now, m := f.clock.Now(), f.member(g.Ref.Member)
+	was, known := f.groups[key]
 	f.groups[key] = g
-	f.clusters[key.Member()] = struct{}{}
-	f.putIn(g.Ref.space(), key)
-	of := f.guardOf(g.Ref.Member)
-	removes := g.Removes
-	if _, confirmed := of.confirmed[g.Ref.Namespace]; confirmed {
-		removes.Spared = true
+	if known && was.Ref == g.Ref && was.VCenter == g.VCenter {
+		m.vms += g.VMs - was.VMs
+		m.weigh(key, g, now)
+		return
 	}
-	of.breaker.Set(key, removes, now)
+	if known {
+		f.leave(key, &was)
+	}
+	if known && was.Ref.Member != g.Ref.Member { // the cluster has another MemberCluster now, and no VM has left
+		before := f.member(was.Ref.Member).breaker
+		before.Set(key, massdeletion.Group{Spared: true}, now)
+		before.Remove(key, now)
+	}
+	f.enter(key, &g)
+	m.weigh(key, g, now)
 }
 
 func (f *Fleet) take(key vsphere.GroupKey) {
@@ -50,27 +35,26 @@ func (f *Fleet) take(key vsphere.GroupKey) {
 		return
 	}
 	delete(f.groups, key)
-	f.takeOut(g.Ref.space(), key)
-	f.guardOf(g.Ref.Member).breaker.Remove(key, f.clock.Now())
+	f.leave(key, &g)
+	f.member(g.Ref.Member).breaker.Remove(key, f.clock.Now())
+}
+
+// weigh takes news of what a group removes.
+func (m *member) weigh(key vsphere.GroupKey, g Group, now time.Time) {
+	removes := g.Removes
+	if _, confirmed := m.confirmed[g.Ref.Namespace]; confirmed {
+		removes.Spared = true
+	}
+	m.breaker.Set(key, removes, now)
 }
 
 // Rules say what a mass deletion is.
 func (f *Fleet) Rules() massdeletion.Rules { return f.rules }
 
-// Trips reports whether what a group of a member removes is part of a mass deletion. own is the group as its pass sees it: the news of its informer may
-// still be on their way.
+// Trips reports whether what a group of a member removes is part of a mass deletion. own is the group as its pass sees
+// it: the news of its informer may still be on their way.
 func (f *Fleet) Trips(member string, key vsphere.GroupKey, own massdeletion.Group, limit massdeletion.Limit) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.guardOf(member).breaker.Trips(key, own, limit, f.clock.Now())
-}
-
-// CountHeld returns how many groups of a member say that they are held, and how many VMs they would remove.
-func (f *Fleet) CountHeld(member string) massdeletion.Held {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if of := f.guards[member]; of != nil {
-		return of.breaker.Held()
-	}
-	return massdeletion.Held{}
+	return f.member(member).breaker.Trips(key, own, limit, f.clock.Now())
 }

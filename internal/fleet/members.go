@@ -4,18 +4,52 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
+// member is what is known of one member.
+type member struct {
+	// names are the groups by name, spaces by namespace.
+	names  map[Ref]vsphere.GroupKey
+	spaces index[string]
+	// groups and vms count them.
+	groups, vms int
+	// listed is true if all groups are known, or were when the member was engaged last.
+	listed bool
+	// breaker notices a mass deletion.
+	breaker *massdeletion.Breaker
+	// confirmed are the namespaces whose removals are confirmed.
+	confirmed map[string]struct{}
+}
+
+// visit visits the groups of a namespace, or of all if it is empty.
+func (m *member) visit(namespace string, visit func(keySet)) {
+	if namespace != "" {
+		visit(m.spaces[namespace])
+		return
+	}
+	for _, keys := range m.spaces {
+		visit(keys)
+	}
+}
+
+// member returns what is known of a member. The lock is held.
+func (f *Fleet) member(name string) *member {
+	m := f.members[name]
+	if m == nil {
+		m = &member{names: map[Ref]vsphere.GroupKey{}, spaces: index[string]{}, breaker: massdeletion.New(f.rules), confirmed: map[string]struct{}{}}
+		f.members[name] = m
+	}
+	return m
+}
+
 // DeleteMember drops the groups of a member that is gone for good.
-func (f *Fleet) DeleteMember(member string) {
+func (f *Fleet) DeleteMember(name string) {
+	f.KeepOnly(name, nil)
 	f.mu.Lock()
-	delete(f.listed, member)
-	f.mu.Unlock()
-	f.KeepOnly(member, nil)
-	f.mu.Lock()
-	delete(f.guards, member)
-	f.mu.Unlock()
+	defer f.mu.Unlock()
+	delete(f.members, name)
 }
 
 // dropped is one object of a member: an API server that lies can show two with one UID.
@@ -25,20 +59,23 @@ type dropped struct {
 }
 
 // KeepOnly drops the groups of a member that are not these: they were deleted while no watch was open.
-func (f *Fleet) KeepOnly(member string, these map[Ref]vsphere.GroupKey) {
+func (f *Fleet) KeepOnly(name string, these map[Ref]vsphere.GroupKey) {
 	f.mu.Lock()
 	gone := map[dropped]Group{}
-	for ref, key := range f.keys {
-		if is, exists := these[ref]; ref.Member != member || exists && is == key {
+	m := f.member(name)
+	for ref, key := range m.names {
+		if is, exists := these[ref]; exists && is == key {
 			continue
 		}
-		delete(f.keys, ref)
+		delete(m.names, ref)
 		gone[dropped{key, ref}] = Group{Ref: ref, VCenter: f.groups[key].VCenter}
 	}
-	for key, g := range f.groups { // also those that vanished; see KeepVanished
-		if g.Ref.Member == member && f.keys[g.Ref] != key {
-			f.take(key)
-			gone[dropped{key, g.Ref}] = g
+	for _, keys := range m.spaces {
+		for key := range keys { // also those that vanished; see KeepVanished
+			if g := f.groups[key]; m.names[g.Ref] != key {
+				f.take(key)
+				gone[dropped{key, g.Ref}] = g
+			}
 		}
 	}
 	f.mu.Unlock()
@@ -46,24 +83,24 @@ func (f *Fleet) KeepOnly(member string, these map[Ref]vsphere.GroupKey) {
 		f.On.Gone(of.key, g)
 	}
 	if len(gone) > 0 {
-		f.On.Counted(member)
+		f.On.Counted(name)
 	}
 }
 
 // List records that all groups of a member are known now.
-func (f *Fleet) List(member string) {
+func (f *Fleet) List(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.listed[member] = struct{}{}
+	f.member(name).listed = true
 }
 
 // Listed reports whether all groups of these members are known, provided that they are engaged.
-func (f *Fleet) Listed(members ...string) bool {
+func (f *Fleet) Listed(names ...string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return !slices.ContainsFunc(members, func(member string) bool {
-		_, listed := f.listed[member]
-		return !listed
+	return !slices.ContainsFunc(names, func(name string) bool {
+		m := f.members[name]
+		return m == nil || !m.listed
 	})
 }
 
@@ -71,14 +108,22 @@ func (f *Fleet) Listed(members ...string) bool {
 func (f *Fleet) ListedMembers() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Sorted(maps.Keys(f.listed))
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(f.members)), func(name string) bool { return !f.members[name].listed })
 }
 
-// CountMember returns the number of groups of a member, and of their VMs.
-func (f *Fleet) CountMember(member string) (groups, vms int) {
-	for _, g := range f.In(Scope{Member: member}) {
-		groups++
-		vms += g.VMs
+// Tally is how much there is of a member.
+type Tally struct {
+	Groups, VMs int
+	// Held are the groups that say that they are held, and the VMs that they would remove.
+	Held massdeletion.Held
+}
+
+// Tally of a member.
+func (f *Fleet) Tally(name string) Tally {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if m := f.members[name]; m != nil {
+		return Tally{Groups: m.groups, VMs: m.vms, Held: m.breaker.Held()}
 	}
-	return groups, vms
+	return Tally{}
 }

@@ -25,6 +25,11 @@ var (
 	modelVCenters   = []string{"vc-a", "vc-b"}
 )
 
+// space is a namespace of a member.
+type space struct{ member, namespace string }
+
+func (r Ref) space() space { return space{r.Member, r.Namespace} }
+
 // naive is a fleet that looks through everything each time it is asked.
 type naive struct {
 	groups    map[vsphere.GroupKey]Group
@@ -95,10 +100,10 @@ func (n *naive) keepOnly(member string, these map[Ref]vsphere.GroupKey) {
 	}
 }
 
-func (n *naive) in(s Scope, bucket func(Ref) (int, bool)) (found []vsphere.GroupKey) {
+func (n *naive) in(s Scope) (found []vsphere.GroupKey) {
 	for key, g := range n.groups {
-		b, ok := bucket(g.Ref)
-		if s.selects(g) && (s.Buckets == nil || ok && slices.Contains(s.Buckets, b)) {
+		bucket := len(g.Ref.Namespace + g.Ref.Name)
+		if s.selects(&g) && (s.Buckets == nil || slices.Contains(s.Buckets, bucket)) {
 			found = append(found, key)
 		}
 	}
@@ -117,8 +122,6 @@ type modelRun struct {
 }
 
 func (r *modelRun) Now() time.Time { return r.now }
-
-func (r *modelRun) bucket(ref Ref) (int, bool) { return len(ref.Name) % 2, ref.Member != "m2" }
 
 func (r *modelRun) ref() Ref {
 	return Ref{
@@ -212,7 +215,7 @@ func (r *modelRun) same() {
 		slices.Sort(found)
 		return found
 	}
-	scopes := []Scope{{}, {Buckets: []int{0}}, {Buckets: []int{1}}, {Buckets: []int{0, 1}}, {Buckets: []int{}}}
+	scopes := []Scope{{}, {Buckets: []int{4}}, {Buckets: []int{5}}, {Buckets: []int{4, 6}}, {Buckets: []int{}}}
 	for _, vcenter := range append([]string{""}, modelVCenters...) {
 		for _, member := range append([]string{""}, modelMembers...) {
 			for _, namespace := range append([]string{""}, modelNamespaces...) {
@@ -221,7 +224,7 @@ func (r *modelRun) same() {
 		}
 	}
 	for _, s := range scopes {
-		if got, want := keys(s), r.n.in(s, r.bucket); !slices.Equal(got, want) {
+		if got, want := keys(s), r.n.in(s); !slices.Equal(got, want) {
 			r.Fatalf("in %+v are %v, want %v", s, got, want)
 		}
 	}
@@ -237,10 +240,10 @@ func (r *modelRun) same() {
 		}
 		r.sameMember(member)
 	}
-	for _, prefix := range []string{"00000000", "11111111", "33333333", "0000", "00000000-b", "2", ""} {
-		want := slices.ContainsFunc(slices.Collect(maps.Keys(r.n.groups)), func(key vsphere.GroupKey) bool { return strings.HasPrefix(key.Group(), prefix) })
-		if got := r.f.HasUIDPrefix(prefix); got != want {
-			r.Fatalf("some UID begins with %q: %v, want %v", prefix, got, want)
+	for _, part := range []string{"00000000", "11111111", "33333333", "0000", "2", ""} {
+		want := slices.ContainsFunc(slices.Collect(maps.Keys(r.n.groups)), func(key vsphere.GroupKey) bool { return strings.HasPrefix(key.Group(), part) })
+		if got := r.f.HasUIDPart(part); got != want {
+			r.Fatalf("some UID begins with %q: %v, want %v", part, got, want)
 		}
 	}
 	for _, vcenter := range modelVCenters {
@@ -261,8 +264,8 @@ func (r *modelRun) same() {
 			r.Fatalf("told of %s are %v, want %v", what, told[0], told[1])
 		}
 	}
-	if len(r.n.groups) == 0 && len(r.f.within) > 0 {
-		r.Fatalf("nothing is known, and by namespace %v", r.f.within)
+	if kept := len(r.f.byVCenter) + len(r.f.byBucket) + len(r.f.uidParts) + len(r.f.clusters); len(r.n.groups) == 0 && kept > 0 {
+		r.Fatalf("no group is known, and groups are found by %+v", r.f.indexes)
 	}
 }
 
@@ -276,19 +279,16 @@ func (r *modelRun) sameMember(member string) {
 			held.Set(key, removes, r.now)
 		}
 	}
-	if g, v := r.f.CountMember(member); g != groups || v != vms {
-		r.Fatalf("%s has %d groups and %d VMs, want %d and %d", member, g, v, groups, vms)
-	}
-	if got, want := r.f.CountHeld(member), held.Held(); got != want {
-		r.Fatalf("held of %s are %+v, want %+v", member, got, want)
+	if got, want := r.f.Tally(member), (Tally{groups, vms, held.Held()}); got != want {
+		r.Fatalf("%s has %+v, want %+v", member, got, want)
 	}
 	if got := r.f.Listed(member); got != r.n.listed[member] {
 		r.Fatalf("%s is listed: %v", member, got)
 	}
 	for of, confirmed := range r.n.confirmed {
 		is := false
-		if guard := r.f.guards[of.member]; guard != nil {
-			_, is = guard.confirmed[of.namespace]
+		if m := r.f.members[of.member]; m != nil {
+			_, is = m.confirmed[of.namespace]
 		}
 		if is != confirmed {
 			r.Fatalf("%+v is confirmed: %v", of, is)
@@ -306,8 +306,7 @@ func equalGroups(a, b Group) bool {
 func TestTheFleetKnowsWhatASearchThroughEverythingWouldFind(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := &modelRun{T: t, n: newNaive(), now: noon{}.Now()}
-		r.f = New(r, massdeletion.DefaultRules())
-		r.f.DeliverTo(r.bucket, func(Ref, bool) {})
+		r.f = New(r, massdeletion.DefaultRules(), byName{})
 		r.f.On.Gone = func(key vsphere.GroupKey, g Group) { r.gone[goneText(key, g.Ref, g.VCenter)] = true }
 		r.f.On.Counted = func(member string) { r.counted[member] = true }
 		r.f.On.Twins = func(uid string, one, other Ref) { r.twins[twinsText(uid, one, other)] = true }
@@ -323,7 +322,6 @@ func TestTheFleetKnowsWhatASearchThroughEverythingWouldFind(t *testing.T) {
 // Members write at the same time, while others read. In the end each member's groups are known. The race detector watches.
 func TestMembersWriteAndReadersReadAtTheSameTime(t *testing.T) {
 	f := newFleet()
-	f.DeliverTo(func(ref Ref) (int, bool) { return len(ref.Name), true }, func(Ref, bool) {})
 	const groups = 50
 	var writers, readers sync.WaitGroup
 	done := make(chan struct{})
@@ -356,10 +354,10 @@ func TestMembersWriteAndReadersReadAtTheSameTime(t *testing.T) {
 					f.Group(key)
 					f.GroupAt(g.Ref)
 				}
-				f.CountMember(modelMembers[0])
+				f.Tally(modelMembers[0])
 				f.Expected(modelVCenters[1], modelMembers)
-				f.Gained([]int{1, 2})
-				f.HasUIDPrefix("7-las")
+				f.Gained([]int{4, 5})
+				f.HasUIDPart("7-las")
 			}
 		})
 	}
@@ -367,8 +365,8 @@ func TestMembersWriteAndReadersReadAtTheSameTime(t *testing.T) {
 	close(done)
 	readers.Wait()
 	for _, member := range modelMembers {
-		if n, vms := f.CountMember(member); n != groups || vms != groups {
-			t.Errorf("%s has %d groups and %d VMs, want %d", member, n, vms, groups)
+		if n := f.Tally(member); n.Groups != groups || n.VMs != groups {
+			t.Errorf("%s has %+v, want %d groups and VMs", member, n, groups)
 		}
 	}
 	all := slices.SortedFunc(maps.Values(maps.Collect(f.In(Scope{}))), func(a, b Group) int { return cmp.Compare(a.Ref.String(), b.Ref.String()) })

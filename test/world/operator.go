@@ -71,7 +71,7 @@ func (o *Operator) set(r *Replica) error {
 	if o.manager, err = mcmanager.WithMultiCluster(hub, o.member); err != nil {
 		return fmt.Errorf("prepare the manager: %w", err)
 	}
-	known := fleet.New(wallClock{r}, massdeletion.DefaultRules())
+	known := fleet.New(wallClock{r}, massdeletion.DefaultRules(), r.Replica)
 	o.reconciler = &vmgroup.Reconciler{
 		Clusters: o.manager, Hub: hubReader{}, Servers: servers{r.wire}, Shards: gate{r.Replica, r}, Fleet: known, Installation: "installation",
 		Members: func(name string) (vmgroup.Member, bool) {

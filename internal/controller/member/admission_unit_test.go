@@ -131,7 +131,7 @@ func TestTheSegmentIsAcknowledgedWithTheBundle(t *testing.T) {
 
 func TestWhatWasAcknowledgedInAnEarlierTermCountsNoMore(t *testing.T) {
 	leads := constantLeadership(true)
-	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Leadership: &leads})
+	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet(), Leadership: &leads})
 	if err != nil {
 		t.Fatal(err)
 	}

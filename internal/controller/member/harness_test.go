@@ -107,7 +107,7 @@ func installVia(t *testing.T, hub *localcluster.ControlPlane, config *rest.Confi
 	}
 	opts := testOptions{Options: Options{
 		Namespace: in.namespace, InstallationUID: uid, HubName: "hub of " + uid, HubConfig: hub.Config,
-		Timings: testTimings(), SkipNameValidation: true, Changed: func(member string) { in.changed <- member },
+		Fleet: newFleet(), Timings: testTimings(), SkipNameValidation: true, Changed: func(member string) { in.changed <- member },
 	}}
 	if change != nil {
 		change(&opts)

@@ -29,7 +29,7 @@ import (
 func TestMembersJoinAndLeaveWhileRunning(t *testing.T) {
 	servers := clustersForTest(t)
 	in := installed(t, servers.hub, "join", func(o *testOptions) {
-		o.Counts = func(string) (int, int) { return 3, 7 }
+		seesGroups(o.Fleet, "alpha", 1, 2, 4)
 	})
 	index := func(field string) {
 		err := in.provider.IndexField(t.Context(), &v1alpha1.VmGroup{}, field, func(o client.Object) []string { return []string{o.GetName()} })

@@ -21,7 +21,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
-	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 )
 
@@ -70,11 +70,8 @@ type Options struct {
 	// Changed, if set, is told the name of an engaged member when its spec.paused or spec.userDataSecrets changed, or its CRD was upgraded, so that its groups
 	// can be enqueued. It must not block. Engaging a member does not call it: the member's informers deliver every group then.
 	Changed func(member string)
-	// Counts returns the number of groups and VMs of a member, from memory; nil leaves them at zero.
-	// Tell the Provider with CountsChanged.
-	Counts func(member string) (groups, vms int)
-	// Held counts the groups whose removals are held, and their VMs; nil leaves them at zero.
-	Held func(member string) massdeletion.Held
+	// Fleet counts the groups of members. Required. Tell the Provider with CountsChanged.
+	Fleet *fleet.Fleet
 	// Orphans returns the groups of a member that do not exist any more and have VMs, from memory; known is false while there may be more. Nil
 	// tells of none. Tell the Provider with CountsChanged.
 	Orphans func(member string) (groups []orphans.Group, known bool)
@@ -185,6 +182,8 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errors.New("member.Options.Namespace is empty: kubeconfig Secrets are read from the operator's namespace only")
 	case o.InstallationUID == "":
 		return o, errors.New("member.Options.InstallationUID is empty: members are claimed under it")
+	case o.Fleet == nil:
+		return o, errors.New("member.Options.Fleet is nil: status counts the groups of members")
 	case o.Local && o.HubConfig == nil:
 		return o, errors.New("member.Options.HubConfig is nil though Local is set")
 	}

@@ -135,7 +135,7 @@ func (p *Provider) IndexField(ctx context.Context, object client.Object, field s
 	return nil
 }
 
-// CountsChanged tells the Provider that Options.Counts has news about a member. It is cheap and may be called
+// CountsChanged tells the Provider that Options.Fleet counts another number of groups or VMs of a member. It is cheap and may be called
 // for every change: status is written at most every Timings.Counts. Of a member that is gone it is ignored: Options.Gone
 // may well be what changed the counts, and one would call the other for ever.
 func (p *Provider) CountsChanged(member string) {

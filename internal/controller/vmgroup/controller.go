@@ -182,7 +182,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 		Watches(namespaces, r.onNamespace, mcbuilder.WithPredicates(predicate.Or(predicate.LabelChangedPredicate{}, confirmationChanged()))).
 		WatchesRawSource(source.TypedFunc[mcreconcile.Request](
 			func(_ context.Context, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {
-				r.Fleet.DeliverTo(r.bucketOf, func(of fleet.Ref, first bool) {
+				r.Fleet.DeliverTo(func(of fleet.Ref, first bool) {
 					request := requestAt(of)
 					if !r.holds(request) {
 						return // whoever holds it is told as well, or will be when it takes it over

@@ -293,7 +293,7 @@ func TestGroupsThatAreHeldShareOneLookAtTheirCRD(t *testing.T) {
 		t.Errorf("the CRD was read %d times in a minute", looks)
 	}
 	h.untouched(11)
-	if held := h.Fleet.CountHeld(v1alpha1.LocalMember); held != (massdeletion.Held{SweptGroups: 11, SweptVMs: 11}) {
+	if held := h.Fleet.Tally(v1alpha1.LocalMember).Held; held != (massdeletion.Held{SweptGroups: 11, SweptVMs: 11}) {
 		t.Errorf("counted as held are %+v", held)
 	}
 	h.of.AllowedUntil = h.now.Add(30 * time.Minute)

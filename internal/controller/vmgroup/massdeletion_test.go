@@ -285,7 +285,7 @@ func TestANamespaceThatIsDeletedKeepsItsVMsUntilSomebodyConfirms(t *testing.T) {
 			t.Errorf("the message lacks %q: %s", want, message)
 		}
 	}
-	if held := h.Fleet.CountHeld(v1alpha1.LocalMember); held != (massdeletion.Held{Groups: 11, VMs: 11}) {
+	if held := h.Fleet.Tally(v1alpha1.LocalMember).Held; held != (massdeletion.Held{Groups: 11, VMs: 11}) {
 		t.Errorf("counted as held are %+v", held)
 	}
 
@@ -577,7 +577,7 @@ func TestALostMemberTakesItsCountsAlong(t *testing.T) {
 	h.delete(h.names...)
 	h.spend(14 * time.Second)
 	h.Fleet.DeleteMember(v1alpha1.LocalMember)
-	if held := h.Fleet.CountHeld(v1alpha1.LocalMember); held != (massdeletion.Held{}) {
+	if held := h.Fleet.Tally(v1alpha1.LocalMember).Held; held != (massdeletion.Held{}) {
 		t.Errorf("%+v are left", held)
 	}
 }

@@ -37,7 +37,7 @@ func TestAnyNumberOfChangesOfANamespaceIsOneRoundASecond(t *testing.T) {
 		r.serve()
 		var mu sync.Mutex // the bubble lets one of them run at a time, and the race detector does not know that of timers
 		told := map[mcreconcile.Request]int{}
-		f.DeliverTo(func(fleet.Ref) (int, bool) { return 0, true }, func(of fleet.Ref, _ bool) {
+		f.DeliverTo(func(of fleet.Ref, _ bool) {
 			mu.Lock()
 			defer mu.Unlock()
 			told[requestAt(of)]++

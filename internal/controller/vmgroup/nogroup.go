@@ -19,7 +19,7 @@ import (
 // cache can be behind. Of a member that is not engaged, does not answer or is paused, nothing is certain.
 func (r *Reconciler) NoGroup(ctx context.Context, member string, name types.NamespacedName, uid string) (bool, error) {
 	before, ok := r.Members(member)
-	if !ok || before.Silent || before.Paused || !r.Fleet.Listed(member) || r.Fleet.HasUIDPrefix(uid) {
+	if !ok || before.Silent || before.Paused || !r.Fleet.Listed(member) || r.Fleet.HasUIDPart(uid) {
 		return false, nil
 	}
 	cl, err := r.Clusters.GetCluster(ctx, multicluster.ClusterName(member))
@@ -33,7 +33,7 @@ func (r *Reconciler) NoGroup(ctx context.Context, member string, name types.Name
 		return false, err
 	}
 	after, ok := r.Members(member)
-	return ok && after.UID == before.UID && !after.Silent && !r.Fleet.HasUIDPrefix(uid), nil
+	return ok && after.UID == before.UID && !after.Silent && !r.Fleet.HasUIDPart(uid), nil
 }
 
 // groupNow reads the metadata of the VmGroup that a member has under a name now, nil if the member certainly has none. An API server that does not serve

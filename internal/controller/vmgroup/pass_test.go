@@ -113,7 +113,7 @@ type clockFunc func() time.Time
 func (c clockFunc) Now() time.Time { return c() }
 
 func newFleet(now func() time.Time) *fleet.Fleet {
-	return fleet.New(clockFunc(now), massdeletion.DefaultRules())
+	return fleet.New(clockFunc(now), massdeletion.DefaultRules(), &testGate{})
 }
 
 func newRig(t testing.TB) *rig {

@@ -80,7 +80,6 @@ func start(ctx context.Context, o options) error {
 	// The members, and the manager that runs the controllers of the hub and of all members.
 	known := fleet.New(clock.RealClock{}, o.massDeletion(), replica)
 	var vcenters *vcenter.Reconciler
-	var reconciler *vmgroup.Reconciler // it needs the members, and they tell it when they come back from a backup
 	addresses, err := remote.ParseAddresses(o.memberAddresses)
 	if err != nil {
 		return fmt.Errorf("--member-addresses: %w", err)
@@ -89,9 +88,8 @@ func start(ctx context.Context, o options) error {
 		Namespace: o.namespace, InstallationUID: installation, HubName: hubConfig.Host,
 		Local: o.localMember, HubConfig: hubConfig,
 		QPS: float32(o.memberQPS), Burst: o.memberBurst, UserAgent: hubConfig.UserAgent, Limits: o.memberLimits(), Addresses: addresses,
-		Instance: o.podName, Leadership: replica, Fleet: known, Gone: known.DeleteMember, Changed: known.MemberChanged,
-		Restored: func(name string) { reconciler.MemberRestored(name) },
-		Orphans:  func(name string) ([]orphans.Group, bool) { return vcenters.OrphansOf(name) },
+		Instance: o.podName, Leadership: replica, Fleet: known,
+		Orphans: func(name string) ([]orphans.Group, bool) { return vcenters.OrphansOf(name) },
 	})
 	if err != nil {
 		return fmt.Errorf("prepare the member clusters: %w", err)
@@ -119,9 +117,9 @@ func start(ctx context.Context, o options) error {
 
 	// The groups, their quotas, and the policies about them. What members make this replica write on the hub has one budget.
 	hubWrites := writebudget.New(writebudget.Default, time.Now)
-	reconciler = &vmgroup.Reconciler{
-		Clusters: mgr, Members: memberOf(members), Hub: hub.GetClient(), HubEvents: recorder, Servers: pool,
-		Shards: replica, Fleet: known, CountChanged: members.CountsChanged, Serves: members.Serves,
+	reconciler := &vmgroup.Reconciler{
+		Clusters: mgr, Definitions: members, Hub: hub.GetClient(), HubEvents: recorder, Servers: pool,
+		Shards: replica, Fleet: known, CountChanged: members.CountsChanged,
 		PoliciesChanged: members.AdmissionChanged, Installation: installation, Now: time.Now,
 		Contradicted: func(member, reason, note string) {
 			memberEvents{hub.GetClient(), recorder}.tell(ctx, member, reason, "Look", note)
@@ -249,14 +247,4 @@ type vcenterGroups struct {
 // CountVCenter implements vcenter.Groups.
 func (g vcenterGroups) CountVCenter(ctx context.Context, name string, grants []v1alpha1.Grant) int {
 	return g.users.CountVCenter(ctx, name, grants)
-}
-
-func memberOf(provider *member.Provider) vmgroup.Members {
-	return func(name string) (vmgroup.Member, bool) {
-		m, ok := provider.Member(name)
-		return vmgroup.Member{
-			Name: m.Name, UID: m.ClusterUID, Paused: m.Paused, AcceptAdmitted: m.AcceptAdmitted, Silent: ok && !m.Reachable, Predecessor: m.Predecessor, UserDataSecrets: m.UserDataSecrets,
-			MassDeletion: m.MassDeletion, AllowedUntil: m.AllowedUntil, AdoptionUntil: m.AdoptionUntil, ForgetAllowed: m.ForgetAllowed, Definition: m.Definition,
-		}, ok
-	}
 }

@@ -24,9 +24,6 @@ func (f *Fleet) GroupChanged(key vsphere.GroupKey) {
 // VCenterChanged delivers each group that uses the vCenter.
 func (f *Fleet) VCenterChanged(vcenter string) { f.deliver(Scope{VCenter: vcenter}, false) }
 
-// MemberChanged delivers each group of the member.
-func (f *Fleet) MemberChanged(member string) { f.deliver(Scope{Member: member}, false) }
-
 // NamespaceChanged delivers each group of the namespace.
 func (f *Fleet) NamespaceChanged(member, namespace string) {
 	f.deliver(Scope{Member: member, Namespace: namespace}, false)

@@ -55,7 +55,7 @@ type Buckets interface {
 	Bucket(sharding.Key) int
 }
 
-// Fleet knows the groups of all members, whoever acts on them. It is safe for concurrent use.
+// Fleet knows all members and their groups, whoever acts on them. It is safe for concurrent use.
 type Fleet struct {
 	clock   Clock
 	rules   massdeletion.Rules
@@ -66,6 +66,10 @@ type Fleet struct {
 	mu      sync.Mutex
 	groups  map[vsphere.GroupKey]Group
 	members map[string]*member
+	// serving are the names of members that are engaged and answer, by cluster UID.
+	serving map[string]string
+	// restores counts restores of storage by cluster UID.
+	restores map[string]uint64
 	indexes
 	enqueue func(of Ref, first bool)
 }
@@ -76,8 +80,6 @@ type Links struct {
 	Gone func(vsphere.GroupKey, Group)
 	// Counted is told of a member whose groups or VMs are more or fewer than before.
 	Counted func(member string)
-	// Served reports whether a member with this cluster UID is engaged, so that all of its groups are known.
-	Served func(clusterUID string) bool
 	// Kept reports whether somebody kept the VMs of a group that is gone.
 	Kept func(vsphere.GroupKey) bool
 	// Twins is told of groups of two members with one UID, when the second is seen.
@@ -88,13 +90,12 @@ type Links struct {
 func New(clock Clock, rules massdeletion.Rules, buckets Buckets) *Fleet {
 	return &Fleet{
 		clock: clock, rules: rules, buckets: buckets,
-		groups: map[vsphere.GroupKey]Group{}, members: map[string]*member{}, indexes: newIndexes(),
+		groups: map[vsphere.GroupKey]Group{}, members: map[string]*member{}, serving: map[string]string{}, restores: map[string]uint64{}, indexes: newIndexes(),
 		// Until the controller's queue runs nothing is lost: starting it reconciles every group.
 		enqueue: func(Ref, bool) {},
 		On: Links{
 			Gone:    func(vsphere.GroupKey, Group) {},
 			Counted: func(string) {},
-			Served:  func(string) bool { return false },
 			Kept:    func(vsphere.GroupKey) bool { return false },
 			Twins:   func(string, Ref, Ref) {},
 		},

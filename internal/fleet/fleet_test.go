@@ -79,7 +79,6 @@ func TestNewsReachTheGroupsTheyConcern(t *testing.T) {
 	expect("a group's change", func() { f.GroupChanged("m1/b1") }, b)
 	expect("a stranger's change", func() { f.GroupChanged("m2/b1") })
 	expect("a vCenter's change", func() { f.VCenterChanged("vc1") }, a, c)
-	expect("a member's change", func() { f.MemberChanged("m1") }, a, b)
 	expect("a namespace's change", func() { f.NamespaceChanged("m1", "n1") }, a)
 	expect("a change of the policies", func() { f.PoliciesChanged() }, a, b, c)
 	if firsts > 0 {
@@ -139,7 +138,7 @@ func TestGroupsDeletedWhileTheirMemberWasAwayAreNotCounted(t *testing.T) {
 
 func TestAVMIsAnOrphanOnlyIfItsMemberIsThereAndHasNoSuchGroup(t *testing.T) {
 	f := newFleet()
-	f.On.Served = func(uid string) bool { return uid == "here" }
+	f.SetMember(Member{Name: "m", UID: "here", State: Engaged})
 	f.SetGroup(Ref{"m", "n", "g"}, "here/known", groupFor("known", 0), "vc")
 	vm := func(name, member, group string) vsphere.VM {
 		return vsphere.VM{Name: name, Stamp: &vsphere.Stamp{GroupID: vsphere.GroupID{Member: member, Group: group}}}

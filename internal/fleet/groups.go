@@ -115,7 +115,7 @@ func (f *Fleet) Released(vms []vsphere.VM) []vsphere.VM { return f.without(vms, 
 func (f *Fleet) without(vms []vsphere.VM, kept bool) []vsphere.VM {
 	var found []vsphere.VM
 	for _, vm := range vms {
-		if vm.Stamp == nil || !f.On.Served(vm.Stamp.Member) {
+		if vm.Stamp == nil || !f.Serves(vm.Stamp.Member) {
 			continue
 		}
 		if _, known := f.Group(vm.Stamp.Key()); !known && f.On.Kept(vm.Stamp.Key()) == kept {

@@ -10,6 +10,7 @@ import (
 
 // member is what is known of one member.
 type member struct {
+	Member
 	// names are the groups by name, spaces by namespace.
 	names  map[Ref]vsphere.GroupKey
 	spaces index[string]
@@ -44,11 +45,14 @@ func (f *Fleet) member(name string) *member {
 	return m
 }
 
-// DeleteMember drops the groups of a member that is gone for good.
+// DeleteMember drops a member whose MemberCluster does not exist any more, with its groups.
 func (f *Fleet) DeleteMember(name string) {
 	f.KeepOnly(name, nil)
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if m := f.members[name]; m != nil && f.serving[m.UID] == name {
+		delete(f.serving, m.UID)
+	}
 	delete(f.members, name)
 }
 

@@ -72,11 +72,9 @@ func (o *Operator) set(r *Replica) error {
 		return fmt.Errorf("prepare the manager: %w", err)
 	}
 	known := fleet.New(wallClock{r}, massdeletion.DefaultRules(), r.Replica)
+	known.SetMember(fleet.Member{Name: v1alpha1.LocalMember, UID: clusterUID, State: fleet.Engaged})
 	o.reconciler = &vmgroup.Reconciler{
 		Clusters: o.manager, Hub: hubReader{}, Servers: servers{r.wire}, Shards: gate{r.Replica, r}, Fleet: known, Installation: "installation",
-		Members: func(name string) (vmgroup.Member, bool) {
-			return vmgroup.Member{Name: name, UID: clusterUID}, name == v1alpha1.LocalMember
-		},
 		Now: func() time.Time { return r.Process.Clock().Wall }, Records: &m.records,
 		HubWrites: writebudget.New(writebudget.Default, func() time.Time { return r.Process.Clock().Wall }),
 	}

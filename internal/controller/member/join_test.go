@@ -23,6 +23,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
@@ -60,23 +61,19 @@ func TestMembersJoinAndLeaveWhileRunning(t *testing.T) {
 	newGroup(t, servers.alpha, "first")
 	in.awaitReconciled("alpha", "first")
 	index("after")
-	handle, _ := in.provider.Member("alpha")
+	engaged, err := in.provider.Get(t.Context(), "alpha")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, field := range []string{"before", "after"} {
 		list := &v1alpha1.VmGroupList{}
-		if err := handle.Client.List(t.Context(), list, client.MatchingFields{field: "first"}); err != nil || len(list.Items) != 1 {
+		if err := engaged.GetClient().List(t.Context(), list, client.MatchingFields{field: "first"}); err != nil || len(list.Items) != 1 {
 			t.Errorf("index %q: %d groups, %v", field, len(list.Items), err)
 		}
 	}
-	labels, err := handle.NamespaceLabels(t.Context(), "default")
-	if err != nil || labels["kubernetes.io/metadata.name"] != "default" {
-		t.Errorf("labels of namespace default = %v, %v", labels, err)
-	}
-	if _, err := handle.NamespaceLabels(t.Context(), "absent"); !apierrors.IsNotFound(err) {
-		t.Errorf("labels of an absent namespace: %v", err)
-	}
 
 	in.leave("alpha")
-	if _, ok := in.provider.Member("alpha"); ok {
+	if _, ok := in.opts.Fleet.Member("alpha"); ok {
 		t.Error("the member is still engaged")
 	}
 	if _, err := in.provider.Get(t.Context(), "alpha"); !errors.Is(err, multicluster.ErrClusterNotFound) {
@@ -136,27 +133,30 @@ func checkLeft(t *testing.T, member client.Client) {
 func TestSettingsChangeWithoutANewConnection(t *testing.T) {
 	servers := clustersForTest(t)
 	in := installed(t, servers.hub, "settings", nil)
+	seesGroups(in.opts.Fleet, "alpha", 1)
+	changed := make(chan string, 100)
+	in.opts.Fleet.DeliverTo(func(of fleet.Ref, _ bool) { changed <- of.Member })
 	in.join("alpha", servers.alpha.Kubeconfig())
 	in.awaitEngaged("alpha")
 	before, err := in.provider.Get(t.Context(), "alpha")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if handle, _ := in.provider.Member("alpha"); handle.Paused || handle.UserDataSecrets != v1alpha1.UserDataDeny || !handle.Reachable {
+	if handle, _ := in.opts.Fleet.Member("alpha"); handle.Paused || handle.UserDataSecrets != v1alpha1.UserDataDeny || handle.Silent {
 		t.Errorf("handle = %+v", handle)
 	}
 	in.edit("alpha", func(mc *v1alpha1.MemberCluster) {
 		mc.Spec.Paused, mc.Spec.UserDataSecrets = true, v1alpha1.UserDataAllow
 	})
 	select {
-	case name := <-in.changed:
+	case name := <-changed:
 		if name != "alpha" {
 			t.Errorf("changed member = %q", name)
 		}
 	case <-t.Context().Done():
-		t.Fatal("the listener was not called")
+		t.Fatal("no group was delivered")
 	}
-	if handle, ok := in.provider.Member("alpha"); !ok || !handle.Paused || handle.UserDataSecrets != v1alpha1.UserDataAllow {
+	if handle, ok := in.opts.Fleet.Member("alpha"); !ok || !handle.Paused || handle.UserDataSecrets != v1alpha1.UserDataAllow {
 		t.Errorf("handle = %+v, %v", handle, ok)
 	}
 	if after, err := in.provider.Get(t.Context(), "alpha"); err != nil || after != before {
@@ -173,7 +173,7 @@ func TestRestartChangesNothing(t *testing.T) {
 		in.stop()
 		in.start(servers.hub.Config, in.opts)
 		await.NoError(t, "handle after the restart", func() error {
-			if _, ok := in.provider.Member("alpha"); !ok {
+			if _, ok := in.opts.Fleet.Member("alpha"); !ok {
 				return errors.New("not engaged")
 			}
 			return nil
@@ -236,11 +236,14 @@ func TestNobodyLooksForEverAtAMemberThatIsGone(t *testing.T) {
 	var looks atomic.Int64
 	var provider atomic.Pointer[Provider]
 	in := installed(t, servers.hub, "gone", func(o *testOptions) {
-		o.Gone = func(member string) {
-			looks.Add(1)
-			provider.Load().CountsChanged(member)
+		o.Fleet.On.Counted = func(member string) {
+			if p := provider.Load(); p != nil {
+				seesGroups(o.Fleet, member, int32(looks.Add(1))) // a late event
+				p.CountsChanged(member)
+			}
 		}
 	})
+	seesGroups(in.opts.Fleet, "alpha", 1)
 	provider.Store(in.provider)
 	in.join("alpha", servers.alpha.Kubeconfig())
 	in.awaitEngaged("alpha")
@@ -259,7 +262,7 @@ func TestHubIsTheMemberLocal(t *testing.T) {
 		in := installed(t, servers.hub, "local-off", nil)
 		in.join(v1alpha1.LocalMember, nil)
 		in.awaitReady(v1alpha1.LocalMember, metav1.ConditionFalse, v1alpha1.ReasonLocalDisabled)
-		if _, ok := in.provider.Member(v1alpha1.LocalMember); ok {
+		if _, ok := in.opts.Fleet.Member(v1alpha1.LocalMember); ok {
 			t.Error("the hub is engaged")
 		}
 	})
@@ -285,7 +288,7 @@ func TestUnreachableMemberCanBeRemoved(t *testing.T) {
 	in.awaitEngaged("gone")
 	in.putKubeconfig("gone", silentKubeconfig(t))
 	await.NoError(t, "end of the old connection", func() error {
-		if _, ok := in.provider.Member("gone"); ok {
+		if _, ok := in.opts.Fleet.Member("gone"); ok {
 			return errors.New("still engaged")
 		}
 		return nil

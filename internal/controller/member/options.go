@@ -62,15 +62,7 @@ type Options struct {
 	// Leadership says whether this replica leads; nil means that it always does.
 	Leadership Leadership
 
-	// Gone, if set, is told the name of a MemberCluster that does not exist any more.
-	Gone func(member string)
-	// Restored, if set, is told the name of a member whose storage came back from a backup, when its old caches are gone and the new
-	// ones do not exist yet. Versions of its objects that were seen before are of another time. It must not block.
-	Restored func(member string)
-	// Changed, if set, is told the name of an engaged member when its spec.paused or spec.userDataSecrets changed, or its CRD was upgraded, so that its groups
-	// can be enqueued. It must not block. Engaging a member does not call it: the member's informers deliver every group then.
-	Changed func(member string)
-	// Fleet counts the groups of members. Required. Tell the Provider with CountsChanged.
+	// Fleet gets what is known of each member, and counts its groups. Required. Tell the Provider of new counts with CountsChanged.
 	Fleet *fleet.Fleet
 	// Orphans returns the groups of a member that do not exist any more and have VMs, from memory; known is false while there may be more. Nil
 	// tells of none. Tell the Provider with CountsChanged.
@@ -183,7 +175,7 @@ func (o Options) withDefaults() (Options, error) {
 	case o.InstallationUID == "":
 		return o, errors.New("member.Options.InstallationUID is empty: members are claimed under it")
 	case o.Fleet == nil:
-		return o, errors.New("member.Options.Fleet is nil: status counts the groups of members")
+		return o, errors.New("member.Options.Fleet is nil: it gets what is known of members")
 	case o.Local && o.HubConfig == nil:
 		return o, errors.New("member.Options.HubConfig is nil though Local is set")
 	}

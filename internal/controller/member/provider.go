@@ -136,8 +136,8 @@ func (p *Provider) IndexField(ctx context.Context, object client.Object, field s
 }
 
 // CountsChanged tells the Provider that Options.Fleet counts another number of groups or VMs of a member. It is cheap and may be called
-// for every change: status is written at most every Timings.Counts. Of a member that is gone it is ignored: Options.Gone
-// may well be what changed the counts, and one would call the other for ever.
+// for every change: status is written at most every Timings.Counts. Of a member that is gone it is ignored: deleting its groups
+// is what changed the counts, and one would call the other for ever.
 func (p *Provider) CountsChanged(member string) {
 	p.mu.RLock()
 	connected := p.connections[member] != nil
@@ -170,8 +170,8 @@ func (p *Provider) ensure(target target, commissioned bool) {
 	p.mu.Lock()
 	current := p.connections[target.name]
 	if current != nil && !current.ending && current.target.fingerprint == target.fingerprint {
-		changed := current.settings.changedTo(target.settings) && current.cluster != nil
 		current.settings = target.settings
+		current.shareLocked()
 		due := commissioned && !current.commissioned
 		if !commissioned && current.commissioned {
 			// The next leader may write another CA bundle; the one that we saw accepted says nothing any more.
@@ -187,9 +187,6 @@ func (p *Provider) ensure(target target, commissioned bool) {
 		}
 		if due || changedAdmission {
 			current.wakeAdmission()
-		}
-		if changed && p.opts.Changed != nil {
-			p.opts.Changed(target.name)
 		}
 		return
 	}

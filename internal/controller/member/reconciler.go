@@ -119,9 +119,7 @@ func (r *reconciler) seed(ctx context.Context) error {
 
 func (r *reconciler) forget(name string) {
 	r.provider.forget(name)
-	if gone := r.provider.opts.Gone; gone != nil {
-		gone(name)
-	}
+	r.provider.opts.Fleet.DeleteMember(name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.countsAt, name)

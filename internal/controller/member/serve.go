@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	clientevents "k8s.io/client-go/tools/events"
@@ -178,7 +177,7 @@ func (c *connection) syncProblem(err error, watchErrors *lastError) error {
 	return fmt.Errorf("fill the member's caches: %w", err)
 }
 
-// publish lets Get and Member find the member, with all indexes: one that is added meanwhile is either seen
+// publish lets Get and the fleet find the member, with all indexes: one that is added meanwhile is either seen
 // here or added to the published cluster by IndexField.
 func (c *connection) publish(ctx context.Context, cl cluster.Cluster, apis remote.APIs, uid string, applied int) error {
 	p := c.provider
@@ -189,11 +188,8 @@ func (c *connection) publish(ctx context.Context, cl cluster.Cluster, apis remot
 			return remote.ErrEnded
 		}
 		if len(p.indexes) == applied {
-			c.cluster = cl
-			c.engaged = &Member{
-				Name: c.target.name, ClusterUID: uid, Client: cl.GetClient(), APIReader: cl.GetAPIReader(),
-				Definition: func(ctx context.Context) (metav1.Object, error) { return c.definition(ctx, apis, uid) },
-			}
+			c.cluster, c.served = cl, served{uid, apis}
+			c.shareLocked()
 			p.mu.Unlock()
 			return nil
 		}
@@ -208,7 +204,8 @@ func (c *connection) publish(ctx context.Context, cl cluster.Cluster, apis remot
 func (c *connection) unpublish() {
 	c.provider.mu.Lock()
 	defer c.provider.mu.Unlock()
-	c.cluster, c.engaged = nil, nil
+	c.cluster = nil
+	c.shareLocked()
 }
 
 // engage hands the member to the multicluster manager. Controllers begin their watches inside this call and

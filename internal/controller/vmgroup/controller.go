@@ -33,7 +33,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
-	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
@@ -43,33 +42,10 @@ import (
 
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters,verbs=list;watch
 
-// Member is what a reconcile needs to know of the member cluster a group lives in.
-type Member struct {
-	// Name of the MemberCluster, and UID of the cluster behind it.
-	Name, UID string
-	// Paused stops every action on the member's groups.
-	Paused bool
-	// Silent is true while the member does not answer. Nothing can be stored there, so nothing is done.
-	Silent bool
-	// Predecessor is the installation whose groups here this one takes over, or empty.
-	Predecessor string
-	// AcceptAdmitted is until when what status shows as admitted counts where the hub has no record; zero is never.
-	AcceptAdmitted time.Time
-	// UserDataSecrets says whether groups may hand a Secret to their VMs.
-	UserDataSecrets v1alpha1.UserDataSecrets
-	// MassDeletion is how many VMs may leave at once, and AllowedUntil until when any number may, or zero.
-	MassDeletion massdeletion.Limit
-	AllowedUntil time.Time
-	// AdoptionUntil is until when groups may adopt VMs for which there is no receipt, or zero.
-	AdoptionUntil time.Time
-	// ForgetAllowed is until when groups whose VCenter is deleted may be forgotten, or zero.
-	ForgetAllowed time.Time
-	// Definition asks the member for the metadata of its VmGroup CRD: nil when there is none. Without it, a CRD stays.
-	Definition func(context.Context) (metav1.Object, error)
+// Definitions ask a member for the metadata of its VmGroup CRD: nil when there is none.
+type Definitions interface {
+	Definition(ctx context.Context, member string) (metav1.Object, error)
 }
-
-// Members finds member clusters by name; false means that the member is not engaged now.
-type Members func(name string) (Member, bool)
 
 // Shards decides which groups this replica may act on. *sharding.Replica implements it.
 type Shards interface {
@@ -85,11 +61,12 @@ type Clusters interface {
 	GetCluster(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error)
 }
 
-// Reconciler reconciles VmGroups. All fields but HubEvents, Quotas, Kept, KnownReceipts, SumReceipts, MemberEvent, CountChanged, Serves, PoliciesChanged and Contradicted are required.
+// Reconciler reconciles VmGroups. All fields but Definitions, HubEvents, Quotas, Kept, KnownReceipts, SumReceipts, MemberEvent, CountChanged, PoliciesChanged and Contradicted are required.
 type Reconciler struct {
-	// Clusters and Members are the members that are engaged.
+	// Clusters are the clients of members that are engaged.
 	Clusters Clusters
-	Members  Members
+	// Definitions are the CRDs of members. Without them, a CRD stays.
+	Definitions Definitions
 	// Hub reads VCenters from the hub's cache.
 	Hub client.Reader
 	// HubEvents writes events of VCenters; without it none tells who changed a VM.
@@ -114,12 +91,10 @@ type Reconciler struct {
 	SumReceipts func(member string) (n, bytes int)
 	// MemberEvent writes an event of a member; it must not block. It may be nil.
 	MemberEvent func(member, reason, action, note string)
-	// Fleet is what this replica knows of all groups; the controller's informers write it.
+	// Fleet is what this replica knows of all members and groups; the controller's informers write the groups.
 	Fleet *fleet.Fleet
 	// CountChanged is called with the name of a member whose groups or VMs are more or fewer than before; it must not block.
 	CountChanged func(member string)
-	// Serves says whether a member with this cluster UID is engaged, so that all of its groups are known. Without it none is.
-	Serves func(clusterUID string) bool
 	// PoliciesChanged is called when Policies returns something new; it must not block. It may be nil.
 	PoliciesChanged func()
 	// Contradicted is told of what a member's API server says and cannot be so, each reason of a member once in ten minutes; it must not block.
@@ -157,16 +132,13 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 	if r.CountChanged != nil {
 		r.Fleet.On.Counted = r.CountChanged
 	}
-	if r.Serves != nil {
-		r.Fleet.On.Served = r.Serves
-	}
 	if r.Kept != nil {
 		r.Fleet.On.Kept = r.Kept
 	}
 	namespaces := &metav1.PartialObjectMetadata{}
 	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	local := mgr.GetLocalManager()
-	if err := mgr.Add(known{r.Fleet, r.Members}); err != nil {
+	if err := mgr.Add(known{r.Fleet}); err != nil {
 		return fmt.Errorf("add what lists the groups of members: %w", err)
 	}
 	if err := local.Add(r.namespaces); err != nil {
@@ -233,7 +205,7 @@ func (r *Reconciler) onGroup(member multicluster.ClusterName, _ cluster.Cluster)
 	request := func(o client.Object) mcreconcile.Request { return requestOf(member, o) }
 	seen := func(o client.Object, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
 		group, ok := o.(*v1alpha1.VmGroup)
-		served, engaged := r.Members(string(member))
+		served, engaged := r.Fleet.Member(string(member))
 		if !ok || !engaged {
 			return // engaging it lists its groups again
 		}
@@ -259,8 +231,8 @@ func (r *Reconciler) onGroup(member multicluster.ClusterName, _ cluster.Cluster)
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
 			group, ok := e.Object.(*v1alpha1.VmGroup)
-			served, engaged := r.Members(string(member))
-			if ok && engaged && r.vanishes(ctx, request(group), keyOf(served.UID, group), group) {
+			served, engaged := r.Fleet.Member(string(member))
+			if ok && engaged && r.vanishes(ctx, request(group), served, group) {
 				queue.Add(request(group))
 				return
 			}
@@ -293,7 +265,7 @@ func keyOf(member string, group client.Object) vsphere.GroupKey {
 
 // key of a group, or false while its member is not engaged.
 func (r *Reconciler) key(request mcreconcile.Request) (sharding.Key, bool) {
-	member, ok := r.Members(string(request.ClusterName))
+	member, ok := r.Fleet.Member(string(request.ClusterName))
 	return sharding.Key{ClusterUID: member.UID, Namespace: request.Namespace, Name: request.Name}, ok
 }
 
@@ -346,7 +318,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 		return reconcile.Result{}, nil // it is queued again once there is a place
 	}
 	defer leave()
-	member, ok := r.Members(string(req.ClusterName))
+	member, ok := r.Fleet.Member(string(req.ClusterName))
 	if !ok {
 		for _, v := range r.vanished.of(req) {
 			r.forgetVanished(v)
@@ -380,7 +352,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("find the clients of member %q: %w", req.ClusterName, err)
 	}
-	p := pass{gatherer: r.gatherer(cl, member, v1alpha1.Epoch(epoch)), r: r, api: apiStore{cl.GetClient(), &r.memory, member.UID}, live: cl.GetAPIReader(), events: cl.GetEventRecorder("vmgroup-operator")}
+	// What is written with these clients counts under a number of restores that is not older than they are.
+	uid := member.UID
+	if member, ok = r.Fleet.Member(member.Name); !ok || member.UID != uid {
+		return reconcile.Result{}, nil // engaging it lists its groups again
+	}
+	p := pass{gatherer: r.gatherer(cl, member, v1alpha1.Epoch(epoch)), r: r, api: apiStore{cl.GetClient(), &r.memory, member}, live: cl.GetAPIReader(), events: cl.GetEventRecorder("vmgroup-operator")}
 	p.store = p.api
 	after, buryErr := r.buryVanished(ctx, req, p)
 	result, err := r.passOver(ctx, req, p)
@@ -398,7 +375,7 @@ func (r *Reconciler) waitsFor(request mcreconcile.Request) string {
 }
 
 // gatherer returns one for the groups of a member.
-func (r *Reconciler) gatherer(cl cluster.Cluster, member Member, epoch v1alpha1.Epoch) gatherer {
+func (r *Reconciler) gatherer(cl cluster.Cluster, member fleet.Member, epoch v1alpha1.Epoch) gatherer {
 	return gatherer{
 		hub: r.Hub, cache: cl.GetClient(), inventory: r.inventory, violations: r.violations, judge: r.evaluate, record: r.record, claimed: r.claimed,
 		member: member, now: r.Now(), epoch: epoch, id: vsphere.GroupID{Installation: r.Installation, Member: member.UID},
@@ -422,7 +399,7 @@ func (r *Reconciler) passOver(ctx context.Context, req mcreconcile.Request, p pa
 		return reconcile.Result{}, fmt.Errorf("read VmGroup from the cache: %w", err)
 	}
 	defer r.forgetGone(ctx, p, group)
-	if r.behind(ctx, objectOf(p.member.UID, group), group, p.live) {
+	if r.behind(ctx, p, group) {
 		// The informer's event for our own write brings the group back; the delay is only a net below it.
 		return reconcile.Result{RequeueAfter: time.Second}, nil
 	}

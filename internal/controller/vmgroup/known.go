@@ -18,10 +18,7 @@ import (
 // known lists a member's groups when it is engaged, before the controller watches them: it must be added to the manager before the
 // controller is. Then quotas are known, and groups are dropped that were deleted while nobody watched. So are confirmations of namespaces that are gone,
 // or that were taken back meanwhile.
-type known struct {
-	fleet   *fleet.Fleet
-	members Members
-}
+type known struct{ fleet *fleet.Fleet }
 
 // Engage implements multicluster.Aware. The caches of the member are filled. If they cannot be listed, the member is not engaged, and whoever
 // connects to it tries again and says so.
@@ -35,7 +32,7 @@ func (k known) Engage(ctx context.Context, member multicluster.ClusterName, cl c
 	if err := cl.GetClient().List(ctx, namespaces, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list the namespaces of member %q: %w", member, err)
 	}
-	served, ok := k.members(string(member))
+	served, ok := k.fleet.Member(string(member))
 	if !ok {
 		return fmt.Errorf("list the groups of member %q: it is not served any more", member)
 	}

@@ -27,13 +27,13 @@ func (u unlisted) List(context.Context, client.ObjectList, ...client.ListOption)
 func TestAMemberWhoseGroupsCannotBeListedIsNotEngaged(t *testing.T) {
 	r, why := newRig(t), errors.New("the cache was stopped")
 	failing := testCluster{client: unlisted{r.member, why}}
-	if err := (known{r.Fleet, r.Members}).Engage(t.Context(), v1alpha1.LocalMember, failing); !errors.Is(err, why) {
+	if err := (known{r.Fleet}).Engage(t.Context(), v1alpha1.LocalMember, failing); !errors.Is(err, why) {
 		t.Errorf("the error is %v: nobody learns that the member's quotas are not known", err)
 	}
 	if r.Fleet.Listed(v1alpha1.LocalMember) {
 		t.Error("its groups are said to be known")
 	}
-	if err := (known{r.Fleet, r.Members}).Engage(t.Context(), v1alpha1.LocalMember, testCluster{client: r.member}); err != nil {
+	if err := (known{r.Fleet}).Engage(t.Context(), v1alpha1.LocalMember, testCluster{client: r.member}); err != nil {
 		t.Fatal(err)
 	}
 	if !r.Fleet.Listed(v1alpha1.LocalMember) {
@@ -59,7 +59,7 @@ func TestConfirmationsOfNamespacesAreThoseThatTheMemberHasNow(t *testing.T) {
 	h, uids := newHerd(t, 11, 1), 0
 	h.confirmNamespace("uid-of-shop")
 	engage := func(c client.Client) error {
-		return known{h.Fleet, h.Members}.Engage(t.Context(), v1alpha1.LocalMember, testCluster{client: c})
+		return known{h.Fleet}.Engage(t.Context(), v1alpha1.LocalMember, testCluster{client: c})
 	}
 	for range 3 {
 		const more = 20

@@ -15,6 +15,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -362,7 +363,7 @@ func TestAGroupWithoutAPlaceIsReconciledOnceThereIsOne(t *testing.T) {
 		t.Errorf("calls %v, want two clones", r.vcenter.Journal())
 	}
 	// A group of a member that is gone gives its place back as well.
-	r.Members = func(string) (Member, bool) { return Member{}, false }
+	r.memberIs(func(m *fleet.Member) { m.State = fleet.Away })
 	r.mustPass()
 	leave[1]()
 	if n := len(r.limiter.members); n != 0 {

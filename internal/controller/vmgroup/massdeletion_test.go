@@ -31,13 +31,12 @@ import (
 type herd struct {
 	*rig
 	names []string
-	of    Member
+	of    fleet.Member
 }
 
 func newHerd(t *testing.T, groups int, replicas int32) *herd {
 	t.Helper()
-	h := &herd{rig: newRig(t), of: Member{Name: v1alpha1.LocalMember, UID: "member-uid"}}
-	h.Members = func(string) (Member, bool) { return h.of, true }
+	h := &herd{rig: newRig(t), of: localMember()}
 	if err := h.member.Delete(t.Context(), h.group()); err != nil {
 		t.Fatal(err)
 	}
@@ -71,6 +70,7 @@ func newHerd(t *testing.T, groups int, replicas int32) *herd {
 // hear is what the informers do.
 func (h *herd) hear() {
 	h.t.Helper()
+	h.Fleet.SetMember(h.of)
 	h.inform(h.Reconciler)
 	these := map[fleet.Ref]vsphere.GroupKey{}
 	for _, name := range h.names {
@@ -121,7 +121,7 @@ func (h *herd) spend(d time.Duration) {
 func (h *herd) takeover() {
 	h.t.Helper()
 	another := &Reconciler{
-		Clusters: h.Clusters, Members: h.Members, Hub: h.hub, Servers: h.Servers, Shards: h.Shards, Fleet: newFleet(h.Now), Records: h.records, Receipts: h.Receipts, HubWrites: h.HubWrites,
+		Clusters: h.Clusters, Definitions: h.Definitions, Hub: h.hub, Servers: h.Servers, Shards: h.Shards, Fleet: newFleet(h.Now), Records: h.records, Receipts: h.Receipts, HubWrites: h.HubWrites,
 		Installation: h.Installation, Now: h.Now, limiter: newLimiter(4), vanished: newVanished(),
 	}
 	h.Reconciler = another

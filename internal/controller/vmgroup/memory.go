@@ -49,8 +49,10 @@ func objectAt(key vsphere.GroupKey, ref fleet.Ref) object {
 type remembered struct {
 	// resourceVersion that the operator's own last write gave the group. The informer's cache may still hold an older object
 	// right after a write; deciding on that would forget an intent that was just stored. After a restart the first list is
-	// newer than any write before. It is forgotten when the member's storage comes back from a backup, whose versions are lower.
+	// newer than any write before.
 	resourceVersion string
+	// restores is the number of restores of the member's storage at that write. Under another number the version says nothing: those of a backup are lower.
+	restores uint64
 	// behind is since when the cache is behind that write, or since the API server was last asked whether it is; zero when it is not.
 	behind time.Time
 	// written: this process has written to the object, and the API server accepted it.
@@ -187,13 +189,10 @@ func (m *memory) forgetVersion(o object) {
 // stale reports since when an object with this resourceVersion is known to be older than the last write, or zero if it is not. Versions
 // that cannot be compared do not come from an API server that Kubernetes' conformance knows; they are taken as new,
 // and a write based on them fails with a conflict if they were not.
-func (m *memory) stale(o object, resourceVersion string, now time.Time) time.Time {
+func (m *memory) stale(o object, resourceVersion string, restores uint64, now time.Time) time.Time {
 	r := m.of(o)
-	if r.resourceVersion == "" {
-		return time.Time{}
-	}
 	since := time.Time{}
-	if order, err := resourceversion.CompareResourceVersion(resourceVersion, r.resourceVersion); err == nil && order < 0 {
+	if order, err := resourceversion.CompareResourceVersion(resourceVersion, r.resourceVersion); r.restores == restores && err == nil && order < 0 {
 		since = cmp.Or(r.behind, now)
 	}
 	if !since.Equal(r.behind) {

@@ -20,6 +20,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
@@ -132,14 +133,6 @@ func TestAGroupOfWhichThereAreNoNewsYetIsRemembered(t *testing.T) {
 	}
 }
 
-func TestARestoreOfAMemberRemembersNothing(t *testing.T) {
-	r := newRig(t)
-	r.inform(r.Reconciler)
-	if r.MemberRestored(v1alpha1.LocalMember); len(r.memory.groups) != 0 {
-		t.Errorf("remembered are %+v", r.memory.groups)
-	}
-}
-
 // A group's texts are in the cache, where they are tallied. What is remembered of a group is not: it must hold none that the schema would not allow.
 func TestWhatIsRememberedOfAGroupIsSmallWhateverItsSpecSays(t *testing.T) {
 	const groups = 20
@@ -156,7 +149,7 @@ func TestWhatIsRememberedOfAGroupIsSmallWhateverItsSpecSays(t *testing.T) {
 		if violations := r.memory.evaluate(set, of, policy.Requester{Member: "m"}, &g.Spec, ""); len(violations) == 0 {
 			t.Fatal("nothing is violated")
 		}
-		p := pass{r: r.Reconciler, gatherer: gatherer{member: Member{UID: "member-uid"}}}
+		p := pass{r: r.Reconciler, gatherer: gatherer{member: fleet.Member{UID: "member-uid"}}}
 		s := &group.Snapshot{Group: g, ID: vsphere.GroupID{Member: "member-uid", Group: string(g.UID)}}
 		p.noteUserData(s, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: g.Spec.UserDataSecretRef.Name}})
 		if _, due := r.memory.of(of).userData.markOf(g, r.now); due {
@@ -208,7 +201,7 @@ func TestGroupsWithAHigherEpochAreLookedAtOnceAndNotCopied(t *testing.T) {
 	g.Status.Ownership = &v1alpha1.Ownership{Epoch: v1alpha1.Epoch{Generation: 9}}
 	cache := &listing{group: *g}
 	for range 8 { // passes that all began before one of them looked
-		p := &pass{r: r.Reconciler, gatherer: gatherer{member: Member{UID: "member-uid"}, cache: cache, now: r.now}}
+		p := &pass{r: r.Reconciler, gatherer: gatherer{member: fleet.Member{UID: "member-uid"}, cache: cache, now: r.now}}
 		if err := p.raiseEpoch(t.Context(), &group.Snapshot{Group: g, Epoch: v1alpha1.Epoch{Generation: 1}}); err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ import (
 // name, in any member: a MemberCluster can lead to another cluster than it did when the group got its folder. The member's API server is asked, since a
 // cache can be behind. Of a member that is not engaged, does not answer or is paused, nothing is certain.
 func (r *Reconciler) NoGroup(ctx context.Context, member string, name types.NamespacedName, uid string) (bool, error) {
-	before, ok := r.Members(member)
+	before, ok := r.Fleet.Member(member)
 	if !ok || before.Silent || before.Paused || !r.Fleet.Listed(member) || r.Fleet.HasUIDPart(uid) {
 		return false, nil
 	}
@@ -32,7 +32,7 @@ func (r *Reconciler) NoGroup(ctx context.Context, member string, name types.Name
 	if err != nil || found != nil && strings.HasPrefix(string(found.UID), uid) {
 		return false, err
 	}
-	after, ok := r.Members(member)
+	after, ok := r.Fleet.Member(member)
 	return ok && after.UID == before.UID && !after.Silent && !r.Fleet.HasUIDPart(uid), nil
 }
 

@@ -112,8 +112,22 @@ type clockFunc func() time.Time
 
 func (c clockFunc) Now() time.Time { return c() }
 
+// newFleet knows one member, which is engaged.
 func newFleet(now func() time.Time) *fleet.Fleet {
-	return fleet.New(clockFunc(now), massdeletion.DefaultRules(), &testGate{})
+	f := fleet.New(clockFunc(now), massdeletion.DefaultRules(), &testGate{})
+	f.SetMember(localMember())
+	return f
+}
+
+func localMember() fleet.Member {
+	return fleet.Member{Name: v1alpha1.LocalMember, UID: "member-uid", State: fleet.Engaged}
+}
+
+// memberIs changes what is known of the member, which is otherwise engaged and as by default.
+func (r *rig) memberIs(change func(*fleet.Member)) {
+	m := localMember()
+	change(&m)
+	r.Fleet.SetMember(m)
 }
 
 func newRig(t testing.TB) *rig {
@@ -146,10 +160,7 @@ func newRig(t testing.TB) *rig {
 		).Build()
 	r.Reconciler = &Reconciler{
 		Clusters: testCluster{client: r.member},
-		Members: func(string) (Member, bool) {
-			return Member{Name: v1alpha1.LocalMember, UID: "member-uid"}, true
-		},
-		Hub: r.hub, Servers: fake.Servers{"default": r.vcenter}, Shards: r.gate, Fleet: newFleet(func() time.Time { return r.now }), Records: r.records, Receipts: receiptstest.New(),
+		Hub:      r.hub, Servers: fake.Servers{"default": r.vcenter}, Shards: r.gate, Fleet: newFleet(func() time.Time { return r.now }), Records: r.records, Receipts: receiptstest.New(),
 		HubWrites:    writebudget.New(writebudget.Default, func() time.Time { return r.now }),
 		Installation: "installation", Now: func() time.Time { return r.now }, limiter: newLimiter(4), vanished: newVanished(),
 	}
@@ -601,12 +612,7 @@ func TestAnIntentIsNeverHeldBack(t *testing.T) {
 
 func TestAMissingUserDataSecretIsLookedForAgain(t *testing.T) {
 	r := newRig(t)
-	members := r.Members
-	r.Members = func(name string) (Member, bool) {
-		m, ok := members(name)
-		m.UserDataSecrets = v1alpha1.UserDataAllow
-		return m, ok
-	}
+	r.memberIs(func(m *fleet.Member) { m.UserDataSecrets = v1alpha1.UserDataAllow })
 	g := r.group()
 	g.Spec.UserDataSecretRef = &v1alpha1.LocalObjectReference{Name: "cloud-init"}
 	if err := r.member.Update(t.Context(), g); err != nil {
@@ -757,7 +763,7 @@ func TestNothingIsClonedForAGroupThatDoesNotKeepItsFinalizer(t *testing.T) {
 
 func TestASilentMemberIsLeftAlone(t *testing.T) {
 	r := newRig(t)
-	r.Members = func(name string) (Member, bool) { return Member{Name: name, UID: "member-uid", Silent: true}, true }
+	r.memberIs(func(m *fleet.Member) { m.Silent = true })
 	if result := r.mustPass(); result.RequeueAfter == 0 || len(r.vcenter.Journal()) != 0 || len(r.group().Finalizers) != 0 {
 		t.Errorf("something was done for a member that does not answer: %v", r.vcenter.Journal())
 	}

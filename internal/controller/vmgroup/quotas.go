@@ -31,7 +31,7 @@ func quotaKey(s *group.Snapshot) quota.Key { return quota.Key{Member: s.Member, 
 
 // QuotaAnswered takes the news that a group may get another answer of the ledger of quotas.
 func (r *Reconciler) QuotaAnswered(key quota.Key) {
-	if member, ok := r.Members(key.Member); ok {
+	if member, ok := r.Fleet.Member(key.Member); ok {
 		r.Fleet.GroupChanged(vsphere.KeyOf(member.UID, string(key.UID)))
 	}
 }
@@ -43,8 +43,8 @@ type quotaLister struct{ *Reconciler }
 
 // Served implements quota.Lister.
 func (w quotaLister) Served(member string) bool {
-	_, engaged := w.Reconciler.Members(member)
-	return engaged && w.Reconciler.Fleet.Listed(member)
+	_, engaged := w.Fleet.Member(member)
+	return engaged && w.Fleet.Listed(member)
 }
 
 // Members implements quota.Lister.
@@ -62,7 +62,7 @@ func (w quotaLister) Members(ctx context.Context) ([]string, error) {
 
 // space is a namespace of a member, as policies see it.
 type space struct {
-	member    Member
+	member    fleet.Member
 	requester policy.Requester
 	// largest is what one group can have there: see policy.Set.Largest.
 	largest policy.Usage
@@ -78,7 +78,7 @@ func (w quotaLister) Groups(ctx context.Context) ([][]quota.Group, error) {
 		return nil, err
 	}
 	spaces := map[[2]string]*space{}
-	for key, g := range w.Reconciler.Fleet.In(fleet.Scope{}) {
+	for key, g := range w.Fleet.In(fleet.Scope{}) {
 		name, namespace := g.Ref.Member, g.Ref.Namespace
 		at, known := spaces[[2]string{name, namespace}]
 		if !known {
@@ -86,7 +86,7 @@ func (w quotaLister) Groups(ctx context.Context) ([][]quota.Group, error) {
 				continue
 			}
 			at = &space{}
-			at.member, _ = w.Reconciler.Members(name)
+			at.member, _ = w.Fleet.Member(name)
 			if at.requester, err = w.Requester(ctx, name, namespace); err != nil {
 				return nil, err
 			}
@@ -137,7 +137,7 @@ func recorded(a v1alpha1.Admitted) policy.Usage {
 func (r *Reconciler) Left(ctx context.Context, key quota.Key, namespace, name string) (left policy.Usage, gone bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	member, engaged := r.Members(key.Member)
+	member, engaged := r.Fleet.Member(key.Member)
 	if !engaged {
 		return left, false, fmt.Errorf("member %q is not engaged", key.Member)
 	}

@@ -67,7 +67,7 @@ func TestTwoReplicasRaceForTheLastPlacesOfAQuota(t *testing.T) {
 	another := &rig{t: t, vcenter: r.vcenter, member: r.member, hub: r.hub, request: r.request}
 	another.request.Name = "api"
 	another.Reconciler = &Reconciler{
-		Clusters: r.Clusters, Members: r.Members, Hub: r.hub, Servers: r.Servers, Shards: r.Shards, Fleet: newFleet(r.Now), Records: r.records, HubWrites: r.HubWrites,
+		Clusters: r.Clusters, Hub: r.hub, Servers: r.Servers, Shards: r.Shards, Fleet: newFleet(r.Now), Records: r.records, HubWrites: r.HubWrites,
 		Installation: r.Installation, Now: r.Now, limiter: newLimiter(4), vanished: newVanished(),
 	}
 	store := &quotatest.Store{}

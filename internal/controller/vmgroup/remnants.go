@@ -58,7 +58,7 @@ func (w quotaLister) Remnants(ctx context.Context) ([]quota.Remnant, error) {
 	for i := range clusters.Items {
 		of := &clusters.Items[i]
 		uid := cmp.Or(of.Status.ClusterUID, of.Spec.ClusterUID)
-		if served, engaged := w.Reconciler.Members(of.Name); engaged {
+		if served, engaged := w.Fleet.Member(of.Name); engaged {
 			uid = served.UID
 		}
 		_, another := m.members[uid]
@@ -91,7 +91,7 @@ func (m *remnants) of(key vsphere.GroupKey) *remnant {
 	if _, ok := m.members[key.Member()]; !ok {
 		return nil
 	}
-	if _, known := m.Reconciler.Fleet.Group(key); known && !m.away[key.Member()] {
+	if _, known := m.Fleet.Group(key); known && !m.away[key.Member()] {
 		return nil
 	}
 	r := &remnant{}
@@ -158,7 +158,7 @@ func (m *remnants) remember(ctx context.Context) error {
 			}
 		}
 	}
-	for key, g := range m.Reconciler.Fleet.In(fleet.Scope{}) {
+	for key, g := range m.Fleet.In(fleet.Scope{}) {
 		if !m.away[key.Member()] {
 			continue
 		}

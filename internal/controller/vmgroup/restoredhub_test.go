@@ -10,6 +10,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
@@ -278,6 +279,7 @@ func TestAGroupOfAMemberThatIsAwayCountsWithWhatVCenterAndTheHubHaveOfIt(t *test
 			h := newRestoredHub(t, quotaVMs(5), 4)
 			lose(h)
 			h.Fleet.DeleteMember(v1alpha1.LocalMember)
+			h.memberIs(func(*fleet.Member) {})
 			all, err := h.QuotaLister().Remnants(t.Context())
 			if err != nil || len(all) != 1 {
 				t.Fatalf("known are %+v, %v", all, err)

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/revision"
 )
 
@@ -25,8 +26,7 @@ type store interface {
 type apiStore struct {
 	client client.Client
 	memory *memory
-	// member is the UID of the cluster.
-	member string
+	member fleet.Member
 }
 
 func (a apiStore) writeStatus(ctx context.Context, group, next *v1alpha1.VmGroup) error {
@@ -63,7 +63,9 @@ func (a apiStore) patchFinalizers(ctx context.Context, group *v1alpha1.VmGroup, 
 	if err := answers(next, group); err != nil {
 		return group, fmt.Errorf("write finalizers: %w", err)
 	}
-	a.memory.change(objectOf(a.member, group), func(m *remembered) { m.resourceVersion, m.written = next.ResourceVersion, true })
+	a.memory.change(objectOf(a.member.UID, group), func(m *remembered) {
+		m.resourceVersion, m.restores, m.written = next.ResourceVersion, a.member.Restores, true
+	})
 	return next, nil
 }
 

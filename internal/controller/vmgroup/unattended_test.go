@@ -58,6 +58,7 @@ func TestAMemberThatDoesNotAnswerHoldsNoWordsOnGroupsOfOthers(t *testing.T) {
 	group := r.settle()
 	r.Fleet.DeliverTo(func(fleet.Ref, bool) {})
 	r.Fleet.SetGroup(refOf(r.request), keyOf("member-uid", group), group, "default")
+	r.Fleet.SetMember(fleet.Member{Name: "silent", UID: "silent-uid", State: fleet.Engaged})
 	for i := range 20 {
 		other := silent.group()
 		other.Name, other.UID, other.ResourceVersion = fmt.Sprint("silent-", i), types.UID(fmt.Sprint("silent-", i)), ""

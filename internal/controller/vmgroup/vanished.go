@@ -52,6 +52,8 @@ type claimedGroup struct {
 	at time.Time
 	// resourceVersion is the last one that was seen.
 	resourceVersion string
+	// restores is the number of restores of the member's storage when the finalizer was written. Under another number the group is an older one.
+	restores uint64
 }
 
 type vanishedGroup struct {
@@ -70,12 +72,12 @@ func newVanished() *vanished {
 
 // claiming says that a group's finalizer is about to be written. A group that is older, or had one before, is none whose
 // deletion can have missed its first finalizer: somebody takes finalizers away to keep the VMs.
-func (v *vanished) claiming(key vsphere.GroupKey, group *v1alpha1.VmGroup, now time.Time) {
+func (v *vanished) claiming(key vsphere.GroupKey, group *v1alpha1.VmGroup, restores uint64, now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	maps.DeleteFunc(v.claimed, func(_ vsphere.GroupKey, c claimedGroup) bool { return now.Sub(c.at) > raceWindow })
 	if s := &group.Status; s.ObservedGeneration == 0 && s.Folder == nil && len(s.VMs) == 0 && now.Sub(group.CreationTimestamp.Time) <= raceWindow {
-		v.claimed[key] = claimedGroup{now, group.ResourceVersion}
+		v.claimed[key] = claimedGroup{now, group.ResourceVersion, restores}
 	}
 }
 
@@ -97,11 +99,12 @@ func (v *vanished) seen(key vsphere.GroupKey, group *v1alpha1.VmGroup) {
 }
 
 // add takes the last state of a group that was removed. It reports whether the group is to be deleted by us.
-func (v *vanished) add(request mcreconcile.Request, key vsphere.GroupKey, group *v1alpha1.VmGroup, now time.Time) bool {
+func (v *vanished) add(request mcreconcile.Request, member fleet.Member, group *v1alpha1.VmGroup, now time.Time) bool {
+	key := keyOf(member.UID, group)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	c, ours := v.claimed[key]
-	if !ours || now.Sub(c.at) > raceWindow || !later(group.ResourceVersion, c.resourceVersion) {
+	if !ours || c.restores != member.Restores || now.Sub(c.at) > raceWindow || !later(group.ResourceVersion, c.resourceVersion) {
 		return false
 	}
 	group = group.DeepCopy()
@@ -174,17 +177,17 @@ func (v *vanished) drop(key vsphere.GroupKey) bool {
 }
 
 // vanishes takes the news that a group was removed, and reports whether its VMs are to be looked after.
-func (r *Reconciler) vanishes(ctx context.Context, request mcreconcile.Request, key vsphere.GroupKey, of *v1alpha1.VmGroup) bool {
+func (r *Reconciler) vanishes(ctx context.Context, request mcreconcile.Request, member fleet.Member, of *v1alpha1.VmGroup) bool {
 	switch {
 	case !of.DeletionTimestamp.IsZero(), !controllerutil.ContainsFinalizer(of, v1alpha1.VmGroupFinalizer), !r.holds(request):
 		return false
 	case group.Paused(of, "", false) != nil, controllerutil.ContainsFinalizer(of, v1alpha1.LegacyFinalizer):
 		return false // nobody could change that any more
 	}
-	if !r.vanished.add(request, key, of, r.Now()) {
+	if !r.vanished.add(request, member, of, r.Now()) {
 		return false
 	}
-	r.Fleet.KeepVanished(refOf(request), key, of, vcenterOf(of)) // a pass may have seen the cache without it, and forgotten it
+	r.Fleet.KeepVanished(refOf(request), keyOf(member.UID, of), of, vcenterOf(of)) // a pass may have seen the cache without it, and forgotten it
 	log.FromContext(ctx).Info("A group was removed although its finalizer had just been written; its deletion goes on without it",
 		"VmGroup", request.String(), "uid", of.UID)
 	return true

@@ -114,7 +114,7 @@ func TestVMsOfAGroupThatVanishedOtherwiseAreLeftAlone(t *testing.T) {
 		}},
 		"its finalizer was taken away and came back": {before: func(r *rig) {
 			r.vanished = newVanished()
-			r.vanished.claiming(r.key(), r.group(), r.now)
+			r.vanished.claiming(r.key(), r.group(), 0, r.now)
 		}},
 		"the original has a finalizer on it": {spoil: func(e *event.DeleteEvent) {
 			controllerutil.AddFinalizer(object(e), v1alpha1.LegacyFinalizer)
@@ -141,10 +141,11 @@ func TestVMsOfAGroupThatVanishedOtherwiseAreLeftAlone(t *testing.T) {
 			}
 			r.vanish(c.spoil)
 			r.finish()
+			r.memberIs(func(m *fleet.Member) { m.Silent = true })
 			if vms := r.vcenter.VMs(); len(vms) != 2 || len(r.Fleet.Orphans(vms)) != 0 {
 				t.Errorf("VMs: %v", vms)
 			}
-			r.Fleet.On.Served = func(string) bool { return true }
+			r.memberIs(func(*fleet.Member) {})
 			if orphans := r.Fleet.Orphans(r.vcenter.VMs()); len(orphans) != 2 {
 				t.Errorf("%d orphans are reported, want 2", len(orphans))
 			}
@@ -238,10 +239,9 @@ func TestAGroupThatVanishedIsLeftAloneFromThenOnWhen(t *testing.T) {
 			r.Lost([]int{0})
 		},
 		"its member leaves, and comes back": func(r *rig) {
-			members := r.Members
-			r.Members = func(string) (Member, bool) { return Member{}, false }
+			r.memberIs(func(m *fleet.Member) { m.State = fleet.Away })
 			r.mustPass()
-			r.Members = members
+			r.memberIs(func(*fleet.Member) {})
 		},
 		"it was tried for too long": func(r *rig) { r.now = r.now.Add(vanishedPatience + time.Second) },
 		"a backup brings it back": func(r *rig) {
@@ -314,11 +314,11 @@ func TestGroupsOfAMemberThatVanishNeedBoundedMemory(t *testing.T) {
 			Namespace: "team", Name: fmt.Sprint(n), UID: types.UID(fmt.Sprint(n)), ResourceVersion: "7", CreationTimestamp: metav1.NewTime(noon),
 		}}
 		key := keyOf(member, g)
-		v.claiming(key, g, noon)
+		v.claiming(key, g, 0, noon)
 		if g.ResourceVersion = "8"; change != nil {
 			change(g)
 		}
-		return v.add(requestOf(multicluster.ClusterName(member), g), key, g, noon)
+		return v.add(requestOf(multicluster.ClusterName(member), g), fleet.Member{UID: member}, g, noon)
 	}
 	labels := func(g *v1alpha1.VmGroup) {
 		g.Labels = map[string]string{}

@@ -28,7 +28,7 @@ func (r *Reconciler) granted(ctx context.Context, of fleet.Ref, vcenter string, 
 
 // onRecord reports whether the hub has, or can have, a record of what was admitted to a group.
 func (r *Reconciler) onRecord(of fleet.Ref, key vsphere.GroupKey) bool {
-	member, engaged := r.Members(of.Member)
+	member, engaged := r.Fleet.Member(of.Member)
 	if !engaged {
 		return true
 	}

@@ -119,7 +119,7 @@ func start(ctx context.Context, o options) error {
 	hubWrites := writebudget.New(writebudget.Default, time.Now)
 	reconciler := &vmgroup.Reconciler{
 		Clusters: mgr, Definitions: members, Hub: hub.GetClient(), HubEvents: recorder, Servers: pool,
-		Shards: replica, Fleet: known, CountChanged: members.CountsChanged,
+		Shards: replica, Fleet: known,
 		PoliciesChanged: members.AdmissionChanged, Installation: installation, Now: time.Now,
 		Contradicted: func(member, reason, note string) {
 			memberEvents{hub.GetClient(), recorder}.tell(ctx, member, reason, "Look", note)
@@ -130,7 +130,7 @@ func start(ctx context.Context, o options) error {
 	vcenters = &vcenter.Reconciler{
 		Client: hub.GetClient(), Pool: pool, Groups: vcenterGroups{known, reconciler}, Leadership: replica,
 		Dial:   dialer(installation, login, rejections, shared, reconciler.Witness),
-		Events: recorder, Namespace: o.namespace, Now: time.Now, OrphansChanged: members.CountsChanged,
+		Events: recorder, Namespace: o.namespace, Now: time.Now, OrphansChanged: func(name string) { members.Deliver(name, fleet.Changed) },
 		NoGroup: reconciler.NoGroup,
 	}
 	records := admitted.New(admitted.Options{

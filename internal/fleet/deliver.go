@@ -1,49 +1,49 @@
 package fleet
 
-import "github.com/codeconnect/vmgroup-operator/internal/vsphere"
-
-// DeliverTo sends all later news of groups to enqueue, which must not block; first are those that go before all others.
-func (f *Fleet) DeliverTo(enqueue func(of Ref, first bool)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.enqueue = enqueue
-}
+import (
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
 
 // GroupChanged delivers a group. One that is not known is ignored: it is not ours, or not listed yet and will be reconciled
 // when it is.
 func (f *Fleet) GroupChanged(key vsphere.GroupKey) {
-	f.mu.Lock()
-	g, known := f.groups[key]
-	enqueue := f.enqueue
-	f.mu.Unlock()
-	if known {
-		enqueue(g.Ref, false)
+	if g, known := f.Group(key); known && f.holds(key, g.Ref) {
+		deliver(f, &f.sinks.groups, Changed, g.Ref)
 	}
 }
 
 // VCenterChanged delivers each group that uses the vCenter.
-func (f *Fleet) VCenterChanged(vcenter string) { f.deliver(Scope{VCenter: vcenter}, false) }
+func (f *Fleet) VCenterChanged(vcenter string) { f.deliverIn(Scope{VCenter: vcenter}, Changed) }
 
 // NamespaceChanged delivers each group of the namespace.
 func (f *Fleet) NamespaceChanged(member, namespace string) {
-	f.deliver(Scope{Member: member, Namespace: namespace}, false)
+	f.deliverIn(Scope{Member: member, Namespace: namespace}, Changed)
 }
 
 // PoliciesChanged delivers each group.
-func (f *Fleet) PoliciesChanged() { f.deliver(Scope{}, false) }
+func (f *Fleet) PoliciesChanged() { f.deliverIn(Scope{}, Changed) }
 
-// Gained delivers each group of these buckets before all others: no replica has acted on them for a while.
+// Gained delivers each group of these buckets before all others.
 func (f *Fleet) Gained(buckets []int) {
 	if len(buckets) > 0 {
-		f.deliver(Scope{Buckets: buckets}, true)
+		f.deliverIn(Scope{Buckets: buckets}, TakenOver)
 	}
 }
 
-func (f *Fleet) deliver(s Scope, first bool) {
-	f.mu.Lock()
-	enqueue := f.enqueue
-	f.mu.Unlock()
-	for _, g := range f.In(s) {
-		enqueue(g.Ref, first)
+func (f *Fleet) deliverIn(s Scope, why Reason) {
+	var refs []Ref
+	for key, g := range f.In(s) {
+		if f.holds(key, g.Ref) {
+			refs = append(refs, g.Ref)
+		}
 	}
+	deliver(f, &f.sinks.groups, why, refs...)
+}
+
+// holds reports whether this replica can act on a group: its member is connected, and its bucket is held. Of all others, whoever holds them knows as well, or
+// will when the buckets change hands.
+func (f *Fleet) holds(key vsphere.GroupKey, ref Ref) bool {
+	_, connected := f.Member(ref.Member)
+	return connected && f.buckets.Holds(sharding.Key{ClusterUID: key.Member(), Namespace: ref.Namespace, Name: ref.Name})
 }

@@ -53,6 +53,8 @@ func groupOf(ref Ref, of *v1alpha1.VmGroup, vcenter string) Group {
 type Buckets interface {
 	// Bucket of a group, which never changes.
 	Bucket(sharding.Key) int
+	// Holds reports whether this replica can act on a group now.
+	Holds(sharding.Key) bool
 }
 
 // Fleet knows all members and their groups, whoever acts on them. It is safe for concurrent use.
@@ -60,8 +62,8 @@ type Fleet struct {
 	clock   Clock
 	rules   massdeletion.Rules
 	buckets Buckets
-	// On is who is told of changes. It is set before anything is written.
-	On Links
+	// Kept reports whether a receipt says that the VMs of a group that is gone were kept. It is set before anything is asked, and does not block.
+	Kept func(vsphere.GroupKey) bool
 
 	mu      sync.Mutex
 	groups  map[vsphere.GroupKey]Group
@@ -71,19 +73,7 @@ type Fleet struct {
 	// restores counts restores of storage by cluster UID.
 	restores map[string]uint64
 	indexes
-	enqueue func(of Ref, first bool)
-}
-
-// Links are those that the Fleet tells of changes, or asks. None may block.
-type Links struct {
-	// Gone gets each object that is dropped without news that it was deleted. A group of its key may be known by another name.
-	Gone func(vsphere.GroupKey, Group)
-	// Counted is told of a member whose groups or VMs are more or fewer than before.
-	Counted func(member string)
-	// Kept reports whether somebody kept the VMs of a group that is gone.
-	Kept func(vsphere.GroupKey) bool
-	// Twins is told of groups of two members with one UID, when the second is seen.
-	Twins func(uid string, one, other Ref)
+	sinks sinks
 }
 
 // New returns a Fleet that knows nothing. rules say what a mass deletion is.
@@ -91,14 +81,7 @@ func New(clock Clock, rules massdeletion.Rules, buckets Buckets) *Fleet {
 	return &Fleet{
 		clock: clock, rules: rules, buckets: buckets,
 		groups: map[vsphere.GroupKey]Group{}, members: map[string]*member{}, serving: map[string]string{}, restores: map[string]uint64{}, indexes: newIndexes(),
-		// Until the controller's queue runs nothing is lost: starting it reconciles every group.
-		enqueue: func(Ref, bool) {},
-		On: Links{
-			Gone:    func(vsphere.GroupKey, Group) {},
-			Counted: func(string) {},
-			Kept:    func(vsphere.GroupKey) bool { return false },
-			Twins:   func(string, Ref, Ref) {},
-		},
+		Kept: func(vsphere.GroupKey) bool { return false },
 	}
 }
 

@@ -26,6 +26,14 @@ type byName struct{}
 
 func (byName) Bucket(key sharding.Key) int { return len(key.Namespace + key.Name) }
 
+// Holds is true for all but bucket 9, which another replica holds.
+func (b byName) Holds(key sharding.Key) bool { return b.Bucket(key) != 9 }
+
+// sinkFunc is a subscriber.
+type sinkFunc[K comparable] func(K, Reason)
+
+func (s sinkFunc[K]) Deliver(key K, why Reason) { s(key, why) }
+
 func newFleet() *Fleet { return New(noon{}, massdeletion.DefaultRules(), byName{}) }
 
 // groupFor is a group with this UID and so many VMs.
@@ -52,13 +60,19 @@ func TestNewsReachTheGroupsTheyConcern(t *testing.T) {
 	f := newFleet()
 	var delivered, counted []string
 	firsts := 0
-	f.DeliverTo(func(r Ref, first bool) {
+	f.SubscribeGroups(sinkFunc[Ref](func(r Ref, why Reason) {
 		delivered = append(delivered, r.String())
-		if first {
+		if why == TakenOver {
 			firsts++
 		}
-	})
-	f.On.Counted = func(member string) { counted = append(counted, member) }
+	}))
+	f.SubscribeMembers(sinkFunc[string](func(member string, _ Reason) { counted = append(counted, member) }))
+	for _, member := range []string{"m1", "m2"} {
+		f.SetMember(Member{Name: member, UID: member, State: Engaged})
+	}
+	f.see(Ref{"m3", "n1", "a"}, "away", "vc1", 1)
+	f.see(Ref{"m2", "n1", "another"}, "another", "vc1", 1)
+	counted = nil
 	a, b, c := Ref{"m1", "n1", "a"}, Ref{"m1", "n2", "b"}, Ref{"m2", "n1", "c-c"}
 	f.see(a, "a1", "vc1", 2)
 	f.see(b, "b1", "vc2", 1)
@@ -88,7 +102,7 @@ func TestNewsReachTheGroupsTheyConcern(t *testing.T) {
 	if firsts != 2 {
 		t.Errorf("%d of 2 groups that were taken over go before others", firsts)
 	}
-	expect("a takeover of other buckets", func() { f.Gained([]int{2}) })
+	expect("a takeover of other buckets", func() { f.Gained([]int{2, 9}) })
 	expect("a takeover of no buckets", func() { f.Gained(nil) })
 	if !slices.Equal(counted, []string{"m1", "m1", "m2"}) {
 		t.Errorf("counts changed for %v", counted)
@@ -101,10 +115,10 @@ func TestNewsReachTheGroupsTheyConcern(t *testing.T) {
 	if n := f.Tally("m1"); n.Groups != 2 {
 		t.Errorf("m1 has %+v after one was created again", n)
 	}
-	if key, _, _ := f.DeleteGroup(a); key != "m1/a2" || f.uses("vc1") != 1 {
+	if key, _, _ := f.DeleteGroup(a); key != "m1/a2" || f.uses("vc1") != 3 {
 		t.Errorf("forgot %q; %d groups use vc1", key, f.uses("vc1"))
 	}
-	if f.DeleteMember("m2"); f.uses("vc1") != 0 {
+	if f.DeleteMember("m2"); f.uses("vc1") != 1 {
 		t.Errorf("%d groups of a member that is gone use vc1", f.uses("vc1"))
 	}
 }
@@ -112,7 +126,8 @@ func TestNewsReachTheGroupsTheyConcern(t *testing.T) {
 func TestAGroupSeenUnderAnotherNameOfItsMemberIsNotForgottenWithTheOldName(t *testing.T) {
 	f := newFleet()
 	delivered := 0
-	f.DeliverTo(func(Ref, bool) { delivered++ })
+	f.SubscribeGroups(sinkFunc[Ref](func(Ref, Reason) { delivered++ }))
+	f.SetMember(Member{Name: "new", UID: "m", State: Engaged})
 	f.SetGroup(Ref{"old", "n", "g"}, "m/u", groupFor("u", 0), "vc")
 	f.SetGroup(Ref{"new", "n", "g"}, "m/u", groupFor("u", 0), "vc")
 	f.DeleteGroup(Ref{"old", "n", "g"})
@@ -127,7 +142,7 @@ func TestGroupsDeletedWhileTheirMemberWasAwayAreNotCounted(t *testing.T) {
 		f.see(Ref{"m", "team", name}, name, "vc", 0)
 	}
 	told := 0
-	f.On.Counted = func(string) { told++ }
+	f.SubscribeMembers(sinkFunc[string](func(string, Reason) { told++ }))
 	for range 2 { // what is gone is no news again
 		f.KeepOnly("m", map[Ref]vsphere.GroupKey{{"m", "team", "b"}: "m/b"})
 	}
@@ -147,7 +162,7 @@ func TestAVMIsAnOrphanOnlyIfItsMemberIsThereAndHasNoSuchGroup(t *testing.T) {
 	if len(got) != 1 || got[0].Name != "b" {
 		t.Errorf("orphans are %+v, want b", got)
 	}
-	f.On.Kept = func(key vsphere.GroupKey) bool { return key != "here/unknown" }
+	f.Kept = func(key vsphere.GroupKey) bool { return key != "here/unknown" }
 	vms := []vsphere.VM{vm("a", "here", "known"), vm("b", "here", "unknown"), vm("c", "away", "released"), vm("e", "here", "released")}
 	if got := f.Orphans(vms); len(got) != 1 || got[0].Name != "b" {
 		t.Errorf("orphans beside kept VMs are %+v, want b", got)

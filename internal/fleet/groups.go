@@ -26,13 +26,13 @@ func (f *Fleet) SetGroup(ref Ref, key vsphere.GroupKey, of *v1alpha1.VmGroup, vc
 	f.put(key, is)
 	f.mu.Unlock()
 	if replaced {
-		f.On.Gone(old, Group{Ref: ref, VCenter: before.VCenter})
+		deliver(f, &f.sinks.departed, Changed, Departed{ref, old, before.VCenter})
 	}
 	if isTwin {
-		f.On.Twins(key.Group(), ref, twin)
+		deliver(f, &f.sinks.twins, Changed, Twins{key.Group(), ref, twin})
 	}
 	if !known || was.VMs != is.VMs || massdeletion.HeldOf(was.Removes) != massdeletion.HeldOf(is.Removes) {
-		f.On.Counted(ref.Member)
+		deliver(f, &f.sinks.members, Changed, ref.Member)
 	}
 }
 
@@ -61,7 +61,7 @@ func (f *Fleet) DeleteGroup(ref Ref) (key vsphere.GroupKey, of Group, last bool)
 	}
 	f.mu.Unlock()
 	if known {
-		f.On.Counted(ref.Member)
+		deliver(f, &f.sinks.members, Changed, ref.Member)
 	}
 	return key, of, last
 }
@@ -86,7 +86,7 @@ func (f *Fleet) DropVanished(ref Ref, key vsphere.GroupKey) {
 		delete(m.names, ref)
 	}
 	f.mu.Unlock()
-	f.On.Counted(ref.Member)
+	deliver(f, &f.sinks.members, Changed, ref.Member)
 }
 
 // Expected returns which VMs the groups of these members count on in a vCenter. known is false while not all of their groups are known.
@@ -118,7 +118,7 @@ func (f *Fleet) without(vms []vsphere.VM, kept bool) []vsphere.VM {
 		if vm.Stamp == nil || !f.Serves(vm.Stamp.Member) {
 			continue
 		}
-		if _, known := f.Group(vm.Stamp.Key()); !known && f.On.Kept(vm.Stamp.Key()) == kept {
+		if _, known := f.Group(vm.Stamp.Key()); !known && f.Kept(vm.Stamp.Key()) == kept {
 			found = append(found, vm)
 		}
 	}

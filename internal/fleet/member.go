@@ -24,10 +24,11 @@ type Member struct {
 	// Name of the MemberCluster, and UID of the cluster behind it.
 	Name, UID string
 	State     State
-	// Silent is true while the member does not answer: nothing can be stored there, and what the caches have can be old.
+	// Silent is true while the member does not answer: nothing can be stored there, and what the caches have can be
+	// old.
 	Silent bool
-	// Restores grows whenever the storage of the cluster comes back from a backup, before new caches of it exist. Versions of objects that were
-	// seen under another number say nothing. [Fleet.SetMember] ignores it.
+	// Restores grows whenever the storage of the cluster comes back from a backup, before new caches of it exist.
+	// Versions of objects that were seen under another number say nothing. [Fleet.SetMember] ignores it.
 	Restores uint64
 	Settings
 }
@@ -53,8 +54,8 @@ type Settings struct {
 	CRDVersion string
 }
 
-// changedTo reports whether the groups of the member have to be looked at again. An API server drops what its CRD does not know: with another version of
-// it, status can say more of them.
+// changedTo reports whether the groups of the member have to be looked at again. An API server drops what its CRD does
+// not know: with another version of it, status can say more of them.
 func (s Settings) changedTo(next Settings) bool {
 	if s.CRDVersion == "" {
 		s.CRDVersion = next.CRDVersion // it was not known before
@@ -62,7 +63,8 @@ func (s Settings) changedTo(next Settings) bool {
 	return s != next
 }
 
-// SetMember records what is known of a member, and delivers its groups if settings of an engaged member differ from those before.
+// SetMember records what is known of a member, and delivers its groups if settings of an engaged member differ from
+// those before. It delivers no members: the caller can hold a lock under which these sinks wait.
 func (f *Fleet) SetMember(m Member) {
 	f.mu.Lock()
 	is := f.members[m.Name]
@@ -81,7 +83,7 @@ func (f *Fleet) SetMember(m Member) {
 	}
 	f.mu.Unlock()
 	if was.State != Away && m.State != Away && was.changedTo(m.Settings) {
-		f.deliver(Scope{Member: m.Name}, false)
+		f.deliverIn(Scope{Member: m.Name}, Changed)
 	}
 }
 
@@ -106,8 +108,8 @@ func (f *Fleet) Serves(uid string) bool {
 	return serves
 }
 
-// Restored raises Restores of the member with this cluster UID. It is called after the end of its old caches, and before new ones exist. The number stays
-// when the MemberCluster is deleted or renamed: the cluster is the same.
+// Restored raises Restores of the member with this cluster UID. It is called after the end of its old caches, and
+// before new ones exist. The number stays when the MemberCluster is deleted or renamed: the cluster is the same.
 func (f *Fleet) Restored(uid string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -30,7 +30,7 @@ func TestGroupsAreDeliveredWhenSettingsOfTheirEngagedMemberChange(t *testing.T) 
 			f.see(Ref{"other", "team", "web"}, "b", "vc", 1)
 			f.SetMember(c.before)
 			var told []string
-			f.DeliverTo(func(of Ref, _ bool) { told = append(told, of.Member) })
+			f.SubscribeGroups(sinkFunc[Ref](func(of Ref, _ Reason) { told = append(told, of.Member) }))
 			if f.SetMember(c.after); slices.Equal(told, []string{"m"}) != c.want || len(told) > 1 {
 				t.Errorf("groups of %v are delivered", told)
 			}

@@ -56,38 +56,30 @@ func (f *Fleet) DeleteMember(name string) {
 	delete(f.members, name)
 }
 
-// dropped is one object of a member: an API server that lies can show two with one UID.
-type dropped struct {
-	key vsphere.GroupKey
-	ref Ref
-}
-
 // KeepOnly drops the groups of a member that are not these: they were deleted while no watch was open.
 func (f *Fleet) KeepOnly(name string, these map[Ref]vsphere.GroupKey) {
 	f.mu.Lock()
-	gone := map[dropped]Group{}
+	gone := map[Departed]struct{}{}
 	m := f.member(name)
 	for ref, key := range m.names {
 		if is, exists := these[ref]; exists && is == key {
 			continue
 		}
 		delete(m.names, ref)
-		gone[dropped{key, ref}] = Group{Ref: ref, VCenter: f.groups[key].VCenter}
+		gone[Departed{ref, key, f.groups[key].VCenter}] = struct{}{}
 	}
 	for _, keys := range m.spaces {
 		for key := range keys { // also those that vanished; see KeepVanished
 			if g := f.groups[key]; m.names[g.Ref] != key {
 				f.take(key)
-				gone[dropped{key, g.Ref}] = g
+				gone[Departed{g.Ref, key, g.VCenter}] = struct{}{}
 			}
 		}
 	}
 	f.mu.Unlock()
-	for of, g := range gone {
-		f.On.Gone(of.key, g)
-	}
+	deliver(f, &f.sinks.departed, Changed, slices.Collect(maps.Keys(gone))...)
 	if len(gone) > 0 {
-		f.On.Counted(name)
+		deliver(f, &f.sinks.members, Changed, name)
 	}
 }
 

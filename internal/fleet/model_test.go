@@ -36,25 +36,25 @@ type naive struct {
 	names     map[Ref]vsphere.GroupKey
 	listed    map[string]bool
 	confirmed map[space]bool
-	// gone and counted are what has to be told of one step.
-	gone    map[string]bool
-	counted map[string]bool
-	twins   map[string]bool
+	told
 }
+
+// told is what subscribers get in one step.
+type told struct {
+	gone    map[Departed]bool
+	counted map[string]bool
+	twins   map[Twins]bool
+}
+
+func newTold() told { return told{map[Departed]bool{}, map[string]bool{}, map[Twins]bool{}} }
 
 func newNaive() *naive {
 	return &naive{groups: map[vsphere.GroupKey]Group{}, names: map[Ref]vsphere.GroupKey{}, listed: map[string]bool{}, confirmed: map[space]bool{}}
 }
 
-func goneText(key vsphere.GroupKey, ref Ref, vcenter string) string {
-	return fmt.Sprintf("%s %s of %q", key, ref, vcenter)
-}
-
-func twinsText(uid string, one, other Ref) string { return fmt.Sprintf("%s: %s, %s", uid, one, other) }
-
 func (n *naive) set(ref Ref, key vsphere.GroupKey, g Group) {
 	if old, had := n.names[ref]; had && old != key {
-		n.gone[goneText(old, ref, n.groups[old].VCenter)] = true
+		n.gone[Departed{ref, old, n.groups[old].VCenter}] = true
 		if n.groups[old].Ref == ref {
 			delete(n.groups, old)
 		}
@@ -63,7 +63,7 @@ func (n *naive) set(ref Ref, key vsphere.GroupKey, g Group) {
 	if !known {
 		for other, twin := range n.groups {
 			if other.Group() == key.Group() {
-				n.twins[twinsText(key.Group(), ref, twin.Ref)] = true
+				n.twins[Twins{key.Group(), ref, twin.Ref}] = true
 			}
 		}
 	}
@@ -88,13 +88,13 @@ func (n *naive) delete(ref Ref) {
 func (n *naive) keepOnly(member string, these map[Ref]vsphere.GroupKey) {
 	for ref, key := range maps.Clone(n.names) {
 		if ref.Member == member && these[ref] != key {
-			n.gone[goneText(key, ref, n.groups[key].VCenter)], n.counted[member] = true, true
+			n.gone[Departed{ref, key, n.groups[key].VCenter}], n.counted[member] = true, true
 			delete(n.names, ref)
 		}
 	}
 	for key, g := range maps.Clone(n.groups) {
 		if g.Ref.Member == member && n.names[g.Ref] != key {
-			n.gone[goneText(key, g.Ref, g.VCenter)], n.counted[member] = true, true
+			n.gone[Departed{g.Ref, key, g.VCenter}], n.counted[member] = true, true
 			delete(n.groups, key)
 		}
 	}
@@ -116,9 +116,8 @@ type modelRun struct {
 	*rapid.T
 	f *Fleet
 	n *naive
-	// told are the same of the fleet.
-	gone, counted, twins map[string]bool
-	now                  time.Time
+	told
+	now time.Time
 }
 
 func (r *modelRun) Now() time.Time { return r.now }
@@ -259,10 +258,8 @@ func (r *modelRun) same() {
 			r.Fatalf("%s expects %+v, known %v; want %+v, %v", vcenter, e, known, want, all)
 		}
 	}
-	for what, told := range map[string][2]map[string]bool{"gone": {r.gone, r.n.gone}, "counted": {r.counted, r.n.counted}, "twins": {r.twins, r.n.twins}} {
-		if !maps.Equal(told[0], told[1]) {
-			r.Fatalf("told of %s are %v, want %v", what, told[0], told[1])
-		}
+	if got, want := fmt.Sprintf("%+v", r.told), fmt.Sprintf("%+v", r.n.told); got != want {
+		r.Fatalf("subscribers get %s, want %s", got, want)
 	}
 	if kept := len(r.f.byVCenter) + len(r.f.byBucket) + len(r.f.uidParts) + len(r.f.clusters); len(r.n.groups) == 0 && kept > 0 {
 		r.Fatalf("no group is known, and groups are found by %+v", r.f.indexes)
@@ -307,19 +304,19 @@ func TestTheFleetKnowsWhatASearchThroughEverythingWouldFind(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := &modelRun{T: t, n: newNaive(), now: noon{}.Now()}
 		r.f = New(r, massdeletion.DefaultRules(), byName{})
-		r.f.On.Gone = func(key vsphere.GroupKey, g Group) { r.gone[goneText(key, g.Ref, g.VCenter)] = true }
-		r.f.On.Counted = func(member string) { r.counted[member] = true }
-		r.f.On.Twins = func(uid string, one, other Ref) { r.twins[twinsText(uid, one, other)] = true }
+		r.f.SubscribeDeparted(sinkFunc[Departed](func(d Departed, _ Reason) { r.gone[d] = true }))
+		r.f.SubscribeMembers(sinkFunc[string](func(member string, _ Reason) { r.counted[member] = true }))
+		r.f.SubscribeTwins(sinkFunc[Twins](func(of Twins, _ Reason) { r.twins[of] = true }))
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
-			r.gone, r.counted, r.twins = map[string]bool{}, map[string]bool{}, map[string]bool{}
-			r.n.gone, r.n.counted, r.n.twins = map[string]bool{}, map[string]bool{}, map[string]bool{}
+			r.told, r.n.told = newTold(), newTold()
 			r.step()
 			r.same()
 		}
 	})
 }
 
-// Members write at the same time, while others read. In the end each member's groups are known. The race detector watches.
+// Members write at the same time, while others read. In the end each member's groups are known. The race detector
+// watches.
 func TestMembersWriteAndReadersReadAtTheSameTime(t *testing.T) {
 	f := newFleet()
 	const groups = 50

@@ -21,6 +21,13 @@ type oneBucket struct{}
 
 func (oneBucket) Bucket(sharding.Key) int { return 0 }
 
+func (oneBucket) Holds(sharding.Key) bool { return true }
+
+// sinkFunc is a subscriber.
+type sinkFunc[K comparable] func(K)
+
+func (s sinkFunc[K]) Deliver(key K, _ fleet.Reason) { s(key) }
+
 func newFleet() *fleet.Fleet {
 	return fleet.New(clock.RealClock{}, massdeletion.DefaultRules(), oneBucket{})
 }

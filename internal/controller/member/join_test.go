@@ -135,7 +135,7 @@ func TestSettingsChangeWithoutANewConnection(t *testing.T) {
 	in := installed(t, servers.hub, "settings", nil)
 	seesGroups(in.opts.Fleet, "alpha", 1)
 	changed := make(chan string, 100)
-	in.opts.Fleet.DeliverTo(func(of fleet.Ref, _ bool) { changed <- of.Member })
+	in.opts.Fleet.SubscribeGroups(sinkFunc[fleet.Ref](func(of fleet.Ref) { changed <- of.Member }))
 	in.join("alpha", servers.alpha.Kubeconfig())
 	in.awaitEngaged("alpha")
 	before, err := in.provider.Get(t.Context(), "alpha")
@@ -234,17 +234,9 @@ func TestLeavingEndsTheMembersGoroutines(t *testing.T) {
 func TestNobodyLooksForEverAtAMemberThatIsGone(t *testing.T) {
 	servers := clustersForTest(t)
 	var looks atomic.Int64
-	var provider atomic.Pointer[Provider]
-	in := installed(t, servers.hub, "gone", func(o *testOptions) {
-		o.Fleet.On.Counted = func(member string) {
-			if p := provider.Load(); p != nil {
-				seesGroups(o.Fleet, member, int32(looks.Add(1))) // a late event
-				p.CountsChanged(member)
-			}
-		}
-	})
+	in := installed(t, servers.hub, "gone", nil)
 	seesGroups(in.opts.Fleet, "alpha", 1)
-	provider.Store(in.provider)
+	in.opts.Fleet.SubscribeMembers(sinkFunc[string](func(string) { looks.Add(1) }))
 	in.join("alpha", servers.alpha.Kubeconfig())
 	in.awaitEngaged("alpha")
 	in.leave("alpha")

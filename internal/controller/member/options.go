@@ -62,10 +62,10 @@ type Options struct {
 	// Leadership says whether this replica leads; nil means that it always does.
 	Leadership Leadership
 
-	// Fleet gets what is known of each member, and counts its groups. Required. Tell the Provider of new counts with CountsChanged.
+	// Fleet gets what is known of each member, and counts its groups. Required.
 	Fleet *fleet.Fleet
 	// Orphans returns the groups of a member that do not exist any more and have VMs, from memory; known is false while there may be more. Nil
-	// tells of none. Tell the Provider with CountsChanged.
+	// tells of none. Tell the Provider with Deliver.
 	Orphans func(member string) (groups []orphans.Group, known bool)
 	// Now is the clock; time.Now when nil.
 	Now func() time.Time

@@ -15,6 +15,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 )
 
 // stopPatience bounds how long the Provider's end waits for its connections when the manager stops.
@@ -65,7 +66,7 @@ func NewProvider(opts Options) (*Provider, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Provider{
+	p := &Provider{
 		opts:        opts,
 		ctx:         ctx,
 		cancel:      cancel,
@@ -74,7 +75,9 @@ func NewProvider(opts Options) (*Provider, error) {
 		identities:  newIdentities(),
 		marks:       map[string]mark{},
 		elections:   make(chan event.TypedGenericEvent[struct{}], 1),
-	}, nil
+	}
+	opts.Fleet.SubscribeMembers(p)
+	return p, nil
 }
 
 // Start lets connections begin and blocks until ctx ends; then it ends all of them. Claims stay: the next
@@ -135,17 +138,9 @@ func (p *Provider) IndexField(ctx context.Context, object client.Object, field s
 	return nil
 }
 
-// CountsChanged tells the Provider that Options.Fleet counts another number of groups or VMs of a member. It is cheap and may be called
-// for every change: status is written at most every Timings.Counts. Of a member that is gone it is ignored: deleting its groups
-// is what changed the counts, and one would call the other for ever.
-func (p *Provider) CountsChanged(member string) {
-	p.mu.RLock()
-	connected := p.connections[member] != nil
-	p.mu.RUnlock()
-	if connected {
-		p.notify(member)
-	}
-}
+// Deliver implements fleet.Sink: of a member something else is counted than before. It is cheap, whatever often it is called: status is written at most every
+// Timings.Counts.
+func (p *Provider) Deliver(member string, _ fleet.Reason) { p.notify(member) }
 
 // notify wakes the MemberCluster controller. Before that controller runs there is nobody to wake: its first
 // pass sees everything.

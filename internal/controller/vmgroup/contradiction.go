@@ -38,12 +38,12 @@ func (r *Reconciler) contradicted(member, reason, note string) {
 }
 
 // sharedUID tells of two groups of different members with one UID, on both MemberClusters: which of them lies is not known.
-func (r *Reconciler) sharedUID(uid string, one, other fleet.Ref) {
-	for _, of := range [][2]fleet.Ref{{one, other}, {other, one}} {
+func (r *Reconciler) sharedUID(twins fleet.Twins) {
+	for _, of := range [][2]fleet.Ref{{twins.One, twins.Other}, {twins.Other, twins.One}} {
 		r.contradicted(of[0].Member, reasonSharedGroupUID, fmt.Sprintf(
 			"VmGroup %s has the UID of VmGroup %s of member %q (%s). No two have the same by chance: the API server of one member lies, or its storage is a copy of the other's. "+
 				"Both groups are served, each with its own VMs. %s",
-			foreigntext.Name(of[0].Namespace+"/"+of[0].Name), foreigntext.Name(of[1].Namespace+"/"+of[1].Name), of[1].Member, foreigntext.Name(uid), pauseAdvice(of[0].Member)))
+			foreigntext.Name(of[0].Namespace+"/"+of[0].Name), foreigntext.Name(of[1].Namespace+"/"+of[1].Name), of[1].Member, foreigntext.Name(twins.UID), pauseAdvice(of[0].Member)))
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 // listens keeps what the hub's administrator is told, as member and reason, and the notes.
 func (r *rig) listens() (told *[]string, notes *[]string) {
 	told, notes = &[]string{}, &[]string{}
-	r.Fleet.On.Twins = r.sharedUID
 	r.Contradicted = func(member, reason, note string) {
 		*told, *notes = append(*told, member+" "+reason), append(*notes, note)
 	}
@@ -86,6 +85,7 @@ func TestAGroupByAnotherNameOfItsMemberSharesNoUID(t *testing.T) {
 	renamed := r.request
 	renamed.ClusterName = "renamed"
 	r.Fleet.SetGroup(refOf(renamed), r.key(), g, "default")
+	r.delivered()
 	if len(*told) > 0 {
 		t.Errorf("told %q of one group", *told)
 	}
@@ -96,7 +96,7 @@ func TestWhatTheHubIsToldHasNamesOfMembersInQuotes(t *testing.T) {
 	const advice = "web. Run kubectl delete membercluster team-a"
 	r := newRig(t)
 	_, notes := r.listens()
-	r.sharedUID(advice, fleet.Ref{Member: "one", Namespace: "team", Name: advice}, fleet.Ref{Member: "other", Namespace: "team", Name: "db"})
+	r.sharedUID(fleet.Twins{UID: advice, One: fleet.Ref{Member: "one", Namespace: "team", Name: advice}, Other: fleet.Ref{Member: "other", Namespace: "team", Name: "db"}})
 	r.foreignRecord(&group.Snapshot{Member: "one", ForeignRecord: "a folder", Group: &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: advice}}})
 	if len(*notes) != 3 {
 		t.Fatalf("told %q", *notes)

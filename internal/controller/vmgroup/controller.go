@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -61,7 +62,7 @@ type Clusters interface {
 	GetCluster(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error)
 }
 
-// Reconciler reconciles VmGroups. All fields but Definitions, HubEvents, Quotas, Kept, KnownReceipts, SumReceipts, MemberEvent, CountChanged, PoliciesChanged and Contradicted are required.
+// Reconciler reconciles VmGroups. All fields but Definitions, HubEvents, Quotas, Kept, KnownReceipts, SumReceipts, MemberEvent, PoliciesChanged and Contradicted are required.
 type Reconciler struct {
 	// Clusters are the clients of members that are engaged.
 	Clusters Clusters
@@ -93,8 +94,6 @@ type Reconciler struct {
 	MemberEvent func(member, reason, action, note string)
 	// Fleet is what this replica knows of all members and groups; the controller's informers write the groups.
 	Fleet *fleet.Fleet
-	// CountChanged is called with the name of a member whose groups or VMs are more or fewer than before; it must not block.
-	CountChanged func(member string)
 	// PoliciesChanged is called when Policies returns something new; it must not block. It may be nil.
 	PoliciesChanged func()
 	// Contradicted is told of what a member's API server says and cannot be so, each reason of a member once in ten minutes; it must not block.
@@ -111,6 +110,8 @@ type Reconciler struct {
 	raising    sync.Mutex
 	policies   policyCache
 	namespaces *namespaceNews
+	departures *worker[fleet.Departed]
+	twins      *worker[fleet.Twins]
 	// contradictions that Contradicted was told of.
 	contradictions seldom.Told[contradiction]
 	// failures are passes of a member that the log tells of.
@@ -128,12 +129,8 @@ type Options struct {
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error {
 	r.vanished, r.limiter = newVanished(), newLimiter(opts.Workers)
 	r.serve()
-	r.Fleet.On.Twins = r.sharedUID
-	if r.CountChanged != nil {
-		r.Fleet.On.Counted = r.CountChanged
-	}
 	if r.Kept != nil {
-		r.Fleet.On.Kept = r.Kept
+		r.Fleet.Kept = r.Kept
 	}
 	namespaces := &metav1.PartialObjectMetadata{}
 	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
@@ -141,8 +138,10 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 	if err := mgr.Add(known{r.Fleet}); err != nil {
 		return fmt.Errorf("add what lists the groups of members: %w", err)
 	}
-	if err := local.Add(r.namespaces); err != nil {
-		return fmt.Errorf("add what takes the news of namespaces: %w", err)
+	for what, runs := range map[string]manager.Runnable{"namespaces": r.namespaces, "groups that are gone": r.departures, "groups with one UID": r.twins} {
+		if err := local.Add(runs); err != nil {
+			return fmt.Errorf("add what takes the news of %s: %w", what, err)
+		}
 	}
 	options := controllerOptions(opts, r.limiter, rand.Float64)
 	options.LogConstructor = r.logger(mgr.GetLogger().WithValues("controller", "vmgroup"))
@@ -154,16 +153,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 		Watches(namespaces, r.onNamespace, mcbuilder.WithPredicates(predicate.Or(predicate.LabelChangedPredicate{}, confirmationChanged()))).
 		WatchesRawSource(source.TypedFunc[mcreconcile.Request](
 			func(_ context.Context, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {
-				r.Fleet.DeliverTo(func(of fleet.Ref, first bool) {
-					request := requestAt(of)
-					if !r.holds(request) {
-						return // whoever holds it is told as well, or will be when it takes it over
-					}
-					if first {
-						r.limiter.urgency.raise(request)
-					}
-					queue.Add(request)
-				})
+				r.Fleet.SubscribeGroups(groupSink{r.limiter.urgency, queue})
 				return nil
 			})).
 		WatchesRawSource(source.TypedKind(local.GetCache(), &v1alpha1.VCenter{},
@@ -183,10 +173,12 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 		Complete(r)
 }
 
-// serve lets Fleet work for this reconciler.
+// serve makes what takes the news of Fleet.
 func (r *Reconciler) serve() {
-	r.Fleet.On.Gone = r.missed
 	r.namespaces = newNamespaceNews(r.Fleet)
+	r.departures, r.twins = newWorker(r.departed), newWorker(r.sharedUID)
+	r.Fleet.SubscribeDeparted(r.departures)
+	r.Fleet.SubscribeTwins(r.twins)
 }
 
 // annotated passes on a change of the annotations that accept another vCenter, and let groups be forgotten.
@@ -284,7 +276,7 @@ func (r *Reconciler) bucketOf(ref fleet.Ref) (int, bool) {
 
 // exists reports whether there may be something to do for a request.
 func (r *Reconciler) exists(ctx context.Context, request mcreconcile.Request) bool {
-	if _, _, known := r.Fleet.GroupAt(refOf(request)); known || len(r.vanished.of(request)) > 0 {
+	if r.named(request) {
 		return true
 	}
 	cl, err := r.Clusters.GetCluster(ctx, request.ClusterName)
@@ -303,7 +295,7 @@ func (r *Reconciler) Lost(buckets []int) {
 		if r.vanished.drop(key) {
 			r.Fleet.DropVanished(g.Ref, key) // nobody looks after its VMs now
 		}
-		r.drop(key, g)
+		r.drop(fleet.Departed{Ref: g.Ref, Key: key, VCenter: g.VCenter})
 	}
 }
 

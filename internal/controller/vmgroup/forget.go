@@ -16,53 +16,67 @@ import (
 
 // forget drops what is remembered of a group that is gone.
 func (r *Reconciler) forget(request mcreconcile.Request) {
-	if key, g, last := r.Fleet.DeleteGroup(refOf(request)); last {
-		r.drop(key, g)
+	key, g, last := r.Fleet.DeleteGroup(refOf(request))
+	of := fleet.Departed{Ref: refOf(request), Key: key}
+	if last {
+		of.VCenter = g.VCenter
+		r.drop(of)
 	} else {
-		r.missed(key, fleet.Group{Ref: refOf(request)})
+		r.departed(of)
 	}
 	r.leaveLine(request)
 }
 
-// leaveLine lets the request of a group that is gone wait for no place any more: names that never end must not pile up. One of a group that
-// vanished is kept.
+// leaveLine lets the request of a group that is gone wait for no place any more: names that never end must not pile up. If another group has the name, or
+// gets it meanwhile, its request stays.
 func (r *Reconciler) leaveLine(request mcreconcile.Request) {
-	if len(r.vanished.of(request)) == 0 {
-		r.limiter.forget(request)
+	if r.named(request) {
+		return
 	}
+	if r.limiter.forget(request); r.named(request) {
+		r.limiter.requeue(request)
+	}
+}
+
+// named reports whether a group of this name is known, or vanished.
+func (r *Reconciler) named(request mcreconcile.Request) bool {
+	_, _, known := r.Fleet.GroupAt(refOf(request))
+	return known || len(r.vanished.of(request)) > 0
 }
 
 // drop forgets what is remembered of acting on a group.
-func (r *Reconciler) drop(key vsphere.GroupKey, g fleet.Group) {
-	r.vanished.drop(key)
-	r.forgetMissed(key, g)
+func (r *Reconciler) drop(of fleet.Departed) {
+	r.vanished.drop(of.Key)
+	r.forgetDeparted(of)
 }
 
-// missed forgets an object that is gone. A group that its member shows by another name as well is not forgotten with it, nor is one whose MemberCluster has
-// another name now.
-func (r *Reconciler) missed(key vsphere.GroupKey, g fleet.Group) {
-	is, known := r.Fleet.Group(key)
-	if !known || is.Ref == g.Ref {
-		r.forgetMissed(key, g)
-		return
+// departed forgets an object that is gone. A group that its member shows by another name as well is not forgotten with it, nor is one whose MemberCluster has
+// another name now. One that is known again was not gone, and what is remembered is true of it still.
+func (r *Reconciler) departed(of fleet.Departed) {
+	is, known := r.Fleet.Group(of.Key)
+	switch {
+	case !known:
+		r.forgetDeparted(of)
+	case is.Ref == of.Ref:
+	case is.Ref.Namespace != of.Ref.Namespace || is.Ref.Name != of.Ref.Name:
+		r.memory.forget(objectAt(of.Key, of.Ref))
+		r.leaveLine(requestAt(of.Ref))
+	default:
+		r.leaveLine(requestAt(of.Ref))
 	}
-	if is.Ref.Namespace != g.Ref.Namespace || is.Ref.Name != g.Ref.Name {
-		r.memory.forget(objectAt(key, g.Ref))
-	}
-	r.leaveLine(requestAt(g.Ref))
 }
 
-// forgetMissed forgets a group that was deleted while nobody watched. One that vanished, and has VMs to be looked after, is not forgotten with it.
-func (r *Reconciler) forgetMissed(key vsphere.GroupKey, g fleet.Group) {
-	if r.vanished.has(key) {
+// forgetDeparted forgets a group that was deleted while nobody watched. One that vanished, and has VMs to be looked after, is not forgotten with it.
+func (r *Reconciler) forgetDeparted(of fleet.Departed) {
+	if r.vanished.has(of.Key) {
 		return
 	}
-	r.memory.forget(objectAt(key, g.Ref))
-	r.leaveLine(requestAt(g.Ref))
+	r.memory.forget(objectAt(of.Key, of.Ref))
+	r.leaveLine(requestAt(of.Ref))
 	if r.Quotas != nil {
-		r.Quotas.Forget(quota.Key{Member: g.Ref.Member, UID: types.UID(key.Group())})
+		r.Quotas.Forget(quota.Key{Member: of.Ref.Member, UID: types.UID(of.Key.Group())})
 	}
-	r.leave(g.VCenter, key)
+	r.leave(of.VCenter, of.Key)
 }
 
 // leave has a vCenter forget a group: it wants nothing of this replica's budgets there any more.
@@ -87,5 +101,5 @@ func (r *Reconciler) forgetGone(ctx context.Context, p pass, of *v1alpha1.VmGrou
 	if err := p.cache.Get(ctx, client.ObjectKeyFromObject(of), cached); err == nil && cached.UID == of.UID {
 		return
 	}
-	r.missed(key, fleet.Group{Ref: ref, VCenter: vcenterOf(of)})
+	r.departed(fleet.Departed{Ref: ref, Key: key, VCenter: vcenterOf(of)})
 }

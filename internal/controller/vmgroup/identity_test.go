@@ -51,6 +51,7 @@ func (r *rig) attackedBy(group *v1alpha1.VmGroup) attacker {
 		member, _ := r.Fleet.Member(string(request.ClusterName))
 		r.Fleet.SetGroup(refOf(request), keyOf(member.UID, &seen), &seen, "default")
 	}
+	r.delivered()
 	return a
 }
 
@@ -119,6 +120,7 @@ func TestAMemberThatLeavesTakesWhatItsGroupsWaitedForAlong(t *testing.T) {
 		t.Fatalf("%d slots are wanted; the group waits for none", n)
 	}
 	r.Fleet.DeleteMember(v1alpha1.LocalMember)
+	r.delivered()
 	if n := r.vcenter.Demand(); n != 1 {
 		t.Errorf("%d slots are wanted; the member is gone, and one group of another is left", n)
 	}

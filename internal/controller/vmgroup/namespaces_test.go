@@ -37,11 +37,12 @@ func TestAnyNumberOfChangesOfANamespaceIsOneRoundASecond(t *testing.T) {
 		r.serve()
 		var mu sync.Mutex // the bubble lets one of them run at a time, and the race detector does not know that of timers
 		told := map[mcreconcile.Request]int{}
-		f.DeliverTo(func(of fleet.Ref, _ bool) {
+		f.SetMember(fleet.Member{Name: "m", UID: "m", State: fleet.Engaged})
+		f.SubscribeGroups(sinkFunc(func(of fleet.Ref) {
 			mu.Lock()
 			defer mu.Unlock()
 			told[requestAt(of)]++
-		})
+		}))
 		for i := range groups {
 			// All are being deleted, and old enough to count in a mass deletion.
 			of := namedGroup(fmt.Sprint(i))

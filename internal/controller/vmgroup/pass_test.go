@@ -112,6 +112,21 @@ type clockFunc func() time.Time
 
 func (c clockFunc) Now() time.Time { return c() }
 
+// sinkFunc is a subscriber of groups.
+type sinkFunc func(fleet.Ref)
+
+func (s sinkFunc) Deliver(of fleet.Ref, _ fleet.Reason) { s(of) }
+
+// delivered works on what the fleet has delivered, as the workers of the manager do.
+func (r *rig) delivered() {
+	for r.departures.queue.Len() > 0 {
+		r.departures.next()
+	}
+	for r.twins.queue.Len() > 0 {
+		r.twins.next()
+	}
+}
+
 // newFleet knows one member, which is engaged.
 func newFleet(now func() time.Time) *fleet.Fleet {
 	f := fleet.New(clockFunc(now), massdeletion.DefaultRules(), &testGate{})
@@ -176,7 +191,10 @@ func (r *rig) object() object { return objectOf("member-uid", r.group()) }
 
 func (r *rig) key() vsphere.GroupKey { return keyOf("member-uid", r.group()) }
 
-func (r *rig) pass() (reconcile.Result, error) { return r.Reconcile(r.t.Context(), r.request) }
+func (r *rig) pass() (reconcile.Result, error) {
+	r.delivered()
+	return r.Reconcile(r.t.Context(), r.request)
+}
 
 func (r *rig) mustPass() reconcile.Result {
 	r.t.Helper()

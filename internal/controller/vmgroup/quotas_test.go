@@ -70,6 +70,7 @@ func TestTwoReplicasRaceForTheLastPlacesOfAQuota(t *testing.T) {
 		Clusters: r.Clusters, Hub: r.hub, Servers: r.Servers, Shards: r.Shards, Fleet: newFleet(r.Now), Records: r.records, HubWrites: r.HubWrites,
 		Installation: r.Installation, Now: r.Now, limiter: newLimiter(4), vanished: newVanished(),
 	}
+	another.serve()
 	store := &quotatest.Store{}
 	one, two := r.ledgerOf(r.Reconciler, store), another.ledgerOf(another.Reconciler, store)
 	flush(t, one, two)

@@ -104,6 +104,7 @@ func TestNothingIsRememberedOfObjectsThatShareAUID(t *testing.T) {
 		"deleted while their member was away": func(r *rig, _ []mcreconcile.Request) { r.Fleet.KeepOnly(v1alpha1.LocalMember, nil) },
 		"all but one deleted while their member was away": func(r *rig, requests []mcreconcile.Request) {
 			r.Fleet.KeepOnly(v1alpha1.LocalMember, map[fleet.Ref]vsphere.GroupKey{refOf(requests[1]): "member-uid/u"})
+			r.delivered()
 			if _, _, known := r.Fleet.GroupAt(refOf(requests[1])); len(r.memory.groups) != 1 || !known {
 				r.t.Errorf("of the one that stays %v is remembered", r.memory.groups)
 			}
@@ -126,7 +127,8 @@ func TestNothingIsRememberedOfObjectsThatShareAUID(t *testing.T) {
 				r.Fleet.SetGroup(refOf(requests[i]), "member-uid/u", g, "default")
 				r.memory.change(objectOf("member-uid", g), func(m *remembered) { m.written = true })
 			}
-			if end(r, requests); len(r.memory.groups) > 0 {
+			end(r, requests)
+			if r.delivered(); len(r.memory.groups) > 0 {
 				t.Errorf("remembered are %+v", r.memory.groups)
 			}
 		})

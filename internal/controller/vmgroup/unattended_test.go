@@ -18,7 +18,6 @@ import (
 func TestAGroupThatNobodyLooksAfterSaysSoUntilSomebodyDoes(t *testing.T) {
 	r := newRig(t)
 	group := r.settle()
-	r.Fleet.DeliverTo(func(fleet.Ref, bool) {})
 	r.Fleet.SetGroup(refOf(r.request), keyOf("member-uid", group), group, "default")
 	leading, unowned := false, map[int]time.Duration{0: unattendedAfter - time.Second}
 	u := UnattendedReporter{Reconciler: r.Reconciler, Leading: func() bool { return leading }, Unowned: func() map[int]time.Duration { return unowned }}
@@ -56,7 +55,6 @@ func TestAGroupThatNobodyLooksAfterSaysSoUntilSomebodyDoes(t *testing.T) {
 func TestAMemberThatDoesNotAnswerHoldsNoWordsOnGroupsOfOthers(t *testing.T) {
 	r, silent := newRig(t), newRig(t)
 	group := r.settle()
-	r.Fleet.DeliverTo(func(fleet.Ref, bool) {})
 	r.Fleet.SetGroup(refOf(r.request), keyOf("member-uid", group), group, "default")
 	r.Fleet.SetMember(fleet.Member{Name: "silent", UID: "silent-uid", State: fleet.Engaged})
 	for i := range 20 {

@@ -224,7 +224,7 @@ func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Reque
 
 // forgetVanished forgets a group that has vanished.
 func (r *Reconciler) forgetVanished(v vanishedGroup) {
-	r.drop(v.key, fleet.Group{Ref: refOf(v.request), VCenter: vcenterOf(v.group)})
+	r.drop(fleet.Departed{Ref: refOf(v.request), Key: v.key, VCenter: vcenterOf(v.group)})
 	r.Fleet.DropVanished(refOf(v.request), v.key)
 }
 

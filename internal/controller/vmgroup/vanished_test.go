@@ -67,7 +67,7 @@ func TestAPassThatSeesTheGroupGoneBeforeTheNewsArriveLosesNothing(t *testing.T) 
 	r.cloning()
 	r.vanish(func(*event.DeleteEvent) { r.mustPass() })
 	told := ""
-	r.Fleet.DeliverTo(func(of fleet.Ref, _ bool) { told = of.Name })
+	r.Fleet.SubscribeGroups(sinkFunc(func(of fleet.Ref) { told = of.Name }))
 	if r.Fleet.Gained([]int{0}); told == "" {
 		t.Error("a replica that gets the bucket back does not look after the VMs")
 	}
@@ -235,7 +235,6 @@ func TestAGroupThatVanishedGivesItsQuotaBackWhenItsVMsAreGone(t *testing.T) {
 func TestAGroupThatVanishedIsLeftAloneFromThenOnWhen(t *testing.T) {
 	for story, happens := range map[string]func(*rig){
 		"its bucket is lost, and comes back": func(r *rig) {
-			r.Fleet.DeliverTo(func(fleet.Ref, bool) {})
 			r.Lost([]int{0})
 		},
 		"its member leaves, and comes back": func(r *rig) {

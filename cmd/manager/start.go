@@ -154,7 +154,7 @@ func start(ctx context.Context, o options) error {
 
 	listeners := sharding.Listeners{
 		Gained:  []func([]int){known.Gained},
-		Lost:    []func([]int){reconciler.Lost},
+		Lost:    []func([]int){known.Lost},
 		Leading: []func(){members.LeadershipChanged, vcenters.LeadershipChanged, policies.LeadershipChanged},
 		Peers:   []func(){shared.Changed, deaths.Changed},
 		Dead:    []func(){pool.EndLeftovers},

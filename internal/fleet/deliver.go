@@ -31,6 +31,31 @@ func (f *Fleet) Gained(buckets []int) {
 	}
 }
 
+// Lost raises the tenures of these buckets, which another replica can hold from now on, and delivers their groups as departed.
+func (f *Fleet) Lost(buckets []int) {
+	f.mu.Lock()
+	for _, b := range buckets {
+		f.losses[b]++
+	}
+	f.mu.Unlock()
+	if len(buckets) == 0 {
+		return
+	}
+	var lost []Departed
+	for key, g := range f.In(Scope{Buckets: buckets}) {
+		lost = append(lost, Departed{g.Ref, key, g.VCenter})
+	}
+	deliver(f, &f.sinks.departed, Changed, lost...)
+}
+
+// Tenure is a number that grows whenever this replica loses the bucket of a group. What was remembered under another number can be wrong: another replica can
+// have acted on the group since. The number is raised before the bucket can come back, and the news that it was lost can come later.
+func (f *Fleet) Tenure(of sharding.Key) uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.losses[f.buckets.Bucket(of)]
+}
+
 func (f *Fleet) deliverIn(s Scope, why Reason) {
 	var refs []Ref
 	for key, g := range f.In(s) {

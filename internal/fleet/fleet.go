@@ -72,6 +72,8 @@ type Fleet struct {
 	serving map[string]string
 	// restores counts restores of storage by cluster UID.
 	restores map[string]uint64
+	// losses counts how often buckets were lost.
+	losses map[int]uint64
 	indexes
 	sinks sinks
 }
@@ -80,7 +82,7 @@ type Fleet struct {
 func New(clock Clock, rules massdeletion.Rules, buckets Buckets) *Fleet {
 	return &Fleet{
 		clock: clock, rules: rules, buckets: buckets,
-		groups: map[vsphere.GroupKey]Group{}, members: map[string]*member{}, serving: map[string]string{}, restores: map[string]uint64{}, indexes: newIndexes(),
+		groups: map[vsphere.GroupKey]Group{}, members: map[string]*member{}, serving: map[string]string{}, restores: map[string]uint64{}, losses: map[int]uint64{}, indexes: newIndexes(),
 		Kept: func(vsphere.GroupKey) bool { return false },
 	}
 }

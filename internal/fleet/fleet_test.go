@@ -213,3 +213,26 @@ func TestConfirmationsAreThoseThatTheMemberHasNow(t *testing.T) {
 		t.Error("a member that is gone is remembered")
 	}
 }
+
+func TestATenureEndsWithTheLossOfItsBucketBeforeTheNewsOfThat(t *testing.T) {
+	f := newFleet()
+	ref := Ref{"m", "n", "g"}
+	f.see(ref, "u", "vc", 1)
+	of := sharding.Key{ClusterUID: "m", Namespace: "n", Name: "g"}
+	before := f.Tenure(of)
+	var told []Departed
+	f.SubscribeDeparted(sinkFunc[Departed](func(d Departed, _ Reason) {
+		if told = append(told, d); f.Tenure(of) == before {
+			t.Error("the news come while what was remembered counts")
+		}
+	}))
+	f.Gained([]int{2})
+	f.Lost([]int{3})
+	f.Lost(nil)
+	if f.Tenure(of) != before || len(told) > 0 {
+		t.Errorf("the tenure ends with the loss of another bucket; %v are told", told)
+	}
+	if f.Lost([]int{2}); f.Tenure(of) == before || !slices.Equal(told, []Departed{{ref, "m/u", "vc"}}) {
+		t.Errorf("the tenure is %d and was %d; %v are told", f.Tenure(of), before, told)
+	}
+}

@@ -18,7 +18,7 @@ type Sink[K comparable] interface {
 	Deliver(key K, why Reason)
 }
 
-// Departed is a group that the Fleet has dropped, under one of its names: an API server that lies can show two groups with one UID.
+// Departed is a group that the Fleet has dropped, or that this replica has lost, under one of its names: an API server that lies can show two groups with one UID.
 type Departed struct {
 	Ref Ref
 	Key vsphere.GroupKey
@@ -47,8 +47,8 @@ func (f *Fleet) SubscribeGroups(s Sink[Ref]) { subscribe(f, &f.sinks.groups, s) 
 // SubscribeMembers delivers the name of each member of which [Fleet.Tally] returns something else than before.
 func (f *Fleet) SubscribeMembers(s Sink[string]) { subscribe(f, &f.sinks.members, s) }
 
-// SubscribeDeparted delivers each group that is dropped without news that it was deleted. When a subscriber takes it out, the group can be known again, also by
-// another name.
+// SubscribeDeparted delivers each group that is dropped without news that it was deleted, and each that another replica can act on from now on. When a
+// subscriber takes it out, the group can be known again, also by another name, and this replica can hold it again.
 func (f *Fleet) SubscribeDeparted(s Sink[Departed]) { subscribe(f, &f.sinks.departed, s) }
 
 // SubscribeTwins delivers groups of two members with one UID, when the second is seen.

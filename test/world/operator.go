@@ -82,7 +82,7 @@ func (o *Operator) set(r *Replica) error {
 		return fmt.Errorf("set up the group controller: %w", err)
 	}
 	r.listeners.Gained = append(r.listeners.Gained, known.Gained)
-	r.listeners.Lost = append(r.listeners.Lost, o.reconciler.Lost)
+	r.listeners.Lost = append(r.listeners.Lost, known.Lost)
 	r.world.VCenter.subscribe(r, func(group vsphere.GroupKey) { o.feed.add(func() { known.GroupChanged(group) }) })
 	m.subscribe(cached)
 	return nil

@@ -286,19 +286,6 @@ func (r *Reconciler) exists(ctx context.Context, request mcreconcile.Request) bo
 	return !apierrors.IsNotFound(cl.GetClient().Get(ctx, request.NamespacedName, &v1alpha1.VmGroup{}))
 }
 
-// Lost takes the news that buckets are another replica's from now on.
-func (r *Reconciler) Lost(buckets []int) {
-	if len(buckets) == 0 {
-		return
-	}
-	for key, g := range r.Fleet.In(fleet.Scope{Buckets: buckets}) {
-		if r.vanished.drop(key) {
-			r.Fleet.DropVanished(g.Ref, key) // nobody looks after its VMs now
-		}
-		r.drop(fleet.Departed{Ref: g.Ref, Key: key, VCenter: g.VCenter})
-	}
-}
-
 // Reconcile runs one pass over one group. It returns an error only for what Kubernetes' API refused; whatever
 // vCenter says becomes a condition and a time to look again. The text of the error is short: the member may have written it.
 func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (reconcile.Result, error) {
@@ -330,11 +317,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if member.Silent {
 		return reconcile.Result{RequeueAfter: silentInterval}, nil
 	}
+	tenure := r.Fleet.Tenure(key)
 	token, ok := r.Shards.Enter(ctx, key)
 	if !ok {
 		return reconcile.Result{}, nil
 	}
 	defer token.Exit()
+	if r.Fleet.Tenure(key) != tenure {
+		return reconcile.Result{}, nil // the bucket was lost and came back meanwhile, and delivers its groups
+	}
 	ctx = vsphere.WithFence(token.Context(), token.Check)
 	epoch := token.Epoch()
 	ctx = vsphere.WithOperation(ctx, fmt.Sprintf("vmgroup-%d.%d-%s", epoch.Generation, epoch.Number, controller.ReconcileIDFromContext(ctx)))
@@ -349,7 +340,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if member, ok = r.Fleet.Member(member.Name); !ok || member.UID != uid {
 		return reconcile.Result{}, nil // engaging it lists its groups again
 	}
-	p := pass{gatherer: r.gatherer(cl, member, v1alpha1.Epoch(epoch)), r: r, api: apiStore{cl.GetClient(), &r.memory, member}, live: cl.GetAPIReader(), events: cl.GetEventRecorder("vmgroup-operator")}
+	p := pass{gatherer: r.gatherer(cl, member, v1alpha1.Epoch(epoch)), r: r, tenure: tenure, api: apiStore{cl.GetClient(), &r.memory, member, tenure}, live: cl.GetAPIReader(), events: cl.GetEventRecorder("vmgroup-operator")}
 	p.store = p.api
 	after, buryErr := r.buryVanished(ctx, req, p)
 	result, err := r.passOver(ctx, req, p)
@@ -391,6 +382,7 @@ func (r *Reconciler) passOver(ctx context.Context, req mcreconcile.Request, p pa
 		return reconcile.Result{}, fmt.Errorf("read VmGroup from the cache: %w", err)
 	}
 	defer r.forgetGone(ctx, p, group)
+	r.memory.begin(objectOf(p.member.UID, group), p.tenure)
 	if r.behind(ctx, p, group) {
 		// The informer's event for our own write brings the group back; the delay is only a net below it.
 		return reconcile.Result{RequeueAfter: time.Second}, nil

@@ -211,7 +211,7 @@ func (p *pass) writeStatus(ctx context.Context, s *group.Snapshot, d group.Decis
 		return err
 	}
 	p.r.memory.change(p.object(s), func(m *remembered) {
-		m.resourceVersion, m.restores, m.reported, m.written = next.ResourceVersion, p.member.Restores, p.now, true
+		m.tenure, m.resourceVersion, m.restores, m.reported, m.written = p.tenure, next.ResourceVersion, p.member.Restores, p.now, true
 	})
 	s.Group, s.Written = next, true
 	p.tell(ctx, s, d.Events)

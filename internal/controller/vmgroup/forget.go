@@ -11,6 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -27,8 +28,8 @@ func (r *Reconciler) forget(request mcreconcile.Request) {
 	r.leaveLine(request)
 }
 
-// leaveLine lets the request of a group that is gone wait for no place any more: names that never end must not pile up. If another group has the name, or
-// gets it meanwhile, its request stays.
+// leaveLine lets the request of a group that is gone wait for no place any more: names that never end must not pile up.
+// If another group has the name, or gets it meanwhile, its request stays.
 func (r *Reconciler) leaveLine(request mcreconcile.Request) {
 	if r.named(request) {
 		return
@@ -50,14 +51,15 @@ func (r *Reconciler) drop(of fleet.Departed) {
 	r.forgetDeparted(of)
 }
 
-// departed forgets an object that is gone. A group that its member shows by another name as well is not forgotten with it, nor is one whose MemberCluster has
-// another name now. One that is known again was not gone, and what is remembered is true of it still.
+// departed forgets an object that is gone, or that another replica can act on now. A group that its member shows by
+// another name as well is not forgotten with it, nor is one whose MemberCluster has another name now.
 func (r *Reconciler) departed(of fleet.Departed) {
 	is, known := r.Fleet.Group(of.Key)
 	switch {
 	case !known:
 		r.forgetDeparted(of)
 	case is.Ref == of.Ref:
+		r.lost(of)
 	case is.Ref.Namespace != of.Ref.Namespace || is.Ref.Name != of.Ref.Name:
 		r.memory.forget(objectAt(of.Key, of.Ref))
 		r.leaveLine(requestAt(of.Ref))
@@ -66,7 +68,20 @@ func (r *Reconciler) departed(of fleet.Departed) {
 	}
 }
 
-// forgetDeparted forgets a group that was deleted while nobody watched. One that vanished, and has VMs to be looked after, is not forgotten with it.
+// lost forgets a group whose bucket was lost, unless this replica has begun to act on it again. One that was gone for a
+// moment, and is known again, is not forgotten: what is remembered of it is true.
+func (r *Reconciler) lost(of fleet.Departed) {
+	tenure := r.Fleet.Tenure(sharding.Key{ClusterUID: of.Key.Member(), Namespace: of.Ref.Namespace, Name: of.Ref.Name})
+	if r.vanished.lost(of.Key, tenure) {
+		r.Fleet.DropVanished(of.Ref, of.Key) // this replica looks after its VMs no more
+	}
+	if r.memory.forgetBefore(objectAt(of.Key, of.Ref), tenure) {
+		r.forgetDeparted(of)
+	}
+}
+
+// forgetDeparted forgets a group that was deleted while nobody watched. One that vanished, and has VMs to be looked
+// after, is not forgotten with it.
 func (r *Reconciler) forgetDeparted(of fleet.Departed) {
 	if r.vanished.has(of.Key) {
 		return

@@ -47,7 +47,8 @@ func TestAGroupIsRememberedWhenItsMemberWasRenamed(t *testing.T) {
 	}
 }
 
-// The news that a group is gone are taken later than what they are about. A pass can remember the group again meanwhile.
+// The news that a group is gone are taken later than what they are about. A pass can remember the group again
+// meanwhile.
 func TestLateNewsOfAGroupThatIsKnownAgainForgetNothing(t *testing.T) {
 	r := newRig(t)
 	g := r.settle()
@@ -76,4 +77,51 @@ func TestLateNewsOfAGroupTakeNoOtherOfItsNameOutOfTheLine(t *testing.T) {
 	if r.delivered(); !r.limiter.waits(r.request) {
 		t.Error("nobody comes back to the group that has the name now")
 	}
+}
+
+// Another replica may have acted on a group whose bucket was lost. The bucket can come back before the news that it was
+// lost are taken.
+func TestNothingIsRememberedOfAGroupOfALostBucket(t *testing.T) {
+	of := func(r *rig) (remembered, bool) {
+		m, known := r.memory.groups[r.object()]
+		return m, known
+	}
+	lost := func(t *testing.T) *rig {
+		r := newRig(t)
+		g := r.settle()
+		r.Fleet.SetGroup(refOf(r.request), keyOf("member-uid", g), g, "default")
+		r.memory.change(r.object(), func(m *remembered) { m.resourceVersion = g.ResourceVersion + "0" })
+		r.Fleet.Lost([]int{0})
+		return r
+	}
+	t.Run("the news come first", func(t *testing.T) {
+		r := lost(t)
+		if r.delivered(); len(r.memory.groups) > 0 {
+			t.Errorf("remembered are %+v", r.memory.groups)
+		}
+	})
+	t.Run("a pass comes first", func(t *testing.T) {
+		r := lost(t)
+		r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
+		if _, err := r.Reconcile(t.Context(), r.request); err != nil {
+			t.Fatal(err)
+		}
+		written, _ := of(r)
+		if written.resourceVersion != r.group().ResourceVersion || written.tenure != 1 {
+			t.Fatalf("the pass waits for a version that was written under another tenure: %+v", written)
+		}
+		if r.delivered(); len(r.memory.groups) != 1 {
+			t.Error("late news forget what was written since the bucket came back: an older cache would be believed")
+		}
+	})
+	t.Run("another bucket is lost", func(t *testing.T) {
+		r := newRig(t)
+		r.settle()
+		before, _ := of(r)
+		r.Fleet.Lost([]int{1})
+		r.mustPass()
+		if after, known := of(r); !known || after.tenure != 0 || after.resourceVersion != before.resourceVersion {
+			t.Errorf("remembered is %+v, and was %+v", after, before)
+		}
+	})
 }

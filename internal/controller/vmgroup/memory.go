@@ -47,11 +47,14 @@ func objectAt(key vsphere.GroupKey, ref fleet.Ref) object {
 
 // remembered is what is remembered of one object.
 type remembered struct {
+	// tenure of the object's bucket under which all this was remembered; see fleet.Fleet.Tenure.
+	tenure uint64
 	// resourceVersion that the operator's own last write gave the group. The informer's cache may still hold an older object
 	// right after a write; deciding on that would forget an intent that was just stored. After a restart the first list is
 	// newer than any write before.
 	resourceVersion string
-	// restores is the number of restores of the member's storage at that write. Under another number the version says nothing: those of a backup are lower.
+	// restores is the number of restores of the member's storage at that write. Under another number the version says
+	// nothing: those of a backup are lower.
 	restores uint64
 	// behind is since when the cache is behind that write, or since the API server was last asked whether it is; zero when it is not.
 	behind time.Time
@@ -125,6 +128,26 @@ func (m *memory) change(o object, change func(*remembered)) {
 	r := m.groups[o]
 	change(&r)
 	m.groups[o] = r
+}
+
+// begin forgets what was remembered of an object under another tenure.
+func (m *memory) begin(o object, tenure uint64) {
+	if m.of(o).tenure != tenure {
+		m.change(o, func(r *remembered) { *r = remembered{tenure: tenure} })
+	}
+}
+
+// forgetBefore forgets what was remembered of an object under another tenure than this one. It returns false if a pass
+// has begun under this one.
+func (m *memory) forgetBefore(o object, tenure uint64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, known := m.groups[o]
+	if known && r.tenure == tenure {
+		return false
+	}
+	delete(m.groups, o)
+	return true
 }
 
 func (m *memory) raised(member string) group.Raise {

@@ -27,6 +27,8 @@ type pass struct {
 	gatherer
 
 	r *Reconciler
+	// tenure of the group's bucket, under which all is remembered.
+	tenure uint64
 	// api is the API server of the group's member; store keeps what becomes of the group, which is the same for every group that
 	// has not vanished.
 	api    apiStore

@@ -27,6 +27,7 @@ type apiStore struct {
 	client client.Client
 	memory *memory
 	member fleet.Member
+	tenure uint64
 }
 
 func (a apiStore) writeStatus(ctx context.Context, group, next *v1alpha1.VmGroup) error {
@@ -64,7 +65,7 @@ func (a apiStore) patchFinalizers(ctx context.Context, group *v1alpha1.VmGroup, 
 		return group, fmt.Errorf("write finalizers: %w", err)
 	}
 	a.memory.change(objectOf(a.member.UID, group), func(m *remembered) {
-		m.resourceVersion, m.restores, m.written = next.ResourceVersion, a.member.Restores, true
+		m.tenure, m.resourceVersion, m.restores, m.written = a.tenure, next.ResourceVersion, a.member.Restores, true
 	})
 	return next, nil
 }

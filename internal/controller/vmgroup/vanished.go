@@ -19,6 +19,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/memsize"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -52,7 +53,8 @@ type claimedGroup struct {
 	at time.Time
 	// resourceVersion is the last one that was seen.
 	resourceVersion string
-	// restores is the number of restores of the member's storage when the finalizer was written. Under another number the group is an older one.
+	// restores is the number of restores of the member's storage when the finalizer was written. Under another number
+	// the group is an older one.
 	restores uint64
 }
 
@@ -60,6 +62,8 @@ type vanishedGroup struct {
 	request mcreconcile.Request
 	key     vsphere.GroupKey
 	since   time.Time
+	// tenure of its bucket. Under another one another replica may have let somebody adopt its VMs.
+	tenure uint64
 	// group as it was last, with a deletionTimestamp, and what would be its status.
 	group *v1alpha1.VmGroup
 	// size is how much memory it needs.
@@ -99,7 +103,7 @@ func (v *vanished) seen(key vsphere.GroupKey, group *v1alpha1.VmGroup) {
 }
 
 // add takes the last state of a group that was removed. It reports whether the group is to be deleted by us.
-func (v *vanished) add(request mcreconcile.Request, member fleet.Member, group *v1alpha1.VmGroup, now time.Time) bool {
+func (v *vanished) add(request mcreconcile.Request, member fleet.Member, group *v1alpha1.VmGroup, tenure uint64, now time.Time) bool {
 	key := keyOf(member.UID, group)
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -114,7 +118,7 @@ func (v *vanished) add(request mcreconcile.Request, member fleet.Member, group *
 	if v.size(key.Member())-v.groups[key].size+size > mostVanished {
 		return false
 	}
-	v.groups[key] = vanishedGroup{request, key, now, group, size}
+	v.groups[key] = vanishedGroup{request, key, now, tenure, group, size}
 	return true
 }
 
@@ -159,6 +163,17 @@ func (v *vanished) store(key vsphere.GroupKey, group *v1alpha1.VmGroup) {
 	}
 }
 
+// lost drops a group that vanished under another tenure, and returns whether there was one.
+func (v *vanished) lost(key vsphere.GroupKey, tenure uint64) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	g, is := v.groups[key]
+	if is = is && g.tenure != tenure; is {
+		delete(v.groups, key)
+	}
+	return is
+}
+
 // has reports whether a group vanished and is looked after.
 func (v *vanished) has(key vsphere.GroupKey) bool {
 	v.mu.Lock()
@@ -184,7 +199,8 @@ func (r *Reconciler) vanishes(ctx context.Context, request mcreconcile.Request, 
 	case group.Paused(of, "", false) != nil, controllerutil.ContainsFinalizer(of, v1alpha1.LegacyFinalizer):
 		return false // nobody could change that any more
 	}
-	if !r.vanished.add(request, member, of, r.Now()) {
+	shard := sharding.Key{ClusterUID: member.UID, Namespace: request.Namespace, Name: request.Name}
+	if !r.vanished.add(request, member, of, r.Fleet.Tenure(shard), r.Now()) {
 		return false
 	}
 	r.Fleet.KeepVanished(refOf(request), keyOf(member.UID, of), of, vcenterOf(of)) // a pass may have seen the cache without it, and forgotten it
@@ -197,6 +213,10 @@ func (r *Reconciler) vanishes(ctx context.Context, request mcreconcile.Request, 
 // without a group.
 func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Request, like pass) (after time.Duration, err error) {
 	for _, v := range r.vanished.of(request) {
+		if v.tenure != like.tenure {
+			r.forgetVanished(v)
+			continue
+		}
 		if like.now.Sub(v.since) > vanishedPatience {
 			log.FromContext(ctx).Info("The VMs of a group that was removed in spite of its finalizer could not be deleted; they are left alone", "uid", v.group.UID)
 			r.forgetVanished(v)
@@ -213,6 +233,7 @@ func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Reque
 		}
 		p := like
 		p.store = vanishedStore{r, v}
+		r.memory.begin(objectOf(p.member.UID, v.group), p.tenure)
 		result, runErr := p.run(ctx, v.group)
 		err = errors.Join(err, runErr)
 		if len(r.vanished.of(request)) > 0 {

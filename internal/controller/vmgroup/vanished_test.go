@@ -235,7 +235,13 @@ func TestAGroupThatVanishedGivesItsQuotaBackWhenItsVMsAreGone(t *testing.T) {
 func TestAGroupThatVanishedIsLeftAloneFromThenOnWhen(t *testing.T) {
 	for story, happens := range map[string]func(*rig){
 		"its bucket is lost, and comes back": func(r *rig) {
-			r.Lost([]int{0})
+			r.Fleet.Lost([]int{0})
+		},
+		"its bucket is lost, and is back before the news of that are": func(r *rig) {
+			r.Fleet.Lost([]int{0})
+			if _, err := r.Reconcile(r.t.Context(), r.request); err != nil {
+				r.t.Fatal(err)
+			}
 		},
 		"its member leaves, and comes back": func(r *rig) {
 			r.memberIs(func(m *fleet.Member) { m.State = fleet.Away })
@@ -317,7 +323,7 @@ func TestGroupsOfAMemberThatVanishNeedBoundedMemory(t *testing.T) {
 		if g.ResourceVersion = "8"; change != nil {
 			change(g)
 		}
-		return v.add(requestOf(multicluster.ClusterName(member), g), fleet.Member{UID: member}, g, noon)
+		return v.add(requestOf(multicluster.ClusterName(member), g), fleet.Member{UID: member}, g, 0, noon)
 	}
 	labels := func(g *v1alpha1.VmGroup) {
 		g.Labels = map[string]string{}

@@ -32,7 +32,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/events"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/foreigntext/sink"
-	"github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
@@ -79,7 +78,6 @@ func start(ctx context.Context, o options) error {
 
 	// The members, and the manager that runs the controllers of the hub and of all members.
 	known := fleet.New(clock.RealClock{}, o.massDeletion(), replica)
-	var vcenters *vcenter.Reconciler
 	addresses, err := remote.ParseAddresses(o.memberAddresses)
 	if err != nil {
 		return fmt.Errorf("--member-addresses: %w", err)
@@ -89,7 +87,6 @@ func start(ctx context.Context, o options) error {
 		Local: o.localMember, HubConfig: hubConfig,
 		QPS: float32(o.memberQPS), Burst: o.memberBurst, UserAgent: hubConfig.UserAgent, Limits: o.memberLimits(), Addresses: addresses,
 		Instance: o.podName, Leadership: replica, Fleet: known,
-		Orphans: func(name string) ([]orphans.Group, bool) { return vcenters.OrphansOf(name) },
 	})
 	if err != nil {
 		return fmt.Errorf("prepare the member clusters: %w", err)
@@ -120,18 +117,12 @@ func start(ctx context.Context, o options) error {
 	reconciler := &vmgroup.Reconciler{
 		Clusters: mgr, Definitions: members, Hub: hub.GetClient(), HubEvents: recorder, Servers: pool,
 		Shards: replica, Fleet: known,
-		PoliciesChanged: members.AdmissionChanged, Installation: installation, Now: time.Now,
+		Installation: installation, Now: time.Now,
 		Contradicted: func(member, reason, note string) {
 			memberEvents{hub.GetClient(), recorder}.tell(ctx, member, reason, "Look", note)
 		},
 		MemberEvent: memberEvents{hub.GetClient(), recorder}.remark(ctx),
 		Receipts:    &receipts.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, HubWrites: hubWrites,
-	}
-	vcenters = &vcenter.Reconciler{
-		Client: hub.GetClient(), Pool: pool, Groups: vcenterGroups{known, reconciler}, Leadership: replica,
-		Dial:   dialer(installation, login, rejections, shared, reconciler.Witness),
-		Events: recorder, Namespace: o.namespace, Now: time.Now, OrphansChanged: func(name string) { members.Deliver(name, fleet.Changed) },
-		NoGroup: reconciler.NoGroup,
 	}
 	records := admitted.New(admitted.Options{
 		Client: core.ConfigMaps(o.namespace), Notify: reconciler.RecordChanged, Exists: reconciler.Exists, Leading: replica.Leading, Now: time.Now,
@@ -140,7 +131,12 @@ func start(ctx context.Context, o options) error {
 	kept := receipts.NewIndex(receipts.IndexOptions{
 		Client: core.ConfigMaps(o.namespace), Settled: reconciler.ReceiptSettled, Leading: replica.Leading, Now: time.Now,
 	})
-	reconciler.Kept, reconciler.KnownReceipts, reconciler.SumReceipts = kept.Keeps, kept, kept.Sum
+	reconciler.KnownReceipts, reconciler.SumReceipts = kept, kept.Sum
+	vcenters := &vcenter.Reconciler{
+		Client: hub.GetClient(), Pool: pool, Groups: vcenterGroups{known, reconciler}, Leadership: replica,
+		Dial:   dialer(installation, login, rejections, shared, reconciler.Witness),
+		Events: recorder, Namespace: o.namespace, Now: time.Now, Receipts: kept, NoGroup: reconciler.NoGroup,
+	}
 	ledger := quota.New(quota.Options{
 		Store: &quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: reconciler.QuotaLister(),
 		Notify: reconciler.QuotaAnswered, Now: time.Now,

@@ -30,7 +30,8 @@ type Group struct {
 	Acted bool
 	// Expects is how many VMs the group counts on.
 	Expects int
-	// Recorded are the references of the VMs that its status shows, and Unrecorded is true where that cannot be all of them.
+	// Recorded are the references of the VMs that its status shows, and Unrecorded is true where that cannot be all of
+	// them.
 	Recorded   []string
 	Unrecorded bool
 	// Shows is what the group has of quotas by its status, which counts where the hub has no record of the group.
@@ -62,8 +63,6 @@ type Fleet struct {
 	clock   Clock
 	rules   massdeletion.Rules
 	buckets Buckets
-	// Kept reports whether a receipt says that the VMs of a group that is gone were kept. It is set before anything is asked, and does not block.
-	Kept func(vsphere.GroupKey) bool
 
 	mu      sync.Mutex
 	groups  map[vsphere.GroupKey]Group
@@ -72,6 +71,8 @@ type Fleet struct {
 	serving map[string]string
 	// restores counts restores of storage by cluster UID.
 	restores map[string]uint64
+	// vcenters are those that exist, by name.
+	vcenters map[string]*vcenter
 	// losses counts how often buckets were lost.
 	losses map[int]uint64
 	indexes
@@ -82,8 +83,7 @@ type Fleet struct {
 func New(clock Clock, rules massdeletion.Rules, buckets Buckets) *Fleet {
 	return &Fleet{
 		clock: clock, rules: rules, buckets: buckets,
-		groups: map[vsphere.GroupKey]Group{}, members: map[string]*member{}, serving: map[string]string{}, restores: map[string]uint64{}, losses: map[int]uint64{}, indexes: newIndexes(),
-		Kept: func(vsphere.GroupKey) bool { return false },
+		groups: map[vsphere.GroupKey]Group{}, members: map[string]*member{}, serving: map[string]string{}, restores: map[string]uint64{}, losses: map[int]uint64{}, vcenters: map[string]*vcenter{}, indexes: newIndexes(),
 	}
 }
 
@@ -95,8 +95,8 @@ func (f *Fleet) Group(key vsphere.GroupKey) (Group, bool) {
 	return g, known
 }
 
-// GroupAt returns the group of this name, and false if none was seen, or news came since that it is gone. The group can be known by another name
-// of its member as well, which [Group.Ref] has then.
+// GroupAt returns the group of this name, and false if none was seen, or news came since that it is gone. The group can
+// be known by another name of its member as well, which [Group.Ref] has then.
 func (f *Fleet) GroupAt(ref Ref) (vsphere.GroupKey, Group, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

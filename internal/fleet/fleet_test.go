@@ -151,24 +151,14 @@ func TestGroupsDeletedWhileTheirMemberWasAwayAreNotCounted(t *testing.T) {
 	}
 }
 
-func TestAVMIsAnOrphanOnlyIfItsMemberIsThereAndHasNoSuchGroup(t *testing.T) {
+func TestAGroupIsAbsentOnlyIfItsMemberIsThereAndDoesNotHaveIt(t *testing.T) {
 	f := newFleet()
 	f.SetMember(Member{Name: "m", UID: "here", State: Engaged})
 	f.SetGroup(Ref{"m", "n", "g"}, "here/known", groupFor("known", 0), "vc")
-	vm := func(name, member, group string) vsphere.VM {
-		return vsphere.VM{Name: name, Stamp: &vsphere.Stamp{GroupID: vsphere.GroupID{Member: member, Group: group}}}
-	}
-	got := f.Orphans([]vsphere.VM{vm("a", "here", "known"), vm("b", "here", "unknown"), vm("c", "away", "unknown"), {Name: "d"}})
-	if len(got) != 1 || got[0].Name != "b" {
-		t.Errorf("orphans are %+v, want b", got)
-	}
-	f.Kept = func(key vsphere.GroupKey) bool { return key != "here/unknown" }
-	vms := []vsphere.VM{vm("a", "here", "known"), vm("b", "here", "unknown"), vm("c", "away", "released"), vm("e", "here", "released")}
-	if got := f.Orphans(vms); len(got) != 1 || got[0].Name != "b" {
-		t.Errorf("orphans beside kept VMs are %+v, want b", got)
-	}
-	if got := f.Released(vms); len(got) != 1 || got[0].Name != "e" {
-		t.Errorf("kept are %+v, want e", got)
+	for key, want := range map[vsphere.GroupKey]bool{"here/known": false, "here/unknown": true, "away/unknown": false, "away/known": false} {
+		if got := f.Absent(key); got != want {
+			t.Errorf("%s is absent: %v", key, got)
+		}
 	}
 }
 

@@ -46,8 +46,9 @@ func (f *Fleet) twinOf(key vsphere.GroupKey) (Ref, bool) {
 	return Ref{}, false
 }
 
-// DeleteGroup drops a group that does not exist any more, or whose member was left, and returns what was known of it. last is false for one that is
-// unknown, or known by another name of its member. Engaging the member again records its groups again.
+// DeleteGroup drops a group that does not exist any more, or whose member was left, and returns what was known of it.
+// last is false for one that is unknown, or known by another name of its member. Engaging the member again records its
+// groups again.
 func (f *Fleet) DeleteGroup(ref Ref) (key vsphere.GroupKey, of Group, last bool) {
 	f.mu.Lock()
 	known := false
@@ -66,7 +67,8 @@ func (f *Fleet) DeleteGroup(ref Ref) (key vsphere.GroupKey, of Group, last bool)
 	return key, of, last
 }
 
-// KeepVanished records a group that does not exist any more and still has VMs, so that it gets news. Another one may have its name.
+// KeepVanished records a group that does not exist any more and still has VMs, so that it gets news. Another one may
+// have its name.
 func (f *Fleet) KeepVanished(ref Ref, key vsphere.GroupKey, of *v1alpha1.VmGroup, vcenter string) {
 	is := groupOf(ref, of, vcenter)
 	is.Acted, is.Expects, is.Recorded, is.Unrecorded = true, 0, nil, false
@@ -89,7 +91,8 @@ func (f *Fleet) DropVanished(ref Ref, key vsphere.GroupKey) {
 	deliver(f, &f.sinks.members, Changed, ref.Member)
 }
 
-// Expected returns which VMs the groups of these members count on in a vCenter. known is false while not all of their groups are known.
+// Expected returns which VMs the groups of these members count on in a vCenter. known is false while not all of their
+// groups are known.
 func (f *Fleet) Expected(vcenter string, members []string) (e vsphere.Expectation, known bool) {
 	if !f.Listed(members...) {
 		return vsphere.Expectation{}, false
@@ -102,25 +105,4 @@ func (f *Fleet) Expected(vcenter string, members []string) (e vsphere.Expectatio
 		}
 	}
 	return e, true
-}
-
-// Orphans returns those of these VMs whose group certainly does not exist: its member is engaged and does not have it. Of
-// members that are away nothing is known. VMs that somebody kept are none.
-func (f *Fleet) Orphans(vms []vsphere.VM) []vsphere.VM { return f.without(vms, false) }
-
-// Released returns those of these VMs whose group does not exist, and that somebody kept.
-func (f *Fleet) Released(vms []vsphere.VM) []vsphere.VM { return f.without(vms, true) }
-
-// without returns those of these VMs whose group does not exist, and that were kept, or were not.
-func (f *Fleet) without(vms []vsphere.VM, kept bool) []vsphere.VM {
-	var found []vsphere.VM
-	for _, vm := range vms {
-		if vm.Stamp == nil || !f.Serves(vm.Stamp.Member) {
-			continue
-		}
-		if _, known := f.Group(vm.Stamp.Key()); !known && f.Kept(vm.Stamp.Key()) == kept {
-			found = append(found, vm)
-		}
-	}
-	return found
 }

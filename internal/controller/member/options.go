@@ -22,7 +22,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
-	"github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 )
 
 // Options configure a [Provider] and the MemberCluster controller over it.
@@ -62,11 +61,8 @@ type Options struct {
 	// Leadership says whether this replica leads; nil means that it always does.
 	Leadership Leadership
 
-	// Fleet gets what is known of each member, and counts its groups. Required.
+	// Fleet gets what is known of each member, and knows its groups and orphans. Required.
 	Fleet *fleet.Fleet
-	// Orphans returns the groups of a member that do not exist any more and have VMs, from memory; known is false while there may be more. Nil
-	// tells of none. Tell the Provider with Deliver.
-	Orphans func(member string) (groups []orphans.Group, known bool)
 	// Now is the clock; time.Now when nil.
 	Now func() time.Time
 	// VmGroupCRD is the CRD that members get; the embedded one when nil.

@@ -77,6 +77,7 @@ func NewProvider(opts Options) (*Provider, error) {
 		elections:   make(chan event.TypedGenericEvent[struct{}], 1),
 	}
 	opts.Fleet.SubscribeMembers(p)
+	opts.Fleet.SubscribePolicies(policiesSink{p})
 	return p, nil
 }
 
@@ -138,9 +139,15 @@ func (p *Provider) IndexField(ctx context.Context, object client.Object, field s
 	return nil
 }
 
-// Deliver implements fleet.Sink: of a member something else is counted than before. It is cheap, whatever often it is called: status is written at most every
-// Timings.Counts.
+// Deliver implements fleet.Sink: something else than before is known of a member. It is cheap, whatever often it is
+// called: status is written at most every Timings.Counts.
 func (p *Provider) Deliver(member string, _ fleet.Reason) { p.notify(member) }
+
+// policiesSink has the admission objects of all members rendered again when policies change.
+type policiesSink struct{ provider *Provider }
+
+// Deliver implements fleet.Sink.
+func (s policiesSink) Deliver(struct{}, fleet.Reason) { s.provider.AdmissionChanged() }
 
 // notify wakes the MemberCluster controller. Before that controller runs there is nobody to wake: its first
 // pass sees everything.

@@ -62,7 +62,8 @@ type Clusters interface {
 	GetCluster(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error)
 }
 
-// Reconciler reconciles VmGroups. All fields but Definitions, HubEvents, Quotas, Kept, KnownReceipts, SumReceipts, MemberEvent, PoliciesChanged and Contradicted are required.
+// Reconciler reconciles VmGroups. All fields but Definitions, HubEvents, Quotas, KnownReceipts, SumReceipts,
+// MemberEvent and Contradicted are required.
 type Reconciler struct {
 	// Clusters are the clients of members that are engaged.
 	Clusters Clusters
@@ -84,8 +85,6 @@ type Reconciler struct {
 	HubWrites *writebudget.Budget
 	// Receipts say what became of VMs whose group went without them.
 	Receipts receipts.Store
-	// Kept says whether there is a receipt for VMs of a group that is gone, by which they are no orphans. Without it all are.
-	Kept func(vsphere.GroupKey) bool
 	// KnownReceipts has the receipts from memory. Without it none is known.
 	KnownReceipts KnownReceipts
 	// SumReceipts is how many receipts groups of a member have, by its UID, and how many bytes they take. Without it there is no bound.
@@ -94,8 +93,6 @@ type Reconciler struct {
 	MemberEvent func(member, reason, action, note string)
 	// Fleet is what this replica knows of all members and groups; the controller's informers write the groups.
 	Fleet *fleet.Fleet
-	// PoliciesChanged is called when Policies returns something new; it must not block. It may be nil.
-	PoliciesChanged func()
 	// Contradicted is told of what a member's API server says and cannot be so, each reason of a member once in ten minutes; it must not block.
 	Contradicted func(member, reason, note string)
 	// Installation is the UID of this installation, part of every owner stamp.
@@ -129,9 +126,6 @@ type Options struct {
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error {
 	r.vanished, r.limiter = newVanished(), newLimiter(opts.Workers)
 	r.serve()
-	if r.Kept != nil {
-		r.Fleet.Kept = r.Kept
-	}
 	namespaces := &metav1.PartialObjectMetadata{}
 	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	local := mgr.GetLocalManager()
@@ -165,9 +159,6 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 			handler.TypedEnqueueRequestsFromMapFunc(func(context.Context, *v1alpha1.VmGroupPolicy) []mcreconcile.Request {
 				r.policies.changed()
 				r.Fleet.PoliciesChanged()
-				if r.PoliciesChanged != nil {
-					r.PoliciesChanged()
-				}
 				return nil
 			}), predicate.TypedGenerationChangedPredicate[*v1alpha1.VmGroupPolicy]{})).
 		Complete(r)

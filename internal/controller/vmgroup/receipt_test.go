@@ -521,7 +521,7 @@ func TestAGroupOfAVCenterThatIsGoneIsForgottenOnTheWordOfAHubAdministrator(t *te
 	g.memory = memory{}
 	g.forgotten()
 	g.vcenter.Reconnect()
-	if n := len(g.Fleet.Orphans(g.vcenter.VMs())); n != 2 {
+	if n := g.orphans(); n != 2 {
 		t.Errorf("%d VMs that came back are orphans", n)
 	}
 }

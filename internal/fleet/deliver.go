@@ -46,9 +46,9 @@ func (f *Fleet) Lost(buckets []int) {
 		return
 	}
 	var lost []Departed
-	for key, g := range f.In(Scope{Buckets: buckets}) {
+	f.visit(Scope{Buckets: buckets}, func(key vsphere.GroupKey, g Group) {
 		lost = append(lost, Departed{g.Ref, key, g.VCenter})
-	}
+	})
 	deliver(f, &f.sinks.departed, Changed, lost...)
 }
 
@@ -62,10 +62,16 @@ func (f *Fleet) Tenure(of sharding.Key) uint64 {
 }
 
 func (f *Fleet) deliverIn(s Scope, why Reason) {
+	type named struct {
+		key vsphere.GroupKey
+		ref Ref
+	}
+	var found []named
+	f.visit(s, func(key vsphere.GroupKey, g Group) { found = append(found, named{key, g.Ref}) })
 	var refs []Ref
-	for key, g := range f.In(s) {
-		if f.holds(key, g.Ref) {
-			refs = append(refs, g.Ref)
+	for _, n := range found {
+		if f.holds(n.key, n.ref) {
+			refs = append(refs, n.ref)
 		}
 	}
 	deliver(f, &f.sinks.groups, why, refs...)

@@ -97,12 +97,12 @@ func (f *Fleet) Expected(vcenter string, members []string) (e vsphere.Expectatio
 	if !f.Listed(members...) {
 		return vsphere.Expectation{}, false
 	}
-	for _, g := range f.In(Scope{VCenter: vcenter}) {
+	f.visit(Scope{VCenter: vcenter}, func(_ vsphere.GroupKey, g Group) {
 		e.VMs += g.Expects
 		e.Unrecorded = e.Unrecorded || g.Unrecorded
 		for _, ref := range g.Recorded {
 			e.Recorded = append(e.Recorded, vsphere.VMRef(ref))
 		}
-	}
+	})
 	return e, true
 }

@@ -103,16 +103,7 @@ func (f *Fleet) In(s Scope) iter.Seq2[vsphere.GroupKey, Group] {
 		Group
 	}
 	var found []known
-	f.mu.Lock()
-	f.within(s, func(keys keySet) {
-		found = slices.Grow(found, len(keys))
-		for key := range keys {
-			if g := f.groups[key]; s.selects(&g) {
-				found = append(found, known{key, g})
-			}
-		}
-	})
-	f.mu.Unlock()
+	f.visit(s, func(key vsphere.GroupKey, g Group) { found = append(found, known{key, g}) })
 	return func(yield func(vsphere.GroupKey, Group) bool) {
 		for _, k := range found {
 			if !yield(k.key, k.Group) {
@@ -120,6 +111,19 @@ func (f *Fleet) In(s Scope) iter.Seq2[vsphere.GroupKey, Group] {
 			}
 		}
 	}
+}
+
+// visit calls each for the groups of a scope, under the lock.
+func (f *Fleet) visit(s Scope, each func(vsphere.GroupKey, Group)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.within(s, func(keys keySet) {
+		for key := range keys {
+			if g := f.groups[key]; s.selects(&g) {
+				each(key, g)
+			}
+		}
+	})
 }
 
 // within visits sets that have all groups of a scope, and few others. The lock is held.

@@ -331,7 +331,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if member, ok = r.Fleet.Member(member.Name); !ok || member.UID != uid {
 		return reconcile.Result{}, nil // engaging it lists its groups again
 	}
-	p := pass{gatherer: r.gatherer(cl, member, v1alpha1.Epoch(epoch)), r: r, tenure: tenure, api: apiStore{cl.GetClient(), &r.memory, member, tenure}, live: cl.GetAPIReader(), events: cl.GetEventRecorder("vmgroup-operator")}
+	p := pass{gatherer: r.gatherer(cl, member, v1alpha1.Epoch(epoch)), r: r, tenure: tenure, api: apiStore{cl.GetClient(), &r.memory, member.UID, member.Restores, tenure}, live: cl.GetAPIReader(), events: cl.GetEventRecorder("vmgroup-operator")}
 	p.store = p.api
 	after, buryErr := r.buryVanished(ctx, req, p)
 	result, err := r.passOver(ctx, req, p)

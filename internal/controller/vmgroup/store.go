@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/revision"
 )
 
@@ -26,8 +25,10 @@ type store interface {
 type apiStore struct {
 	client client.Client
 	memory *memory
-	member fleet.Member
-	tenure uint64
+	// member is the UID of the cluster.
+	member string
+	// restores and tenure are those under which a write is remembered.
+	restores, tenure uint64
 }
 
 func (a apiStore) writeStatus(ctx context.Context, group, next *v1alpha1.VmGroup) error {
@@ -64,8 +65,8 @@ func (a apiStore) patchFinalizers(ctx context.Context, group *v1alpha1.VmGroup, 
 	if err := answers(next, group); err != nil {
 		return group, fmt.Errorf("write finalizers: %w", err)
 	}
-	a.memory.change(objectOf(a.member.UID, group), func(m *remembered) {
-		m.tenure, m.resourceVersion, m.restores, m.written = a.tenure, next.ResourceVersion, a.member.Restores, true
+	a.memory.change(objectOf(a.member, group), func(m *remembered) {
+		m.tenure, m.resourceVersion, m.restores, m.written = a.tenure, next.ResourceVersion, a.restores, true
 	})
 	return next, nil
 }

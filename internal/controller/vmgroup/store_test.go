@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/revision"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
@@ -74,7 +73,7 @@ func TestWhatAMemberAnswersToWritesIsNotRememberedUnlessItCanBeTrue(t *testing.T
 	} {
 		t.Run(story, func(t *testing.T) {
 			group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "one", ResourceVersion: "6"}}
-			store := apiStore{answering(c.lie), &memory{}, fleet.Member{UID: "member"}, 0}
+			store := apiStore{answering(c.lie), &memory{}, "member", 0, 0}
 			for range 3 {
 				next, err := store.patchFinalizers(t.Context(), group, controllerutil.AddFinalizer, v1alpha1.VmGroupFinalizer)
 				var wrong *AnswerError

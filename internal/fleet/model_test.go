@@ -204,6 +204,22 @@ func (r *modelRun) step() {
 
 // same compares everything that can be asked.
 func (r *modelRun) same() {
+	r.sameScopes()
+	for _, member := range modelMembers {
+		r.sameNames(member)
+		r.sameMember(member)
+	}
+	r.sameParts()
+	r.sameExpected()
+	if got, want := fmt.Sprintf("%+v", r.told), fmt.Sprintf("%+v", r.n.told); got != want {
+		r.Fatalf("subscribers get %s, want %s", got, want)
+	}
+	if kept := len(r.f.byVCenter) + len(r.f.byBucket) + len(r.f.uidParts) + len(r.f.clusters); len(r.n.groups) == 0 && kept > 0 {
+		r.Fatalf("no group is known, and groups are found by %+v", r.f.indexes)
+	}
+}
+
+func (r *modelRun) sameScopes() {
 	keys := func(s Scope) (found []vsphere.GroupKey) {
 		for key, g := range r.f.In(s) {
 			if want := r.n.groups[key]; !equalGroups(g, want) {
@@ -214,7 +230,8 @@ func (r *modelRun) same() {
 		slices.Sort(found)
 		return found
 	}
-	scopes := []Scope{{}, {Buckets: []int{4}}, {Buckets: []int{5}}, {Buckets: []int{4, 6}}, {Buckets: []int{}}}
+	scopes := make([]Scope, 0, 50)
+	scopes = append(scopes, Scope{}, Scope{Buckets: []int{4}}, Scope{Buckets: []int{5}}, Scope{Buckets: []int{4, 6}}, Scope{Buckets: []int{}})
 	for _, vcenter := range append([]string{""}, modelVCenters...) {
 		for _, member := range append([]string{""}, modelMembers...) {
 			for _, namespace := range append([]string{""}, modelNamespaces...) {
@@ -227,24 +244,30 @@ func (r *modelRun) same() {
 			r.Fatalf("in %+v are %v, want %v", s, got, want)
 		}
 	}
-	for _, member := range modelMembers {
-		for _, namespace := range modelNamespaces {
-			for _, name := range []string{"g", "gg", "ggg"} {
-				ref := Ref{member, namespace, name}
-				want, is := r.n.names[ref]
-				if key, g, known := r.f.GroupAt(ref); known != is || key != want || !equalGroups(g, r.n.groups[want]) {
-					r.Fatalf("%s is %s %+v, known %v; want %s, %v", ref, key, g, known, want, is)
-				}
+}
+
+func (r *modelRun) sameNames(member string) {
+	for _, namespace := range modelNamespaces {
+		for _, name := range []string{"g", "gg", "ggg"} {
+			ref := Ref{member, namespace, name}
+			want, is := r.n.names[ref]
+			if key, g, known := r.f.GroupAt(ref); known != is || key != want || !equalGroups(g, r.n.groups[want]) {
+				r.Fatalf("%s is %s %+v, known %v; want %s, %v", ref, key, g, known, want, is)
 			}
 		}
-		r.sameMember(member)
 	}
+}
+
+func (r *modelRun) sameParts() {
 	for _, part := range []string{"00000000", "11111111", "33333333", "0000", "2", ""} {
 		want := slices.ContainsFunc(slices.Collect(maps.Keys(r.n.groups)), func(key vsphere.GroupKey) bool { return strings.HasPrefix(key.Group(), part) })
 		if got := r.f.HasUIDPart(part); got != want {
 			r.Fatalf("some UID begins with %q: %v, want %v", part, got, want)
 		}
 	}
+}
+
+func (r *modelRun) sameExpected() {
 	for _, vcenter := range modelVCenters {
 		e, known := r.f.Expected(vcenter, modelMembers[:2])
 		want := vsphere.Expectation{}
@@ -257,12 +280,6 @@ func (r *modelRun) same() {
 		if all := r.n.listed["m0"] && r.n.listed["m1"]; known != all || all && (e.VMs != want.VMs || e.Unrecorded != want.Unrecorded || len(e.Recorded) != len(want.Recorded)) {
 			r.Fatalf("%s expects %+v, known %v; want %+v, %v", vcenter, e, known, want, all)
 		}
-	}
-	if got, want := fmt.Sprintf("%+v", r.told), fmt.Sprintf("%+v", r.n.told); got != want {
-		r.Fatalf("subscribers get %s, want %s", got, want)
-	}
-	if kept := len(r.f.byVCenter) + len(r.f.byBucket) + len(r.f.uidParts) + len(r.f.clusters); len(r.n.groups) == 0 && kept > 0 {
-		r.Fatalf("no group is known, and groups are found by %+v", r.f.indexes)
 	}
 }
 

@@ -182,13 +182,11 @@ func (v *vanished) has(key vsphere.GroupKey) bool {
 	return is
 }
 
-// drop forgets a group, and returns whether it had vanished.
-func (v *vanished) drop(key vsphere.GroupKey) bool {
+// drop forgets a group.
+func (v *vanished) drop(key vsphere.GroupKey) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	_, was := v.groups[key]
 	delete(v.groups, key) // and not from claimed: a pass may miss the group before the news of its removal come
-	return was
 }
 
 // vanishes takes the news that a group was removed, and reports whether its VMs are to be looked after.

@@ -5,28 +5,27 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member"
 	policycontroller "github.com/codeconnect/vmgroup-operator/internal/controller/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vcenter"
-	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/death"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/share"
 )
 
 // ringListener passes on what changes among the replicas to the parts of this one. It implements sharding.Listener.
 type ringListener struct {
-	groups     *vmgroup.Groups
-	reconciler *vmgroup.Reconciler
-	members    *member.Provider
-	vcenters   *vcenter.Reconciler
-	policies   *policycontroller.Reconciler
-	shared     *share.Coordinator
-	deaths     *death.Watcher
-	pool       *vcenter.Pool
+	known    *fleet.Fleet
+	members  *member.Provider
+	vcenters *vcenter.Reconciler
+	policies *policycontroller.Reconciler
+	shared   *share.Coordinator
+	deaths   *death.Watcher
+	pool     *vcenter.Pool
 	// certificates are nil without webhooks.
 	certificates *trust.Rotator
 }
 
-func (l *ringListener) Lost(buckets []int) { l.reconciler.Lost(buckets) }
+func (l *ringListener) Lost(buckets []int) { l.known.Lost(buckets) }
 
-func (l *ringListener) Gained(buckets []int) { l.groups.Gained(buckets) }
+func (l *ringListener) Gained(buckets []int) { l.known.Gained(buckets) }
 
 func (l *ringListener) LeadershipChanged() {
 	l.members.LeadershipChanged()

@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -28,12 +28,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vcenter"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
 	"github.com/codeconnect/vmgroup-operator/internal/events"
-	"github.com/codeconnect/vmgroup-operator/internal/group/orphans"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/logsink"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
-	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/share"
@@ -74,9 +73,7 @@ func start(ctx context.Context, o options) error {
 	shared := share.New(peers{replica}, time.Now)
 
 	// The members, and the manager that runs the controllers of the hub and of all members.
-	groups := vmgroup.NewGroups()
-	var vcenters *vcenter.Reconciler
-	var reconciler *vmgroup.Reconciler // it needs the members, and they tell it when they come back from a backup
+	known := fleet.New(clock.RealClock{}, o.massDeletion(), replica)
 	addresses, err := remote.ParseAddresses(o.memberAddresses)
 	if err != nil {
 		return fmt.Errorf("--member-addresses: %w", err)
@@ -85,9 +82,7 @@ func start(ctx context.Context, o options) error {
 		Namespace: o.namespace, InstallationUID: installation, HubName: hubConfig.Host,
 		Local: o.localMember, HubConfig: hubConfig,
 		QPS: float32(o.memberQPS), Burst: o.memberBurst, UserAgent: hubConfig.UserAgent, Limits: o.memberLimits(), Addresses: addresses,
-		Instance: o.podName, Leader: replica, Counts: groups.CountMember, Held: groups.CountHeld, Gone: groups.ForgetMember, Changed: groups.MemberChanged,
-		Restored: func(name string) { reconciler.MemberRestored(name) },
-		Orphans:  func(name string) ([]orphans.Group, bool) { return vcenters.OrphansOf(name) },
+		Instance: o.podName, Leader: replica, Fleet: known,
 	})
 	if err != nil {
 		return fmt.Errorf("prepare the member clusters: %w", err)
@@ -112,21 +107,13 @@ func start(ctx context.Context, o options) error {
 	rejections := logins.New(logins.Options{
 		Store: &vcenter.LoginMemory{Client: core.Secrets(o.namespace)}, Boot: boot, Boots: replica, Now: time.Now,
 	})
-	vcenters = &vcenter.Reconciler{
-		Client: hub.GetClient(), Pool: pool, Groups: groups, Leader: replica,
-		Dial:   dialer(installation, login, rejections, shared, func(vcenter string) vsphere.Witness { return reconciler.Witness(vcenter) }),
-		Events: recorder, Namespace: o.namespace, Now: time.Now, OrphansChanged: members.CountsChanged,
-		NoGroup: func(ctx context.Context, member string, name types.NamespacedName, uid string) (bool, error) {
-			return reconciler.NoGroup(ctx, member, name, uid)
-		},
-	}
 
 	// The groups, their quotas, and the policies about them. What members make this replica write on the hub has one budget.
 	hubWrites := writebudget.New(writebudget.Default, time.Now)
-	reconciler = &vmgroup.Reconciler{
-		Clusters: mgr, Members: memberOf(members), Hub: hub.GetClient(), HubEvents: recorder, Servers: pool,
-		Shards: replica, Groups: groups, CountChanged: members.CountsChanged, Serves: members.Serves,
-		PoliciesChanged: members.AdmissionChanged, Installation: installation, Now: time.Now, MassDeletion: o.massDeletion(),
+	reconciler := &vmgroup.Reconciler{
+		Clusters: mgr, Definitions: members, Hub: hub.GetClient(), HubEvents: recorder, Servers: pool,
+		Shards: replica, Fleet: known,
+		Installation: installation, Now: time.Now,
 		Contradicted: func(member, reason, note string) {
 			memberEvents{hub.GetClient(), recorder}.tell(ctx, member, reason, "Look", note)
 		},
@@ -140,7 +127,12 @@ func start(ctx context.Context, o options) error {
 	kept := receipts.NewIndex(receipts.IndexOptions{
 		Client: core.ConfigMaps(o.namespace), Settled: reconciler.ReceiptSettled, Leader: replica, Now: time.Now,
 	})
-	reconciler.Kept, reconciler.KnownReceipts, reconciler.SumReceipts = kept.Keeps, kept, kept.Sum
+	reconciler.KnownReceipts, reconciler.SumReceipts = kept, kept.Sum
+	vcenters := &vcenter.Reconciler{
+		Client: hub.GetClient(), Pool: pool, Groups: vcenterGroups{known, reconciler}, Leader: replica,
+		Dial:   dialer(installation, login, rejections, shared, reconciler.Witness),
+		Events: recorder, Namespace: o.namespace, Now: time.Now, Receipts: kept, NoGroup: reconciler.NoGroup,
+	}
 	ledger := quota.New(quota.Options{
 		Store: &quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: reconciler.QuotaLister(),
 		Notify: reconciler.QuotaAnswered, Now: time.Now,
@@ -151,7 +143,7 @@ func start(ctx context.Context, o options) error {
 	deaths := watchDeaths(core.Pods(o.namespace), replica)
 
 	listener := &ringListener{
-		groups: groups, reconciler: reconciler, members: members, vcenters: vcenters, policies: policies, shared: shared, deaths: deaths, pool: pool,
+		known: known, members: members, vcenters: vcenters, policies: policies, shared: shared, deaths: deaths, pool: pool,
 	}
 	warm := &warmUp{hub: hub, members: members, vcenters: pool, ready: replica.Ready}
 	problems := []error{
@@ -220,12 +212,13 @@ func start(ctx context.Context, o options) error {
 	return runSharded(ctx, replica, listener, shared, leaving.leave, mgr.Start)
 }
 
-func memberOf(provider *member.Provider) vmgroup.Members {
-	return func(name string) (vmgroup.Member, bool) {
-		m, ok := provider.Member(name)
-		return vmgroup.Member{
-			Name: m.Name, UID: m.ClusterUID, Paused: m.Paused, AcceptAdmitted: m.AcceptAdmitted, Silent: ok && !m.Reachable, Predecessor: m.Predecessor, UserDataSecrets: m.UserDataSecrets,
-			MassDeletion: m.MassDeletion, AllowedUntil: m.AllowedUntil, AdoptionUntil: m.AdoptionUntil, ForgetAllowed: m.ForgetAllowed, Definition: m.Definition,
-		}, ok
-	}
+// vcenterGroups are those that use the vCenters.
+type vcenterGroups struct {
+	*fleet.Fleet
+	users *vmgroup.Reconciler
+}
+
+// CountVCenter implements vcenter.Groups.
+func (g vcenterGroups) CountVCenter(ctx context.Context, name string, grants []v1alpha1.Grant) int {
+	return g.users.CountVCenter(ctx, name, grants)
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
@@ -53,35 +55,39 @@ type servers struct{ *wire }
 // Server implements vsphere.Servers.
 func (s servers) Server(name string) (vsphere.Server, bool) { return s.wire, name == vcenterName }
 
+// wallClock is the clock of a replica's process.
+type wallClock struct{ *Replica }
+
+// Now implements fleet.Clock.
+func (c wallClock) Now() time.Time { return c.Process.Clock().Wall }
+
 func (o *Operator) set(r *Replica) error {
 	m := r.world.Member
 	o.feed = newFeed(r.Process)
-	known := newGroupCache(o.feed)
-	o.member = &memberCluster{cache: known, client: &groupClient{member: m, cache: known, replica: r}}
+	cached := newGroupCache(o.feed)
+	o.member = &memberCluster{cache: cached, client: &groupClient{member: m, cache: cached, replica: r}}
 	var err error
 	hub := &hubManager{client: hubReader{}, cache: newGroupCache(o.feed)}
 	if o.manager, err = mcmanager.WithMultiCluster(hub, o.member); err != nil {
 		return fmt.Errorf("prepare the manager: %w", err)
 	}
-	groups := vmgroup.NewGroups()
+	known := fleet.New(wallClock{r}, massdeletion.DefaultRules(), r.Replica)
+	known.SetMember(fleet.Member{Name: v1alpha1.LocalMember, UID: clusterUID, State: fleet.Engaged})
 	o.reconciler = &vmgroup.Reconciler{
-		Clusters: o.manager, Hub: hubReader{}, Servers: servers{r.wire}, Shards: gate{r.Replica, r}, Groups: groups, Installation: "installation",
-		Members: func(name string) (vmgroup.Member, bool) {
-			return vmgroup.Member{Name: name, UID: clusterUID}, name == v1alpha1.LocalMember
-		},
+		Clusters: o.manager, Hub: hubReader{}, Servers: servers{r.wire}, Shards: gate{r.Replica, r}, Fleet: known, Installation: "installation",
 		Now: func() time.Time { return r.Process.Clock().Wall }, Records: &m.records,
 		HubWrites: writebudget.New(writebudget.Default, func() time.Time { return r.Process.Clock().Wall }),
 	}
 	if err := o.reconciler.SetupWithManager(o.manager, vmgroup.Options{Workers: workers}); err != nil {
 		return fmt.Errorf("set up the group controller: %w", err)
 	}
-	r.world.VCenter.subscribe(r, func(group vsphere.GroupKey) { o.feed.add(func() { groups.GroupChanged(group) }) })
-	m.subscribe(known)
+	r.world.VCenter.subscribe(r, func(group vsphere.GroupKey) { o.feed.add(func() { known.GroupChanged(group) }) })
+	m.subscribe(cached)
 	return nil
 }
 
-func (o *Operator) gained(buckets []int) { o.reconciler.Groups.Gained(buckets) }
-func (o *Operator) lost(buckets []int)   { o.reconciler.Lost(buckets) }
+func (o *Operator) gained(buckets []int) { o.reconciler.Fleet.Gained(buckets) }
+func (o *Operator) lost(buckets []int)   { o.reconciler.Fleet.Lost(buckets) }
 
 func (o *Operator) run(ctx context.Context, r *Replica) {
 	var running sync.WaitGroup

@@ -132,7 +132,7 @@ func TestTheSegmentIsAcknowledgedWithTheBundle(t *testing.T) {
 
 func TestWhatWasAcknowledgedInAnEarlierTermCountsNoMore(t *testing.T) {
 	leads := shardingtest.Leader(true)
-	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Leader: &leads})
+	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet(), Leader: &leads})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,15 +9,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 )
 
 func TestEveryAllowanceOfAMemberThatDoesNotCountIsTold(t *testing.T) {
 	now := testNow.Truncate(time.Second) // as annotations say it
-	for annotation, setting := range map[string]func(settings) time.Time{
-		v1alpha1.AllowMassDeletionAnnotation: func(s settings) time.Time { return s.allowedUntil },
-		v1alpha1.AllowAdoptionAnnotation:     func(s settings) time.Time { return s.adoptionUntil },
-		v1alpha1.AllowForgetAnnotation:       func(s settings) time.Time { return s.forgetAllowed },
-		v1alpha1.AcceptAdmittedAnnotation:    func(s settings) time.Time { return s.acceptAdmitted },
+	for annotation, setting := range map[string]func(fleet.Settings) time.Time{
+		v1alpha1.AllowMassDeletionAnnotation: func(s fleet.Settings) time.Time { return s.AllowedUntil },
+		v1alpha1.AllowAdoptionAnnotation:     func(s fleet.Settings) time.Time { return s.AdoptionUntil },
+		v1alpha1.AllowForgetAnnotation:       func(s fleet.Settings) time.Time { return s.ForgetAllowed },
+		v1alpha1.AcceptAdmittedAnnotation:    func(s fleet.Settings) time.Time { return s.AcceptAdmitted },
 	} {
 		mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "team-a"}}
 		tells := func(value, want string) {

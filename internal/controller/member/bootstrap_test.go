@@ -67,7 +67,7 @@ func TestAMemberIsInstalledAndServedWithTwoIdentities(t *testing.T) {
 		in.stop()
 		in.start(servers.hub.Config, in.opts)
 		await.NoError(t, "handle after the restart", func() error {
-			if _, ok := in.provider.Member("alpha"); !ok {
+			if _, ok := in.opts.Fleet.Member("alpha"); !ok {
 				return errors.New("not engaged")
 			}
 			return nil

@@ -16,34 +16,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
-	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 )
-
-// settings of a member change without a new connection.
-type settings struct {
-	paused          bool
-	userDataSecrets v1alpha1.UserDataSecrets
-	// acceptAdmitted is until when status.admitted counts where the hub has no record, or zero.
-	acceptAdmitted time.Time
-	massDeletion   massdeletion.Limit
-	// forgetAllowed is until when groups whose VCenter is deleted may be forgotten, or zero.
-	forgetAllowed time.Time
-	// allowedUntil is until when any number of VMs may leave, or zero.
-	allowedUntil time.Time
-	// adoptionUntil is until when VMs without a receipt may be adopted, or zero.
-	adoptionUntil time.Time
-	// crdVersion is the version of the CRD that the leader found in the member last, or empty.
-	crdVersion string
-}
-
-// changedTo reports whether the member's groups have to be looked at again. An API server drops what its CRD does not know: with another version of it, status
-// can say more of them.
-func (s settings) changedTo(next settings) bool {
-	if s.crdVersion == "" {
-		s.crdVersion = next.crdVersion // it was not known before
-	}
-	return s != next
-}
 
 // target is what one incarnation connects to.
 type target struct {
@@ -56,7 +30,7 @@ type target struct {
 	// bootstrap is the identity with which the member is claimed and equipped; nil when config is it.
 	bootstrap *rest.Config
 	manage    v1alpha1.Manage
-	settings  settings
+	settings  fleet.Settings
 	// predecessor is the installation whose claim and groups are taken over, or empty.
 	predecessor string
 	// uid of the MemberCluster.
@@ -105,11 +79,11 @@ type connection struct {
 	commissioned bool
 	// term counts how often this replica was relieved of its commission. What it found out before counts no more.
 	term      int
-	settings  settings
+	settings  fleet.Settings
 	admission admissionSettings
 	seen      observation
 	cluster   cluster.Cluster // nil unless engaged
-	engaged   *Member         // nil unless engaged
+	served    served          // by cluster
 	left      bool            // a leaving incarnation is through
 	departure departure
 }
@@ -140,7 +114,8 @@ func newConnection(p *Provider, target target, previous *connection) *connection
 // endLocked disengages the member at once and lets the goroutine end. The caller holds the Provider's lock.
 func (c *connection) endLocked() {
 	c.ending = true
-	c.cluster, c.engaged = nil, nil
+	c.cluster = nil
+	c.shareLocked()
 	c.cancel()
 }
 
@@ -199,7 +174,7 @@ func (c *connection) run() {
 			pause = c.provider.opts.Timings.retry()
 		}
 		if errors.Is(err, errRestored) {
-			c.noteRestore()
+			c.noteRestore(c.served.uid)
 			c.update(func(seen *observation) { seen.phase, seen.engagedAt = phaseConnecting, time.Time{} })
 			continue // there was a pause before this was looked for
 		}
@@ -262,6 +237,7 @@ func (c *connection) pause(d time.Duration) bool {
 func (c *connection) update(change func(*observation)) {
 	c.provider.mu.Lock()
 	change(&c.seen)
+	c.shareLocked()
 	c.provider.mu.Unlock()
 	c.provider.notify(c.target.name)
 }
@@ -304,7 +280,7 @@ func (c *connection) attempt() (wasEngaged bool, err error) {
 		return false, err
 	}
 	if c.lookBack(c.ctx, apis.Runtime, uid) {
-		c.noteRestore() // nobody was watching
+		c.noteRestore(uid) // nobody was watching
 	}
 	return c.serve(apis, uid)
 }

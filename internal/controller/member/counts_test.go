@@ -1,51 +1,76 @@
 package member
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Counting looks at all groups of all members, under a lock that all of them share, and a member can change the count of its VMs all the time.
-func TestAMemberIsCountedOnceASecondAtMost(t *testing.T) {
-	now, counted, groups := testNow, 0, 0
-	opts := Options{Counts: func(string) (int, int) { counted++; return groups, 0 }, Timings: Timings{}.withDefaults()}
-	r := &reconciler{provider: &Provider{opts: opts}, countsAt: map[string]time.Time{}, countedAt: map[string]time.Time{}}
+// oneBucket is a ring with one bucket.
+type oneBucket struct{}
+
+func (oneBucket) Bucket(sharding.Key) int { return 0 }
+
+func (oneBucket) Holds(sharding.Key) bool { return true }
+
+// sinkFunc is a subscriber.
+type sinkFunc[K comparable] func(K)
+
+func (s sinkFunc[K]) Deliver(key K, _ fleet.Reason) { s(key) }
+
+func newFleet() *fleet.Fleet {
+	return fleet.New(clock.RealClock{}, massdeletion.DefaultRules(), oneBucket{})
+}
+
+// seesGroups lets a fleet see groups of a member with these numbers of VMs.
+func seesGroups(f *fleet.Fleet, member string, vms ...int32) {
+	for i, n := range vms {
+		of := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(fmt.Sprint(member, "-", i))}}
+		of.Status.Replicas = n
+		f.SetGroup(fleet.Ref{Member: member, Namespace: "team", Name: fmt.Sprint(i)}, vsphere.KeyOf(member, string(of.UID)), of, "default")
+	}
+}
+
+// A member can change the count of its VMs all the time.
+func TestCountsOfAMemberAreWrittenOnceInTenSecondsAtMost(t *testing.T) {
+	now, f := testNow, newFleet()
+	opts := Options{Fleet: f, Timings: Timings{}.withDefaults()}
+	r := &reconciler{provider: &Provider{opts: opts}, countsAt: map[string]time.Time{}}
 	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "team-a"}}
 	seen := observation{phase: phaseEngaged, engagedAt: now}
-	// pass is one after so long, and wants to come back after again; it is to count or not.
-	pass := func(when string, after, again time.Duration, counts, writes bool) {
+	// pass is one after so long, and wants to come back after again; it is to write or not.
+	pass := func(when string, after, again time.Duration, writes bool) {
 		t.Helper()
 		now = now.Add(after)
-		before := counted
 		due, wait := r.countsDue(mc, seen, now)
-		if did := counted > before; did != counts || (due != nil) != writes || wait != again {
-			t.Errorf("%s: it counts: %t, writes: %t, comes back after %v; want %t, %t, %v", when, did, due != nil, wait, counts, writes, again)
+		if (due != nil) != writes || wait != again {
+			t.Errorf("%s: it writes: %t, comes back after %v; want %t, %v", when, due != nil, wait, writes, again)
 		}
 		if due != nil {
 			r.countsAt[mc.Name] = now
-			mc.Status.Groups = int32(due.groups)
+			mc.Status.Groups, mc.Status.VMs = int32(due.groups), int32(due.vms)
 		}
 	}
-	pass("engaged now", 0, 10*time.Second, false, false)
-	pass("nothing has changed", 10*time.Second, 0, true, false)
-	groups = 1
-	pass("a change that comes at once", 0, time.Second, false, false)
-	pass("a second later", time.Second, 0, true, true)
-	for range 100 {
-		pass("changes beside a write", 10*time.Millisecond, r.countsAt[mc.Name].Add(10*time.Second).Sub(now.Add(10*time.Millisecond)), false, false)
+	pass("engaged now", 0, 10*time.Second, false)
+	pass("nothing has changed", 10*time.Second, 0, false)
+	seesGroups(f, "team-a", 2)
+	pass("a change that comes at once", 0, 0, true)
+	for i := range 100 {
+		seesGroups(f, "team-a", int32(i))
+		pass("changes beside a write", 10*time.Millisecond, r.countsAt[mc.Name].Add(10*time.Second).Sub(now.Add(10*time.Millisecond)), false)
 	}
-	groups = 2
-	pass("ten seconds after the write", 9*time.Second, 0, true, true)
-	before := counted
-	for range 10_000 { // to and fro, so that there is nothing to write
-		now = now.Add(10 * time.Millisecond)
-		r.countsDue(mc, seen, now)
-	}
-	if n := counted - before; n < 80 || n > 100 {
-		t.Errorf("counted %d times in 100 s", n)
+	pass("ten seconds after the write", 9*time.Second, 0, true)
+	if mc.Status.Groups != 1 || mc.Status.VMs != 99 {
+		t.Errorf("%d groups and %d VMs are counted", mc.Status.Groups, mc.Status.VMs)
 	}
 }

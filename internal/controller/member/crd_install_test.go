@@ -120,7 +120,7 @@ func TestCRDIsUpgradedAndNeverDowngraded(t *testing.T) {
 	removeCRD(t, member)
 	in.join("alpha", nil, func(mc *v1alpha1.MemberCluster) { mc.Spec.Manage = v1alpha1.ManageNone })
 	in.awaitReady("alpha", metav1.ConditionFalse, v1alpha1.ReasonCRDMissing)
-	if _, ok := in.provider.Member("alpha"); ok {
+	if _, ok := in.opts.Fleet.Member("alpha"); ok {
 		t.Error("a member without the CRD is engaged")
 	}
 	if err := member.Create(t.Context(), originalCRD()); err != nil {

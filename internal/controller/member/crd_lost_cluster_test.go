@@ -58,7 +58,7 @@ func TestACRDThatIsDeletedIsSaidAtOnceAndInstalledAgain(t *testing.T) {
 		c.Reason != v1alpha1.ReasonCRDMissing || !strings.Contains(c.Message, "manager render") {
 		t.Errorf("CRDInstalled = %+v", c)
 	}
-	if _, ok := in.provider.Member("lost"); !ok {
+	if _, ok := in.opts.Fleet.Member("lost"); !ok {
 		t.Error("a member without the CRD is disengaged: what its groups were is forgotten")
 	}
 	if err := member.Create(t.Context(), crd.VmGroupCRD()); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 )
@@ -32,15 +33,15 @@ type credentials struct {
 }
 
 // settingsOf are those of a MemberCluster.
-func settingsOf(mc *v1alpha1.MemberCluster) settings {
-	s := settings{paused: mc.Spec.Paused, userDataSecrets: mc.Spec.UserDataSecrets, crdVersion: mc.Status.CRDVersion}
+func settingsOf(mc *v1alpha1.MemberCluster) fleet.Settings {
+	s := fleet.Settings{Paused: mc.Spec.Paused, UserDataSecrets: mc.Spec.UserDataSecrets, CRDVersion: mc.Status.CRDVersion, Predecessor: mc.Annotations[v1alpha1.PredecessorAnnotation]}
 	if m := mc.Spec.MassDeletion; m != nil {
-		s.massDeletion = massdeletion.LimitOf(m.MaxVMs)
+		s.MassDeletion = massdeletion.LimitOf(m.MaxVMs)
 	}
-	s.allowedUntil = allowance.Until(mc, v1alpha1.AllowMassDeletionAnnotation)
-	s.acceptAdmitted = allowance.Until(mc, v1alpha1.AcceptAdmittedAnnotation)
-	s.forgetAllowed = allowance.Until(mc, v1alpha1.AllowForgetAnnotation)
-	s.adoptionUntil = allowance.Until(mc, v1alpha1.AllowAdoptionAnnotation)
+	s.AllowedUntil = allowance.Until(mc, v1alpha1.AllowMassDeletionAnnotation)
+	s.AcceptAdmitted = allowance.Until(mc, v1alpha1.AcceptAdmittedAnnotation)
+	s.ForgetAllowed = allowance.Until(mc, v1alpha1.AllowForgetAnnotation)
+	s.AdoptionUntil = allowance.Until(mc, v1alpha1.AllowAdoptionAnnotation)
 	return s
 }
 

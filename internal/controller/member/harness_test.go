@@ -71,7 +71,6 @@ type installation struct {
 	provider  *Provider
 	opts      testOptions
 	stop      func()
-	changed   chan string
 
 	mu         sync.Mutex
 	reconciled map[string]int // by "cluster/namespace/name"
@@ -99,7 +98,7 @@ func installVia(t *testing.T, hub *localcluster.ControlPlane, config *rest.Confi
 	t.Helper()
 	in := &installation{
 		t: t, uid: uid, namespace: "operator-" + strings.ToLower(uid), hub: directClient(t, hub.Config),
-		reconciled: map[string]int{}, changed: make(chan string, 100), uids: map[string]types.UID{},
+		reconciled: map[string]int{}, uids: map[string]types.UID{},
 	}
 	err := in.hub.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: in.namespace}})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
@@ -107,7 +106,7 @@ func installVia(t *testing.T, hub *localcluster.ControlPlane, config *rest.Confi
 	}
 	opts := testOptions{Options: Options{
 		Namespace: in.namespace, InstallationUID: uid, HubName: "hub of " + uid, HubConfig: hub.Config,
-		Timings: testTimings(), SkipNameValidation: true, Changed: func(member string) { in.changed <- member },
+		Fleet: newFleet(), Timings: testTimings(), SkipNameValidation: true,
 	}}
 	if change != nil {
 		change(&opts)
@@ -281,7 +280,7 @@ func (in *installation) awaitEngaged(member string) *v1alpha1.MemberCluster {
 	in.t.Helper()
 	result := in.awaitReady(member, metav1.ConditionTrue, v1alpha1.ReasonEngaged)
 	await.NoError(in.t, "handle of member "+member, func() error {
-		if _, ok := in.provider.Member(member); !ok {
+		if _, ok := in.opts.Fleet.Member(member); !ok {
 			return fmt.Errorf("not engaged")
 		}
 		return nil

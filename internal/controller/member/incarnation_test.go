@@ -54,7 +54,7 @@ func TestNewIncarnationWaitsForTheEndOfTheOldOne(t *testing.T) {
 	// What a join takes is enough for the new incarnation as well, if it did not wait. Nobody else waits.
 	in.join("beta", servers.beta.Kubeconfig())
 	in.awaitEngaged("beta")
-	if _, ok := in.provider.Member("alpha"); ok {
+	if _, ok := in.opts.Fleet.Member("alpha"); ok {
 		t.Error("two incarnations of one member run")
 	}
 	if seen, _ := in.provider.observe("alpha"); seen.clusterUID != "" {

@@ -24,13 +24,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/crds"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
 func TestMembersJoinAndLeaveWhileRunning(t *testing.T) {
 	servers := clustersForTest(t)
 	in := installed(t, servers.hub, "join", func(o *testOptions) {
-		o.Counts = func(string) (int, int) { return 3, 7 }
+		seesGroups(o.Fleet, "alpha", 1, 2, 4)
 	})
 	alpha, _ := grant(t, servers.alpha, "join-user")
 	beta, _ := grant(t, servers.beta, "join-user")
@@ -66,7 +67,7 @@ func TestMembersJoinAndLeaveWhileRunning(t *testing.T) {
 	}
 
 	in.leave("alpha")
-	if _, ok := in.provider.Member("alpha"); ok {
+	if _, ok := in.opts.Fleet.Member("alpha"); ok {
 		t.Error("the member is still engaged")
 	}
 	if _, err := in.provider.Get(t.Context(), "alpha"); !errors.Is(err, multicluster.ErrClusterNotFound) {
@@ -126,27 +127,30 @@ func checkLeft(t *testing.T, member client.Client) {
 func TestSettingsChangeWithoutANewConnection(t *testing.T) {
 	servers := clustersForTest(t)
 	in := installed(t, servers.hub, "settings", nil)
+	seesGroups(in.opts.Fleet, "alpha", 1)
+	changed := make(chan string, 100)
+	in.opts.Fleet.SubscribeGroups(sinkFunc[fleet.Ref](func(of fleet.Ref) { changed <- of.Member }))
 	in.join("alpha", servers.alpha.Kubeconfig())
 	in.awaitEngaged("alpha")
 	before, err := in.provider.Get(t.Context(), "alpha")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if handle, _ := in.provider.Member("alpha"); handle.Paused || handle.UserDataSecrets != v1alpha1.UserDataDeny || !handle.Reachable {
+	if handle, _ := in.opts.Fleet.Member("alpha"); handle.Paused || handle.UserDataSecrets != v1alpha1.UserDataDeny || handle.Silent {
 		t.Errorf("handle = %+v", handle)
 	}
 	in.edit("alpha", func(mc *v1alpha1.MemberCluster) {
 		mc.Spec.Paused, mc.Spec.UserDataSecrets = true, v1alpha1.UserDataAllow
 	})
 	select {
-	case name := <-in.changed:
+	case name := <-changed:
 		if name != "alpha" {
 			t.Errorf("changed member = %q", name)
 		}
 	case <-t.Context().Done():
-		t.Fatal("the listener was not called")
+		t.Fatal("no group was delivered")
 	}
-	if handle, ok := in.provider.Member("alpha"); !ok || !handle.Paused || handle.UserDataSecrets != v1alpha1.UserDataAllow {
+	if handle, ok := in.opts.Fleet.Member("alpha"); !ok || !handle.Paused || handle.UserDataSecrets != v1alpha1.UserDataAllow {
 		t.Errorf("handle = %+v, %v", handle, ok)
 	}
 	if after, err := in.provider.Get(t.Context(), "alpha"); err != nil || after != before {
@@ -163,7 +167,7 @@ func TestRestartChangesNothing(t *testing.T) {
 		in.stop()
 		in.start(servers.hub.Config, in.opts)
 		await.NoError(t, "handle after the restart", func() error {
-			if _, ok := in.provider.Member("alpha"); !ok {
+			if _, ok := in.opts.Fleet.Member("alpha"); !ok {
 				return errors.New("not engaged")
 			}
 			return nil
@@ -224,14 +228,9 @@ func TestLeavingEndsTheMembersGoroutines(t *testing.T) {
 func TestNobodyLooksForEverAtAMemberThatIsGone(t *testing.T) {
 	servers := clustersForTest(t)
 	var looks atomic.Int64
-	var provider atomic.Pointer[Provider]
-	in := installed(t, servers.hub, "gone", func(o *testOptions) {
-		o.Gone = func(member string) {
-			looks.Add(1)
-			provider.Load().CountsChanged(member)
-		}
-	})
-	provider.Store(in.provider)
+	in := installed(t, servers.hub, "gone", nil)
+	seesGroups(in.opts.Fleet, "alpha", 1)
+	in.opts.Fleet.SubscribeMembers(sinkFunc[string](func(string) { looks.Add(1) }))
 	in.join("alpha", servers.alpha.Kubeconfig())
 	in.awaitEngaged("alpha")
 	in.leave("alpha")
@@ -249,7 +248,7 @@ func TestHubIsTheMemberLocal(t *testing.T) {
 		in := installed(t, servers.hub, "local-off", nil)
 		in.join(v1alpha1.LocalMember, nil)
 		in.awaitReady(v1alpha1.LocalMember, metav1.ConditionFalse, v1alpha1.ReasonLocalDisabled)
-		if _, ok := in.provider.Member(v1alpha1.LocalMember); ok {
+		if _, ok := in.opts.Fleet.Member(v1alpha1.LocalMember); ok {
 			t.Error("the hub is engaged")
 		}
 	})
@@ -275,7 +274,7 @@ func TestUnreachableMemberCanBeRemoved(t *testing.T) {
 	in.awaitEngaged("gone")
 	in.putKubeconfig("gone", silentKubeconfig(t))
 	await.NoError(t, "end of the old connection", func() error {
-		if _, ok := in.provider.Member("gone"); ok {
+		if _, ok := in.opts.Fleet.Member("gone"); ok {
 			return errors.New("still engaged")
 		}
 		return nil

@@ -117,7 +117,7 @@ func newProxy(t *testing.T, cluster *localcluster.ControlPlane) *localcluster.AP
 func (r *replica) awaitHandle(member string, reachable bool) {
 	r.t.Helper()
 	await.NoError(r.t, fmt.Sprintf("handle of %s at %s, reachable %v", member, r.agent, reachable), func() error {
-		if handle, ok := r.provider.Member(member); !ok || handle.Reachable != reachable {
+		if handle, ok := r.opts.Fleet.Member(member); !ok || handle.Silent == reachable {
 			return fmt.Errorf("engaged %v: %+v", ok, handle)
 		}
 		return nil
@@ -127,7 +127,7 @@ func (r *replica) awaitHandle(member string, reachable bool) {
 func (r *replica) awaitDisengaged(member string) {
 	r.t.Helper()
 	await.NoError(r.t, member+" to be disengaged at "+r.agent, func() error {
-		if _, ok := r.provider.Member(member); ok {
+		if _, ok := r.opts.Fleet.Member(member); ok {
 			return errors.New("still engaged")
 		}
 		r.provider.mu.RLock()
@@ -276,7 +276,7 @@ func TestAReplicaThatDoesNotLeadWaitsForTheLeadersBootstrap(t *testing.T) {
 	if seen, _ := r.provider.observe("alpha"); seen.phase != phaseConnecting || seen.problem != nil || seen.clusterUID == "" {
 		t.Errorf("waiting for the leader shows as %+v", seen)
 	}
-	if _, ok := r.provider.Member("alpha"); ok {
+	if _, ok := r.opts.Fleet.Member("alpha"); ok {
 		t.Error("a member that nobody has claimed is engaged")
 	}
 	if mc := r.get("alpha"); len(mc.Finalizers) > 0 || len(mc.Status.Conditions) > 0 {

@@ -10,7 +10,7 @@ import (
 // A replica serves by the word of the hub, which comes to it late: until it has heard of a grant, another MemberCluster of the
 // cluster may be served there.
 func TestAReplicaLearnsFromTheHubWhichMemberClusterGoesFirst(t *testing.T) {
-	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one"})
+	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestAReplicaLearnsFromTheHubWhichMemberClusterGoesFirst(t *testing.T) {
 // With pauses of minutes nobody would want to wait for the next look.
 func TestANewLeaderWakesItsConnections(t *testing.T) {
 	leads := shardingtest.Leader(true)
-	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Leader: &leads})
+	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet(), Leader: &leads})
 	if err != nil {
 		t.Fatal(err)
 	}

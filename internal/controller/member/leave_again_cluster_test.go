@@ -37,7 +37,7 @@ func TestAMemberThatWasLeftIsNotClaimedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	provider, err := NewProvider(Options{Namespace: namespace, InstallationUID: "again", Timings: testTimings()})
+	provider, err := NewProvider(Options{Namespace: namespace, InstallationUID: "again", Fleet: newFleet(), Timings: testTimings()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func TestTheLimitOfAMemberIsASetting(t *testing.T) {
 	usual := settingsOf(mc)
 	mc.Spec.MassDeletion = &v1alpha1.MassDeletion{MaxVMs: &n}
 	another := settingsOf(mc)
-	if usual.massDeletion != (massdeletion.Limit{}) || another == usual || another.massDeletion != massdeletion.LimitOf(&n) {
+	if usual.MassDeletion != (massdeletion.Limit{}) || another == usual || another.MassDeletion != massdeletion.LimitOf(&n) {
 		t.Errorf("%+v, %+v", usual, another)
 	}
 	again := intstr.FromInt32(25)

@@ -17,8 +17,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
-	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
-	"github.com/codeconnect/vmgroup-operator/internal/group/orphans"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
@@ -54,22 +53,8 @@ type Options struct {
 	// that this replica always leads. Call [Provider.LeadershipChanged] when the answer changed.
 	Leader sharding.Leader
 
-	// Gone, if set, is told the name of a MemberCluster that does not exist any more.
-	Gone func(member string)
-	// Restored, if set, is told the name of a member whose storage came back from a backup, when its old caches are gone and the new
-	// ones do not exist yet. Versions of its objects that were seen before are of another time. It must not block.
-	Restored func(member string)
-	// Changed, if set, is told the name of an engaged member when its spec.paused or spec.userDataSecrets changed, or its CRD was upgraded, so that its groups
-	// can be enqueued. It must not block. Engaging a member does not call it: the member's informers deliver every group then.
-	Changed func(member string)
-	// Counts returns the number of groups and VMs of a member, from memory; nil leaves them at zero.
-	// Tell the Provider with CountsChanged.
-	Counts func(member string) (groups, vms int)
-	// Held counts the groups whose removals are held, and their VMs; nil leaves them at zero.
-	Held func(member string) massdeletion.Held
-	// Orphans returns the groups of a member that do not exist any more and have VMs, from memory; known is false while there may be more. Nil
-	// tells of none. Tell the Provider with CountsChanged.
-	Orphans func(member string) (groups []orphans.Group, known bool)
+	// Fleet gets what is known of each member, and knows its groups and orphans. Required.
+	Fleet *fleet.Fleet
 	// Now is the clock; time.Now when nil.
 	Now func() time.Time
 	// Timings are the defaults where zero.
@@ -171,6 +156,8 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errors.New("member.Options.Namespace is empty: kubeconfig Secrets are read from the operator's namespace only")
 	case o.InstallationUID == "":
 		return o, errors.New("member.Options.InstallationUID is empty: members are claimed under it")
+	case o.Fleet == nil:
+		return o, errors.New("member.Options.Fleet is nil: it gets what is known of members")
 	case o.Local && o.HubConfig == nil:
 		return o, errors.New("member.Options.HubConfig is nil though Local is set")
 	}

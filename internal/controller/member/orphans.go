@@ -23,10 +23,7 @@ type orphaned struct {
 
 // orphansOf asks for the orphans of a member, and says when to ask again to learn whether there are none, or zero.
 func (o *Options) orphansOf(status *v1alpha1.MemberClusterStatus, member string, seen observation, now time.Time) (is orphaned, again time.Duration) {
-	if o.Orphans == nil {
-		return orphaned{}, 0
-	}
-	is.groups, is.known = o.Orphans(member)
+	is.groups, is.known = o.Fleet.Orphans(member)
 	settled := seen.phase == phaseEngaged && seen.problem == nil && now.Sub(seen.engagedAt) >= orphansSettle
 	is.known = is.known && settled
 	if !is.known && meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionOrphanedVMs) != nil {

@@ -14,11 +14,17 @@ import (
 
 func TestAMemberTellsOfItsOrphansUntilThereAreCertainlyNone(t *testing.T) {
 	found := []orphans.Group{{Key: "cluster-a/0a1b2c3d-1", Member: "team-a", Namespace: "shop", Name: "web", VMs: []string{"web-0 (vm-1)", "web-1 (vm-2)"}}}
-	known := false
-	opts := &Options{Orphans: func(string) ([]orphans.Group, bool) { return found, known }}
+	f, known := newFleet(), false
+	f.SetVCenter("vc")
+	opts := &Options{Fleet: f}
 	engaged := observation{phase: phaseEngaged, engagedAt: testNow.Add(-time.Hour)}
 	status := v1alpha1.MemberClusterStatus{}
 	told := func(seen observation) (message string, again time.Duration) {
+		until := time.Time{}
+		if known {
+			until = time.Now().Add(time.Hour)
+		}
+		f.SetOrphans("vc", found, until)
 		in := statusInput{name: "team-a", now: testNow, previous: status, seen: seen}
 		in.orphaned, again = opts.orphansOf(&status, "team-a", seen, testNow)
 		status, _ = computeStatus(in)

@@ -8,7 +8,7 @@ import (
 
 // TestIncarnationsOfAMemberShareAPace, and no two members do, of the same name or not: a server that ends its incarnations must not gain by it.
 func TestIncarnationsOfAMemberShareAPace(t *testing.T) {
-	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one"})
+	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func TestAMemberClusterIsNotSwitchedOverToAnotherCluster(t *testing.T) {
 		}
 		awaitClaim(t, there, true)
 	}
-	if _, ok := in.provider.Member("pinned"); ok {
+	if _, ok := in.opts.Fleet.Member("pinned"); ok {
 		t.Error("another cluster is engaged")
 	}
 	untouched("after the Secret was changed,")

@@ -19,7 +19,7 @@ import (
 // hubWith is a reconciler over a hub with those MemberClusters. unreadable has the register's reads fail.
 func hubWith(t *testing.T, unreadable *bool, all ...v1alpha1.MemberCluster) (*reconciler, client.Client) {
 	t.Helper()
-	provider, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one"})
+	provider, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,7 @@ func TestAHealthCheckFindsAnotherMemberOfThisHubAtTheSameAddress(t *testing.T) {
 		_, _ = io.WriteString(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":"b"}}`)
 	}))
 	t.Cleanup(server.Close)
-	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one"})
+	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/passes"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 )
 
 // stopPatience bounds how long the Provider's end waits for its connections when the manager stops.
@@ -62,7 +63,7 @@ func NewProvider(opts Options) (*Provider, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Provider{
+	p := &Provider{
 		opts:        opts,
 		log:         ctrl.Log.WithName("member"),
 		ctx:         ctx,
@@ -72,7 +73,10 @@ func NewProvider(opts Options) (*Provider, error) {
 		identities:  newIdentities(),
 		marks:       map[string]mark{},
 		everyMember: passes.NewAll(),
-	}, nil
+	}
+	opts.Fleet.SubscribeMembers(p)
+	opts.Fleet.SubscribePolicies(policiesSink{p})
+	return p, nil
 }
 
 // Start lets connections begin and blocks until ctx ends; then it ends all of them. Claims stay: the next
@@ -119,17 +123,15 @@ func (p *Provider) IndexField(context.Context, client.Object, string, client.Ind
 	return errors.New("the caches of members have no indexes")
 }
 
-// CountsChanged tells the Provider that Options.Counts has news about a member. It is cheap and may be called
-// for every change: status is written at most every Timings.Counts. Of a member that is gone it is ignored: Options.Gone
-// may well be what changed the counts, and one would call the other for ever.
-func (p *Provider) CountsChanged(member string) {
-	p.mu.RLock()
-	connected := p.connections[member] != nil
-	p.mu.RUnlock()
-	if connected {
-		p.notify(member)
-	}
-}
+// Deliver implements fleet.Sink: something else than before is known of a member. It is cheap, whatever often it is
+// called: status is written at most every Timings.Counts.
+func (p *Provider) Deliver(member string, _ fleet.Reason) { p.notify(member) }
+
+// policiesSink has the admission objects of all members rendered again when policies change.
+type policiesSink struct{ provider *Provider }
+
+// Deliver implements fleet.Sink.
+func (s policiesSink) Deliver(struct{}, fleet.Reason) { s.provider.AdmissionChanged() }
 
 // notify wakes the MemberCluster controller. Before that controller runs there is nobody to wake: its first
 // pass sees everything.
@@ -154,8 +156,8 @@ func (p *Provider) ensure(target target, commissioned bool) {
 	p.mu.Lock()
 	current := p.connections[target.name]
 	if current != nil && !current.ending && current.target.fingerprint == target.fingerprint {
-		changed := current.settings.changedTo(target.settings) && current.cluster != nil
 		current.settings = target.settings
+		current.shareLocked()
 		due := commissioned && !current.commissioned
 		if !commissioned && current.commissioned {
 			// The next leader may write another CA bundle; the one that we saw accepted says nothing any more.
@@ -171,9 +173,6 @@ func (p *Provider) ensure(target target, commissioned bool) {
 		}
 		if due || changedAdmission {
 			current.wakeAdmission()
-		}
-		if changed && p.opts.Changed != nil {
-			p.opts.Changed(target.name)
 		}
 		return
 	}

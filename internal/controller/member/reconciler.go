@@ -33,18 +33,17 @@ type reconciler struct {
 
 	register *register
 
-	mu        sync.Mutex
-	seeded    bool                 // from all MemberClusters, before the first member is connected to
-	countsAt  map[string]time.Time // when a member's counts were last written
-	countedAt map[string]time.Time // when its groups were last counted
-	pinned    map[string]pin       // what this replica has entered into the register
+	mu       sync.Mutex
+	seeded   bool                 // from all MemberClusters, before the first member is connected to
+	countsAt map[string]time.Time // when a member's counts were last written
+	pinned   map[string]pin       // what this replica has entered into the register
 }
 
 func newReconciler(hub client.Client, live client.Reader, recorder events.EventRecorder, provider *Provider) *reconciler {
 	return &reconciler{
 		client: hub, live: live, recorder: recorder, provider: provider,
 		register: &register{read: live, write: hub, namespace: provider.opts.Namespace},
-		countsAt: map[string]time.Time{}, countedAt: map[string]time.Time{}, pinned: map[string]pin{},
+		countsAt: map[string]time.Time{}, pinned: map[string]pin{},
 	}
 }
 
@@ -120,13 +119,10 @@ func (r *reconciler) seed(ctx context.Context) error {
 
 func (r *reconciler) forget(name string) {
 	r.provider.forget(name)
-	if gone := r.provider.opts.Gone; gone != nil {
-		gone(name)
-	}
+	r.provider.opts.Fleet.DeleteMember(name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.countsAt, name)
-	delete(r.countedAt, name)
 	delete(r.pinned, name)
 }
 
@@ -268,31 +264,24 @@ func (r *reconciler) recordRestore(before, after *v1alpha1.MemberCluster) {
 }
 
 // countsDue returns the counts to write now, or when to look again. They are written when they changed, and
-// at most every Timings.Counts, counted from the engagement on: until then they still grow from zero. Whether they changed is looked at ten times
-// as often at most, since counting looks at every group of every member.
+// at most every Timings.Counts, counted from the engagement on: until then they still grow from zero.
 func (r *reconciler) countsDue(mc *v1alpha1.MemberCluster, seen observation, now time.Time) (*counts, time.Duration) {
 	opts := &r.provider.opts
-	if opts.Counts == nil || seen.phase != phaseEngaged {
+	if seen.phase != phaseEngaged {
 		return nil, 0
 	}
 	r.mu.Lock()
-	written, counted := r.countsAt[mc.Name], r.countedAt[mc.Name]
+	written := r.countsAt[mc.Name]
 	r.mu.Unlock()
 	if written.Before(seen.engagedAt) {
 		written = seen.engagedAt
 	}
-	pause := opts.Timings.Counts
-	if wait := max(written.Add(pause).Sub(now), counted.Add(pause/10).Sub(now)); wait > 0 {
+	if wait := written.Add(opts.Timings.Counts).Sub(now); wait > 0 {
 		return nil, wait
 	}
-	r.mu.Lock()
-	r.countedAt[mc.Name] = now
-	r.mu.Unlock()
-	is, s := counts{}, &mc.Status
-	is.groups, is.vms = opts.Counts(mc.Name)
-	if opts.Held != nil {
-		is.held(mc.Name, opts.Held(mc.Name))
-	}
+	tally, s := opts.Fleet.Tally(mc.Name), &mc.Status
+	is := counts{groups: tally.Groups, vms: tally.VMs}
+	is.held(mc.Name, tally.Held)
 	if is == (counts{int(s.Groups), int(s.VMs), int(s.HeldGroups), int(s.HeldVMs), sweptMessage(s)}) {
 		return nil, 0
 	}

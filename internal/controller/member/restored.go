@@ -69,14 +69,13 @@ func (p *Provider) setMark(name, uid string, m untrusted.RevisionMark) {
 	p.marks[name] = mark{uid, m}
 }
 
-// noteRestore tells everybody that the member's storage went back. Its caches are not in use at this moment.
-func (c *connection) noteRestore() {
+// noteRestore notes that the storage of the member, which is the cluster uid, went back. Its caches are not in use at
+// this moment.
+func (c *connection) noteRestore(uid string) {
 	now := c.provider.opts.Now()
 	c.log.Info("The member's storage came back from a backup; its caches are filled anew")
 	restoredAt.WithLabelValues(c.target.name).Set(float64(now.Unix()))
-	if c.provider.opts.Restored != nil {
-		c.provider.opts.Restored(c.target.name)
-	}
+	c.provider.opts.Fleet.Restored(uid)
 	c.update(func(seen *observation) { seen.restoredAt = now })
 }
 

@@ -60,7 +60,7 @@ func TestARestoredMemberIsNoticedByItsRevision(t *testing.T) {
 		{"with a revision bump", []string{"10", "1000000007"}, []bool{false, false}},
 	} {
 		t.Run(test.story, func(t *testing.T) {
-			p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one"})
+			p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet()})
 			if err != nil {
 				t.Fatal(err)
 			}

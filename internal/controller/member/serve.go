@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	clientevents "k8s.io/client-go/tools/events"
@@ -159,25 +158,23 @@ func (c *connection) syncProblem(err error, watchErrors *lastError) error {
 	return fmt.Errorf("fill the member's caches: %w", err)
 }
 
-// publish lets Get and Member find the member.
+// publish lets Get and the fleet find the member.
 func (c *connection) publish(cl cluster.Cluster, apis remote.APIs, uid string) error {
 	c.provider.mu.Lock()
 	defer c.provider.mu.Unlock()
 	if c.ending {
 		return remote.ErrEnded
 	}
-	c.cluster = cl
-	c.engaged = &Member{
-		Name: c.target.name, ClusterUID: uid,
-		Definition: func(ctx context.Context) (metav1.Object, error) { return c.definition(ctx, apis) },
-	}
+	c.cluster, c.served = cl, served{uid, apis}
+	c.shareLocked()
 	return nil
 }
 
 func (c *connection) unpublish() {
 	c.provider.mu.Lock()
 	defer c.provider.mu.Unlock()
-	c.cluster, c.engaged = nil, nil
+	c.cluster = nil
+	c.shareLocked()
 }
 
 // engage hands the member to the multicluster manager. Controllers begin their watches inside this call and

@@ -188,7 +188,7 @@ func TestRotatedKubeconfigIsPickedUp(t *testing.T) {
 		if !strings.Contains(ready.Message, "users[].user.tokenFile") {
 			t.Errorf("message = %q", ready.Message)
 		}
-		if _, ok := in.provider.Member("alpha"); ok {
+		if _, ok := in.opts.Fleet.Member("alpha"); ok {
 			t.Error("the member is still engaged")
 		}
 		if !meta.IsStatusConditionTrue(mc.Status.Conditions, v1alpha1.ConditionClaimed) {
@@ -209,7 +209,7 @@ func TestRotatedKubeconfigIsPickedUp(t *testing.T) {
 	t.Run("with credentials that are not accepted any more", func(t *testing.T) {
 		revokeSecond()
 		mc := in.awaitReady("alpha", metav1.ConditionFalse, v1alpha1.ReasonUnauthorized)
-		if handle, ok := in.provider.Member("alpha"); !ok || handle.Reachable {
+		if handle, ok := in.opts.Fleet.Member("alpha"); !ok || !handle.Silent {
 			t.Errorf("the member must stay engaged and be marked: %v, %+v", ok, mc.Status.Conditions)
 		}
 		_, _ = grant(t, servers.alpha, "rotate-second")
@@ -225,7 +225,7 @@ func TestMemberIsClaimedByOneHub(t *testing.T) {
 	two := installed(t, servers.beta, "two", nil) // beta is the hub of another installation
 	two.join("theirs", servers.alpha.Kubeconfig())
 	mc := two.awaitReady("theirs", metav1.ConditionFalse, v1alpha1.ReasonClaimedByAnotherHub)
-	if _, ok := two.provider.Member("theirs"); ok {
+	if _, ok := two.opts.Fleet.Member("theirs"); ok {
 		t.Error("a foreign member is engaged")
 	}
 	claimed := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionClaimed)
@@ -246,7 +246,7 @@ func TestMemberIsClaimedByOneHub(t *testing.T) {
 		t.Fatal(err)
 	}
 	two.awaitReady("theirs", metav1.ConditionFalse, v1alpha1.ReasonClaimedByAnotherHub)
-	if _, ok := two.provider.Member("theirs"); ok {
+	if _, ok := two.opts.Fleet.Member("theirs"); ok {
 		t.Error("a member whose claim changed hands is still engaged")
 	}
 	// Leaving does not take the foreign claim along.
@@ -264,7 +264,7 @@ func TestMemberIsClaimedByOneHub(t *testing.T) {
 		t.Fatal(err)
 	}
 	await.NoError(t, "the deleted claim to be taken again", func() error { return member.Get(t.Context(), claimKey, claim) })
-	if _, ok := two.provider.Member("theirs"); !ok {
+	if _, ok := two.opts.Fleet.Member("theirs"); !ok {
 		t.Error("a member whose claim was deleted must stay engaged")
 	}
 }
@@ -287,7 +287,7 @@ func TestThePinnedOfTwoMemberClustersOfOneClusterIsServed(t *testing.T) {
 	if mc.Spec.ClusterUID != "" || mc.Status.ClusterUID != "" {
 		t.Errorf("a duplicate has the cluster as well: %q, %q", mc.Spec.ClusterUID, mc.Status.ClusterUID)
 	}
-	if _, ok := in.provider.Member("dup-a"); ok {
+	if _, ok := in.opts.Fleet.Member("dup-a"); ok {
 		t.Error("the duplicate is engaged")
 	}
 	// Removing the duplicate keeps the very claim that the other one works under.
@@ -341,8 +341,8 @@ func TestOutageKeepsTheMemberEngaged(t *testing.T) {
 	})
 	in.awaitReady("beta", metav1.ConditionFalse, v1alpha1.ReasonMemberUnreachable)
 	in.awaitEvent("beta", v1alpha1.ReasonMemberUnreachable)
-	handle, ok := in.provider.Member("beta")
-	if !ok || handle.Reachable {
+	handle, ok := in.opts.Fleet.Member("beta")
+	if !ok || !handle.Silent {
 		t.Fatalf("an unreachable member stays engaged and is marked: %v, %+v", ok, handle)
 	}
 	key := types.NamespacedName{Namespace: "default", Name: "early"}

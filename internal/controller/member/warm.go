@@ -27,11 +27,3 @@ func (p *Provider) Warm(ctx context.Context, hub client.Reader) (bool, error) {
 	}
 	return true, nil
 }
-
-// Serves reports whether a member with this cluster UID is engaged and answers.
-func (p *Provider) Serves(clusterUID string) bool {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	c := p.identities.serving[clusterUID]
-	return c != nil && c.engaged != nil && c.seen.phase == phaseEngaged && c.seen.problem == nil
-}

@@ -31,6 +31,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/passes"
+	orphaned "github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -58,10 +59,20 @@ type Groups interface {
 	CountVCenter(ctx context.Context, vcenter string, grants []v1alpha1.Grant) int
 	// Expected returns how many VMs the groups of these members count on in a vCenter, unless not all of their groups are known yet.
 	Expected(vcenter string, members []string) (e vsphere.Expectation, known bool)
-	// Orphans returns those of these VMs whose group certainly does not exist.
-	Orphans(vms []vsphere.VM) []vsphere.VM
-	// Released returns those of these VMs whose group certainly does not exist, and that somebody kept.
-	Released(vms []vsphere.VM) []vsphere.VM
+	// Absent reports whether a group certainly does not exist.
+	Absent(group vsphere.GroupKey) bool
+	// SetVCenter notes that a VCenter exists, DeleteVCenter that it does not.
+	SetVCenter(name string)
+	DeleteVCenter(name string)
+	// SetOrphans notes the groups that do not exist any more and have VMs in a vCenter, and until when it is believed
+	// that these are all.
+	SetOrphans(vcenter string, of []orphaned.Group, until time.Time)
+}
+
+// Receipts say what became of VMs whose group is gone. *receipts.Index implements it.
+type Receipts interface {
+	// Keeps reports whether the VMs of a group that is gone were kept.
+	Keeps(group vsphere.GroupKey) bool
 }
 
 // Dial makes a connection that is not started yet.
@@ -81,8 +92,8 @@ type Reconciler struct {
 	// Leader says whether this replica leads, and so writes VCenters; nil means that it always does. Call [Reconciler.LeadershipChanged] when the
 	// answer changed.
 	Leader sharding.Leader
-	// OrphansChanged is told the name of a member of which OrphansOf tells something else than before; it must not block. It may be nil.
-	OrphansChanged func(member string)
+	// Receipts are those of VMs that are no orphans, because they were kept. It may be nil.
+	Receipts Receipts
 	// NoGroup asks a member's API server, and reports whether it certainly has no VmGroup of this name whose UID begins so, and no group with such a UID is
 	// known. Without it empty folders stay.
 	NoGroup func(ctx context.Context, member string, name types.NamespacedName, uid string) (bool, error)
@@ -232,6 +243,7 @@ func (r *Reconciler) recognize(vc *v1alpha1.VCenter) {
 		r.uids = map[string]types.UID{}
 	}
 	r.uids[vc.Name] = vc.UID
+	r.Groups.SetVCenter(vc.Name)
 }
 
 // forget drops all that is known of a VCenter, with its connections.
@@ -239,7 +251,8 @@ func (r *Reconciler) forget(name string) {
 	r.Pool.remove(name)
 	r.forgetAcceptance(name)
 	r.forgetDoubt(name)
-	r.tellMembers(r.orphans.forget(name))
+	r.orphans.forget(name)
+	r.Groups.DeleteVCenter(name)
 	r.released.forget(name)
 	r.empty.forget(name)
 	r.mu.Lock()

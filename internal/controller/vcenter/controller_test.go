@@ -3,7 +3,6 @@ package vcenter
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	orphaned "github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
@@ -41,14 +41,10 @@ func (g *groupsForTest) Expected(string, []string) (vsphere.Expectation, bool) {
 	return vsphere.Expectation{VMs: g.expect}, !g.unknown
 }
 
-// Orphans are all of them but those of a group "kept", which are released.
-func (g *groupsForTest) Orphans(vms []vsphere.VM) []vsphere.VM {
-	return slices.DeleteFunc(slices.Clone(vms), func(vm vsphere.VM) bool { return vm.Stamp.Key().Group() == "kept" })
-}
-
-func (g *groupsForTest) Released(vms []vsphere.VM) []vsphere.VM {
-	return slices.DeleteFunc(slices.Clone(vms), func(vm vsphere.VM) bool { return vm.Stamp.Key().Group() != "kept" })
-}
+func (g *groupsForTest) Absent(vsphere.GroupKey) bool                   { return true }
+func (g *groupsForTest) SetVCenter(string)                              {}
+func (g *groupsForTest) DeleteVCenter(string)                           {}
+func (g *groupsForTest) SetOrphans(string, []orphaned.Group, time.Time) {}
 
 func (c *connectionForTest) Placement(vsphere.Placement) (vsphere.ResolvedPlacement, error) {
 	return vsphere.ResolvedPlacement{}, nil

@@ -3,7 +3,6 @@ package vcenter
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -32,8 +31,6 @@ type sighting struct {
 	first, at time.Time
 	since     map[vsphere.Ref]time.Time
 	reported  []vsphere.VM
-	// told are the same by the groups that they were of, as they were told last.
-	told []orphaned.Group
 }
 
 // look returns the VMs of a VCenter that have been without a group for long enough, by reference. It calls find, which looks
@@ -45,7 +42,7 @@ func (o *orphans) look(vcenter string, now time.Time, find func() []vsphere.VM) 
 	if !last.at.IsZero() && now.Sub(last.at) < lookInterval {
 		return last.reported
 	}
-	next := sighting{first: last.first, at: now, since: map[vsphere.Ref]time.Time{}, told: last.told}
+	next := sighting{first: last.first, at: now, since: map[vsphere.Ref]time.Time{}}
 	if next.first.IsZero() {
 		next.first = now
 	}
@@ -67,66 +64,30 @@ func (o *orphans) look(vcenter string, now time.Time, find func() []vsphere.VM) 
 	return next.reported
 }
 
-// tell remembers what is told of a VCenter, and returns the members of which something else is told than before.
-func (o *orphans) tell(vcenter string, groups []orphaned.Group) (members []string) {
+// forget drops what is known of a VCenter.
+func (o *orphans) forget(vcenter string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	s := o.seen[vcenter]
-	before, after := byMember(s.told), byMember(groups)
-	s.told = groups
-	o.seen[vcenter] = s
-	for _, member := range slices.Sorted(maps.Keys(mergedKeys(before, after))) {
-		if before[member] != after[member] {
-			members = append(members, member)
-		}
-	}
-	return members
-}
-
-// forget drops what is known of a VCenter, and returns the members of which VMs were told there.
-func (o *orphans) forget(vcenter string) []string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	members := slices.Sorted(maps.Keys(byMember(o.seen[vcenter].told)))
 	delete(o.seen, vcenter)
-	return members
 }
 
-// of returns the groups of a member whose VMs are told. known is false while somebody may be missing: a VCenter was not looked through for long enough.
-func (o *orphans) of(member string, vcenters []string, now time.Time) (groups []orphaned.Group, known bool) {
+// until is when what was found last is not known to be all any more: zero if the VCenter has not been looked through
+// for long enough.
+func (o *orphans) until(vcenter string, now time.Time) time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	known = true
-	for _, name := range vcenters {
-		s, ok := o.seen[name]
-		known = known && ok && now.Sub(s.first) >= orphanPatience && now.Sub(s.at) < orphanPatience
-		groups = append(groups, slices.DeleteFunc(slices.Clone(s.told), func(g orphaned.Group) bool { return g.Member != member })...)
+	if s := o.seen[vcenter]; now.Sub(s.first) >= orphanPatience {
+		return s.at.Add(orphanPatience)
 	}
-	return groups, known
+	return time.Time{}
 }
 
-func byMember(groups []orphaned.Group) map[string]string {
-	out := map[string]string{}
-	for _, g := range groups {
-		if g.Member != "" {
-			out[g.Member] += fmt.Sprintf("%s %v;", g.Key, g.VMs)
-		}
-	}
-	return out
-}
-
-func mergedKeys(a, b map[string]string) map[string]string {
-	out := maps.Clone(a)
-	maps.Copy(out, b)
-	return out
-}
-
-// lookForOrphans returns the groups whose VMs are in a vCenter and that do not exist any more, apart from those whose VMs somebody kept. It
-// tells the members of the former.
+// lookForOrphans returns the groups whose VMs are in a vCenter and that do not exist any more, apart from those whose
+// VMs somebody kept. The fleet delivers the members of the former.
 func (r *Reconciler) lookForOrphans(ctx context.Context, vcenter string, current Connection) (groups, released []orphaned.Group, err error) {
 	now := r.Now()
-	vms := r.orphans.look(vcenter, now, func() []vsphere.VM { return r.Groups.Orphans(current.Owned()) })
-	kept := r.released.look(vcenter, now, func() []vsphere.VM { return r.Groups.Released(current.Owned()) })
+	vms := r.orphans.look(vcenter, now, func() []vsphere.VM { return r.without(current.Owned(), false) })
+	kept := r.released.look(vcenter, now, func() []vsphere.VM { return r.without(current.Owned(), true) })
 	if len(vms)+len(kept) > 0 {
 		var list v1alpha1.MemberClusterList
 		if err := r.Client.List(ctx, &list); err != nil {
@@ -142,24 +103,19 @@ func (r *Reconciler) lookForOrphans(ctx context.Context, vcenter string, current
 		}
 		groups, released = orphaned.Of(vms, current.FolderPath, memberOf), orphaned.Of(kept, current.FolderPath, memberOf)
 	}
-	r.tellMembers(r.orphans.tell(vcenter, groups))
+	r.Groups.SetOrphans(vcenter, groups, r.orphans.until(vcenter, now))
 	return groups, released, nil
 }
 
-func (r *Reconciler) tellMembers(members []string) {
-	for _, member := range members {
-		if r.OrphansChanged != nil {
-			r.OrphansChanged(member)
+// without returns those of these VMs whose group certainly does not exist, and that were kept, or were not.
+func (r *Reconciler) without(vms []vsphere.VM, kept bool) []vsphere.VM {
+	var found []vsphere.VM
+	for _, vm := range vms {
+		if vm.Stamp != nil && r.Groups.Absent(vm.Stamp.Key()) && (r.Receipts != nil && r.Receipts.Keeps(vm.Stamp.Key())) == kept {
+			found = append(found, vm)
 		}
 	}
-}
-
-// OrphansOf returns the groups of a member that do not exist any more and have VMs in any vCenter. known is false while there may be more.
-func (r *Reconciler) OrphansOf(member string) (groups []orphaned.Group, known bool) {
-	r.mu.Lock()
-	vcenters := slices.Sorted(maps.Keys(r.uids))
-	r.mu.Unlock()
-	return r.orphans.of(member, vcenters, r.Now())
+	return found
 }
 
 func orphanedVMs(groups []orphaned.Group) condition {

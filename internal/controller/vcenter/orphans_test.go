@@ -1,6 +1,7 @@
 package vcenter
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,8 @@ import (
 	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	knowledge "github.com/codeconnect/vmgroup-operator/internal/fleet" // type fleet is that of another test
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	orphaned "github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
@@ -47,6 +50,24 @@ func TestAVMIsAnOrphanWhenItHasBeenOneForAWhile(t *testing.T) {
 	}
 }
 
+// fleetForTest is a fleet without users of vCenters.
+type fleetForTest struct{ *knowledge.Fleet }
+
+func (fleetForTest) CountVCenter(context.Context, string, []v1alpha1.Grant) int { return 0 }
+
+type clockFunc func() time.Time
+
+func (c clockFunc) Now() time.Time { return c() }
+
+type sinkFunc func(string)
+
+func (s sinkFunc) Deliver(member string, _ knowledge.Reason) { s(member) }
+
+// keptForTest has a receipt of one group.
+type keptForTest struct{}
+
+func (keptForTest) Keeps(group vsphere.GroupKey) bool { return group.Group() == "kept" }
+
 // TestAMemberIsToldOfItsOrphans: whenever they change, and while a VCenter was not looked through nobody says that there are none.
 func TestAMemberIsToldOfItsOrphans(t *testing.T) {
 	vc := vcenterForTest()
@@ -62,9 +83,14 @@ func TestAMemberIsToldOfItsOrphans(t *testing.T) {
 	var told []string
 	now := time.Now()
 	connection := &connectionForTest{owned: []vsphere.VM{stamped("vm-1", "cluster-a", "0a1b2c3d-1"), stamped("vm-2", "cluster-b", "4-5"), stamped("vm-3", "cluster-b", "kept")}}
+	known := knowledge.New(clockFunc(func() time.Time { return now }), massdeletion.DefaultRules(), nil)
+	for name, clusterUID := range map[string]string{"team-a": "cluster-a", "team-b": "cluster-b"} {
+		known.SetMember(knowledge.Member{Name: name, UID: clusterUID, State: knowledge.Engaged})
+	}
+	known.SubscribeMembers(sinkFunc(func(member string) { told = append(told, member) }))
 	r := &Reconciler{
-		Client: clientfake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithObjects(members...).Build(), Groups: &groupsForTest{}, Now: func() time.Time { return now },
-		Pool: NewPool(), OrphansChanged: func(member string) { told = append(told, member) },
+		Client: clientfake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithObjects(members...).Build(), Groups: fleetForTest{known}, Now: func() time.Time { return now },
+		Pool: NewPool(), Receipts: keptForTest{},
 	}
 	r.recognize(vc)
 	var released []orphaned.Group
@@ -78,16 +104,16 @@ func TestAMemberIsToldOfItsOrphans(t *testing.T) {
 	if look(); len(told) != 0 {
 		t.Errorf("at first sight %v were told", told)
 	}
-	if groups, known := r.OrphansOf("team-a"); len(groups) != 0 || known {
-		t.Errorf("at first sight there are %v, and that is known to be all: %t", groups, known)
+	if groups, all := known.Orphans("team-a"); len(groups) != 0 || all {
+		t.Errorf("at first sight there are %v, and that is known to be all: %t", groups, all)
 	}
 	now = now.Add(orphanPatience)
 	look()
-	groups, known := r.OrphansOf("team-a")
-	if !known || len(groups) != 1 || groups[0].Namespace != "shop" || groups[0].Name != "web" || len(groups[0].VMs) != 1 {
-		t.Errorf("after a minute there are %+v, known: %t", groups, known)
+	groups, all := known.Orphans("team-a")
+	if !all || len(groups) != 1 || groups[0].Namespace != "shop" || groups[0].Name != "web" || len(groups[0].VMs) != 1 {
+		t.Errorf("after a minute there are %+v, known: %t", groups, all)
 	}
-	if groups, _ := r.OrphansOf("team-b"); len(groups) != 1 || groups[0].Key.Group() != "4-5" {
+	if groups, _ := known.Orphans("team-b"); len(groups) != 1 || groups[0].Key.Group() != "4-5" {
 		t.Errorf("VMs with a receipt are told as orphans: %+v", groups)
 	}
 	if orphaned.Count(released) != 1 || released[0].Key.Group() != "kept" {
@@ -101,11 +127,11 @@ func TestAMemberIsToldOfItsOrphans(t *testing.T) {
 	now = now.Add(lookInterval)
 	look()
 	wantTold(t, told, "team-a")
-	if groups, known := r.OrphansOf("team-a"); len(groups) != 0 || !known {
-		t.Errorf("then there are %v, known: %t", groups, known)
+	if groups, all := known.Orphans("team-a"); len(groups) != 0 || !all {
+		t.Errorf("then there are %v, known: %t", groups, all)
 	}
 	now = now.Add(orphanPatience) // the vCenter was away
-	if _, known := r.OrphansOf("team-a"); known {
+	if _, all := known.Orphans("team-a"); all {
 		t.Error("of a vCenter that nobody looks at it is known that it has none")
 	}
 	told = nil

@@ -36,7 +36,7 @@ func (r *Reconciler) claimed(by object, from string) *group.AdoptionAnswer {
 	if c == nil || c.from != from || !c.until.IsZero() && !r.Now().Before(c.until) {
 		return nil
 	}
-	if _, exists := r.Groups.entry(vsphere.KeyOf(by.key.Member(), from)); exists {
+	if _, exists := r.Fleet.Group(vsphere.KeyOf(by.key.Member(), from)); exists {
 		return nil
 	}
 	return new(c.answer)
@@ -185,12 +185,12 @@ func (p *pass) contender(ctx context.Context, s *group.Snapshot, receipt *receip
 
 // cachedGroup is the group of the member with this UID, as the cache has it, or nil.
 func (p *pass) cachedGroup(ctx context.Context, uid string) *metav1.ObjectMeta {
-	e, known := p.r.Groups.entry(vsphere.KeyOf(p.member.UID, uid))
+	g, known := p.r.Fleet.Group(vsphere.KeyOf(p.member.UID, uid))
 	if !known {
 		return nil
 	}
 	of := &v1alpha1.VmGroup{}
-	if err := p.cache.Get(ctx, e.request.NamespacedName, of); err != nil || string(of.UID) != uid {
+	if err := p.cache.Get(ctx, requestAt(g.Ref).NamespacedName, of); err != nil || string(of.UID) != uid {
 		return nil
 	}
 	return &of.ObjectMeta

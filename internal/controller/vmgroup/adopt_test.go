@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -255,9 +256,7 @@ func TestVMsWhoseGroupVanishedAreTakenOverOnAWordOfTheHub(t *testing.T) {
 		t.Errorf("the user is told %s: %s", c.Reason, c.Message)
 	}
 	word := func(until time.Time) {
-		r.Members = func(string) (Member, bool) {
-			return Member{Name: v1alpha1.LocalMember, UID: "member-uid", AdoptionUntil: until}, true
-		}
+		r.memberIs(func(m *fleet.Member) { m.AdoptionUntil = until })
 	}
 	for _, until := range []time.Time{r.now.Add(2 * time.Hour), r.now.Add(-time.Second)} {
 		word(until)
@@ -301,9 +300,7 @@ func TestWhatIsNotTheNamespacesIsNotTakenOver(t *testing.T) {
 			if err := r.Receipts.Remove(r.t.Context(), vsphere.KeyOf("member-uid", old)); err != nil {
 				r.t.Fatal(err)
 			}
-			r.Members = func(string) (Member, bool) {
-				return Member{Name: v1alpha1.LocalMember, UID: "member-uid", AdoptionUntil: r.now.Add(30 * time.Minute)}, true
-			}
+			r.memberIs(func(m *fleet.Member) { m.AdoptionUntil = r.now.Add(30 * time.Minute) })
 			folder := r.vcenter.VMs()[0].Folder
 			namespace := r.vcenter.Observe(vsphere.Query{Folder: folder}).Folder.Parent
 			member := r.vcenter.Observe(vsphere.Query{Folder: namespace}).Folder.Parent

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
@@ -37,13 +38,12 @@ func (r *Reconciler) contradicted(member, reason, note string) {
 }
 
 // sharedUID tells of two groups of different members with one UID, on both MemberClusters: which of them lies is not known.
-func (r *Reconciler) sharedUID(uid string, one, other groupEntry) {
-	for _, e := range [][2]groupEntry{{one, other}, {other, one}} {
-		r.contradicted(string(e[0].request.ClusterName), reasonSharedGroupUID, fmt.Sprintf(
+func (r *Reconciler) sharedUID(twins fleet.Twins) {
+	for _, of := range [][2]fleet.Ref{{twins.One, twins.Other}, {twins.Other, twins.One}} {
+		r.contradicted(of[0].Member, reasonSharedGroupUID, fmt.Sprintf(
 			"VmGroup %s has the UID of VmGroup %s of member %q (%s). No two have the same by chance: the API server of one member lies, or its storage is a copy of the other's. "+
 				"Both groups are served, each with its own VMs. %s",
-			untrusted.Name(e[0].request.NamespacedName.String()), untrusted.Name(e[1].request.NamespacedName.String()), e[1].request.ClusterName, untrusted.Name(uid),
-			pauseAdvice(string(e[0].request.ClusterName))))
+			untrusted.Name(of[0].Namespace+"/"+of[0].Name), untrusted.Name(of[1].Namespace+"/"+of[1].Name), of[1].Member, untrusted.Name(twins.UID), pauseAdvice(of[0].Member)))
 	}
 }
 

@@ -7,19 +7,15 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
-	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 )
 
 // listens keeps what the hub's administrator is told, as member and reason, and the notes.
 func (r *rig) listens() (told *[]string, notes *[]string) {
 	told, notes = &[]string{}, &[]string{}
-	r.Groups.twins = r.sharedUID
 	r.Contradicted = func(member, reason, note string) {
 		*told, *notes = append(*told, member+" "+reason), append(*notes, note)
 	}
@@ -85,10 +81,11 @@ func TestAGroupByAnotherNameOfItsMemberSharesNoUID(t *testing.T) {
 	r := newRig(t)
 	told, _ := r.listens()
 	g := r.settle()
-	r.Groups.seen(r.request, r.key(), g, "default")
+	r.Fleet.SetGroup(refOf(r.request), r.key(), g, "default")
 	renamed := r.request
 	renamed.ClusterName = "renamed"
-	r.Groups.seen(renamed, r.key(), g, "default")
+	r.Fleet.SetGroup(refOf(renamed), r.key(), g, "default")
+	r.delivered()
 	if len(*told) > 0 {
 		t.Errorf("told %q of one group", *told)
 	}
@@ -99,10 +96,7 @@ func TestWhatTheHubIsToldHasNamesOfMembersInQuotes(t *testing.T) {
 	const advice = "web. Run kubectl delete membercluster team-a"
 	r := newRig(t)
 	_, notes := r.listens()
-	entry := func(member multicluster.ClusterName, name string) groupEntry {
-		return groupEntry{request: mcreconcile.Request{ClusterName: member, Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: name}}}}
-	}
-	r.sharedUID(advice, entry("one", advice), entry("other", "db"))
+	r.sharedUID(fleet.Twins{UID: advice, One: fleet.Ref{Member: "one", Namespace: "team", Name: advice}, Other: fleet.Ref{Member: "other", Namespace: "team", Name: "db"}})
 	r.foreignRecord(&group.Snapshot{Member: "one", ForeignRecord: "a folder", Group: &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: advice}}})
 	if len(*notes) != 3 {
 		t.Fatalf("told %q", *notes)

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -31,7 +33,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
-	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
@@ -41,33 +43,10 @@ import (
 
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters,verbs=list;watch
 
-// Member is what a reconcile needs to know of the member cluster a group lives in.
-type Member struct {
-	// Name of the MemberCluster, and UID of the cluster behind it.
-	Name, UID string
-	// Paused stops every action on the member's groups.
-	Paused bool
-	// Silent is true while the member does not answer. Nothing can be stored there, so nothing is done.
-	Silent bool
-	// Predecessor is the installation whose groups here this one takes over, or empty.
-	Predecessor string
-	// AcceptAdmitted is until when what status shows as admitted counts where the hub has no record; zero is never.
-	AcceptAdmitted time.Time
-	// UserDataSecrets says whether groups may hand a Secret to their VMs.
-	UserDataSecrets v1alpha1.UserDataSecrets
-	// MassDeletion is how many VMs may leave at once, and AllowedUntil until when any number may, or zero.
-	MassDeletion massdeletion.Limit
-	AllowedUntil time.Time
-	// AdoptionUntil is until when groups may adopt VMs for which there is no receipt, or zero.
-	AdoptionUntil time.Time
-	// ForgetAllowed is until when groups whose VCenter is deleted may be forgotten, or zero.
-	ForgetAllowed time.Time
-	// Definition asks the member for the metadata of its VmGroup CRD: nil when there is none. Without it, a CRD stays.
-	Definition func(context.Context) (metav1.Object, error)
+// Definitions ask a member for the metadata of its VmGroup CRD: nil when there is none.
+type Definitions interface {
+	Definition(ctx context.Context, member string) (metav1.Object, error)
 }
-
-// Members finds member clusters by name; false means that the member is not engaged now.
-type Members func(name string) (Member, bool)
 
 // Shards decides which groups this replica may act on. *sharding.Replica implements it.
 type Shards interface {
@@ -83,11 +62,13 @@ type Clusters interface {
 	GetCluster(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error)
 }
 
-// Reconciler reconciles VmGroups. All fields but HubEvents, Quotas, Kept, KnownReceipts, SumReceipts, MemberEvent, CountChanged, Serves, PoliciesChanged and Contradicted are required.
+// Reconciler reconciles VmGroups. All fields but Definitions, HubEvents, Quotas, KnownReceipts, SumReceipts,
+// MemberEvent and Contradicted are required.
 type Reconciler struct {
-	// Clusters and Members are the members that are engaged.
+	// Clusters are the clients of members that are engaged.
 	Clusters Clusters
-	Members  Members
+	// Definitions are the CRDs of members. Without them, a CRD stays.
+	Definitions Definitions
 	// Hub reads VCenters from the hub's cache.
 	Hub client.Reader
 	// HubEvents writes events of VCenters; without it none tells who changed a VM.
@@ -104,30 +85,20 @@ type Reconciler struct {
 	HubWrites *writebudget.Budget
 	// Receipts say what became of VMs whose group went without them.
 	Receipts receipts.Store
-	// Kept reports whether the hub has a receipt for the VMs of a deleted group, so that they are not orphans. If it is nil, all are.
-	Kept func(vsphere.GroupKey) bool
 	// KnownReceipts has the receipts from memory. Without it none is known.
 	KnownReceipts KnownReceipts
 	// SumReceipts is how many receipts groups of a member have, by its UID, and how many bytes they take. Without it there is no bound.
 	SumReceipts func(member string) (n, bytes int)
 	// MemberEvent writes an event of a member; it must not block. It may be nil.
 	MemberEvent func(member, reason, action, note string)
-	// Groups is told of every group that is seen.
-	Groups *Groups
-	// CountChanged is called with the name of a member whose groups or VMs are more or fewer than before; it must not block.
-	CountChanged func(member string)
-	// Serves says whether a member with this cluster UID is engaged, so that all of its groups are known. Without it none is.
-	Serves func(clusterUID string) bool
-	// PoliciesChanged is called when Policies returns something new; it must not block. It may be nil.
-	PoliciesChanged func()
+	// Fleet is what this replica knows of all members and groups; the controller's informers write the groups.
+	Fleet *fleet.Fleet
 	// Contradicted is told of what a member's API server says and cannot be so, each reason of a member once in ten minutes; it must not block.
 	Contradicted func(member, reason, note string)
 	// Installation is the UID of this installation, part of every owner stamp.
 	Installation string
 	// Now is the clock.
 	Now func() time.Time
-	// MassDeletion are the times by which a mass deletion is noticed; the default ones if zero.
-	MassDeletion massdeletion.Rules
 
 	limiter  *limiter
 	vanished *vanished
@@ -136,6 +107,8 @@ type Reconciler struct {
 	raising    sync.Mutex
 	policies   policyCache
 	namespaces *namespaceNews
+	departures *worker[fleet.Departed]
+	twins      *worker[fleet.Twins]
 	// contradictions that Contradicted was told of.
 	contradictions seldom.Told[contradiction]
 	// failures are passes of a member that the log tells of.
@@ -153,24 +126,16 @@ type Options struct {
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error {
 	r.vanished, r.limiter = newVanished(), newLimiter(opts.Workers)
 	r.serve()
-	r.Groups.twins = r.sharedUID
-	if r.CountChanged != nil {
-		r.Groups.counted = r.CountChanged
-	}
-	if r.Serves != nil {
-		r.Groups.served = r.Serves
-	}
-	if r.Kept != nil {
-		r.Groups.kept = r.Kept
-	}
 	namespaces := &metav1.PartialObjectMetadata{}
 	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	local := mgr.GetLocalManager()
-	if err := mgr.Add(known{r.Groups, r.Members}); err != nil {
+	if err := mgr.Add(known{r.Fleet}); err != nil {
 		return fmt.Errorf("add what lists the groups of members: %w", err)
 	}
-	if err := local.Add(r.namespaces); err != nil {
-		return fmt.Errorf("add what takes the news of namespaces: %w", err)
+	for what, runs := range map[string]manager.Runnable{"namespaces": r.namespaces, "groups that are gone": r.departures, "groups with one UID": r.twins} {
+		if err := local.Add(runs); err != nil {
+			return fmt.Errorf("add what takes the news of %s: %w", what, err)
+		}
 	}
 	options := controllerOptions(opts, r.limiter, rand.Float64)
 	options.LogConstructor = r.logger(mgr.GetLogger().WithValues("controller", "vmgroup"))
@@ -182,42 +147,29 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 		Watches(namespaces, r.onNamespace, mcbuilder.WithPredicates(predicate.Or(predicate.LabelChangedPredicate{}, confirmationChanged()))).
 		WatchesRawSource(source.TypedFunc[mcreconcile.Request](
 			func(_ context.Context, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {
-				r.Groups.deliverTo(r.bucketOf, func(request mcreconcile.Request, first bool) {
-					if !r.holds(request) {
-						return // whoever holds it is told as well, or will be when it takes it over
-					}
-					if first {
-						r.limiter.urgency.raise(request)
-					}
-					queue.Add(request)
-				})
+				r.Fleet.SubscribeGroups(groupSink{r.limiter.urgency, queue})
 				return nil
 			})).
 		WatchesRawSource(source.TypedKind(local.GetCache(), &v1alpha1.VCenter{},
 			handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, vcenter *v1alpha1.VCenter) []mcreconcile.Request {
-				r.Groups.VCenterChanged(vcenter.Name)
+				r.Fleet.VCenterChanged(vcenter.Name)
 				return nil
 			}), predicate.Or[*v1alpha1.VCenter](predicate.TypedGenerationChangedPredicate[*v1alpha1.VCenter]{}, annotated()))).
 		WatchesRawSource(source.TypedKind(local.GetCache(), &v1alpha1.VmGroupPolicy{},
 			handler.TypedEnqueueRequestsFromMapFunc(func(context.Context, *v1alpha1.VmGroupPolicy) []mcreconcile.Request {
 				r.policies.changed()
-				r.Groups.PoliciesChanged()
-				if r.PoliciesChanged != nil {
-					r.PoliciesChanged()
-				}
+				r.Fleet.PoliciesChanged()
 				return nil
 			}), predicate.TypedGenerationChangedPredicate[*v1alpha1.VmGroupPolicy]{})).
 		Complete(r)
 }
 
-// serve lets Groups work for this reconciler.
+// serve makes what takes the news of Fleet.
 func (r *Reconciler) serve() {
-	if r.MassDeletion == (massdeletion.Rules{}) {
-		r.MassDeletion = massdeletion.DefaultRules()
-	}
-	r.Groups.users = r
-	r.Groups.gone, r.Groups.now, r.Groups.rules = r.missed, r.Now, r.MassDeletion
-	r.namespaces = newNamespaceNews(r.Groups)
+	r.namespaces = newNamespaceNews(r.Fleet)
+	r.departures, r.twins = newWorker(r.departed), newWorker(r.sharedUID)
+	r.Fleet.SubscribeDeparted(r.departures)
+	r.Fleet.SubscribeTwins(r.twins)
 }
 
 // annotated passes on a change of the annotations that accept another vCenter, and let groups be forgotten.
@@ -230,21 +182,21 @@ func annotated() predicate.TypedPredicate[*v1alpha1.VCenter] {
 	}}
 }
 
-// onGroup keeps Groups in step with every member's groups, this replica's or not, so that a group that is taken over
+// onGroup keeps Fleet in step with every member's groups, this replica's or not, so that a group that is taken over
 // is enqueued from memory. Only this replica's are enqueued.
 func (r *Reconciler) onGroup(member multicluster.ClusterName, _ cluster.Cluster) mchandler.EventHandler {
 	request := func(o client.Object) mcreconcile.Request { return requestOf(member, o) }
 	seen := func(o client.Object, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
 		group, ok := o.(*v1alpha1.VmGroup)
-		served, engaged := r.Members(string(member))
+		served, engaged := r.Fleet.Member(string(member))
 		if !ok || !engaged {
 			return // engaging it lists its groups again
 		}
 		key, vcenter := keyOf(served.UID, group), vcenterOf(group)
-		if was, known := r.Groups.entry(key); known && was.vcenter != vcenter {
-			r.leave(was.vcenter, key)
+		if was, known := r.Fleet.Group(key); known && was.VCenter != vcenter {
+			r.leave(was.VCenter, key)
 		}
-		r.Groups.seen(request(o), key, group, vcenter)
+		r.Fleet.SetGroup(refOf(request(o)), key, group, vcenter)
 		r.vanished.seen(key, group)
 		if r.holds(request(o)) {
 			if group.Status.ObservedGeneration == 0 {
@@ -262,8 +214,8 @@ func (r *Reconciler) onGroup(member multicluster.ClusterName, _ cluster.Cluster)
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
 			group, ok := e.Object.(*v1alpha1.VmGroup)
-			served, engaged := r.Members(string(member))
-			if ok && engaged && r.vanishes(ctx, request(group), keyOf(served.UID, group), group) {
+			served, engaged := r.Fleet.Member(string(member))
+			if ok && engaged && r.vanishes(ctx, request(group), served, group) {
 				queue.Add(request(group))
 				return
 			}
@@ -274,6 +226,16 @@ func (r *Reconciler) onGroup(member multicluster.ClusterName, _ cluster.Cluster)
 }
 
 func memberOf(request mcreconcile.Request) string { return string(request.ClusterName) }
+
+// refOf is what Fleet calls the group of a request, and requestAt the request of it.
+func refOf(request mcreconcile.Request) fleet.Ref {
+	return fleet.Ref{Member: memberOf(request), Namespace: request.Namespace, Name: request.Name}
+}
+
+func requestAt(ref fleet.Ref) mcreconcile.Request {
+	name := types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
+	return mcreconcile.Request{ClusterName: multicluster.ClusterName(ref.Member), Request: reconcile.Request{NamespacedName: name}}
+}
 
 func requestOf(member multicluster.ClusterName, o client.Object) mcreconcile.Request {
 	return mcreconcile.Request{ClusterName: member, Request: reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}}
@@ -286,7 +248,7 @@ func keyOf(member string, group client.Object) vsphere.GroupKey {
 
 // key of a group, or false while its member is not engaged.
 func (r *Reconciler) key(request mcreconcile.Request) (sharding.Key, bool) {
-	member, ok := r.Members(string(request.ClusterName))
+	member, ok := r.Fleet.Member(string(request.ClusterName))
 	return sharding.Key{ClusterUID: member.UID, Namespace: request.Namespace, Name: request.Name}, ok
 }
 
@@ -295,8 +257,8 @@ func (r *Reconciler) holds(request mcreconcile.Request) bool {
 	return ok && r.Shards.Holds(key)
 }
 
-func (r *Reconciler) bucketOf(request mcreconcile.Request) (int, bool) {
-	key, ok := r.key(request)
+func (r *Reconciler) bucketOf(ref fleet.Ref) (int, bool) {
+	key, ok := r.key(requestAt(ref))
 	if !ok {
 		return 0, false
 	}
@@ -305,7 +267,7 @@ func (r *Reconciler) bucketOf(request mcreconcile.Request) (int, bool) {
 
 // exists reports whether there may be something to do for a request.
 func (r *Reconciler) exists(ctx context.Context, request mcreconcile.Request) bool {
-	if r.Groups.knows(request) || len(r.vanished.of(request)) > 0 {
+	if r.named(request) {
 		return true
 	}
 	cl, err := r.Clusters.GetCluster(ctx, request.ClusterName)
@@ -313,16 +275,6 @@ func (r *Reconciler) exists(ctx context.Context, request mcreconcile.Request) bo
 		return false // engaging the member lists its groups again
 	}
 	return !apierrors.IsNotFound(cl.GetClient().Get(ctx, request.NamespacedName, &v1alpha1.VmGroup{}))
-}
-
-// Lost takes the news that buckets are another replica's from now on.
-func (r *Reconciler) Lost(buckets []int) {
-	r.Groups.inBuckets(buckets, func(key vsphere.GroupKey, e groupEntry) {
-		if r.vanished.drop(key) {
-			r.Groups.forgetKey(e.request, key) // nobody looks after its VMs now
-		}
-		r.drop(key, e)
-	})
 }
 
 // Reconcile runs one pass over one group. It returns an error only for what Kubernetes' API refused; whatever
@@ -336,7 +288,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 		return reconcile.Result{}, nil // it is queued again once there is a place
 	}
 	defer leave()
-	member, ok := r.Members(string(req.ClusterName))
+	member, ok := r.Fleet.Member(string(req.ClusterName))
 	if !ok {
 		for _, v := range r.vanished.of(req) {
 			r.forgetVanished(v)
@@ -356,11 +308,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if member.Silent {
 		return reconcile.Result{RequeueAfter: silentInterval}, nil
 	}
+	tenure := r.Fleet.Tenure(key)
 	token, ok := r.Shards.Enter(ctx, key)
 	if !ok {
 		return reconcile.Result{}, nil
 	}
 	defer token.Exit()
+	if r.Fleet.Tenure(key) != tenure {
+		return reconcile.Result{}, nil // the bucket was lost and came back meanwhile, and delivers its groups
+	}
 	ctx = vsphere.WithFence(token.Context(), token.Check)
 	epoch := token.Epoch()
 	ctx = vsphere.WithOperation(ctx, fmt.Sprintf("vmgroup-%d.%d-%s", epoch.Generation, epoch.Number, controller.ReconcileIDFromContext(ctx)))
@@ -370,7 +326,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("find the clients of member %q: %w", req.ClusterName, err)
 	}
-	p := pass{gatherer: r.gatherer(cl, member, v1alpha1.Epoch(epoch)), r: r, api: apiStore{cl.GetClient(), &r.memory, member.UID}, live: cl.GetAPIReader(), events: cl.GetEventRecorder("vmgroup-operator")}
+	// What is written with these clients counts under a number of restores that is not older than they are.
+	uid := member.UID
+	if member, ok = r.Fleet.Member(member.Name); !ok || member.UID != uid {
+		return reconcile.Result{}, nil // engaging it lists its groups again
+	}
+	p := pass{gatherer: r.gatherer(cl, member, v1alpha1.Epoch(epoch)), r: r, tenure: tenure, api: apiStore{cl.GetClient(), &r.memory, member.UID, member.Restores, tenure}, live: cl.GetAPIReader(), events: cl.GetEventRecorder("vmgroup-operator")}
 	p.store = p.api
 	after, buryErr := r.buryVanished(ctx, req, p)
 	result, err := r.passOver(ctx, req, p)
@@ -380,15 +341,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 
 // waitsFor is the vCenter that a pass over a group may wait for, or "": whatever names groups give to vCenters that do not exist, there is one lane for all of them.
 func (r *Reconciler) waitsFor(request mcreconcile.Request) string {
-	vcenter := r.Groups.vcenterOf(request)
-	if _, exists := r.Servers.Server(vcenter); !exists {
+	_, g, _ := r.Fleet.GroupAt(refOf(request))
+	if _, exists := r.Servers.Server(g.VCenter); !exists {
 		return ""
 	}
-	return vcenter
+	return g.VCenter
 }
 
 // gatherer returns one for the groups of a member.
-func (r *Reconciler) gatherer(cl cluster.Cluster, member Member, epoch v1alpha1.Epoch) gatherer {
+func (r *Reconciler) gatherer(cl cluster.Cluster, member fleet.Member, epoch v1alpha1.Epoch) gatherer {
 	return gatherer{
 		hub: r.Hub, cache: cl.GetClient(), inventory: r.inventory, violations: r.violations, judge: r.evaluate, record: r.record, claimed: r.claimed,
 		member: member, now: r.Now(), epoch: epoch, id: vsphere.GroupID{Installation: r.Installation, Member: member.UID},
@@ -412,7 +373,8 @@ func (r *Reconciler) passOver(ctx context.Context, req mcreconcile.Request, p pa
 		return reconcile.Result{}, fmt.Errorf("read VmGroup from the cache: %w", err)
 	}
 	defer r.forgetGone(ctx, p, group)
-	if r.behind(ctx, objectOf(p.member.UID, group), group, p.live) {
+	r.memory.begin(objectOf(p.member.UID, group), p.tenure)
+	if r.behind(ctx, p, group) {
 		// The informer's event for our own write brings the group back; the delay is only a net below it.
 		return reconcile.Result{RequeueAfter: time.Second}, nil
 	}

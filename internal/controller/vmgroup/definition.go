@@ -24,7 +24,7 @@ func (d seenDefinition) serves(deletionSeen, now time.Time) bool {
 
 // lookAtDefinition reads the CRD of a group that is being deleted. An answer serves all groups of the member for a while.
 func (p *pass) lookAtDefinition(ctx context.Context, s *group.Snapshot) *group.DefinitionAnswer {
-	if p.member.Definition == nil {
+	if p.r.Definitions == nil {
 		return &group.DefinitionAnswer{}
 	}
 	now := p.r.Now() // the group was read before
@@ -35,7 +35,7 @@ func (p *pass) lookAtDefinition(ctx context.Context, s *group.Snapshot) *group.D
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	answer := group.DefinitionAnswer{}
-	switch definition, err := p.member.Definition(ctx); {
+	switch definition, err := p.r.Definitions.Definition(ctx, p.member.Name); {
 	case apierrors.IsForbidden(err): // nothing is known, and status alone decides
 	case err != nil:
 		log.FromContext(ctx).Info("Failed to read the CRD of the group", "reason", said(err))

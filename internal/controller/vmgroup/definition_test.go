@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 )
@@ -26,13 +27,16 @@ type definition struct {
 }
 
 func (d *definition) answers(r *rig) {
-	r.Members = func(string) (Member, bool) {
-		return Member{Name: v1alpha1.LocalMember, UID: "member-uid", Definition: func(context.Context) (metav1.Object, error) {
-			d.looks++
-			return d.object, d.err
-		}}, true
-	}
+	r.Definitions = definitionFunc(func() (metav1.Object, error) {
+		d.looks++
+		return d.object, d.err
+	})
 }
+
+// definitionFunc answers for every member.
+type definitionFunc func() (metav1.Object, error)
+
+func (d definitionFunc) Definition(context.Context, string) (metav1.Object, error) { return d() }
 
 // swept is a ready group that the API server deletes.
 func swept(t *testing.T, d *definition) *rig {
@@ -160,10 +164,10 @@ func TestAGroupThatWasDeletedWithItsCRDIsHeldWhenTheCRDIsBack(t *testing.T) {
 			d.object = r.installed(time.Minute)
 		},
 		"the member left and joined again": func(r *rig, d *definition) {
-			r.Members = func(string) (Member, bool) { return Member{}, false }
+			r.memberIs(func(m *fleet.Member) { m.State = fleet.Away })
 			r.mustPass()
-			r.Groups.ForgetMember(v1alpha1.LocalMember)
-			d.answers(r)
+			r.Fleet.DeleteMember(v1alpha1.LocalMember)
+			r.memberIs(func(*fleet.Member) {})
 			r.inform(r.Reconciler)
 			d.object = r.installed(time.Minute)
 		},
@@ -257,7 +261,7 @@ func TestAnAnswerFromBeforeADeletionWasSeenDoesNotServe(t *testing.T) {
 func TestAGroupThatIsDeletedSoonAfterTheCRDIsBackIsNotHeld(t *testing.T) {
 	h := newHerd(t, 2, 1)
 	crd := metav1.Object(nil)
-	h.of.Definition = func(context.Context) (metav1.Object, error) { return crd, nil }
+	h.Definitions = definitionFunc(func() (metav1.Object, error) { return crd, nil })
 	h.delete("app-00")
 	h.passes()
 	h.held("app-00", v1alpha1.ReasonCRDTerminating)
@@ -276,7 +280,7 @@ func TestGroupsThatAreHeldShareOneLookAtTheirCRD(t *testing.T) {
 	h := newHerd(t, 11, 1)
 	looks := 0
 	crd := &metav1.ObjectMeta{Name: "vmgroups.example", UID: "crd-uid", DeletionTimestamp: &metav1.Time{Time: noon}}
-	h.of.Definition = func(context.Context) (metav1.Object, error) { looks++; return crd, nil }
+	h.Definitions = definitionFunc(func() (metav1.Object, error) { looks++; return crd, nil })
 	h.spend(time.Minute)
 	if looks > 0 {
 		t.Errorf("the CRD of groups that are not deleted was read %d times", looks)
@@ -293,7 +297,7 @@ func TestGroupsThatAreHeldShareOneLookAtTheirCRD(t *testing.T) {
 		t.Errorf("the CRD was read %d times in a minute", looks)
 	}
 	h.untouched(11)
-	if held := h.Groups.CountHeld(v1alpha1.LocalMember); held != (massdeletion.Held{SweptGroups: 11, SweptVMs: 11}) {
+	if held := h.Fleet.Tally(v1alpha1.LocalMember).Held; held != (massdeletion.Held{SweptGroups: 11, SweptVMs: 11}) {
 		t.Errorf("counted as held are %+v", held)
 	}
 	h.of.AllowedUntil = h.now.Add(30 * time.Minute)

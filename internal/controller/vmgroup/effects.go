@@ -26,7 +26,7 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 	case group.RemoveLegacyFinalizer:
 		return false, false, p.patchFinalizers(ctx, s, controllerutil.RemoveFinalizer, v1alpha1.LegacyFinalizer)
 	case group.AddFinalizer:
-		p.r.vanished.claiming(s.ID.Key(), s.Group, p.now)
+		p.r.vanished.claiming(s.ID.Key(), s.Group, p.member.Restores, p.now)
 		return false, false, p.patchFinalizers(ctx, s, controllerutil.AddFinalizer, v1alpha1.VmGroupFinalizer)
 	case group.LookAtDefinition:
 		s.Definition = p.lookAtDefinition(ctx, s)
@@ -207,7 +207,9 @@ func (p *pass) writeStatus(ctx context.Context, s *group.Snapshot, d group.Decis
 	if err := p.store.writeStatus(ctx, s.Group, next); err != nil {
 		return err
 	}
-	p.r.memory.change(p.object(s), func(m *remembered) { m.resourceVersion, m.reported, m.written = next.ResourceVersion, p.now, true })
+	p.r.memory.change(p.object(s), func(m *remembered) {
+		m.tenure, m.resourceVersion, m.restores, m.reported, m.written = p.tenure, next.ResourceVersion, p.member.Restores, p.now, true
+	})
 	s.Group, s.Written = next, true
 	p.tell(ctx, s, d.Events)
 	return nil

@@ -16,8 +16,8 @@ import (
 // included. Groups that are being deleted are exempt and left out. It reads memory, and is for counting.
 func (r *Reconciler) EvaluateAll(ctx context.Context, set *policy.Set, yield func(policy.Requester, []policy.Violation)) error {
 	requesters := map[[2]string]policy.Requester{}
-	for _, member := range r.Groups.listedMembers() {
-		if _, engaged := r.Members(member); !engaged {
+	for _, member := range r.Fleet.ListedMembers() {
+		if _, engaged := r.Fleet.Member(member); !engaged {
 			continue
 		}
 		cl, err := r.Clusters.GetCluster(ctx, multicluster.ClusterName(member))
@@ -57,7 +57,7 @@ func (r *Reconciler) broken(ctx context.Context, set *policy.Set, requester poli
 	violations := withOthers(set, requester, group, t, set.Evaluate(requester, group.Spec, t.path))
 	if r.Quotas != nil && len(set.Quotas(requester)) > 0 {
 		var held *v1alpha1.VmGroup
-		if member, ok := r.Members(requester.Member); ok {
+		if member, ok := r.Fleet.Member(requester.Member); ok {
 			if a := r.record(member, keyOf(member.UID, group)).Admitted; a != nil {
 				held = &v1alpha1.VmGroup{ObjectMeta: group.ObjectMeta, Spec: policy.AdmittedSpec(group.Spec, *a)}
 			}

@@ -9,59 +9,89 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // forget drops what is remembered of a group that is gone.
 func (r *Reconciler) forget(request mcreconcile.Request) {
-	if key, e, last := r.Groups.forget(request); last {
-		r.drop(key, e)
+	key, g, last := r.Fleet.DeleteGroup(refOf(request))
+	of := fleet.Departed{Ref: refOf(request), Key: key}
+	if last {
+		of.VCenter = g.VCenter
+		r.drop(of)
 	} else {
-		r.missed(key, groupEntry{request: request})
+		r.departed(of)
 	}
 	r.leaveLine(request)
 }
 
-// leaveLine lets the request of a group that is gone wait for no place any more: names that never end must not pile up. One of a group that
-// vanished is kept.
+// leaveLine lets the request of a group that is gone wait for no place any more: names that never end must not pile up.
+// If another group has the name, or gets it meanwhile, its request stays.
 func (r *Reconciler) leaveLine(request mcreconcile.Request) {
-	if len(r.vanished.of(request)) == 0 {
-		r.limiter.forget(request)
+	if r.named(request) {
+		return
 	}
+	if r.limiter.forget(request); r.named(request) {
+		r.limiter.requeue(request)
+	}
+}
+
+// named reports whether a group of this name is known, or vanished.
+func (r *Reconciler) named(request mcreconcile.Request) bool {
+	_, _, known := r.Fleet.GroupAt(refOf(request))
+	return known || len(r.vanished.of(request)) > 0
 }
 
 // drop forgets what is remembered of acting on a group.
-func (r *Reconciler) drop(key vsphere.GroupKey, e groupEntry) {
-	r.vanished.drop(key)
-	r.forgetMissed(key, e)
+func (r *Reconciler) drop(of fleet.Departed) {
+	r.vanished.drop(of.Key)
+	r.forgetDeparted(of)
 }
 
-// missed forgets an object that is gone. A group that its member shows by another name as well is not forgotten with it, nor is one whose MemberCluster has
-// another name now.
-func (r *Reconciler) missed(key vsphere.GroupKey, e groupEntry) {
-	is, known := r.Groups.entry(key)
-	if !known || is.request == e.request {
-		r.forgetMissed(key, e)
-		return
+// departed forgets an object that is gone, or that another replica can act on now. A group that its member shows by
+// another name as well is not forgotten with it, nor is one whose MemberCluster has another name now.
+func (r *Reconciler) departed(of fleet.Departed) {
+	is, known := r.Fleet.Group(of.Key)
+	switch {
+	case !known:
+		r.forgetDeparted(of)
+	case is.Ref == of.Ref:
+		r.lost(of)
+	case is.Ref.Namespace != of.Ref.Namespace || is.Ref.Name != of.Ref.Name:
+		r.memory.forget(objectAt(of.Key, of.Ref))
+		r.leaveLine(requestAt(of.Ref))
+	default:
+		r.leaveLine(requestAt(of.Ref))
 	}
-	if is.request.NamespacedName != e.request.NamespacedName {
-		r.memory.forget(object{key, e.request.NamespacedName})
-	}
-	r.leaveLine(e.request)
 }
 
-// forgetMissed forgets a group that was deleted while nobody watched. One that vanished, and has VMs to be looked after, is not forgotten with it.
-func (r *Reconciler) forgetMissed(key vsphere.GroupKey, e groupEntry) {
-	if r.vanished.has(key) {
+// lost forgets a group whose bucket was lost, unless this replica has begun to act on it again. One that was gone for a
+// moment, and is known again, is not forgotten: what is remembered of it is true.
+func (r *Reconciler) lost(of fleet.Departed) {
+	tenure := r.Fleet.Tenure(sharding.Key{ClusterUID: of.Key.Member(), Namespace: of.Ref.Namespace, Name: of.Ref.Name})
+	if r.vanished.lost(of.Key, tenure) {
+		r.Fleet.DropVanished(of.Ref, of.Key) // this replica looks after its VMs no more
+	}
+	if r.memory.forgetBefore(objectAt(of.Key, of.Ref), tenure) {
+		r.forgetDeparted(of)
+	}
+}
+
+// forgetDeparted forgets a group that was deleted while nobody watched. One that vanished, and has VMs to be looked
+// after, is not forgotten with it.
+func (r *Reconciler) forgetDeparted(of fleet.Departed) {
+	if r.vanished.has(of.Key) {
 		return
 	}
-	r.memory.forget(object{key, e.request.NamespacedName})
-	r.leaveLine(e.request)
+	r.memory.forget(objectAt(of.Key, of.Ref))
+	r.leaveLine(requestAt(of.Ref))
 	if r.Quotas != nil {
-		r.Quotas.Forget(quota.Key{Member: string(e.request.ClusterName), UID: types.UID(key.Group())})
+		r.Quotas.Forget(quota.Key{Member: of.Ref.Member, UID: types.UID(of.Key.Group())})
 	}
-	r.leave(e.vcenter, key)
+	r.leave(of.VCenter, of.Key)
 }
 
 // leave has a vCenter forget a group: it wants nothing of this replica's budgets there any more.
@@ -75,9 +105,9 @@ func (r *Reconciler) leave(vcenter string, key vsphere.GroupKey) {
 // for a member could else have any number of groups remembered for good. A group that the cache still has is not gone, or news of it are to come. What it may
 // have asked of a vCenter that it names no more is forgotten as well.
 func (r *Reconciler) forgetGone(ctx context.Context, p pass, of *v1alpha1.VmGroup) {
-	key, request := keyOf(p.member.UID, of), requestOf(multicluster.ClusterName(p.member.Name), of)
-	if is, known := r.Groups.entry(key); known && is.request == request {
-		if asked := vcenterOf(of); asked != is.vcenter {
+	key, ref := keyOf(p.member.UID, of), refOf(requestOf(multicluster.ClusterName(p.member.Name), of))
+	if is, known := r.Fleet.Group(key); known && is.Ref == ref {
+		if asked := vcenterOf(of); asked != is.VCenter {
 			r.leave(asked, key)
 		}
 		return
@@ -86,5 +116,5 @@ func (r *Reconciler) forgetGone(ctx context.Context, p pass, of *v1alpha1.VmGrou
 	if err := p.cache.Get(ctx, client.ObjectKeyFromObject(of), cached); err == nil && cached.UID == of.UID {
 		return
 	}
-	r.missed(key, groupEntry{request: request, vcenter: vcenterOf(of)})
+	r.departed(fleet.Departed{Ref: ref, Key: key, VCenter: vcenterOf(of)})
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
@@ -30,10 +31,10 @@ type gatherer struct {
 	// judge is violations of a spec that is not the group's own, so that nothing of it is remembered.
 	judge func(context.Context, object, policy.Requester, *v1alpha1.VmGroup, template) ([]policy.Violation, error)
 	// record of what was admitted to a group of the member.
-	record func(Member, vsphere.GroupKey) group.Record
+	record func(fleet.Member, vsphere.GroupKey) group.Record
 	// claimed is what this process has claimed for a group of VMs of the group with this UID, or nil.
 	claimed func(by object, from string) *group.AdoptionAnswer
-	member  Member
+	member  fleet.Member
 	now     time.Time
 	// id of the group that is read, and the epoch under which it may be acted on.
 	id    vsphere.GroupID

@@ -106,8 +106,7 @@ func newGoingBack(t *testing.T, seed uint64) *goingBack {
 func (w *goingBack) start() {
 	w.Reconciler = &Reconciler{
 		Clusters: testCluster{client: goingBackClient{w: w}},
-		Members:  func(string) (Member, bool) { return Member{Name: v1alpha1.LocalMember, UID: "member-uid"}, true },
-		Hub:      goingBackClient{w: w}, Servers: fake.Servers{"default": w.vcenter}, Shards: w.gate, Groups: NewGroups(), Records: &w.records,
+		Hub:      goingBackClient{w: w}, Servers: fake.Servers{"default": w.vcenter}, Shards: w.gate, Fleet: newFleet(func() time.Time { return w.now }), Records: &w.records,
 		HubWrites:    writebudget.New(writebudget.Default, func() time.Time { return w.now }),
 		Installation: "installation", Now: func() time.Time { return w.now }, limiter: newLimiter(4), vanished: newVanished(),
 	}

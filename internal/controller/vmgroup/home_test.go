@@ -10,8 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
@@ -78,12 +80,21 @@ func (r *rig) sameVMs(before map[vsphere.Ref]bool, folder v1alpha1.FolderStatus)
 	}
 }
 
+// rename gives the cluster of the member another MemberCluster.
+func (r *rig) rename(name string) {
+	r.Fleet.DeleteMember(string(r.request.ClusterName))
+	r.request.ClusterName = multicluster.ClusterName(name)
+	m := localMember()
+	m.Name = name
+	r.Fleet.SetMember(m)
+}
+
 func TestAGroupWhoseStatusWasWipedIsAtHomeWhereItsVMsAreThoughItsMemberHasAnotherName(t *testing.T) {
 	r := newRig(t)
 	folder := *r.settle().Status.Folder
 	before := r.references()
 	r.status(func(s *v1alpha1.VmGroupStatus) { *s = v1alpha1.VmGroupStatus{} })
-	r.Members = func(string) (Member, bool) { return Member{Name: "renamed", UID: "member-uid"}, true }
+	r.rename("renamed")
 	r.vcenter.ClearJournal()
 	r.rounds(4)
 	r.sameVMs(before, folder)
@@ -394,12 +405,11 @@ func TestAMemberWithTheFormerNameOfAnotherIsNotAtHomeInItsFolders(t *testing.T) 
 			forged := victim.DeepCopy()
 			status(&forged.Status)
 			a := r.attackedBy(forged)
-			members := r.Members
-			r.Members = func(name string) (Member, bool) {
-				m, ok := members(name)
-				m.Name = map[string]string{v1alpha1.LocalMember: "renamed", "attacker": v1alpha1.LocalMember}[name]
-				return m, ok
-			}
+			r.rename("renamed")
+			r.Fleet.DeleteMember("attacker")
+			r.memberIs(func(m *fleet.Member) { m.UID = "attacker-uid" })
+			a.request.ClusterName = v1alpha1.LocalMember
+			r.Clusters = clusters{"renamed": {client: r.member}, v1alpha1.LocalMember: {client: a.client}}
 			r.attack(a, 6)
 			if now := r.references(); len(now) != len(before) {
 				t.Errorf("in the victim's folder the VMs were %v and are %v", before, now)

@@ -15,7 +15,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
@@ -41,17 +41,16 @@ func (r *rig) attackedBy(group *v1alpha1.VmGroup) attacker {
 		WithObjects(group, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: group.Namespace}}).Build()}
 	a.request.ClusterName, a.request.Name = "attacker", group.Name
 	r.Clusters = clusters{v1alpha1.LocalMember: {client: r.member}, "attacker": {client: a.client}}
-	r.Members = func(name string) (Member, bool) {
-		return Member{Name: name, UID: map[string]string{v1alpha1.LocalMember: "member-uid", "attacker": "attacker-uid"}[name]}, true
-	}
+	r.Fleet.SetMember(fleet.Member{Name: "attacker", UID: "attacker-uid", State: fleet.Engaged})
 	for request, cl := range map[mcreconcile.Request]client.Client{r.request: r.member, a.request: a.client} {
 		var seen v1alpha1.VmGroup
 		if err := cl.Get(r.t.Context(), request.NamespacedName, &seen); err != nil {
 			r.t.Fatal(err)
 		}
-		member, _ := r.Members(string(request.ClusterName))
-		r.Groups.seen(request, keyOf(member.UID, &seen), &seen, "default")
+		member, _ := r.Fleet.Member(string(request.ClusterName))
+		r.Fleet.SetGroup(refOf(request), keyOf(member.UID, &seen), &seen, "default")
 	}
+	r.delivered()
 	return a
 }
 
@@ -99,13 +98,12 @@ func TestAMemberThatListsAnothersGroupUIDNeitherTouchesItNorWedgesIt(t *testing.
 }
 
 func TestAVMOfAnotherGroupIsNoOrphanOfOneWithItsUIDElsewhere(t *testing.T) {
-	g := NewGroups()
-	g.served = func(string) bool { return true }
+	f := newFleet(newRig(t).Now)
+	f.SetMember(fleet.Member{Name: "victim", UID: "victim-uid", State: fleet.Engaged})
 	request := mcreconcile.Request{ClusterName: "attacker", Request: newRig(t).request.Request}
 	forged := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: "u"}}
-	g.seen(request, keyOf("attacker-uid", forged), forged, "vc")
-	orphan := vsphere.VM{Stamp: &vsphere.Stamp{GroupID: vsphere.GroupID{Member: "victim-uid", Group: "u"}}}
-	if got := g.Orphans([]vsphere.VM{orphan}); len(got) != 1 {
+	f.SetGroup(refOf(request), keyOf("attacker-uid", forged), forged, "vc")
+	if !f.Absent("victim-uid/u") {
 		t.Error("a group of another member hides that the VM's own group does not exist")
 	}
 }
@@ -119,7 +117,8 @@ func TestAMemberThatLeavesTakesWhatItsGroupsWaitedForAlong(t *testing.T) {
 	if n := r.vcenter.Demand(); n <= 1 {
 		t.Fatalf("%d slots are wanted; the group waits for none", n)
 	}
-	r.Groups.ForgetMember(v1alpha1.LocalMember)
+	r.Fleet.DeleteMember(v1alpha1.LocalMember)
+	r.delivered()
 	if n := r.vcenter.Demand(); n != 1 {
 		t.Errorf("%d slots are wanted; the member is gone, and one group of another is left", n)
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -60,9 +61,7 @@ func TestASecondHubNeitherDoublesNorTouchesTheVMsUntilItIsNamedAsSuccessor(t *te
 		}
 	}
 
-	member, _ := r.Members("")
-	member.Predecessor = "installation"
-	r.Members = func(string) (Member, bool) { return member, true }
+	r.memberIs(func(m *fleet.Member) { m.Predecessor = "installation" })
 	r.rounds(2)
 	if !maps.Equal(r.stampedBy(), before) {
 		t.Errorf("one of two administrators was enough: stamped by %v", r.stampedBy())

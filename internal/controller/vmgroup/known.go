@@ -9,19 +9,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
-	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // known lists a member's groups when it is engaged, before the controller watches them: it must be added to the manager before the
 // controller is. Then quotas are known, and groups are dropped that were deleted while nobody watched. So are confirmations of namespaces that are gone,
 // or that were taken back meanwhile.
-type known struct {
-	groups  *Groups
-	members Members
-}
+type known struct{ fleet *fleet.Fleet }
 
 // Engage implements multicluster.Aware. The caches of the member are filled. If they cannot be listed, the member is not engaged, and whoever
 // connects to it tries again and says so.
@@ -35,7 +32,7 @@ func (k known) Engage(ctx context.Context, member multicluster.ClusterName, cl c
 	if err := cl.GetClient().List(ctx, namespaces, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list the namespaces of member %q: %w", member, err)
 	}
-	served, ok := k.members(string(member))
+	served, ok := k.fleet.Member(string(member))
 	if !ok {
 		return fmt.Errorf("list the groups of member %q: it is not served any more", member)
 	}
@@ -45,16 +42,16 @@ func (k known) Engage(ctx context.Context, member multicluster.ClusterName, cl c
 			confirmed[n.Name] = struct{}{}
 		}
 	}
-	k.groups.confirmOnly(string(member), confirmed)
-	these := make(map[mcreconcile.Request]vsphere.GroupKey, len(existing.Items))
+	k.fleet.ConfirmOnly(string(member), confirmed)
+	these := make(map[fleet.Ref]vsphere.GroupKey, len(existing.Items))
 	for i := range existing.Items {
 		group := &existing.Items[i]
-		request, key := requestOf(member, group), keyOf(served.UID, group)
-		these[request] = key
-		k.groups.seen(request, key, group, vcenterOf(group))
+		ref, key := refOf(requestOf(member, group)), keyOf(served.UID, group)
+		these[ref] = key
+		k.fleet.SetGroup(ref, key, group, vcenterOf(group))
 	}
-	k.groups.keepOnly(string(member), these)
-	k.groups.list(string(member))
+	k.fleet.KeepOnly(string(member), these)
+	k.fleet.List(string(member))
 	return nil
 }
 

@@ -27,16 +27,16 @@ func (u unlisted) List(context.Context, client.ObjectList, ...client.ListOption)
 func TestAMemberWhoseGroupsCannotBeListedIsNotEngaged(t *testing.T) {
 	r, why := newRig(t), errors.New("the cache was stopped")
 	failing := testCluster{client: unlisted{r.member, why}}
-	if err := (known{r.Groups, r.Members}).Engage(t.Context(), v1alpha1.LocalMember, failing); !errors.Is(err, why) {
+	if err := (known{r.Fleet}).Engage(t.Context(), v1alpha1.LocalMember, failing); !errors.Is(err, why) {
 		t.Errorf("the error is %v: nobody learns that the member's quotas are not known", err)
 	}
-	if r.Groups.listed(v1alpha1.LocalMember) {
+	if r.Fleet.Listed(v1alpha1.LocalMember) {
 		t.Error("its groups are said to be known")
 	}
-	if err := (known{r.Groups, r.Members}).Engage(t.Context(), v1alpha1.LocalMember, testCluster{client: r.member}); err != nil {
+	if err := (known{r.Fleet}).Engage(t.Context(), v1alpha1.LocalMember, testCluster{client: r.member}); err != nil {
 		t.Fatal(err)
 	}
-	if !r.Groups.listed(v1alpha1.LocalMember) {
+	if !r.Fleet.Listed(v1alpha1.LocalMember) {
 		t.Error("its groups are not known although they were listed")
 	}
 }
@@ -59,7 +59,7 @@ func TestConfirmationsOfNamespacesAreThoseThatTheMemberHasNow(t *testing.T) {
 	h, uids := newHerd(t, 11, 1), 0
 	h.confirmNamespace("uid-of-shop")
 	engage := func(c client.Client) error {
-		return known{h.Groups, h.Members}.Engage(t.Context(), v1alpha1.LocalMember, testCluster{client: c})
+		return known{h.Fleet}.Engage(t.Context(), v1alpha1.LocalMember, testCluster{client: c})
 	}
 	for range 3 {
 		const more = 20
@@ -77,9 +77,6 @@ func TestConfirmationsOfNamespacesAreThoseThatTheMemberHasNow(t *testing.T) {
 		if err := engage(h.member); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(h.Groups.guards[v1alpha1.LocalMember].confirmed); n != 21 {
-			t.Errorf("%d confirmations are remembered, want 21", n)
-		}
 		for _, n := range made {
 			if err := h.member.Delete(t.Context(), n); err != nil {
 				t.Fatal(err)
@@ -91,7 +88,7 @@ func TestConfirmationsOfNamespacesAreThoseThatTheMemberHasNow(t *testing.T) {
 	h.hear()
 	another := massdeletion.Group{Created: noon, Existing: 1}
 	trips := func() bool {
-		return h.Groups.trips(v1alpha1.LocalMember, vsphere.KeyOf("member-uid", "another"), another, massdeletion.Limit{})
+		return h.Fleet.Trips(v1alpha1.LocalMember, vsphere.KeyOf("member-uid", "another"), another, massdeletion.Limit{})
 	}
 	if trips() {
 		t.Error("what is confirmed counts after the member was engaged anew")

@@ -188,6 +188,14 @@ func (l *limiter) forget(request mcreconcile.Request) {
 	}
 }
 
+// requeue queues a request again that was forgotten too early.
+func (l *limiter) requeue(request mcreconcile.Request) {
+	l.mu.Lock()
+	queue := l.queue
+	l.mu.Unlock()
+	queue(request)
+}
+
 // leave gives a place back, and hands on what is free now.
 func (l *limiter) leave(of lane) {
 	l.mu.Lock()

@@ -15,6 +15,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -281,7 +282,7 @@ func TestNothingIsKeptOfGroupsThatCameAndWentWhileTheirMemberHadNoPlace(t *testi
 			}
 		}
 		if i%8 == 0 {
-			r.Groups.forget(request) // a pass can find it gone before the news come
+			r.Fleet.DeleteGroup(refOf(request)) // a pass can find it gone before the news come
 		}
 		handler.Delete(t.Context(), event.DeleteEvent{Object: group}, queue)
 		if i%4 >= 2 { // it comes out of the queue when it is gone
@@ -309,12 +310,12 @@ func TestVCentersThatDoNotExistAreOneLane(t *testing.T) {
 			t.Fatalf("pass %d was refused", i)
 		}
 	}
-	r.Groups.seen(r.request, r.key(), r.group(), "default")
+	r.Fleet.SetGroup(refOf(r.request), r.key(), r.group(), "default")
 	r.mustPass()
 	for i := range 100 {
 		request := requestFor(member, fmt.Sprint(i))
 		group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: request.Namespace, Name: request.Name, UID: types.UID(request.Name)}}
-		r.Groups.seen(request, keyOf("member-uid", group), group, fmt.Sprint("vcenter-", i))
+		r.Fleet.SetGroup(refOf(request), keyOf("member-uid", group), group, fmt.Sprint("vcenter-", i))
 		if _, err := r.Reconcile(t.Context(), request); err != nil || !r.limiter.waits(request) {
 			t.Fatalf("group %d does not wait: %v", i, err)
 		}
@@ -362,7 +363,7 @@ func TestAGroupWithoutAPlaceIsReconciledOnceThereIsOne(t *testing.T) {
 		t.Errorf("calls %v, want two clones", r.vcenter.Journal())
 	}
 	// A group of a member that is gone gives its place back as well.
-	r.Members = func(string) (Member, bool) { return Member{}, false }
+	r.memberIs(func(m *fleet.Member) { m.State = fleet.Away })
 	r.mustPass()
 	leave[1]()
 	if n := len(r.limiter.members); n != 0 {

@@ -22,6 +22,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -30,13 +31,12 @@ import (
 type herd struct {
 	*rig
 	names []string
-	of    Member
+	of    fleet.Member
 }
 
 func newHerd(t *testing.T, groups int, replicas int32) *herd {
 	t.Helper()
-	h := &herd{rig: newRig(t), of: Member{Name: v1alpha1.LocalMember, UID: "member-uid"}}
-	h.Members = func(string) (Member, bool) { return h.of, true }
+	h := &herd{rig: newRig(t), of: localMember()}
 	if err := h.member.Delete(t.Context(), h.group()); err != nil {
 		t.Fatal(err)
 	}
@@ -70,14 +70,15 @@ func newHerd(t *testing.T, groups int, replicas int32) *herd {
 // hear is what the informers do.
 func (h *herd) hear() {
 	h.t.Helper()
+	h.Fleet.SetMember(h.of)
 	h.inform(h.Reconciler)
-	these := map[mcreconcile.Request]vsphere.GroupKey{}
+	these := map[fleet.Ref]vsphere.GroupKey{}
 	for _, name := range h.names {
 		if g := h.look(name); g != nil {
-			these[requestOf(v1alpha1.LocalMember, g)] = keyOf("member-uid", g)
+			these[refOf(requestOf(v1alpha1.LocalMember, g))] = keyOf("member-uid", g)
 		}
 	}
-	h.Groups.keepOnly(v1alpha1.LocalMember, these)
+	h.Fleet.KeepOnly(v1alpha1.LocalMember, these)
 }
 
 // look returns a group, or nil when it is gone.
@@ -120,7 +121,7 @@ func (h *herd) spend(d time.Duration) {
 func (h *herd) takeover() {
 	h.t.Helper()
 	another := &Reconciler{
-		Clusters: h.Clusters, Members: h.Members, Hub: h.hub, Servers: h.Servers, Shards: h.Shards, Groups: NewGroups(), Records: h.records, Receipts: h.Receipts, HubWrites: h.HubWrites,
+		Clusters: h.Clusters, Definitions: h.Definitions, Hub: h.hub, Servers: h.Servers, Shards: h.Shards, Fleet: newFleet(h.Now), Records: h.records, Receipts: h.Receipts, HubWrites: h.HubWrites,
 		Installation: h.Installation, Now: h.Now, limiter: newLimiter(4), vanished: newVanished(),
 	}
 	h.Reconciler = another
@@ -284,7 +285,7 @@ func TestANamespaceThatIsDeletedKeepsItsVMsUntilSomebodyConfirms(t *testing.T) {
 			t.Errorf("the message lacks %q: %s", want, message)
 		}
 	}
-	if held := h.Groups.CountHeld(v1alpha1.LocalMember); held != (massdeletion.Held{Groups: 11, VMs: 11}) {
+	if held := h.Fleet.Tally(v1alpha1.LocalMember).Held; held != (massdeletion.Held{Groups: 11, VMs: 11}) {
 		t.Errorf("counted as held are %+v", held)
 	}
 
@@ -335,7 +336,7 @@ func TestWhatANamespaceConfirmsDoesNotCountAgainstOthers(t *testing.T) {
 	h.hear()
 	another := massdeletion.Group{Created: noon, Existing: 1}
 	trips := func() bool {
-		return h.Groups.trips(v1alpha1.LocalMember, vsphere.KeyOf("member-uid", "another"), another, massdeletion.Limit{})
+		return h.Fleet.Trips(v1alpha1.LocalMember, vsphere.KeyOf("member-uid", "another"), another, massdeletion.Limit{})
 	}
 	if !trips() {
 		t.Error("eleven groups that are deleted do not count")
@@ -561,12 +562,12 @@ func TestAGroupThatVanishedCountsAsDeleted(t *testing.T) {
 	h := newHerd(t, 11, 1)
 	for _, name := range h.names[:10] {
 		g := h.look(name)
-		h.Groups.keep(h.request, keyOf("member-uid", g), g, "default")
+		h.Fleet.KeepVanished(refOf(h.request), keyOf("member-uid", g), g, "default")
 	}
 	g := h.look("app-10")
 	own := massdeletion.Of(g)
 	own.Wanted = 0
-	if !h.Groups.trips(v1alpha1.LocalMember, keyOf("member-uid", g), own, massdeletion.Limit{}) {
+	if !h.Fleet.Trips(v1alpha1.LocalMember, keyOf("member-uid", g), own, massdeletion.Limit{}) {
 		t.Error("groups that have vanished do not count")
 	}
 }
@@ -575,8 +576,8 @@ func TestALostMemberTakesItsCountsAlong(t *testing.T) {
 	h := newHerd(t, 11, 1)
 	h.delete(h.names...)
 	h.spend(14 * time.Second)
-	h.Groups.ForgetMember(v1alpha1.LocalMember)
-	if held := h.Groups.CountHeld(v1alpha1.LocalMember); held != (massdeletion.Held{}) || len(h.Groups.guards) != 0 {
+	h.Fleet.DeleteMember(v1alpha1.LocalMember)
+	if held := h.Fleet.Tally(v1alpha1.LocalMember).Held; held != (massdeletion.Held{}) {
 		t.Errorf("%+v are left", held)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -39,12 +40,22 @@ func objectOf(member string, of client.Object) object {
 	return object{keyOf(member, of), client.ObjectKeyFromObject(of)}
 }
 
+// objectAt is the object of a group that has this name.
+func objectAt(key vsphere.GroupKey, ref fleet.Ref) object {
+	return object{key, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}}
+}
+
 // remembered is what is remembered of one object.
 type remembered struct {
+	// tenure of the object's bucket under which all this was remembered; see fleet.Fleet.Tenure.
+	tenure uint64
 	// resourceVersion that the operator's own last write gave the group. The informer's cache may still hold an older object
 	// right after a write; deciding on that would forget an intent that was just stored. After a restart the first list is
-	// newer than any write before. It is forgotten when the member's storage comes back from a backup, whose versions are lower.
+	// newer than any write before.
 	resourceVersion string
+	// restores is the number of restores of the member's storage at that write. Under another number the version says
+	// nothing: those of a backup are lower.
+	restores uint64
 	// behind is since when the cache is behind that write, or since the API server was last asked whether it is; zero when it is not.
 	behind time.Time
 	// written: this process has written to the object, and the API server accepted it.
@@ -117,6 +128,26 @@ func (m *memory) change(o object, change func(*remembered)) {
 	m.groups[o] = r
 }
 
+// begin forgets what was remembered of an object under another tenure.
+func (m *memory) begin(o object, tenure uint64) {
+	if m.of(o).tenure != tenure {
+		m.change(o, func(r *remembered) { *r = remembered{tenure: tenure} })
+	}
+}
+
+// forgetBefore forgets what was remembered of an object under another tenure than this one. It returns false if a pass
+// has begun under this one.
+func (m *memory) forgetBefore(o object, tenure uint64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, known := m.groups[o]
+	if known && r.tenure == tenure {
+		return false
+	}
+	delete(m.groups, o)
+	return true
+}
+
 func (m *memory) raised(member string) group.Raise {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -179,13 +210,10 @@ func (m *memory) forgetVersion(o object) {
 // stale reports since when an object with this resourceVersion is known to be older than the last write, or zero if it is not. Versions
 // that cannot be compared do not come from an API server that Kubernetes' conformance knows; they are taken as new,
 // and a write based on them fails with a conflict if they were not.
-func (m *memory) stale(o object, resourceVersion string, now time.Time) time.Time {
+func (m *memory) stale(o object, resourceVersion string, restores uint64, now time.Time) time.Time {
 	r := m.of(o)
-	if r.resourceVersion == "" {
-		return time.Time{}
-	}
 	since := time.Time{}
-	if order, err := resourceversion.CompareResourceVersion(resourceVersion, r.resourceVersion); err == nil && order < 0 {
+	if order, err := resourceversion.CompareResourceVersion(resourceVersion, r.resourceVersion); r.restores == restores && err == nil && order < 0 {
 		since = cmp.Or(r.behind, now)
 	}
 	if !since.Equal(r.behind) {

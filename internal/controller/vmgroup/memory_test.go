@@ -19,6 +19,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
@@ -111,7 +112,7 @@ func TestAGroupThatIsRemovedDuringAPassIsNotRemembered(t *testing.T) {
 			if !gone {
 				t.Fatal("nothing was written")
 			}
-			if _, known := r.Groups.keys[r.request]; known || len(r.memory.groups) != 0 || len(r.limiter.urgency.lasting) != 0 {
+			if _, _, known := r.Fleet.GroupAt(refOf(r.request)); known || len(r.memory.groups) != 0 || len(r.limiter.urgency.lasting) != 0 {
 				t.Errorf("it is remembered: %v, %d groups, urgent %v", known, len(r.memory.groups), r.limiter.urgency.lasting)
 			}
 		})
@@ -123,19 +124,11 @@ func TestAGroupOfWhichThereAreNoNewsYetIsRemembered(t *testing.T) {
 	r := newRig(t)
 	r.mustPass()
 	r.mustPass()
-	if n := r.Groups.CountVCenter(t.Context(), "default", nil); n != 0 {
+	if n := r.CountVCenter(t.Context(), "default", nil); n != 0 {
 		t.Fatalf("%d groups are known", n)
 	}
 	if r.memory.of(r.object()).resourceVersion != r.group().ResourceVersion {
 		t.Error("the version of the last write is forgotten")
-	}
-}
-
-func TestARestoreOfAMemberRemembersNothing(t *testing.T) {
-	r := newRig(t)
-	r.inform(r.Reconciler)
-	if r.MemberRestored(v1alpha1.LocalMember); len(r.memory.groups) != 0 {
-		t.Errorf("remembered are %+v", r.memory.groups)
 	}
 }
 
@@ -201,7 +194,7 @@ func TestGroupsWithAHigherEpochAreLookedAtOnceAndNotCopied(t *testing.T) {
 	g.Status.Ownership = &v1alpha1.Ownership{Epoch: v1alpha1.Epoch{Generation: 9}}
 	cache := &listing{group: *g}
 	for range 8 { // passes that all began before one of them looked
-		p := &pass{r: r.Reconciler, gatherer: gatherer{member: Member{UID: "member-uid"}, cache: cache, now: r.now}}
+		p := &pass{r: r.Reconciler, gatherer: gatherer{member: fleet.Member{UID: "member-uid"}, cache: cache, now: r.now}}
 		if err := p.raiseEpoch(t.Context(), &group.Snapshot{Group: g, Epoch: v1alpha1.Epoch{Generation: 1}}); err != nil {
 			t.Fatal(err)
 		}

@@ -2,8 +2,6 @@ package vmgroup
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,8 +16,8 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
-	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // namespacePause is the time between two rounds over namespaces of which there are news.
@@ -28,14 +26,10 @@ const namespacePause = time.Second
 // memberNamespace is a namespace of a member.
 type memberNamespace struct{ member, namespace string }
 
-func namespaceOf(request mcreconcile.Request) memberNamespace {
-	return memberNamespace{string(request.ClusterName), request.Namespace}
-}
-
 // namespaceNews keeps news of namespaces until they are taken to the groups. An informer keeps events without a bound for a handler that is slow, and who
 // answers for a member can send thousands a second. So the handler only keeps the last news of each namespace, whatever many groups it has.
 type namespaceNews struct {
-	groups *Groups
+	fleet *fleet.Fleet
 
 	mu   sync.Mutex
 	news map[memberNamespace]namespaceState
@@ -51,8 +45,8 @@ type namespaceState struct {
 	changed bool
 }
 
-func newNamespaceNews(groups *Groups) *namespaceNews {
-	return &namespaceNews{groups: groups, news: map[memberNamespace]namespaceState{}, some: make(chan struct{}, 1)}
+func newNamespaceNews(of *fleet.Fleet) *namespaceNews {
+	return &namespaceNews{fleet: of, news: map[memberNamespace]namespaceState{}, some: make(chan struct{}, 1)}
 }
 
 // keep keeps news of a namespace.
@@ -96,9 +90,9 @@ func (n *namespaceNews) Start(ctx context.Context) error {
 // round takes all news to the groups.
 func (n *namespaceNews) round() {
 	for of, is := range n.take() {
-		n.groups.namespaceSeen(of, is.confirmed)
+		n.fleet.SetNamespace(of.member, of.namespace, is.confirmed)
 		if is.changed {
-			n.groups.namespaceChanged(of)
+			n.fleet.NamespaceChanged(of.member, of.namespace)
 		}
 	}
 }
@@ -134,74 +128,5 @@ func (r *Reconciler) onNamespace(member multicluster.ClusterName, _ cluster.Clus
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
 			keep(e.Object, false, false)
 		},
-	}
-}
-
-// putIn records a group in its namespace, takeOut drops it. The lock is held.
-func (g *Groups) putIn(of memberNamespace, key vsphere.GroupKey) {
-	keys := g.within[of]
-	if keys == nil {
-		keys = map[vsphere.GroupKey]struct{}{}
-		g.within[of] = keys
-	}
-	keys[key] = struct{}{}
-}
-
-func (g *Groups) takeOut(of memberNamespace, key vsphere.GroupKey) {
-	delete(g.within[of], key)
-	if len(g.within[of]) == 0 {
-		delete(g.within, of)
-	}
-}
-
-// namespaceSeen takes news of a namespace, and whether all that its groups remove is confirmed.
-func (g *Groups) namespaceSeen(of memberNamespace, confirmed bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.confirm(of, confirmed)
-}
-
-// confirm records whether all that the groups of a namespace remove is confirmed. The lock is held.
-func (g *Groups) confirm(of memberNamespace, confirmed bool) {
-	guard := g.guardOf(of.member)
-	if _, was := guard.confirmed[of.namespace]; was == confirmed {
-		return
-	}
-	if confirmed {
-		guard.confirmed[of.namespace] = struct{}{}
-	} else {
-		delete(guard.confirmed, of.namespace)
-	}
-	for _, key := range slices.Collect(maps.Keys(g.within[of])) {
-		g.put(key, g.byKey[key])
-	}
-}
-
-// confirmOnly takes these for all namespaces of a member whose removals are confirmed. Nobody tells of those that were deleted while the member was away: they
-// would be remembered for good, and a namespace that is made anew would be taken for confirmed.
-func (g *Groups) confirmOnly(member string, namespaces map[string]struct{}) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for namespace := range maps.Clone(g.guardOf(member).confirmed) {
-		if _, still := namespaces[namespace]; !still {
-			g.confirm(memberNamespace{member, namespace}, false)
-		}
-	}
-	for namespace := range namespaces {
-		g.confirm(memberNamespace{member, namespace}, true)
-	}
-}
-
-// namespaceChanged enqueues every group of a namespace.
-func (g *Groups) namespaceChanged(of memberNamespace) {
-	g.mu.Lock()
-	requests := make([]mcreconcile.Request, 0, len(g.within[of]))
-	for key := range g.within[of] {
-		requests = append(requests, g.byKey[key].request)
-	}
-	enqueue := g.enqueue
-	g.mu.Unlock()
-	for _, request := range requests {
-		enqueue(request, false)
 	}
 }

@@ -3,7 +3,6 @@ package vmgroup
 import (
 	"context"
 	"fmt"
-	"maps"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,11 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"pgregory.net/rapid"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -31,18 +32,23 @@ func TestAnyNumberOfChangesOfANamespaceIsOneRoundASecond(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		defer synctest.Wait()
 		defer end()
-		g := NewGroups()
-		r := &Reconciler{Groups: g, Now: time.Now}
+		f := newFleet(time.Now)
+		r := &Reconciler{Fleet: f, Now: time.Now}
 		r.serve()
 		var mu sync.Mutex // the bubble lets one of them run at a time, and the race detector does not know that of timers
 		told := map[mcreconcile.Request]int{}
-		g.deliverTo(func(mcreconcile.Request) (int, bool) { return 0, true }, func(r mcreconcile.Request, _ bool) {
+		f.SetMember(fleet.Member{Name: "m", UID: "m", State: fleet.Engaged})
+		f.SubscribeGroups(sinkFunc(func(of fleet.Ref) {
 			mu.Lock()
 			defer mu.Unlock()
-			told[r]++
-		})
+			told[requestAt(of)]++
+		}))
 		for i := range groups {
-			g.seen(requestFor("m", fmt.Sprint(i)), vsphere.KeyOf("m", fmt.Sprint(i)), namedGroup(fmt.Sprint(i)), "x")
+			// All are being deleted, and old enough to count in a mass deletion.
+			of := namedGroup(fmt.Sprint(i))
+			of.CreationTimestamp, of.DeletionTimestamp = metav1.NewTime(time.Now().Add(-2*time.Hour)), ptr.To(metav1.Now())
+			of.Status.VMs = []v1alpha1.VMStatus{{Name: "vm", MoRef: "vm-1"}}
+			f.SetGroup(refOf(requestFor("m", fmt.Sprint(i))), vsphere.KeyOf("m", fmt.Sprint(i)), of, "x")
 		}
 		go func() { _ = r.namespaces.Start(ctx) }()
 		handler := r.onNamespace("m", nil)
@@ -64,10 +70,8 @@ func TestAnyNumberOfChangesOfANamespaceIsOneRoundASecond(t *testing.T) {
 					t.Fatalf("%s group %d was told %d times, want %d", when, i, n, times)
 				}
 			}
-			g.mu.Lock()
-			_, is := g.guards["m"].confirmed["team"]
-			g.mu.Unlock()
-			if is != confirmed {
+			another := massdeletion.Group{Created: time.Now().Add(-2 * time.Hour), Existing: 1}
+			if is := !f.Trips("m", "m/another", another, massdeletion.Limit{}); is != confirmed {
 				t.Fatalf("%s it is %t that all that is removed is confirmed", when, is)
 			}
 		}
@@ -83,42 +87,5 @@ func TestAnyNumberOfChangesOfANamespaceIsOneRoundASecond(t *testing.T) {
 		handler.Delete(ctx, event.DeleteEvent{Object: namespace(true)}, nil)
 		<-time.After(namespacePause) // on the clock of the bubble
 		expect("when it is gone", 2, false)
-	})
-}
-
-// Whatever becomes of groups, those of a namespace are known.
-func TestGroupsAreKnownByTheirNamespace(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		g := NewGroups()
-		for range rapid.IntRange(1, 40).Draw(t, "steps") {
-			n := rapid.IntRange(0, 5).Draw(t, "name")
-			r := requestFor(fmt.Sprint("m", n%2), fmt.Sprint(n))
-			r.Namespace = rapid.SampledFrom([]string{"one", "two"}).Draw(t, "namespace")
-			group := namedGroup(fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "uid")))
-			key := keyOf(string(r.ClusterName), group)
-			switch rapid.IntRange(0, 6).Draw(t, "step") {
-			case 0, 1, 2:
-				g.seen(r, key, group, "x")
-			case 3:
-				g.forget(r)
-			case 4:
-				g.keep(r, key, group, "x")
-			case 5:
-				g.forgetKey(r, key)
-			case 6:
-				g.keepOnly(string(r.ClusterName), map[mcreconcile.Request]vsphere.GroupKey{r: key})
-			}
-			want := map[memberNamespace]map[vsphere.GroupKey]struct{}{}
-			for key, e := range g.byKey {
-				of := namespaceOf(e.request)
-				if want[of] == nil {
-					want[of] = map[vsphere.GroupKey]struct{}{}
-				}
-				want[of][key] = struct{}{}
-			}
-			if !maps.EqualFunc(g.within, want, maps.Equal) {
-				t.Fatalf("known by namespace are %v, want %v", g.within, want)
-			}
-		}
 	})
 }

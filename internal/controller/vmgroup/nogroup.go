@@ -18,8 +18,8 @@ import (
 // name, in any member: a MemberCluster can lead to another cluster than it did when the group got its folder. The member's API server is asked, since a
 // cache can be behind. Of a member that is not engaged, does not answer or is paused, nothing is certain.
 func (r *Reconciler) NoGroup(ctx context.Context, member string, name types.NamespacedName, uid string) (bool, error) {
-	before, ok := r.Members(member)
-	if !ok || before.Silent || before.Paused || !r.Groups.listed(member) || r.Groups.knowsUID(uid) {
+	before, ok := r.Fleet.Member(member)
+	if !ok || before.Silent || before.Paused || !r.Fleet.Listed(member) || r.Fleet.HasUIDPart(uid) {
 		return false, nil
 	}
 	cl, err := r.Clusters.GetCluster(ctx, multicluster.ClusterName(member))
@@ -32,8 +32,8 @@ func (r *Reconciler) NoGroup(ctx context.Context, member string, name types.Name
 	if err != nil || found != nil && strings.HasPrefix(string(found.UID), uid) {
 		return false, err
 	}
-	after, ok := r.Members(member)
-	return ok && after.UID == before.UID && !after.Silent && !r.Groups.knowsUID(uid), nil
+	after, ok := r.Fleet.Member(member)
+	return ok && after.UID == before.UID && !after.Silent && !r.Fleet.HasUIDPart(uid), nil
 }
 
 // groupNow reads the metadata of the VmGroup that a member has under a name now, nil if the member certainly has none. An API server that does not serve
@@ -49,16 +49,4 @@ func groupNow(ctx context.Context, live client.Reader, name types.NamespacedName
 		return nil, nil
 	}
 	return nil, fmt.Errorf("read VmGroup %s: %w", name, err)
-}
-
-// knowsUID reports whether any group is known, of whichever member, whose UID begins so.
-func (g *Groups) knowsUID(prefix string) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for key := range g.byKey {
-		if strings.HasPrefix(key.Group(), prefix) {
-			return true
-		}
-	}
-	return false
 }

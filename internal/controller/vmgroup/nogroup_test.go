@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -23,22 +24,22 @@ func TestThatAGroupDoesNotExistIsSaidOnlyWhereItIsCertain(t *testing.T) {
 	}{
 		"another UID":                        {uid: other, gone: true},
 		"the group's own UID":                {uid: uid},
-		"it is in the API server alone":      {change: func(r *rig) { r.Groups.forget(r.request) }, uid: uid},
-		"a group of another member has it":   {change: func(r *rig) { r.Groups.byKey[vsphere.KeyOf("elsewhere", other+"-0000")] = groupEntry{} }, uid: other},
-		"the member's groups are not known":  {change: func(r *rig) { delete(r.Groups.members, v1alpha1.LocalMember) }, uid: other},
-		"the member is not engaged":          {change: func(r *rig) { r.Members = func(string) (Member, bool) { return Member{}, false } }, uid: other},
-		"the member does not answer":         {change: func(r *rig) { r.Members = memberIs(Member{Silent: true}) }, uid: other},
-		"the member is paused":               {change: func(r *rig) { r.Members = memberIs(Member{Paused: true}) }, uid: other},
-		"the member becomes another cluster": {change: func(r *rig) { r.Members = memberIs(Member{UID: "one"}, Member{UID: "two"}) }, uid: other},
-		"the member goes silent meanwhile":   {change: func(r *rig) { r.Members = memberIs(Member{UID: "one"}, Member{UID: "one", Silent: true}) }, uid: other},
+		"it is in the API server alone":      {change: func(r *rig) { r.Fleet.DeleteGroup(refOf(r.request)) }, uid: uid},
+		"a group of another member has it":   {change: func(r *rig) { r.othersGroup(other + "-0000") }, uid: other},
+		"the member's groups are not known":  {change: func(r *rig) { r.Fleet.DeleteMember(v1alpha1.LocalMember) }, uid: other},
+		"the member is not engaged":          {change: func(r *rig) { r.memberIs(func(m *fleet.Member) { m.State = fleet.Away }) }, uid: other},
+		"the member does not answer":         {change: func(r *rig) { r.memberIs(func(m *fleet.Member) { m.Silent = true }) }, uid: other},
+		"the member is paused":               {change: func(r *rig) { r.memberIs(func(m *fleet.Member) { m.Paused = true }) }, uid: other},
+		"the member becomes another cluster": {change: func(r *rig) { r.becomes(func(m *fleet.Member) { m.UID = "another" }) }, uid: other},
+		"the member goes silent meanwhile":   {change: func(r *rig) { r.becomes(func(m *fleet.Member) { m.Silent = true }) }, uid: other},
 		"the API server refuses":             {change: func(r *rig) { r.Clusters = testCluster{client: r.member, live: refusing{r.member}} }, uid: other, failed: true},
 		"a page is not found":                {change: func(r *rig) { r.Clusters = testCluster{client: r.member, live: pageNotFound{r.member}} }, uid: other, failed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			r.mustPass()
-			r.Groups.seen(r.request, r.key(), r.group(), "default")
-			r.Groups.list(v1alpha1.LocalMember)
+			r.Fleet.SetGroup(refOf(r.request), r.key(), r.group(), "default")
+			r.Fleet.List(v1alpha1.LocalMember)
 			if c.change != nil {
 				c.change(r)
 			}
@@ -55,14 +56,25 @@ func TestThatAGroupDoesNotExistIsSaidOnlyWhereItIsCertain(t *testing.T) {
 	}
 }
 
-// memberIs answers with one member after the other.
-func memberIs(members ...Member) Members {
-	n := 0
-	return func(string) (Member, bool) {
-		m := members[min(n, len(members)-1)]
-		n++
-		return m, true
-	}
+// othersGroup lets another member have a group with this UID.
+func (r *rig) othersGroup(uid string) {
+	r.Fleet.SetGroup(fleet.Ref{Member: "elsewhere", Namespace: "team", Name: "web"}, vsphere.KeyOf("elsewhere", uid), namedGroup(uid), "default")
+}
+
+// during is an API server beside which something happens while it answers.
+type during struct {
+	client.Reader
+	happens func()
+}
+
+func (d during) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+	d.happens()
+	return d.Reader.Get(ctx, key, into, opts...)
+}
+
+// becomes changes what is known of the member while its API server is asked.
+func (r *rig) becomes(change func(*fleet.Member)) {
+	r.Clusters = testCluster{client: r.member, live: during{r.member, func() { r.memberIs(change) }}}
 }
 
 // TestAGroupWhoseEmptyFolderWasRemovedMakesItAnew: it came back with a backup of its member's etcd, after its folder was taken for nobody's.

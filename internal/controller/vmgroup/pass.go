@@ -27,6 +27,8 @@ type pass struct {
 	gatherer
 
 	r *Reconciler
+	// tenure of the group's bucket, under which all is remembered.
+	tenure uint64
 	// api is the API server of the group's member; store keeps what becomes of the group, which is the same for every group that
 	// has not vanished.
 	api    apiStore
@@ -61,8 +63,8 @@ func (p pass) run(ctx context.Context, of *v1alpha1.VmGroup) (reconcile.Result, 
 		p.server = nil // another one was looked at, for where the VMs are
 	}
 	_, s.Vanished = p.store.(vanishedStore)
-	if s.MassDeletion.Rules = p.r.MassDeletion; s.Removes() {
-		s.MassDeletion.Trips = p.r.Groups.trips(p.member.Name, s.ID.Key(), massdeletion.Of(of), p.member.MassDeletion)
+	if s.MassDeletion.Rules = p.r.Fleet.Rules(); s.Removes() {
+		s.MassDeletion.Trips = p.r.Fleet.Trips(p.member.Name, s.ID.Key(), massdeletion.Of(of), p.member.MassDeletion)
 	}
 	s.Raised = p.r.memory.raised(p.member.UID)
 	remembered := p.r.memory.of(p.object(s))

@@ -26,7 +26,9 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted/admittedtest"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts/receiptstest"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
@@ -105,6 +107,44 @@ func (c testCluster) GetCluster(context.Context, multicluster.ClusterName) (clus
 	return c, nil
 }
 
+// clockFunc is a clock of the fleet.
+type clockFunc func() time.Time
+
+func (c clockFunc) Now() time.Time { return c() }
+
+// sinkFunc is a subscriber of groups.
+type sinkFunc func(fleet.Ref)
+
+func (s sinkFunc) Deliver(of fleet.Ref, _ fleet.Reason) { s(of) }
+
+// delivered works on what the fleet has delivered, as the workers of the manager do.
+func (r *rig) delivered() {
+	for r.departures.queue.Len() > 0 {
+		r.departures.next()
+	}
+	for r.twins.queue.Len() > 0 {
+		r.twins.next()
+	}
+}
+
+// newFleet knows one member, which is engaged.
+func newFleet(now func() time.Time) *fleet.Fleet {
+	f := fleet.New(clockFunc(now), massdeletion.DefaultRules(), &testGate{})
+	f.SetMember(localMember())
+	return f
+}
+
+func localMember() fleet.Member {
+	return fleet.Member{Name: v1alpha1.LocalMember, UID: "member-uid", State: fleet.Engaged}
+}
+
+// memberIs changes what is known of the member, which is otherwise engaged and as by default.
+func (r *rig) memberIs(change func(*fleet.Member)) {
+	m := localMember()
+	change(&m)
+	r.Fleet.SetMember(m)
+}
+
 func newRig(t testing.TB) *rig {
 	t.Helper()
 	scheme := allkinds.Scheme()
@@ -135,10 +175,7 @@ func newRig(t testing.TB) *rig {
 		).Build()
 	r.Reconciler = &Reconciler{
 		Clusters: testCluster{client: r.member},
-		Members: func(string) (Member, bool) {
-			return Member{Name: v1alpha1.LocalMember, UID: "member-uid"}, true
-		},
-		Hub: r.hub, Servers: fake.Servers{"default": r.vcenter}, Shards: r.gate, Groups: NewGroups(), Records: r.records, Receipts: receiptstest.New(),
+		Hub:      r.hub, Servers: fake.Servers{"default": r.vcenter}, Shards: r.gate, Fleet: newFleet(func() time.Time { return r.now }), Records: r.records, Receipts: receiptstest.New(),
 		HubWrites:    writebudget.New(writebudget.Default, func() time.Time { return r.now }),
 		Installation: "installation", Now: func() time.Time { return r.now }, limiter: newLimiter(4), vanished: newVanished(),
 	}
@@ -154,7 +191,10 @@ func (r *rig) object() object { return objectOf("member-uid", r.group()) }
 
 func (r *rig) key() vsphere.GroupKey { return keyOf("member-uid", r.group()) }
 
-func (r *rig) pass() (reconcile.Result, error) { return r.Reconcile(r.t.Context(), r.request) }
+func (r *rig) pass() (reconcile.Result, error) {
+	r.delivered()
+	return r.Reconcile(r.t.Context(), r.request)
+}
 
 func (r *rig) mustPass() reconcile.Result {
 	r.t.Helper()
@@ -586,12 +626,7 @@ func TestAnIntentIsNeverHeldBack(t *testing.T) {
 
 func TestAMissingUserDataSecretIsLookedForAgain(t *testing.T) {
 	r := newRig(t)
-	members := r.Members
-	r.Members = func(name string) (Member, bool) {
-		m, ok := members(name)
-		m.UserDataSecrets = v1alpha1.UserDataAllow
-		return m, ok
-	}
+	r.memberIs(func(m *fleet.Member) { m.UserDataSecrets = v1alpha1.UserDataAllow })
 	g := r.group()
 	g.Spec.UserDataSecretRef = &v1alpha1.LocalObjectReference{Name: "cloud-init"}
 	if err := r.member.Update(t.Context(), g); err != nil {
@@ -738,7 +773,7 @@ func TestNothingIsClonedForAGroupThatDoesNotKeepItsFinalizer(t *testing.T) {
 
 func TestASilentMemberIsLeftAlone(t *testing.T) {
 	r := newRig(t)
-	r.Members = func(name string) (Member, bool) { return Member{Name: name, UID: "member-uid", Silent: true}, true }
+	r.memberIs(func(m *fleet.Member) { m.Silent = true })
 	if result := r.mustPass(); result.RequeueAfter == 0 || len(r.vcenter.Journal()) != 0 || len(r.group().Finalizers) != 0 {
 		t.Errorf("something was done for a member that does not answer: %v", r.vcenter.Journal())
 	}

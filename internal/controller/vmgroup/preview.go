@@ -14,7 +14,7 @@ import (
 // Preview says what a pass over the group would do now. It reads memory: it asks no vCenter and no API server, and changes
 // nothing. The group need not exist; it is not kept and not changed.
 func (r *Reconciler) Preview(ctx context.Context, member string, of *v1alpha1.VmGroup) (group.Preview, error) {
-	m, ok := r.Members(member)
+	m, ok := r.Fleet.Member(member)
 	if !ok {
 		return group.Preview{}, fmt.Errorf("member cluster %q is not connected", member)
 	}

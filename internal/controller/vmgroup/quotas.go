@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
@@ -30,8 +31,8 @@ func quotaKey(s *group.Snapshot) quota.Key { return quota.Key{Member: s.Member, 
 
 // QuotaAnswered takes the news that a group may get another answer of the ledger of quotas.
 func (r *Reconciler) QuotaAnswered(key quota.Key) {
-	if member, ok := r.Members(key.Member); ok {
-		r.Groups.GroupChanged(vsphere.KeyOf(member.UID, string(key.UID)))
+	if member, ok := r.Fleet.Member(key.Member); ok {
+		r.Fleet.GroupChanged(vsphere.KeyOf(member.UID, string(key.UID)))
 	}
 }
 
@@ -42,8 +43,8 @@ type quotaLister struct{ *Reconciler }
 
 // Served implements quota.Lister.
 func (w quotaLister) Served(member string) bool {
-	_, engaged := w.Reconciler.Members(member)
-	return engaged && w.Reconciler.Groups.listed(member)
+	_, engaged := w.Fleet.Member(member)
+	return engaged && w.Fleet.Listed(member)
 }
 
 // Members implements quota.Lister.
@@ -61,7 +62,7 @@ func (w quotaLister) Members(ctx context.Context) ([]string, error) {
 
 // space is a namespace of a member, as policies see it.
 type space struct {
-	member    Member
+	member    fleet.Member
 	requester policy.Requester
 	// largest is what one group can have there: see policy.Set.Largest.
 	largest policy.Usage
@@ -77,24 +78,24 @@ func (w quotaLister) Groups(ctx context.Context) ([][]quota.Group, error) {
 		return nil, err
 	}
 	spaces := map[[2]string]*space{}
-	for key, e := range w.Reconciler.Groups.all() {
-		name, namespace := string(e.request.ClusterName), e.request.Namespace
+	for key, g := range w.Fleet.In(fleet.Scope{}) {
+		name, namespace := g.Ref.Member, g.Ref.Namespace
 		at, known := spaces[[2]string{name, namespace}]
 		if !known {
 			if !w.Served(name) {
 				continue
 			}
 			at = &space{}
-			at.member, _ = w.Reconciler.Members(name)
+			at.member, _ = w.Fleet.Member(name)
 			if at.requester, err = w.Requester(ctx, name, namespace); err != nil {
 				return nil, err
 			}
 			at.largest, at.bound = set.Largest(at.requester), len(set.Quotas(at.requester)) > 0
 			spaces[[2]string{name, namespace}] = at
 		}
-		of := quota.Group{UID: types.UID(key.Group()), Name: e.request.Name, Requester: at.requester, Holds: w.holds(at, key, &e)}
+		of := quota.Group{UID: types.UID(key.Group()), Name: g.Ref.Name, Requester: at.requester, Holds: w.holds(at, key, &g)}
 		if record := w.record(at.member, key); record.Admitted != nil {
-			of.Granted = group.Grants(recorded(*record.Admitted), e.admits)
+			of.Granted = group.Grants(recorded(*record.Admitted), g.Admits)
 		}
 		at.groups = append(at.groups, of)
 	}
@@ -107,15 +108,15 @@ func (w quotaLister) Groups(ctx context.Context) ([][]quota.Group, error) {
 
 // holds is what a group counts with in the sums of others: the largest of what the hub has on record, what status shows, and what its vCenter shows, since each
 // of them can be older than what exists. A status counts up to what one group can have there, so that one that was made up fills no total.
-func (w quotaLister) holds(at *space, key vsphere.GroupKey, e *groupEntry) policy.Usage {
-	holds := e.shows.Min(at.largest)
+func (w quotaLister) holds(at *space, key vsphere.GroupKey, g *fleet.Group) policy.Usage {
+	holds := g.Shows.Min(at.largest)
 	if !at.bound {
 		return holds // it counts in no sum
 	}
 	if record := w.record(at.member, key); record.Admitted != nil {
 		holds = holds.Max(recorded(*record.Admitted))
 	}
-	if server, ok := w.Servers.Server(e.vcenter); ok {
+	if server, ok := w.Servers.Server(g.VCenter); ok {
 		// The holder can have seen the end of a VM that is to be destroyed, and given back what it took, before this replica sees it. Status shows such VMs.
 		standing := slices.DeleteFunc(server.Marked(key), func(m vsphere.Marked) bool { return m.Tombstone })
 		if stands := group.Stands(standing); stands.VMs > 0 {
@@ -136,7 +137,7 @@ func recorded(a v1alpha1.Admitted) policy.Usage {
 func (r *Reconciler) Left(ctx context.Context, key quota.Key, namespace, name string) (left policy.Usage, gone bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	member, engaged := r.Members(key.Member)
+	member, engaged := r.Fleet.Member(key.Member)
 	if !engaged {
 		return left, false, fmt.Errorf("member %q is not engaged", key.Member)
 	}
@@ -147,8 +148,8 @@ func (r *Reconciler) Left(ctx context.Context, key quota.Key, namespace, name st
 		return left, false, err
 	}
 	if name == "" { // only a release mark is known: nothing can be read by its name, and the cache decides
-		_, exists := r.Groups.entry(id.Key())
-		return left, !exists && !member.Silent && r.Groups.listed(key.Member), nil
+		_, exists := r.Fleet.Group(id.Key())
+		return left, !exists && !member.Silent && r.Fleet.Listed(key.Member), nil
 	}
 	cl, err := r.Clusters.GetCluster(ctx, multicluster.ClusterName(key.Member))
 	if err != nil {

@@ -36,9 +36,9 @@ func (r *rig) inform(rec *Reconciler) {
 		r.t.Fatal(err)
 	}
 	for i := range list.Items {
-		rec.Groups.seen(requestOf(v1alpha1.LocalMember, &list.Items[i]), keyOf("member-uid", &list.Items[i]), &list.Items[i], "default")
+		rec.Fleet.SetGroup(refOf(requestOf(v1alpha1.LocalMember, &list.Items[i])), keyOf("member-uid", &list.Items[i]), &list.Items[i], "default")
 	}
-	rec.Groups.list(v1alpha1.LocalMember)
+	rec.Fleet.List(v1alpha1.LocalMember)
 }
 
 // localKey is what the ledger calls a group of the local member.
@@ -68,9 +68,10 @@ func TestTwoReplicasRaceForTheLastPlacesOfAQuota(t *testing.T) {
 	another := &rig{t: t, vcenter: r.vcenter, member: r.member, hub: r.hub, request: r.request}
 	another.request.Name = "api"
 	another.Reconciler = &Reconciler{
-		Clusters: r.Clusters, Members: r.Members, Hub: r.hub, Servers: r.Servers, Shards: r.Shards, Groups: NewGroups(), Records: r.records, HubWrites: r.HubWrites,
+		Clusters: r.Clusters, Hub: r.hub, Servers: r.Servers, Shards: r.Shards, Fleet: newFleet(r.Now), Records: r.records, HubWrites: r.HubWrites,
 		Installation: r.Installation, Now: r.Now, limiter: newLimiter(4), vanished: newVanished(),
 	}
+	another.serve()
 	store := &quotatest.Store{}
 	one, two := r.ledgerOf(r.Reconciler, store), another.ledgerOf(another.Reconciler, store)
 	flush(t, one, two)

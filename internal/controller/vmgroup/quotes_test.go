@@ -13,7 +13,7 @@ func TestTheNameOfAGroupStandsInQuotesOnTheHub(t *testing.T) {
 	r, hub, _, change := witnessed(t, "")
 	of, key := r.group(), r.key()
 	of.Name, r.request.Name = evil, evil
-	r.Groups.seen(r.request, key, of, "default")
+	r.Fleet.SetGroup(refOf(r.request), key, of, "default")
 	r.Witness("default").Changed(change)
 	if got := told(hub); !strings.HasPrefix(got, `Warning VMPoweredOff "`+evil+`-1" of VmGroup "team/`+evil+`" of member`) {
 		t.Errorf("who changed a VM: %s", got)

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
@@ -525,18 +526,13 @@ func TestAGroupOfAVCenterThatIsGoneIsForgottenOnTheWordOfAHubAdministrator(t *te
 	g.memory = memory{}
 	g.forgotten()
 	g.vcenter.Reconnect()
-	g.hear()
-	if n := len(g.Groups.Orphans(g.vcenter.VMs())); n != 2 {
+	if n := g.orphans(); n != 2 {
 		t.Errorf("%d VMs that came back are orphans", n)
 	}
 }
 
-func (g *grave) hear() { g.Groups.served = func(string) bool { return true } }
-
 func TestAGroupOfADeletedVCenterIsForgottenOnTheWordOnItsMemberCluster(t *testing.T) {
 	g := newGrave(t)
-	of := Member{Name: v1alpha1.LocalMember, UID: "member-uid"}
-	g.Members = func(string) (Member, bool) { return of, true }
 	if err := g.hub.Delete(t.Context(), g.hubVCenter()); err != nil {
 		t.Fatal(err)
 	}
@@ -545,7 +541,7 @@ func TestAGroupOfADeletedVCenterIsForgottenOnTheWordOnItsMemberCluster(t *testin
 	contains(t, g.stays(v1alpha1.ReasonVCenterNotFound), "kubectl annotate vmgroup web -n team --overwrite vm.codeconnect.vmworld.com/forget="+uid)
 	g.annotate(v1alpha1.ForgetAnnotation, uid)
 	contains(t, g.stays(v1alpha1.ReasonForgetHeld), "kubectl annotate membercluster local vm.codeconnect.vmworld.com/allow-forget-until=")
-	of.ForgetAllowed = g.now.Add(30 * time.Minute)
+	g.memberIs(func(m *fleet.Member) { m.ForgetAllowed = g.now.Add(30 * time.Minute) })
 	// Another VCenter is the same server, by another name.
 	g.vcenter.Reconnect()
 	g.Servers = fake.Servers{"other": g.vcenter}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -29,12 +30,12 @@ type Records interface {
 }
 
 // recordKey is what the records call a group.
-func recordKey(member Member, key vsphere.GroupKey) admitted.Key {
+func recordKey(member fleet.Member, key vsphere.GroupKey) admitted.Key {
 	return admitted.Key{Member: member.UID, Group: types.UID(key.Group())}
 }
 
 // record is what the hub has on record of a group.
-func (r *Reconciler) record(member Member, key vsphere.GroupKey) group.Record {
+func (r *Reconciler) record(member fleet.Member, key vsphere.GroupKey) group.Record {
 	e, found, err := r.Records.Of(recordKey(member, key))
 	switch {
 	case err != nil:
@@ -48,13 +49,13 @@ func (r *Reconciler) record(member Member, key vsphere.GroupKey) group.Record {
 
 // RecordChanged takes the news that somebody else changed what the hub has on record of a group.
 func (r *Reconciler) RecordChanged(key admitted.Key) {
-	r.Groups.GroupChanged(vsphere.KeyOf(key.Member, string(key.Group)))
+	r.Fleet.GroupChanged(vsphere.KeyOf(key.Member, string(key.Group)))
 }
 
 // Exists says whether a group exists. It is for the records.
 func (r *Reconciler) Exists(ctx context.Context, key admitted.Key) admitted.Existence {
-	if r.Serves(key.Member) {
-		if _, known := r.Groups.entry(vsphere.KeyOf(key.Member, string(key.Group))); known {
+	if r.Fleet.Serves(key.Member) {
+		if _, known := r.Fleet.Group(vsphere.KeyOf(key.Member, string(key.Group))); known {
 			return admitted.Exists
 		}
 		return admitted.Absent

@@ -8,6 +8,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -15,9 +16,7 @@ func (r *rig) clones() int { return len(r.vcenter.Calls(vsphere.OpClone)) }
 
 // accept is what a hub administrator does: what status shows counts until then.
 func (r *rig) accept(until time.Time) {
-	r.Members = func(string) (Member, bool) {
-		return Member{Name: v1alpha1.LocalMember, UID: "member-uid", AcceptAdmitted: until}, true
-	}
+	r.memberIs(func(m *fleet.Member) { m.AcceptAdmitted = until })
 }
 
 func TestWhatAStatusShowsAsAdmittedIsNotBelieved(t *testing.T) {
@@ -156,7 +155,7 @@ func TestARecordFromABackupGivesNoMoreThanStatusShows(t *testing.T) {
 	r := newRig(t)
 	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 4 })
 	r.settle()
-	key := recordKey(Member{UID: "member-uid"}, r.key())
+	key := recordKey(fleet.Member{UID: "member-uid"}, r.key())
 	backup, _, _ := r.records.Of(key)
 	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 1 })
 	r.settle()
@@ -186,7 +185,7 @@ func TestAWipedStatusIsMadeAnewFromTheRecord(t *testing.T) {
 func TestTheRecordGoesWithTheGroup(t *testing.T) {
 	r := newRig(t)
 	r.settle()
-	key := recordKey(Member{UID: "member-uid"}, r.key())
+	key := recordKey(fleet.Member{UID: "member-uid"}, r.key())
 	if err := r.member.Delete(t.Context(), r.group()); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
@@ -57,7 +58,7 @@ func (w quotaLister) Remnants(ctx context.Context) ([]quota.Remnant, error) {
 	for i := range clusters.Items {
 		of := &clusters.Items[i]
 		uid := cmp.Or(of.Status.ClusterUID, of.Spec.ClusterUID)
-		if served, engaged := w.Reconciler.Members(of.Name); engaged {
+		if served, engaged := w.Fleet.Member(of.Name); engaged {
 			uid = served.UID
 		}
 		_, another := m.members[uid]
@@ -90,7 +91,7 @@ func (m *remnants) of(key vsphere.GroupKey) *remnant {
 	if _, ok := m.members[key.Member()]; !ok {
 		return nil
 	}
-	if _, known := m.Reconciler.Groups.entry(key); known && !m.away[key.Member()] {
+	if _, known := m.Fleet.Group(key); known && !m.away[key.Member()] {
 		return nil
 	}
 	r := &remnant{}
@@ -157,12 +158,12 @@ func (m *remnants) remember(ctx context.Context) error {
 			}
 		}
 	}
-	for key, e := range m.Reconciler.Groups.all() {
+	for key, g := range m.Fleet.In(fleet.Scope{}) {
 		if !m.away[key.Member()] {
 			continue
 		}
 		if r := m.of(key); r != nil {
-			r.namespace, r.name, r.holds = e.request.Namespace, e.request.Name, r.holds.Max(e.shows.Min(set.Largest(policy.Requester{Member: m.members[key.Member()], Namespace: e.request.Namespace})))
+			r.namespace, r.name, r.holds = g.Ref.Namespace, g.Ref.Name, r.holds.Max(g.Shows.Min(set.Largest(policy.Requester{Member: m.members[key.Member()], Namespace: g.Ref.Namespace})))
 		}
 	}
 	return nil

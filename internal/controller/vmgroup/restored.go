@@ -14,16 +14,6 @@ import (
 // milliseconds.
 const catchesUp = 10 * time.Second
 
-// MemberRestored takes the news that a member's storage came back from a backup. The versions of its groups count on from the backup's, so
-// that those of our own last writes say nothing any more: compared with them, all that the member has would look old for a long time.
-func (r *Reconciler) MemberRestored(member string) {
-	for key, e := range r.Groups.all() {
-		if string(e.request.ClusterName) == member {
-			r.forgetVersions(object{key, e.request.NamespacedName})
-		}
-	}
-}
-
 // forgetVersions forgets which versions of a group were written: the storage that they were written to is another one now.
 func (r *Reconciler) forgetVersions(of object) {
 	r.memory.forgetVersion(of)
@@ -33,9 +23,10 @@ func (r *Reconciler) forgetVersions(of object) {
 // behind reports whether the cache has an older object than the operator's own last write. A group that stays behind may have come from a
 // backup: with a revision bump nothing else shows that, since the revision of the storage rises while its objects keep the versions that they had.
 // So the API server is asked, at most once in catchesUp. If it has what the cache has, the write is gone.
-func (r *Reconciler) behind(ctx context.Context, of object, group *v1alpha1.VmGroup, live client.Reader) bool {
+func (r *Reconciler) behind(ctx context.Context, p pass, group *v1alpha1.VmGroup) bool {
+	of, live := objectOf(p.member.UID, group), p.live
 	now := r.Now()
-	since := r.memory.stale(of, group.ResourceVersion, now)
+	since := r.memory.stale(of, group.ResourceVersion, p.member.Restores, now)
 	if since.IsZero() {
 		return false
 	}

@@ -24,13 +24,46 @@ func TestAGroupOfARestoredMemberIsActedOnAgain(t *testing.T) {
 	if r.work(); len(r.vcenter.VMs()) != 2 {
 		t.Fatalf("%d VMs: a cache that is older than a write was acted on", len(r.vcenter.VMs()))
 	}
-	r.MemberRestored("another")
+	r.Fleet.Restored("another-uid")
 	if r.work(); len(r.vcenter.VMs()) != 2 {
 		t.Fatalf("%d VMs: another member was restored", len(r.vcenter.VMs()))
 	}
-	r.MemberRestored(v1alpha1.LocalMember)
+	r.Fleet.Restored("member-uid")
 	if r.work(); len(r.vcenter.VMs()) != 3 {
 		t.Errorf("%d VMs, want 3", len(r.vcenter.VMs()))
+	}
+}
+
+// A pass that wrote with the clients of before ends after the restore. What it remembers is no version of the new
+// storage.
+func TestAWriteThatEndsAfterARestoreCountsAsOneFromBefore(t *testing.T) {
+	r := newRig(t)
+	g := r.settle()
+	restores := func() uint64 {
+		m, _ := r.Fleet.Member(v1alpha1.LocalMember)
+		return m.Restores
+	}
+	before := restores()
+	if r.memory.stale(r.object(), "1", before, r.now).IsZero() {
+		t.Fatal("a cache that is older than the last write is believed")
+	}
+	r.onStatus = func() error {
+		r.Fleet.Restored("member-uid")
+		return nil
+	}
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
+	r.mustPass()
+	if restores() == before || r.memory.of(r.object()).resourceVersion == g.ResourceVersion {
+		t.Fatal("nothing was written while the member was restored")
+	}
+	if !r.memory.stale(r.object(), "1", restores(), r.now).IsZero() {
+		t.Error("what the restored member has looks older than a write to the storage of before")
+	}
+	r.onStatus = nil
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 4 })
+	r.mustPass()
+	if r.memory.stale(r.object(), "1", restores(), r.now).IsZero() {
+		t.Error("a cache that is older than a write since the restore is believed")
 	}
 }
 
@@ -141,7 +174,7 @@ func TestAStatusFromABackupNeitherDoublesNorLosesVMs(t *testing.T) {
 	if err := r.member.Status().Update(t.Context(), g); err != nil {
 		t.Fatal(err)
 	}
-	r.MemberRestored(v1alpha1.LocalMember)
+	r.Fleet.Restored("member-uid")
 	after := r.work()
 	if clones, destroys := r.vcenter.Calls(vsphere.OpClone), r.vcenter.Calls(vsphere.OpDestroy); len(clones)+len(destroys) != 0 {
 		t.Errorf("clones %v, destroys %v", clones, destroys)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
@@ -76,7 +77,7 @@ func (h *restoredHub) informOf(vcenter string) {
 	}
 	for i := range list.Items {
 		if g := &list.Items[i]; g.Spec.VCenter == vcenter {
-			h.Groups.seen(requestOf(v1alpha1.LocalMember, g), keyOf("member-uid", g), g, vcenter)
+			h.Fleet.SetGroup(refOf(requestOf(v1alpha1.LocalMember, g)), keyOf("member-uid", g), g, vcenter)
 		}
 	}
 }
@@ -192,7 +193,7 @@ func (h *restoredHub) goes(keep func()) (uid types.UID) {
 	if err := h.member.Delete(h.t.Context(), g); err != nil {
 		h.t.Fatal(err)
 	}
-	h.Groups.forget(h.request)
+	h.Fleet.DeleteGroup(refOf(h.request))
 	return uid
 }
 
@@ -277,7 +278,8 @@ func TestAGroupOfAMemberThatIsAwayCountsWithWhatVCenterAndTheHubHaveOfIt(t *test
 		t.Run(story, func(t *testing.T) {
 			h := newRestoredHub(t, quotaVMs(5), 4)
 			lose(h)
-			h.Groups.ForgetMember(v1alpha1.LocalMember)
+			h.Fleet.DeleteMember(v1alpha1.LocalMember)
+			h.memberIs(func(*fleet.Member) {})
 			all, err := h.QuotaLister().Remnants(t.Context())
 			if err != nil || len(all) != 1 {
 				t.Fatalf("known are %+v, %v", all, err)

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -736,12 +737,7 @@ func TestAGuestSaysThatItIsReady(t *testing.T) {
 // Each VM gets the user data of its own revision, and the Secret of another one may be gone.
 func TestAVMOfAnOlderRevisionGetsItsOwnUserData(t *testing.T) {
 	r := newRig(t)
-	members := r.Members
-	r.Members = func(name string) (Member, bool) {
-		m, ok := members(name)
-		m.UserDataSecrets = v1alpha1.UserDataAllow
-		return m, ok
-	}
+	r.memberIs(func(m *fleet.Member) { m.UserDataSecrets = v1alpha1.UserDataAllow })
 	for _, name := range []string{"one", "two"} {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}, Type: v1alpha1.UserDataType, Data: map[string][]byte{userDataKey: []byte("#" + name)}}
 		if err := r.member.Create(t.Context(), secret); err != nil {

@@ -27,6 +27,8 @@ type apiStore struct {
 	memory *memory
 	// member is the UID of the cluster.
 	member string
+	// restores and tenure are those under which a write is remembered.
+	restores, tenure uint64
 }
 
 func (a apiStore) writeStatus(ctx context.Context, group, next *v1alpha1.VmGroup) error {
@@ -63,7 +65,9 @@ func (a apiStore) patchFinalizers(ctx context.Context, group *v1alpha1.VmGroup, 
 	if err := answers(next, group); err != nil {
 		return group, fmt.Errorf("write finalizers: %w", err)
 	}
-	a.memory.change(objectOf(a.member, group), func(m *remembered) { m.resourceVersion, m.written = next.ResourceVersion, true })
+	a.memory.change(objectOf(a.member, group), func(m *remembered) {
+		m.tenure, m.resourceVersion, m.restores, m.written = a.tenure, next.ResourceVersion, a.restores, true
+	})
 	return next, nil
 }
 

@@ -73,7 +73,7 @@ func TestWhatAMemberAnswersToWritesIsNotRememberedUnlessItCanBeTrue(t *testing.T
 	} {
 		t.Run(story, func(t *testing.T) {
 			group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "one", ResourceVersion: "6"}}
-			store := apiStore{answering(c.lie), &memory{}, "member"}
+			store := apiStore{answering(c.lie), &memory{}, "member", 0, 0}
 			for range 3 {
 				next, err := store.patchFinalizers(t.Context(), group, controllerutil.AddFinalizer, v1alpha1.VmGroupFinalizer)
 				var wrong *AnswerError

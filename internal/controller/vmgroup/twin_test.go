@@ -11,6 +11,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
 )
@@ -100,10 +101,11 @@ func TestNothingIsRememberedOfObjectsThatShareAUID(t *testing.T) {
 				r.forget(request)
 			}
 		},
-		"deleted while their member was away": func(r *rig, _ []mcreconcile.Request) { r.Groups.keepOnly(v1alpha1.LocalMember, nil) },
+		"deleted while their member was away": func(r *rig, _ []mcreconcile.Request) { r.Fleet.KeepOnly(v1alpha1.LocalMember, nil) },
 		"all but one deleted while their member was away": func(r *rig, requests []mcreconcile.Request) {
-			r.Groups.keepOnly(v1alpha1.LocalMember, map[mcreconcile.Request]vsphere.GroupKey{requests[1]: "member-uid/u"})
-			if len(r.memory.groups) != 1 || len(r.Groups.keys) != 1 {
+			r.Fleet.KeepOnly(v1alpha1.LocalMember, map[fleet.Ref]vsphere.GroupKey{refOf(requests[1]): "member-uid/u"})
+			r.delivered()
+			if _, _, known := r.Fleet.GroupAt(refOf(requests[1])); len(r.memory.groups) != 1 || !known {
 				r.t.Errorf("of the one that stays %v is remembered", r.memory.groups)
 			}
 			r.forget(requests[1])
@@ -111,7 +113,7 @@ func TestNothingIsRememberedOfObjectsThatShareAUID(t *testing.T) {
 		"created anew": func(r *rig, requests []mcreconcile.Request) {
 			for i, request := range requests {
 				uid := fmt.Sprint("anew-", i)
-				r.Groups.seen(request, vsphere.KeyOf("member-uid", uid), namedGroup(uid), "default")
+				r.Fleet.SetGroup(refOf(request), vsphere.KeyOf("member-uid", uid), namedGroup(uid), "default")
 			}
 		},
 	} {
@@ -122,10 +124,11 @@ func TestNothingIsRememberedOfObjectsThatShareAUID(t *testing.T) {
 				g := namedGroup("u")
 				g.Namespace, g.Name = "team", fmt.Sprint("name-", i)
 				requests = append(requests, requestOf(v1alpha1.LocalMember, g))
-				r.Groups.seen(requests[i], "member-uid/u", g, "default")
+				r.Fleet.SetGroup(refOf(requests[i]), "member-uid/u", g, "default")
 				r.memory.change(objectOf("member-uid", g), func(m *remembered) { m.written = true })
 			}
-			if end(r, requests); len(r.memory.groups) > 0 {
+			end(r, requests)
+			if r.delivered(); len(r.memory.groups) > 0 {
 				t.Errorf("remembered are %+v", r.memory.groups)
 			}
 		})

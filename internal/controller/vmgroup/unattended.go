@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
-	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // unattendedAfter is how long a bucket may be without an owner before its groups say so. A takeover takes less.
@@ -67,41 +67,42 @@ func (u *UnattendedReporter) look(ctx context.Context) {
 	if len(buckets) == 0 {
 		return
 	}
-	members := map[string][]groupEntry{}
-	u.Reconciler.Groups.inBuckets(buckets, func(_ vsphere.GroupKey, e groupEntry) {
-		members[memberOf(e.request)] = append(members[memberOf(e.request)], e)
-	})
+	members := map[string][]fleet.Ref{}
+	for _, g := range u.Reconciler.Fleet.In(fleet.Scope{Buckets: buckets}) {
+		members[g.Ref.Member] = append(members[g.Ref.Member], g.Ref)
+	}
 	ctx, cancel := context.WithTimeout(ctx, unattendedTime)
 	defer cancel()
-	var groups atomic.Int64
+	var count atomic.Int64
 	var all sync.WaitGroup
-	for _, entries := range members { // each on its own: one can answer slowly
+	for _, groups := range members { // each on its own: one can answer slowly
 		all.Go(func() {
-			for _, e := range entries {
+			for _, ref := range groups {
 				// Saying it takes a while; it has to be true when it is said.
-				if b, ok := u.Reconciler.bucketOf(e.request); !ok || ctx.Err() != nil || !u.Replica.Leading() || u.Replica.Unowned()[b] < unattendedAfter {
+				if b, ok := u.Reconciler.bucketOf(ref); !ok || ctx.Err() != nil || !u.Replica.Leading() || u.Replica.Unowned()[b] < unattendedAfter {
 					continue
 				}
-				groups.Add(1)
-				if err := u.say(ctx, e); err != nil {
-					log.FromContext(ctx).Info("Failed to set condition Unattended", "VmGroup", e.request.String(), "reason", said(err))
+				count.Add(1)
+				if err := u.say(ctx, ref); err != nil {
+					log.FromContext(ctx).Info("Failed to set condition Unattended", "VmGroup", ref.String(), "reason", said(err))
 				}
 			}
 		})
 	}
 	all.Wait()
-	log.FromContext(ctx).Info("Buckets have no owner; see manager shards", "buckets", len(buckets), "groups", groups.Load())
+	log.FromContext(ctx).Info("Buckets have no owner; see manager shards", "buckets", len(buckets), "groups", count.Load())
 }
 
-func (u *UnattendedReporter) say(ctx context.Context, e groupEntry) error {
+func (u *UnattendedReporter) say(ctx context.Context, ref fleet.Ref) error {
+	request := requestAt(ref)
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	cl, err := u.Reconciler.Clusters.GetCluster(ctx, e.request.ClusterName)
+	cl, err := u.Reconciler.Clusters.GetCluster(ctx, request.ClusterName)
 	if err != nil {
-		return fmt.Errorf("find the clients of member %q: %w", e.request.ClusterName, err)
+		return fmt.Errorf("find the clients of member %q: %w", ref.Member, err)
 	}
 	group := &v1alpha1.VmGroup{}
-	if err := cl.GetClient().Get(ctx, e.request.NamespacedName, group); err != nil {
+	if err := cl.GetClient().Get(ctx, request.NamespacedName, group); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	if meta.IsStatusConditionTrue(group.Status.Conditions, v1alpha1.ConditionUnattended) {

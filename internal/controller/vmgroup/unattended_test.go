@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
-	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
@@ -27,8 +27,7 @@ func (l *leaderForTest) Unowned() map[int]time.Duration { return l.unowned }
 func TestAGroupThatNobodyLooksAfterSaysSoUntilSomebodyDoes(t *testing.T) {
 	r := newRig(t)
 	group := r.settle()
-	r.Groups.deliverTo(r.bucketOf, func(_ mcreconcile.Request, _ bool) {})
-	r.Groups.seen(r.request, keyOf("member-uid", group), group, "default")
+	r.Fleet.SetGroup(refOf(r.request), keyOf("member-uid", group), group, "default")
 	replica := &leaderForTest{unowned: map[int]time.Duration{0: unattendedAfter - time.Second}}
 	u := UnattendedReporter{Reconciler: r.Reconciler, Replica: replica}
 	unattended := func() bool {
@@ -65,15 +64,15 @@ func TestAGroupThatNobodyLooksAfterSaysSoUntilSomebodyDoes(t *testing.T) {
 func TestAMemberThatDoesNotAnswerHoldsNoWordsOnGroupsOfOthers(t *testing.T) {
 	r, silent := newRig(t), newRig(t)
 	group := r.settle()
-	r.Groups.deliverTo(r.bucketOf, func(_ mcreconcile.Request, _ bool) {})
-	r.Groups.seen(r.request, keyOf("member-uid", group), group, "default")
+	r.Fleet.SetGroup(refOf(r.request), keyOf("member-uid", group), group, "default")
+	r.Fleet.SetMember(fleet.Member{Name: "silent", UID: "silent-uid", State: fleet.Engaged})
 	for i := range 20 {
 		other := silent.group()
 		other.Name, other.UID, other.ResourceVersion = fmt.Sprint("silent-", i), types.UID(fmt.Sprint("silent-", i)), ""
 		if err := silent.member.Create(t.Context(), other); err != nil {
 			t.Fatal(err)
 		}
-		r.Groups.seen(requestOf("silent", other), keyOf("silent-uid", other), other, "default")
+		r.Fleet.SetGroup(refOf(requestOf("silent", other)), keyOf("silent-uid", other), other, "default")
 	}
 	written, ended := make(chan struct{}), make(chan struct{})
 	r.onStatus = func() error { close(written); return nil }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -41,12 +42,7 @@ func withUserData(t *testing.T, change func(*corev1.Secret)) (*rig, *countsSecre
 	r := newRig(t)
 	reads := &countsSecrets{Reader: r.member}
 	r.Clusters = testCluster{client: r.member, live: reads}
-	members := r.Members
-	r.Members = func(name string) (Member, bool) {
-		m, ok := members(name)
-		m.UserDataSecrets = v1alpha1.UserDataAllow
-		return m, ok
-	}
+	r.memberIs(func(m *fleet.Member) { m.UserDataSecrets = v1alpha1.UserDataAllow })
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}, Data: map[string][]byte{userDataKey: []byte("#cloud-config")}}
 	change(secret)
 	if err := r.member.Create(t.Context(), secret); err != nil {

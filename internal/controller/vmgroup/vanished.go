@@ -16,7 +16,9 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -51,12 +53,17 @@ type claimedGroup struct {
 	at time.Time
 	// resourceVersion is the last one that was seen.
 	resourceVersion string
+	// restores is the number of restores of the member's storage when the finalizer was written. Under another number
+	// the group is an older one.
+	restores uint64
 }
 
 type vanishedGroup struct {
 	request mcreconcile.Request
 	key     vsphere.GroupKey
 	since   time.Time
+	// tenure of its bucket. Under another one another replica may have let somebody adopt its VMs.
+	tenure uint64
 	// group as it was last, with a deletionTimestamp, and what would be its status.
 	group *v1alpha1.VmGroup
 	// size is how much memory it needs.
@@ -69,12 +76,12 @@ func newVanished() *vanished {
 
 // claiming says that a group's finalizer is about to be written. A group that is older, or had one before, is none whose
 // deletion can have missed its first finalizer: somebody takes finalizers away to keep the VMs.
-func (v *vanished) claiming(key vsphere.GroupKey, group *v1alpha1.VmGroup, now time.Time) {
+func (v *vanished) claiming(key vsphere.GroupKey, group *v1alpha1.VmGroup, restores uint64, now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	maps.DeleteFunc(v.claimed, func(_ vsphere.GroupKey, c claimedGroup) bool { return now.Sub(c.at) > raceWindow })
 	if s := &group.Status; s.ObservedGeneration == 0 && s.Folder == nil && len(s.VMs) == 0 && now.Sub(group.CreationTimestamp.Time) <= raceWindow {
-		v.claimed[key] = claimedGroup{now, group.ResourceVersion}
+		v.claimed[key] = claimedGroup{now, group.ResourceVersion, restores}
 	}
 }
 
@@ -96,11 +103,12 @@ func (v *vanished) seen(key vsphere.GroupKey, group *v1alpha1.VmGroup) {
 }
 
 // add takes the last state of a group that was removed. It reports whether the group is to be deleted by us.
-func (v *vanished) add(request mcreconcile.Request, key vsphere.GroupKey, group *v1alpha1.VmGroup, now time.Time) bool {
+func (v *vanished) add(request mcreconcile.Request, member fleet.Member, group *v1alpha1.VmGroup, tenure uint64, now time.Time) bool {
+	key := keyOf(member.UID, group)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	c, ours := v.claimed[key]
-	if !ours || now.Sub(c.at) > raceWindow || !later(group.ResourceVersion, c.resourceVersion) {
+	if !ours || c.restores != member.Restores || now.Sub(c.at) > raceWindow || !later(group.ResourceVersion, c.resourceVersion) {
 		return false
 	}
 	group = group.DeepCopy()
@@ -110,7 +118,7 @@ func (v *vanished) add(request mcreconcile.Request, key vsphere.GroupKey, group 
 	if v.size(key.Member())-v.groups[key].size+size > mostVanished {
 		return false
 	}
-	v.groups[key] = vanishedGroup{request, key, now, group, size}
+	v.groups[key] = vanishedGroup{request, key, now, tenure, group, size}
 	return true
 }
 
@@ -155,6 +163,17 @@ func (v *vanished) store(key vsphere.GroupKey, group *v1alpha1.VmGroup) {
 	}
 }
 
+// lost drops a group that vanished under another tenure, and returns whether there was one.
+func (v *vanished) lost(key vsphere.GroupKey, tenure uint64) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	g, is := v.groups[key]
+	if is = is && g.tenure != tenure; is {
+		delete(v.groups, key)
+	}
+	return is
+}
+
 // has reports whether a group vanished and is looked after.
 func (v *vanished) has(key vsphere.GroupKey) bool {
 	v.mu.Lock()
@@ -163,27 +182,26 @@ func (v *vanished) has(key vsphere.GroupKey) bool {
 	return is
 }
 
-// drop forgets a group, and returns whether it had vanished.
-func (v *vanished) drop(key vsphere.GroupKey) bool {
+// drop forgets a group.
+func (v *vanished) drop(key vsphere.GroupKey) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	_, was := v.groups[key]
 	delete(v.groups, key) // and not from claimed: a pass may miss the group before the news of its removal come
-	return was
 }
 
 // vanishes takes the news that a group was removed, and reports whether its VMs are to be looked after.
-func (r *Reconciler) vanishes(ctx context.Context, request mcreconcile.Request, key vsphere.GroupKey, of *v1alpha1.VmGroup) bool {
+func (r *Reconciler) vanishes(ctx context.Context, request mcreconcile.Request, member fleet.Member, of *v1alpha1.VmGroup) bool {
 	switch {
 	case !of.DeletionTimestamp.IsZero(), !controllerutil.ContainsFinalizer(of, v1alpha1.VmGroupFinalizer), !r.holds(request):
 		return false
 	case group.Paused(of, "", false) != nil, controllerutil.ContainsFinalizer(of, v1alpha1.LegacyFinalizer):
 		return false // nobody could change that any more
 	}
-	if !r.vanished.add(request, key, of, r.Now()) {
+	shard := sharding.Key{ClusterUID: member.UID, Namespace: request.Namespace, Name: request.Name}
+	if !r.vanished.add(request, member, of, r.Fleet.Tenure(shard), r.Now()) {
 		return false
 	}
-	r.Groups.keep(request, key, of, vcenterOf(of)) // a pass may have seen the cache without it, and forgotten it
+	r.Fleet.KeepVanished(refOf(request), keyOf(member.UID, of), of, vcenterOf(of)) // a pass may have seen the cache without it, and forgotten it
 	log.FromContext(ctx).Info("A group was removed although its finalizer had just been written; its deletion goes on without it",
 		"VmGroup", request.String(), "uid", of.UID)
 	return true
@@ -193,6 +211,10 @@ func (r *Reconciler) vanishes(ctx context.Context, request mcreconcile.Request, 
 // without a group.
 func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Request, like pass) (after time.Duration, err error) {
 	for _, v := range r.vanished.of(request) {
+		if v.tenure != like.tenure {
+			r.forgetVanished(v)
+			continue
+		}
 		if like.now.Sub(v.since) > vanishedPatience {
 			log.FromContext(ctx).Info("The VMs of a group that was removed in spite of its finalizer could not be deleted; they are left alone", "uid", v.group.UID)
 			r.forgetVanished(v)
@@ -209,6 +231,7 @@ func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Reque
 		}
 		p := like
 		p.store = vanishedStore{r, v}
+		r.memory.begin(objectOf(p.member.UID, v.group), p.tenure)
 		result, runErr := p.run(ctx, v.group)
 		err = errors.Join(err, runErr)
 		if len(r.vanished.of(request)) > 0 {
@@ -220,8 +243,8 @@ func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Reque
 
 // forgetVanished forgets a group that has vanished.
 func (r *Reconciler) forgetVanished(v vanishedGroup) {
-	r.drop(v.key, groupEntry{request: v.request, vcenter: vcenterOf(v.group)})
-	r.Groups.forgetKey(v.request, v.key)
+	r.drop(fleet.Departed{Ref: refOf(v.request), Key: v.key, VCenter: vcenterOf(v.group)})
+	r.Fleet.DropVanished(refOf(v.request), v.key)
 }
 
 // sooner returns the shorter of two times to wait, of which zero is for ever.

@@ -17,6 +17,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -66,8 +67,8 @@ func TestAPassThatSeesTheGroupGoneBeforeTheNewsArriveLosesNothing(t *testing.T) 
 	r.cloning()
 	r.vanish(func(*event.DeleteEvent) { r.mustPass() })
 	told := ""
-	r.Groups.deliverTo(func(mcreconcile.Request) (int, bool) { return 0, true }, func(request mcreconcile.Request, _ bool) { told = request.Name })
-	if r.Groups.Gained([]int{0}); told == "" {
+	r.Fleet.SubscribeGroups(sinkFunc(func(of fleet.Ref) { told = of.Name }))
+	if r.Fleet.Gained([]int{0}); told == "" {
 		t.Error("a replica that gets the bucket back does not look after the VMs")
 	}
 	r.finish()
@@ -97,9 +98,19 @@ func TestAGroupRemovedWhileItsFinalizerWasWrittenTakesItsVMsAlong(t *testing.T) 
 	if vms := r.vcenter.VMs(); len(vms) != 0 {
 		t.Errorf("survivors: %v", vms)
 	}
-	if n := r.Groups.CountVCenter(t.Context(), "default", nil); n != 0 || len(r.vanished.groups)+len(r.memory.groups) != 0 {
+	if n := r.CountVCenter(t.Context(), "default", nil); n != 0 || len(r.vanished.groups)+len(r.memory.groups) != 0 {
 		t.Errorf("something of it is remembered: %d groups, %+v, %+v", n, r.vanished, r.memory.groups)
 	}
+}
+
+// orphans counts the VMs whose group certainly does not exist.
+func (r *rig) orphans() (n int) {
+	for _, vm := range r.vcenter.VMs() {
+		if r.Fleet.Absent(vm.Stamp.Key()) {
+			n++
+		}
+	}
+	return n
 }
 
 func TestVMsOfAGroupThatVanishedOtherwiseAreLeftAlone(t *testing.T) {
@@ -113,7 +124,7 @@ func TestVMsOfAGroupThatVanishedOtherwiseAreLeftAlone(t *testing.T) {
 		}},
 		"its finalizer was taken away and came back": {before: func(r *rig) {
 			r.vanished = newVanished()
-			r.vanished.claiming(r.key(), r.group(), r.now)
+			r.vanished.claiming(r.key(), r.group(), 0, r.now)
 		}},
 		"the original has a finalizer on it": {spoil: func(e *event.DeleteEvent) {
 			controllerutil.AddFinalizer(object(e), v1alpha1.LegacyFinalizer)
@@ -140,12 +151,13 @@ func TestVMsOfAGroupThatVanishedOtherwiseAreLeftAlone(t *testing.T) {
 			}
 			r.vanish(c.spoil)
 			r.finish()
-			if vms := r.vcenter.VMs(); len(vms) != 2 || len(r.Groups.Orphans(vms)) != 0 {
+			r.memberIs(func(m *fleet.Member) { m.Silent = true })
+			if vms := r.vcenter.VMs(); len(vms) != 2 || r.orphans() != 0 {
 				t.Errorf("VMs: %v", vms)
 			}
-			r.Groups.served = func(string) bool { return true }
-			if orphans := r.Groups.Orphans(r.vcenter.VMs()); len(orphans) != 2 {
-				t.Errorf("%d orphans are reported, want 2", len(orphans))
+			r.memberIs(func(*fleet.Member) {})
+			if n := r.orphans(); n != 2 {
+				t.Errorf("%d orphans are reported, want 2", n)
 			}
 		})
 	}
@@ -185,7 +197,7 @@ func TestAGroupThatHasTheNameOfOneThatVanishedIsAnotherOne(t *testing.T) {
 	if len(vms) != 2 || slices.ContainsFunc(vms, func(vm vsphere.VM) bool { return vm.Stamp.Group != string(second.UID) }) {
 		t.Errorf("VMs: %+v", vms)
 	}
-	if n := r.Groups.CountVCenter(t.Context(), "default", nil); n != 1 {
+	if n := r.CountVCenter(t.Context(), "default", nil); n != 1 {
 		t.Errorf("%d groups are known, want the one that exists", n)
 	}
 }
@@ -233,14 +245,18 @@ func TestAGroupThatVanishedGivesItsQuotaBackWhenItsVMsAreGone(t *testing.T) {
 func TestAGroupThatVanishedIsLeftAloneFromThenOnWhen(t *testing.T) {
 	for story, happens := range map[string]func(*rig){
 		"its bucket is lost, and comes back": func(r *rig) {
-			r.Groups.deliverTo(func(mcreconcile.Request) (int, bool) { return 0, true }, func(mcreconcile.Request, bool) {})
-			r.Lost([]int{0})
+			r.Fleet.Lost([]int{0})
+		},
+		"its bucket is lost, and is back before the news of that are": func(r *rig) {
+			r.Fleet.Lost([]int{0})
+			if _, err := r.Reconcile(r.t.Context(), r.request); err != nil {
+				r.t.Fatal(err)
+			}
 		},
 		"its member leaves, and comes back": func(r *rig) {
-			members := r.Members
-			r.Members = func(string) (Member, bool) { return Member{}, false }
+			r.memberIs(func(m *fleet.Member) { m.State = fleet.Away })
 			r.mustPass()
-			r.Members = members
+			r.memberIs(func(*fleet.Member) {})
 		},
 		"it was tried for too long": func(r *rig) { r.now = r.now.Add(vanishedPatience + time.Second) },
 		"a backup brings it back": func(r *rig) {
@@ -269,7 +285,7 @@ func TestAGroupThatVanishedIsLeftAloneFromThenOnWhen(t *testing.T) {
 			if len(r.vanished.groups) != 0 {
 				t.Errorf("it is remembered: %+v", r.vanished.groups)
 			}
-			if n := r.Groups.CountVCenter(t.Context(), "default", nil); n != 0 && story != "a backup brings it back" {
+			if n := r.CountVCenter(t.Context(), "default", nil); n != 0 && story != "a backup brings it back" {
 				t.Errorf("%d groups are counted", n)
 			}
 		})
@@ -309,11 +325,11 @@ func TestGroupsOfAMemberThatVanishNeedBoundedMemory(t *testing.T) {
 			Namespace: "team", Name: fmt.Sprint(n), UID: types.UID(fmt.Sprint(n)), ResourceVersion: "7", CreationTimestamp: metav1.NewTime(noon),
 		}}
 		key := keyOf(member, g)
-		v.claiming(key, g, noon)
+		v.claiming(key, g, 0, noon)
 		if g.ResourceVersion = "8"; change != nil {
 			change(g)
 		}
-		return v.add(requestOf(multicluster.ClusterName(member), g), key, g, noon)
+		return v.add(requestOf(multicluster.ClusterName(member), g), fleet.Member{UID: member}, g, 0, noon)
 	}
 	labels := func(g *v1alpha1.VmGroup) {
 		g.Labels = map[string]string{}

@@ -28,7 +28,7 @@ func TestAGroupHoldsTheDeletionOfAVCenterOnlyIfItCanUseIt(t *testing.T) {
 			r := newRig(t)
 			c.change(r)
 			r.inform(r.Reconciler)
-			if n := r.Groups.CountVCenter(t.Context(), "default", c.grants); n != c.want {
+			if n := r.CountVCenter(t.Context(), "default", c.grants); n != c.want {
 				t.Errorf("%d groups hold it, want %d", n, c.want)
 			}
 		})

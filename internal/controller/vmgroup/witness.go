@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
@@ -28,18 +29,18 @@ func (r *Reconciler) Witness(vcenter string) vsphere.Witness { return witness{r,
 
 // Cares reports whether this replica holds the group, so that one replica asks.
 func (w witness) Cares(key vsphere.GroupKey) bool {
-	entry, known := w.r.Groups.entry(key)
-	return known && w.r.holds(entry.request)
+	g, known := w.r.Fleet.Group(key)
+	return known && w.r.holds(requestAt(g.Ref))
 }
 
 // Changed tells the platform team, and the group's own users as far as the VCenter allows it.
 func (w witness) Changed(change vsphere.Change) {
 	key := change.ID.Key()
-	entry, known := w.r.Groups.entry(key)
+	g, known := w.r.Fleet.Group(key)
 	if !known {
 		return
 	}
-	member, name := string(entry.request.ClusterName), entry.request.NamespacedName
+	member, name := g.Ref.Member, requestAt(g.Ref).NamespacedName
 	vm := plan.VMName(name.Name, change.Ordinal)
 	log := ctrl.Log.WithName("vmgroup").WithValues("vcenter", w.vcenter, "member", member, "VmGroup", klog.KRef(name.Namespace, name.Name))
 	log.Info("Somebody else changed a VM", "vm", vm, "moRef", change.VM.Value, "change", change.Kind, "at", change.At, "user", change.User)
@@ -56,7 +57,7 @@ func (w witness) Changed(change vsphere.Change) {
 		w.r.HubEvents.Eventf(vc, nil, corev1.EventTypeWarning, told.reason, "Observe", "%s of VmGroup %s of member cluster %q %s at %s UTC%s",
 			untrusted.Name(vm), untrusted.Quoted(name.String()), member, told.what, change.At.UTC().Format(time.DateTime), told.by)
 	}
-	cl, err := w.r.Clusters.GetCluster(ctx, entry.request.ClusterName)
+	cl, err := w.r.Clusters.GetCluster(ctx, multicluster.ClusterName(member))
 	of := &v1alpha1.VmGroup{}
 	if err == nil {
 		err = cl.GetClient().Get(ctx, name, of)

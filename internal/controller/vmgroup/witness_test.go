@@ -20,7 +20,7 @@ func witnessed(t *testing.T, names v1alpha1.VCenterUserNames) (r *rig, hub, memb
 	hub, member = events.NewFakeRecorder(10), events.NewFakeRecorder(10)
 	r.HubEvents, r.Clusters = hub, testCluster{client: r.member, recorder: member}
 	g := r.group()
-	r.Groups.seen(r.request, r.key(), g, "default")
+	r.Fleet.SetGroup(refOf(r.request), r.key(), g, "default")
 	vc := &v1alpha1.VCenter{}
 	if err := r.hub.Get(t.Context(), client.ObjectKey{Name: "default"}, vc); err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestOneReplicaAsksAndAnotherGroupOfTheNameIsNotTold(t *testing.T) {
 	}
 	g := r.group()
 	change.ID.Group = "an-older-one"
-	r.Groups.keep(r.request, change.ID.Key(), g, "default")
+	r.Fleet.KeepVanished(refOf(r.request), change.ID.Key(), g, "default")
 	w.Changed(change)
 	if got := told(member); got != "" {
 		t.Errorf("the member is told: %s", got)

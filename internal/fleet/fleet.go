@@ -1,0 +1,109 @@
+package fleet
+
+import (
+	"sync"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// Clock returns the time.
+type Clock interface{ Now() time.Time }
+
+// Ref names a group as the API server of its member does. Another group can get the name; see [vsphere.GroupKey].
+type Ref struct{ Member, Namespace, Name string }
+
+func (r Ref) String() string { return r.Member + "/" + r.Namespace + "/" + r.Name }
+
+// Group is what is known of one group.
+type Group struct {
+	Ref     Ref
+	VCenter string
+	// VMs is status.replicas.
+	VMs int
+	// Acted is true if its status shows that VMs of it are, or were, in its vCenter.
+	Acted bool
+	// Expects is how many VMs the group counts on.
+	Expects int
+	// Recorded are the references of the VMs that its status shows, and Unrecorded is true where that cannot be all of
+	// them.
+	Recorded   []string
+	Unrecorded bool
+	// Shows is what the group has of quotas by its status, which counts where the hub has no record of the group.
+	Shows policy.Usage
+	// Admits is what its status shows as admitted.
+	Admits policy.Usage
+	// Removes is what counts of it in a mass deletion, whatever its namespace says.
+	Removes massdeletion.Group
+}
+
+func groupOf(ref Ref, of *v1alpha1.VmGroup, vcenter string) Group {
+	recorded, unrecorded := group.Recorded(of)
+	return Group{
+		Ref: ref, VCenter: vcenter, VMs: int(of.Status.Replicas), Acted: group.Acted(of), Expects: group.Expects(of), Recorded: recorded, Unrecorded: unrecorded,
+		Shows: group.Shows(of), Admits: group.Admits(of), Removes: massdeletion.Of(of),
+	}
+}
+
+// Buckets are the shares of all groups that replicas hold. *sharding.Replica implements it.
+type Buckets interface {
+	// Bucket of a group, which never changes.
+	Bucket(sharding.Key) int
+	// Holds reports whether this replica can act on a group now.
+	Holds(sharding.Key) bool
+}
+
+// Fleet knows all members and their groups, whoever acts on them. It is safe for concurrent use.
+type Fleet struct {
+	clock   Clock
+	rules   massdeletion.Rules
+	buckets Buckets
+
+	mu      sync.Mutex
+	groups  map[vsphere.GroupKey]Group
+	members map[string]*member
+	// serving are the names of members that are engaged and answer, by cluster UID.
+	serving map[string]string
+	// restores counts restores of storage by cluster UID.
+	restores map[string]uint64
+	// vcenters are those that exist, by name.
+	vcenters map[string]*vcenter
+	// losses counts how often buckets were lost.
+	losses map[int]uint64
+	indexes
+	sinks sinks
+}
+
+// New returns a Fleet that knows nothing. rules say what a mass deletion is.
+func New(clock Clock, rules massdeletion.Rules, buckets Buckets) *Fleet {
+	return &Fleet{
+		clock: clock, rules: rules, buckets: buckets,
+		groups: map[vsphere.GroupKey]Group{}, members: map[string]*member{}, serving: map[string]string{}, restores: map[string]uint64{}, losses: map[int]uint64{}, vcenters: map[string]*vcenter{}, indexes: newIndexes(),
+	}
+}
+
+// Group returns what is known of a group.
+func (f *Fleet) Group(key vsphere.GroupKey) (Group, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	g, known := f.groups[key]
+	return g, known
+}
+
+// GroupAt returns the group of this name, and false if none was seen, or news came since that it is gone. The group can
+// be known by another name of its member as well, which [Group.Ref] has then.
+func (f *Fleet) GroupAt(ref Ref) (vsphere.GroupKey, Group, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	m := f.members[ref.Member]
+	if m == nil {
+		return "", Group{}, false
+	}
+	key, known := m.names[ref]
+	return key, f.groups[key], known
+}

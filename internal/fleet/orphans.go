@@ -1,0 +1,105 @@
+package fleet
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/group/orphans"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// vcenter is what is known of the VMs in one vCenter whose group does not exist.
+type vcenter struct {
+	// orphans are their groups, by member.
+	orphans map[string][]orphans.Group
+	// until is when somebody has to look again, to know that these are all.
+	until time.Time
+}
+
+// Absent reports whether a group certainly does not exist: its member is engaged and does not have it. Of members that
+// are away nothing is known.
+func (f *Fleet) Absent(key vsphere.GroupKey) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, known := f.groups[key]
+	_, serves := f.serving[key.Member()]
+	return serves && !known
+}
+
+// SetVCenter notes that a VCenter exists. Until its orphans are set, any member can have some there.
+func (f *Fleet) SetVCenter(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.vcenters[name] == nil {
+		f.vcenters[name] = &vcenter{}
+	}
+}
+
+// DeleteVCenter forgets a VCenter that does not exist any more.
+func (f *Fleet) DeleteVCenter(name string) {
+	f.setOrphans(name, nil)
+}
+
+// SetOrphans records the groups that have VMs in the vCenter of a VCenter that exists and do not exist themselves, and
+// until when it is believed that these are all.
+func (f *Fleet) SetOrphans(name string, of []orphans.Group, until time.Time) {
+	is := &vcenter{orphans: map[string][]orphans.Group{}, until: until}
+	for _, g := range of {
+		if g.Member != "" {
+			is.orphans[g.Member] = append(is.orphans[g.Member], g)
+		}
+	}
+	f.setOrphans(name, is)
+}
+
+// setOrphans records what is known of a VCenter, nil for one that is gone, and delivers the members of which that says
+// something else than before.
+func (f *Fleet) setOrphans(name string, is *vcenter) {
+	f.mu.Lock()
+	before, after := map[string][]orphans.Group{}, map[string][]orphans.Group{}
+	if was := f.vcenters[name]; was != nil {
+		before = was.orphans
+	}
+	switch {
+	case is == nil:
+		delete(f.vcenters, name)
+	case f.vcenters[name] == nil: // it was deleted meanwhile
+	default:
+		f.vcenters[name], after = is, is.orphans
+	}
+	f.mu.Unlock()
+	var changed []string
+	for member, groups := range after {
+		if !sameOrphans(before[member], groups) {
+			changed = append(changed, member)
+		}
+	}
+	for member := range before {
+		if _, still := after[member]; !still {
+			changed = append(changed, member)
+		}
+	}
+	slices.Sort(changed)
+	deliver(f, &f.sinks.members, Changed, changed...)
+}
+
+func sameOrphans(a, b []orphans.Group) bool {
+	return slices.EqualFunc(a, b, func(a, b orphans.Group) bool {
+		return a.Key == b.Key && slices.Equal(a.VMs, b.VMs)
+	})
+}
+
+// Orphans returns the groups of a member that do not exist any more and have VMs in any vCenter. known is false while
+// there may be more.
+func (f *Fleet) Orphans(member string) (groups []orphans.Group, known bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	known = true
+	for _, name := range slices.Sorted(maps.Keys(f.vcenters)) {
+		is := f.vcenters[name]
+		known = known && f.clock.Now().Before(is.until)
+		groups = append(groups, is.orphans[member]...)
+	}
+	return groups, known
+}

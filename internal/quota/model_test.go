@@ -462,6 +462,15 @@ const (
 	step                    = 12 * time.Minute
 )
 
+// rotated is a copy that begins at another place each time.
+func rotated[T any](all []T, by int) []T {
+	if len(all) == 0 {
+		return nil
+	}
+	by %= len(all)
+	return append(slices.Clone(all[by:]), all[:by]...)
+}
+
 // settle lets everything come to rest and checks that what is granted is what there is room for. Nobody looks at a group without a
 // reason.
 func (m *model) settle() {
@@ -478,19 +487,19 @@ func (m *model) settle() {
 			m.t.Fatalf("there is no rest: due are %v, the ledger is %+v", m.due, m.store.Entries())
 		}
 		version := m.store.Version()
-		for _, r := range m.replicas {
+		// Replicas do not run in step: each round begins with another group and another replica.
+		groups, replicas := rotated(slices.Sorted(maps.Keys(m.due)), rounds), rotated(m.replicas, rounds)
+		for _, r := range replicas {
 			r.sync()
 		}
-		for i := range m.objects {
-			if m.due[i] {
-				m.pass(i)
-			}
+		for _, i := range groups {
+			m.pass(i)
 		}
-		for _, r := range m.replicas {
+		for _, r := range replicas {
 			m.flush(r)
 			m.flush(r)
 		}
-		for _, r := range m.replicas {
+		for _, r := range replicas {
 			m.store.Tell(r.ledger.Observe)
 			r.news = nil
 			r.ledger.Collect(m.t.Context())

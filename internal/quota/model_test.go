@@ -187,7 +187,8 @@ func (m *model) pass(i int) {
 	uid, epoch := m.uid(i), v1alpha1.Epoch{Generation: 1, Number: m.epoch[i]}
 	fresh := o.version == m.objects[i].version
 	_, granted := m.recorded(i, o)
-	if needs, some := r.ledger.Surplus(m.key(i), o.holds(), policy.UsageOf(o.spec)); some && fresh {
+	needs, some := r.ledger.Surplus(m.key(i), o.holds(), policy.UsageOf(o.spec))
+	if some && fresh {
 		r.ledger.GiveBack(m.key(i), needs, epoch)
 	} else if some {
 		m.due[i] = true // later
@@ -198,6 +199,9 @@ func (m *model) pass(i int) {
 	next := o.admitted
 	switch {
 	case answer.Outcome == quota.Waiting:
+		if some && fresh {
+			m.record(i, o.admitted, false) // what is on record counts in the write that the claim waits for
+		}
 		m.due[i] = true // soon
 		return
 	case answer.Outcome == quota.Unavailable:
@@ -462,15 +466,6 @@ const (
 	step                    = 12 * time.Minute
 )
 
-// rotated is a copy that begins at another place each time.
-func rotated[T any](all []T, by int) []T {
-	if len(all) == 0 {
-		return nil
-	}
-	by %= len(all)
-	return append(slices.Clone(all[by:]), all[:by]...)
-}
-
 // settle lets everything come to rest and checks that what is granted is what there is room for. Nobody looks at a group without a
 // reason.
 func (m *model) settle() {
@@ -487,19 +482,19 @@ func (m *model) settle() {
 			m.t.Fatalf("there is no rest: due are %v, the ledger is %+v", m.due, m.store.Entries())
 		}
 		version := m.store.Version()
-		// Replicas do not run in step: each round begins with another group and another replica.
-		groups, replicas := rotated(slices.Sorted(maps.Keys(m.due)), rounds), rotated(m.replicas, rounds)
-		for _, r := range replicas {
+		for _, r := range m.replicas {
 			r.sync()
 		}
-		for _, i := range groups {
-			m.pass(i)
+		for i := range m.objects {
+			if m.due[i] {
+				m.pass(i)
+			}
 		}
-		for _, r := range replicas {
+		for _, r := range m.replicas {
 			m.flush(r)
 			m.flush(r)
 		}
-		for _, r := range replicas {
+		for _, r := range m.replicas {
 			m.store.Tell(r.ledger.Observe)
 			r.news = nil
 			r.ledger.Collect(m.t.Context())

@@ -107,6 +107,7 @@ var slowStories = []slowStory{
 	{7, "rollout", "TestAnUpdateLeavesTheNumberToAnAutoscalerWithoutTolerance", 75},
 	{8, "admission", "TestASegmentFromAnErrorTellsWhatItsMembersUsersKnowAndEndsWhileNoCallFails", 100},
 	{8, "internal/vsphere/govmomi", "TestTheIndexAgreesWithVCenterWheneverItIsQuiet", 120},
+	{8, "internal/vsphere/session", "TestAnswersAfterALoginAreWeighed", 20},
 	{8, "tenancy", "TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay", 200},
 	{8, "tenancy", "TestAMemberWithManyGroupsLeavesOthersTheirShare", 30},
 	{8, "tenancy", "TestAWatchThatIsAFloodOfSmallEventsIsReadAtItsPaceAndTheMemberStays", 40},

@@ -108,7 +108,6 @@ var slowStories = []slowStory{
 	{8, "admission", "TestASegmentFromAnErrorTellsWhatItsMembersUsersKnowAndEndsWhileNoCallFails", 100},
 	{8, "internal/vsphere/govmomi", "TestTheIndexAgreesWithVCenterWheneverItIsQuiet", 120},
 	{8, "internal/vsphere/session", "TestAnswersAfterALoginAreWeighed", 20},
-	{8, "internal/check/vcenter", "TestAProbeThatIsKilledAtAnyCallLeavesNothing", 60},
 	{8, "tenancy", "TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay", 200},
 	{8, "tenancy", "TestAMemberWithManyGroupsLeavesOthersTheirShare", 30},
 	{8, "tenancy", "TestAWatchThatIsAFloodOfSmallEventsIsReadAtItsPaceAndTheMemberStays", 40},
@@ -121,6 +120,8 @@ var slowStories = []slowStory{
 	{11, "massdeletion", "TestTheCRDsOfTheHubDestroyNothing", 90},
 	{11, "tenancy", "TestVCentersWhoseAnswersHaveNoEndKeepTheOperatorSmall", 150},
 	{11, "integration", "TestAManagerThatEndsInTheMiddleOfClonesLeavesNoVMTooMany", 75},
+	{11, "internal/check/vcenter", "TestAProbeThatIsKilledAtAnyCallLeavesNothing", 60},
+	{11, "internal/vsphere/session", "TestAnswersAfterALoginAreWeighed", 20},
 }
 
 // parts is the number of the last part.

@@ -279,6 +279,9 @@ func (s *Snapshot) admit() (policy.Admission, Decision) {
 		return policy.Admission{}, Decision{Step: AskQuota, Quota: s.quotaQuestion(wants, claims)}
 	}
 	if s.Quota.Waiting {
+		if r := s.correction(); r != nil {
+			return policy.Admission{}, Decision{Step: PutRecord, Record: r}
+		}
 		return policy.Admission{}, s.waitForLedger()
 	}
 	v.Quota, v.Unavailable = s.explainOthers(s.Quota.Violations), cmp.Or(v.Unavailable, s.Quota.Unavailable)

@@ -70,6 +70,16 @@ func (s *Snapshot) toRecord(a policy.Admission) *v1alpha1.Admitted {
 	return a.Admitted
 }
 
+// correction is what replaces a record that has more than status, as one from a backup of the hub, or nil. A claim waits
+// for a write of the ledger, and that write counts what is on record. While the record has more than the group, each write
+// enters what the next pass gives back, and the claim is never answered. A cache that is behind corrects nothing.
+func (s *Snapshot) correction() *v1alpha1.Admitted {
+	if !s.Quota.Returned || s.Recorded != nil || s.Paused != nil || !shaped(s.record.Admitted) || !shaped(s.Admitted) || s.Admitted.Replicas >= s.record.Admitted.Replicas {
+		return nil
+	}
+	return s.Admitted
+}
+
 // news reports whether an admission is not what the hub has on record.
 func (s *Snapshot) news(a policy.Admission) bool {
 	return a.Reason != "" && shaped(a.Admitted) && s.record.Unread == "" && !equality.Semantic.DeepEqual(a.Admitted, s.record.Admitted)

@@ -55,6 +55,35 @@ func TestALostRecordOfAPausedGroupIsWrittenAnew(t *testing.T) {
 	}
 }
 
+// TestARecordFromABackupIsCorrectedBeforeAClaimWaits: the write that the claim waits for counts what is on record. While the record has more than the group
+// gives back, the claim is never answered.
+func TestARecordFromABackupIsCorrectedBeforeAClaimWaits(t *testing.T) {
+	for name, c := range map[string]struct {
+		change    func(*Snapshot)
+		corrected bool
+	}{
+		"the record has more":               {func(*Snapshot) {}, true},
+		"the cache may be behind":           {func(s *Snapshot) { s.Quota.Returned = false }, false},
+		"the record was put in this pass":   {func(s *Snapshot) { s.Recorded = &RecordAnswer{} }, false},
+		"the group is paused":               {func(s *Snapshot) { s.Paused = &plan.Blocker{Reason: v1alpha1.ReasonPaused} }, false},
+		"the record has what is admitted":   {func(s *Snapshot) { s.Believe(Record{Admitted: s.Group.Status.Admitted}) }, false},
+		"there is no record":                {func(s *Snapshot) { s.Believe(Record{}) }, false},
+		"the record cannot be read for now": {func(s *Snapshot) { s.Believe(Record{Unread: "not read yet"}) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, before := withRecord(t)
+			restored := before
+			restored.Replicas += 2
+			s.Believe(Record{Admitted: &restored})
+			s.Quota = &QuotaAnswer{Waiting: true, Returned: true}
+			c.change(s)
+			if d := Decide(s); (d.Step == PutRecord) != c.corrected || c.corrected && *d.Record != before {
+				t.Errorf("the step is %s, the record %+v, want %+v", d.Step, d.Record, before)
+			}
+		})
+	}
+}
+
 func TestAGroupWhoseRecordWaitsDoesNothingAndSaysWhyAfterAWhile(t *testing.T) {
 	s, before := withRecord(t)
 	s.Recorded = &RecordAnswer{Wait: 3 * time.Second, Since: noon}

@@ -114,6 +114,8 @@ type QuotaAnswer struct {
 	Free    []policy.Rule
 	// Waiting is true while the claim is on its way. The group is notified.
 	Waiting bool
+	// Returned is true if the group gives something back. A read of the API server has confirmed Snapshot.Group then.
+	Returned bool
 	// Wait is for how long the claim waits at least, since the member has used up its budget of writes on the hub.
 	Wait time.Duration
 	// Violations are what quotas refuse. Unavailable says why they cannot be asked, or is empty.

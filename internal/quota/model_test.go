@@ -187,7 +187,8 @@ func (m *model) pass(i int) {
 	uid, epoch := m.uid(i), v1alpha1.Epoch{Generation: 1, Number: m.epoch[i]}
 	fresh := o.version == m.objects[i].version
 	_, granted := m.recorded(i, o)
-	if needs, some := r.ledger.Surplus(m.key(i), o.holds(), policy.UsageOf(o.spec)); some && fresh {
+	needs, some := r.ledger.Surplus(m.key(i), o.holds(), policy.UsageOf(o.spec))
+	if some && fresh {
 		r.ledger.GiveBack(m.key(i), needs, epoch)
 	} else if some {
 		m.due[i] = true // later
@@ -198,6 +199,9 @@ func (m *model) pass(i int) {
 	next := o.admitted
 	switch {
 	case answer.Outcome == quota.Waiting:
+		if some && fresh {
+			m.record(i, o.admitted, false) // what is on record counts in the write that the claim waits for
+		}
 		m.due[i] = true // soon
 		return
 	case answer.Outcome == quota.Unavailable:

@@ -112,21 +112,21 @@ func TestOutageSessionsThatAreEndedInTheMiddleOfAScaleUpAreRenewed(t *testing.T)
 	v.oneSession()
 }
 
-// TestOutageARotatedPassword: vCenter's password changes, the Secret gets a wrong one, and then the right one. The
+// TestOutageARotatedPasswordIsReportedAndPickedUp: vCenter's password changes, the Secret gets a wrong one, and then the right one. The
 // simulator's own password stays: the proxy translates.
 func TestOutageARotatedPasswordIsReportedAndPickedUp(t *testing.T) {
 	w := calm.enter(t)
 	sameManager(t, w)
 	ctx := t.Context()
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: stack.Namespace, Name: "rotating"},
-		StringData: map[string]string{"username": stack.Username, "password": stack.Password},
-	}
-	if err := w.Hub.Create(ctx, secret); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.Hub.Delete(context.Background(), secret) })
-	v := newVCenter(t, w, "rotating", func(s *v1alpha1.VCenterSpec) { s.CredentialsSecretRef.Name = "rotating" })
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: stack.Namespace, Name: "rotating"}}
+	t.Cleanup(func() { _ = client.IgnoreNotFound(w.Hub.Delete(context.Background(), secret)) })
+	v := newVCenter(t, w, "rotating", func(s *v1alpha1.VCenterSpec) {
+		s.CredentialsSecretRef.Name = secret.Name
+		secret.StringData = map[string]string{"VC_HOST": s.Server, "username": stack.Username, "password": stack.Password}
+		if err := w.Hub.Create(ctx, secret); err != nil {
+			t.Fatal(err)
+		}
+	})
 	p := newPlace(t, w, "team-a", "rotating")
 	p.apply(p.group("vg", 1, v.of))
 	p.untilRunning("vg", 1)

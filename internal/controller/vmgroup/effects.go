@@ -127,7 +127,8 @@ func (p *pass) askQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQue
 		answer.Free = set.Unlimited(s.Requester)
 	}
 	if q.Returns {
-		answer.Unwatched = !p.returnQuota(ctx, s, q)
+		returned, later := p.returnQuota(ctx, s, q)
+		answer.Returned, answer.Unwatched = returned, later
 	}
 	if !q.Claims {
 		return answer
@@ -170,15 +171,15 @@ func (p *pass) withoutLedger(ctx context.Context, s *group.Snapshot, q group.Quo
 }
 
 // returnQuota gives back what the group was granted and does not need any more. Whether it does is read afresh: a cache may not know
-// yet what a former holder of the group did. It reports whether nothing is left to give back.
-func (p *pass) returnQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQuestion) bool {
+// yet what a former holder of the group did. It reports whether something was given back, and whether something is left for later.
+func (p *pass) returnQuota(ctx context.Context, s *group.Snapshot, q group.QuotaQuestion) (returned, later bool) {
 	wants := q.Wants
 	if n := len(q.Surges); n > 0 {
 		wants = wants.Max(q.Surges[n-1])
 	}
 	needs, some := p.r.Quotas.Surplus(quotaKey(s), q.Occupies, wants)
 	if !some {
-		return true
+		return false, false
 	}
 	live := &v1alpha1.VmGroup{}
 	readCtx, cancel := context.WithTimeout(ctx, writeTimeout)
@@ -186,14 +187,14 @@ func (p *pass) returnQuota(ctx context.Context, s *group.Snapshot, q group.Quota
 	err := p.live.Get(readCtx, client.ObjectKeyFromObject(s.Group), live)
 	if err == nil && live.UID == s.Group.UID && live.ResourceVersion == s.Group.ResourceVersion {
 		p.r.Quotas.GiveBack(quotaKey(s), needs, s.Epoch)
-		return true
+		return true, false
 	}
 	reason := "the cache is behind"
 	if err != nil {
 		reason = "read the group: " + said(err)
 	}
 	log.FromContext(ctx).Info("Quota is given back later", "reason", reason)
-	return false
+	return false, true
 }
 
 // writeStatus stores status, if there is one to store, with an optimistic lock: a controller that was overtaken, or decided on an old

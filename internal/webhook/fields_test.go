@@ -27,7 +27,7 @@ var fieldEffects = map[string]map[string]effect{
 		"memory":                            {file: "internal/controller/vmgroup/act.go", text: "of.Spec.Memory"},
 		"template":                          {file: "internal/controller/vmgroup/resolve.go", text: "spec.Template"},
 		"replicas":                          {file: "internal/plan/settings.go", text: "*spec.Replicas"},
-		"vcenter":                           {file: "internal/controller/vmgroup/resolve.go", text: "Spec.VCenter"},
+		"vcenter":                           {file: "internal/group/vcenter.go", text: "Spec.VCenter"},
 		"placement.resourcePool":            {file: "internal/controller/vmgroup/resolve.go", text: "want.ResourcePool"},
 		"placement.datastore":               {file: "internal/controller/vmgroup/resolve.go", text: "want.Datastore"},
 		"placement.network":                 {file: "internal/controller/vmgroup/resolve.go", text: "want.Network"},

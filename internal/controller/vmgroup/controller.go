@@ -26,7 +26,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 	mcbuilder "sigs.k8s.io/multicluster-runtime/pkg/builder"
-	mchandler "sigs.k8s.io/multicluster-runtime/pkg/handler"
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
@@ -34,6 +33,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet/feed"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
@@ -106,7 +106,7 @@ type Reconciler struct {
 	// raising is held while the groups of a member are looked at for the highest epoch.
 	raising    sync.Mutex
 	policies   policyCache
-	namespaces *namespaceNews
+	feed       *feed.Feed
 	departures *worker[fleet.Departed]
 	twins      *worker[fleet.Twins]
 	// contradictions that Contradicted was told of.
@@ -129,10 +129,10 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 	namespaces := &metav1.PartialObjectMetadata{}
 	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	local := mgr.GetLocalManager()
-	if err := mgr.Add(known{r.Fleet}); err != nil {
-		return fmt.Errorf("add what lists the groups of members: %w", err)
+	if err := mgr.Add(r.feed); err != nil {
+		return fmt.Errorf("add the feed of the fleet: %w", err)
 	}
-	for what, runs := range map[string]manager.Runnable{"namespaces": r.namespaces, "groups that are gone": r.departures, "groups with one UID": r.twins} {
+	for what, runs := range map[string]manager.Runnable{"groups that are gone": r.departures, "groups with one UID": r.twins} {
 		if err := local.Add(runs); err != nil {
 			return fmt.Errorf("add what takes the news of %s: %w", what, err)
 		}
@@ -142,9 +142,9 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 	options.SkipNameValidation = mgr.GetControllerOptions().SkipNameValidation // mcbuilder v0.24 does not hand it on
 	return mcbuilder.ControllerManagedBy(mgr).
 		Named("vmgroup").
-		Watches(&v1alpha1.VmGroup{}, r.onGroup).
+		Watches(&v1alpha1.VmGroup{}, r.feed.Groups(r)).
 		WithOptions(options).
-		Watches(namespaces, r.onNamespace, mcbuilder.WithPredicates(predicate.Or(predicate.LabelChangedPredicate{}, confirmationChanged()))).
+		Watches(namespaces, r.feed.Namespaces, mcbuilder.WithPredicates(feed.NamespaceChanged())).
 		WatchesRawSource(source.TypedFunc[mcreconcile.Request](
 			func(_ context.Context, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {
 				r.Fleet.SubscribeGroups(groupSink{r.limiter.urgency, queue})
@@ -166,7 +166,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 
 // serve makes what takes the news of Fleet.
 func (r *Reconciler) serve() {
-	r.namespaces = newNamespaceNews(r.Fleet)
+	r.feed = feed.New(r.Fleet)
 	r.departures, r.twins = newWorker(r.departed), newWorker(r.sharedUID)
 	r.Fleet.SubscribeDeparted(r.departures)
 	r.Fleet.SubscribeTwins(r.twins)
@@ -182,47 +182,33 @@ func annotated() predicate.TypedPredicate[*v1alpha1.VCenter] {
 	}}
 }
 
-// onGroup keeps Fleet in step with every member's groups, this replica's or not, so that a group that is taken over
-// is enqueued from memory. Only this replica's are enqueued.
-func (r *Reconciler) onGroup(member multicluster.ClusterName, _ cluster.Cluster) mchandler.EventHandler {
-	request := func(o client.Object) mcreconcile.Request { return requestOf(member, o) }
-	seen := func(o client.Object, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
-		group, ok := o.(*v1alpha1.VmGroup)
-		served, engaged := r.Fleet.Member(string(member))
-		if !ok || !engaged {
-			return // engaging it lists its groups again
-		}
-		key, vcenter := keyOf(served.UID, group), vcenterOf(group)
-		if was, known := r.Fleet.Group(key); known && was.VCenter != vcenter {
-			r.leave(was.VCenter, key)
-		}
-		r.Fleet.SetGroup(refOf(request(o)), key, group, vcenter)
-		r.vanished.seen(key, group)
-		if r.holds(request(o)) {
-			if group.Status.ObservedGeneration == 0 {
-				r.limiter.urgency.raise(request(o)) // nobody has looked after it: hundreds of groups that somebody has edited need not come first
-			}
-			queue.Add(request(o))
-		}
+// Seen implements feed.Groups. Only the groups of this replica are enqueued.
+func (r *Reconciler) Seen(ref fleet.Ref, key vsphere.GroupKey, of *v1alpha1.VmGroup, left string, queue feed.Queue) {
+	if left != "" {
+		r.leave(left, key)
 	}
-	return handler.TypedFuncs[client.Object, mcreconcile.Request]{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
-			seen(e.Object, queue)
-		},
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
-			seen(e.ObjectNew, queue)
-		},
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) {
-			group, ok := e.Object.(*v1alpha1.VmGroup)
-			served, engaged := r.Fleet.Member(string(member))
-			if ok && engaged && r.vanishes(ctx, request(group), served, group) {
-				queue.Add(request(group))
-				return
-			}
-			r.forget(request(e.Object))
-			queue.Forget(request(e.Object))
-		},
+	r.vanished.seen(key, of)
+	request := requestAt(ref)
+	if !r.holds(request) {
+		return
 	}
+	if of.Status.ObservedGeneration == 0 {
+		r.limiter.urgency.raise(request) // no pass has run: hundreds of groups that somebody has edited need not come first
+	}
+	queue.Add(request)
+}
+
+// Removed implements feed.Groups.
+func (r *Reconciler) Removed(ctx context.Context, ref fleet.Ref, o client.Object, queue feed.Queue) {
+	of, ok := o.(*v1alpha1.VmGroup)
+	served, engaged := r.Fleet.Member(ref.Member)
+	request := requestAt(ref)
+	if ok && engaged && r.vanishes(ctx, request, served, of) {
+		queue.Add(request)
+		return
+	}
+	r.forget(request)
+	queue.Forget(request)
 }
 
 func memberOf(request mcreconcile.Request) string { return string(request.ClusterName) }

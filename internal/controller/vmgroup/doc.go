@@ -3,7 +3,7 @@
 // The way of a change:
 //
 //	 1  an informer event of a member, or an observation of vCenter
-//	 2  is mapped to {cluster, namespace, name}            (controller.go, groups.go)
+//	 2  is mapped to {cluster, namespace, name}            (internal/fleet/feed, controller.go)
 //	 3  and de-duplicated by the queue                     (queue.go)
 //	 4  the shard's token is entered, or the item dropped  (sharding.Gate)
 //	 5  fetch; a cache older than our own last write waits (memory.go)

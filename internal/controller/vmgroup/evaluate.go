@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -48,21 +49,21 @@ func (r *Reconciler) EvaluateAll(ctx context.Context, set *policy.Set, yield fun
 }
 
 // broken are the rules that one group breaks, which is not changed.
-func (r *Reconciler) broken(ctx context.Context, set *policy.Set, requester policy.Requester, group *v1alpha1.VmGroup) []policy.Violation {
+func (r *Reconciler) broken(ctx context.Context, set *policy.Set, requester policy.Requester, of *v1alpha1.VmGroup) []policy.Violation {
 	var t template
-	if inventory, ok := r.inventory(vcenterOf(group)); ok && group.Spec.Template != "" {
-		found, err := inventory.Template(group.Spec.Template)
+	if inventory, ok := r.inventory(group.VCenterOf(of)); ok && of.Spec.Template != "" {
+		found, err := inventory.Template(of.Spec.Template)
 		t = template{found.Path, vsphere.KindOf(err) == vsphere.KindNotFound}
 	}
-	violations := withOthers(set, requester, group, t, set.Evaluate(requester, group.Spec, t.path))
+	violations := withOthers(set, requester, of, t, set.Evaluate(requester, of.Spec, t.path))
 	if r.Quotas != nil && len(set.Quotas(requester)) > 0 {
 		var held *v1alpha1.VmGroup
 		if member, ok := r.Fleet.Member(requester.Member); ok {
-			if a := r.record(member, keyOf(member.UID, group)).Admitted; a != nil {
-				held = &v1alpha1.VmGroup{ObjectMeta: group.ObjectMeta, Spec: policy.AdmittedSpec(group.Spec, *a)}
+			if a := r.record(member, keyOf(member.UID, of)).Admitted; a != nil {
+				held = &v1alpha1.VmGroup{ObjectMeta: of.ObjectMeta, Spec: policy.AdmittedSpec(of.Spec, *a)}
 			}
 		}
-		violations = append(violations, r.Quotas.Check(ctx, requester, held, group)...)
+		violations = append(violations, r.Quotas.Check(ctx, requester, held, of)...)
 	}
 	return violations
 }

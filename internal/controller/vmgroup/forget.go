@@ -10,6 +10,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -107,7 +108,7 @@ func (r *Reconciler) leave(vcenter string, key vsphere.GroupKey) {
 func (r *Reconciler) forgetGone(ctx context.Context, p pass, of *v1alpha1.VmGroup) {
 	key, ref := keyOf(p.member.UID, of), refOf(requestOf(multicluster.ClusterName(p.member.Name), of))
 	if is, known := r.Fleet.Group(key); known && is.Ref == ref {
-		if asked := vcenterOf(of); asked != is.VCenter {
+		if asked := group.VCenterOf(of); asked != is.VCenter {
 			r.leave(asked, key)
 		}
 		return
@@ -116,5 +117,5 @@ func (r *Reconciler) forgetGone(ctx context.Context, p pass, of *v1alpha1.VmGrou
 	if err := p.cache.Get(ctx, client.ObjectKeyFromObject(of), cached); err == nil && cached.UID == of.UID {
 		return
 	}
-	r.departed(fleet.Departed{Ref: ref, Key: key, VCenter: vcenterOf(of)})
+	r.departed(fleet.Departed{Ref: ref, Key: key, VCenter: group.VCenterOf(of)})
 }

@@ -53,7 +53,7 @@ func (g gatherer) gather(ctx context.Context, of *v1alpha1.VmGroup) (*group.Snap
 	s := &group.Snapshot{
 		Now: g.now, Group: of, Revision: plan.Revision(of.Spec), ID: g.id, Epoch: g.epoch,
 		Member: g.member.Name, UserDataDenied: g.member.UserDataSecrets != v1alpha1.UserDataAllow,
-		Paused: group.Paused(of, g.member.Name, g.member.Paused), VCenter: vcenterOf(of), Folder: of.Status.Folder,
+		Paused: group.Paused(of, g.member.Name, g.member.Paused), VCenter: group.VCenterOf(of), Folder: of.Status.Folder,
 	}
 	s.ID.Group = string(of.UID)
 	s.Believe(g.record(g.member, s.ID.Key()))
@@ -89,7 +89,7 @@ func (g gatherer) gather(ctx context.Context, of *v1alpha1.VmGroup) (*group.Snap
 
 // vcenterOf returns the VCenter of the group: the one that status records, unless that is contradicted by what is seen.
 func (g gatherer) vcenterOf(ctx context.Context, s *group.Snapshot) string {
-	recorded, wanted := vcenterOf(s.Group), wantedVCenter(s.Group)
+	recorded, wanted := group.VCenterOf(s.Group), group.WantedVCenter(s.Group)
 	if recorded == wanted {
 		return recorded
 	}
@@ -109,7 +109,7 @@ func (g gatherer) vcenterOf(ctx context.Context, s *group.Snapshot) string {
 
 // wrongRecord says what to do if it is status that names the wrong VCenter.
 func wrongRecord(s *group.Snapshot) string {
-	if s.VCenter == wantedVCenter(s.Group) {
+	if s.VCenter == group.WantedVCenter(s.Group) {
 		return ""
 	}
 	return fmt.Sprintf(". It is status.vcenter that names it, and status.vms names VMs there. Only if the group never had a VM there, remove status.vcenter (kubectl edit vmgroup %s -n %s --subresource=status)", s.Group.Name, s.Group.Namespace)

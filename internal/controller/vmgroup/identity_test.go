@@ -135,7 +135,7 @@ func TestAGroupThatNamesAnotherVCenterWantsNothingOfTheOneBefore(t *testing.T) {
 	r.mustPass() // wants to clone two
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[mcreconcile.Request]())
 	defer queue.ShutDown()
-	handler, before := r.onGroup(v1alpha1.LocalMember, nil), r.group()
+	handler, before := r.feed.Groups(r.Reconciler)(v1alpha1.LocalMember, nil), r.group()
 	handler.Create(t.Context(), event.CreateEvent{Object: before}, queue)
 	if n := r.vcenter.Demand(); n <= 1 {
 		t.Fatalf("%d slots are wanted; the group waits for none", n)

@@ -16,31 +16,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// unlisted is a client whose lists fail.
-type unlisted struct {
-	client.Client
-	err error
-}
-
-func (u unlisted) List(context.Context, client.ObjectList, ...client.ListOption) error { return u.err }
-
-func TestAMemberWhoseGroupsCannotBeListedIsNotEngaged(t *testing.T) {
-	r, why := newRig(t), errors.New("the cache was stopped")
-	failing := testCluster{client: unlisted{r.member, why}}
-	if err := (known{r.Fleet}).Engage(t.Context(), v1alpha1.LocalMember, failing); !errors.Is(err, why) {
-		t.Errorf("the error is %v: nobody learns that the member's quotas are not known", err)
-	}
-	if r.Fleet.Listed(v1alpha1.LocalMember) {
-		t.Error("its groups are said to be known")
-	}
-	if err := (known{r.Fleet}).Engage(t.Context(), v1alpha1.LocalMember, testCluster{client: r.member}); err != nil {
-		t.Fatal(err)
-	}
-	if !r.Fleet.Listed(v1alpha1.LocalMember) {
-		t.Error("its groups are not known although they were listed")
-	}
-}
-
 // unlistedNamespaces is a client whose lists of namespaces fail.
 type unlistedNamespaces struct {
 	client.Client
@@ -54,12 +29,12 @@ func (u unlistedNamespaces) List(ctx context.Context, list client.ObjectList, op
 	return u.Client.List(ctx, list, opts...)
 }
 
-// Who answers for a member may confirm 100,000 namespaces, and have others the next time.
+// A user who can write to a member's API server can confirm 100,000 namespaces, and have others the next time.
 func TestConfirmationsOfNamespacesAreThoseThatTheMemberHasNow(t *testing.T) {
 	h, uids := newHerd(t, 11, 1), 0
 	h.confirmNamespace("uid-of-shop")
 	engage := func(c client.Client) error {
-		return known{h.Fleet}.Engage(t.Context(), v1alpha1.LocalMember, testCluster{client: c})
+		return h.feed.Engage(t.Context(), v1alpha1.LocalMember, testCluster{client: c})
 	}
 	for range 3 {
 		const more = 20

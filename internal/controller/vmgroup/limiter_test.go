@@ -264,7 +264,7 @@ func TestNothingIsKeptOfGroupsThatCameAndWentWhileTheirMemberHadNoPlace(t *testi
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := r.onGroup(member, cl)
+	handler := r.feed.Groups(r.Reconciler)(member, cl)
 	for i := range r.limiter.perMember {
 		if _, ok := r.limiter.enter(requestFor(string(member), fmt.Sprint("busy-", i)), "x"); !ok {
 			t.Fatalf("pass %d was refused", i)

@@ -23,6 +23,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet/feed"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -173,13 +174,13 @@ func (h *herd) confirmNamespace(uid string) {
 		h.t.Fatal(err)
 	}
 	e := event.UpdateEvent{ObjectOld: before, ObjectNew: &metav1.PartialObjectMetadata{ObjectMeta: namespace.ObjectMeta}}
-	if !confirmationChanged().Update(e) {
+	if !feed.NamespaceChanged().Update(e) {
 		h.t.Fatal("nobody hears of the confirmation")
 	}
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[mcreconcile.Request]())
 	defer queue.ShutDown()
-	h.onNamespace(v1alpha1.LocalMember, nil).Update(h.t.Context(), e, queue)
-	h.namespaces.round()
+	h.feed.Namespaces(v1alpha1.LocalMember, nil).Update(h.t.Context(), e, queue)
+	h.feed.Round()
 }
 
 // untouched fails if a VM was powered off, marked or destroyed.

@@ -93,7 +93,7 @@ func TestAGroupThatIsRemovedDuringAPassIsNotRemembered(t *testing.T) {
 				}
 				queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[mcreconcile.Request]())
 				defer queue.ShutDown()
-				r.onGroup(v1alpha1.LocalMember, nil).Delete(ctx, event.DeleteEvent{Object: group}, queue)
+				r.feed.Groups(r.Reconciler)(v1alpha1.LocalMember, nil).Delete(ctx, event.DeleteEvent{Object: group}, queue)
 				return nil
 			}
 			r.Clusters = testCluster{client: interceptor.NewClient(r.member.(client.WithWatch), interceptor.Funcs{

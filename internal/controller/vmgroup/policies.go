@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
@@ -57,12 +58,12 @@ func (r *Reconciler) violations(ctx context.Context, of object, q policy.Request
 }
 
 // withOthers adds what policies say of a template that does not exist, and of VMs that are to be left behind.
-func withOthers(set *policy.Set, q policy.Requester, group *v1alpha1.VmGroup, t template, found []policy.Violation) []policy.Violation {
+func withOthers(set *policy.Set, q policy.Requester, of *v1alpha1.VmGroup, t template, found []policy.Violation) []policy.Violation {
 	if t.missing {
-		refused, kept := set.MissingTemplate(q, nil, group.Spec, vcenterOf(group))
+		refused, kept := set.MissingTemplate(q, nil, of.Spec, group.VCenterOf(of))
 		found = slices.Concat(found, refused, kept)
 	}
-	if refused, kept := set.Retained(q, nil, group.Spec); len(refused)+len(kept) > 0 {
+	if refused, kept := set.Retained(q, nil, of.Spec); len(refused)+len(kept) > 0 {
 		found = slices.Concat(found, refused, kept)
 	}
 	return found

@@ -168,7 +168,7 @@ func TestANewGroupIsLookedAtBeforeThoseThatWereEdited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := r.onGroup(v1alpha1.LocalMember, cl)
+	handler := r.feed.Groups(r.Reconciler)(v1alpha1.LocalMember, cl)
 	group := func(name string, observed int64) *v1alpha1.VmGroup {
 		return &v1alpha1.VmGroup{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Generation: observed + 1},

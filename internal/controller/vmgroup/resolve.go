@@ -1,7 +1,6 @@
 package vmgroup
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,17 +11,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
-
-// defaultVCenter is the VCenter of groups that name none.
-const defaultVCenter = "default"
-
-// wantedVCenter returns the VCenter that a group's spec names.
-func wantedVCenter(group *v1alpha1.VmGroup) string { return cmp.Or(group.Spec.VCenter, defaultVCenter) }
-
-// vcenterOf returns the VCenter of a group: the one its VMs are in, whatever spec says since, else spec's.
-func vcenterOf(group *v1alpha1.VmGroup) string {
-	return cmp.Or(group.Status.VCenter, wantedVCenter(group))
-}
 
 // resolver finds out what the names in specs stand for, and whether the requester was granted them.
 type resolver struct {

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
@@ -15,6 +16,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
 )
+
+func namedGroup(uid string) *v1alpha1.VmGroup {
+	return &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)}}
+}
 
 // TestAnObjectThatTakesNoWriteGetsNoVM: an API server that lies shows an object with the UID of a group that it has, and with the status that the operator
 // would write. It takes no write to that object.

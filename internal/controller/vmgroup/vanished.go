@@ -201,7 +201,7 @@ func (r *Reconciler) vanishes(ctx context.Context, request mcreconcile.Request, 
 	if !r.vanished.add(request, member, of, r.Fleet.Tenure(shard), r.Now()) {
 		return false
 	}
-	r.Fleet.KeepVanished(refOf(request), keyOf(member.UID, of), of, vcenterOf(of)) // a pass may have seen the cache without it, and forgotten it
+	r.Fleet.KeepVanished(refOf(request), keyOf(member.UID, of), of, group.VCenterOf(of)) // a pass may have seen the cache without it, and forgotten it
 	log.FromContext(ctx).Info("A group was removed although its finalizer had just been written; its deletion goes on without it",
 		"VmGroup", request.String(), "uid", of.UID)
 	return true
@@ -243,7 +243,7 @@ func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Reque
 
 // forgetVanished forgets a group that has vanished.
 func (r *Reconciler) forgetVanished(v vanishedGroup) {
-	r.drop(fleet.Departed{Ref: refOf(v.request), Key: v.key, VCenter: vcenterOf(v.group)})
+	r.drop(fleet.Departed{Ref: refOf(v.request), Key: v.key, VCenter: group.VCenterOf(v.group)})
 	r.Fleet.DropVanished(refOf(v.request), v.key)
 }
 

@@ -59,7 +59,7 @@ func (r *rig) vanish(spoil func(*event.DeleteEvent)) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.onGroup(v1alpha1.LocalMember, cl).Delete(ctx, e, queue)
+	r.feed.Groups(r.Reconciler)(v1alpha1.LocalMember, cl).Delete(ctx, e, queue)
 }
 
 func TestAPassThatSeesTheGroupGoneBeforeTheNewsArriveLosesNothing(t *testing.T) {

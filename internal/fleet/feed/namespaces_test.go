@@ -1,4 +1,4 @@
-package vmgroup
+package feed
 
 import (
 	"context"
@@ -11,47 +11,55 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-func namedGroup(uid string) *v1alpha1.VmGroup {
-	return &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)}}
-}
+// oneBucket holds all groups.
+type oneBucket struct{}
 
-// Who answers for a member can send any number of changes, and a namespace can have all groups of the member.
+func (oneBucket) Bucket(sharding.Key) int { return 0 }
+func (oneBucket) Holds(sharding.Key) bool { return true }
+
+// sinkFunc is a subscriber of groups.
+type sinkFunc func(fleet.Ref)
+
+func (s sinkFunc) Deliver(of fleet.Ref, _ fleet.Reason) { s(of) }
+
+// The API server of a member can send any number of changes, and a namespace can have all groups of the member.
 func TestAnyNumberOfChangesOfANamespaceIsOneRoundASecond(t *testing.T) {
 	const groups, changes = 100, 30_000
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		defer synctest.Wait()
 		defer end()
-		f := newFleet(time.Now)
-		r := &Reconciler{Fleet: f, Now: time.Now}
-		r.serve()
+		f := fleet.New(clock.RealClock{}, massdeletion.DefaultRules(), oneBucket{})
+		ref := func(i int) fleet.Ref { return fleet.Ref{Member: "m", Namespace: "team", Name: fmt.Sprint(i)} }
+		feed := New(f)
 		var mu sync.Mutex // the bubble lets one of them run at a time, and the race detector does not know that of timers
-		told := map[mcreconcile.Request]int{}
+		told := map[fleet.Ref]int{}
 		f.SetMember(fleet.Member{Name: "m", UID: "m", State: fleet.Engaged})
 		f.SubscribeGroups(sinkFunc(func(of fleet.Ref) {
 			mu.Lock()
 			defer mu.Unlock()
-			told[requestAt(of)]++
+			told[of]++
 		}))
 		for i := range groups {
 			// All are being deleted, and old enough to count in a mass deletion.
-			of := namedGroup(fmt.Sprint(i))
+			of := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(fmt.Sprint(i))}}
 			of.CreationTimestamp, of.DeletionTimestamp = metav1.NewTime(time.Now().Add(-2*time.Hour)), ptr.To(metav1.Now())
 			of.Status.VMs = []v1alpha1.VMStatus{{Name: "vm", MoRef: "vm-1"}}
-			f.SetGroup(refOf(requestFor("m", fmt.Sprint(i))), vsphere.KeyOf("m", fmt.Sprint(i)), of, "x")
+			f.SetGroup(ref(i), vsphere.KeyOf("m", fmt.Sprint(i)), of, "x")
 		}
-		go func() { _ = r.namespaces.Start(ctx) }()
-		handler := r.onNamespace("m", nil)
+		go func() { _ = feed.Start(ctx) }()
+		handler := feed.Namespaces("m", nil)
 		namespace := func(confirmed bool) *metav1.PartialObjectMetadata {
 			n := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "team", UID: "namespace-uid"}}
 			n.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
@@ -66,7 +74,7 @@ func TestAnyNumberOfChangesOfANamespaceIsOneRoundASecond(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			for i := range groups {
-				if n := told[requestFor("m", fmt.Sprint(i))]; n != times {
+				if n := told[ref(i)]; n != times {
 					t.Fatalf("%s group %d was told %d times, want %d", when, i, n, times)
 				}
 			}
@@ -82,10 +90,10 @@ func TestAnyNumberOfChangesOfANamespaceIsOneRoundASecond(t *testing.T) {
 		}
 		handler.Create(ctx, event.CreateEvent{Object: namespace(true)}, nil)
 		expect("at once after many", 1, true)
-		<-time.After(namespacePause) // on the clock of the bubble
+		<-time.After(pause) // on the clock of the bubble
 		expect("a pause after many", 2, true)
 		handler.Delete(ctx, event.DeleteEvent{Object: namespace(true)}, nil)
-		<-time.After(namespacePause) // on the clock of the bubble
+		<-time.After(pause) // on the clock of the bubble
 		expect("when it is gone", 2, false)
 	})
 }

@@ -1,4 +1,4 @@
-package vmgroup
+package feed
 
 import (
 	"context"
@@ -12,17 +12,15 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// known lists a member's groups when it is engaged, before the controller watches them: it must be added to the manager before the
-// controller is. Then quotas are known, and groups are dropped that were deleted while nobody watched. So are confirmations of namespaces that are gone,
-// or that were taken back meanwhile.
-type known struct{ fleet *fleet.Fleet }
-
-// Engage implements multicluster.Aware. The caches of the member are filled. If they cannot be listed, the member is not engaged, and whoever
-// connects to it tries again and says so.
-func (k known) Engage(ctx context.Context, member multicluster.ClusterName, cl cluster.Cluster) error {
+// Engage implements multicluster.Aware. It lists the groups and namespaces of a member before the controllers watch them.
+// So quotas are known, and the fleet drops groups that were deleted while nobody watched, and confirmations of namespaces
+// that were deleted or taken back. The caches of the member are filled. After an error the member is not engaged: the
+// provider reports the error and tries again.
+func (f *Feed) Engage(ctx context.Context, member multicluster.ClusterName, cl cluster.Cluster) error {
 	existing := &v1alpha1.VmGroupList{}
 	if err := cl.GetClient().List(ctx, existing, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list the groups of member %q: %w", member, err)
@@ -32,7 +30,7 @@ func (k known) Engage(ctx context.Context, member multicluster.ClusterName, cl c
 	if err := cl.GetClient().List(ctx, namespaces, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list the namespaces of member %q: %w", member, err)
 	}
-	served, ok := k.fleet.Member(string(member))
+	served, ok := f.fleet.Member(string(member))
 	if !ok {
 		return fmt.Errorf("list the groups of member %q: it is not served any more", member)
 	}
@@ -42,24 +40,15 @@ func (k known) Engage(ctx context.Context, member multicluster.ClusterName, cl c
 			confirmed[n.Name] = struct{}{}
 		}
 	}
-	k.fleet.ConfirmOnly(string(member), confirmed)
+	f.fleet.ConfirmOnly(string(member), confirmed)
 	these := make(map[fleet.Ref]vsphere.GroupKey, len(existing.Items))
 	for i := range existing.Items {
-		group := &existing.Items[i]
-		ref, key := refOf(requestOf(member, group)), keyOf(served.UID, group)
+		of := &existing.Items[i]
+		ref, key := named(member, served.UID, of)
 		these[ref] = key
-		k.fleet.SetGroup(ref, key, group, vcenterOf(group))
+		f.fleet.SetGroup(ref, key, of, group.VCenterOf(of))
 	}
-	k.fleet.KeepOnly(string(member), these)
-	k.fleet.List(string(member))
+	f.fleet.KeepOnly(string(member), these)
+	f.fleet.List(string(member))
 	return nil
 }
-
-// Start implements manager.Runnable; nothing runs.
-func (known) Start(ctx context.Context) error {
-	<-ctx.Done()
-	return nil
-}
-
-// NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (known) NeedLeaderElection() bool { return false }

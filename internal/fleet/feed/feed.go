@@ -1,0 +1,64 @@
+// Package feed writes into the fleet what the informers of members report: groups and namespaces when a member is
+// engaged, and each change after that.
+package feed
+
+import (
+	"context"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// pause is the time between two rounds over namespaces of which there are news.
+const pause = time.Second
+
+// Feed writes into one fleet. Add it to the manager before the controllers that use Groups and Namespaces: the manager
+// engages a member with its runnables in that order.
+type Feed struct {
+	fleet      *fleet.Fleet
+	namespaces *namespaces
+}
+
+// New returns a feed of the fleet.
+func New(of *fleet.Fleet) *Feed { return &Feed{of, newNamespaces()} }
+
+// Start implements manager.Runnable. It takes news of namespaces to their groups at once, and then after a pause, so that
+// endless changes cost one round a second.
+func (f *Feed) Start(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-f.namespaces.some:
+		}
+		f.Round()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+// Round takes all news of namespaces to their groups.
+func (f *Feed) Round() {
+	for of, is := range f.namespaces.take() {
+		f.fleet.SetNamespace(of.member, of.namespace, is.confirmed)
+		if is.changed {
+			f.fleet.NamespaceChanged(of.member, of.namespace)
+		}
+	}
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable: each replica knows all groups.
+func (*Feed) NeedLeaderElection() bool { return false }
+
+// named returns the name and the key of a member's group.
+func named(member multicluster.ClusterName, uid string, group client.Object) (fleet.Ref, vsphere.GroupKey) {
+	ref := fleet.Ref{Member: string(member), Namespace: group.GetNamespace(), Name: group.GetName()}
+	return ref, vsphere.KeyOf(uid, string(group.GetUID()))
+}

@@ -30,6 +30,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/events"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/logsink"
+	"github.com/codeconnect/vmgroup-operator/internal/observe"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
@@ -110,36 +111,37 @@ func start(ctx context.Context, o options) error {
 
 	// The groups, their quotas, and the policies about them. What members make this replica write on the hub has one budget.
 	hubWrites := writebudget.New(writebudget.Default, time.Now)
+	sources := &observe.Sources{
+		Fleet: known, Hub: hub.GetClient(), Clusters: mgr, Servers: pool, Installation: installation, Now: time.Now,
+	}
+	records := admitted.New(admitted.Options{
+		Client: core.ConfigMaps(o.namespace), Notify: sources.RecordChanged, Exists: sources.Exists, Leader: replica, Now: time.Now,
+	})
+	kept := receipts.NewIndex(receipts.IndexOptions{
+		Client: core.ConfigMaps(o.namespace), Settled: sources.ReceiptSettled, Leader: replica, Now: time.Now,
+	})
+	observer := &observe.Observer{Sources: sources, Admitted: records, KnownReceipts: kept}
+	ledger := quota.New(quota.Options{
+		Store: &quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: observer,
+		Notify: sources.QuotaAnswered, Now: time.Now,
+		Leader: replica, Left: sources.Left, Budget: ledgerBudget{hubWrites},
+	})
+	reviewer := &observe.Reviewer{Observer: observer, Quotas: ledger}
 	reconciler := &vmgroup.Reconciler{
-		Clusters: mgr, Definitions: members, Hub: hub.GetClient(), HubEvents: recorder, Servers: pool,
-		Shards: replica, Fleet: known,
-		Installation: installation, Now: time.Now,
+		Observer: observer, Definitions: members, HubEvents: recorder, Shards: replica,
+		Quotas: ledger, Records: records, SumReceipts: kept.Sum,
 		Contradicted: func(member, reason, note string) {
 			memberEvents{hub.GetClient(), recorder}.tell(ctx, member, reason, "Look", note)
 		},
 		MemberEvent: memberEvents{hub.GetClient(), recorder}.remark(ctx),
 		Receipts:    &receipts.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, HubWrites: hubWrites,
 	}
-	records := admitted.New(admitted.Options{
-		Client: core.ConfigMaps(o.namespace), Notify: reconciler.RecordChanged, Exists: reconciler.Exists, Leader: replica, Now: time.Now,
-	})
-	reconciler.Records = records
-	kept := receipts.NewIndex(receipts.IndexOptions{
-		Client: core.ConfigMaps(o.namespace), Settled: reconciler.ReceiptSettled, Leader: replica, Now: time.Now,
-	})
-	reconciler.KnownReceipts, reconciler.SumReceipts = kept, kept.Sum
 	vcenters := &vcenter.Reconciler{
-		Client: hub.GetClient(), Pool: pool, Groups: vcenterGroups{known, reconciler}, Leader: replica,
+		Client: hub.GetClient(), Pool: pool, Groups: vcenterGroups{known, observer}, Leader: replica,
 		Dial:   dialer(installation, login, rejections, shared, reconciler.Witness),
-		Events: recorder, Namespace: o.namespace, Now: time.Now, Receipts: kept, NoGroup: reconciler.NoGroup,
+		Events: recorder, Namespace: o.namespace, Now: time.Now, Receipts: kept, NoGroup: sources.NoGroup,
 	}
-	ledger := quota.New(quota.Options{
-		Store: &quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: reconciler.QuotaLister(),
-		Notify: reconciler.QuotaAnswered, Now: time.Now,
-		Leader: replica, Left: reconciler.Left, Budget: ledgerBudget{hubWrites},
-	})
-	reconciler.Quotas = ledger
-	policies := &policycontroller.Reconciler{Client: hub.GetClient(), Evaluate: reconciler.EvaluateAll, Now: time.Now, Leader: replica}
+	policies := &policycontroller.Reconciler{Client: hub.GetClient(), Evaluate: reviewer.EvaluateAll, Now: time.Now, Leader: replica}
 	deaths := watchDeaths(core.Pods(o.namespace), replica)
 
 	listener := &ringListener{
@@ -162,14 +164,14 @@ func start(ctx context.Context, o options) error {
 	}
 
 	// What members get so that policy holds at their door, and the webhooks where there is a certificate.
-	admission := &memberAdmission{url: o.admissionURL, policies: func() (*policy.Set, bool) { return reconciler.Policies(ctx) }}
+	admission := &memberAdmission{url: o.admissionURL, policies: func() (*policy.Set, bool) { return sources.Policies(ctx) }}
 	leaving := &leaving{}
 	if keeper != nil {
 		offered := sharedKeeper{keeper, replica}
 		offered.publish()
 		certificates := newCertificates(o, hub, recorder, offered, members.AdmissionChanged)
 		listener.certificates, admission.certificates, leaving.time = certificates, certificates, o.webhookDrain
-		servers, err := serveWebhooks(o, hub.GetClient(), keeper, certificates, leaving, knowledge{reconciler, ledger})
+		servers, err := serveWebhooks(o, hub.GetClient(), keeper, certificates, leaving, reviewer)
 		if err != nil {
 			return fmt.Errorf("serve the webhooks: %w", err)
 		}
@@ -215,7 +217,7 @@ func start(ctx context.Context, o options) error {
 // vcenterGroups are those that use the vCenters.
 type vcenterGroups struct {
 	*fleet.Fleet
-	users *vmgroup.Reconciler
+	users *observe.Observer
 }
 
 // CountVCenter implements vcenter.Groups.

@@ -11,25 +11,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/admission/serving"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
 	policycontroller "github.com/codeconnect/vmgroup-operator/internal/controller/policy"
-	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
-	"github.com/codeconnect/vmgroup-operator/internal/policy"
-	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/observe"
 	"github.com/codeconnect/vmgroup-operator/internal/webhook"
 )
 
-// knowledge is what the webhooks know beyond a request: what the reconciler knows, and the ledger of quotas.
-type knowledge struct {
-	*vmgroup.Reconciler
-	ledger *quota.Ledger
-}
-
-// Quota implements webhook.Knowledge.
-func (k knowledge) Quota(ctx context.Context, requester policy.Requester, old, group *v1alpha1.VmGroup) []policy.Violation {
-	return k.ledger.Check(ctx, requester, old, group)
-}
-
 // serveWebhooks returns the servers of both ports of the webhooks. They answer on this replica whether it leads or not.
-func serveWebhooks(o options, hub client.Reader, keeper *serving.Keeper, certificates *trust.Rotator, l *leaving, groups knowledge) ([]manager.Runnable, error) {
+func serveWebhooks(o options, hub client.Reader, keeper *serving.Keeper, certificates *trust.Rotator, l *leaving, groups *observe.Reviewer) ([]manager.Runnable, error) {
 	log := ctrl.Log.WithName("webhook")
 	doors, err := webhook.New(webhook.Options{
 		Knowledge: groups, Hub: hub, Log: log, Knows: certificates.Knows,

@@ -21,7 +21,7 @@ import (
 )
 
 // sources are the packages whose sentences come into status.
-var sources = []string{".", "../plan", "../policy", "../controller/vmgroup", "../vsphere/govmomi", "../quota", "../receipts"}
+var sources = []string{".", "../plan", "../policy", "../controller/vmgroup", "../observe", "../vsphere/govmomi", "../quota", "../receipts"}
 
 // sentences are all texts of the sources that may be a sentence.
 func sentences(t *testing.T) (all []string) {

@@ -204,3 +204,11 @@ func (f Facts) guests() string {
 	}
 	return fmt.Sprintf("; guests that are waited for: %d (status.vms says until when; spec.shutdown.mode Hard powers their VMs off at once)", n)
 }
+
+// GuestInfoKey returns the key by which guests report that they are ready, or "".
+func GuestInfoKey(spec *v1alpha1.VmGroupSpec) string {
+	if spec.Readiness == nil || spec.Readiness.GuestInfo == nil {
+		return ""
+	}
+	return spec.Readiness.GuestInfo.Key
+}

@@ -122,7 +122,7 @@ func kstatusOf(t *testing.T, s v1alpha1.VmGroupStatus) status.Status {
 // where the code says that somebody has to act, and PENDING where it does not.
 func TestTheTableOfReasonsIsThatOfTheCode(t *testing.T) {
 	uses := map[string]*use{}
-	for _, pattern := range []string{"../plan/*.go", "../group/*.go", "../controller/vmgroup/*.go"} {
+	for _, pattern := range []string{"../plan/*.go", "../group/*.go", "../controller/vmgroup/*.go", "../observe/*.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %v", pattern, err)

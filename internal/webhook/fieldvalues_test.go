@@ -18,7 +18,7 @@ type act struct{ file, text, unset string }
 
 // valueEffects of all values of all enums below spec that are not the schema's default, by kind, path and value.
 var valueEffects = map[string]map[string]act{
-	"VmGroup cloneMode":           {"Linked": {file: "internal/controller/vmgroup/resolve.go", text: "case v1alpha1.CloneLinked:"}, "LinkedPreferred": {file: "internal/controller/vmgroup/resolve.go", text: "case v1alpha1.CloneLinkedPreferred:"}},
+	"VmGroup cloneMode":           {"Linked": {file: "internal/observe/resolve.go", text: "case v1alpha1.CloneLinked:"}, "LinkedPreferred": {file: "internal/observe/resolve.go", text: "case v1alpha1.CloneLinkedPreferred:"}},
 	"VmGroup powerState":          {"PoweredOff": {file: "internal/plan/settings.go", text: "v1alpha1.PoweredOff"}},
 	"VmGroup updateStrategy.type": {"OnDelete": {file: "internal/plan/budget.go", text: "v1alpha1.UpdateOnDelete"}},
 	"VmGroup updateStrategy.resize": {
@@ -41,7 +41,7 @@ var valueEffects = map[string]map[string]act{
 		"Deny":  {unset: "With Deny, and without it"},
 	},
 	"VCenter inventory.mode":                {"Poll": {file: "internal/controller/vcenter/config.go", text: "v1alpha1.InventoryPoll"}},
-	"MemberCluster userDataSecrets":         {"Allow": {file: "internal/controller/vmgroup/gather.go", text: "v1alpha1.UserDataAllow"}},
+	"MemberCluster userDataSecrets":         {"Allow": {file: "internal/observe/gather.go", text: "v1alpha1.UserDataAllow"}},
 	"MemberCluster admission.failurePolicy": {"Fail": {file: "internal/admission/objects/webhooks.go", text: "v1alpha1.AdmissionFail"}},
 	"MemberCluster manage":                  {"None": {file: "internal/controller/member/admission_keep.go", text: "v1alpha1.ManageNone"}},
 	"VmGroupPolicy quota.scope":             {"Match": {file: "internal/policy/quota.go", text: "v1alpha1.QuotaMatch"}},

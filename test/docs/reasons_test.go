@@ -17,7 +17,7 @@ import (
 
 // writers are the packages that write the conditions of a kind, by the page to which the kind's CRD sends its readers.
 var writers = map[string][]string{
-	"docs/vmgroup.md":       {"internal/controller/vmgroup", "internal/group", "internal/group/massdeletion", "internal/plan", "internal/policy"},
+	"docs/vmgroup.md":       {"internal/controller/vmgroup", "internal/observe", "internal/group", "internal/group/massdeletion", "internal/plan", "internal/policy"},
 	"docs/vcenter.md":       {"internal/controller/vcenter"},
 	"docs/membercluster.md": {"internal/controller/member", "internal/controller/member/install", "internal/controller/member/remote"},
 	"docs/vmgrouppolicy.md": {"internal/controller/policy"},

@@ -13,6 +13,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/observe"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
@@ -74,8 +75,11 @@ func (o *Operator) set(r *Replica) error {
 	known := fleet.New(wallClock{r}, massdeletion.DefaultRules(), r.Replica)
 	known.SetMember(fleet.Member{Name: v1alpha1.LocalMember, UID: clusterUID, State: fleet.Engaged})
 	o.reconciler = &vmgroup.Reconciler{
-		Clusters: o.manager, Hub: hubReader{}, Servers: servers{r.wire}, Shards: gate{r.Replica, r}, Fleet: known, Installation: "installation",
-		Now: func() time.Time { return r.Process.Clock().Wall }, Records: &m.records,
+		Observer: &observe.Observer{Admitted: &m.records, Sources: &observe.Sources{
+			Clusters: o.manager, Hub: hubReader{}, Servers: servers{r.wire}, Fleet: known, Installation: "installation",
+			Now: func() time.Time { return r.Process.Clock().Wall },
+		}},
+		Shards: gate{r.Replica, r}, Records: &m.records,
 		HubWrites: writebudget.New(writebudget.Default, func() time.Time { return r.Process.Clock().Wall }),
 	}
 	if err := o.reconciler.SetupWithManager(o.manager, vmgroup.Options{Workers: workers}); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/observe"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
@@ -42,24 +43,6 @@ func (r *Reconciler) claimed(by object, from string) *group.AdoptionAnswer {
 	return new(c.answer)
 }
 
-// seeAdoption reads which VMs another group has left, whose VMs this one shall take over.
-func seeAdoption(s *group.Snapshot, inventory vsphere.Inventory) {
-	a := s.Adoption
-	if a == nil || a.Malformed(s.Group) != "" {
-		return
-	}
-	q := vsphere.Query{ID: s.ID, Templates: templatesOf(s)}
-	if q.ID.Group = a.From; a.Answer != nil {
-		q.Known = a.Answer.Listed
-	}
-	a.Seen, a.Folders = inventory.Observe(q), map[vsphere.Ref]vsphere.FolderPath{}
-	for _, vm := range slices.Concat(a.Seen.VMs, a.Seen.Released) {
-		if _, known := a.Folders[vm.Folder]; !known {
-			a.Folders[vm.Folder] = inventory.Observe(vsphere.Query{ID: q.ID, Folder: vm.Folder}).Folder.Place
-		}
-	}
-}
-
 // claimAdoption claims the VMs of another group for this one, after it has read afresh that the other does not exist. Two groups that name the same
 // one never both get an answer that lets them take VMs. The error is one of the member.
 //
@@ -83,11 +66,11 @@ func (p *pass) claimAdoption(ctx context.Context, s *group.Snapshot) (*group.Ado
 	}
 	next := &claimedAdoption{from: a.From, answer: answer}
 	if again > 0 {
-		next.until = p.now.Add(again)
+		next.until = p.Now.Add(again)
 	}
 	p.r.memory.change(p.object(s), func(m *remembered) { m.adoption = next })
 	a.Answer = &answer
-	seeAdoption(s, p.server) // with what the receipt lists
+	observe.SeeAdoption(s, p.server) // with what the receipt lists
 	return &answer, nil
 }
 
@@ -121,16 +104,16 @@ func (p *pass) claim(ctx context.Context, s *group.Snapshot) (group.AdoptionAnsw
 // stake writes the claim into the receipt, which is nil if there is none yet.
 func (p *pass) stake(ctx context.Context, s *group.Snapshot, receipt *receipts.Receipt) group.AdoptionAnswer {
 	key := vsphere.KeyOf(s.ID.Member, s.Adoption.From)
-	self := receipts.Adopter{MemberUID: p.member.UID, Namespace: s.Group.Namespace, Group: s.Group.Name, GroupUID: string(s.Group.UID)}
+	self := receipts.Adopter{MemberUID: p.Member.UID, Namespace: s.Group.Namespace, Group: s.Group.Name, GroupUID: string(s.Group.UID)}
 	if receipt == nil || receipt.AdoptedBy == nil || !receipt.AdoptedBy.Is(self) {
 		written := p.receiptOfAdoption(s)
 		if receipt != nil {
 			written = *receipt
 		}
-		if wait := p.r.HubWrites.Ask(p.member.UID, p.turn(s), written.Bytes()); wait > 0 {
+		if wait := p.r.HubWrites.Ask(p.Member.UID, p.turn(s), written.Bytes()); wait > 0 {
 			return group.AdoptionAnswer{Blocked: s.AdoptionDelayed()}
 		}
-		p.r.HubWrites.Settle(p.member.UID, writebudget.Receipt, written.Bytes(), written.Bytes())
+		p.r.HubWrites.Settle(p.Member.UID, writebudget.Receipt, written.Bytes(), written.Bytes())
 	}
 	var err error
 	if receipt != nil && receipt.AdoptedBy != nil && !receipt.AdoptedBy.Is(self) {
@@ -164,7 +147,7 @@ func (p *pass) contender(ctx context.Context, s *group.Snapshot, receipt *receip
 		names = append(names, receipt.Group)
 	}
 	for _, name := range names {
-		other, err := groupNow(ctx, p.live, types.NamespacedName{Namespace: s.Group.Namespace, Name: name})
+		other, err := observe.GroupNow(ctx, p.live, types.NamespacedName{Namespace: s.Group.Namespace, Name: name})
 		switch {
 		case err != nil:
 			return nil, err
@@ -176,7 +159,7 @@ func (p *pass) contender(ctx context.Context, s *group.Snapshot, receipt *receip
 		return nil, nil
 	}
 	by := receipt.AdoptedBy
-	other, err := groupNow(ctx, p.live, types.NamespacedName{Namespace: by.Namespace, Name: by.Group})
+	other, err := observe.GroupNow(ctx, p.live, types.NamespacedName{Namespace: by.Namespace, Name: by.Group})
 	if err != nil || other == nil || string(other.UID) != by.GroupUID {
 		return nil, err
 	}
@@ -185,12 +168,12 @@ func (p *pass) contender(ctx context.Context, s *group.Snapshot, receipt *receip
 
 // cachedGroup is the group of the member with this UID, as the cache has it, or nil.
 func (p *pass) cachedGroup(ctx context.Context, uid string) *metav1.ObjectMeta {
-	g, known := p.r.Fleet.Group(vsphere.KeyOf(p.member.UID, uid))
+	g, known := p.r.Fleet.Group(vsphere.KeyOf(p.Member.UID, uid))
 	if !known {
 		return nil
 	}
 	of := &v1alpha1.VmGroup{}
-	if err := p.cache.Get(ctx, requestAt(g.Ref).NamespacedName, of); err != nil || string(of.UID) != uid {
+	if err := p.Cache.Get(ctx, requestAt(g.Ref).NamespacedName, of); err != nil || string(of.UID) != uid {
 		return nil
 	}
 	return &of.ObjectMeta
@@ -199,8 +182,8 @@ func (p *pass) cachedGroup(ctx context.Context, uid string) *metav1.ObjectMeta {
 // receiptOfAdoption is what the hub keeps of VMs for which there was no receipt. The name of the group that they were of is in that of its folder.
 func (p *pass) receiptOfAdoption(s *group.Snapshot) receipts.Receipt {
 	r := receipts.Receipt{
-		Cause: receipts.Adopted, MemberCluster: p.member.Name, MemberUID: p.member.UID, Namespace: s.Group.Namespace, Group: s.Group.Name, GroupUID: s.Adoption.From,
-		VCenter: s.VCenter, InstanceUUID: s.Observation.InstanceUUID, Time: p.now.UTC().Truncate(time.Second),
+		Cause: receipts.Adopted, MemberCluster: p.Member.Name, MemberUID: p.Member.UID, Namespace: s.Group.Namespace, Group: s.Group.Name, GroupUID: s.Adoption.From,
+		VCenter: s.VCenter, InstanceUUID: s.Observation.InstanceUUID, Time: p.Now.UTC().Truncate(time.Second),
 	}
 	if names := s.AdoptedNames(); len(names) > 0 {
 		r.Group = names[0]

@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -34,6 +33,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet/feed"
+	"github.com/codeconnect/vmgroup-operator/internal/observe"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
@@ -57,24 +57,15 @@ type Shards interface {
 	Bucket(sharding.Key) int
 }
 
-// Clusters finds the clients of an engaged member.
-type Clusters interface {
-	GetCluster(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error)
-}
-
-// Reconciler reconciles VmGroups. All fields but Definitions, HubEvents, Quotas, KnownReceipts, SumReceipts,
+// Reconciler reconciles VmGroups. All fields but Definitions, HubEvents, Quotas, SumReceipts,
 // MemberEvent and Contradicted are required.
 type Reconciler struct {
-	// Clusters are the clients of members that are engaged.
-	Clusters Clusters
+	// Observer reads what passes decide on. The controller gives it its memory.
+	*observe.Observer
 	// Definitions are the CRDs of members. Without them, a CRD stays.
 	Definitions Definitions
-	// Hub reads VCenters from the hub's cache.
-	Hub client.Reader
 	// HubEvents writes events of VCenters; without it none tells who changed a VM.
 	HubEvents events.EventRecorder
-	// Servers are the vCenters.
-	Servers vsphere.Servers
 	// Shards decides whether this replica may act on a group.
 	Shards Shards
 	// Quotas grants growth; without one nothing grows that a quota holds for.
@@ -85,27 +76,18 @@ type Reconciler struct {
 	HubWrites *writebudget.Budget
 	// Receipts say what became of VMs whose group went without them.
 	Receipts receipts.Store
-	// KnownReceipts has the receipts from memory. Without it none is known.
-	KnownReceipts KnownReceipts
 	// SumReceipts is how many receipts groups of a member have, by its UID, and how many bytes they take. Without it there is no bound.
 	SumReceipts func(member string) (n, bytes int)
 	// MemberEvent writes an event of a member; it must not block. It may be nil.
 	MemberEvent func(member, reason, action, note string)
-	// Fleet is what this replica knows of all members and groups; the controller's informers write the groups.
-	Fleet *fleet.Fleet
 	// Contradicted is told of what a member's API server says and cannot be so, each reason of a member once in ten minutes; it must not block.
 	Contradicted func(member, reason, note string)
-	// Installation is the UID of this installation, part of every owner stamp.
-	Installation string
-	// Now is the clock.
-	Now func() time.Time
 
 	limiter  *limiter
 	vanished *vanished
 	memory   memory
 	// raising is held while the groups of a member are looked at for the highest epoch.
 	raising    sync.Mutex
-	policies   policyCache
 	feed       *feed.Feed
 	departures *worker[fleet.Departed]
 	twins      *worker[fleet.Twins]
@@ -157,7 +139,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 			}), predicate.Or[*v1alpha1.VCenter](predicate.TypedGenerationChangedPredicate[*v1alpha1.VCenter]{}, annotated()))).
 		WatchesRawSource(source.TypedKind(local.GetCache(), &v1alpha1.VmGroupPolicy{},
 			handler.TypedEnqueueRequestsFromMapFunc(func(context.Context, *v1alpha1.VmGroupPolicy) []mcreconcile.Request {
-				r.policies.changed()
+				r.PoliciesChanged()
 				r.Fleet.PoliciesChanged()
 				return nil
 			}), predicate.TypedGenerationChangedPredicate[*v1alpha1.VmGroupPolicy]{})).
@@ -166,7 +148,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 
 // serve makes what takes the news of Fleet.
 func (r *Reconciler) serve() {
-	r.feed = feed.New(r.Fleet)
+	r.feed, r.Memory = feed.New(r.Fleet), recollection{r}
 	r.departures, r.twins = newWorker(r.departed), newWorker(r.sharedUID)
 	r.Fleet.SubscribeDeparted(r.departures)
 	r.Fleet.SubscribeTwins(r.twins)
@@ -288,7 +270,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if !r.Shards.Holds(key) {
 		return reconcile.Result{}, nil // whatever asked for this pass is another replica's now
 	}
-	if _, _, err := r.Records.Of(admitted.Key{Member: member.UID}); errors.Is(err, admitted.ErrUnread) {
+	if _, _, err := r.Admitted.Of(admitted.Key{Member: member.UID}); errors.Is(err, admitted.ErrUnread) {
 		return reconcile.Result{RequeueAfter: unreadInterval}, nil // that is so for a moment after a start
 	}
 	if member.Silent {
@@ -317,7 +299,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if member, ok = r.Fleet.Member(member.Name); !ok || member.UID != uid {
 		return reconcile.Result{}, nil // engaging it lists its groups again
 	}
-	p := pass{gatherer: r.gatherer(cl, member, v1alpha1.Epoch(epoch)), r: r, tenure: tenure, api: apiStore{cl.GetClient(), &r.memory, member.UID, member.Restores, tenure}, live: cl.GetAPIReader(), events: cl.GetEventRecorder("vmgroup-operator")}
+	p := pass{View: observe.View{Member: member, Cache: cl.GetClient(), Epoch: v1alpha1.Epoch(epoch), Now: r.Now()}, r: r, tenure: tenure, api: apiStore{cl.GetClient(), &r.memory, member.UID, member.Restores, tenure}, live: cl.GetAPIReader(), events: cl.GetEventRecorder("vmgroup-operator")}
 	p.store = p.api
 	after, buryErr := r.buryVanished(ctx, req, p)
 	result, err := r.passOver(ctx, req, p)
@@ -334,22 +316,10 @@ func (r *Reconciler) waitsFor(request mcreconcile.Request) string {
 	return g.VCenter
 }
 
-// gatherer returns one for the groups of a member.
-func (r *Reconciler) gatherer(cl cluster.Cluster, member fleet.Member, epoch v1alpha1.Epoch) gatherer {
-	return gatherer{
-		hub: r.Hub, cache: cl.GetClient(), inventory: r.inventory, violations: r.violations, judge: r.evaluate, record: r.record, claimed: r.claimed,
-		member: member, now: r.Now(), epoch: epoch, id: vsphere.GroupID{Installation: r.Installation, Member: member.UID},
-	}
-}
-
-func (r *Reconciler) inventory(vcenter string) (vsphere.Inventory, bool) {
-	return r.Servers.Server(vcenter)
-}
-
 // passOver runs a pass over the group of this name, if there is one.
 func (r *Reconciler) passOver(ctx context.Context, req mcreconcile.Request, p pass) (reconcile.Result, error) {
 	group := &v1alpha1.VmGroup{}
-	if err := p.cache.Get(ctx, req.NamespacedName, group); err != nil {
+	if err := p.Cache.Get(ctx, req.NamespacedName, group); err != nil {
 		if apierrors.IsNotFound(err) {
 			if len(r.vanished.of(req)) == 0 {
 				r.forget(req)
@@ -359,7 +329,7 @@ func (r *Reconciler) passOver(ctx context.Context, req mcreconcile.Request, p pa
 		return reconcile.Result{}, fmt.Errorf("read VmGroup from the cache: %w", err)
 	}
 	defer r.forgetGone(ctx, p, group)
-	r.memory.begin(objectOf(p.member.UID, group), p.tenure)
+	r.memory.begin(objectOf(p.Member.UID, group), p.tenure)
 	if r.behind(ctx, p, group) {
 		// The informer's event for our own write brings the group back; the delay is only a net below it.
 		return reconcile.Result{RequeueAfter: time.Second}, nil

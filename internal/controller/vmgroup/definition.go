@@ -29,13 +29,13 @@ func (p *pass) lookAtDefinition(ctx context.Context, s *group.Snapshot) *group.D
 	}
 	now := p.r.Now() // the group was read before
 	seen := p.r.memory.deletionSeen(p.object(s), now)
-	if last, ok := p.r.memory.definition(p.member.UID); ok && last.serves(seen, now) {
+	if last, ok := p.r.memory.definition(p.Member.UID); ok && last.serves(seen, now) {
 		return &last.answer
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	answer := group.DefinitionAnswer{}
-	switch definition, err := p.r.Definitions.Definition(ctx, p.member.Name); {
+	switch definition, err := p.r.Definitions.Definition(ctx, p.Member.Name); {
 	case apierrors.IsForbidden(err): // nothing is known, and status alone decides
 	case err != nil:
 		log.FromContext(ctx).Info("Failed to read the CRD of the group", "reason", said(err))
@@ -45,6 +45,6 @@ func (p *pass) lookAtDefinition(ctx context.Context, s *group.Snapshot) *group.D
 	default:
 		answer.Definition = definition
 	}
-	p.r.memory.seeDefinition(p.member.UID, seenDefinition{answer, now})
+	p.r.memory.seeDefinition(p.Member.UID, seenDefinition{answer, now})
 	return &answer
 }

@@ -7,7 +7,7 @@
 //	 3  and de-duplicated by the queue                     (queue.go)
 //	 4  the shard's token is entered, or the item dropped  (sharding.Gate)
 //	 5  fetch; a cache older than our own last write waits (memory.go)
-//	 6  what is known is read from memory                  (gather.go, resolve.go)
+//	 6  what is known is read from memory                  (internal/observe)
 //	 7  group.Decide says what the next step is            (internal/group)
 //	 8  which is carried out; 7 again, with what came of it (effects.go)
 //	 9  status, with what is about to be done, is written  (store.go): one patch, none if nothing changed

@@ -10,6 +10,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/observe"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
@@ -26,7 +27,7 @@ func (p *pass) carryOut(ctx context.Context, s *group.Snapshot, d group.Decision
 	case group.RemoveLegacyFinalizer:
 		return false, false, p.patchFinalizers(ctx, s, controllerutil.RemoveFinalizer, v1alpha1.LegacyFinalizer)
 	case group.AddFinalizer:
-		p.r.vanished.claiming(s.ID.Key(), s.Group, p.member.Restores, p.now)
+		p.r.vanished.claiming(s.ID.Key(), s.Group, p.Member.Restores, p.Now)
 		return false, false, p.patchFinalizers(ctx, s, controllerutil.AddFinalizer, v1alpha1.VmGroupFinalizer)
 	case group.LookAtDefinition:
 		s.Definition = p.lookAtDefinition(ctx, s)
@@ -78,11 +79,11 @@ func (p *pass) raiseEpoch(ctx context.Context, s *group.Snapshot) error {
 		// One pass at a time looks at all groups, and none copies them: a member can have as many groups as the cache holds, each with a higher epoch.
 		p.r.raising.Lock()
 		defer p.r.raising.Unlock()
-		if p.r.memory.raised(p.member.UID) != s.Raised {
+		if p.r.memory.raised(p.Member.UID) != s.Raised {
 			return nil // another pass has looked meanwhile, and the next pass decides with what it found
 		}
 		var groups v1alpha1.VmGroupList
-		if err := p.cache.List(ctx, &groups, client.UnsafeDisableDeepCopy); err != nil {
+		if err := p.Cache.List(ctx, &groups, client.UnsafeDisableDeepCopy); err != nil {
 			return fmt.Errorf("list VmGroups in the cache: %w", err)
 		}
 		for i := range groups.Items {
@@ -91,7 +92,7 @@ func (p *pass) raiseEpoch(ctx context.Context, s *group.Snapshot) error {
 			}
 		}
 		log.FromContext(ctx).Info("Status carries a later epoch than the ring gives; the ring's generation is raised", "epoch", shown, "above", above)
-		p.r.memory.raise(p.member.UID, group.Raise{Above: above, At: p.now})
+		p.r.memory.raise(p.Member.UID, group.Raise{Above: above, At: p.Now})
 	}
 	p.r.Shards.Raise(sharding.Epoch{Generation: above})
 	return nil
@@ -209,7 +210,7 @@ func (p *pass) writeStatus(ctx context.Context, s *group.Snapshot, d group.Decis
 		return err
 	}
 	p.r.memory.change(p.object(s), func(m *remembered) {
-		m.tenure, m.resourceVersion, m.restores, m.reported, m.written = p.tenure, next.ResourceVersion, p.member.Restores, p.now, true
+		m.tenure, m.resourceVersion, m.restores, m.reported, m.written = p.tenure, next.ResourceVersion, p.Member.Restores, p.Now, true
 	})
 	s.Group, s.Written = next, true
 	p.tell(ctx, s, d.Events)
@@ -242,7 +243,7 @@ func (p *pass) release(ctx context.Context, s *group.Snapshot, d group.Decision)
 	if p.server != nil {
 		p.server.Forget(s.ID.Key())
 	}
-	p.r.HubWrites.Spend(p.member.UID, writebudget.Record, p.r.Records.Drop(recordKey(p.member, s.ID.Key())))
+	p.r.HubWrites.Spend(p.Member.UID, writebudget.Record, p.r.Records.Drop(observe.RecordKey(p.Member, s.ID.Key())))
 	// Where the vCenter is not seen, it is status alone that shows no VMs: the ledger keeps the entry until vCenters show what is left.
 	if p.r.Quotas != nil && (s.Unavailable == nil || s.Receipt != nil) {
 		p.r.Quotas.GiveBack(quotaKey(s), s.Leaves(), s.Epoch)

@@ -106,7 +106,7 @@ func (r *Reconciler) leave(vcenter string, key vsphere.GroupKey) {
 // for a member could else have any number of groups remembered for good. A group that the cache still has is not gone, or news of it are to come. What it may
 // have asked of a vCenter that it names no more is forgotten as well.
 func (r *Reconciler) forgetGone(ctx context.Context, p pass, of *v1alpha1.VmGroup) {
-	key, ref := keyOf(p.member.UID, of), refOf(requestOf(multicluster.ClusterName(p.member.Name), of))
+	key, ref := keyOf(p.Member.UID, of), refOf(requestOf(multicluster.ClusterName(p.Member.Name), of))
 	if is, known := r.Fleet.Group(key); known && is.Ref == ref {
 		if asked := group.VCenterOf(of); asked != is.VCenter {
 			r.leave(asked, key)
@@ -114,7 +114,7 @@ func (r *Reconciler) forgetGone(ctx context.Context, p pass, of *v1alpha1.VmGrou
 		return
 	}
 	cached := &v1alpha1.VmGroup{}
-	if err := p.cache.Get(ctx, client.ObjectKeyFromObject(of), cached); err == nil && cached.UID == of.UID {
+	if err := p.Cache.Get(ctx, client.ObjectKeyFromObject(of), cached); err == nil && cached.UID == of.UID {
 		return
 	}
 	r.departed(fleet.Departed{Ref: ref, Key: key, VCenter: group.VCenterOf(of)})

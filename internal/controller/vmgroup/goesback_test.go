@@ -20,6 +20,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted/admittedtest"
+	"github.com/codeconnect/vmgroup-operator/internal/observe"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
@@ -104,12 +105,15 @@ func newGoingBack(t *testing.T, seed uint64) *goingBack {
 
 // start is a new process.
 func (w *goingBack) start() {
+	clock := func() time.Time { return w.now }
 	w.Reconciler = &Reconciler{
-		Clusters: testCluster{client: goingBackClient{w: w}},
-		Hub:      goingBackClient{w: w}, Servers: fake.Servers{"default": w.vcenter}, Shards: w.gate, Fleet: newFleet(func() time.Time { return w.now }), Records: &w.records,
-		HubWrites:    writebudget.New(writebudget.Default, func() time.Time { return w.now }),
-		Installation: "installation", Now: func() time.Time { return w.now }, limiter: newLimiter(4), vanished: newVanished(),
+		Observer: observing(&observe.Sources{
+			Clusters: testCluster{client: goingBackClient{w: w}}, Hub: goingBackClient{w: w}, Servers: fake.Servers{"default": w.vcenter}, Fleet: newFleet(clock),
+			Installation: "installation", Now: clock,
+		}, &w.records),
+		Shards: w.gate, Records: &w.records, HubWrites: writebudget.New(writebudget.Default, clock), limiter: newLimiter(4), vanished: newVanished(),
 	}
+	w.Memory = recollection{w.Reconciler}
 }
 
 // step is one thing that happens.

@@ -21,7 +21,7 @@ func (r *rig) setPolicy(spec v1alpha1.VmGroupPolicySpec) {
 	if err := r.hub.Create(r.t.Context(), object); err != nil {
 		r.t.Fatal(err)
 	}
-	r.policies.changed()
+	r.PoliciesChanged()
 }
 
 func clientKey(name string) types.NamespacedName { return types.NamespacedName{Name: name} }

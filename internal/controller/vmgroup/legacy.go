@@ -55,7 +55,7 @@ func (p *pass) findLegacy(ctx context.Context, s *group.Snapshot) (*group.Adopti
 // VMs are in a folder.
 func (p *pass) legacyFolders(ctx context.Context, s *group.Snapshot) (all []v1alpha1.LegacyFolder, err error) {
 	var vcenters v1alpha1.VCenterList
-	if err := p.hub.List(ctx, &vcenters); err != nil {
+	if err := p.r.Hub.List(ctx, &vcenters); err != nil {
 		return nil, fmt.Errorf("read VCenters from the hub: %w", err)
 	}
 	for i := range vcenters.Items {

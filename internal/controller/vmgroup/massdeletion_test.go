@@ -122,8 +122,8 @@ func (h *herd) spend(d time.Duration) {
 func (h *herd) takeover() {
 	h.t.Helper()
 	another := &Reconciler{
-		Clusters: h.Clusters, Definitions: h.Definitions, Hub: h.hub, Servers: h.Servers, Shards: h.Shards, Fleet: newFleet(h.Now), Records: h.records, Receipts: h.Receipts, HubWrites: h.HubWrites,
-		Installation: h.Installation, Now: h.Now, limiter: newLimiter(4), vanished: newVanished(),
+		Observer: h.like(), Definitions: h.Definitions, Shards: h.Shards, Records: h.records, Receipts: h.Receipts, HubWrites: h.HubWrites,
+		limiter: newLimiter(4), vanished: newVanished(),
 	}
 	h.Reconciler = another
 	h.serve()

@@ -249,3 +249,16 @@ func (m *memory) evaluate(set *policy.Set, o object, r policy.Requester, spec *v
 	m.change(o, func(r *remembered) { r.evaluated = last })
 	return last.violations
 }
+
+// recollection is what the observer asks of the memory.
+type recollection struct{ r *Reconciler }
+
+// Evaluate implements observe.Memory.
+func (m recollection) Evaluate(set *policy.Set, key vsphere.GroupKey, of *v1alpha1.VmGroup, by policy.Requester, path string) []policy.Violation {
+	return m.r.memory.evaluate(set, object{key, client.ObjectKeyFromObject(of)}, by, &of.Spec, path)
+}
+
+// Claimed implements observe.Memory.
+func (m recollection) Claimed(key vsphere.GroupKey, by *v1alpha1.VmGroup, from string) *group.AdoptionAnswer {
+	return m.r.claimed(object{key, client.ObjectKeyFromObject(by)}, from)
+}

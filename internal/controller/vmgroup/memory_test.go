@@ -21,6 +21,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/observe"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -155,19 +156,6 @@ func TestWhatIsRememberedOfAGroupIsSmallWhateverItsSpecSays(t *testing.T) {
 	runtime.KeepAlive(r)
 }
 
-// sharing is a reader that notes whether what is read may be what is in the cache.
-type sharing struct {
-	client.Reader
-	shares bool
-}
-
-func (s *sharing) Get(_ context.Context, _ client.ObjectKey, _ client.Object, opts ...client.GetOption) error {
-	var options client.GetOptions
-	options.ApplyOptions(opts)
-	s.shares = options.UnsafeDisableDeepCopy != nil && *options.UnsafeDisableDeepCopy
-	return nil
-}
-
 // listing is the cache of a member with one group, which counts the lists of all groups, and those of them that copy the groups.
 type listing struct {
 	client.Reader
@@ -194,7 +182,7 @@ func TestGroupsWithAHigherEpochAreLookedAtOnceAndNotCopied(t *testing.T) {
 	g.Status.Ownership = &v1alpha1.Ownership{Epoch: v1alpha1.Epoch{Generation: 9}}
 	cache := &listing{group: *g}
 	for range 8 { // passes that all began before one of them looked
-		p := &pass{r: r.Reconciler, gatherer: gatherer{member: fleet.Member{UID: "member-uid"}, cache: cache, now: r.now}}
+		p := &pass{r: r.Reconciler, View: observe.View{Member: fleet.Member{UID: "member-uid"}, Cache: cache, Now: r.now}}
 		if err := p.raiseEpoch(t.Context(), &group.Snapshot{Group: g, Epoch: v1alpha1.Epoch{Generation: 1}}); err != nil {
 			t.Fatal(err)
 		}
@@ -204,43 +192,5 @@ func TestGroupsWithAHigherEpochAreLookedAtOnceAndNotCopied(t *testing.T) {
 	}
 	if want := []sharding.Epoch{{Generation: 9}}; !slices.Equal(r.gate.raised, want) {
 		t.Errorf("the ring was told of %v, want %v", r.gate.raised, want)
-	}
-}
-
-// Claims of quotas wait with the labels, and a namespace may have thousands of groups.
-func TestLabelsOfANamespaceAreNotCopiedForEachPass(t *testing.T) {
-	reader := &sharing{}
-	if _, err := lookUpNamespace(t.Context(), reader, "m", "team"); err != nil || !reader.shares {
-		t.Errorf("they are shared with the cache: %t, %v", reader.shares, err)
-	}
-}
-
-// asking is a vCenter that counts the VMs that it is asked about.
-type asking struct {
-	vsphere.Server
-	known, longest int
-}
-
-func (a *asking) Observe(q vsphere.Query) vsphere.Observation {
-	a.known = max(a.known, len(q.Known))
-	for _, ref := range q.Known {
-		a.longest = max(a.longest, len(ref.Value))
-	}
-	return a.Server.Observe(q)
-}
-
-// An API server that checks nothing shows a status of 3 MiB, and each reference in it is looked up in vCenter.
-func TestOfAStatusOnlyAsManyReferencesAreLookedUpAsOneCanHave(t *testing.T) {
-	r := newRig(t)
-	g := r.settle()
-	for i := range 5000 {
-		g.Status.VMs = append(g.Status.VMs, v1alpha1.VMStatus{Ordinal: int32(i + 10), MoRef: fmt.Sprintf("vm-%d", i+1000)})
-	}
-	g.Status.VMs[0].MoRef = strings.Repeat("v", 129)
-	vcenter := &asking{Server: r.vcenter}
-	s := &group.Snapshot{Now: r.now, Group: g, ID: vsphere.GroupID{Installation: "installation", Member: "member-uid", Group: string(g.UID)}, Folder: g.Status.Folder, Member: v1alpha1.LocalMember}
-	gatherer{}.observe(s, vcenter, "")
-	if vcenter.known != 1200 || vcenter.longest > 128 {
-		t.Errorf("vCenter is asked about %d VMs, the longest reference has %d bytes", vcenter.known, vcenter.longest)
 	}
 }

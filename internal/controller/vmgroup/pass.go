@@ -15,6 +15,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/observe"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -24,7 +25,7 @@ const writeTimeout = 5 * time.Second
 
 // pass is one reconcile of one group.
 type pass struct {
-	gatherer
+	observe.View
 
 	r *Reconciler
 	// tenure of the group's bucket, under which all is remembered.
@@ -43,33 +44,25 @@ type pass struct {
 }
 
 // object is the group that a snapshot is of.
-func (p *pass) object(s *group.Snapshot) object { return objectOf(p.member.UID, s.Group) }
+func (p *pass) object(s *group.Snapshot) object { return objectOf(p.Member.UID, s.Group) }
 
 // run gathers what is known of a group, and then decides and carries out in turn.
 func (p pass) run(ctx context.Context, of *v1alpha1.VmGroup) (reconcile.Result, error) {
-	asked := ""
 	p.managers = managersOf(of)
-	p.inventory = func(vcenter string) (_ vsphere.Inventory, ok bool) {
-		asked = vcenter
-		p.server, ok = p.r.Servers.Server(vcenter)
-		return p.server, ok
-	}
-	s, err := p.gather(ctx, of)
+	s, server, err := p.r.Snapshot(ctx, of, p.View)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	p.server = server
 	p.r.foreignRecord(s)
-	if asked != s.VCenter {
-		p.server = nil // another one was looked at, for where the VMs are
-	}
 	_, s.Vanished = p.store.(vanishedStore)
 	if s.MassDeletion.Rules = p.r.Fleet.Rules(); s.Removes() {
-		s.MassDeletion.Trips = p.r.Fleet.Trips(p.member.Name, s.ID.Key(), massdeletion.Of(of), p.member.MassDeletion)
+		s.MassDeletion.Trips = p.r.Fleet.Trips(p.Member.Name, s.ID.Key(), massdeletion.Of(of), p.Member.MassDeletion)
 	}
-	s.Raised = p.r.memory.raised(p.member.UID)
+	s.Raised = p.r.memory.raised(p.Member.UID)
 	remembered := p.r.memory.of(p.object(s))
 	if s.Written, s.Reported = remembered.written, remembered.reported; s.Unseen() {
-		s.OutOfSight = cmp.Or(remembered.outOfSight, p.now)
+		s.OutOfSight = cmp.Or(remembered.outOfSight, p.Now)
 	}
 	p.r.memory.sight(p.object(s), s.OutOfSight)
 	done := map[group.Step]bool{}
@@ -80,7 +73,7 @@ func (p pass) run(ctx context.Context, of *v1alpha1.VmGroup) (reconcile.Result, 
 		}
 		done[d.Step] = true
 		if d.Step == group.Act || d.Step == group.Report {
-			p.r.limiter.urgency.keep(requestOf(multicluster.ClusterName(p.member.Name), of), d.Plan.Lacks())
+			p.r.limiter.urgency.keep(requestOf(multicluster.ClusterName(p.Member.Name), of), d.Plan.Lacks())
 		}
 		end, refused, err := p.carryOut(ctx, s, d)
 		switch {

@@ -29,6 +29,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/observe"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts/receiptstest"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
@@ -145,6 +146,18 @@ func (r *rig) memberIs(change func(*fleet.Member)) {
 	r.Fleet.SetMember(m)
 }
 
+// observing reads these sources, records of what was admitted, and no receipts.
+func observing(s *observe.Sources, records observe.Records) *observe.Observer {
+	return &observe.Observer{Sources: s, Admitted: records, KnownReceipts: receiptsFrom{}}
+}
+
+// like is an observer with the same sources, and a fleet of its own, as another process has one.
+func (r *rig) like() *observe.Observer {
+	return observing(&observe.Sources{
+		Clusters: r.Clusters, Hub: r.hub, Servers: r.Servers, Fleet: newFleet(r.Now), Installation: r.Installation, Now: r.Now,
+	}, r.records)
+}
+
 func newRig(t testing.TB) *rig {
 	t.Helper()
 	scheme := allkinds.Scheme()
@@ -173,11 +186,13 @@ func newRig(t testing.TB) *rig {
 			&v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "default"}},
 			&v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.LocalMember}},
 		).Build()
+	clock := func() time.Time { return r.now }
 	r.Reconciler = &Reconciler{
-		Clusters: testCluster{client: r.member},
-		Hub:      r.hub, Servers: fake.Servers{"default": r.vcenter}, Shards: r.gate, Fleet: newFleet(func() time.Time { return r.now }), Records: r.records, Receipts: receiptstest.New(),
-		HubWrites:    writebudget.New(writebudget.Default, func() time.Time { return r.now }),
-		Installation: "installation", Now: func() time.Time { return r.now }, limiter: newLimiter(4), vanished: newVanished(),
+		Observer: observing(&observe.Sources{
+			Clusters: testCluster{client: r.member}, Hub: r.hub, Servers: fake.Servers{"default": r.vcenter}, Fleet: newFleet(clock), Installation: "installation", Now: clock,
+		}, r.records),
+		Shards: r.gate, Records: r.records, Receipts: receiptstest.New(), HubWrites: writebudget.New(writebudget.Default, clock),
+		limiter: newLimiter(4), vanished: newVanished(),
 	}
 	r.serve()
 	r.request = mcreconcile.Request{

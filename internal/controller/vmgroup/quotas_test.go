@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/observe"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
@@ -20,7 +21,7 @@ import (
 func (r *rig) ledgerOf(rec *Reconciler, store quota.Store) *quota.Ledger {
 	r.t.Helper()
 	ledger := quota.New(quota.Options{
-		Store: store, Lister: rec.QuotaLister(), Now: rec.Now,
+		Store: store, Lister: rec.Observer, Now: rec.Now,
 		Notify: rec.QuotaAnswered, Leader: new(shardingtest.Leader(true)), Left: rec.Left,
 	})
 	rec.Quotas = ledger
@@ -68,8 +69,7 @@ func TestTwoReplicasRaceForTheLastPlacesOfAQuota(t *testing.T) {
 	another := &rig{t: t, vcenter: r.vcenter, member: r.member, hub: r.hub, request: r.request}
 	another.request.Name = "api"
 	another.Reconciler = &Reconciler{
-		Clusters: r.Clusters, Hub: r.hub, Servers: r.Servers, Shards: r.Shards, Fleet: newFleet(r.Now), Records: r.records, HubWrites: r.HubWrites,
-		Installation: r.Installation, Now: r.Now, limiter: newLimiter(4), vanished: newVanished(),
+		Observer: r.like(), Shards: r.Shards, Records: r.records, HubWrites: r.HubWrites, limiter: newLimiter(4), vanished: newVanished(),
 	}
 	another.serve()
 	store := &quotatest.Store{}
@@ -225,7 +225,7 @@ func TestGroupsAreJudgedForTheStatusOfPolicies(t *testing.T) {
 	judged := func() (groups int, rules string) {
 		t.Helper()
 		set, _ := r.Policies(t.Context())
-		if err := r.EvaluateAll(t.Context(), set, func(who policy.Requester, violations []policy.Violation) {
+		if err := (&observe.Reviewer{Observer: r.Observer, Quotas: ledger}).EvaluateAll(t.Context(), set, func(who policy.Requester, violations []policy.Violation) {
 			if groups++; who.Member != v1alpha1.LocalMember || who.Namespace != "team" {
 				t.Errorf("judged as %+v", who)
 			}

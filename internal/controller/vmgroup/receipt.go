@@ -33,15 +33,15 @@ var errTooMany = fmt.Errorf("the member has %d receipts, or %d MiB of them; a hu
 func (p *pass) writeReceipt(ctx context.Context, s *group.Snapshot, receipt group.Receipt) (*group.ReceiptAnswer, error) {
 	r := p.receiptOf(s, receipt)
 	answer := &group.ReceiptAnswer{Receipt: receipt}
-	if receipt.Forgotten && p.r.receiptsFull(p.member.UID, r.Bytes()) {
+	if receipt.Forgotten && p.r.receiptsFull(p.Member.UID, r.Bytes()) {
 		answer.Err = errTooMany
 		return answer, nil
 	}
-	if answer.Wait = p.r.HubWrites.Ask(p.member.UID, p.turn(s), r.Bytes()); answer.Wait > 0 {
+	if answer.Wait = p.r.HubWrites.Ask(p.Member.UID, p.turn(s), r.Bytes()); answer.Wait > 0 {
 		return answer, nil
 	}
 	wrote := 0
-	defer func() { p.r.HubWrites.Settle(p.member.UID, writebudget.Receipt, r.Bytes(), wrote) }()
+	defer func() { p.r.HubWrites.Settle(p.Member.UID, writebudget.Receipt, r.Bytes(), wrote) }()
 	live := s.Group
 	if !s.Vanished {
 		live = &v1alpha1.VmGroup{}
@@ -70,8 +70,8 @@ func (p *pass) writeReceipt(ctx context.Context, s *group.Snapshot, receipt grou
 // receiptOf is what is written of a group, but for who asked for it.
 func (p *pass) receiptOf(s *group.Snapshot, receipt group.Receipt) receipts.Receipt {
 	r := receipts.Receipt{
-		Cause: receipts.Released, MemberCluster: p.member.Name, MemberUID: p.member.UID, Namespace: s.Group.Namespace, Group: s.Group.Name, GroupUID: string(s.Group.UID),
-		VCenter: s.VCenter, InstanceUUID: cmp.Or(s.Observation.InstanceUUID, s.Group.Status.VCenterInstanceUUID), Time: p.now.UTC().Truncate(time.Second),
+		Cause: receipts.Released, MemberCluster: p.Member.Name, MemberUID: p.Member.UID, Namespace: s.Group.Namespace, Group: s.Group.Name, GroupUID: string(s.Group.UID),
+		VCenter: s.VCenter, InstanceUUID: cmp.Or(s.Observation.InstanceUUID, s.Group.Status.VCenterInstanceUUID), Time: p.Now.UTC().Truncate(time.Second),
 	}
 	if receipt.Forgotten {
 		r.Cause, r.InstanceUUID = receipts.Forgotten, s.Group.Status.VCenterInstanceUUID
@@ -110,8 +110,8 @@ func (p *pass) tellHub(ctx context.Context, s *group.Snapshot) {
 	}
 	name := receipts.Name(s.ID.Key())
 	log.FromContext(ctx).Info(message, "groupUID", s.Group.UID, "vcenter", s.VCenter, "receipt", name, "vms", vms)
-	if p.r.MemberEvent != nil && p.r.HubWrites.Afford(p.member.UID, writebudget.Event, eventBytes) {
-		p.r.MemberEvent(p.member.Name, reason, action, fmt.Sprintf("%s: VmGroup %s (UID %s), %d VMs in VCenter %q; the receipt is ConfigMap %s in the operator's namespace",
+	if p.r.MemberEvent != nil && p.r.HubWrites.Afford(p.Member.UID, writebudget.Event, eventBytes) {
+		p.r.MemberEvent(p.Member.Name, reason, action, fmt.Sprintf("%s: VmGroup %s (UID %s), %d VMs in VCenter %q; the receipt is ConfigMap %s in the operator's namespace",
 			message, untrusted.Name(s.Group.Namespace+"/"+s.Group.Name), untrusted.Name(string(s.Group.UID)), len(vms), s.VCenter, name))
 	}
 }

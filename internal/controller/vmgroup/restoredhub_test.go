@@ -280,7 +280,7 @@ func TestAGroupOfAMemberThatIsAwayCountsWithWhatVCenterAndTheHubHaveOfIt(t *test
 			lose(h)
 			h.Fleet.DeleteMember(v1alpha1.LocalMember)
 			h.memberIs(func(*fleet.Member) {})
-			all, err := h.QuotaLister().Remnants(t.Context())
+			all, err := h.Remnants(t.Context())
 			if err != nil || len(all) != 1 {
 				t.Fatalf("known are %+v, %v", all, err)
 			}

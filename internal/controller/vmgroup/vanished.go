@@ -215,13 +215,13 @@ func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Reque
 			r.forgetVanished(v)
 			continue
 		}
-		if like.now.Sub(v.since) > vanishedPatience {
+		if like.Now.Sub(v.since) > vanishedPatience {
 			log.FromContext(ctx).Info("The VMs of a group that was removed in spite of its finalizer could not be deleted; they are left alone", "uid", v.group.UID)
 			r.forgetVanished(v)
 			continue
 		}
 		exists := &v1alpha1.VmGroup{}
-		getErr := like.cache.Get(ctx, request.NamespacedName, exists)
+		getErr := like.Cache.Get(ctx, request.NamespacedName, exists)
 		if getErr == nil && exists.UID == v.group.UID {
 			r.vanished.drop(v.key) // a backup brought it back
 			continue
@@ -231,7 +231,7 @@ func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Reque
 		}
 		p := like
 		p.store = vanishedStore{r, v}
-		r.memory.begin(objectOf(p.member.UID, v.group), p.tenure)
+		r.memory.begin(objectOf(p.Member.UID, v.group), p.tenure)
 		result, runErr := p.run(ctx, v.group)
 		err = errors.Join(err, runErr)
 		if len(r.vanished.of(request)) > 0 {

@@ -1,4 +1,4 @@
-package vmgroup
+package observe
 
 import (
 	"cmp"
@@ -28,7 +28,7 @@ type KnownReceipts interface {
 
 // remnants gathers what is known of groups that no cache has.
 type remnants struct {
-	quotaLister
+	*Observer
 	// members are the names of those that have a MemberCluster, by cluster UID.
 	members map[string]string
 	// away are the cluster UIDs of those that are not served.
@@ -45,25 +45,25 @@ type remnant struct {
 }
 
 // Remnants implements quota.Lister.
-func (w quotaLister) Remnants(ctx context.Context) ([]quota.Remnant, error) {
+func (o *Observer) Remnants(ctx context.Context) ([]quota.Remnant, error) {
 	var clusters v1alpha1.MemberClusterList
-	if err := w.Hub.List(ctx, &clusters); err != nil {
+	if err := o.Hub.List(ctx, &clusters); err != nil {
 		return nil, fmt.Errorf("read MemberClusters from the hub: %w", err)
 	}
 	var vcenters v1alpha1.VCenterList
-	if err := w.Hub.List(ctx, &vcenters); err != nil {
+	if err := o.Hub.List(ctx, &vcenters); err != nil {
 		return nil, fmt.Errorf("read VCenters from the hub: %w", err)
 	}
-	m := remnants{quotaLister: w, members: map[string]string{}, away: map[string]bool{}, found: map[vsphere.GroupKey]*remnant{}}
+	m := remnants{Observer: o, members: map[string]string{}, away: map[string]bool{}, found: map[vsphere.GroupKey]*remnant{}}
 	for i := range clusters.Items {
 		of := &clusters.Items[i]
 		uid := cmp.Or(of.Status.ClusterUID, of.Spec.ClusterUID)
-		if served, engaged := w.Fleet.Member(of.Name); engaged {
+		if served, engaged := o.Fleet.Member(of.Name); engaged {
 			uid = served.UID
 		}
 		_, another := m.members[uid]
 		switch {
-		case w.Served(of.Name):
+		case o.Served(of.Name):
 			m.members[uid] = of.Name
 			delete(m.away, uid)
 		case !another: // one that leads to the same cluster
@@ -71,7 +71,7 @@ func (w quotaLister) Remnants(ctx context.Context) ([]quota.Remnant, error) {
 		}
 	}
 	for i := range vcenters.Items {
-		if server, ok := w.Servers.Server(vcenters.Items[i].Name); ok {
+		if server, ok := o.Servers.Server(vcenters.Items[i].Name); ok {
 			m.look(server)
 		}
 	}
@@ -117,10 +117,7 @@ func (m *remnants) look(server vsphere.Inventory) {
 // with a stamp the place of their folder. Only a receipt with cause Released lets stamped VMs count: an administrator has freed the quota of a forgotten group, and
 // adopted VMs count for the adopter as soon as it has them.
 func (m *remnants) placed(server vsphere.Inventory, key vsphere.GroupKey, marked []vsphere.Marked) (namespace, name string) {
-	receipt, known := receipts.Receipt{}, false
-	if m.KnownReceipts != nil {
-		receipt, known = m.KnownReceipts.Of(key)
-	}
+	receipt, known := m.KnownReceipts.Of(key)
 	if known && receipt.Cause == receipts.Released {
 		return receipt.Namespace, receipt.Group
 	}
@@ -147,7 +144,7 @@ func (m *remnants) remember(ctx context.Context) error {
 		return err
 	}
 	for uid := range m.away {
-		records, err := m.Records.OfMember(uid)
+		records, err := m.Admitted.OfMember(uid)
 		if err != nil {
 			return fmt.Errorf("read what was admitted to the groups of MemberCluster %q: %w", m.members[uid], err)
 		}

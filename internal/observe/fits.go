@@ -1,4 +1,4 @@
-package vmgroup
+package observe
 
 import (
 	"fmt"

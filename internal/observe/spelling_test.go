@@ -1,4 +1,4 @@
-package vmgroup
+package observe
 
 import (
 	"maps"
@@ -6,23 +6,25 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
 )
 
 // Whatever somebody writes for a template, what is cloned is one that is granted and that no policy denies. Names of folders and templates are such that
 // one is written like the path of another.
 func TestNoSpellingOfATemplateGetsOneThatIsDeniedOrNotGranted(t *testing.T) {
-	r := newRig(t)
+	vcenter := fake.New(fake.Options{Now: time.Now})
 	// Granted is what begins with linux, denied what ends in /secret, by the names that the client shows.
 	clonable := map[string]bool{
 		"/DC0/vm/linux": true, "/DC0/vm/linux%2fopen": true, "/DC0/vm/linux%2fsecret": false, "/DC0/vm/secret": false, "/DC0/vm/linux%2fdir/secret": false,
 		"/DC0/vm/linuxes/open": false, "/DC0/vm/x/linux": true, "/DC0/vm/x%2flinux": false, "/DC0/vm/x/linux%252fsecret": true, "/DC0/vm/LINUX-2%2fsecret": false, "/DC0/vm/dir/Linux-2": true,
 	}
 	for path := range clonable {
-		r.vcenter.AddTemplate(vsphere.Template{Name: path[strings.LastIndexByte(path, '/')+1:], Path: path})
+		vcenter.AddTemplate(vsphere.Template{Name: path[strings.LastIndexByte(path, '/')+1:], Path: path})
 	}
 	paths := slices.Sorted(maps.Keys(clonable))
 	d := rand.New(rand.NewPCG(42, 5))
@@ -39,7 +41,7 @@ func TestNoSpellingOfATemplateGetsOneThatIsDeniedOrNotGranted(t *testing.T) {
 		grants := []v1alpha1.Grant{{MemberClusters: []string{"m"}, Templates: []string{respell(d, "linux*")}}}
 		set := policy.Compile([]v1alpha1.VmGroupPolicy{{Spec: v1alpha1.VmGroupPolicySpec{Templates: &v1alpha1.PolicyTemplates{Deny: []string{respell(d, "*%2fsecret")}}}}})
 		spec := v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: text, Replicas: new(int32(1))}
-		names := resolver{vcenter: "default", inventory: r.vcenter, grants: grants, requester: requester}.resolve(spec)
+		names := resolver{vcenter: "default", inventory: vcenter, grants: grants, requester: requester}.resolve(spec)
 		found := names.Template.Path
 		if found == "" || names.Blocked != nil || len(set.Evaluate(requester, spec, found)) > 0 {
 			refused++

@@ -1,4 +1,4 @@
-package vmgroup
+package observe
 
 import (
 	"context"
@@ -17,28 +17,28 @@ import (
 // NoGroup reports whether a member certainly has no VmGroup of this name whose UID begins so, and this replica knows of no group with such a UID under any
 // name, in any member: a MemberCluster can lead to another cluster than it did when the group got its folder. The member's API server is asked, since a
 // cache can be behind. Of a member that is not engaged, does not answer or is paused, nothing is certain.
-func (r *Reconciler) NoGroup(ctx context.Context, member string, name types.NamespacedName, uid string) (bool, error) {
-	before, ok := r.Fleet.Member(member)
-	if !ok || before.Silent || before.Paused || !r.Fleet.Listed(member) || r.Fleet.HasUIDPart(uid) {
+func (o *Sources) NoGroup(ctx context.Context, member string, name types.NamespacedName, uid string) (bool, error) {
+	before, ok := o.Fleet.Member(member)
+	if !ok || before.Silent || before.Paused || !o.Fleet.Listed(member) || o.Fleet.HasUIDPart(uid) {
 		return false, nil
 	}
-	cl, err := r.Clusters.GetCluster(ctx, multicluster.ClusterName(member))
+	cl, err := o.Clusters.GetCluster(ctx, multicluster.ClusterName(member))
 	if err != nil {
 		return false, fmt.Errorf("find the client of member %q: %w", member, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	found, err := groupNow(ctx, cl.GetAPIReader(), name)
+	found, err := GroupNow(ctx, cl.GetAPIReader(), name)
 	if err != nil || found != nil && strings.HasPrefix(string(found.UID), uid) {
 		return false, err
 	}
-	after, ok := r.Fleet.Member(member)
-	return ok && after.UID == before.UID && !after.Silent && !r.Fleet.HasUIDPart(uid), nil
+	after, ok := o.Fleet.Member(member)
+	return ok && after.UID == before.UID && !after.Silent && !o.Fleet.HasUIDPart(uid), nil
 }
 
-// groupNow reads the metadata of the VmGroup that a member has under a name now, nil if the member certainly has none. An API server that does not serve
+// GroupNow reads the metadata of the VmGroup that a member has under a name now, nil if the member certainly has none. An API server that does not serve
 // VmGroups, or a proxy, can answer "not found" as well: such an answer is an error.
-func groupNow(ctx context.Context, live client.Reader, name types.NamespacedName) (*metav1.ObjectMeta, error) {
+func GroupNow(ctx context.Context, live client.Reader, name types.NamespacedName) (*metav1.ObjectMeta, error) {
 	found := &metav1.PartialObjectMetadata{}
 	found.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("VmGroup"))
 	err := live.Get(ctx, name, found)

@@ -1,11 +1,10 @@
-package vmgroup
+package observe
 
 import (
 	"context"
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -13,32 +12,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// gatherer reads what decisions about the groups of one member depend on. It reads memory, and has nothing to write with.
+// gatherer takes one snapshot.
 type gatherer struct {
-	// hub and cache read the caches of the hub and of the member.
-	hub, cache client.Reader
-	// inventory finds what is known of a vCenter.
-	inventory func(vcenter string) (vsphere.Inventory, bool)
-	// violations of policies by a spec whose template has this path.
-	violations func(context.Context, object, policy.Requester, *v1alpha1.VmGroup, template) ([]policy.Violation, error)
-	// judge is violations of a spec that is not the group's own, so that nothing of it is remembered.
-	judge func(context.Context, object, policy.Requester, *v1alpha1.VmGroup, template) ([]policy.Violation, error)
-	// record of what was admitted to a group of the member.
-	record func(fleet.Member, vsphere.GroupKey) group.Record
-	// claimed is what this process has claimed for a group of VMs of the group with this UID, or nil.
-	claimed func(by object, from string) *group.AdoptionAnswer
-	member  fleet.Member
-	now     time.Time
-	// id of the group that is read, and the epoch under which it may be acted on.
-	id    vsphere.GroupID
-	epoch v1alpha1.Epoch
+	*Observer
+	View
+	// foretells is true if the group need not exist, so that nothing of it is remembered.
+	foretells bool
+	// asked is the vCenter that was looked at last, and server is that vCenter, or nil.
+	asked  string
+	server vsphere.Server
 }
 
 // template is what is known of the template that a spec names.
@@ -48,28 +36,30 @@ type template struct {
 	missing bool
 }
 
-// gather reads everything that costs no call. The error is one of reading Kubernetes.
-func (g gatherer) gather(ctx context.Context, of *v1alpha1.VmGroup) (*group.Snapshot, error) {
+// gather reads everything that costs no call.
+func (g *gatherer) gather(ctx context.Context, of *v1alpha1.VmGroup) (*group.Snapshot, error) {
 	s := &group.Snapshot{
-		Now: g.now, Group: of, Revision: plan.Revision(of.Spec), ID: g.id, Epoch: g.epoch,
-		Member: g.member.Name, UserDataDenied: g.member.UserDataSecrets != v1alpha1.UserDataAllow,
-		Paused: group.Paused(of, g.member.Name, g.member.Paused), VCenter: group.VCenterOf(of), Folder: of.Status.Folder,
+		Now: g.Now, Group: of, Revision: plan.Revision(of.Spec), Epoch: g.Epoch,
+		ID:     vsphere.GroupID{Installation: g.Installation, Member: g.Member.UID, Group: string(of.UID)},
+		Member: g.Member.Name, UserDataDenied: g.Member.UserDataSecrets != v1alpha1.UserDataAllow,
+		Paused: group.Paused(of, g.Member.Name, g.Member.Paused), VCenter: group.VCenterOf(of), Folder: of.Status.Folder,
 	}
-	s.ID.Group = string(of.UID)
-	s.Believe(g.record(g.member, s.ID.Key()))
+	s.Believe(g.Record(g.Member, s.ID.Key()))
 	s.VCenter = g.vcenterOf(ctx, s)
-	namespace, err := lookUpNamespace(ctx, g.cache, g.member.Name, of.Namespace)
+	namespace, err := lookUpNamespace(ctx, g.Cache, g.Member.Name, of.Namespace)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, err
 	}
-	s.Requester = policy.Requester{Member: g.member.Name, Namespace: of.Namespace, NamespaceLabels: namespace.Labels}
+	s.Requester = policy.Requester{Member: g.Member.Name, Namespace: of.Namespace, NamespaceLabels: namespace.Labels}
 	s.Stranger = err != nil
 	if s.Adoption = group.AdoptionOf(of); s.Adoption != nil {
-		s.Adoption.AllowedUntil = g.member.AdoptionUntil
-		s.Adoption.Answer = g.claimed(objectOf(s.ID.Member, of), s.Adoption.From)
+		s.Adoption.AllowedUntil = g.Member.AdoptionUntil
+		if g.Memory != nil {
+			s.Adoption.Answer = g.Memory.Claimed(s.ID.Key(), of, s.Adoption.From)
+		}
 	}
 	s.MassDeletion = group.MassDeletion{
-		Limit: g.member.MassDeletion, AllowedUntil: g.member.AllowedUntil,
+		Limit: g.Member.MassDeletion, AllowedUntil: g.Member.AllowedUntil,
 		NamespaceUID: string(namespace.UID), NamespaceConfirms: namespace.Annotations[v1alpha1.ConfirmDeletionAnnotation],
 	}
 	if err := g.look(ctx, s); err != nil {
@@ -80,7 +70,7 @@ func (g gatherer) gather(ctx context.Context, of *v1alpha1.VmGroup) (*group.Snap
 	}
 	if s.Group.DeletionTimestamp.IsZero() {
 		missing := s.Names.TemplateMissing && len(s.Names.Denials) == 0
-		if s.Violations, err = g.violations(ctx, objectOf(s.ID.Member, of), s.Requester, of, template{s.Names.Template.Path, missing}); err != nil {
+		if s.Violations, err = g.violations(ctx, s, of, template{s.Names.Template.Path, missing}); err != nil {
 			s.PoliciesUnread = "The VmGroupPolicies on the hub cannot be read: " + err.Error()
 		}
 	}
@@ -88,14 +78,14 @@ func (g gatherer) gather(ctx context.Context, of *v1alpha1.VmGroup) (*group.Snap
 }
 
 // vcenterOf returns the VCenter of the group: the one that status records, unless that is contradicted by what is seen.
-func (g gatherer) vcenterOf(ctx context.Context, s *group.Snapshot) string {
+func (g *gatherer) vcenterOf(ctx context.Context, s *group.Snapshot) string {
 	recorded, wanted := group.VCenterOf(s.Group), group.WantedVCenter(s.Group)
 	if recorded == wanted {
 		return recorded
 	}
 	there := g.sees(s, wanted)
 	var vcenter v1alpha1.VCenter
-	if err := g.hub.Get(ctx, types.NamespacedName{Name: recorded}, &vcenter); apierrors.IsNotFound(err) {
+	if err := g.Hub.Get(ctx, types.NamespacedName{Name: recorded}, &vcenter); apierrors.IsNotFound(err) {
 		if there.Complete && (s.Housed(there) || !s.Remembers()) {
 			return wanted
 		}
@@ -116,7 +106,7 @@ func wrongRecord(s *group.Snapshot) string {
 }
 
 // sees returns what a vCenter shows of the group.
-func (g gatherer) sees(s *group.Snapshot, vcenter string) vsphere.Observation {
+func (g *gatherer) sees(s *group.Snapshot, vcenter string) vsphere.Observation {
 	inventory, ok := g.inventory(vcenter)
 	if !ok || !inventory.Health().Reachable {
 		return vsphere.Observation{}
@@ -130,7 +120,7 @@ func query(s *group.Snapshot, folder vsphere.Ref) vsphere.Query {
 	if folder.IsZero() {
 		q.Path = s.FolderPath()
 	}
-	if key := guestInfoKey(&s.Group.Spec); key != "" && s.Group.DeletionTimestamp.IsZero() {
+	if key := group.GuestInfoKey(&s.Group.Spec); key != "" && s.Group.DeletionTimestamp.IsZero() {
 		q.GuestInfo = vsphere.GuestInfoQuery{Key: key, Value: s.Group.Spec.Readiness.GuestInfo.Value}
 	}
 	return q
@@ -155,14 +145,14 @@ func templatesOf(s *group.Snapshot) []string {
 }
 
 // look reads what is known of the group's vCenter.
-func (g gatherer) look(ctx context.Context, s *group.Snapshot) error {
+func (g *gatherer) look(ctx context.Context, s *group.Snapshot) error {
 	name := s.VCenter
 	unavailable := func(reason string, terminal bool, format string, args ...any) {
 		s.Unavailable = &plan.Blocker{Reason: reason, Terminal: terminal, Message: fmt.Sprintf(format, args...)}
 		s.See(vsphere.Observation{Incomplete: s.Unavailable.Message})
 	}
 	var vcenter v1alpha1.VCenter
-	switch err := g.hub.Get(ctx, types.NamespacedName{Name: name}, &vcenter); {
+	switch err := g.Hub.Get(ctx, types.NamespacedName{Name: name}, &vcenter); {
 	case apierrors.IsNotFound(err):
 		unavailable(v1alpha1.ReasonVCenterNotFound, true,
 			"VCenter %q does not exist on the hub; ask the platform team to create it, or delete this VmGroup and create one that names another%s", name, wrongRecord(s))
@@ -187,7 +177,7 @@ func (g gatherer) look(ctx context.Context, s *group.Snapshot) error {
 		return nil
 	}
 	health := inventory.Health()
-	s.Predecessors = group.Predecessors{Member: g.member.Predecessor, VCenter: health.Predecessor}
+	s.Predecessors = group.Predecessors{Member: g.Member.Predecessor, VCenter: health.Predecessor}
 	if !health.Reachable {
 		unavailable(v1alpha1.ReasonVCenterUnreachable, false,
 			"VCenter %q cannot be reached, so nothing is created or deleted; its conditions on the hub say why (kubectl describe vcenter %s)", name, name)
@@ -208,12 +198,12 @@ func (g gatherer) look(ctx context.Context, s *group.Snapshot) error {
 }
 
 // oldShape finds out what an older revision names, and what policies say of it.
-func (g gatherer) oldShape(ctx context.Context, s *group.Snapshot, r resolver, recorded v1alpha1.Revision) group.OldShape {
+func (g *gatherer) oldShape(ctx context.Context, s *group.Snapshot, r resolver, recorded v1alpha1.Revision) group.OldShape {
 	old := group.OldShape{Recorded: recorded, Shape: group.Shape{Spec: plan.Apply(recorded, s.Group.Spec)}}
 	old.Names = r.resolve(old.Spec)
 	of := &v1alpha1.VmGroup{TypeMeta: s.Group.TypeMeta, ObjectMeta: s.Group.ObjectMeta, Spec: old.Spec, Status: v1alpha1.VmGroupStatus{VCenter: s.Group.Status.VCenter}}
 	var err error
-	if old.Violations, err = g.judge(ctx, objectOf(s.ID.Member, of), s.Requester, of, template{path: old.Names.Template.Path}); err != nil {
+	if old.Violations, err = g.judge(ctx, s, of, template{path: old.Names.Template.Path}); err != nil {
 		old.PoliciesUnread = "The VmGroupPolicies on the hub cannot be read: " + err.Error()
 	}
 	return old
@@ -239,7 +229,7 @@ const mostKnown, longestMoRef = 1200, 128
 
 // observe reads which VMs the group has. Status says which are known and in which folder, as far as that is borne out.
 // accepted is the instance UUID that a hub administrator accepted for the vCenter, or empty.
-func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory, accepted string) {
+func (g *gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory, accepted string) {
 	q := query(s, s.FolderRef())
 	for _, vm := range s.Group.Status.VMs {
 		ref, uuid := vm.MoRef, vm.UUID
@@ -251,7 +241,7 @@ func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory, accept
 		}
 	}
 	observation := inventory.Observe(q)
-	seeAdoption(s, inventory)
+	SeeAdoption(s, inventory)
 	s.ForeignRecord = s.NamesOfOthers(observation)
 	// A record that does not count is dropped first. Only then it shows what is at the path of the group's folder.
 	var others vsphere.Ref // the folder that has the name of the group's and is another's
@@ -279,4 +269,11 @@ func (g gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory, accept
 		observation.Complete, observation.Incomplete = false, s.Unavailable.Message
 	}
 	s.See(observation)
+}
+
+// inventory returns a vCenter.
+func (g *gatherer) inventory(vcenter string) (_ vsphere.Inventory, ok bool) {
+	g.asked = vcenter
+	g.server, ok = g.Servers.Server(vcenter)
+	return g.server, ok
 }

@@ -1,4 +1,4 @@
-package vmgroup
+package observe
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 
 // CountVCenter returns the number of groups that use a vCenter with these grants. A group that names it counts if a grant lets the group use it, or if its status or
 // the hub's records show that something was made for the group. Any tenant can name any vCenter.
-func (r *Reconciler) CountVCenter(ctx context.Context, vcenter string, grants []v1alpha1.Grant) (n int) {
-	for key, g := range r.Fleet.In(fleet.Scope{VCenter: vcenter}) {
-		if g.Acted || r.onRecord(g.Ref, key) || r.granted(ctx, g.Ref, vcenter, grants) {
+func (o *Observer) CountVCenter(ctx context.Context, vcenter string, grants []v1alpha1.Grant) (n int) {
+	for key, g := range o.Fleet.In(fleet.Scope{VCenter: vcenter}) {
+		if g.Acted || o.onRecord(g.Ref, key) || o.granted(ctx, g.Ref, vcenter, grants) {
 			n++
 		}
 	}
@@ -21,17 +21,17 @@ func (r *Reconciler) CountVCenter(ctx context.Context, vcenter string, grants []
 }
 
 // granted reports whether a grant lets a group use a vCenter, or that is unknown.
-func (r *Reconciler) granted(ctx context.Context, of fleet.Ref, vcenter string, grants []v1alpha1.Grant) bool {
-	requester, err := r.Requester(ctx, of.Member, of.Namespace)
+func (o *Observer) granted(ctx context.Context, of fleet.Ref, vcenter string, grants []v1alpha1.Grant) bool {
+	requester, err := o.Requester(ctx, of.Member, of.Namespace)
 	return err != nil || policy.CheckVCenter(vcenter, grants, requester) == nil
 }
 
 // onRecord reports whether the hub has, or can have, a record of what was admitted to a group.
-func (r *Reconciler) onRecord(of fleet.Ref, key vsphere.GroupKey) bool {
-	member, engaged := r.Fleet.Member(of.Member)
+func (o *Observer) onRecord(of fleet.Ref, key vsphere.GroupKey) bool {
+	member, engaged := o.Fleet.Member(of.Member)
 	if !engaged {
 		return true
 	}
-	record := r.record(member, key)
+	record := o.Record(member, key)
 	return record.Admitted != nil || record.Unread != ""
 }

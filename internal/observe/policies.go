@@ -1,4 +1,4 @@
-package vmgroup
+package observe
 
 import (
 	"context"
@@ -48,13 +48,25 @@ func (c *policyCache) get(ctx context.Context, hub client.Reader) (*policy.Set, 
 	return c.set, nil
 }
 
-// violations of the hub's policies by a group's spec, remembered by group.
-func (r *Reconciler) violations(ctx context.Context, of object, q policy.Requester, group *v1alpha1.VmGroup, t template) ([]policy.Violation, error) {
-	set, err := r.policies.get(ctx, r.Hub)
+// violations of the hub's policies by a group's spec. Those of a group that exists are remembered.
+func (g *gatherer) violations(ctx context.Context, s *group.Snapshot, of *v1alpha1.VmGroup, t template) ([]policy.Violation, error) {
+	if g.foretells || g.Memory == nil {
+		return g.judge(ctx, s, of, t)
+	}
+	set, err := g.policies.get(ctx, g.Hub)
 	if err != nil {
 		return nil, err
 	}
-	return withOthers(set, q, group, t, r.memory.evaluate(set, of, q, &group.Spec, t.path)), nil
+	return withOthers(set, s.Requester, of, t, g.Memory.Evaluate(set, s.ID.Key(), of, s.Requester, t.path)), nil
+}
+
+// judge is violations by a spec of which nothing is remembered: the group need not exist, or has the spec no more.
+func (g *gatherer) judge(ctx context.Context, s *group.Snapshot, of *v1alpha1.VmGroup, t template) ([]policy.Violation, error) {
+	set, err := g.policies.get(ctx, g.Hub)
+	if err != nil {
+		return nil, err
+	}
+	return withOthers(set, s.Requester, of, t, set.Evaluate(s.Requester, of.Spec, t.path)), nil
 }
 
 // withOthers adds what policies say of a template that does not exist, and of VMs that are to be left behind.
@@ -72,18 +84,21 @@ func withOthers(set *policy.Set, q policy.Requester, of *v1alpha1.VmGroup, t tem
 // policiesPatience bounds the wait for the hub's cache, which is filled before the controllers run.
 const policiesPatience = time.Second
 
+// PoliciesChanged makes the next reader compile the policies of the hub anew.
+func (o *Sources) PoliciesChanged() { o.policies.changed() }
+
 // Policies returns the compiled policies, or false while they have not been read. It reads memory.
-func (r *Reconciler) Policies(ctx context.Context) (*policy.Set, bool) {
+func (o *Sources) Policies(ctx context.Context) (*policy.Set, bool) {
 	ctx, cancel := context.WithTimeout(ctx, policiesPatience)
 	defer cancel()
-	set, err := r.policies.get(ctx, r.Hub)
+	set, err := o.policies.get(ctx, o.Hub)
 	return set, err == nil
 }
 
 // Requester returns a namespace of a member as policies and grants see it, from the member's cache. A namespace that the
 // cache does not have has no labels.
-func (r *Reconciler) Requester(ctx context.Context, member, namespace string) (policy.Requester, error) {
-	cl, err := r.Clusters.GetCluster(ctx, multicluster.ClusterName(member))
+func (o *Sources) Requester(ctx context.Context, member, namespace string) (policy.Requester, error) {
+	cl, err := o.Clusters.GetCluster(ctx, multicluster.ClusterName(member))
 	if err != nil {
 		return policy.Requester{}, fmt.Errorf("find the clients of member %q: %w", member, err)
 	}
@@ -109,8 +124,8 @@ func lookUpNamespace(ctx context.Context, reader client.Reader, member, namespac
 
 // Group returns a group from the cache of a member. The error is one that apierrors.IsNotFound knows when the cache does
 // not have it.
-func (r *Reconciler) Group(ctx context.Context, member, namespace, name string) (*v1alpha1.VmGroup, error) {
-	cl, err := r.Clusters.GetCluster(ctx, multicluster.ClusterName(member))
+func (o *Sources) Group(ctx context.Context, member, namespace, name string) (*v1alpha1.VmGroup, error) {
+	cl, err := o.Clusters.GetCluster(ctx, multicluster.ClusterName(member))
 	if err != nil {
 		return nil, fmt.Errorf("find the clients of member %q: %w", member, err)
 	}

@@ -1,4 +1,4 @@
-package vmgroup
+package observe
 
 import (
 	"context"
@@ -13,16 +13,16 @@ import (
 
 // ReceiptSettled reports whether certainly none of the VMs of a receipt is left: each is gone, or carries neither the stamp nor the release mark of the group
 // any more. It reads memory. While the vCenter is not there, or another, or not completely known, nothing is certain.
-func (r *Reconciler) ReceiptSettled(ctx context.Context, receipt receipts.Receipt) bool {
+func (o *Sources) ReceiptSettled(ctx context.Context, receipt receipts.Receipt) bool {
 	var vcenter v1alpha1.VCenter
-	if err := r.Hub.Get(ctx, types.NamespacedName{Name: receipt.VCenter}, &vcenter); err != nil {
+	if err := o.Hub.Get(ctx, types.NamespacedName{Name: receipt.VCenter}, &vcenter); err != nil {
 		return false
 	}
-	server, ok := r.Servers.Server(receipt.VCenter)
+	server, ok := o.Servers.Server(receipt.VCenter)
 	if !ok || !server.Health().Reachable {
 		return false
 	}
-	id := vsphere.GroupID{Installation: r.Installation, Member: receipt.MemberUID, Group: receipt.GroupUID}
+	id := vsphere.GroupID{Installation: o.Installation, Member: receipt.MemberUID, Group: receipt.GroupUID}
 	query := vsphere.Query{ID: id}
 	if receipt.Folder.MoRef != "" {
 		query.Folder = vsphere.FolderRef(receipt.Folder.MoRef)

@@ -1,4 +1,4 @@
-package vmgroup
+package observe
 
 import (
 	"context"
@@ -13,9 +13,25 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
+// Quotas say which quotas a change of a group would exceed. *quota.Ledger implements it.
+type Quotas interface {
+	Check(ctx context.Context, by policy.Requester, old, next *v1alpha1.VmGroup) []policy.Violation
+}
+
+// Reviewer answers what webhooks and policies ask about groups, quotas included. It implements webhook.Knowledge.
+type Reviewer struct {
+	*Observer
+	Quotas Quotas
+}
+
+// Quota implements webhook.Knowledge.
+func (r *Reviewer) Quota(ctx context.Context, by policy.Requester, old, next *v1alpha1.VmGroup) []policy.Violation {
+	return r.Quotas.Check(ctx, by, old, next)
+}
+
 // EvaluateAll calls yield for every group of every member that is engaged, with what its spec breaks of a set's policies, quotas
 // included. Groups that are being deleted are exempt and left out. It reads memory, and is for counting.
-func (r *Reconciler) EvaluateAll(ctx context.Context, set *policy.Set, yield func(policy.Requester, []policy.Violation)) error {
+func (r *Reviewer) EvaluateAll(ctx context.Context, set *policy.Set, yield func(policy.Requester, []policy.Violation)) error {
 	requesters := map[[2]string]policy.Requester{}
 	for _, member := range r.Fleet.ListedMembers() {
 		if _, engaged := r.Fleet.Member(member); !engaged {
@@ -49,17 +65,17 @@ func (r *Reconciler) EvaluateAll(ctx context.Context, set *policy.Set, yield fun
 }
 
 // broken are the rules that one group breaks, which is not changed.
-func (r *Reconciler) broken(ctx context.Context, set *policy.Set, requester policy.Requester, of *v1alpha1.VmGroup) []policy.Violation {
+func (r *Reviewer) broken(ctx context.Context, set *policy.Set, requester policy.Requester, of *v1alpha1.VmGroup) []policy.Violation {
 	var t template
-	if inventory, ok := r.inventory(group.VCenterOf(of)); ok && of.Spec.Template != "" {
+	if inventory, ok := r.Servers.Server(group.VCenterOf(of)); ok && of.Spec.Template != "" {
 		found, err := inventory.Template(of.Spec.Template)
 		t = template{found.Path, vsphere.KindOf(err) == vsphere.KindNotFound}
 	}
 	violations := withOthers(set, requester, of, t, set.Evaluate(requester, of.Spec, t.path))
-	if r.Quotas != nil && len(set.Quotas(requester)) > 0 {
+	if len(set.Quotas(requester)) > 0 {
 		var held *v1alpha1.VmGroup
 		if member, ok := r.Fleet.Member(requester.Member); ok {
-			if a := r.record(member, keyOf(member.UID, of)).Admitted; a != nil {
+			if a := r.Record(member, vsphere.KeyOf(member.UID, string(of.UID))).Admitted; a != nil {
 				held = &v1alpha1.VmGroup{ObjectMeta: of.ObjectMeta, Spec: policy.AdmittedSpec(of.Spec, *a)}
 			}
 		}

@@ -1,4 +1,4 @@
-package vmgroup
+package observe
 
 import (
 	"context"
@@ -20,14 +20,14 @@ import (
 
 // lost reads what the hub says of a vCenter that cannot be looked at, for a group that is being deleted. Since when it is away is what its condition says, which
 // outlives every replica.
-func (g gatherer) lost(ctx context.Context, s *group.Snapshot) error {
+func (g *gatherer) lost(ctx context.Context, s *group.Snapshot) error {
 	if s.Unavailable == nil || s.Group.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	var vcenter v1alpha1.VCenter
-	switch err := g.hub.Get(ctx, types.NamespacedName{Name: s.VCenter}, &vcenter); {
+	switch err := g.Hub.Get(ctx, types.NamespacedName{Name: s.VCenter}, &vcenter); {
 	case apierrors.IsNotFound(err):
-		s.Lost = group.Loss{Deleted: true, AllowedUntil: g.member.ForgetAllowed}
+		s.Lost = group.Loss{Deleted: true, AllowedUntil: g.Member.ForgetAllowed}
 	case err != nil:
 		return fmt.Errorf("read VCenter %q from the hub: %w", s.VCenter, err)
 	default:
@@ -54,9 +54,9 @@ func unreachableSince(vcenter *v1alpha1.VCenter) time.Time {
 
 // elsewhere looks for VMs of the group in all other VCenters: if one has any, it is status that names the wrong VCenter. A vCenter whose
 // inventory is not known can have some, unless it has been unreachable for so long that it counts as gone for good.
-func (g gatherer) elsewhere(ctx context.Context, s *group.Snapshot) error {
+func (g *gatherer) elsewhere(ctx context.Context, s *group.Snapshot) error {
 	var all v1alpha1.VCenterList
-	if err := g.hub.List(ctx, &all); err != nil {
+	if err := g.Hub.List(ctx, &all); err != nil {
 		return fmt.Errorf("read VCenters from the hub: %w", err)
 	}
 	for i := range all.Items {

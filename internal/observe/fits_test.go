@@ -1,0 +1,46 @@
+package observe
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+func TestATemplateOutOfReachOfThePoolNeedsADatastore(t *testing.T) {
+	t.Parallel()
+	near, far := []string{"/DC0/datastore/near"}, []string{"/DC0/datastore/far"}
+	ref := vsphere.Ref{Type: "Datastore", Value: "datastore-1"}
+	for _, c := range []struct {
+		story    string
+		mode     v1alpha1.CloneMode
+		there    []string
+		named    vsphere.Ref
+		linked   bool
+		want     string // what the message has; empty for none
+		isLinked bool
+	}{
+		{"in reach", v1alpha1.CloneFull, near, vsphere.Ref{}, false, "", false},
+		{"in reach and linked", v1alpha1.CloneLinked, near, vsphere.Ref{}, true, "", true},
+		{"not known", v1alpha1.CloneFull, nil, vsphere.Ref{}, false, "", false},
+		{"out of reach", v1alpha1.CloneFull, far, vsphere.Ref{}, false,
+			"no host of /DC0/host/C2, where the resource pool is, has a datastore of template /DC0/vm/debian (/DC0/datastore/near). Name one of theirs in spec.placement.datastore, for example /DC0/datastore/far", false},
+		{"out of reach with a datastore", v1alpha1.CloneFull, far, ref, false, "", false},
+		{"out of reach and linked", v1alpha1.CloneLinked, far, ref, true, "Use cloneMode Full with a datastore of theirs", true},
+		{"out of reach, with a datastore, and better linked", v1alpha1.CloneLinkedPreferred, far, ref, true, "", false},
+	} {
+		names := group.Names{Template: vsphere.Template{Path: "/DC0/vm/debian", Datastores: near}, Linked: c.linked}
+		names.Placement = vsphere.ResolvedPlacement{Datastore: c.named, Compute: vsphere.Compute{Path: "/DC0/host/C2", Datastores: c.there}}
+		resolver{vcenter: "default"}.checkReach(&names, v1alpha1.VmGroupSpec{CloneMode: c.mode})
+		switch {
+		case (names.Blocked != nil) != (c.want != ""):
+			t.Errorf("%s: %+v", c.story, names.Blocked)
+		case c.want != "" && (!strings.Contains(names.Blocked.Message, c.want) || names.Blocked.Reason != v1alpha1.ReasonPlacementImpossible || !names.Blocked.Terminal):
+			t.Errorf("%s: %+v", c.story, names.Blocked)
+		case names.Linked != c.isLinked:
+			t.Errorf("%s: linked is %t", c.story, names.Linked)
+		}
+	}
+}

@@ -254,6 +254,32 @@ func TestALedgerThatStaysBehindIsReadAfresh(t *testing.T) {
 	d.grant(claim("two", "m", 0, 3, 1))
 }
 
+// A backup from before all ledgers, restored without a revision bump, uses the numbers of versions again. What this replica knew is not what is stored
+// under the same number now, and the news that other ledgers count says nothing about that.
+func TestALedgerThatStaysBehindIsReadAfreshAlsoOnceOtherLedgersCount(t *testing.T) {
+	store := &quotatest.Store{}
+	d, other := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5)), newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	if err := store.MakeHead(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	store.Lose("")
+	backup := store.Version()
+	d.grant(claim("gone", "m", 0, 1, 1))
+	store.GoBack(backup, 0)
+	store.Tell(d.Observe)
+	other.grant(claim("two", "m", 0, 4, 1))
+	d.Observe("", store.Stored()[""])
+	d.now = d.now.Add(time.Minute)
+	d.Collect(t.Context())
+	c := claim("three", "m", 0, 3, 1) // a cache that does not show group two yet
+	d.ask(c, quota.Waiting)
+	d.flush()
+	d.ask(c, quota.Refused)
+	if used := store.Entries()[of("two")].Usage.VMs; used != 4 {
+		t.Errorf("the ledger says %d VMs of a group that was granted 4", used)
+	}
+}
+
 // The grant of a group whose member was away when a restored ledger was corrected may be from then, when another group had less.
 func TestAnOldGrantOfAMemberThatWasAwayIsNoGrant(t *testing.T) {
 	store := &quotatest.Store{}

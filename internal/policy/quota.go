@@ -102,6 +102,15 @@ func (p *Policy) QuotaScope(r Requester) string {
 	return "namespace/" + r.Member + "/" + r.Namespace
 }
 
+// Exceeded reports whether more is used than the policy's quota allows.
+func (p *Policy) Exceeded(used Usage) bool {
+	if p.quota == nil {
+		return false
+	}
+	over := func(limit *int64, used int64) bool { return limit != nil && used > *limit }
+	return over(p.quota.groups, used.Groups) || over(p.quota.vms, used.VMs) || over(p.quota.cpu, used.CPU) || over(p.quota.memory, used.Memory)
+}
+
 // CheckQuota says what of the policy's quota is exceeded when a group of this name gets spec. want is what it takes then, which is at least
 // [UsageOf] spec; granted is what the group has already, zero for a new one: a dimension that does not grow is not refused, however much is
 // used. usedByOthers is what all other groups of the same [Policy.QuotaScope] have.

@@ -190,10 +190,15 @@ func (d *draft) lower(id Key, g giveBack) {
 
 // countAll enters what the groups hold. Where that is more than the ledger says, it is not the newest there was, and the rest of it is
 // doubted.
+//
+// A ledger that exceeds the quota, and has entries that are doubted or beyond a grant, is doubted again before each decision. It can be from a backup: a
+// group was granted since what was doubted or beyond a grant there, and the grant of another group, given back since, would give the same room once more.
 func (d *draft) countAll(groups [][]Group, lowered map[Key]giveBack) {
 	behind := false
+	var quotas []*policy.Policy
 	for _, of := range groups {
-		keys := keysOf(d.quotas(of[0].Requester), of[0].Requester)
+		quotas = d.quotas(of[0].Requester)
+		keys := keysOf(quotas, of[0].Requester)
 		for i := range of {
 			lower, lowers := giveBack{}, false
 			if len(lowered) > 0 {
@@ -205,9 +210,23 @@ func (d *draft) countAll(groups [][]Group, lowered map[Key]giveBack) {
 		}
 	}
 	behind = d.countRemnants(lowered) || behind
-	if behind {
+	if behind || d.overdrawn(quotas) {
 		d.doubtAll(groups)
 	}
+}
+
+// overdrawn reports whether the entries exceed an enforced quota that is counted here, and not all that they have was granted for certain.
+func (d *draft) overdrawn(quotas []*policy.Policy) bool {
+	over := func(p *policy.Policy) bool { return p.Enforced() && p.Exceeded(d.totals[d.key]) }
+	if !slices.ContainsFunc(quotas, over) {
+		return false
+	}
+	for _, e := range d.state.all() {
+		if e.Doubted || e.Beyond != (policy.Usage{}) {
+			return true
+		}
+	}
+	return false
 }
 
 // doubtAll doubts the entries that have more than their groups, or more granted than was admitted to them, and those of groups that nobody can look at.

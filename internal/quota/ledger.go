@@ -263,9 +263,10 @@ func (l *Ledger) follow() (notify []Key) {
 		b.claims, b.lowers = nil, map[Key]giveBack{}
 		notify = append(append(append(notify, drained(b.refused)...), drained(b.short)...), drained(b.unsure)...)
 		clear(b.problems)
-		if known := b.known; b.read && b != l.head {
+		// Nothing was read: a ledger of which the watch stays behind has still to be read afresh.
+		if known, behind := b.known, b.behind; b.read && b != l.head {
 			_, others := b.take(b.raw, l.set)
-			if b.known = known; l.collected {
+			if b.known, b.behind = known, behind; l.collected {
 				notify = append(notify, others...)
 			}
 		}

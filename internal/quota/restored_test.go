@@ -254,6 +254,65 @@ func TestALedgerThatStaysBehindIsReadAfresh(t *testing.T) {
 	d.grant(claim("two", "m", 0, 3, 1))
 }
 
+// The second backup is of a ledger that had just turned out to be from the first one: the entries of both groups exceed the quota, and one is doubted. Since
+// then the groups have changed places.
+func TestALedgerWhoseDoubtsWereNotSettledGrantsNoRoomTwice(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	d.grant(claim("one", "m", 0, 4, 1))
+	backup := store.Version()
+	d.GiveBack(of("one"), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	d.flush()
+	d.grant(claim("two", "m", 0, 4, 1))
+	d.groups = []quota.Group{group("one", "m", 1), group("two", "m", 4)}
+	store.GoBack(backup, 1000)
+	store.Tell(d.Observe)
+	d.ask(claim("three", "m", 0, 1, 1), quota.Waiting)
+	d.flush()
+	if e := store.Entries()[of("one")]; !e.Doubted || e.Usage.VMs != 4 {
+		t.Fatalf("the grant from the backup is not doubted: %+v", e)
+	}
+	backup = store.Version()
+	d.GiveBack(of("two"), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	d.groups[1] = group("two", "m", 1)
+	d.flush()
+	d.grant(claim("one", "m", 1, 4, 1))
+	d.groups[0] = group("one", "m", 4)
+	store.GoBack(backup, 2000)
+	store.Tell(d.Observe)
+	for range 3 {
+		d.Ask(t.Context(), claim("two", "m", 1, 4, 1))
+		d.flush()
+	}
+	d.ask(claim("two", "m", 1, 4, 1), quota.Refused)
+}
+
+// A backup from before all ledgers, restored without a revision bump, uses the numbers of versions again. What this replica knew is not what is stored
+// under the same number now, and the news that other ledgers count says nothing about that.
+func TestALedgerThatStaysBehindIsReadAfreshAlsoOnceOtherLedgersCount(t *testing.T) {
+	store := &quotatest.Store{}
+	d, other := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5)), newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	if err := store.MakeHead(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	store.Lose("")
+	backup := store.Version()
+	d.grant(claim("gone", "m", 0, 1, 1))
+	store.GoBack(backup, 0)
+	store.Tell(d.Observe)
+	other.grant(claim("two", "m", 0, 4, 1))
+	d.Observe("", store.Stored()[""])
+	d.now = d.now.Add(time.Minute)
+	d.Collect(t.Context())
+	c := claim("three", "m", 0, 3, 1) // a cache that does not show group two yet
+	d.ask(c, quota.Waiting)
+	d.flush()
+	d.ask(c, quota.Refused)
+	if used := store.Entries()[of("two")].Usage.VMs; used != 4 {
+		t.Errorf("the ledger says %d VMs of a group that was granted 4", used)
+	}
+}
+
 // The grant of a group whose member was away when a restored ledger was corrected may be from then, when another group had less.
 func TestAnOldGrantOfAMemberThatWasAwayIsNoGrant(t *testing.T) {
 	store := &quotatest.Store{}

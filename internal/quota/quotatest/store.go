@@ -39,9 +39,11 @@ type Store struct {
 	mu      sync.Mutex
 	objects map[string]object
 	version int
-	reads   int
-	writes  int
-	sinks   []func(string, quota.Stored)
+	// uids is how many objects were made. GoBack leaves it: an API server uses no UID twice, whatever its storage was restored to.
+	uids   int
+	reads  int
+	writes int
+	sinks  []func(string, quota.Stored)
 	// history are all versions that there were, by number.
 	history map[int]map[string]object
 	// gone are the versions in which ledgers were deleted.
@@ -115,7 +117,8 @@ func (s *Store) put(key, version string, change func(*object)) (string, error) {
 	s.version++
 	o, exists := s.objects[key]
 	if o.version, o.err = s.version, nil; !exists {
-		o.uid = s.version
+		s.uids++
+		o.uid = s.uids
 	}
 	change(&o)
 	s.set(key, &o)
@@ -209,7 +212,8 @@ func (s *Store) Put(key string, from map[string]quota.Stored) {
 	s.version++
 	o, exists := s.objects[key]
 	if !exists {
-		o.uid = s.version
+		s.uids++
+		o.uid = s.uids
 	}
 	if o.version, o.err, o.state = s.version, nil, from[key].State; key == "" {
 		o.state.Set = strconv.Itoa(o.uid)

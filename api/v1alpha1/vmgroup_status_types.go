@@ -130,7 +130,7 @@ type VMStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	CloneMode CloneMode `json:"cloneMode,omitempty"`
-	// readySince is when the VM passed its readiness gate.
+	// readySince is since when the VM passes the readiness gate, also one that was another before: see readinessGate.
 	// +optional
 	ReadySince *metav1.Time `json:"readySince,omitempty"`
 	// shutdownTime is when the guest was asked to shut down, while that is waited for. spec.shutdown says for how long.
@@ -159,6 +159,17 @@ type VMStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
+}
+
+// JudgingGate is a readiness gate by which VMs are judged.
+type JudgingGate struct {
+	// name is readiness.gate, followed by a hash of readiness.guestInfo if that is set.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Name string `json:"name"`
+	// since is when VMs were judged by it for the first time. minReadySeconds of a VM runs from then, if it was ready before.
+	// +required
+	Since metav1.Time `json:"since"`
 }
 
 // LostVM is a VM that vCenter says does not exist.
@@ -353,6 +364,9 @@ type VmGroupStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1200
 	VMs []VMStatus `json:"vms,omitempty"`
+	// readinessGate is the gate by which vms are judged. Absent is PoweredOn without guestInfo.
+	// +optional
+	ReadinessGate *JudgingGate `json:"readinessGate,omitempty"`
 	// deleting holds the ordinals whose VMs are being destroyed. It is written before the first destroy.
 	// +optional
 	// +listType=atomic

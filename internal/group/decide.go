@@ -318,7 +318,7 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 	in := plan.Input{
 		Now: s.Now, Name: s.Group.Name, ID: s.ID, Folder: s.FolderRef(), UpdateRevision: s.Revision,
 		Deleting: s.deleting(), Keep: s.releases(), Paused: s.Paused,
-		Predecessor: s.Predecessors.Agreed(), Observation: s.Observation, Known: known(&s.Group.Status), Doomed: s.Group.Status.Deleting, Listed: listed(&s.Group.Status), Replaced: s.Group.Status.Replaced,
+		Predecessor: s.Predecessors.Agreed(), Observation: s.Observation, Known: known(&s.Group.Status), Doomed: s.Group.Status.Deleting, Listed: listed(&s.Group.Status), Replaced: s.Group.Status.Replaced, Gate: gateOf(&s.Group.Status),
 		Edited: s.edited(), Rollout: s.rollout(), Desired: s.Group.Status.DesiredReplicas, Surge: s.surgeRoom(),
 	}
 	in.Hold, _ = s.removal()

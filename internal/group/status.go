@@ -113,7 +113,7 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 		s.VMs = vmStatuses(f.Plan.VMs)
 		s.Deleting = slices.Clone(f.Plan.Doomed)
 		s.DeleteFirst, s.Replaced = listedStatuses(f.Plan.Listed), f.Plan.Replaced
-		s.Revisions = f.Plan.Revisions
+		s.Revisions, s.ReadinessGate = f.Plan.Revisions, recordedGate(f.Plan.Gate)
 		s.CurrentRevision = currentRevision(f.Old.CurrentRevision, f.Plan.VMs)
 	} else {
 		s.UpdatedReplicas = min(s.UpdatedReplicas, recordedAs(s.UpdateRevision, s.VMs)) // spec may have been edited since

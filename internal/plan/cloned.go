@@ -105,7 +105,7 @@ func (p *planner) had(m *member) string {
 func (p *planner) proven() bool {
 	return slices.ContainsFunc(p.table(), func(m *member) bool {
 		since := m.status.ReadySince
-		return m.state == present && !m.doomed && m.status.Revision == p.roll.Revision && (m.status.Available || !since.IsZero() && !since.Add(p.spec.minReady).After(p.in.Now))
+		return m.state == present && !m.doomed && m.status.Revision == p.roll.Revision && (m.status.Available || !since.IsZero() && !p.availableAt(since).After(p.in.Now))
 	})
 }
 

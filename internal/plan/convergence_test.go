@@ -65,7 +65,7 @@ var happenings = []happening{
 	{"wipe status", func(t *rapid.T, s *sim, _ *simVM, _ string) {
 		s.rollout, s.shapes = nil, nil
 		if rapid.Bool().Draw(t, "all") {
-			s.known, s.doomed, s.listed = nil, nil, nil
+			s.known, s.doomed, s.listed, s.gate = nil, nil, nil, Gate{}
 		}
 	}},
 	{"save", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.save() }},

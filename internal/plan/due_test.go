@@ -151,7 +151,7 @@ func atRest(in Input) (Input, Plan, bool) {
 			return in, p, true
 		}
 		last = due(p)
-		in.Known, in.Doomed, in.Listed, in.Rollout, in.Edited, in.Desired = persist(p), p.Doomed, p.Listed, &p.Rollout, false, p.Desired
+		in.Known, in.Doomed, in.Listed, in.Gate, in.Rollout, in.Edited, in.Desired = persist(p), p.Doomed, p.Listed, p.Gate, &p.Rollout, false, p.Desired
 	}
 	return in, Plan{}, false
 }

@@ -57,6 +57,8 @@ type Input struct {
 	Observation vsphere.Observation
 	// Desired is how many VMs status says are wanted: if Spec wants fewer, it was just scaled down.
 	Desired int32
+	// Gate is what status records of the gate by which VMs were judged.
+	Gate Gate
 	// Known are the VMs recorded in status, Doomed the ordinals recorded in status.deleting.
 	Known  []Known
 	Doomed []int32

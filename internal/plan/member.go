@@ -47,6 +47,8 @@ type member struct {
 	dropped bool
 	// wasReady is true when the VM has passed its readiness gate before.
 	wasReady bool
+	// byFormerGate is true for a VM that would be available if spec had not got another gate since.
+	byFormerGate bool
 	// surge is true for a VM that an update has added to those that are wanted.
 	surge bool
 	// wrongPower is true when somebody else changed the power state and repair means to change it back.

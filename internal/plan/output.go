@@ -155,6 +155,8 @@ type Plan struct {
 	Doomed []int32
 	// Listed is what status is to record of the VMs that leave first, by name.
 	Listed []Listed
+	// Gate is what status is to record of the gate by which VMs are judged.
+	Gate Gate
 	// Replaced is what status is to record of VMs that were lost, and that the group does without.
 	Replaced []string
 	// Foreign VMs, sorted by MoRef.

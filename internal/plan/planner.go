@@ -30,6 +30,9 @@ type planner struct {
 	// doomed are the ordinals that leave for good.
 	doomed map[int32]bool
 
+	// gate is that of spec; gateChanges is true if it asks for more than the one that status records.
+	gate        Gate
+	gateChanges bool
 	// handsOff is true when nothing may be decided: the group is paused, the observation incomplete, or its VMs are another
 	// installation's.
 	handsOff bool
@@ -91,6 +94,7 @@ var passes = []pass{
 func Compute(in Input) Plan {
 	p := &planner{in: &in, spec: settingsOf(&in)}
 	p.ops = newOperations(&in, p.spec)
+	p.gate, p.gateChanges = gateOf(&in, p.spec)
 	p.handsOff = in.Paused != nil || !in.Observation.Complete
 	for _, pass := range passes {
 		if pass.looks || !p.handsOff {
@@ -136,7 +140,7 @@ func (p *planner) explainInput() {
 // finish turns the table into the Plan.
 func (p *planner) finish() Plan {
 	plan := &p.plan
-	plan.Desired, plan.Replaced = p.spec.desired, p.nowReplaced()
+	plan.Desired, plan.Replaced, plan.Gate = p.spec.desired, p.nowReplaced(), p.gate
 	plan.Actions = p.actions
 	slices.SortFunc(plan.Actions, func(a, b Action) int {
 		return cmp.Or(turn[a.Kind]-turn[b.Kind], cmp.Compare(a.Ordinal, b.Ordinal))

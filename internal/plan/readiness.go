@@ -37,10 +37,11 @@ func (p *planner) readiness() {
 	}
 }
 
-// lost says that a VM is out of sight. One that was seen not to be ready before has to show itself anew when it is back. Its phase does not tell that any more; that
-// it has both times does.
+// lost says that a VM is out of sight. One that was seen not to be ready before, and one that nobody has seen pass a new gate, has to show itself anew when it is
+// back. Its phase does not tell that any more; that it has both times does.
 func (p *planner) lost(m *member, message string) {
-	if seen := m.known != nil && m.known.Phase != v1alpha1.VMLost; seen && !m.status.ReadySince.IsZero() && m.interrupted() {
+	seen := m.known != nil && m.known.Phase != v1alpha1.VMLost
+	if !m.status.ReadySince.IsZero() && (seen && m.interrupted() || p.gateChanges) {
 		m.status.ReadySince, m.status.StartTime = p.in.Now, p.in.Now
 	}
 	m.status.Phase, m.status.Power, m.status.Message = v1alpha1.VMLost, vsphere.PowerUnknown, message
@@ -84,9 +85,7 @@ func (p *planner) assessRunning(m *member) {
 		if status.ReadySince.IsZero() || status.ReadySince.After(p.in.Now) || m.interrupted() || p.reconnected(m) {
 			status.ReadySince = p.in.Now
 		}
-		availableAt := status.ReadySince.Add(p.spec.minReady)
-		status.Available = !availableAt.After(p.in.Now)
-		p.wake(availableAt)
+		p.counts(m)
 		p.mayGoDown(m)
 		return
 	}
@@ -111,7 +110,7 @@ func (p *planner) mayGoDown(m *member) {
 	}
 	end := p.ops.guests.end(asked)
 	p.wake(end)
-	m.status.Available, m.status.ShutdownTime = false, asked
+	m.status.Available, m.byFormerGate, m.status.ShutdownTime = false, false, asked
 	m.status.Message = fmt.Sprintf("its guest was asked to shut down at %s, before the VM was wanted on again, and may follow until %s UTC",
 		asked.UTC().Format(time.TimeOnly), end.UTC().Format(time.TimeOnly))
 }

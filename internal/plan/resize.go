@@ -29,7 +29,7 @@ func (p *planner) changeInPlace(b *budget) {
 
 // cutsOff is true for a VM that a change may take away, since it gets another network.
 func (p *planner) cutsOff(m *member) bool {
-	return p.networkDiffers(m) && m.vm.Power == vsphere.PoweredOn && m.status.Available
+	return p.networkDiffers(m) && m.vm.Power == vsphere.PoweredOn && m.serves()
 }
 
 // reconnects is true for a VM that is on and about to be in the network of the target.
@@ -111,7 +111,7 @@ func (m *member) goesDown() {
 	if m.status.Phase == v1alpha1.VMUnhealthy {
 		m.status.ReadySince = time.Time{}
 	}
-	m.status.Available, m.status.Phase = false, v1alpha1.VMStarting
+	m.status.Available, m.byFormerGate, m.status.Phase = false, false, v1alpha1.VMStarting
 }
 
 // updating carries on with what status says of a VM that was stopped for an update, or was about to be. Off, it has yet to be started, and that is no
@@ -124,7 +124,7 @@ func (p *planner) updating(m *member) {
 	asked, _ := p.asked(m)
 	restarts := p.roll.going && p.change(m) == changeRestart
 	switch {
-	case restarts && asked.IsZero() && m.status.Available && !p.ops.busy(m.status.Ordinal):
+	case restarts && asked.IsZero() && m.serves() && !p.ops.busy(m.status.Ordinal):
 		m.unstopped = true
 	case !asked.IsZero() && m.vm.ToolsRunning, restarts:
 		m.defies = m.status.Phase == v1alpha1.VMReady && (asked.IsZero() || p.ops.guests.overdue(asked))

@@ -108,12 +108,12 @@ func (p *planner) takeAway(b *budget) {
 	}
 	slices.SortStableFunc(candidates, func(a, b *member) int {
 		// One that was ready before may be ready again.
-		return cmp.Or(availability(a)-availability(b), wasReady(a)-wasReady(b), a.status.RefusedAt.Compare(b.status.RefusedAt), p.compareLeaving(a, b))
+		return cmp.Or(service(a)-service(b), wasReady(a)-wasReady(b), a.status.RefusedAt.Compare(b.status.RefusedAt), p.compareLeaving(a, b))
 	})
 	spare := p.population() - p.spec.desired
 	for _, m := range candidates {
 		if p.change(m) == changeRestart {
-			if p.deniedNow == nil && !p.pausesStops() && !p.othersTry(m) && b.take(m.status.Available) { // what one VM was denied may be denied to the next
+			if p.deniedNow == nil && !p.pausesStops() && !p.othersTry(m) && b.take(m.serves()) { // what one VM was denied may be denied to the next
 				p.restart(m)
 			}
 			continue
@@ -122,7 +122,7 @@ func (p *planner) takeAway(b *budget) {
 			p.createsWanted++
 			continue // nothing could come in its place
 		}
-		if p.spec.policy == v1alpha1.DeletionDelete && b.take(m.status.Available) { // else nobody may destroy it
+		if p.spec.policy == v1alpha1.DeletionDelete && b.take(m.serves()) { // else nobody may destroy it
 			p.plan.Replaces = p.plan.Replaces || spare <= 0
 			p.doom(m)
 			spare--
@@ -142,7 +142,7 @@ func (p *planner) goOn(m *member, c change, b *budget) bool {
 		p.restart(m)
 	case m.status.Updating && c == changeRestart:
 		p.restart(m)
-	case m.status.Updating && c == changeReplace && !m.status.Available && (b.there >= 0 || p.failedToReturn(m)) && p.mayReplace():
+	case m.status.Updating && c == changeReplace && !m.serves() && (b.there >= 0 || p.failedToReturn(m)) && p.mayReplace():
 		p.plan.Replaces = p.plan.Replaces || p.population() <= p.spec.desired
 		p.doom(m) // it did not come back
 	case p.removeNeedless(m, c):
@@ -191,7 +191,14 @@ func (p *planner) needless(m *member) bool {
 }
 
 func wasReady(m *member) int {
-	if m.wasReady && !m.status.Available {
+	if m.wasReady && !m.serves() {
+		return 1
+	}
+	return 0
+}
+
+func service(m *member) int {
+	if m.serves() {
 		return 1
 	}
 	return 0

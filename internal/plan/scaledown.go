@@ -44,7 +44,7 @@ func (p *planner) leavingRank(m *member) int {
 		return 0
 	case p.unhealthy(m):
 		return 1
-	case !m.status.Available:
+	case !m.serves():
 		return 2
 	case p.outdated(m):
 		return 3

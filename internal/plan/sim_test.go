@@ -46,6 +46,7 @@ type sim struct {
 	known   []Known
 	doomed  []int32
 	listed  []Listed
+	gate    Gate
 	rollout *Rollout
 	shapes  []v1alpha1.Revision
 	// seen is the spec that status is of, admitted the one that was allowed last.
@@ -146,19 +147,20 @@ type saved struct {
 	known      []Known
 	doomed     []int32
 	listed     []Listed
+	gate       Gate
 	rollout    *Rollout
 	shapes     []v1alpha1.Revision
 }
 
 func (s *sim) save() {
-	s.backup = &saved{*s.spec.DeepCopy(), *s.seen.DeepCopy(), slices.Clone(s.known), slices.Clone(s.doomed), slices.Clone(s.listed), s.rollout, slices.Clone(s.shapes)}
+	s.backup = &saved{*s.spec.DeepCopy(), *s.seen.DeepCopy(), slices.Clone(s.known), slices.Clone(s.doomed), slices.Clone(s.listed), s.gate, s.rollout, slices.Clone(s.shapes)}
 }
 
 // restore brings back what was saved. What was admitted since is on the hub.
 func (s *sim) restore() {
 	if b := s.backup; b != nil {
 		s.spec, s.seen, s.known, s.doomed, s.listed = *b.spec.DeepCopy(), *b.seen.DeepCopy(), slices.Clone(b.known), slices.Clone(b.doomed), slices.Clone(b.listed)
-		s.rollout, s.shapes = b.rollout, slices.Clone(b.shapes)
+		s.gate, s.rollout, s.shapes = b.gate, b.rollout, slices.Clone(b.shapes)
 	}
 }
 
@@ -195,7 +197,7 @@ func (s *sim) put(vm vsphere.VM, ours bool) *simVM {
 func (s *sim) input() Input {
 	in := Input{
 		Now: s.now, Name: groupName, ID: groupID, Folder: folder, Spec: *s.spec.DeepCopy(), Revision: Revision(s.spec), UpdateRevision: Revision(s.spec),
-		Deleting: s.deleting, Known: slices.Clone(s.known), Doomed: slices.Clone(s.doomed), Listed: slices.Clone(s.listed), Rollout: s.rollout,
+		Deleting: s.deleting, Known: slices.Clone(s.known), Doomed: slices.Clone(s.doomed), Listed: slices.Clone(s.listed), Gate: s.gate, Rollout: s.rollout,
 		Edited: !reflect.DeepEqual(s.spec, s.seen), Shapes: Believed(s.shapes), Surge: s.room, Desired: *s.seen.Replicas,
 	}
 	if s.forbidden[s.spec.Template] || s.absent[s.spec.Template] {
@@ -311,7 +313,7 @@ func (s *sim) step(allowed func(Plan) Plan) Plan {
 		submitted = allowed(p)
 	}
 	if in.Observation.Complete { // an older table is worth more than one full of holes
-		s.known, s.doomed, s.listed = persist(p), p.Doomed, p.Listed
+		s.known, s.doomed, s.listed, s.gate = persist(p), p.Doomed, p.Listed, p.Gate
 	}
 	s.record(p)
 	s.shapes, s.seen = p.Revisions, *s.spec.DeepCopy()

@@ -55,14 +55,14 @@ func (p *planner) surging() (added []*member) {
 // them. So they do not count as available.
 func (p *planner) endSurge(n, fewer int32) {
 	added := slices.DeleteFunc(p.surging(), func(m *member) bool { return m.state != present && m.state != cloning })
-	slices.SortFunc(added, func(x, y *member) int { return cmp.Or(availability(x)-availability(y), -byAge(x, y)) })
+	slices.SortFunc(added, func(x, y *member) int { return cmp.Or(service(x)-service(y), -byAge(x, y)) })
 	added = added[:min(max(int(n), 0), len(added))]
 	b := p.budget()
 	for _, m := range p.firstToLeave(int(fewer), added) {
 		b.available -= int32(availability(m))
 	}
 	for _, m := range added {
-		if m.status.Available && b.available <= 0 {
+		if m.serves() && b.available <= 0 {
 			return
 		}
 		b.available -= int32(availability(m))

@@ -191,8 +191,9 @@ func (d *draft) lower(id Key, g giveBack) {
 // countAll enters what the groups hold. Where that is more than the ledger says, it is not the newest there was, and the rest of it is
 // doubted.
 //
-// A ledger that exceeds the quota, and has entries that are doubted or beyond a grant, is doubted again before each decision. It can be from a backup: a
-// group was granted since what was doubted or beyond a grant there, and the grant of another group, given back since, would give the same room once more.
+// A ledger that exceeds the quota, and has entries that are doubted or beyond a grant, is doubted again before each
+// decision. It can be from a backup: a group was granted since what was doubted or beyond a grant there, and the grant
+// of another group, given back since, would give the same room once more.
 func (d *draft) countAll(groups [][]Group, lowered map[Key]giveBack) {
 	behind := false
 	var quotas []*policy.Policy

@@ -254,8 +254,8 @@ func TestALedgerThatStaysBehindIsReadAfresh(t *testing.T) {
 	d.grant(claim("two", "m", 0, 3, 1))
 }
 
-// The second backup is of a ledger that had just turned out to be from the first one: the entries of both groups exceed the quota, and one is doubted. Since
-// then the groups have changed places.
+// The second backup is of a ledger that had just turned out to be from the first one: the entries of both groups exceed
+// the quota, and one is doubted. Since then the groups have changed places.
 func TestALedgerWhoseDoubtsWereNotSettledGrantsNoRoomTwice(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
@@ -287,8 +287,9 @@ func TestALedgerWhoseDoubtsWereNotSettledGrantsNoRoomTwice(t *testing.T) {
 	d.ask(claim("two", "m", 1, 4, 1), quota.Refused)
 }
 
-// A backup from before all ledgers, restored without a revision bump, uses the numbers of versions again. What this replica knew is not what is stored
-// under the same number now, and the news that other ledgers count says nothing about that.
+// A backup from before all ledgers, restored without a revision bump, uses the numbers of versions again. What this
+// replica knew is not what is stored under the same number now, and the news that other ledgers count says nothing about
+// that.
 func TestALedgerThatStaysBehindIsReadAfreshAlsoOnceOtherLedgersCount(t *testing.T) {
 	store := &quotatest.Store{}
 	d, other := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5)), newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))

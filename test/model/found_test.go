@@ -203,6 +203,12 @@ var found = map[string]History{
 	"a VM is moved out of sight, and its host goes and comes back": { // seed 1103966
 		Setup: Setup{Replicas: 2, MinReady: 30}, Events: []Event{{0, "template", 1}, {time.Minute, "move-away", 0}, {0, "host", 0}},
 	},
+	"readiness gets a gate back by which the VMs of an update were not judged": { // seed 239110
+		Setup: Setup{Replicas: 1, Gate: "GuestIP"}, Events: []Event{{time.Minute, "readiness", 1275}, {0, "template", 1}, {57 * time.Second, "readiness", 2201}},
+	},
+	"readiness gets a gate back a minute after an update began": { // seed 1117018
+		Setup: Setup{Replicas: 1, Gate: "GuestHeartbeat"}, Events: []Event{{time.Minute, "template", 1}, {0, "readiness", 6}, {time.Minute, "readiness", 4}},
+	},
 	"two VMs are taken over while an update clones one": { // seed 9020888
 		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 3, CPUs: 5}, Others: 1, Adopts: 3},
 		Events: []Event{{10 * time.Second, "template", 1}, {0, "scale", 1648}},

@@ -39,7 +39,8 @@ type Store struct {
 	mu      sync.Mutex
 	objects map[string]object
 	version int
-	// uids is how many objects were made. GoBack leaves it: an API server uses no UID twice, whatever its storage was restored to.
+	// uids is how many objects were made. GoBack leaves it: an API server uses no UID twice, whatever its storage was
+	// restored to.
 	uids   int
 	reads  int
 	writes int

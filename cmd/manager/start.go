@@ -100,6 +100,7 @@ func start(ctx context.Context, o options) error {
 	recorder := events.New(events.Options{
 		Client: hub.GetClient(), Instance: o.podName, Now: time.Now, Log: ctrl.Log.WithName("events"), Retry: events.DefaultRetry(),
 	})
+	memberEvents := events.NewMembers(hub.GetClient(), recorder, time.Now)
 
 	// The vCenters.
 	pool := vcenter.NewPool()
@@ -114,11 +115,8 @@ func start(ctx context.Context, o options) error {
 		Clusters: mgr, Definitions: members, Hub: hub.GetClient(), HubEvents: recorder, Servers: pool,
 		Shards: replica, Fleet: known,
 		Installation: installation, Now: time.Now,
-		Contradicted: func(member, reason, note string) {
-			memberEvents{hub.GetClient(), recorder}.tell(ctx, member, reason, "Look", note)
-		},
-		MemberEvent: memberEvents{hub.GetClient(), recorder}.remark(ctx),
-		Receipts:    &receipts.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, HubWrites: hubWrites,
+		MemberEvents: memberEvents,
+		Receipts:     &receipts.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, HubWrites: hubWrites,
 	}
 	records := admitted.New(admitted.Options{
 		Client: core.ConfigMaps(o.namespace), Notify: reconciler.RecordChanged, Exists: reconciler.Exists, Leader: replica, Now: time.Now,
@@ -127,7 +125,7 @@ func start(ctx context.Context, o options) error {
 	kept := receipts.NewIndex(receipts.IndexOptions{
 		Client: core.ConfigMaps(o.namespace), Settled: reconciler.ReceiptSettled, Leader: replica, Now: time.Now,
 	})
-	reconciler.KnownReceipts, reconciler.SumReceipts = kept, kept.Sum
+	reconciler.KnownReceipts, reconciler.ReceiptSums = kept, kept
 	vcenters := &vcenter.Reconciler{
 		Client: hub.GetClient(), Pool: pool, Groups: vcenterGroups{known, reconciler}, Leader: replica,
 		Dial:   dialer(installation, login, rejections, shared, reconciler.Witness),
@@ -167,7 +165,7 @@ func start(ctx context.Context, o options) error {
 	if keeper != nil {
 		offered := sharedKeeper{keeper, replica}
 		offered.publish()
-		certificates := newCertificates(o, hub, recorder, offered, members.AdmissionChanged)
+		certificates := newCertificates(o, hub, memberEvents, offered, members.AdmissionChanged)
 		listener.certificates, admission.certificates, leaving.time = certificates, certificates, o.webhookDrain
 		servers, err := serveWebhooks(o, hub.GetClient(), keeper, certificates, leaving, knowledge{reconciler, ledger})
 		if err != nil {

@@ -215,14 +215,6 @@ func metadataOf(spec *v1alpha1.VmGroupSpec, vm string) *vsphere.Metadata {
 	return m
 }
 
-// guestInfoKey is the key by which guests say that they are ready, or empty.
-func guestInfoKey(spec *v1alpha1.VmGroupSpec) string {
-	if spec.Readiness == nil || spec.Readiness.GuestInfo == nil {
-		return ""
-	}
-	return spec.Readiness.GuestInfo.Key
-}
-
 func cloneRequest(s *group.Snapshot, of group.Shape, action plan.Action) vsphere.CloneRequest {
 	mode := v1alpha1.CloneFull
 	if of.Names.Linked {
@@ -241,6 +233,6 @@ func cloneRequest(s *group.Snapshot, of group.Shape, action plan.Action) vsphere
 		},
 		CPU: of.Spec.CPU, MemoryMiB: int64(of.Spec.Memory) * 1024,
 		Placement: of.Names.Placement, Linked: of.Names.Linked, UserData: userData, Ignition: ignition,
-		Note: s.Note(action.Name), Metadata: metadataOf(&of.Spec, action.Name), GuestInfoKey: guestInfoKey(&of.Spec),
+		Note: s.Note(action.Name), Metadata: metadataOf(&of.Spec, action.Name), GuestInfoKey: group.GuestInfoKey(&of.Spec),
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
@@ -157,14 +158,14 @@ func (p *pass) stake(ctx context.Context, s *group.Snapshot, receipt *receipts.R
 // contender reads afresh whether the other group exists, or the one that has claimed its VMs, and says why the VMs are not free, or returns nil. What the
 // receipt says was read before: a group that claims them later makes the claim of this one fail. The error is one of the member.
 func (p *pass) contender(ctx context.Context, s *group.Snapshot, receipt *receipts.Receipt) (*plan.Blocker, error) {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, memberapi.Timeout)
 	defer cancel()
 	names := s.AdoptedNames()
 	if receipt != nil && !slices.Contains(names, receipt.Group) {
 		names = append(names, receipt.Group)
 	}
 	for _, name := range names {
-		other, err := groupNow(ctx, p.live, types.NamespacedName{Namespace: s.Group.Namespace, Name: name})
+		other, err := memberapi.Group(ctx, p.live, types.NamespacedName{Namespace: s.Group.Namespace, Name: name})
 		switch {
 		case err != nil:
 			return nil, err
@@ -176,7 +177,7 @@ func (p *pass) contender(ctx context.Context, s *group.Snapshot, receipt *receip
 		return nil, nil
 	}
 	by := receipt.AdoptedBy
-	other, err := groupNow(ctx, p.live, types.NamespacedName{Namespace: by.Namespace, Name: by.Group})
+	other, err := memberapi.Group(ctx, p.live, types.NamespacedName{Namespace: by.Namespace, Name: by.Group})
 	if err != nil || other == nil || string(other.UID) != by.GroupUID {
 		return nil, err
 	}

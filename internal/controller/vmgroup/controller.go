@@ -57,13 +57,24 @@ type Shards interface {
 	Bucket(sharding.Key) int
 }
 
+// MemberEvents writes events of MemberClusters, and does not block. *events.Members implements it.
+type MemberEvents interface {
+	Note(ctx context.Context, member, reason, action, note string)
+	Contradict(ctx context.Context, member, reason, note string)
+}
+
+// ReceiptSums count the receipts of the groups of a member, by its UID, and their bytes. *receipts.Index implements it.
+type ReceiptSums interface {
+	Sum(member string) (n, bytes int)
+}
+
 // Clusters finds the clients of an engaged member.
 type Clusters interface {
 	GetCluster(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error)
 }
 
-// Reconciler reconciles VmGroups. All fields but Definitions, HubEvents, Quotas, KnownReceipts, SumReceipts,
-// MemberEvent and Contradicted are required.
+// Reconciler reconciles VmGroups. All fields but Definitions, HubEvents, Quotas, KnownReceipts, ReceiptSums and MemberEvents
+// are required.
 type Reconciler struct {
 	// Clusters are the clients of members that are engaged.
 	Clusters Clusters
@@ -87,14 +98,12 @@ type Reconciler struct {
 	Receipts receipts.Store
 	// KnownReceipts has the receipts from memory. Without it none is known.
 	KnownReceipts KnownReceipts
-	// SumReceipts is how many receipts groups of a member have, by its UID, and how many bytes they take. Without it there is no bound.
-	SumReceipts func(member string) (n, bytes int)
-	// MemberEvent writes an event of a member; it must not block. It may be nil.
-	MemberEvent func(member, reason, action, note string)
+	// ReceiptSums count the receipts of a member. Without them there is no limit.
+	ReceiptSums ReceiptSums
+	// MemberEvents writes events of MemberClusters. Without it no such events are written.
+	MemberEvents MemberEvents
 	// Fleet is what this replica knows of all members and groups; the controller's informers write the groups.
 	Fleet *fleet.Fleet
-	// Contradicted is told of what a member's API server says and cannot be so, each reason of a member once in ten minutes; it must not block.
-	Contradicted func(member, reason, note string)
 	// Installation is the UID of this installation, part of every owner stamp.
 	Installation string
 	// Now is the clock.
@@ -109,8 +118,6 @@ type Reconciler struct {
 	namespaces *namespaceNews
 	departures *worker[fleet.Departed]
 	twins      *worker[fleet.Twins]
-	// contradictions that Contradicted was told of.
-	contradictions seldom.Told[contradiction]
 	// failures are passes of a member that the log tells of.
 	failures seldom.Told[string]
 }
@@ -167,7 +174,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 // serve makes what takes the news of Fleet.
 func (r *Reconciler) serve() {
 	r.namespaces = newNamespaceNews(r.Fleet)
-	r.departures, r.twins = newWorker(r.departed), newWorker(r.sharedUID)
+	r.departures, r.twins = newWorker(func(_ context.Context, of fleet.Departed) { r.departed(of) }), newWorker(r.sharedUID)
 	r.Fleet.SubscribeDeparted(r.departures)
 	r.Fleet.SubscribeTwins(r.twins)
 }

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 )
 
 // seenDefinition is the last answer about the CRD of a member, and when it was asked for.
@@ -32,13 +33,13 @@ func (p *pass) lookAtDefinition(ctx context.Context, s *group.Snapshot) *group.D
 	if last, ok := p.r.memory.definition(p.member.UID); ok && last.serves(seen, now) {
 		return &last.answer
 	}
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, memberapi.Timeout)
 	defer cancel()
 	answer := group.DefinitionAnswer{}
 	switch definition, err := p.r.Definitions.Definition(ctx, p.member.Name); {
 	case apierrors.IsForbidden(err): // nothing is known, and status alone decides
 	case err != nil:
-		log.FromContext(ctx).Info("Failed to read the CRD of the group", "reason", said(err))
+		log.FromContext(ctx).Info("Failed to read the CRD of the group", "reason", memberapi.ErrorText(err))
 		return &group.DefinitionAnswer{Unread: true}
 	case definition == nil:
 		answer.Missing = true

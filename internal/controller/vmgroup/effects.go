@@ -10,6 +10,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
@@ -182,7 +183,7 @@ func (p *pass) returnQuota(ctx context.Context, s *group.Snapshot, q group.Quota
 		return false, false
 	}
 	live := &v1alpha1.VmGroup{}
-	readCtx, cancel := context.WithTimeout(ctx, writeTimeout)
+	readCtx, cancel := context.WithTimeout(ctx, memberapi.Timeout)
 	defer cancel()
 	err := p.live.Get(readCtx, client.ObjectKeyFromObject(s.Group), live)
 	if err == nil && live.UID == s.Group.UID && live.ResourceVersion == s.Group.ResourceVersion {
@@ -191,7 +192,7 @@ func (p *pass) returnQuota(ctx context.Context, s *group.Snapshot, q group.Quota
 	}
 	reason := "the cache is behind"
 	if err != nil {
-		reason = "read the group: " + said(err)
+		reason = "read the group: " + memberapi.ErrorText(err)
 	}
 	log.FromContext(ctx).Info("Quota is given back later", "reason", reason)
 	return false, true

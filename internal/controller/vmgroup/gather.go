@@ -130,7 +130,7 @@ func query(s *group.Snapshot, folder vsphere.Ref) vsphere.Query {
 	if folder.IsZero() {
 		q.Path = s.FolderPath()
 	}
-	if key := guestInfoKey(&s.Group.Spec); key != "" && s.Group.DeletionTimestamp.IsZero() {
+	if key := group.GuestInfoKey(&s.Group.Spec); key != "" && s.Group.DeletionTimestamp.IsZero() {
 		q.GuestInfo = vsphere.GuestInfoQuery{Key: key, Value: s.Group.Spec.Readiness.GuestInfo.Value}
 	}
 	return q

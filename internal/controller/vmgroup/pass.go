@@ -18,10 +18,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// writeTimeout bounds a write to a member, and a read of its API server. API servers answer in milliseconds; one that does not must not hold
-// a worker that others need.
-const writeTimeout = 5 * time.Second
-
 // pass is one reconcile of one group.
 type pass struct {
 	gatherer
@@ -58,7 +54,7 @@ func (p pass) run(ctx context.Context, of *v1alpha1.VmGroup) (reconcile.Result, 
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	p.r.foreignRecord(s)
+	p.r.foreignRecord(ctx, s)
 	if asked != s.VCenter {
 		p.server = nil // another one was looked at, for where the VMs are
 	}

@@ -120,10 +120,10 @@ func (s sinkFunc) Deliver(of fleet.Ref, _ fleet.Reason) { s(of) }
 // delivered works on what the fleet has delivered, as the workers of the manager do.
 func (r *rig) delivered() {
 	for r.departures.queue.Len() > 0 {
-		r.departures.next()
+		r.departures.next(r.t.Context())
 	}
 	for r.twins.queue.Len() > 0 {
-		r.twins.next()
+		r.twins.next(r.t.Context())
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -135,7 +136,7 @@ func recorded(a v1alpha1.Admitted) policy.Usage {
 // Left reads afresh whether a member that is engaged does not have a group, and what vCenter has of it still: VMs whose group lost its
 // finalizer, and released ones, take what they took before. While one vCenter cannot be looked at nobody knows. It is for the ledger of quotas.
 func (r *Reconciler) Left(ctx context.Context, key quota.Key, namespace, name string) (left policy.Usage, gone bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, memberapi.Timeout)
 	defer cancel()
 	member, engaged := r.Fleet.Member(key.Member)
 	if !engaged {
@@ -155,7 +156,7 @@ func (r *Reconciler) Left(ctx context.Context, key quota.Key, namespace, name st
 	if err != nil {
 		return left, false, fmt.Errorf("find the clients of member %q: %w", key.Member, err)
 	}
-	found, err := groupNow(ctx, cl.GetAPIReader(), types.NamespacedName{Namespace: namespace, Name: name})
+	found, err := memberapi.Group(ctx, cl.GetAPIReader(), types.NamespacedName{Namespace: namespace, Name: name})
 	if err != nil {
 		return left, false, fmt.Errorf("member %q: %w", key.Member, err)
 	}

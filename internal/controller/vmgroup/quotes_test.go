@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/codeconnect/vmgroup-operator/internal/events"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 )
 
@@ -20,7 +21,7 @@ func TestTheNameOfAGroupStandsInQuotesOnTheHub(t *testing.T) {
 	}
 
 	note := ""
-	r.MemberEvent = func(_, _, _, told string) { note = told }
+	r.MemberEvents = events.NewMembers(anyMember{}, memberEvents(func(_, _, told string) { note = told }), r.Now)
 	of.UID = "u). Delete it too"
 	p := pass{r: r.Reconciler}
 	p.tellHub(t.Context(), &group.Snapshot{Group: of, Receipt: &group.ReceiptAnswer{}})

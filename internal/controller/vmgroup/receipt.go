@@ -15,6 +15,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
@@ -45,7 +46,7 @@ func (p *pass) writeReceipt(ctx context.Context, s *group.Snapshot, receipt grou
 	live := s.Group
 	if !s.Vanished {
 		live = &v1alpha1.VmGroup{}
-		readCtx, cancel := context.WithTimeout(ctx, writeTimeout)
+		readCtx, cancel := context.WithTimeout(ctx, memberapi.Timeout)
 		defer cancel()
 		if err := p.live.Get(readCtx, client.ObjectKeyFromObject(s.Group), live); err != nil {
 			return nil, fmt.Errorf("read the group: %w", err)
@@ -87,15 +88,12 @@ func (p *pass) receiptOf(s *group.Snapshot, receipt group.Receipt) receipts.Rece
 
 // receiptsFull reports whether a member may not have another receipt of so many bytes.
 func (r *Reconciler) receiptsFull(member string, more int) bool {
-	if r.SumReceipts == nil {
+	if r.ReceiptSums == nil {
 		return false
 	}
-	n, bytes := r.SumReceipts(member)
+	n, bytes := r.ReceiptSums.Sum(member)
 	return n >= mostReceipts || bytes+more > mostReceiptBytes
 }
-
-// eventBytes is about what an event on the hub takes.
-const eventBytes = 2 << 10
 
 // tellHub tells on the hub that a group has gone whose VMs stay. The keys of the line are stable: docs/deletion.md lists them.
 func (p *pass) tellHub(ctx context.Context, s *group.Snapshot) {
@@ -110,8 +108,8 @@ func (p *pass) tellHub(ctx context.Context, s *group.Snapshot) {
 	}
 	name := receipts.Name(s.ID.Key())
 	log.FromContext(ctx).Info(message, "groupUID", s.Group.UID, "vcenter", s.VCenter, "receipt", name, "vms", vms)
-	if p.r.MemberEvent != nil && p.r.HubWrites.Afford(p.member.UID, writebudget.Event, eventBytes) {
-		p.r.MemberEvent(p.member.Name, reason, action, fmt.Sprintf("%s: VmGroup %s (UID %s), %d VMs in VCenter %q; the receipt is ConfigMap %s in the operator's namespace",
+	if p.r.MemberEvents != nil && p.r.HubWrites.Afford(p.member.UID, writebudget.Event, writebudget.EventBytes) {
+		p.r.MemberEvents.Note(ctx, p.member.Name, reason, action, fmt.Sprintf("%s: VmGroup %s (UID %s), %d VMs in VCenter %q; the receipt is ConfigMap %s in the operator's namespace",
 			message, untrusted.Name(s.Group.Namespace+"/"+s.Group.Name), untrusted.Name(string(s.Group.UID)), len(vms), s.VCenter, name))
 	}
 }

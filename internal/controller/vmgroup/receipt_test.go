@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/events"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
@@ -42,6 +43,11 @@ func (r *rig) unannotate(annotation string) {
 		r.t.Fatal(err)
 	}
 }
+
+// receiptSums are the number and the bytes of the receipts of each member.
+type receiptSums struct{ n, bytes int }
+
+func (s receiptSums) Sum(string) (n, bytes int) { return s.n, s.bytes }
 
 // annotatedByKubectl is what an API server says of who set an annotation, which the fake one does not keep.
 type annotatedByKubectl struct {
@@ -85,7 +91,7 @@ func TestAReleasedGroupGoesAndItsVMsStayAsTheyAre(t *testing.T) {
 	r := newRig(t)
 	var told []string
 	r.Clusters = testCluster{client: r.member, live: annotatedByKubectl{r.member, v1alpha1.ReleaseAnnotation}}
-	r.MemberEvent = func(member, reason, _, note string) { told = append(told, member+" "+reason+": "+note) }
+	r.MemberEvents = events.NewMembers(anyMember{}, memberEvents(func(member, reason, note string) { told = append(told, member+" "+reason+": "+note) }), r.Now)
 	before := r.settle()
 	key, vms := r.key(), r.vcenter.VMs()
 	r.vcenter.ClearJournal()
@@ -518,11 +524,11 @@ func TestAGroupOfAVCenterThatIsGoneIsForgottenOnTheWordOfAHubAdministrator(t *te
 	g.allow(g.now.Add(30 * time.Minute))
 	g.stays(v1alpha1.ReasonVCenterUnreachable)
 	g.annotate(v1alpha1.PausedAnnotation, "false")
-	g.SumReceipts = func(string) (int, int) { return mostReceipts, 0 }
+	g.ReceiptSums = receiptSums{mostReceipts, 0}
 	contains(t, g.stays(v1alpha1.ReasonReceiptFailed), "the member has 10000 receipts")
-	g.SumReceipts = func(string) (int, int) { return 1, mostReceiptBytes - 100 }
+	g.ReceiptSums = receiptSums{1, mostReceiptBytes - 100}
 	contains(t, g.stays(v1alpha1.ReasonReceiptFailed), "or 64 MiB of them")
-	g.SumReceipts = func(string) (int, int) { return mostReceipts - 1, mostReceiptBytes / 2 }
+	g.ReceiptSums = receiptSums{mostReceipts - 1, mostReceiptBytes / 2}
 	g.memory = memory{}
 	g.forgotten()
 	g.vcenter.Reconnect()

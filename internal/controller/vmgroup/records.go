@@ -14,6 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
@@ -86,7 +87,7 @@ func (p *pass) putRecord(ctx context.Context, s *group.Snapshot, record *v1alpha
 		p.r.memory.change(p.object(s), func(m *remembered) { m.records = pace })
 		return &group.RecordAnswer{Wait: wait, Since: pace.since}, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, memberapi.Timeout)
 	defer cancel()
 	wrote, err := p.r.Records.Put(ctx, recordKey(p.member, key), admitted.Entry{
 		Namespace: s.Group.Namespace, Name: s.Group.Name, Admitted: *record, Epoch: s.Epoch,

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 )
 
 // catchesUp is how long a cache may be behind the operator's own write before the API server is asked. A watch tells of a write in
@@ -34,7 +35,7 @@ func (r *Reconciler) behind(ctx context.Context, p pass, group *v1alpha1.VmGroup
 		return true
 	}
 	stored := &v1alpha1.VmGroup{}
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, memberapi.Timeout)
 	defer cancel()
 	err := live.Get(ctx, client.ObjectKeyFromObject(group), stored)
 	if err != nil || stored.UID != group.UID || stored.ResourceVersion != group.ResourceVersion {

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
@@ -32,7 +33,7 @@ type apiStore struct {
 }
 
 func (a apiStore) writeStatus(ctx context.Context, group, next *v1alpha1.VmGroup) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, memberapi.Timeout)
 	defer cancel()
 	answer := next.DeepCopy()
 	if err := a.client.Status().Patch(ctx, answer, client.MergeFromWithOptions(group, client.MergeFromWithOptimisticLock{})); err != nil {
@@ -57,7 +58,7 @@ func (a apiStore) release(ctx context.Context, group *v1alpha1.VmGroup) error {
 func (a apiStore) patchFinalizers(ctx context.Context, group *v1alpha1.VmGroup, change func(client.Object, string) bool, finalizer string) (*v1alpha1.VmGroup, error) {
 	next := group.DeepCopy()
 	change(next, finalizer)
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, memberapi.Timeout)
 	defer cancel()
 	if err := a.client.Patch(ctx, next, client.MergeFromWithOptions(group, client.MergeFromWithOptimisticLock{})); err != nil {
 		return group, fmt.Errorf("write finalizers: %w", err)

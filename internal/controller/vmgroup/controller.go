@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,6 +32,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup/effect"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/seldom"
@@ -42,11 +42,6 @@ import (
 )
 
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters,verbs=list;watch
-
-// Definitions ask a member for the metadata of its VmGroup CRD: nil when there is none.
-type Definitions interface {
-	Definition(ctx context.Context, member string) (metav1.Object, error)
-}
 
 // Shards decides which groups this replica may act on. *sharding.Replica implements it.
 type Shards interface {
@@ -59,13 +54,8 @@ type Shards interface {
 
 // MemberEvents writes events of MemberClusters, and does not block. *events.Members implements it.
 type MemberEvents interface {
-	Note(ctx context.Context, member, reason, action, note string)
+	effect.MemberEvents
 	Contradict(ctx context.Context, member, reason, note string)
-}
-
-// ReceiptSums count the receipts of the groups of a member, by its UID, and their bytes. *receipts.Index implements it.
-type ReceiptSums interface {
-	Sum(member string) (n, bytes int)
 }
 
 // Clusters finds the clients of an engaged member.
@@ -79,7 +69,7 @@ type Reconciler struct {
 	// Clusters are the clients of members that are engaged.
 	Clusters Clusters
 	// Definitions are the CRDs of members. Without them, a CRD stays.
-	Definitions Definitions
+	Definitions effect.Definitions
 	// Hub reads VCenters from the hub's cache.
 	Hub client.Reader
 	// HubEvents writes events of VCenters; without it none tells who changed a VM.
@@ -99,7 +89,7 @@ type Reconciler struct {
 	// KnownReceipts has the receipts from memory. Without it none is known.
 	KnownReceipts KnownReceipts
 	// ReceiptSums count the receipts of a member. Without them there is no limit.
-	ReceiptSums ReceiptSums
+	ReceiptSums effect.ReceiptSums
 	// MemberEvents writes events of MemberClusters. Without it no such events are written.
 	MemberEvents MemberEvents
 	// Fleet is what this replica knows of all members and groups; the controller's informers write the groups.
@@ -112,8 +102,8 @@ type Reconciler struct {
 	limiter  *limiter
 	vanished *vanished
 	memory   memory
-	// raising is held while the groups of a member are looked at for the highest epoch.
-	raising    sync.Mutex
+	// effects carry out the steps of passes.
+	effects    effect.Table
 	policies   policyCache
 	namespaces *namespaceNews
 	departures *worker[fleet.Departed]
@@ -133,6 +123,9 @@ type Options struct {
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error {
 	r.vanished, r.limiter = newVanished(), newLimiter(opts.Workers)
 	r.serve()
+	if err := r.equip(); err != nil {
+		return fmt.Errorf("make the effects of passes: %w", err)
+	}
 	namespaces := &metav1.PartialObjectMetadata{}
 	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	local := mgr.GetLocalManager()
@@ -338,8 +331,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if member, ok = r.Fleet.Member(member.Name); !ok || member.UID != uid {
 		return reconcile.Result{}, nil // engaging it lists its groups again
 	}
-	p := pass{gatherer: r.gatherer(cl, member, v1alpha1.Epoch(epoch)), r: r, tenure: tenure, api: apiStore{cl.GetClient(), &r.memory, member.UID, member.Restores, tenure}, live: cl.GetAPIReader(), events: cl.GetEventRecorder("vmgroup-operator")}
-	p.store = p.api
+	p := pass{gatherer: r.gatherer(cl, member, v1alpha1.Epoch(epoch)), r: r, tenure: tenure, client: cl.GetClient()}
+	p.Pass = effect.Pass{Member: member, Cache: p.cache, Live: cl.GetAPIReader(), Events: cl.GetEventRecorder("vmgroup-operator"), Now: p.now}
 	after, buryErr := r.buryVanished(ctx, req, p)
 	result, err := r.passOver(ctx, req, p)
 	result.RequeueAfter = sooner(result.RequeueAfter, after)

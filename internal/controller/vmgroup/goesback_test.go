@@ -110,6 +110,9 @@ func (w *goingBack) start() {
 		HubWrites:    writebudget.New(writebudget.Default, func() time.Time { return w.now }),
 		Installation: "installation", Now: func() time.Time { return w.now }, limiter: newLimiter(4), vanished: newVanished(),
 	}
+	if err := w.equip(); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // step is one thing that happens.

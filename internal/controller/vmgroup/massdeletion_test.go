@@ -126,6 +126,7 @@ func (h *herd) takeover() {
 	}
 	h.Reconciler = another
 	h.serve()
+	h.equipped()
 	h.hear()
 }
 

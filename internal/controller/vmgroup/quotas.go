@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup/effect"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
@@ -17,18 +18,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Quotas grants growth. *quota.Ledger implements it.
+// Quotas is the ledger of quotas. *quota.Ledger implements it.
 type Quotas interface {
-	Ask(ctx context.Context, c quota.Claim) quota.Answer
-	Surplus(key quota.Key, holds, wants policy.Usage) (needs policy.Usage, some bool)
-	GiveBack(key quota.Key, needs policy.Usage, epoch v1alpha1.Epoch)
-	Leave(key quota.Key, left policy.Usage)
+	effect.Quotas
 	Forget(key quota.Key)
 	Check(ctx context.Context, r policy.Requester, old, next *v1alpha1.VmGroup) []policy.Violation
 }
-
-// quotaKey is what the ledger of quotas calls a group.
-func quotaKey(s *group.Snapshot) quota.Key { return quota.Key{Member: s.Member, UID: s.Group.UID} }
 
 // QuotaAnswered takes the news that a group may get another answer of the ledger of quotas.
 func (r *Reconciler) QuotaAnswered(key quota.Key) {

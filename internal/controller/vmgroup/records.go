@@ -2,32 +2,27 @@ package vmgroup
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup/effect"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
-	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
-	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
 
 // unreadInterval is when to look again while the records have not been read.
 const unreadInterval = 200 * time.Millisecond
 
-// Records keep on the hub what was admitted to groups, and say how many bytes a write takes there. *admitted.Records implements it.
+// Records keep on the hub what was admitted to groups. *admitted.Records implements it.
 type Records interface {
+	effect.Records
 	Of(key admitted.Key) (admitted.Entry, bool, error)
 	OfMember(clusterUID string) (map[types.UID]admitted.Entry, error)
-	Put(ctx context.Context, key admitted.Key, e admitted.Entry) (bytes int, err error)
-	Drop(key admitted.Key) (bytes int)
 }
 
 // recordKey is what the records call a group.
@@ -71,41 +66,4 @@ func (r *Reconciler) Exists(ctx context.Context, key admitted.Key) admitted.Exis
 		}
 	}
 	return admitted.Departed
-}
-
-// putRecord stores what was admitted, before anything is done for it. A group for whose record there is no room goes on
-// without one: if its spec is refused later, it keeps what it has then.
-func (p *pass) putRecord(ctx context.Context, s *group.Snapshot, record *v1alpha1.Admitted) (*group.RecordAnswer, error) {
-	key, turn := s.ID.Key(), p.turn(s)
-	pace := p.r.memory.of(p.object(s)).records
-	wait := pace.wait(p.now)
-	if wait <= 0 {
-		wait = p.r.HubWrites.Ask(p.member.UID, turn, admitted.MostWritten)
-	}
-	if wait > 0 {
-		pace.waits(p.now)
-		p.r.memory.change(p.object(s), func(m *remembered) { m.records = pace })
-		return &group.RecordAnswer{Wait: wait, Since: pace.since}, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, memberapi.Timeout)
-	defer cancel()
-	wrote, err := p.r.Records.Put(ctx, recordKey(p.member, key), admitted.Entry{
-		Namespace: s.Group.Namespace, Name: s.Group.Name, Admitted: *record, Epoch: s.Epoch,
-	})
-	p.r.HubWrites.Settle(p.member.UID, writebudget.Record, admitted.MostWritten, wrote)
-	if errors.Is(err, admitted.ErrFull) {
-		log.FromContext(ctx).Info("What was admitted to a group is not on record; if policy refuses its spec later, no VM that it loses comes back", "reason", err.Error())
-		return &group.RecordAnswer{}, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("record what was admitted: %w", err)
-	}
-	pace.wrote(p.now)
-	p.r.memory.change(p.object(s), func(m *remembered) { m.records = pace })
-	return &group.RecordAnswer{}, nil
-}
-
-// turn is by what the group takes its turn among those that wait for a write on the hub.
-func (p *pass) turn(s *group.Snapshot) writebudget.Turn {
-	return writebudget.Turn{Namespace: s.Group.Namespace, ID: string(s.Group.UID)}
 }

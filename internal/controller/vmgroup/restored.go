@@ -25,7 +25,7 @@ func (r *Reconciler) forgetVersions(of object) {
 // backup: with a revision bump nothing else shows that, since the revision of the storage rises while its objects keep the versions that they had.
 // So the API server is asked, at most once in catchesUp. If it has what the cache has, the write is gone.
 func (r *Reconciler) behind(ctx context.Context, p pass, group *v1alpha1.VmGroup) bool {
-	of, live := objectOf(p.member.UID, group), p.live
+	of, live := objectOf(p.member.UID, group), p.Live
 	now := r.Now()
 	since := r.memory.stale(of, group.ResourceVersion, p.member.Restores, now)
 	if since.IsZero() {

@@ -1,0 +1,21 @@
+package vmgroup
+
+import (
+	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup/effect"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// equip makes the table of effects. It must be called before the first pass.
+func (r *Reconciler) equip() (err error) {
+	r.effects, err = effect.New(effect.Deps{
+		Shards: r.Shards, Fleet: r.Fleet, Hub: r.Hub, Definitions: r.Definitions, Observer: r, Policies: r, Quotas: r.Quotas, Records: r.Records,
+		Receipts: r.Receipts, ReceiptSums: r.ReceiptSums, HubWrites: r.HubWrites, MemberEvents: r.MemberEvents, Newcomers: r.vanished, Now: r.Now,
+	})
+	return err
+}
+
+// SeeAdoption implements effect.Observer.
+func (r *Reconciler) SeeAdoption(s *group.Snapshot, vcenter vsphere.Inventory) {
+	seeAdoption(s, vcenter)
+}

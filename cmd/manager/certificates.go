@@ -6,15 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/serving"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
+	"github.com/codeconnect/vmgroup-operator/internal/events"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
@@ -58,7 +56,7 @@ func (s sharedKeeper) Replicas() []trust.Replica {
 
 // newCertificates keeps the webhooks' certificate and the authorities that members trust, on every replica. changed is called when
 // members should get something else.
-func newCertificates(o options, hub manager.Manager, recorder events.EventRecorder, keeper sharedKeeper, changed func()) *trust.Rotator {
+func newCertificates(o options, hub manager.Manager, members *events.Members, keeper sharedKeeper, changed func()) *trust.Rotator {
 	limits := trust.DefaultLimits().Scale(o.shardingScale)
 	limits.Lost = o.lostReplica
 	return trust.NewRotator(trust.Options{
@@ -66,16 +64,13 @@ func newCertificates(o options, hub manager.Manager, recorder events.EventRecord
 		Leader: keeper.replica, Certificates: keeper, Peers: keeper,
 		AdmissionURL: o.admissionURL, Random: rand.Reader, Now: time.Now,
 		Limits: limits, Period: o.segmentPeriod, Resync: trustResync,
-		Events:  certificateEvents{hub.GetClient(), recorder},
+		Events:  certificateEvents{members},
 		Changed: changed, Log: ctrl.Log.WithName("certificates"),
 	})
 }
 
-// certificateEvents tells of members that are behind as events of their MemberClusters.
-type certificateEvents struct {
-	client   client.Client
-	recorder events.EventRecorder
-}
+// certificateEvents reports members that are behind by events of their MemberClusters.
+type certificateEvents struct{ members *events.Members }
 
 // MemberBehind implements trust.Events.
 func (e certificateEvents) MemberBehind(ctx context.Context, b trust.Behind) {
@@ -98,30 +93,5 @@ func (e certificateEvents) LeafSwitched(ctx context.Context, _ *trust.Leaf, forc
 }
 
 func (e certificateEvents) tell(ctx context.Context, member, words string) {
-	memberEvents(e).tell(ctx, member, v1alpha1.ReasonCABundleBehind, "Trust", fmt.Sprintf("MemberCluster %q %s.", member, words))
-}
-
-// memberEvents tells of members as events of their MemberClusters.
-type memberEvents struct {
-	client   client.Client
-	recorder events.EventRecorder
-}
-
-// tell warns of something; remark says what was asked for and is done.
-func (e memberEvents) tell(ctx context.Context, member, reason, action, note string) {
-	e.say(ctx, member, corev1.EventTypeWarning, reason, action, note)
-}
-
-func (e memberEvents) remark(ctx context.Context) func(member, reason, action, note string) {
-	return func(member, reason, action, note string) {
-		e.say(ctx, member, corev1.EventTypeNormal, reason, action, note)
-	}
-}
-
-func (e memberEvents) say(ctx context.Context, member, eventType, reason, action, note string) {
-	mc := &v1alpha1.MemberCluster{}
-	if err := e.client.Get(ctx, client.ObjectKey{Name: member}, mc); err != nil {
-		return // it was deleted meanwhile
-	}
-	e.recorder.Eventf(mc, nil, eventType, reason, action, "%s", note)
+	e.members.Warn(ctx, member, v1alpha1.ReasonCABundleBehind, "Trust", fmt.Sprintf("MemberCluster %q %s.", member, words))
 }

@@ -101,6 +101,7 @@ func start(ctx context.Context, o options) error {
 	recorder := events.New(events.Options{
 		Client: hub.GetClient(), Instance: o.podName, Now: time.Now, Log: ctrl.Log.WithName("events"), Retry: events.DefaultRetry(),
 	})
+	memberEvents := events.NewMembers(hub.GetClient(), recorder, time.Now)
 
 	// The vCenters.
 	pool := vcenter.NewPool()
@@ -129,12 +130,8 @@ func start(ctx context.Context, o options) error {
 	reviewer := &observe.Reviewer{Observer: observer, Quotas: ledger}
 	reconciler := &vmgroup.Reconciler{
 		Observer: observer, Definitions: members, HubEvents: recorder, Shards: replica,
-		Quotas: ledger, Records: records, SumReceipts: kept.Sum,
-		Contradicted: func(member, reason, note string) {
-			memberEvents{hub.GetClient(), recorder}.tell(ctx, member, reason, "Look", note)
-		},
-		MemberEvent: memberEvents{hub.GetClient(), recorder}.remark(ctx),
-		Receipts:    &receipts.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, HubWrites: hubWrites,
+		Quotas: ledger, Records: records, ReceiptSums: kept, MemberEvents: memberEvents,
+		Receipts: &receipts.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, HubWrites: hubWrites,
 	}
 	vcenters := &vcenter.Reconciler{
 		Client: hub.GetClient(), Pool: pool, Groups: vcenterGroups{known, observer}, Leader: replica,
@@ -169,7 +166,7 @@ func start(ctx context.Context, o options) error {
 	if keeper != nil {
 		offered := sharedKeeper{keeper, replica}
 		offered.publish()
-		certificates := newCertificates(o, hub, recorder, offered, members.AdmissionChanged)
+		certificates := newCertificates(o, hub, memberEvents, offered, members.AdmissionChanged)
 		listener.certificates, admission.certificates, leaving.time = certificates, certificates, o.webhookDrain
 		servers, err := serveWebhooks(o, hub.GetClient(), keeper, certificates, leaving, reviewer)
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/configmaps"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 const (
@@ -42,6 +43,11 @@ type Key struct {
 	// Member is the UID of the cluster.
 	Member string
 	Group  types.UID
+}
+
+// KeyOf returns the key of a group in the records.
+func KeyOf(group vsphere.GroupKey) Key {
+	return Key{Member: group.Member(), Group: types.UID(group.Group())}
 }
 
 // Entry is what was granted to a group.

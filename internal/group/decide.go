@@ -17,46 +17,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Step is what a decision asks for.
-type Step string
-
-// Steps, in the order in which a pass meets them. Wait, RaiseEpoch, Report, Act and Release end the pass. What comes of every other is a fact
-// of the next decision, which does not ask for it again.
-const (
-	// Wait does nothing.
-	Wait Step = "Wait"
-	// Report writes Status, if there is one, and does nothing else.
-	Report Step = "Report"
-	// RaiseEpoch tells the shards of an epoch in status that is later than theirs.
-	RaiseEpoch Step = "RaiseEpoch"
-	// RemoveLegacyFinalizer takes the original operator's finalizer away, as an annotation asks: at once, or when its VMs were taken over.
-	RemoveLegacyFinalizer Step = "RemoveLegacyFinalizer"
-	// AddFinalizer writes ours.
-	AddFinalizer Step = "AddFinalizer"
-	// LookAtDefinition reads the CRD of a group that is being deleted. Its answer is Definition.
-	LookAtDefinition Step = "LookAtDefinition"
-	// ClaimAdoption claims the VMs of another group that are to be taken over. Its answer is Adoption.Answer.
-	ClaimAdoption Step = "ClaimAdoption"
-	// RecordOwner writes Status, which differs from the group's in its owner at most. Then it is known that the API server has this very object.
-	RecordOwner Step = "RecordOwner"
-	// MakeFolder makes sure that the group's folder exists. Its answer is FolderMade.
-	MakeFolder Step = "MakeFolder"
-	// AskQuota gives back what is not needed, and claims what spec needs. Its answer is Quota.
-	AskQuota Step = "AskQuota"
-	// ReadUserData reads the user data Secrets that Secrets names. Its answer is UserData.
-	ReadUserData Step = "ReadUserData"
-	// PutRecord stores Record on the hub. Its answer is Recorded.
-	PutRecord Step = "PutRecord"
-	// Act writes Status, if there is one, and then submits as much of Plan as the budget of the vCenter allows.
-	Act Step = "Act"
-	// RemoveFolder removes the group's folder. Its answer is FolderRemoved.
-	RemoveFolder Step = "RemoveFolder"
-	// WriteReceipt writes what the hub is to know of VMs that are let go. Its answer is Receipt.
-	WriteReceipt Step = "WriteReceipt"
-	// Release lets a group go whose VMs are gone, or stay without it.
-	Release Step = "Release"
-)
-
 const (
 	// blindPatience is how long a group's VMs may be out of sight before that is reported. Every start of the operator,
 	// every new session and every swap of a connection takes a moment in which nothing is known; a thousand groups that

@@ -45,7 +45,7 @@ func (s *Snapshot) definition() Decision {
 	switch answer := s.Definition; {
 	case !s.deleting(), s.releases(), s.confirmed():
 	case answer == nil:
-		return Decision{Step: LookAtDefinition}
+		return Decision{Step: ReadDefinition}
 	case answer.Unread:
 		return Decision{Step: Wait, After: RetryInterval}
 	}

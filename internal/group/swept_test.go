@@ -67,8 +67,8 @@ func TestStoredFactsDecideWhetherAGroupWasDeletedWithItsCRD(t *testing.T) {
 		want   Step // Report stands for an Act that keeps the VMs
 		says   []string
 	}{
-		{"the CRD was not read", nil, nothing, LookAtDefinition, nil},
-		{"the CRD was not read, and status says held", nil, remembersSweep, LookAtDefinition, nil},
+		{"the CRD was not read", nil, nothing, ReadDefinition, nil},
+		{"the CRD was not read, and status says held", nil, remembersSweep, ReadDefinition, nil},
 		{"the CRD was not read, and the group is confirmed", nil, annotated("u"), Act, nil},
 		{"the CRD was not read, and the group lives", nil, func(s *Snapshot) { s.Group.DeletionTimestamp, s.Quota = nil, nil }, AskQuota, nil},
 		{"the read failed", &DefinitionAnswer{Unread: true}, nothing, Wait, nil},

@@ -7,8 +7,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// SeeAdoption reads which VMs another group has left, whose VMs this one must take over.
-func SeeAdoption(s *group.Snapshot, inventory vsphere.Inventory) {
+// SeeAdoption implements effect.Observer.
+func (*Observer) SeeAdoption(s *group.Snapshot, inventory vsphere.Inventory) {
 	a := s.Adoption
 	if a == nil || a.Malformed(s.Group) != "" {
 		return

@@ -241,7 +241,7 @@ func (g *gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory, accep
 		}
 	}
 	observation := inventory.Observe(q)
-	SeeAdoption(s, inventory)
+	g.SeeAdoption(s, inventory)
 	s.ForeignRecord = s.NamesOfOthers(observation)
 	// A record that does not count is dropped first. Only then it shows what is at the path of the group's folder.
 	var others vsphere.Ref // the folder that has the name of the group's and is another's

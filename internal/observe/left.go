@@ -9,6 +9,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -24,7 +25,7 @@ func (o *Sources) QuotaAnswered(key quota.Key) {
 // Left reads afresh whether a member that is engaged does not have a group, and what vCenter has of it still: VMs whose group lost its
 // finalizer, and released ones, take what they took before. While one vCenter cannot be looked at nobody knows. It is for the ledger of quotas.
 func (o *Sources) Left(ctx context.Context, key quota.Key, namespace, name string) (left policy.Usage, gone bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, memberapi.Timeout)
 	defer cancel()
 	member, engaged := o.Fleet.Member(key.Member)
 	if !engaged {
@@ -44,7 +45,7 @@ func (o *Sources) Left(ctx context.Context, key quota.Key, namespace, name strin
 	if err != nil {
 		return left, false, fmt.Errorf("find the clients of member %q: %w", key.Member, err)
 	}
-	found, err := GroupNow(ctx, cl.GetAPIReader(), types.NamespacedName{Namespace: namespace, Name: name})
+	found, err := memberapi.Group(ctx, cl.GetAPIReader(), types.NamespacedName{Namespace: namespace, Name: name})
 	if err != nil {
 		return left, false, fmt.Errorf("member %q: %w", key.Member, err)
 	}

@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
-	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 )
 
 // NoGroup reports whether a member certainly has no VmGroup of this name whose UID begins so, and this replica knows of no group with such a UID under any
@@ -26,27 +23,12 @@ func (o *Sources) NoGroup(ctx context.Context, member string, name types.Namespa
 	if err != nil {
 		return false, fmt.Errorf("find the client of member %q: %w", member, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, memberapi.Timeout)
 	defer cancel()
-	found, err := GroupNow(ctx, cl.GetAPIReader(), name)
+	found, err := memberapi.Group(ctx, cl.GetAPIReader(), name)
 	if err != nil || found != nil && strings.HasPrefix(string(found.UID), uid) {
 		return false, err
 	}
 	after, ok := o.Fleet.Member(member)
 	return ok && after.UID == before.UID && !after.Silent && !o.Fleet.HasUIDPart(uid), nil
-}
-
-// GroupNow reads the metadata of the VmGroup that a member has under a name now, nil if the member certainly has none. An API server that does not serve
-// VmGroups, or a proxy, can answer "not found" as well: such an answer is an error.
-func GroupNow(ctx context.Context, live client.Reader, name types.NamespacedName) (*metav1.ObjectMeta, error) {
-	found := &metav1.PartialObjectMetadata{}
-	found.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("VmGroup"))
-	err := live.Get(ctx, name, found)
-	switch {
-	case err == nil:
-		return &found.ObjectMeta, nil
-	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
-		return nil, nil
-	}
-	return nil, fmt.Errorf("read VmGroup %s: %w", name, err)
 }

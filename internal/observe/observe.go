@@ -19,9 +19,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// askTimeout bounds a read of a member's API server. API servers answer in milliseconds.
-const askTimeout = 5 * time.Second
-
 // Clusters finds the clients of an engaged member.
 type Clusters interface {
 	GetCluster(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error)

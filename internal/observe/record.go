@@ -3,8 +3,6 @@ package observe
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
@@ -13,14 +11,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// RecordKey is what the records call a group.
-func RecordKey(member fleet.Member, key vsphere.GroupKey) admitted.Key {
-	return admitted.Key{Member: member.UID, Group: types.UID(key.Group())}
-}
-
 // Record is what the hub has on record of a group.
 func (o *Observer) Record(member fleet.Member, key vsphere.GroupKey) group.Record {
-	e, found, err := o.Admitted.Of(RecordKey(member, key))
+	e, found, err := o.Admitted.Of(admitted.KeyOf(key))
 	switch {
 	case err != nil:
 		return group.Record{Unread: err.Error()}

@@ -28,7 +28,7 @@ var valueEffects = map[string]map[string]act{
 	"VmGroup readiness.gate": {
 		"GuestHeartbeat": {file: "internal/plan/readiness.go", text: "v1alpha1.GateGuestHeartbeat"}, "GuestIP": {file: "internal/plan/readiness.go", text: "v1alpha1.GateGuestIP"},
 	},
-	"VmGroup guest.hostname": {"Name": {file: "internal/controller/vmgroup/act.go", text: "v1alpha1.GuestHostnameName"}},
+	"VmGroup guest.hostname": {"Name": {file: "internal/controller/vmgroup/effect/clone.go", text: "v1alpha1.GuestHostnameName"}},
 	"VmGroup repair.mode":    {"Observe": {file: "internal/plan/settings.go", text: "v1alpha1.RepairObserve"}},
 	"VmGroup deletionProtection": {
 		"Enabled":  {file: "internal/admission/objects/deletion.go", text: "!= 'Enabled'"},

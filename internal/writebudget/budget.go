@@ -27,6 +27,9 @@ const (
 	Event Kind = "event"
 )
 
+// EventBytes is about the size of an event.
+const EventBytes = 2 << 10
+
 // Budget has those of all members, which are known by the UID of their cluster. It is safe for concurrent use.
 type Budget struct {
 	limits Limits

@@ -318,7 +318,7 @@ func (a *audit) probe(w *world) {
 		switch d.Step {
 		case group.AskQuota:
 			s.Quota = w.ledger.ask(d.Quota)
-		case group.LookAtDefinition:
+		case group.ReadDefinition:
 			s.Definition = w.definition()
 		case group.ReadUserData:
 			s.UserData = w.secrets(d.Secrets)

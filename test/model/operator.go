@@ -120,7 +120,7 @@ func (o *operator) carryOut(s *group.Snapshot, d group.Decision) (end, refused b
 		o.written = o.written || err == nil
 		s.Written = o.written
 		return false, false, err
-	case group.LookAtDefinition:
+	case group.ReadDefinition:
 		s.Definition = w.definition()
 		return false, false, nil
 	case group.ClaimAdoption:

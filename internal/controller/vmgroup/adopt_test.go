@@ -115,10 +115,12 @@ func TestTheVMsOfAReleasedGroupAreTakenOver(t *testing.T) {
 	r.memory.forget(r.object())
 	store := r.Receipts
 	r.Receipts = nil
+	r.equipped()
 	r.rounds(3)
 	r.asksNothing()
 	// Nor does it when the receipt has gone, and the member comes back from a backup.
 	r.Receipts = store
+	r.equipped()
 	if err := store.Remove(t.Context(), vsphere.KeyOf("member-uid", string(old))); err != nil {
 		t.Fatal(err)
 	}
@@ -350,6 +352,7 @@ func TestUnknownIsNotNothingToTakeOver(t *testing.T) {
 	r.rounds(3)
 	r.asksNothing()
 	r.Receipts = store
+	r.equipped()
 	r.refuse("")
 	r.vcenter.Hide(vms[1].Name)
 	r.rounds(3)

@@ -72,6 +72,7 @@ func TestAGroupThatClaimsWhileAnotherLooksKeepsItsClaim(t *testing.T) {
 			t.Fatal(err)
 		}
 	}}
+	r.equipped()
 	r.rounds(3)
 	r.asksNothing()
 	if by := r.receipt(key).AdoptedBy; by == nil || *by != first {

@@ -1,14 +1,19 @@
 package vmgroup
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/events"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 )
@@ -16,10 +21,25 @@ import (
 // listens keeps what the hub's administrator is told, as member and reason, and the notes.
 func (r *rig) listens() (told *[]string, notes *[]string) {
 	told, notes = &[]string{}, &[]string{}
-	r.Contradicted = func(member, reason, note string) {
+	r.MemberEvents = events.NewMembers(anyMember{}, memberEvents(func(member, reason, note string) {
 		*told, *notes = append(*told, member+" "+reason), append(*notes, note)
-	}
+	}), r.Now)
 	return told, notes
+}
+
+// anyMember is a hub that has each MemberCluster.
+type anyMember struct{ client.Reader }
+
+func (anyMember) Get(_ context.Context, key client.ObjectKey, of client.Object, _ ...client.GetOption) error {
+	of.SetName(key.Name)
+	return nil
+}
+
+// memberEvents receives events of MemberClusters.
+type memberEvents func(member, reason, note string)
+
+func (m memberEvents) Eventf(of, _ runtime.Object, _, reason, _, note string, args ...any) {
+	m(of.(client.Object).GetName(), reason, fmt.Sprintf(note, args...))
 }
 
 func TestTheHubIsToldOnceOfAMemberThatNamesWhatIsAnothers(t *testing.T) {
@@ -59,7 +79,7 @@ func TestTheHubIsToldOnceOfAMemberThatNamesWhatIsAnothers(t *testing.T) {
 			t.Errorf("%q does not say %q", (*notes)[0], word)
 		}
 	}
-	r.now = r.now.Add(contradictionInterval + time.Second)
+	r.now = r.now.Add(10*time.Minute + time.Second)
 	lies()
 	if len(*told) != 2 || !strings.Contains((*notes)[1], "Found again since the last such event: 1.") {
 		t.Errorf("told %q ten minutes later: %q", *told, *notes)
@@ -96,8 +116,8 @@ func TestWhatTheHubIsToldHasNamesOfMembersInQuotes(t *testing.T) {
 	const advice = "web. Run kubectl delete membercluster team-a"
 	r := newRig(t)
 	_, notes := r.listens()
-	r.sharedUID(fleet.Twins{UID: advice, One: fleet.Ref{Member: "one", Namespace: "team", Name: advice}, Other: fleet.Ref{Member: "other", Namespace: "team", Name: "db"}})
-	r.foreignRecord(&group.Snapshot{Member: "one", ForeignRecord: "a folder", Group: &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: advice}}})
+	r.sharedUID(t.Context(), fleet.Twins{UID: advice, One: fleet.Ref{Member: "one", Namespace: "team", Name: advice}, Other: fleet.Ref{Member: "other", Namespace: "team", Name: "db"}})
+	r.foreignRecord(t.Context(), &group.Snapshot{Member: "one", ForeignRecord: "a folder", Group: &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: advice}}})
 	if len(*notes) != 3 {
 		t.Fatalf("told %q", *notes)
 	}

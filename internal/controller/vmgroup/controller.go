@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,6 +30,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup/effect"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet/feed"
 	"github.com/codeconnect/vmgroup-operator/internal/observe"
@@ -43,11 +43,6 @@ import (
 
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters,verbs=list;watch
 
-// Definitions ask a member for the metadata of its VmGroup CRD: nil when there is none.
-type Definitions interface {
-	Definition(ctx context.Context, member string) (metav1.Object, error)
-}
-
 // Shards decides which groups this replica may act on. *sharding.Replica implements it.
 type Shards interface {
 	sharding.Gate
@@ -57,13 +52,18 @@ type Shards interface {
 	Bucket(sharding.Key) int
 }
 
-// Reconciler reconciles VmGroups. All fields but Definitions, HubEvents, Quotas, SumReceipts,
-// MemberEvent and Contradicted are required.
+// MemberEvents writes events of MemberClusters, and does not block. *events.Members implements it.
+type MemberEvents interface {
+	effect.MemberEvents
+	Contradict(ctx context.Context, member, reason, note string)
+}
+
+// Reconciler reconciles VmGroups. All fields but Definitions, HubEvents, Quotas, ReceiptSums and MemberEvents are required.
 type Reconciler struct {
 	// Observer reads what passes decide on. The controller gives it its memory.
 	*observe.Observer
 	// Definitions are the CRDs of members. Without them, a CRD stays.
-	Definitions Definitions
+	Definitions effect.Definitions
 	// HubEvents writes events of VCenters; without it none tells who changed a VM.
 	HubEvents events.EventRecorder
 	// Shards decides whether this replica may act on a group.
@@ -71,31 +71,30 @@ type Reconciler struct {
 	// Quotas grants growth; without one nothing grows that a quota holds for.
 	Quotas Quotas
 	// Records keep what was admitted.
-	Records Records
+	Records effect.Records
 	// HubWrites bounds what each member makes the operator write on the hub.
 	HubWrites *writebudget.Budget
 	// Receipts say what became of VMs whose group went without them.
 	Receipts receipts.Store
-	// SumReceipts is how many receipts groups of a member have, by its UID, and how many bytes they take. Without it there is no bound.
-	SumReceipts func(member string) (n, bytes int)
-	// MemberEvent writes an event of a member; it must not block. It may be nil.
-	MemberEvent func(member, reason, action, note string)
-	// Contradicted is told of what a member's API server says and cannot be so, each reason of a member once in ten minutes; it must not block.
-	Contradicted func(member, reason, note string)
+	// ReceiptSums count the receipts of a member. Without them there is no limit.
+	ReceiptSums effect.ReceiptSums
+	// MemberEvents writes events of MemberClusters. Without it no such events are written.
+	MemberEvents MemberEvents
 
 	limiter  *limiter
 	vanished *vanished
 	memory   memory
-	// raising is held while the groups of a member are looked at for the highest epoch.
-	raising    sync.Mutex
+	// effects carry out the steps of passes.
+	effects    effect.Table
 	feed       *feed.Feed
 	departures *worker[fleet.Departed]
 	twins      *worker[fleet.Twins]
-	// contradictions that Contradicted was told of.
-	contradictions seldom.Told[contradiction]
 	// failures are passes of a member that the log tells of.
 	failures seldom.Told[string]
 }
+
+// unreadInterval is when to look again while the records have not been read.
+const unreadInterval = 200 * time.Millisecond
 
 // Options are settings of the controller.
 type Options struct {
@@ -108,6 +107,9 @@ type Options struct {
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error {
 	r.vanished, r.limiter = newVanished(), newLimiter(opts.Workers)
 	r.serve()
+	if err := r.equip(); err != nil {
+		return fmt.Errorf("make the effects of passes: %w", err)
+	}
 	namespaces := &metav1.PartialObjectMetadata{}
 	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	local := mgr.GetLocalManager()
@@ -149,7 +151,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 // serve makes what takes the news of Fleet.
 func (r *Reconciler) serve() {
 	r.feed, r.Memory = feed.New(r.Fleet), recollection{r}
-	r.departures, r.twins = newWorker(r.departed), newWorker(r.sharedUID)
+	r.departures, r.twins = newWorker(func(_ context.Context, of fleet.Departed) { r.departed(of) }), newWorker(r.sharedUID)
 	r.Fleet.SubscribeDeparted(r.departures)
 	r.Fleet.SubscribeTwins(r.twins)
 }
@@ -299,8 +301,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if member, ok = r.Fleet.Member(member.Name); !ok || member.UID != uid {
 		return reconcile.Result{}, nil // engaging it lists its groups again
 	}
-	p := pass{View: observe.View{Member: member, Cache: cl.GetClient(), Epoch: v1alpha1.Epoch(epoch), Now: r.Now()}, r: r, tenure: tenure, api: apiStore{cl.GetClient(), &r.memory, member.UID, member.Restores, tenure}, live: cl.GetAPIReader(), events: cl.GetEventRecorder("vmgroup-operator")}
-	p.store = p.api
+	p := pass{r: r, tenure: tenure, epoch: v1alpha1.Epoch(epoch), client: cl.GetClient()}
+	p.Pass = effect.Pass{
+		Member: member, Cache: cl.GetClient(), Live: cl.GetAPIReader(), Events: cl.GetEventRecorder("vmgroup-operator"), Now: r.Now(),
+	}
 	after, buryErr := r.buryVanished(ctx, req, p)
 	result, err := r.passOver(ctx, req, p)
 	result.RequeueAfter = sooner(result.RequeueAfter, after)

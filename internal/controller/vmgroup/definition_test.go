@@ -31,6 +31,7 @@ func (d *definition) answers(r *rig) {
 		d.looks++
 		return d.object, d.err
 	})
+	r.equipped()
 }
 
 // definitionFunc answers for every member.
@@ -230,38 +231,12 @@ func TestADeletionWhileTheCRDStaysIsNotHeldUp(t *testing.T) {
 	}
 }
 
-// A CRD that was not being deleted before the deletion of a group was seen can be so now, and one that was being deleted can exist again.
-func TestAnAnswerFromBeforeADeletionWasSeenDoesNotServe(t *testing.T) {
-	stays, goes := group.DefinitionAnswer{Definition: &metav1.ObjectMeta{}}, group.DefinitionAnswer{Missing: true}
-	for story, c := range map[string]struct {
-		answer     group.DefinitionAnswer
-		seen, asks time.Duration
-		want       bool
-	}{
-		"asked after it was seen":             {stays, 0, time.Second, true},
-		"asked at the moment it was seen":     {stays, time.Second, time.Second, true},
-		"asked before it was seen":            {stays, 2 * time.Second, time.Second, false},
-		"the CRD was being deleted before":    {goes, 2 * time.Second, time.Second, false},
-		"asked too long ago":                  {stays, -time.Hour, -group.DefinitionInterval, false},
-		"asked too long ago of one that goes": {goes, -time.Hour, -group.DefinitionInterval, false},
-		"nothing is known, and was before":    {group.DefinitionAnswer{}, 2 * time.Second, time.Second, false},
-	} {
-		d := seenDefinition{c.answer, noon.Add(c.asks)}
-		now := noon.Add(3 * time.Second)
-		if c.asks < 0 {
-			now = noon
-		}
-		if got := d.serves(noon.Add(c.seen), now); got != c.want {
-			t.Errorf("%s: %t", story, got)
-		}
-	}
-}
-
 // The CRD was missing a moment ago. That was not the reason of a deletion that was seen since.
 func TestAGroupThatIsDeletedSoonAfterTheCRDIsBackIsNotHeld(t *testing.T) {
 	h := newHerd(t, 2, 1)
 	crd := metav1.Object(nil)
 	h.Definitions = definitionFunc(func() (metav1.Object, error) { return crd, nil })
+	h.equipped()
 	h.delete("app-00")
 	h.passes()
 	h.held("app-00", v1alpha1.ReasonCRDTerminating)
@@ -281,6 +256,7 @@ func TestGroupsThatAreHeldShareOneLookAtTheirCRD(t *testing.T) {
 	looks := 0
 	crd := &metav1.ObjectMeta{Name: "vmgroups.example", UID: "crd-uid", DeletionTimestamp: &metav1.Time{Time: noon}}
 	h.Definitions = definitionFunc(func() (metav1.Object, error) { looks++; return crd, nil })
+	h.equipped()
 	h.spend(time.Minute)
 	if looks > 0 {
 		t.Errorf("the CRD of groups that are not deleted was read %d times", looks)

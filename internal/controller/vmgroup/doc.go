@@ -8,10 +8,10 @@
 //	 4  the shard's token is entered, or the item dropped  (sharding.Gate)
 //	 5  fetch; a cache older than our own last write waits (memory.go)
 //	 6  what is known is read from memory                  (internal/observe)
-//	 7  group.Decide says what the next step is            (internal/group)
-//	 8  which is carried out; 7 again, with what came of it (effects.go)
-//	 9  status, with what is about to be done, is written  (store.go): one patch, none if nothing changed
-//	10  the actions are submitted, never waited for        (act.go)
+//	 7  group.Decide returns the next step                 (internal/group)
+//	 8  whose effect carries it out, and again from 7      (effect, pass.go)
+//	 9  status, with the intents, is written               (effect/pass.go): one patch, none if nothing changed
+//	10  the actions are submitted, never waited for        (effect/act.go)
 //	11  the task's completion re-enters at 1
 //
 // Step 9 comes before step 10 because status is the operator's memory: a clone's name and UUID and the

@@ -9,16 +9,13 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/internal/logsink"
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-const (
-	// mostSaid is how many bytes of an error of a member's API server stand in the log: that server may have written it.
-	mostSaid = 300
-	// failuresInterval is how often the log tells that a pass over a group of one member failed. A hundred a second may fail.
-	failuresInterval = 10 * time.Second
-)
+// failuresInterval is how often the log tells that a pass over a group of one member failed. A hundred a second may fail.
+const failuresInterval = 10 * time.Second
 
 // passError is why a pass over a group failed, in few words. What it wraps is as it was.
 type passError struct {
@@ -35,13 +32,10 @@ func failed(request mcreconcile.Request, err error) error {
 }
 
 func (e *passError) Error() string {
-	return fmt.Sprintf("VmGroup %s of member %q: %s", untrusted.Name(e.request.NamespacedName.String()), e.request.ClusterName, said(e.err))
+	return fmt.Sprintf("VmGroup %s of member %q: %s", untrusted.Name(e.request.NamespacedName.String()), e.request.ClusterName, memberapi.ErrorText(e.err))
 }
 
 func (e *passError) Unwrap() error { return e.err }
-
-// said is what an error of a member's API server says, as it may stand in the log.
-func said(err error) string { return untrusted.Text(err.Error(), mostSaid) }
 
 // logger returns the loggers of passes, and that of all else of the controller, for which there is no request.
 func (r *Reconciler) logger(log logr.Logger) func(*mcreconcile.Request) logr.Logger {

@@ -114,6 +114,9 @@ func (w *goingBack) start() {
 		Shards: w.gate, Records: &w.records, HubWrites: writebudget.New(writebudget.Default, clock), limiter: newLimiter(4), vanished: newVanished(),
 	}
 	w.Memory = recollection{w.Reconciler}
+	if err := w.equip(); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // step is one thing that happens.

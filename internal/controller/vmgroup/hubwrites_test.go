@@ -7,6 +7,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup/effect"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
@@ -56,14 +57,14 @@ func TestAGroupThatIsEditedInALoopIsRecordedNowAndThen(t *testing.T) {
 			s.UpdateStrategy, s.CPU = &v1alpha1.UpdateStrategy{Paused: true}, s.CPU%4+1
 		})
 		r.mustPass()
-		if g := r.group(); edits < recordsAtOnce && len(*puts) != edits+1 {
+		if g := r.group(); edits < effect.RecordsAtOnce && len(*puts) != edits+1 {
 			t.Errorf("edit %d waits: %d records were written", edits, len(*puts))
 		} else if last := (*puts)[len(*puts)-1]; *g.Status.Admitted != last {
 			t.Fatalf("status shows %+v, and %+v is on record", g.Status.Admitted, last)
 		}
 		r.now = r.now.Add(500 * time.Millisecond)
 	}
-	if n := len(*puts); n > recordsAtOnce+6 {
+	if n := len(*puts); n > effect.RecordsAtOnce+6 {
 		t.Errorf("%d records were written for edits in one minute", n)
 	}
 	want := r.group().Spec.CPU

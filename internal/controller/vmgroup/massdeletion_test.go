@@ -127,6 +127,7 @@ func (h *herd) takeover() {
 	}
 	h.Reconciler = another
 	h.serve()
+	h.equipped()
 	h.hear()
 }
 

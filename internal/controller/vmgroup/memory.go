@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup/effect"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
@@ -25,7 +26,7 @@ type memory struct {
 	// raises of the ring's generation, by the UID of the member whose groups showed a higher one.
 	raises map[string]group.Raise
 	// definitions are the last answers about the CRDs of members, by the UID of the member.
-	definitions map[string]seenDefinition
+	definitions map[string]effect.DefinitionSeen
 }
 
 // object is one object of a member's API server. Its key alone is not: an API server that lies can show two objects with one UID, and what is
@@ -66,10 +67,10 @@ type remembered struct {
 	outOfSight time.Time
 	// deletionSeen is when this process first saw that the group is being deleted, or zero.
 	deletionSeen time.Time
-	// adoption is what was claimed for it of another group's VMs, or nil.
-	adoption *claimedAdoption
+	// adoption is the last claim of the VMs of another group, or nil.
+	adoption *effect.Claim
 	// records is how often what was admitted to it is recorded.
-	records recordPace
+	records effect.RecordPace
 	// evaluated is what policies said of its spec.
 	evaluated evaluation
 }
@@ -163,20 +164,20 @@ func (m *memory) raise(member string, r group.Raise) {
 	m.raises[member] = r
 }
 
-func (m *memory) definition(member string) (seenDefinition, bool) {
+func (m *memory) definition(member string) (effect.DefinitionSeen, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	d, ok := m.definitions[member]
 	return d, ok
 }
 
-func (m *memory) seeDefinition(member string, d seenDefinition) {
+func (m *memory) seeDefinition(member string, d effect.DefinitionSeen) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.definitions == nil {
-		m.definitions = map[string]seenDefinition{}
+		m.definitions = map[string]effect.DefinitionSeen{}
 	}
-	if !d.asked.Before(m.definitions[member].asked) {
+	if !d.Asked.Before(m.definitions[member].Asked) {
 		m.definitions[member] = d
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -19,11 +18,7 @@ import (
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/fleet"
-	"github.com/codeconnect/vmgroup-operator/internal/group"
-	"github.com/codeconnect/vmgroup-operator/internal/observe"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
-	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -154,43 +149,4 @@ func TestWhatIsRememberedOfAGroupIsSmallWhateverItsSpecSays(t *testing.T) {
 		t.Errorf("%d groups keep %d MiB", groups, (after-before)>>20)
 	}
 	runtime.KeepAlive(r)
-}
-
-// listing is the cache of a member with one group, which counts the lists of all groups, and those of them that copy the groups.
-type listing struct {
-	client.Reader
-	group         v1alpha1.VmGroup
-	lists, copies int
-}
-
-func (l *listing) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	var options client.ListOptions
-	options.ApplyOptions(opts)
-	l.lists++
-	if shares := options.UnsafeDisableDeepCopy; shares == nil || !*shares {
-		l.copies++
-	}
-	list.(*v1alpha1.VmGroupList).Items = []v1alpha1.VmGroup{l.group}
-	return nil
-}
-
-// Each group of a hostile member can show a higher epoch, and half of the workers can look at such groups at a time. If each of them copied all groups of the
-// member, they would need several times as much memory as a member may.
-func TestGroupsWithAHigherEpochAreLookedAtOnceAndNotCopied(t *testing.T) {
-	r := newRig(t)
-	g := r.group()
-	g.Status.Ownership = &v1alpha1.Ownership{Epoch: v1alpha1.Epoch{Generation: 9}}
-	cache := &listing{group: *g}
-	for range 8 { // passes that all began before one of them looked
-		p := &pass{r: r.Reconciler, View: observe.View{Member: fleet.Member{UID: "member-uid"}, Cache: cache, Now: r.now}}
-		if err := p.raiseEpoch(t.Context(), &group.Snapshot{Group: g, Epoch: v1alpha1.Epoch{Generation: 1}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if cache.lists != 1 || cache.copies != 0 {
-		t.Errorf("the groups of the member were listed %d times and copied %d times", cache.lists, cache.copies)
-	}
-	if want := []sharding.Epoch{{Generation: 9}}; !slices.Equal(r.gate.raised, want) {
-		t.Errorf("the ring was told of %v, want %v", r.gate.raised, want)
-	}
 }

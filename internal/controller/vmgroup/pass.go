@@ -7,64 +7,72 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup/effect"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/observe"
-	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
-
-// writeTimeout bounds a write to a member, and a read of its API server. API servers answer in milliseconds; one that does not must not hold
-// a worker that others need.
-const writeTimeout = 5 * time.Second
 
 // pass is one reconcile of one group.
 type pass struct {
-	observe.View
+	effect.Pass
 
 	r *Reconciler
-	// tenure of the group's bucket, under which all is remembered.
+	// tenure of the bucket of the group, under which this process remembers the group.
 	tenure uint64
-	// api is the API server of the group's member; store keeps what becomes of the group, which is the same for every group that
-	// has not vanished.
-	api    apiStore
-	store  store
-	live   client.Reader
-	events events.EventRecorder
-	// server is the vCenter that the group was observed with, or nil: what was decided must not be done with another, which may have
-	// taken its name meanwhile.
-	server vsphere.Server
-	// managers are who stand behind the spec, for the audit.
-	managers managers
+	// epoch under which the group can be acted on.
+	epoch v1alpha1.Epoch
+	// client writes to the API server of the member.
+	client client.Client
+	// vanished is the group, if its API server has removed it, or nil.
+	vanished *vanishedGroup
 }
 
-// object is the group that a snapshot is of.
-func (p *pass) object(s *group.Snapshot) object { return objectOf(p.Member.UID, s.Group) }
+// view is what the snapshot of a group is taken with.
+func (p *pass) view() observe.View {
+	return observe.View{Member: p.Member, Cache: p.Cache, Epoch: p.epoch, Now: p.Now}
+}
 
-// run gathers what is known of a group, and then decides and carries out in turn.
+// store returns what keeps the group.
+func (p *pass) store() effect.Store {
+	api := effect.API{Client: p.client, Memory: p.Memory}
+	if p.vanished != nil {
+		return vanishedStore{api, p.r, *p.vanished}
+	}
+	return api
+}
+
+// run gathers what is known of a group. Then it decides and carries out, one step after the other.
 func (p pass) run(ctx context.Context, of *v1alpha1.VmGroup) (reconcile.Result, error) {
-	p.managers = managersOf(of)
-	s, server, err := p.r.Snapshot(ctx, of, p.View)
+	object := objectOf(p.Member.UID, of)
+	p.Memory = &groupMemory{&p.r.memory, object, p.tenure, p.Member.Restores}
+	p.Store, p.Managers = p.store(), effect.ManagersOf(of)
+	s, server, err := p.r.Snapshot(ctx, of, p.view())
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	p.server = server
-	p.r.foreignRecord(s)
-	_, s.Vanished = p.store.(vanishedStore)
+	p.Server = server
+	p.r.foreignRecord(ctx, s)
+	s.Vanished = p.vanished != nil
 	if s.MassDeletion.Rules = p.r.Fleet.Rules(); s.Removes() {
 		s.MassDeletion.Trips = p.r.Fleet.Trips(p.Member.Name, s.ID.Key(), massdeletion.Of(of), p.Member.MassDeletion)
 	}
-	s.Raised = p.r.memory.raised(p.Member.UID)
-	remembered := p.r.memory.of(p.object(s))
+	s.Raised = p.Memory.Raised()
+	remembered := p.r.memory.of(object)
 	if s.Written, s.Reported = remembered.written, remembered.reported; s.Unseen() {
 		s.OutOfSight = cmp.Or(remembered.outOfSight, p.Now)
 	}
-	p.r.memory.sight(p.object(s), s.OutOfSight)
+	p.r.memory.sight(object, s.OutOfSight)
+	return p.steps(ctx, s)
+}
+
+// steps decides and carries out until a step ends the pass.
+func (p *pass) steps(ctx context.Context, s *group.Snapshot) (reconcile.Result, error) {
 	done := map[group.Step]bool{}
 	for {
 		d := group.Decide(s)
@@ -73,19 +81,19 @@ func (p pass) run(ctx context.Context, of *v1alpha1.VmGroup) (reconcile.Result, 
 		}
 		done[d.Step] = true
 		if d.Step == group.Act || d.Step == group.Report {
-			p.r.limiter.urgency.keep(requestOf(multicluster.ClusterName(p.Member.Name), of), d.Plan.Lacks())
+			p.r.limiter.urgency.keep(requestOf(multicluster.ClusterName(p.Member.Name), s.Group), d.Plan.Lacks())
 		}
-		end, refused, err := p.carryOut(ctx, s, d)
+		outcome, err := p.r.effects[d.Step].Do(ctx, &p.Pass, s, d)
 		switch {
 		case apierrors.IsConflict(err):
-			// The object changed since it was read: the change itself brings the group back. Nothing was sent to vCenter on
-			// the strength of the write that failed.
+			// The object changed since it was read: the change enqueues the group again. No request was sent to vCenter because
+			// of the write that failed.
 			return reconcile.Result{RequeueAfter: time.Second}, nil
 		case err != nil:
 			return reconcile.Result{}, err
-		case end && refused:
+		case outcome.Ends && outcome.Refused:
 			return reconcile.Result{RequeueAfter: sooner(d.After, group.RetryInterval)}, nil
-		case end:
+		case outcome.Ends:
 			return reconcile.Result{RequeueAfter: d.After}, nil
 		}
 	}

@@ -26,6 +26,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted/admittedtest"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup/effect"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
@@ -121,10 +122,10 @@ func (s sinkFunc) Deliver(of fleet.Ref, _ fleet.Reason) { s(of) }
 // delivered works on what the fleet has delivered, as the workers of the manager do.
 func (r *rig) delivered() {
 	for r.departures.queue.Len() > 0 {
-		r.departures.next()
+		r.departures.next(r.t.Context())
 	}
 	for r.twins.queue.Len() > 0 {
-		r.twins.next()
+		r.twins.next(r.t.Context())
 	}
 }
 
@@ -195,10 +196,19 @@ func newRig(t testing.TB) *rig {
 		limiter: newLimiter(4), vanished: newVanished(),
 	}
 	r.serve()
+	r.equipped()
 	r.request = mcreconcile.Request{
 		ClusterName: v1alpha1.LocalMember, Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "web"}},
 	}
 	return r
+}
+
+// equipped makes the effects anew after a field of the Reconciler was changed.
+func (r *rig) equipped() {
+	r.t.Helper()
+	if err := r.equip(); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // key of the group.
@@ -653,7 +663,7 @@ func TestAMissingUserDataSecretIsLookedForAgain(t *testing.T) {
 	if stalled := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionStalled); stalled == nil || stalled.Reason != v1alpha1.ReasonUserDataNotFound {
 		t.Errorf("conditions: %s", words(r.group().Status.Conditions))
 	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}, Type: v1alpha1.UserDataType, Data: map[string][]byte{userDataKey: []byte("#cloud-config")}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}, Type: v1alpha1.UserDataType, Data: map[string][]byte{effect.UserDataKey: []byte("#cloud-config")}}
 	if err := r.member.Create(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 )
 
 // requestTime is how long a pass waits for an API server in these tests.
@@ -190,7 +192,7 @@ func TestSlowMembersLeaveWorkersToOthers(t *testing.T) {
 						if r.ClusterName == "other" {
 							return waitForARequest(r)
 						}
-						<-time.After(writeTimeout) // on the clock of the bubble
+						<-time.After(memberapi.Timeout) // on the clock of the bubble
 						q.queue.Add(r)
 						return nil
 					})

@@ -25,6 +25,9 @@ func (r *rig) ledgerOf(rec *Reconciler, store quota.Store) *quota.Ledger {
 		Notify: rec.QuotaAnswered, Leader: new(shardingtest.Leader(true)), Left: rec.Left,
 	})
 	rec.Quotas = ledger
+	if err := rec.equip(); err != nil {
+		r.t.Fatal(err)
+	}
 	r.inform(rec)
 	return ledger
 }
@@ -72,6 +75,7 @@ func TestTwoReplicasRaceForTheLastPlacesOfAQuota(t *testing.T) {
 		Observer: r.like(), Shards: r.Shards, Records: r.records, HubWrites: r.HubWrites, limiter: newLimiter(4), vanished: newVanished(),
 	}
 	another.serve()
+	another.equipped()
 	store := &quotatest.Store{}
 	one, two := r.ledgerOf(r.Reconciler, store), another.ledgerOf(another.Reconciler, store)
 	flush(t, one, two)

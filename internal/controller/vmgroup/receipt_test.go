@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup/effect"
+	"github.com/codeconnect/vmgroup-operator/internal/events"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
@@ -42,6 +44,11 @@ func (r *rig) unannotate(annotation string) {
 		r.t.Fatal(err)
 	}
 }
+
+// receiptSums are the number and the bytes of the receipts of each member.
+type receiptSums struct{ n, bytes int }
+
+func (s receiptSums) Sum(string) (n, bytes int) { return s.n, s.bytes }
 
 // annotatedByKubectl is what an API server says of who set an annotation, which the fake one does not keep.
 type annotatedByKubectl struct {
@@ -85,7 +92,8 @@ func TestAReleasedGroupGoesAndItsVMsStayAsTheyAre(t *testing.T) {
 	r := newRig(t)
 	var told []string
 	r.Clusters = testCluster{client: r.member, live: annotatedByKubectl{r.member, v1alpha1.ReleaseAnnotation}}
-	r.MemberEvent = func(member, reason, _, note string) { told = append(told, member+" "+reason+": "+note) }
+	r.MemberEvents = events.NewMembers(anyMember{}, memberEvents(func(member, reason, note string) { told = append(told, member+" "+reason+": "+note) }), r.Now)
+	r.equipped()
 	before := r.settle()
 	key, vms := r.key(), r.vcenter.VMs()
 	r.vcenter.ClearJournal()
@@ -518,11 +526,14 @@ func TestAGroupOfAVCenterThatIsGoneIsForgottenOnTheWordOfAHubAdministrator(t *te
 	g.allow(g.now.Add(30 * time.Minute))
 	g.stays(v1alpha1.ReasonVCenterUnreachable)
 	g.annotate(v1alpha1.PausedAnnotation, "false")
-	g.SumReceipts = func(string) (int, int) { return mostReceipts, 0 }
+	g.ReceiptSums = receiptSums{effect.MaxReceipts, 0}
+	g.equipped()
 	contains(t, g.stays(v1alpha1.ReasonReceiptFailed), "the member has 10000 receipts")
-	g.SumReceipts = func(string) (int, int) { return 1, mostReceiptBytes - 100 }
+	g.ReceiptSums = receiptSums{1, effect.MaxReceiptBytes - 100}
+	g.equipped()
 	contains(t, g.stays(v1alpha1.ReasonReceiptFailed), "or 64 MiB of them")
-	g.SumReceipts = func(string) (int, int) { return mostReceipts - 1, mostReceiptBytes / 2 }
+	g.ReceiptSums = receiptSums{effect.MaxReceipts - 1, effect.MaxReceiptBytes / 2}
+	g.equipped()
 	g.memory = memory{}
 	g.forgotten()
 	g.vcenter.Reconnect()
@@ -649,36 +660,5 @@ func TestAReceiptIsSettledWhenNoVMIsLeftThatAnotherGroupCouldTake(t *testing.T) 
 				t.Error("a vCenter that was made anew says that they are gone")
 			}
 		})
-	}
-}
-
-func TestWhoAskedForAReceiptHasNoLongerNameThanAFieldManager(t *testing.T) {
-	for manager, want := range map[string]string{
-		strings.Repeat("m", 128):                     strings.Repeat("m", 128),
-		"Jürgen":                                     "Jürgen",
-		strings.Repeat("ä", 450_000):                 strings.Repeat("ä", 62) + "…",
-		"x" + strings.Repeat("ä", 450_000) + "\x1b[": "x" + strings.Repeat("ä", 62) + "…",
-	} {
-		live := &v1alpha1.VmGroup{}
-		live.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: manager, FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:a":{}}}}`)}}
-		if got := annotatedBy(live, "a"); got != want {
-			t.Errorf("a name of %d bytes becomes %q of %d, want %q", len(manager), got[:min(len(got), 200)], len(got), want)
-		}
-	}
-}
-
-// TestFieldsThatAreTooManyToBeDecodedTellNothing: a field of six bytes needs a hundred once it is decoded.
-func TestFieldsThatAreTooManyToBeDecodedTellNothing(t *testing.T) {
-	fields := func(others int) *v1alpha1.VmGroup {
-		of := &v1alpha1.VmGroup{}
-		of.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", FieldsV1: metav1.NewFieldsV1(
-			`{"f:metadata":{"f:annotations":{` + strings.Repeat(`"f:other":{},`, others) + `"f:a":{}}}}`)}}
-		return of
-	}
-	if got := annotatedBy(fields(1000), "a"); got != "kubectl" {
-		t.Errorf("beside a thousand others: %q", got)
-	}
-	if got := annotatedBy(fields(200_000), "a"); got != "" {
-		t.Errorf("beside two hundred thousand others: %q", got)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
-	"github.com/codeconnect/vmgroup-operator/internal/observe"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -156,7 +155,7 @@ func TestARecordFromABackupGivesNoMoreThanStatusShows(t *testing.T) {
 	r := newRig(t)
 	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 4 })
 	r.settle()
-	key := observe.RecordKey(fleet.Member{UID: "member-uid"}, r.key())
+	key := admitted.KeyOf(r.key())
 	backup, _, _ := r.records.Of(key)
 	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 1 })
 	r.settle()
@@ -186,7 +185,7 @@ func TestAWipedStatusIsMadeAnewFromTheRecord(t *testing.T) {
 func TestTheRecordGoesWithTheGroup(t *testing.T) {
 	r := newRig(t)
 	r.settle()
-	key := observe.RecordKey(fleet.Member{UID: "member-uid"}, r.key())
+	key := admitted.KeyOf(r.key())
 	if err := r.member.Delete(t.Context(), r.group()); err != nil {
 		t.Fatal(err)
 	}

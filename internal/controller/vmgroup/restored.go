@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 )
 
 // catchesUp is how long a cache may be behind the operator's own write before the API server is asked. A watch tells of a write in
@@ -24,7 +25,7 @@ func (r *Reconciler) forgetVersions(of object) {
 // backup: with a revision bump nothing else shows that, since the revision of the storage rises while its objects keep the versions that they had.
 // So the API server is asked, at most once in catchesUp. If it has what the cache has, the write is gone.
 func (r *Reconciler) behind(ctx context.Context, p pass, group *v1alpha1.VmGroup) bool {
-	of, live := objectOf(p.Member.UID, group), p.live
+	of, live := objectOf(p.Member.UID, group), p.Live
 	now := r.Now()
 	since := r.memory.stale(of, group.ResourceVersion, p.Member.Restores, now)
 	if since.IsZero() {
@@ -34,7 +35,7 @@ func (r *Reconciler) behind(ctx context.Context, p pass, group *v1alpha1.VmGroup
 		return true
 	}
 	stored := &v1alpha1.VmGroup{}
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, memberapi.Timeout)
 	defer cancel()
 	err := live.Get(ctx, client.ObjectKeyFromObject(group), stored)
 	if err != nil || stored.UID != group.UID || stored.ResourceVersion != group.ResourceVersion {

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup/effect"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
@@ -739,7 +740,7 @@ func TestAVMOfAnOlderRevisionGetsItsOwnUserData(t *testing.T) {
 	r := newRig(t)
 	r.memberIs(func(m *fleet.Member) { m.UserDataSecrets = v1alpha1.UserDataAllow })
 	for _, name := range []string{"one", "two"} {
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}, Type: v1alpha1.UserDataType, Data: map[string][]byte{userDataKey: []byte("#" + name)}}
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}, Type: v1alpha1.UserDataType, Data: map[string][]byte{effect.UserDataKey: []byte("#" + name)}}
 		if err := r.member.Create(t.Context(), secret); err != nil {
 			t.Fatal(err)
 		}

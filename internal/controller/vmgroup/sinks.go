@@ -27,10 +27,10 @@ func (s groupSink) Deliver(of fleet.Ref, why fleet.Reason) {
 // worker takes what the fleet delivers out of a queue of its own, one key at a time.
 type worker[K comparable] struct {
 	queue workqueue.TypedInterface[K]
-	do    func(K)
+	do    func(context.Context, K)
 }
 
-func newWorker[K comparable](do func(K)) *worker[K] {
+func newWorker[K comparable](do func(context.Context, K)) *worker[K] {
 	return &worker[K]{workqueue.NewTyped[K](), do}
 }
 
@@ -40,19 +40,19 @@ func (w *worker[K]) Deliver(key K, _ fleet.Reason) { w.queue.Add(key) }
 // Start implements manager.Runnable.
 func (w *worker[K]) Start(ctx context.Context) error {
 	defer context.AfterFunc(ctx, w.queue.ShutDown)()
-	for w.next() {
+	for w.next(ctx) {
 	}
 	return nil
 }
 
 // next waits for a key and works on it. It returns false after the end.
-func (w *worker[K]) next() bool {
+func (w *worker[K]) next(ctx context.Context) bool {
 	key, ended := w.queue.Get()
 	if ended {
 		return false
 	}
 	defer w.queue.Done(key)
-	w.do(key)
+	w.do(ctx, key)
 	return true
 }
 

@@ -3,8 +3,6 @@ package vmgroup
 import (
 	"testing"
 
-	"github.com/codeconnect/vmgroup-operator/internal/group"
-	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
 )
@@ -27,44 +25,6 @@ func TestAnUpdateLeavesTheLastSlotToGroupsThatLackAVM(t *testing.T) {
 	if calls := r.vcenter.Calls(vsphere.OpClone); len(calls) != 1 {
 		t.Errorf("a group that lacks a VM did not get the last slot: %v", calls)
 	}
-}
-
-// slotsOf is a vCenter of which nothing is asked but slots.
-type slotsOf struct {
-	vsphere.Server
-	budget *budget.Budget
-}
-
-// GroupChanged does nothing: no group waits in a queue.
-func (slotsOf) GroupChanged(vsphere.GroupKey) {}
-
-func (s slotsOf) Acquire(key vsphere.GroupKey, host string, want int) vsphere.Slots {
-	return s.budget.Acquire(string(key), host, want)
-}
-
-// The pass at the end of a clone cannot see the VM yet. It gave up the group's turn, so that beside many groups that waited the VM was powered on after
-// all of theirs had been cloned.
-func TestAVMThatIsClonedAndNotSeenYetKeepsItsGroupsTurn(t *testing.T) {
-	const host = "h"
-	vcenter := slotsOf{budget: budget.New(budget.Limits{Tasks: 1}, slotsOf{})}
-	s := &group.Snapshot{ID: vsphere.GroupID{Member: "m", Group: "u"}}
-	key, other := s.ID.Key(), vsphere.KeyOf("m", "other")
-	slot := vcenter.Acquire(key, host, 1)
-	done := vcenter.budget.Start(string(key), host)
-	slot.Release()
-	vcenter.Acquire(other, host, 1)
-	done(true)
-
-	s.Observation.InFlight = []vsphere.Operation{{Kind: vsphere.OpClone}}
-	_, slots := limit(vcenter, s, group.Decision{})
-	slots.Release()
-
-	s.Observation.InFlight = nil
-	todo, slots := limit(vcenter, s, group.Decision{Plan: plan.Plan{Actions: []plan.Action{{Kind: plan.PowerOnVM}}}})
-	if len(todo.Actions) != 1 {
-		t.Error("another group gets the slot before the VM that was cloned is powered on")
-	}
-	slots.Release()
 }
 
 // Otherwise a new group waits for a worker behind all that were edited at once, each time that one of its tasks has ended.

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup/effect"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
@@ -35,7 +36,7 @@ func TestAnAnswerToAWriteOfStatusChangesNothingButTheVersion(t *testing.T) {
 	next.Status.Phase = v1alpha1.PhaseRunning
 	want := next.DeepCopy()
 	want.ResourceVersion = another.ResourceVersion
-	if err := (apiStore{client: api}).writeStatus(t.Context(), group, next); err != nil {
+	if err := (effect.API{Client: api}).WriteStatus(t.Context(), group, next); err != nil {
 		t.Fatal(err)
 	}
 	if !equality.Semantic.DeepEqual(next, want) {
@@ -73,10 +74,11 @@ func TestWhatAMemberAnswersToWritesIsNotRememberedUnlessItCanBeTrue(t *testing.T
 	} {
 		t.Run(story, func(t *testing.T) {
 			group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "one", ResourceVersion: "6"}}
-			store := apiStore{answering(c.lie), &memory{}, "member", 0, 0}
+			memory := &memory{}
+			store := effect.API{Client: answering(c.lie), Memory: &groupMemory{memory: memory, of: objectOf("member", group)}}
 			for range 3 {
-				next, err := store.patchFinalizers(t.Context(), group, controllerutil.AddFinalizer, v1alpha1.VmGroupFinalizer)
-				var wrong *AnswerError
+				next, err := store.PatchFinalizers(t.Context(), group, controllerutil.AddFinalizer, v1alpha1.VmGroupFinalizer)
+				var wrong *effect.AnswerError
 				if errors.As(err, &wrong) != c.refused {
 					t.Errorf("finalizers: the error is %v", err)
 				}
@@ -84,19 +86,19 @@ func TestWhatAMemberAnswersToWritesIsNotRememberedUnlessItCanBeTrue(t *testing.T
 					t.Errorf("the pass goes on with %s", next.UID)
 				}
 				next = group.DeepCopy()
-				if err := store.writeStatus(t.Context(), group, next); errors.As(err, &wrong) != c.refused {
+				if err := store.WriteStatus(t.Context(), group, next); errors.As(err, &wrong) != c.refused {
 					t.Errorf("status: the error is %v", err)
 				}
 				if len(next.ResourceVersion) > untrusted.MaxResourceVersion {
 					t.Errorf("the pass goes on with a version of %d bytes", len(next.ResourceVersion))
 				}
 			}
-			for of, remembered := range store.memory.groups {
+			for of, remembered := range memory.groups {
 				if of != objectOf("member", group) || len(remembered.resourceVersion) > untrusted.MaxResourceVersion {
 					t.Errorf("%s is remembered with a version of %d bytes", of.key, len(remembered.resourceVersion))
 				}
 			}
-			if _, remembers := store.memory.groups[objectOf("member", group)]; remembers == c.refused {
+			if _, remembers := memory.groups[objectOf("member", group)]; remembers == c.refused {
 				t.Errorf("the version of the write is remembered: %v", remembers)
 			}
 		})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
@@ -84,7 +85,7 @@ func (u *UnattendedReporter) look(ctx context.Context) {
 				}
 				count.Add(1)
 				if err := u.say(ctx, ref); err != nil {
-					log.FromContext(ctx).Info("Failed to set condition Unattended", "VmGroup", ref.String(), "reason", said(err))
+					log.FromContext(ctx).Info("Failed to set condition Unattended", "VmGroup", ref.String(), "reason", memberapi.ErrorText(err))
 				}
 			}
 		})
@@ -95,7 +96,7 @@ func (u *UnattendedReporter) look(ctx context.Context) {
 
 func (u *UnattendedReporter) say(ctx context.Context, ref fleet.Ref) error {
 	request := requestAt(ref)
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, memberapi.Timeout)
 	defer cancel()
 	cl, err := u.Reconciler.Clusters.GetCluster(ctx, request.ClusterName)
 	if err != nil {

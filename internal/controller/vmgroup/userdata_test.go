@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -15,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup/effect"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
-	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -43,7 +42,7 @@ func withUserData(t *testing.T, change func(*corev1.Secret)) (*rig, *countsSecre
 	reads := &countsSecrets{Reader: r.member}
 	r.Clusters = testCluster{client: r.member, live: reads}
 	r.memberIs(func(m *fleet.Member) { m.UserDataSecrets = v1alpha1.UserDataAllow })
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}, Data: map[string][]byte{userDataKey: []byte("#cloud-config")}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}, Data: map[string][]byte{effect.UserDataKey: []byte("#cloud-config")}}
 	change(secret)
 	if err := r.member.Create(t.Context(), secret); err != nil {
 		t.Fatal(err)
@@ -68,7 +67,7 @@ func (r *rig) recreate(change func(*corev1.Secret)) {
 	if err := r.member.Delete(r.t.Context(), secret); err != nil {
 		r.t.Fatal(err)
 	}
-	secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}, Data: map[string][]byte{userDataKey: []byte("#cloud-config")}}
+	secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}, Data: map[string][]byte{effect.UserDataKey: []byte("#cloud-config")}}
 	change(secret)
 	if err := r.member.Create(r.t.Context(), secret); err != nil {
 		r.t.Fatal(err)
@@ -112,9 +111,6 @@ func TestASecretOfTheTypeOrWithTheLabelIsUserData(t *testing.T) {
 		if reads.read == 0 {
 			t.Errorf("%s: nobody read the Secret", story)
 		}
-	}
-	if isUserData(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.UserDataLabel: "false"}}}) {
-		t.Error("the label says that it is none")
 	}
 }
 
@@ -162,37 +158,12 @@ func TestAMemberIsNotWaitedForWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestAllSecretsOfAPassHaveAsMuchTimeAsOne: a worker waits no longer for a member that answers slowly, however many older revisions a group has.
-func TestAllSecretsOfAPassHaveAsMuchTimeAsOne(t *testing.T) {
-	r := newRig(t)
-	reads := &deadlines{Reader: r.member}
-	p := &pass{r: r.Reconciler, live: reads}
-	if _, err := p.readSecrets(t.Context(), &group.Snapshot{Group: r.group()}, []string{"one", "two", "three"}); err != nil {
-		t.Fatal(err)
-	}
-	if len(reads.seen) != 3 || reads.seen[0].IsZero() || !reads.seen[0].Equal(reads.seen[2]) {
-		t.Errorf("the reads may last until %v", reads.seen)
-	}
-}
-
-// deadlines notes by when each read has to end.
-type deadlines struct {
-	client.Reader
-	seen []time.Time
-}
-
-func (d *deadlines) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	at, _ := ctx.Deadline()
-	d.seen = append(d.seen, at)
-	return d.Reader.Get(ctx, key, o, opts...)
-}
-
 func TestUserDataThatAGuestCannotReadClonesNothingUntilItIsShorter(t *testing.T) {
 	data := make([]byte, 200016)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(data)
 	r, _ := withUserData(t, func(s *corev1.Secret) {
 		marked(s)
-		s.Data[userDataKey] = data
+		s.Data[effect.UserDataKey] = data
 	})
 	for range 4 {
 		r.mustPass()
@@ -209,7 +180,7 @@ func TestUserDataThatAGuestCannotReadClonesNothingUntilItIsShorter(t *testing.T)
 	if err := r.member.Get(t.Context(), client.ObjectKeyFromObject(secret), secret); err != nil {
 		t.Fatal(err)
 	}
-	secret.Data[userDataKey] = []byte("#cloud-config")
+	secret.Data[effect.UserDataKey] = []byte("#cloud-config")
 	if err := r.member.Update(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +192,7 @@ func TestUserDataThatAGuestCannotReadClonesNothingUntilItIsShorter(t *testing.T)
 
 func TestAKeyForIgnitionIsHandedOnFromASecretThatIsMarked(t *testing.T) {
 	config := []byte(`{"ignition":{"version":"3.4.0"}}`)
-	r, _ := withUserData(t, func(s *corev1.Secret) { s.Type, s.Data = v1alpha1.UserDataType, map[string][]byte{ignitionKey: config} })
+	r, _ := withUserData(t, func(s *corev1.Secret) { s.Type, s.Data = v1alpha1.UserDataType, map[string][]byte{"ignition": config} })
 	r.settle()
 	vms := r.vcenter.VMs()
 	if len(vms) != 2 {
@@ -235,7 +206,7 @@ func TestAKeyForIgnitionIsHandedOnFromASecretThatIsMarked(t *testing.T) {
 		t.Errorf("cloud-init gets %q", info[vsphere.GuestUserData])
 	}
 
-	r, _ = withUserData(t, func(s *corev1.Secret) { s.Data[ignitionKey] = config })
+	r, _ = withUserData(t, func(s *corev1.Secret) { s.Data["ignition"] = config })
 	r.rounds(3)
 	refused := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionStalled)
 	if n := len(r.vcenter.VMs()); n > 0 || refused == nil || refused.Reason != v1alpha1.ReasonUserDataDenied ||

@@ -74,9 +74,9 @@ func newVanished() *vanished {
 	return &vanished{claimed: map[vsphere.GroupKey]claimedGroup{}, groups: map[vsphere.GroupKey]vanishedGroup{}}
 }
 
-// claiming says that a group's finalizer is about to be written. A group that is older, or had one before, is none whose
-// deletion can have missed its first finalizer: somebody takes finalizers away to keep the VMs.
-func (v *vanished) claiming(key vsphere.GroupKey, group *v1alpha1.VmGroup, restores uint64, now time.Time) {
+// Claiming implements effect.Newcomers. A deletion cannot have missed the first finalizer of a group that is older, or had one
+// before: users remove finalizers to keep the VMs.
+func (v *vanished) Claiming(key vsphere.GroupKey, group *v1alpha1.VmGroup, restores uint64, now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	maps.DeleteFunc(v.claimed, func(_ vsphere.GroupKey, c claimedGroup) bool { return now.Sub(c.at) > raceWindow })
@@ -230,7 +230,7 @@ func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Reque
 			return vanishedInterval, getErr
 		}
 		p := like
-		p.store = vanishedStore{r, v}
+		p.vanished = &v
 		r.memory.begin(objectOf(p.Member.UID, v.group), p.tenure)
 		result, runErr := p.run(ctx, v.group)
 		err = errors.Join(err, runErr)

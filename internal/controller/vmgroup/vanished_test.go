@@ -124,7 +124,7 @@ func TestVMsOfAGroupThatVanishedOtherwiseAreLeftAlone(t *testing.T) {
 		}},
 		"its finalizer was taken away and came back": {before: func(r *rig) {
 			r.vanished = newVanished()
-			r.vanished.claiming(r.key(), r.group(), 0, r.now)
+			r.vanished.Claiming(r.key(), r.group(), 0, r.now)
 		}},
 		"the original has a finalizer on it": {spoil: func(e *event.DeleteEvent) {
 			controllerutil.AddFinalizer(object(e), v1alpha1.LegacyFinalizer)
@@ -325,7 +325,7 @@ func TestGroupsOfAMemberThatVanishNeedBoundedMemory(t *testing.T) {
 			Namespace: "team", Name: fmt.Sprint(n), UID: types.UID(fmt.Sprint(n)), ResourceVersion: "7", CreationTimestamp: metav1.NewTime(noon),
 		}}
 		key := keyOf(member, g)
-		v.claiming(key, g, 0, noon)
+		v.Claiming(key, g, 0, noon)
 		if g.ResourceVersion = "8"; change != nil {
 			change(g)
 		}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -45,7 +46,7 @@ func (w witness) Changed(change vsphere.Change) {
 	log := ctrl.Log.WithName("vmgroup").WithValues("vcenter", w.vcenter, "member", member, "VmGroup", klog.KRef(name.Namespace, name.Name))
 	log.Info("Somebody else changed a VM", "vm", vm, "moRef", change.VM.Value, "change", change.Kind, "at", change.At, "user", change.User)
 
-	ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), memberapi.Timeout)
 	defer cancel()
 	vc := &v1alpha1.VCenter{}
 	if err := w.r.Hub.Get(ctx, types.NamespacedName{Name: w.vcenter}, vc); err != nil {
@@ -53,7 +54,7 @@ func (w witness) Changed(change vsphere.Change) {
 		return
 	}
 	told := tell(change)
-	if w.r.HubEvents != nil && w.r.HubWrites.Afford(w.r.HubWrites.UID(member), writebudget.Event, eventBytes) {
+	if w.r.HubEvents != nil && w.r.HubWrites.Afford(w.r.HubWrites.UID(member), writebudget.Event, writebudget.EventBytes) {
 		w.r.HubEvents.Eventf(vc, nil, corev1.EventTypeWarning, told.reason, "Observe", "%s of VmGroup %s of member cluster %q %s at %s UTC%s",
 			untrusted.Name(vm), untrusted.Quoted(name.String()), member, told.what, change.At.UTC().Format(time.DateTime), told.by)
 	}

@@ -1,4 +1,4 @@
-package vmgroup
+package effect
 
 import (
 	"strings"
@@ -9,13 +9,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
-// actionsTotal counts what was submitted to vCenters. Labels are bounded: kinds of actions, two results.
+// actionsTotal counts actions. Its labels are bounded: kinds of actions, two results.
 var actionsTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "vmgroup_actions_total",
 	Help: "Actions submitted to vCenters, by kind and by whether the vCenter accepted or refused them.",
 }, []string{"action", "result"})
 
-// vmsDestroyed counts what cannot be taken back.
+// vmsDestroyed counts VMs that vCenter was asked to destroy, which cannot be undone.
 var vmsDestroyed = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "vmgroup_vms_destroyed_total",
 	Help: "VMs that vCenter was asked to destroy, by member, vCenter and cause (" + strings.Join(causes(), ", ") + ").",

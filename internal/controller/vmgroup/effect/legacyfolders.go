@@ -1,9 +1,11 @@
-package vmgroup
+package effect
 
 import (
 	"context"
 	"fmt"
 	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
@@ -11,11 +13,15 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// findLegacy reads afresh which VMs of the original operator lie in the folder that the hub grants to the group. A group that has taken its VMs over once needs
-// no folder any more: the hub may have granted it to another group since, or somebody has deleted it. The error is one of the hub.
-func (p *pass) findLegacy(ctx context.Context, s *group.Snapshot) (*group.AdoptionAnswer, error) {
+// legacyFolders finds VMs of the original operator.
+type legacyFolders struct{ hub client.Reader }
+
+// find reads from vCenter which VMs of the original operator are in the folder that the hub grants to the group. A group that
+// has adopted its VMs once needs no folder any more: the hub can have granted it to another group since, or a user can have
+// deleted it. The error is one of the hub.
+func (l legacyFolders) find(ctx context.Context, p *Pass, s *group.Snapshot) (*group.AdoptionAnswer, error) {
 	blocked := func(b *plan.Blocker) (*group.AdoptionAnswer, error) { return &group.AdoptionAnswer{Blocked: b}, nil }
-	grants, err := p.legacyFolders(ctx, s)
+	grants, err := l.granted(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +47,7 @@ func (p *pass) findLegacy(ctx context.Context, s *group.Snapshot) (*group.Adopti
 	if twice > 1 {
 		return blocked(s.LegacyFolderTwice(folder))
 	}
-	content, err := p.server.ReadFolder(ctx, folder)
+	content, err := p.Server.ReadFolder(ctx, folder)
 	switch {
 	case over && vsphere.KindOf(err) == vsphere.KindNotFound:
 		return nothing, nil
@@ -51,11 +57,11 @@ func (p *pass) findLegacy(ctx context.Context, s *group.Snapshot) (*group.Adopti
 	return &group.AdoptionAnswer{Folder: &content}, nil
 }
 
-// legacyFolders are the folders that the group's VCenter grants, and those that others grant which lead to the same vCenter: whatever says whose
-// VMs are in a folder.
-func (p *pass) legacyFolders(ctx context.Context, s *group.Snapshot) (all []v1alpha1.LegacyFolder, err error) {
+// granted returns the folders that the group's VCenter grants, and those of other VCenters that lead to the same vCenter: all
+// of them assign the VMs in a folder to a group.
+func (l legacyFolders) granted(ctx context.Context, s *group.Snapshot) (all []v1alpha1.LegacyFolder, err error) {
 	var vcenters v1alpha1.VCenterList
-	if err := p.r.Hub.List(ctx, &vcenters); err != nil {
+	if err := l.hub.List(ctx, &vcenters); err != nil {
 		return nil, fmt.Errorf("read VCenters from the hub: %w", err)
 	}
 	for i := range vcenters.Items {
@@ -63,17 +69,10 @@ func (p *pass) legacyFolders(ctx context.Context, s *group.Snapshot) (all []v1al
 			all = append(all, vc.Spec.LegacyFolders...)
 		} else if here := s.Observation.InstanceUUID; here != "" && strings.EqualFold(vc.Status.InstanceUUID, here) {
 			for _, other := range vc.Spec.LegacyFolders {
-				other.MemberCluster = "" // it is no grant to anybody here
+				other.MemberCluster = "" // it grants nothing to groups of this VCenter
 				all = append(all, other)
 			}
 		}
 	}
 	return all, nil
-}
-
-// markOfLegacy is what a VM of the original operator is marked with until it carries the group's stamp.
-func markOfLegacy(s *group.Snapshot, action plan.Action) vsphere.ReleaseMark {
-	id := s.ID
-	id.Group = s.Adoption.From
-	return vsphere.ReleaseMark{GroupID: id, Namespace: s.Group.Namespace, Ordinal: action.Ordinal, Revision: action.Revision, UUID: action.UUID}
 }

@@ -116,16 +116,16 @@ func start(ctx context.Context, o options) error {
 		Fleet: known, Hub: hub.GetClient(), Clusters: mgr, Servers: pool, Installation: installation, Now: time.Now,
 	}
 	records := admitted.New(admitted.Options{
-		Client: core.ConfigMaps(o.namespace), Notify: sources.RecordChanged, Exists: sources.Exists, Leader: replica, Now: time.Now,
+		Client: core.ConfigMaps(o.namespace), Groups: sources, Leader: replica, Now: time.Now,
 	})
 	kept := receipts.NewIndex(receipts.IndexOptions{
-		Client: core.ConfigMaps(o.namespace), Settled: sources.ReceiptSettled, Leader: replica, Now: time.Now,
+		Client: core.ConfigMaps(o.namespace), VMs: sources, Leader: replica, Now: time.Now,
 	})
 	observer := &observe.Observer{Sources: sources, Admitted: records, KnownReceipts: kept}
 	ledger := quota.New(quota.Options{
 		Store: &quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: observer,
-		Notify: sources.QuotaAnswered, Now: time.Now,
-		Leader: replica, Left: sources.Left, Budget: ledgerBudget{hubWrites},
+		Listener: sources, Now: time.Now,
+		Leader: replica, Inspector: sources, Budget: ledgerBudget{hubWrites},
 	})
 	reviewer := &observe.Reviewer{Observer: observer, Quotas: ledger}
 	reconciler := &vmgroup.Reconciler{

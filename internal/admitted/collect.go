@@ -41,7 +41,7 @@ func (r *Records) Collect(ctx context.Context) {
 	now, missing := r.opts.Now(), map[Key]time.Time{}
 	for _, key := range keys {
 		patience := absentFor
-		switch r.opts.Exists(ctx, key) {
+		switch r.opts.Groups.Exists(ctx, key) {
 		case Departed:
 			patience = departedFor
 		case Absent:

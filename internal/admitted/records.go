@@ -26,14 +26,20 @@ var (
 type Options struct {
 	// Client of the release namespace.
 	Client corev1client.ConfigMapInterface
-	// Notify is told of groups whose record another replica, or a person, has changed. It must not block.
-	Notify func(Key)
-	// Exists says whether a group exists. It reads memory.
-	Exists func(context.Context, Key) Existence
+	// Groups are those that have records.
+	Groups Groups
 	// Leader says whether this replica removes the records of groups that are gone.
 	Leader sharding.Leader
 	// Now is the clock.
 	Now func() time.Time
+}
+
+// Groups are the groups of all members. *observe.Sources implements it.
+type Groups interface {
+	// RecordChanged takes the news that another replica, or a person, changed the record of a group. It does not block.
+	RecordChanged(Key)
+	// Exists reports whether a group exists. It reads memory.
+	Exists(context.Context, Key) Existence
 }
 
 // Existence is what is known of whether a group exists.

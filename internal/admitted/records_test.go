@@ -33,6 +33,16 @@ type replica struct {
 	leading shardingtest.Leader
 }
 
+// Exists implements Groups.
+func (r *replica) Exists(context.Context, Key) Existence { return r.exists }
+
+// RecordChanged implements Groups.
+func (r *replica) RecordChanged(key Key) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.told[key]++
+}
+
 func (r *replica) wasTold(key Key) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,13 +52,7 @@ func (r *replica) wasTold(key Key) bool {
 func start(t testing.TB, client corev1client.ConfigMapInterface) *replica {
 	r := &replica{t: t, told: map[Key]int{}, now: time.Unix(1, 0)}
 	r.Records = New(Options{
-		Client: client, Now: func() time.Time { return r.now }, Leader: &r.leading,
-		Exists: func(context.Context, Key) Existence { return r.exists },
-		Notify: func(key Key) {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.told[key]++
-		},
+		Client: client, Now: func() time.Time { return r.now }, Leader: &r.leading, Groups: r,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})

@@ -33,6 +33,6 @@ func (w watcher) Synced() {
 
 func (r *Records) tell(member string, names []string) {
 	for _, name := range names {
-		r.opts.Notify(Key{member, types.UID(name)}) // of one with an odd UID nobody knows that name, and a later pass sees the change
+		r.opts.Groups.RecordChanged(Key{member, types.UID(name)}) // of one with an odd UID nobody knows that name, and a later pass sees the change
 	}
 }

@@ -15,15 +15,15 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// QuotaAnswered takes the news that a group may get another answer of the ledger of quotas.
+// QuotaAnswered implements quota.Listener.
 func (o *Sources) QuotaAnswered(key quota.Key) {
 	if member, ok := o.Fleet.Member(key.Member); ok {
 		o.Fleet.GroupChanged(vsphere.KeyOf(member.UID, string(key.UID)))
 	}
 }
 
-// Left reads afresh whether a member that is engaged does not have a group, and what vCenter has of it still: VMs whose group lost its
-// finalizer, and released ones, take what they took before. While one vCenter cannot be looked at nobody knows. It is for the ledger of quotas.
+// Left implements quota.Inspector. VMs whose group lost its finalizer, and released ones, take what they took before. While the
+// operator cannot look at one vCenter, nothing is known.
 func (o *Sources) Left(ctx context.Context, key quota.Key, namespace, name string) (left policy.Usage, gone bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, memberapi.Timeout)
 	defer cancel()

@@ -24,12 +24,12 @@ func (o *Observer) Record(member fleet.Member, key vsphere.GroupKey) group.Recor
 	return group.Record{Accepted: accepted}
 }
 
-// RecordChanged takes the news that somebody else changed what the hub has on record of a group.
+// RecordChanged implements admitted.Groups.
 func (o *Sources) RecordChanged(key admitted.Key) {
 	o.Fleet.GroupChanged(vsphere.KeyOf(key.Member, string(key.Group)))
 }
 
-// Exists says whether a group exists. It is for the records.
+// Exists implements admitted.Groups.
 func (o *Sources) Exists(ctx context.Context, key admitted.Key) admitted.Existence {
 	if o.Fleet.Serves(key.Member) {
 		if _, known := o.Fleet.Group(vsphere.KeyOf(key.Member, string(key.Group))); known {

@@ -48,7 +48,7 @@ func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
 	l.signal()
 	l.mu.Unlock()
 	if again {
-		l.opts.Notify(c.Key())
+		l.opts.Listener.QuotaAnswered(c.Key())
 	}
 	return answer
 }

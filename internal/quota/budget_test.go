@@ -40,7 +40,7 @@ func TestAMemberThatClaimsInALoopHasFewWritesAndDelaysNoOther(t *testing.T) {
 	}
 	p := purse{writebudget.New(writebudget.Limits{Rate: rate, Burst: burst}, func() time.Time { return d.now }), map[string]int{}}
 	d.Ledger = quota.New(quota.Options{
-		Store: &quotatest.Store{}, Lister: d, Notify: func(id quota.Key) { d.notified[id]++ }, Now: func() time.Time { return d.now }, Budget: p,
+		Store: &quotatest.Store{}, Lister: d, Listener: d, Now: func() time.Time { return d.now }, Budget: p,
 	})
 	d.grant(claim("greedy", "m", 0, 1, 1))
 	others := 0

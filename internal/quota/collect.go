@@ -153,7 +153,7 @@ func (l *Ledger) askMember(ctx context.Context, entries map[Key]Entry) {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
 	for id, e := range entries {
-		left, gone, err := l.opts.Left(ctx, id, e.Namespace, e.Name)
+		left, gone, err := l.opts.Inspector.Left(ctx, id, e.Namespace, e.Name)
 		var blind *UnseenError
 		switch {
 		case errors.As(err, &blind):

@@ -28,19 +28,31 @@ type Lister interface {
 	Members(ctx context.Context) ([]string, error)
 }
 
-// Options of a Ledger. All fields but Leader, Left and Budget are required.
+// Listener takes the news of answers. *observe.Sources implements it.
+type Listener interface {
+	// QuotaAnswered takes the news that the Answer to a group has changed. It does not block.
+	QuotaAnswered(Key)
+}
+
+// Inspector finds out what is left of groups. *observe.Sources implements it.
+type Inspector interface {
+	// Left reads afresh whether a group does not exist in a member that is served, and what its VMs take that are left. It fails with an
+	// [UnseenError] while a vCenter cannot be looked at. It ends with its context, and is called for several members at a time.
+	Left(ctx context.Context, id Key, namespace, name string) (left policy.Usage, gone bool, err error)
+}
+
+// Options of a Ledger. All fields but Leader, Budget and, without a Leader, Inspector are required.
 type Options struct {
 	Store  Store
 	Lister Lister
-	// Notify is told of groups whose Answer has changed. It must not block.
-	Notify func(Key)
+	// Listener takes the news of answers.
+	Listener Listener
 	// Now is the clock.
 	Now func() time.Time
 	// Leader says whether this replica collects the entries of groups that are gone; nil means never.
 	Leader sharding.Leader
-	// Left reads afresh whether a group does not exist in a member that is served, and what its VMs take that are left. It fails with an
-	// [UnseenError] while a vCenter cannot be looked at. It ends with its context, and is called for several members at a time.
-	Left func(ctx context.Context, id Key, namespace, name string) (left policy.Usage, gone bool, err error)
+	// Inspector is asked before the leader corrects an entry.
+	Inspector Inspector
 	// Budget bounds what is written for each member; nil means that nothing does.
 	Budget Budget
 }
@@ -293,7 +305,7 @@ func (l *Ledger) putOff(b batch) {
 
 func (l *Ledger) tell(ids []Key) {
 	for _, id := range ids {
-		l.opts.Notify(id)
+		l.opts.Listener.QuotaAnswered(id)
 	}
 }
 

@@ -69,17 +69,22 @@ func (d *desk) Remnants(context.Context) ([]quota.Remnant, error) {
 	return d.remnants, nil
 }
 
+// QuotaAnswered implements quota.Listener.
+func (d *desk) QuotaAnswered(id quota.Key) { d.notified[id]++ }
+
+// Left implements quota.Inspector.
+func (d *desk) Left(_ context.Context, id quota.Key, _, _ string) (policy.Usage, bool, error) {
+	return d.left[id], !d.exists[id], d.blind
+}
+
 func newDesk(t *testing.T, store quota.Store, spec v1alpha1.VmGroupPolicySpec) *desk {
 	d := &desk{
 		t: t, set: compile(spec), members: []string{"m", "other"}, away: map[string]bool{}, notified: map[quota.Key]int{},
 		now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), exists: map[quota.Key]bool{},
 	}
 	d.Ledger = quota.New(quota.Options{
-		Store: store, Lister: d, Notify: func(id quota.Key) { d.notified[id]++ }, Now: func() time.Time { return d.now },
-		Leader: &d.leading,
-		Left: func(_ context.Context, id quota.Key, _, _ string) (policy.Usage, bool, error) {
-			return d.left[id], !d.exists[id], d.blind
-		},
+		Store: store, Lister: d, Listener: d, Now: func() time.Time { return d.now },
+		Leader: &d.leading, Inspector: d,
 	})
 	return d
 }

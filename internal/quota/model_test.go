@@ -148,24 +148,31 @@ func (r *replica) Leading() bool { return r.m.replicas[0] == r }
 
 func (m *model) newReplica() *replica {
 	r := &replica{m: m, view: slices.Clone(m.objects)}
-	options := quota.Options{Store: m.store, Lister: r, Now: func() time.Time { return m.now }, Notify: func(id quota.Key) {
-		for i := range m.objects {
-			if m.key(i) == id && m.replicas[m.holder[i]] == r {
-				m.due[i] = true
-			}
-		}
-	}}
-	options.Leader = r
-	options.Left = func(_ context.Context, id quota.Key, _, _ string) (policy.Usage, bool, error) {
-		for i, o := range m.objects {
-			if m.key(i) == id && o.exists {
-				return policy.Usage{}, false, nil
-			}
-		}
-		return m.kept[id].left, true, nil
-	}
-	r.ledger = quota.New(options)
+	r.ledger = quota.New(quota.Options{
+		Store: m.store, Lister: r, Listener: r, Now: func() time.Time { return m.now }, Leader: r, Inspector: r,
+	})
 	return r
+}
+
+// QuotaAnswered implements quota.Listener.
+func (r *replica) QuotaAnswered(id quota.Key) {
+	m := r.m
+	for i := range m.objects {
+		if m.key(i) == id && m.replicas[m.holder[i]] == r {
+			m.due[i] = true
+		}
+	}
+}
+
+// Left implements quota.Inspector.
+func (r *replica) Left(_ context.Context, id quota.Key, _, _ string) (policy.Usage, bool, error) {
+	m := r.m
+	for i, o := range m.objects {
+		if m.key(i) == id && o.exists {
+			return policy.Usage{}, false, nil
+		}
+	}
+	return m.kept[id].left, true, nil
 }
 
 // hear has the watch of a replica tell all that there is.

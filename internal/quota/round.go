@@ -139,7 +139,7 @@ func (l *Ledger) route(ctx context.Context) {
 	l.mu.Unlock()
 	for _, c := range claims {
 		if answer := l.Ask(ctx, c); answer.Outcome != Waiting && c.grows() {
-			l.opts.Notify(c.Key())
+			l.opts.Listener.QuotaAnswered(c.Key())
 		}
 	}
 }

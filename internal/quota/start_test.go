@@ -17,6 +17,29 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
+// answers are the groups whose answers have changed.
+type answers chan quota.Key
+
+// QuotaAnswered implements quota.Listener.
+func (a answers) QuotaAnswered(id quota.Key) { a <- id }
+
+// slowMembers answer after some time that nothing is left of a group.
+type slowMembers struct {
+	asked    chan string
+	patience map[string]*atomic.Int64
+}
+
+// Left implements quota.Inspector.
+func (s slowMembers) Left(ctx context.Context, id quota.Key, _, _ string) (policy.Usage, bool, error) {
+	s.asked <- id.Member
+	select {
+	case <-time.After(time.Duration(s.patience[id.Member].Load())):
+		return policy.Usage{}, true, nil
+	case <-ctx.Done():
+		return policy.Usage{}, false, ctx.Err()
+	}
+}
+
 func TestTheLedgerRunsUntilItIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var away atomic.Bool
@@ -29,13 +52,9 @@ func TestTheLedgerRunsUntilItIsEnded(t *testing.T) {
 			return quotatest.Refuse
 		}}
 		d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
-		notified := make(chan quota.Key, 100)
+		notified := make(answers, 100)
 		d.Ledger = quota.New(quota.Options{
-			Store: store, Lister: d, Notify: func(id quota.Key) { notified <- id }, Now: time.Now,
-			Leader: new(shardingtest.Leader(true)),
-			Left: func(context.Context, quota.Key, string, string) (policy.Usage, bool, error) {
-				return policy.Usage{}, true, nil
-			},
+			Store: store, Lister: d, Listener: notified, Now: time.Now, Leader: new(shardingtest.Leader(true)), Inspector: d,
 		})
 		ctx, end := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -86,16 +105,8 @@ func TestAMemberThatTakesItsTimeToAnswerHoldsNobodyUp(t *testing.T) {
 		asked, patience := make(chan string, 1000), map[string]*atomic.Int64{"m": {}, "other": {}}
 		patience["m"].Store(int64(19 * time.Second))
 		d.Ledger = quota.New(quota.Options{
-			Store: store, Lister: d, Notify: func(quota.Key) {}, Now: time.Now, Leader: new(shardingtest.Leader(true)),
-			Left: func(ctx context.Context, id quota.Key, _, _ string) (policy.Usage, bool, error) {
-				asked <- id.Member
-				select {
-				case <-time.After(time.Duration(patience[id.Member].Load())):
-					return policy.Usage{}, true, nil
-				case <-ctx.Done():
-					return policy.Usage{}, false, ctx.Err()
-				}
-			},
+			Store: store, Lister: d, Listener: make(answers, 1000), Now: time.Now, Leader: new(shardingtest.Leader(true)),
+			Inspector: slowMembers{asked, patience},
 		})
 		for i := range 60 {
 			d.grant(claim(types.UID(fmt.Sprintf("m-%d", i)), "m", 0, 1, 1))

@@ -23,12 +23,18 @@ const collectInterval, settledFor = time.Minute, 10 * time.Minute
 type IndexOptions struct {
 	// Client of the release namespace.
 	Client corev1client.ConfigMapInterface
-	// Settled reports whether certainly none of the VMs of a receipt is left that another group could take. What is not known is not settled.
-	Settled func(context.Context, Receipt) bool
+	// VMs are those of the vCenters.
+	VMs VMs
 	// Leader says whether this replica removes receipts.
 	Leader sharding.Leader
 	// Now is the clock.
 	Now func() time.Time
+}
+
+// VMs are what is known of the VMs of receipts. *observe.Sources implements it.
+type VMs interface {
+	// ReceiptSettled reports whether certainly none of the VMs of a receipt is left that another group could take. What is not known is not settled.
+	ReceiptSettled(context.Context, Receipt) bool
 }
 
 // Index knows from a watch for which groups there are receipts. It is for reports, which may be a moment late: who takes VMs asks the Store. It is safe for
@@ -92,7 +98,7 @@ func (x *Index) Collect(ctx context.Context) {
 	x.mu.Unlock()
 	now, settled := x.opts.Now(), map[Key]time.Time{}
 	for _, r := range all {
-		if r.Cause == Forgotten && r.AdoptedBy == nil || !x.opts.Settled(ctx, r) {
+		if r.Cause == Forgotten && r.AdoptedBy == nil || !x.opts.VMs.ReceiptSettled(ctx, r) {
 			continue
 		}
 		key := r.Key()

@@ -24,12 +24,14 @@ type indexed struct {
 	settled bool
 }
 
+// ReceiptSettled implements receipts.VMs.
+func (i *indexed) ReceiptSettled(context.Context, receipts.Receipt) bool { return i.settled }
+
 func newIndexed(t *testing.T) *indexed {
 	client := &receiptstest.ConfigMaps{}
 	i := &indexed{ConfigMaps: &receipts.ConfigMaps{Client: client}, t: t, now: at, leading: true}
 	i.Index = receipts.NewIndex(receipts.IndexOptions{
-		Client: client, Leader: &i.leading, Now: func() time.Time { return i.now },
-		Settled: func(context.Context, receipts.Receipt) bool { return i.settled },
+		Client: client, Leader: &i.leading, Now: func() time.Time { return i.now }, VMs: i,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})

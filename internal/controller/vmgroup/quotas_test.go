@@ -22,7 +22,7 @@ func (r *rig) ledgerOf(rec *Reconciler, store quota.Store) *quota.Ledger {
 	r.t.Helper()
 	ledger := quota.New(quota.Options{
 		Store: store, Lister: rec.Observer, Now: rec.Now,
-		Notify: rec.QuotaAnswered, Leader: new(shardingtest.Leader(true)), Left: rec.Left,
+		Listener: rec, Leader: new(shardingtest.Leader(true)), Inspector: rec,
 	})
 	rec.Quotas = ledger
 	if err := rec.equip(); err != nil {

@@ -71,7 +71,7 @@ func expose(t *testing.T) *exposed {
 	ended := make(chan error, 2)
 	go func() { ended <- e.certificates.Run(ctx) }()
 	doors, err := webhook.New(webhook.Options{
-		Knowledge: struct{ webhook.Knowledge }{}, Knows: e.certificates.Knows, Hub: hub, Log: logr.Discard(), Registerer: prometheus.NewRegistry(),
+		Knowledge: struct{ webhook.Knowledge }{}, Segments: e.certificates, Hub: hub, Log: logr.Discard(), Registerer: prometheus.NewRegistry(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -149,12 +149,18 @@ func answerTo(t *testing.T, conn net.Conn, head string) (answer string, open tim
 	return fmt.Sprintf("%s %v close=%v %q %v", response.Status, response.Header, response.Close, text, err), time.Since(begun)
 }
 
+// noSegments are those of no member.
+type noSegments struct{}
+
+// Knows implements webhook.Segments.
+func (noSegments) Knows(_, _ string) bool { return false }
+
 // TestAPortHasOneAnswerForWhatIsForNobody also where net/http would have answered by itself, and keeps no connection on which no body comes.
 func TestAPortHasOneAnswerForWhatIsForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		doors, err := webhook.New(webhook.Options{
 			Knowledge: struct{ webhook.Knowledge }{}, Hub: clientfake.NewClientBuilder().WithScheme(allkinds.Scheme()).Build(),
-			Knows: func(string, string) bool { return false }, Log: logr.Discard(), Registerer: prometheus.NewRegistry(),
+			Segments: noSegments{}, Log: logr.Discard(), Registerer: prometheus.NewRegistry(),
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -136,9 +136,9 @@ func start(ctx context.Context, o options) error {
 	vcenters := &vcenter.Reconciler{
 		Client: hub.GetClient(), Pool: pool, Groups: vcenterGroups{known, observer}, Leader: replica,
 		Dial:   dialer(installation, login, rejections, shared, reconciler.Witness),
-		Events: recorder, Namespace: o.namespace, Now: time.Now, Receipts: kept, NoGroup: sources.NoGroup,
+		Events: recorder, Namespace: o.namespace, Now: time.Now, Receipts: kept, Members: sources,
 	}
-	policies := &policycontroller.Reconciler{Client: hub.GetClient(), Evaluate: reviewer.EvaluateAll, Now: time.Now, Leader: replica}
+	policies := &policycontroller.Reconciler{Client: hub.GetClient(), Evaluator: reviewer, Now: time.Now, Leader: replica}
 	deaths := watchDeaths(core.Pods(o.namespace), replica)
 
 	listener := &ringListener{

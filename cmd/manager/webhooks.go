@@ -1,13 +1,10 @@
 package main
 
 import (
-	"context"
-
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/serving"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
 	policycontroller "github.com/codeconnect/vmgroup-operator/internal/controller/policy"
@@ -19,11 +16,7 @@ import (
 func serveWebhooks(o options, hub client.Reader, keeper *serving.Keeper, certificates *trust.Rotator, l *leaving, groups *observe.Reviewer) ([]manager.Runnable, error) {
 	log := ctrl.Log.WithName("webhook")
 	doors, err := webhook.New(webhook.Options{
-		Knowledge: groups, Hub: hub, Log: log, Knows: certificates.Knows,
-		PolicyImpact: func(ctx context.Context, changed *v1alpha1.VmGroupPolicy) (matched, broken int, known bool) {
-			matched, broken, err := policycontroller.Impact(ctx, changed, groups.EvaluateAll)
-			return matched, broken, err == nil
-		},
+		Knowledge: groups, Hub: hub, Log: log, Segments: certificates, Impact: policycontroller.Impact{Evaluator: groups},
 	})
 	if err != nil {
 		return nil, err

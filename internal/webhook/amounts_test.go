@@ -47,7 +47,7 @@ func TestAnAmountThatCostsMuchIsNotComputed(t *testing.T) {
 
 // TestAnObjectOfAnotherKindIsNotDecoded: what an object says it is decides what it is decoded into, and each path looks for what costs much in its own kind.
 func TestAnObjectOfAnotherKindIsNotDecoded(t *testing.T) {
-	doors, _ := handlers(t, knowledgeWith(), func(o *Options) { o.Knows = func(string, string) bool { return true } })
+	doors, _ := handlers(t, knowledgeWith(), func(o *Options) { o.Segments = segments(func(string, string) bool { return true }) })
 	const spec = `{"limits":{"memory":{"max":"1234567890123456789e9999999"}}}`
 	objects := []string{
 		`"kind":"VmGroupPolicy","metadata":{"name":"n"},"spec":` + spec,

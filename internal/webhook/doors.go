@@ -45,19 +45,30 @@ const (
 	hubMemory   = 64 << 20
 )
 
+// Segments are the secret parts of the paths by which members call. *trust.Rotator implements it.
+type Segments interface {
+	// Knows reports whether a member may call by this segment. It answers from memory, and the time that it takes tells nothing of the
+	// answer, nor of whether there is such a member.
+	Knows(member, segment string) bool
+}
+
+// Impact is what policies would do to groups that exist.
+type Impact interface {
+	// PolicyImpact counts the groups that a policy would match, and those of them that would break it.
+	PolicyImpact(ctx context.Context, changed *v1alpha1.VmGroupPolicy) (matched, broken int, err error)
+}
+
 // Options say what the webhooks know and how much they take at a time. Zero values mean the defaults.
 type Options struct {
 	// Knowledge answers about groups. Required.
 	Knowledge Knowledge
-	// Knows reports whether a member may call by this segment. It answers from memory, and the time that it takes tells nothing of the
-	// answer, nor of whether there is such a member. Required.
-	Knows func(member, segment string) bool
+	// Segments are those of the paths by which members call. Required.
+	Segments Segments
 	// Hub reads VmGroupPolicies from memory. Required.
 	Hub client.Reader
-	// PolicyImpact counts the groups that a policy would match and those of them that would break it; false when that is
-	// not known. Without it nothing is said.
-	PolicyImpact func(ctx context.Context, changed *v1alpha1.VmGroupPolicy) (matched, broken int, known bool)
-	Log          logr.Logger
+	// Impact warns of groups that a policy would refuse. Without it nothing is said.
+	Impact Impact
+	Log    logr.Logger
 	// Registerer of the metrics; default controller-runtime's registry.
 	Registerer prometheus.Registerer
 	// Requests of members that are answered at a time, default 256. Memory is what their bodies, and what these become,
@@ -86,7 +97,7 @@ type Doors struct {
 
 // New makes the handlers. It registers metrics, so it is called once for a Registerer.
 func New(o Options) (Doors, error) {
-	if o.Knowledge == nil || o.Knows == nil || o.Hub == nil {
+	if o.Knowledge == nil || o.Segments == nil || o.Hub == nil {
 		return Doors{}, errors.New("webhooks need a Knowledge, segments and a reader of the hub")
 	}
 	var registerer prometheus.Registerer = ctrlmetrics.Registry
@@ -120,7 +131,7 @@ func newMembers(o Options, f *front) http.Handler {
 	groups := reviewer{knowledge: knowledge}
 	group, scale := only(v1alpha1.GroupVersion, &v1alpha1.VmGroup{}), only(autoscalingv1.SchemeGroupVersion, &autoscalingv1.Scale{})
 	timeout := cmp.Or(o.Timeout, 800*time.Millisecond)
-	return &members{front: f, knows: o.Knows, webhooks: map[string]*endpoint{
+	return &members{front: f, segments: o.Segments, webhooks: map[string]*endpoint{
 		"mutate": {
 			front: f, name: "mutate", timeout: timeout, handler: defaulter{knowledge: knowledge, decoder: admission.NewDecoder(group)},
 		},
@@ -142,7 +153,7 @@ func newHubKinds(o Options, f *front) http.Handler {
 	}{
 		{VCenterPath, "vcenter", admission.WithValidator(only(is, &v1alpha1.VCenter{}), vcenterValidator{}).Handler},
 		{MemberClusterPath, "membercluster", admission.WithValidator(only(is, &v1alpha1.MemberCluster{}), memberValidator{}).Handler},
-		{VmGroupPolicyPath, "vmgrouppolicy", admission.WithValidator(only(is, &v1alpha1.VmGroupPolicy{}), newPolicyValidator(o.Hub, o.PolicyImpact)).Handler},
+		{VmGroupPolicyPath, "vmgrouppolicy", admission.WithValidator(only(is, &v1alpha1.VmGroupPolicy{}), newPolicyValidator(o.Hub, o.Impact)).Handler},
 	} {
 		webhooks[own.path] = &endpoint{front: f, name: own.name, timeout: timeout, handler: own.handler}
 	}

@@ -130,13 +130,27 @@ func hubWith(t testing.TB, objects ...client.Object) client.Reader {
 	return fake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithObjects(objects...).Build()
 }
 
+// segments know with a function.
+type segments func(member, segment string) bool
+
+// Knows implements Segments.
+func (s segments) Knows(member, segment string) bool { return s(member, segment) }
+
+// impact counts with a function.
+type impact func(changed *v1alpha1.VmGroupPolicy) (matched, broken int, err error)
+
+// PolicyImpact implements Impact.
+func (i impact) PolicyImpact(_ context.Context, changed *v1alpha1.VmGroupPolicy) (matched, broken int, err error) {
+	return i(changed)
+}
+
 // handlers returns the webhooks without a server.
 func handlers(t testing.TB, w Knowledge, change func(*Options)) (Doors, *served) {
 	t.Helper()
 	s := &served{t: t, registry: prometheus.NewRegistry(), logs: &lines{}}
 	o := Options{
 		Knowledge: w, Hub: hubWith(t), Registerer: s.registry, Log: logr.New(s.logs),
-		Knows: func(member, segment string) bool { return member == testMember && segment == testSegment },
+		Segments: segments(func(member, segment string) bool { return member == testMember && segment == testSegment }),
 		// Only tests of a timeout shall meet one.
 		BodyTimeout: patience, Timeout: patience, HubTimeout: patience,
 	}

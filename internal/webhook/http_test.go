@@ -303,7 +303,7 @@ func TestOneMemberDoesNotTakeAllTheRoom(t *testing.T) {
 	}
 	s := serve(t, w, func(o *Options) {
 		o.Requests = 8
-		o.Knows = func(_, segment string) bool { return segment == testSegment }
+		o.Segments = segments(func(_, segment string) bool { return segment == testSegment })
 	})
 	review := reviewOf(t, requestFor(t, nil, aGroup()))
 	var waiting sync.WaitGroup

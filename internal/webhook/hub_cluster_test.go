@@ -3,7 +3,7 @@
 package webhook
 
 import (
-	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -19,9 +19,12 @@ func TestVmGroupPolicies(t *testing.T) {
 	broken := 0
 	s := serve(t, knowledgeWith(), func(o *Options) {
 		o.Hub = hubWith(t, &other)
-		o.PolicyImpact = func(_ context.Context, changed *v1alpha1.VmGroupPolicy) (int, int, bool) {
-			return 9, broken, changed.Name == "alpha"
-		}
+		o.Impact = impact(func(changed *v1alpha1.VmGroupPolicy) (int, int, error) {
+			if changed.Name != "alpha" {
+				return 9, broken, errors.New("no cache")
+			}
+			return 9, broken, nil
+		})
 	})
 	made := func(spec v1alpha1.VmGroupPolicySpec) *v1alpha1.VmGroupPolicy {
 		p := policyNamed("alpha", spec)
@@ -110,11 +113,11 @@ func TestVmGroupPolicies(t *testing.T) {
 func TestOneCountOfGroupsAtATime(t *testing.T) {
 	inside, goOn := make(chan struct{}), make(chan struct{})
 	s := serve(t, knowledgeWith(), func(o *Options) {
-		o.PolicyImpact = func(context.Context, *v1alpha1.VmGroupPolicy) (int, int, bool) {
+		o.Impact = impact(func(*v1alpha1.VmGroupPolicy) (int, int, error) {
 			inside <- struct{}{}
 			<-goOn
-			return 2, 1, true
-		}
+			return 2, 1, nil
+		})
 	})
 	asked := func() *admissionv1.AdmissionRequest {
 		p := policyNamed("alpha", v1alpha1.VmGroupPolicySpec{})
@@ -137,10 +140,10 @@ func TestOneCountOfGroupsAtATime(t *testing.T) {
 
 func TestAPolicyThatIsTooLargeIsNotCounted(t *testing.T) {
 	s := serve(t, knowledgeWith(), func(o *Options) {
-		o.PolicyImpact = func(context.Context, *v1alpha1.VmGroupPolicy) (int, int, bool) {
+		o.Impact = impact(func(*v1alpha1.VmGroupPolicy) (int, int, error) {
 			t.Error("it is counted")
-			return 0, 0, false
-		}
+			return 0, 0, nil
+		})
 	})
 	many := slices.Repeat([]string{"*"}, 65)
 	requirement := metav1.LabelSelectorRequirement{Key: "a", Operator: "Exists"}

@@ -10,7 +10,7 @@ import (
 // and the same answer on every path, by every method, and after the same work: nothing of a request is looked at but its line.
 // It is no http.ServeMux: that one redirects some paths and tells of others which methods they have.
 type members struct {
-	knows    func(member, segment string) bool
+	segments Segments
 	webhooks map[string]*endpoint
 	*front
 }
@@ -21,7 +21,7 @@ func (m *members) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// Split so that it costs the same whatever the path looks like.
 	member, segment, name := pathOf(r.URL.Path)
 	// Asked of every path, also of those that no member can have.
-	known := m.knows(member, segment)
+	known := m.segments.Knows(member, segment)
 	webhook := m.webhooks[name]
 	if !known || webhook == nil || r.Method != http.MethodPost {
 		m.refuse(w, start)

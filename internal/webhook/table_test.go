@@ -118,7 +118,7 @@ func TestTable(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			s := serve(t, caseKnowledge(c), func(o *Options) {
-				o.Knows = func(member, segment string) bool { return member == c.Member && segment == testSegment }
+				o.Segments = segments(func(member, segment string) bool { return member == c.Member && segment == testSegment })
 			})
 			request := requestOf(t, c)
 			filled := map[string]any{}

@@ -32,7 +32,7 @@ func TestAMemberWaitsForItsOwnRequestsAlone(t *testing.T) {
 			return nil
 		}
 		doors, _ := handlers(t, w, func(o *Options) {
-			o.Knows, o.Timeout = func(string, string) bool { return true }, time.Second
+			o.Segments, o.Timeout = segments(func(string, string) bool { return true }), time.Second
 		})
 		ask := func(member string) int { return statusOf(t, doors, member, requestFor(t, nil, aGroup())) }
 		answered := make(chan int, flood)
@@ -96,7 +96,7 @@ func TestGroupsOfNewNamespacesHaveNoOtherWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &newNamespace{knowledge: knowledgeWith(policyNamed("default", defaultPolicy())), name: "new"}
 		doors, _ := handlers(t, w, func(o *Options) {
-			o.Knows, o.Timeout, o.NewsPatience = func(string, string) bool { return true }, 2*time.Second, time.Second
+			o.Segments, o.Timeout, o.NewsPatience = segments(func(string, string) bool { return true }), 2*time.Second, time.Second
 		})
 		inNew := requestFor(t, nil, aGroup(func(g *v1alpha1.VmGroup) { g.Namespace = w.name }))
 		inNew.Namespace = w.name

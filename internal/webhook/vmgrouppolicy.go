@@ -18,12 +18,12 @@ import (
 // policy has other defaults: whoever reaches the port can ask that.
 type policyValidator struct {
 	reader client.Reader
-	impact func(ctx context.Context, changed *v1alpha1.VmGroupPolicy) (matched, broken int, known bool)
+	impact Impact
 	// counting is held while groups are counted. One count at a time leaves the other cores to those who are judged.
 	counting chan struct{}
 }
 
-func newPolicyValidator(reader client.Reader, impact func(context.Context, *v1alpha1.VmGroupPolicy) (int, int, bool)) policyValidator {
+func newPolicyValidator(reader client.Reader, impact Impact) policyValidator {
 	return policyValidator{reader: reader, impact: impact, counting: make(chan struct{}, 1)}
 }
 
@@ -152,8 +152,8 @@ func (v policyValidator) warnImpact(ctx context.Context, p *v1alpha1.VmGroupPoli
 		warn.add("how many groups would break this policy is not said, since another one is being looked at; status.violations has it soon")
 		return
 	}
-	matched, broken, known := v.impact(ctx, p)
-	if !known || broken == 0 {
+	matched, broken, err := v.impact.PolicyImpact(ctx, p)
+	if err != nil || broken == 0 {
 		return
 	}
 	if cmp.Or(p.Spec.Mode, v1alpha1.PolicyEnforce) == v1alpha1.PolicyWarn {

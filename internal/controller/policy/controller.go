@@ -32,15 +32,18 @@ const (
 	shortest = 2 * time.Second
 )
 
-// Evaluator calls yield for every group that is known, with who asks and with what its spec breaks of a set's policies. It
-// reads memory.
-type Evaluator func(ctx context.Context, set *policy.Set, yield func(policy.Requester, []policy.Violation)) error
+// Evaluator evaluates policies. *observe.Reviewer implements it.
+type Evaluator interface {
+	// EvaluateAll calls yield for every group that is known, with its requester and with what its spec breaks of a set's policies.
+	// It reads memory.
+	EvaluateAll(ctx context.Context, set *policy.Set, yield func(policy.Requester, []policy.Violation)) error
+}
 
 // Reconciler writes the status of VmGroupPolicies. All fields but Leader are required.
 type Reconciler struct {
-	Client   client.Client
-	Evaluate Evaluator
-	Now      func() time.Time
+	Client    client.Client
+	Evaluator Evaluator
+	Now       func() time.Time
 	// Leader says whether this replica leads; nil means that it always does.
 	Leader sharding.Leader
 
@@ -87,7 +90,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 		return reconcile.Result{}, nil // the first one brings us back
 	}
 	set := policy.Compile(list.Items)
-	counts, err := count(ctx, set, r.Evaluate)
+	counts, err := count(ctx, set, r.Evaluator)
 	if err != nil {
 		return reconcile.Result{}, err
 	}

@@ -47,14 +47,14 @@ func newRig(t *testing.T, policies ...*v1alpha1.VmGroupPolicy) *rig {
 	}
 	r.Reconciler = &Reconciler{
 		Client: builder.Build(), Now: func() time.Time { return r.now }, Leader: r,
-		Evaluate: func(_ context.Context, set *policy.Set, yield func(policy.Requester, []policy.Violation)) error {
+		Evaluator: evaluator(func(_ context.Context, set *policy.Set, yield func(policy.Requester, []policy.Violation)) error {
 			r.counts++
 			for namespace, cpu := range r.cpus {
 				who := policy.Requester{Member: "m", Namespace: namespace}
 				yield(who, set.Evaluate(who, v1alpha1.VmGroupSpec{CPU: cpu, Memory: 1, Template: "t"}, ""))
 			}
 			return nil
-		},
+		}),
 	}
 	return r
 }

@@ -7,10 +7,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// Impact counts the groups that a policy would match if it were stored, and those of them that would break it. Other
+// Impact is what a policy would do to groups that exist. It implements webhook.Impact.
+type Impact struct{ Evaluator Evaluator }
+
+// PolicyImpact counts the groups that a policy would match if it were stored, and those of them that would break it. Other
 // policies do not matter for that: all that match hold.
-func Impact(ctx context.Context, changed *v1alpha1.VmGroupPolicy, evaluate Evaluator) (matched, broken int, err error) {
-	counts, err := count(ctx, policy.Compile([]v1alpha1.VmGroupPolicy{*changed}), evaluate)
+func (i Impact) PolicyImpact(ctx context.Context, changed *v1alpha1.VmGroupPolicy) (matched, broken int, err error) {
+	counts, err := count(ctx, policy.Compile([]v1alpha1.VmGroupPolicy{*changed}), i.Evaluator)
 	t := counts[changed.Name]
 	return int(t.matched), int(t.violations), err
 }

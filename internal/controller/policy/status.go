@@ -19,9 +19,9 @@ type tally struct {
 }
 
 // count tallies all groups by policy.
-func count(ctx context.Context, set *policy.Set, evaluate Evaluator) (map[string]tally, error) {
+func count(ctx context.Context, set *policy.Set, evaluator Evaluator) (map[string]tally, error) {
 	counts := map[string]tally{}
-	err := evaluate(ctx, set, func(r policy.Requester, violations []policy.Violation) {
+	err := evaluator.EvaluateAll(ctx, set, func(r policy.Requester, violations []policy.Violation) {
 		broken := map[string]bool{}
 		for _, v := range violations {
 			if v.Rule != policy.RuleReplicasMinimum { // it holds for new groups only, and these exist

@@ -75,6 +75,12 @@ type Receipts interface {
 	Keeps(group vsphere.GroupKey) bool
 }
 
+// Members are the API servers of the members. *observe.Sources implements it.
+type Members interface {
+	// NoGroup reports whether a member certainly has no VmGroup of this name whose UID begins so, and no group with such a UID is known.
+	NoGroup(ctx context.Context, member string, name types.NamespacedName, uid string) (bool, error)
+}
+
 // Dial makes a connection that is not started yet.
 type Dial func(Config, vsphere.Notifier) Connection
 
@@ -94,9 +100,8 @@ type Reconciler struct {
 	Leader sharding.Leader
 	// Receipts are those of VMs that are no orphans, because they were kept. It may be nil.
 	Receipts Receipts
-	// NoGroup asks a member's API server, and reports whether it certainly has no VmGroup of this name whose UID begins so, and no group with such a UID is
-	// known. Without it empty folders stay.
-	NoGroup func(ctx context.Context, member string, name types.NamespacedName, uid string) (bool, error)
+	// Members are asked whether groups of empty folders exist. Without them empty folders stay.
+	Members Members
 
 	changed chan event.TypedGenericEvent[string]
 	// orphans are VMs without a group, released those of them that somebody kept.

@@ -122,7 +122,7 @@ type leftFolder struct {
 // answer slowly, or never: the look at the VCenter does not wait for it.
 func (r *Reconciler) sweep(ctx context.Context, vc *v1alpha1.VCenter, current Connection) {
 	due := r.empty.due(vc.Name, r.Now(), current.EmptyGroupFolders)
-	if r.NoGroup == nil || !r.leading() {
+	if r.Members == nil || !r.leading() {
 		return
 	}
 	var left []leftFolder
@@ -152,7 +152,7 @@ func (r *Reconciler) sweep(ctx context.Context, vc *v1alpha1.VCenter, current Co
 
 // removeLeft removes a folder if its group certainly does not exist.
 func (r *Reconciler) removeLeft(ctx context.Context, vc *v1alpha1.VCenter, current Connection, f leftFolder) {
-	gone, err := r.NoGroup(ctx, f.Member, f.group, f.uid)
+	gone, err := r.Members.NoGroup(ctx, f.Member, f.group, f.uid)
 	if err == nil && gone {
 		err = current.DestroyFolder(ctx, f.Ref)
 	}

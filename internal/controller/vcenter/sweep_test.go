@@ -33,11 +33,22 @@ type sweeper struct {
 
 func newSweeper(folders ...vsphere.GroupFolder) *sweeper {
 	s := &sweeper{c: &connectionForTest{diary: &diary{}, empty: folders}, now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC), leads: true, groups: map[string]bool{}, told: events.NewFakeRecorder(100)}
-	s.Reconciler = &Reconciler{Now: func() time.Time { return s.now }, Leader: &s.leads, Events: s.told, NoGroup: func(_ context.Context, member string, name types.NamespacedName, uid string) (bool, error) {
-		s.asked = append(s.asked, member+"/"+name.String()+"/"+uid)
-		return s.away == nil && !s.groups[uid], s.away
-	}}
+	s.Reconciler = &Reconciler{Now: func() time.Time { return s.now }, Leader: &s.leads, Events: s.told, Members: s}
 	return s
+}
+
+// NoGroup implements Members.
+func (s *sweeper) NoGroup(_ context.Context, member string, name types.NamespacedName, uid string) (bool, error) {
+	s.asked = append(s.asked, member+"/"+name.String()+"/"+uid)
+	return s.away == nil && !s.groups[uid], s.away
+}
+
+// answering is what the API servers of members answer.
+type answering func(ctx context.Context, uid string) (bool, error)
+
+// NoGroup implements Members.
+func (a answering) NoGroup(ctx context.Context, _ string, _ types.NamespacedName, uid string) (bool, error) {
+	return a(ctx, uid)
 }
 
 // look looks at the VCenter until some time has passed.
@@ -79,7 +90,7 @@ func TestAFolderThatIsNotCertainlyOfNobodyStays(t *testing.T) {
 		"its group exists":            {func(s *sweeper) { s.groups["0a1b2c3d"] = true }, 6},
 		"its member does not answer":  {func(s *sweeper) { s.away = errors.New("no route to host") }, 6},
 		"another replica leads":       {func(s *sweeper) { s.leads = false }, 0},
-		"nobody can ask":              {func(s *sweeper) { s.NoGroup = nil }, 0},
+		"nobody can ask":              {func(s *sweeper) { s.Members = nil }, 0},
 		"its name has no UID":         {func(s *sweeper) { s.c.empty[0].Leaf = "web" }, 0},
 		"its UID is none":             {func(s *sweeper) { s.c.empty[0].Leaf = "web.0a1b2c3x" }, 0},
 		"its UID is too long":         {func(s *sweeper) { s.c.empty[0].Leaf = "web.0a1b2c3d4" }, 0},
@@ -128,10 +139,10 @@ func TestAFewFoldersAreRemovedAtOnceAndAReplicaThatLeadsNoMoreRemovesNone(t *tes
 		t.Errorf("a new leader removed %v", got)
 	}
 	s.now = s.now.Add(lookInterval)
-	s.NoGroup = func(context.Context, string, types.NamespacedName, string) (bool, error) {
+	s.Members = answering(func(context.Context, string) (bool, error) {
 		s.leads = false // while the member is asked
 		return true, nil
-	}
+	})
 	s.once(t)
 	if got := s.c.diary.read(); len(got) != 3 {
 		t.Errorf("without leading: %v", got)
@@ -142,14 +153,14 @@ func TestAFewFoldersAreRemovedAtOnceAndAReplicaThatLeadsNoMoreRemovesNone(t *tes
 func TestAMemberThatDoesNotAnswerHoldsNoLookAtItsVCenter(t *testing.T) {
 	s := newSweeper(emptyFolder("f-1", "a.00000001"), emptyFolder("f-2", "b.00000002"), emptyFolder("f-3", "c.00000003"), emptyFolder("f-4", "d.00000004"))
 	asked, answers := make(chan struct{}), make(chan struct{})
-	s.NoGroup = func(ctx context.Context, _ string, _ types.NamespacedName, uid string) (bool, error) {
+	s.Members = answering(func(ctx context.Context, uid string) (bool, error) {
 		if _, bounded := ctx.Deadline(); !bounded {
 			t.Error("the member has any time to answer")
 		}
 		asked <- struct{}{}
 		<-answers
 		return uid != "00000002", nil
-	}
+	})
 	for end := s.now.Add(2 * folderPatience); !s.now.After(end); s.now = s.now.Add(lookInterval) {
 		s.sweep(t.Context(), vcenterForTest(), s.c) // returns, though nothing was answered
 	}

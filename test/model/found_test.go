@@ -209,6 +209,12 @@ var found = map[string]History{
 	"readiness gets a gate back a minute after an update began": { // seed 1117018
 		Setup: Setup{Replicas: 1, Gate: "GuestHeartbeat"}, Events: []Event{{time.Minute, "template", 1}, {0, "readiness", 6}, {time.Minute, "readiness", 4}},
 	},
+	"spec lists a VM that a paused update added, and one whose guest is sick": { // seed 244409
+		Setup: Setup{Replicas: 4, Surge: "2", Unavailable: "0", Gate: "GuestIP"},
+		Events: []Event{
+			{0, "template", 6}, {27 * time.Second, "pause-update", 1}, {21 * time.Second, "sick", 21}, {0, "sick", 2838}, {time.Minute, "delete-first", 7}, {0, "scale", 3369},
+		},
+	},
 	"two VMs are taken over while an update clones one": { // seed 9020888
 		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 3, CPUs: 5}, Others: 1, Adopts: 3},
 		Events: []Event{{10 * time.Second, "template", 1}, {0, "scale", 1648}},

@@ -215,6 +215,13 @@ var found = map[string]History{
 			{0, "template", 6}, {27 * time.Second, "pause-update", 1}, {21 * time.Second, "sick", 21}, {0, "sick", 2838}, {time.Minute, "delete-first", 7}, {0, "scale", 3369},
 		},
 	},
+	"an update is taken back and asked for again, and its VM has had its time meanwhile": { // seed 194218
+		Setup: Setup{Replicas: 1, Surge: "0", Unavailable: "1", Gate: "GuestHeartbeat"},
+		Events: []Event{
+			{0, "scale", 4}, {0, "quota-tight", 0}, {0, "delete-first-and-shrink", 0}, {0, "template", 3}, {0, "deny", 6}, {58 * time.Second, "undo", 0},
+			{10 * time.Minute, "template", 3},
+		},
+	},
 	"two VMs are taken over while an update clones one": { // seed 9020888
 		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 3, CPUs: 5}, Others: 1, Adopts: 3},
 		Events: []Event{{10 * time.Second, "template", 1}, {0, "scale", 1648}},

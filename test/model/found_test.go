@@ -222,6 +222,14 @@ var found = map[string]History{
 			{10 * time.Minute, "template", 3},
 		},
 	},
+	"deletionPolicy is Retain for a second, and the quota is full": { // seed 165295
+		Setup:  Setup{Replicas: 4, Surge: "2", Unavailable: "1", Quota: Quota{VMs: 4}},
+		Events: []Event{{59 * time.Second, "template", 1}, {0, "retain", 0}, {time.Second, "retain", 1}},
+	},
+	"deletionPolicy is Retain for a second, and no more VM may be there": { // seed 216114
+		Setup:  Setup{Replicas: 3, Surge: "0", Unavailable: "1", Quota: Quota{VMs: 3}},
+		Events: []Event{{time.Minute, "template", 1}, {0, "retain", 0}, {time.Second, "retain", 5}},
+	},
 	"two VMs are taken over while an update clones one": { // seed 9020888
 		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 3, CPUs: 5}, Others: 1, Adopts: 3},
 		Events: []Event{{10 * time.Second, "template", 1}, {0, "scale", 1648}},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
 // atRest checks what has become of the group after the rest.
@@ -168,7 +169,10 @@ func (a *audit) lacks(w *world, g *v1alpha1.VmGroup) {
 		c := condition(st, of)
 		return c != nil && slices.Contains(reasons, c.Reason)
 	}
-	if says(v1alpha1.ConditionUpToDate, v1alpha1.ReasonRolloutStopped) || w.ledger.limited() && says(v1alpha1.ConditionPolicyCompliant, v1alpha1.ReasonQuotaExceeded) {
+	if says(v1alpha1.ConditionUpToDate, v1alpha1.ReasonRolloutStopped) {
+		return
+	}
+	if w.full(spec) && says(v1alpha1.ConditionReady, v1alpha1.ReasonQuotaExceeded) || w.ledger.limited() && says(v1alpha1.ConditionPolicyCompliant, v1alpha1.ReasonQuotaExceeded) {
 		return
 	}
 	if w.hub.trips && says(v1alpha1.ConditionReady, v1alpha1.ReasonMassDeletion) {
@@ -193,6 +197,14 @@ func (w *world) staying(st *v1alpha1.VmGroupStatus) (n int) {
 		}
 	}
 	return n
+}
+
+// full reports whether the quota has no room for one more VM, beyond what was granted and what there is. What the group released counts.
+func (w *world) full(spec *v1alpha1.VmGroupSpec) bool {
+	var there policy.Usage
+	there.VMs, there.CPU = w.vc.charged()
+	one := policy.Usage{VMs: there.VMs + 1, CPU: there.CPU + int64(spec.CPU)}
+	return w.ledger.limited() && !w.ledger.room(w.ledger.granted.Max(there), one)
 }
 
 // triedOut reports whether an update has as many VMs of the new revision as it may risk, none of which is available, and nothing of an older one can be cloned.

@@ -230,6 +230,10 @@ var found = map[string]History{
 		Setup:  Setup{Replicas: 3, Surge: "0", Unavailable: "1", Quota: Quota{VMs: 3}},
 		Events: []Event{{time.Minute, "template", 1}, {0, "retain", 0}, {time.Second, "retain", 5}},
 	},
+	"a quota ends while vCenter is away, and an update waits for it": { // seed 1115248
+		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 1, CPUs: 2}},
+		Events: []Event{{10 * time.Second, "template", 1}, {10 * time.Second, "outage", 1}, {0, "quota", 0}},
+	},
 	"two VMs are taken over while an update clones one": { // seed 9020888
 		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 3, CPUs: 5}, Others: 1, Adopts: 3},
 		Events: []Event{{10 * time.Second, "template", 1}, {0, "scale", 1648}},

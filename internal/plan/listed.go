@@ -58,10 +58,3 @@ func (p *planner) listed(m *member) bool {
 	at := slices.IndexFunc(p.plan.Listed, func(l Listed) bool { return l.Name == m.status.Name })
 	return at < 0 || p.plan.Listed[at].MoRef == m.status.MoRef
 }
-
-func (p *planner) listing(m *member) int {
-	if p.listed(m) {
-		return 1
-	}
-	return 0
-}

@@ -53,10 +53,3 @@ func (p *planner) leavingRank(m *member) int {
 		return 4
 	}
 }
-
-func notVisible(m *member) int {
-	if m.vm == nil {
-		return 1
-	}
-	return 0
-}

@@ -55,7 +55,9 @@ func (p *planner) surging() (added []*member) {
 // while others are not, since spec can list them. So they do not count as available. endSurge returns the n VMs, also those that wait: the scale-down takes none of them.
 func (p *planner) endSurge(n, fewer int32) []*member {
 	added := slices.DeleteFunc(p.surging(), func(m *member) bool { return m.state != present && m.state != cloning })
-	slices.SortFunc(added, func(x, y *member) int { return cmp.Or(service(x)-service(y), p.listing(y)-p.listing(x), -byAge(x, y)) })
+	slices.SortFunc(added, func(x, y *member) int {
+		return cmp.Or(service(x)-service(y), one(p.listed(y))-one(p.listed(x)), -byAge(x, y))
+	})
 	added = added[:min(max(int(n), 0), len(added))]
 	b := p.budget()
 	for _, m := range p.firstToLeave(int(fewer), added) {
@@ -122,16 +124,9 @@ func (p *planner) recordSurge() {
 
 // byAge orders members from the oldest to the newest. A clone that is not visible yet is the newest.
 func byAge(a, b *member) int {
-	age := cmp.Compare(notVisible(a), notVisible(b))
+	age := one(a.vm == nil) - one(b.vm == nil)
 	if age == 0 && a.vm != nil && b.vm != nil {
 		age = a.vm.Stamp.Created.Compare(b.vm.Stamp.Created)
 	}
 	return cmp.Or(age, cmp.Compare(a.status.Ordinal, b.status.Ordinal))
-}
-
-func surging(m *member) int {
-	if m.surge {
-		return 1
-	}
-	return 0
 }

@@ -234,6 +234,9 @@ var found = map[string]History{
 		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 1, CPUs: 2}},
 		Events: []Event{{10 * time.Second, "template", 1}, {10 * time.Second, "outage", 1}, {0, "quota", 0}},
 	},
+	"spec asks for more and larger VMs, and the quota has room for as many of the smaller size": { // seed 3109599
+		Setup: Setup{Replicas: 1, Quota: Quota{VMs: 4, CPUs: 8}}, Events: []Event{{0, "size-and-scale", 2174}},
+	},
 	"two VMs are taken over while an update clones one": { // seed 9020888
 		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 3, CPUs: 5}, Others: 1, Adopts: 3},
 		Events: []Event{{10 * time.Second, "template", 1}, {0, "scale", 1648}},

@@ -172,7 +172,7 @@ func (a *audit) lacks(w *world, g *v1alpha1.VmGroup) {
 	if says(v1alpha1.ConditionUpToDate, v1alpha1.ReasonRolloutStopped) {
 		return
 	}
-	if w.full(spec) && says(v1alpha1.ConditionReady, v1alpha1.ReasonQuotaExceeded) || w.ledger.limited() && says(v1alpha1.ConditionPolicyCompliant, v1alpha1.ReasonQuotaExceeded) {
+	if w.full(spec, replicas(spec)-w.staying(st)) && (says(v1alpha1.ConditionReady, v1alpha1.ReasonQuotaExceeded) || says(v1alpha1.ConditionPolicyCompliant, v1alpha1.ReasonQuotaExceeded)) {
 		return
 	}
 	if w.hub.trips && says(v1alpha1.ConditionReady, v1alpha1.ReasonMassDeletion) {
@@ -199,12 +199,17 @@ func (w *world) staying(st *v1alpha1.VmGroupStatus) (n int) {
 	return n
 }
 
-// full reports whether the quota has no room for one more VM, beyond what was granted and what there is. What the group released counts.
-func (w *world) full(spec *v1alpha1.VmGroupSpec) bool {
-	var there policy.Usage
-	there.VMs, there.CPU = w.vc.charged()
-	one := policy.Usage{VMs: there.VMs + 1, CPU: there.CPU + int64(spec.CPU)}
-	return w.ledger.limited() && !w.ledger.room(w.ledger.granted.Max(there), one)
+// full reports whether the quota has no room for the VMs that a group lacks, with those that it has as large as spec says. What was granted needs no room. What the group
+// released counts.
+func (w *world) full(spec *v1alpha1.VmGroupSpec, lacks int) bool {
+	var all policy.Usage
+	all.VMs, all.CPU = w.vc.charged()
+	before := w.ledger.granted.Max(all)
+	all.VMs, all.CPU = all.VMs+int64(lacks), all.CPU+int64(lacks)*int64(spec.CPU)
+	for _, m := range w.vc.living() {
+		all.CPU += max(0, int64(spec.CPU)-int64(m.cpu))
+	}
+	return w.ledger.limited() && !w.ledger.room(before, all)
 }
 
 // triedOut reports whether an update has as many VMs of the new revision as it may risk, none of which is available, and nothing of an older one can be cloned.

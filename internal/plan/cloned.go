@@ -66,15 +66,21 @@ func (p *planner) tries(blocked *Blocker) bool {
 	return p.roll.going && blocked != nil && blocked.Terminal && p.trials() < max(p.spec.update.surge+p.spec.update.unavailable, 1)
 }
 
-// trials is the number of VMs of the target that are there, on their way, or decided on in this look.
+// trials is the number of VMs of the target that show, or are to show, whether it works.
 func (p *planner) trials() int32 {
 	n := int32(0)
 	for _, m := range p.table() {
-		if !m.doomed && (!m.missing() || m.kept) && m.status.Revision == p.roll.Revision {
+		if p.trial(m) {
 			n++
 		}
 	}
 	return n
+}
+
+// trial is true for a VM of the target that is there, on its way, or decided on in this look. One that had had its time before the update began shows nothing: the
+// update does not wait for it.
+func (p *planner) trial(m *member) bool {
+	return !m.doomed && (!m.missing() || m.kept) && m.status.Revision == p.roll.Revision && !p.failedBefore(m)
 }
 
 // wentBack is true for a lost VM of the revision of spec while the group is held at another: spec went back to what the VM was, and that is not allowed
@@ -159,6 +165,6 @@ func (p *planner) explainOlder(revision string, b Blocker) {
 // trying is true while a VM of the target can become the first one that is available.
 func (p *planner) trying() bool {
 	return slices.ContainsFunc(p.table(), func(m *member) bool {
-		return !m.doomed && (!m.missing() || m.kept) && m.status.Revision == p.roll.Revision && !p.failed(m)
+		return p.trial(m) && !p.failed(m)
 	})
 }

@@ -24,8 +24,7 @@ func (p *planner) replicas() {
 	case surplus > 0:
 		leave := surplus - p.suspects()
 		added := min(leave, max(int32(len(p.surging()))-p.roll.surge, 0))
-		p.endSurge(added, leave-added)
-		p.scaleDown(int(leave - added))
+		p.scaleDown(int(leave-added), p.endSurge(added, leave-added))
 	case surplus < 0:
 		p.fill(have)
 	}

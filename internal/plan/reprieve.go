@@ -24,7 +24,7 @@ func (p *planner) reprieve() {
 			candidates = append(candidates, m)
 		}
 	}
-	slices.SortFunc(candidates, func(a, b *member) int { return cmp.Or(surging(a)-surging(b), p.compareLeaving(b, a)) }) // who would leave last is kept first
+	slices.SortFunc(candidates, func(a, b *member) int { return cmp.Or(one(a.surge)-one(b.surge), p.compareLeaving(b, a)) }) // who would leave last is kept first
 	for i, m := range candidates[:min(int(room+p.suspects()), len(candidates))] {
 		if i >= int(room) {
 			m.awaits = true

@@ -190,22 +190,15 @@ func (p *planner) needless(m *member) bool {
 	})
 }
 
-func wasReady(m *member) int {
-	if m.wasReady && !m.serves() {
-		return 1
-	}
-	return 0
-}
+func wasReady(m *member) int { return one(m.wasReady && !m.serves()) }
 
-func service(m *member) int {
-	if m.serves() {
-		return 1
-	}
-	return 0
-}
+func service(m *member) int { return one(m.serves()) }
 
-func availability(m *member) int {
-	if m.status.Available {
+func availability(m *member) int { return one(m.status.Available) }
+
+// one is 1 for what is true, and 0 for what is not.
+func one(is bool) int {
+	if is {
 		return 1
 	}
 	return 0

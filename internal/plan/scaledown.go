@@ -8,9 +8,10 @@ import (
 // scaleDown dooms surplus VMs: first those that spec.scaleDown.deleteFirst names, then unhealthy ones, then those that are not available yet, then
 // those that an update concerns, then by spec.scaleDown.order. A clone in flight counts as the newest of all and is deleted once it appears, so that
 // no running VM goes in its stead. VMs that are suspect or elsewhere cannot be deleted and are never chosen. One that is
-// elsewhere counts. One that is suspect may be gone already, so that no other goes before that is known.
-func (p *planner) scaleDown(surplus int) {
-	for _, m := range p.firstToLeave(surplus, nil) {
+// elsewhere counts. One that is suspect may be gone already, so that no other goes before that is known. VMs that an update added, and that leave by
+// themselves, are not chosen.
+func (p *planner) scaleDown(surplus int, but []*member) {
+	for _, m := range p.firstToLeave(surplus, but) {
 		p.doom(m)
 	}
 }
@@ -51,11 +52,4 @@ func (p *planner) leavingRank(m *member) int {
 	default:
 		return 4
 	}
-}
-
-func notVisible(m *member) int {
-	if m.vm == nil {
-		return 1
-	}
-	return 0
 }

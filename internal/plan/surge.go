@@ -50,12 +50,14 @@ func (p *planner) surging() (added []*member) {
 	return added
 }
 
-// endSurge dooms at most n VMs that an update added and no longer wants: unavailable ones first, then the newest. An available VM waits until enough others are
-// available, so that no older VM leaves in its place. A scale-down takes `fewer` other VMs in the same pass. These can be available while others are not, since spec can list
-// them. So they do not count as available.
-func (p *planner) endSurge(n, fewer int32) {
+// endSurge dooms at most n VMs that an update added and no longer wants: unavailable ones first, then those that spec lists, then the newest. An available VM
+// waits until enough others are available, so that no older VM leaves in its place. A scale-down takes `fewer` other VMs in the same pass. These can be available
+// while others are not, since spec can list them. So they do not count as available. endSurge returns the n VMs, also those that wait: the scale-down takes none of them.
+func (p *planner) endSurge(n, fewer int32) []*member {
 	added := slices.DeleteFunc(p.surging(), func(m *member) bool { return m.state != present && m.state != cloning })
-	slices.SortFunc(added, func(x, y *member) int { return cmp.Or(service(x)-service(y), -byAge(x, y)) })
+	slices.SortFunc(added, func(x, y *member) int {
+		return cmp.Or(service(x)-service(y), one(p.listed(y))-one(p.listed(x)), -byAge(x, y))
+	})
 	added = added[:min(max(int(n), 0), len(added))]
 	b := p.budget()
 	for _, m := range p.firstToLeave(int(fewer), added) {
@@ -63,11 +65,12 @@ func (p *planner) endSurge(n, fewer int32) {
 	}
 	for _, m := range added {
 		if m.serves() && b.available <= 0 {
-			return
+			break
 		}
 		b.available -= int32(availability(m))
 		p.doom(m)
 	}
+	return added
 }
 
 // nameSurge marks those of the VMs that are cloned now, the last ones first, that are above what is wanted. Some may have been decided on before, when more were
@@ -121,16 +124,9 @@ func (p *planner) recordSurge() {
 
 // byAge orders members from the oldest to the newest. A clone that is not visible yet is the newest.
 func byAge(a, b *member) int {
-	age := cmp.Compare(notVisible(a), notVisible(b))
+	age := one(a.vm == nil) - one(b.vm == nil)
 	if age == 0 && a.vm != nil && b.vm != nil {
 		age = a.vm.Stamp.Created.Compare(b.vm.Stamp.Created)
 	}
 	return cmp.Or(age, cmp.Compare(a.status.Ordinal, b.status.Ordinal))
-}
-
-func surging(m *member) int {
-	if m.surge {
-		return 1
-	}
-	return 0
 }

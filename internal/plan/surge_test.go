@@ -226,6 +226,30 @@ func TestTheExtraVMStaysWhereAScaleDownTakesOneThatIsAvailable(t *testing.T) {
 	}
 }
 
+// TestAScaleDownTakesNoExtraVMBesideThoseThatTheUpdateGivesUp: spec lists an extra VM that is available, and one of before whose guest is sick. If both extra VMs
+// left, too few VMs would be available.
+func TestAScaleDownTakesNoExtraVMBesideThoseThatTheUpdateGivesUp(t *testing.T) {
+	s := newSaga(t, 4)
+	s.strategy(number(2), number(0))
+	s.template("debian-13")
+	s.until(updated(2))
+	s.spec.UpdateStrategy.Paused = true
+	s.until(func(p Plan) bool { return p.Ready == 6 })
+	s.byName("web-0").boot, s.byName("web-3").boot = 1000, 1000
+	s.until(func(p Plan) bool { return p.Ready == 4 })
+	s.spec.ScaleDown = &v1alpha1.ScaleDown{DeleteFirst: []string{"web-3", "web-4"}}
+	s.replicas(3)
+	s.watch = func(_ Input, p Plan) {
+		if p.Ready < 3 {
+			t.Fatalf("%d VMs are available: %v", p.Ready, s.trail)
+		}
+	}
+	s.looks(5)
+	if s.byName("web-3") != nil || s.byName("web-4") != nil || len(s.first()) != 4 {
+		t.Errorf("spec lists web-3 and web-4, and there are %v", s.first())
+	}
+}
+
 // TestTheExtraVMIsNotKeptInTheSteadOfAnother: both were to leave, and one is wanted again.
 func TestTheExtraVMIsNotKeptInTheSteadOfAnother(t *testing.T) {
 	s := newSaga(t, 3)

@@ -104,6 +104,26 @@ func TestATrialThatFailsStopsTheUpdate(t *testing.T) {
 	s.until(settled)
 }
 
+// TestAVMThatHadItsTimeBeforeTheUpdateIsNoTrialOfIt: spec goes back to what that VM is. It can neither fail this update nor prove it, so that another VM is tried.
+func TestAVMThatHadItsTimeBeforeTheUpdateIsNoTrialOfIt(t *testing.T) {
+	s := newSaga(t, 2)
+	s.strategy(number(0), number(1))
+	s.broken("debian-13")
+	s.until(reason(v1alpha1.ReasonRolloutStopped))
+	s.forbidden["debian-12"] = true
+	s.template("debian-12")
+	s.looks(2)
+	s.template("debian-13")
+	s.replicas(3)
+	s.until(reason(v1alpha1.ReasonRolloutStopped))
+	if tried := s.byName("web-2"); tried == nil || tried.template != "debian-13" || len(s.first()) != 3 {
+		t.Errorf("web-2 was not tried: %v", s.first())
+	}
+	if !strings.Contains(s.update, "web-2") {
+		t.Errorf("nothing names the VM that failed: %s", s.update)
+	}
+}
+
 // TestWhatIsOnlyUnreadIsWaitedFor: the older shape can be cloned again as soon as what it names has been looked up.
 func TestWhatIsOnlyUnreadIsWaitedFor(t *testing.T) {
 	s := newSaga(t, 2)

@@ -209,6 +209,34 @@ var found = map[string]History{
 	"readiness gets a gate back a minute after an update began": { // seed 1117018
 		Setup: Setup{Replicas: 1, Gate: "GuestHeartbeat"}, Events: []Event{{time.Minute, "template", 1}, {0, "readiness", 6}, {time.Minute, "readiness", 4}},
 	},
+	"spec lists a VM that a paused update added, and one whose guest is sick": { // seed 244409
+		Setup: Setup{Replicas: 4, Surge: "2", Unavailable: "0", Gate: "GuestIP"},
+		Events: []Event{
+			{0, "template", 6}, {27 * time.Second, "pause-update", 1}, {21 * time.Second, "sick", 21}, {0, "sick", 2838}, {time.Minute, "delete-first", 7}, {0, "scale", 3369},
+		},
+	},
+	"an update is taken back and asked for again, and its VM has had its time meanwhile": { // seed 194218
+		Setup: Setup{Replicas: 1, Surge: "0", Unavailable: "1", Gate: "GuestHeartbeat"},
+		Events: []Event{
+			{0, "scale", 4}, {0, "quota-tight", 0}, {0, "delete-first-and-shrink", 0}, {0, "template", 3}, {0, "deny", 6}, {58 * time.Second, "undo", 0},
+			{10 * time.Minute, "template", 3},
+		},
+	},
+	"deletionPolicy is Retain for a second, and the quota is full": { // seed 165295
+		Setup:  Setup{Replicas: 4, Surge: "2", Unavailable: "1", Quota: Quota{VMs: 4}},
+		Events: []Event{{59 * time.Second, "template", 1}, {0, "retain", 0}, {time.Second, "retain", 1}},
+	},
+	"deletionPolicy is Retain for a second, and no more VM may be there": { // seed 216114
+		Setup:  Setup{Replicas: 3, Surge: "0", Unavailable: "1", Quota: Quota{VMs: 3}},
+		Events: []Event{{time.Minute, "template", 1}, {0, "retain", 0}, {time.Second, "retain", 5}},
+	},
+	"a quota ends while vCenter is away, and an update waits for it": { // seed 1115248
+		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 1, CPUs: 2}},
+		Events: []Event{{10 * time.Second, "template", 1}, {10 * time.Second, "outage", 1}, {0, "quota", 0}},
+	},
+	"spec asks for more and larger VMs, and the quota has room for as many of the smaller size": { // seed 3109599
+		Setup: Setup{Replicas: 1, Quota: Quota{VMs: 4, CPUs: 8}}, Events: []Event{{0, "size-and-scale", 2174}},
+	},
 	"two VMs are taken over while an update clones one": { // seed 9020888
 		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 3, CPUs: 5}, Others: 1, Adopts: 3},
 		Events: []Event{{10 * time.Second, "template", 1}, {0, "scale", 1648}},

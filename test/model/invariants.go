@@ -215,7 +215,7 @@ func (a *audit) statusWritten(w *world, was, is *v1alpha1.VmGroup) {
 	w.forgetReleased()
 	a.doomed(w, was, is)
 	a.readySince(w, is)
-	a.words(w, is)
+	a.words(w, was, is)
 	if c := condition(&is.Status, v1alpha1.ConditionUpToDate); c != nil && c.Status == "True" && (is.Status.Rollout == nil || len(is.Status.Rollout.From) == 0) && is.Status.ObservedGeneration == is.Generation {
 		a.edit = false
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
 // atRest checks what has become of the group after the rest.
@@ -168,7 +169,10 @@ func (a *audit) lacks(w *world, g *v1alpha1.VmGroup) {
 		c := condition(st, of)
 		return c != nil && slices.Contains(reasons, c.Reason)
 	}
-	if says(v1alpha1.ConditionUpToDate, v1alpha1.ReasonRolloutStopped) || w.ledger.limited() && says(v1alpha1.ConditionPolicyCompliant, v1alpha1.ReasonQuotaExceeded) {
+	if says(v1alpha1.ConditionUpToDate, v1alpha1.ReasonRolloutStopped) {
+		return
+	}
+	if w.full(spec, replicas(spec)-w.staying(st)) && (says(v1alpha1.ConditionReady, v1alpha1.ReasonQuotaExceeded) || says(v1alpha1.ConditionPolicyCompliant, v1alpha1.ReasonQuotaExceeded)) {
 		return
 	}
 	if w.hub.trips && says(v1alpha1.ConditionReady, v1alpha1.ReasonMassDeletion) {
@@ -193,6 +197,19 @@ func (w *world) staying(st *v1alpha1.VmGroupStatus) (n int) {
 		}
 	}
 	return n
+}
+
+// full reports whether the quota has no room for the VMs that a group lacks, with those that it has as large as spec says. What was granted needs no room. What the group
+// released counts.
+func (w *world) full(spec *v1alpha1.VmGroupSpec, lacks int) bool {
+	var all policy.Usage
+	all.VMs, all.CPU = w.vc.charged()
+	before := w.ledger.granted.Max(all)
+	all.VMs, all.CPU = all.VMs+int64(lacks), all.CPU+int64(lacks)*int64(spec.CPU)
+	for _, m := range w.vc.living() {
+		all.CPU += max(0, int64(spec.CPU)-int64(m.cpu))
+	}
+	return w.ledger.limited() && !w.ledger.room(before, all)
 }
 
 // triedOut reports whether an update has as many VMs of the new revision as it may risk, none of which is available, and nothing of an older one can be cloned.

@@ -23,8 +23,8 @@ func condition(st *v1alpha1.VmGroupStatus, of string) *metav1.Condition {
 	return nil
 }
 
-// words checks what each status says.
-func (a *audit) words(w *world, g *v1alpha1.VmGroup) {
+// words checks what each status says. While vCenter is away, Reconciling and UpToDate say what they said before.
+func (a *audit) words(w *world, was, g *v1alpha1.VmGroup) {
 	st := &g.Status
 	reported := st.Phase != "" // else only its owner was written since it was wiped
 	if n := utf8.RuneCountInString(st.LastMessage); reported && n == 0 || n > 120 {
@@ -34,13 +34,20 @@ func (a *audit) words(w *world, g *v1alpha1.VmGroup) {
 		a.violated(w, "wrong-words", "no policy has a minimum: %s", c.Message)
 	}
 	for _, c := range st.Conditions {
-		if strings.Contains(c.Message, "quotas let in") && !w.ledger.limited() && !w.ledger.unread {
+		kept := w.vc.away && (c.Type == v1alpha1.ConditionReconciling || c.Type == v1alpha1.ConditionUpToDate) && said(&was.Status, c)
+		if strings.Contains(c.Message, "quotas let in") && !w.ledger.limited() && !w.ledger.unread && !kept {
 			a.violated(w, "quota-words", "there is no quota: %s=%s/%s: %s", c.Type, c.Status, c.Reason, c.Message)
 		}
 		if i := strings.Index(c.Message, " Until then"); i > 0 && !strings.ContainsRune(".;:,", rune(c.Message[i-1])) {
 			a.violated(w, "punctuation", "%s", c.Message)
 		}
 	}
+}
+
+// said reports whether a status has a condition with the same words.
+func said(st *v1alpha1.VmGroupStatus, c metav1.Condition) bool {
+	old := condition(st, c.Type)
+	return old != nil && old.Status == c.Status && old.Reason == c.Reason && old.Message == c.Message
 }
 
 // text is a VM of a status, without what it does not set.

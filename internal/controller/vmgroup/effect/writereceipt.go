@@ -20,7 +20,10 @@ import (
 
 // MaxReceipts and MaxReceiptBytes limit the receipts of one member: above them none of its groups is forgotten. A hostile API
 // server can invent any number of groups, and no vCenter shows VMs of those that are forgotten.
-const MaxReceipts, MaxReceiptBytes = 10_000, 64 << 20
+const (
+	MaxReceipts     = 10_000
+	MaxReceiptBytes = 64 << 20
+)
 
 // errTooMany means that a member has reached MaxReceipts or MaxReceiptBytes.
 var errTooMany = fmt.Errorf("the member has %d receipts, or %d MiB of them; a hub administrator deletes those that are not needed any more "+

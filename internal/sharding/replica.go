@@ -47,7 +47,7 @@ const failuresInterval = 30 * time.Second
 // Replica is this process as one of those that share the work. It is safe for concurrent use.
 type Replica struct {
 	opts    Options
-	metrics *metrics
+	counted *counts
 	// wake ends the wait of Run; it holds one wake-up.
 	wake chan struct{}
 
@@ -76,7 +76,7 @@ func New(opts Options) (*Replica, error) {
 		return nil, errors.New("a ring needs at least one bucket")
 	}
 	return &Replica{
-		opts: opts, metrics: newMetrics(),
+		opts: opts, counted: newCounts(),
 		wake: make(chan struct{}, 1), changed: make(chan struct{}), tokens: map[*token]struct{}{},
 		state: protocol.New(protocol.Config{
 			Timings: opts.Timings, Buckets: opts.Buckets, Hash: ring.HashName, Boot: opts.Boot, Host: opts.Host,
@@ -160,7 +160,7 @@ func (r *Replica) send(ctx context.Context, request protocol.Request) {
 			r.opts.Log.Info("A request to the hub failed", "request", fmt.Sprintf("%T", request.Op), "outcome", result.Outcome.String(), "error", errorText(result.Err))
 		}
 	}
-	r.metrics.request(request.Op, result.Outcome)
+	r.counted.request(request.Op, result.Outcome)
 	r.change(func(now protocol.Instant) { r.state.Complete(now, request.Lane, result) })
 }
 
@@ -203,7 +203,7 @@ func (r *Replica) tell(c protocol.Changes, listener Listener) {
 		listener.Gained(c.Gained)
 	}
 	for _, took := range c.Took {
-		r.metrics.tookOver(took)
+		r.counted.tookOver(took)
 		log.Info("Took buckets over from a session that had ended", "session", took.Session,
 			"silent", took.Silent.Round(time.Millisecond).String(), "by", reasonOf(took))
 	}

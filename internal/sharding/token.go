@@ -65,13 +65,13 @@ func (t *token) Check() error {
 			return nil
 		}
 		if !errors.Is(err, protocol.ErrShort) {
-			r.metrics.rejected(err)
+			r.counted.rejected(err)
 			return err
 		}
 		select {
 		case <-changed:
 		case <-t.ctx.Done():
-			r.metrics.rejected(err)
+			r.counted.rejected(err)
 			return fmt.Errorf("%w: %w", err, context.Cause(t.ctx))
 		}
 	}

@@ -134,22 +134,17 @@ func TestDefinitionsAreCollectedOnce(t *testing.T) {
 }
 
 func TestMetricsAreLookedUp(t *testing.T) {
-	packages := map[string][]string{
-		"a": {"vmgroup_actions_total"},
-		"b": {"vmgroup_operator_sharding", "unowned_seconds", "_takeover_seconds"},
-		"c": {"vmgroup_operator_admission_", "ca_expiry_seconds"},
-	}
 	for name, want := range map[string]bool{
-		"vmgroup_actions_total":                        true,
-		"vmgroup_operator_sharding_unowned_seconds":    true,
-		"vmgroup_operator_sharding_takeover_seconds":   true,
-		"vmgroup_operator_admission_ca_expiry_seconds": true,
-		"vmgroup_operator_sharding_ca_expiry_seconds":  false,
-		"vmgroup_operator_admission_unowned_seconds":   false,
-		"vmgroup_operator_sharding_unowned_minutes":    false,
-		"vmgroup_actions":                              false,
+		"vmgroup_actions_total":                             true,
+		"vmgroup_sharding_unowned_seconds":                  true,
+		"vmgroup_sharding_takeover_seconds_bucket":          true,
+		"vmgroup_sharding_takeover_seconds_count":           true,
+		"vmgroup_admission_ca_expiration_timestamp_seconds": true,
+		"vmgroup_operator_sharding_unowned_seconds":         false,
+		"vmgroup_actions_total_bucket":                      false,
+		"vmgroup_actions":                                   false,
 	} {
-		if got := measured(name, packages); got != want {
+		if got := measured(name); got != want {
 			t.Errorf("%s: got %t, want %t", name, got, want)
 		}
 	}

@@ -359,8 +359,8 @@ func TestAMemberThatIsBehindIsReportedOnceAndMeasured(t *testing.T) {
 	}
 	want := map[string]float64{
 		"ca_bundle_oldest_ack_seconds":                     (15 * limits.Settle).Seconds(),
-		"serving_certificate_expiration_timestamp_seconds": float64(certain.Add(99 * day).Unix()),
-		"ca_expiration_timestamp_seconds":                  float64(certain.Add(999 * day).Unix()),
+		"serving_certificate_expiration_timestamp_seconds": float64(certain.Add(100 * day).Unix()),
+		"ca_expiration_timestamp_seconds":                  float64(certain.Add(1000 * day).Unix()),
 	}
 	if !maps.Equal(measured, want) {
 		t.Errorf("measured %v, want %v", measured, want)

@@ -29,6 +29,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
 	"github.com/codeconnect/vmgroup-operator/internal/events"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
+	"github.com/codeconnect/vmgroup-operator/internal/groupmetrics"
 	"github.com/codeconnect/vmgroup-operator/internal/logsink"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
@@ -110,9 +111,13 @@ func start(ctx context.Context, o options) error {
 
 	// The groups, their quotas, and the policies about them. What members make this replica write on the hub has one budget.
 	hubWrites := writebudget.New(writebudget.Default, time.Now)
+	counts, err := groupmetrics.New(metrics.Registry)
+	if err != nil {
+		return fmt.Errorf("register the metrics of groups: %w", err)
+	}
 	reconciler := &vmgroup.Reconciler{
 		Clusters: mgr, Definitions: members, Hub: hub.GetClient(), HubEvents: recorder, Servers: pool,
-		Shards: replica, Fleet: known,
+		Shards: replica, Fleet: known, Metrics: counts,
 		Installation: installation, Now: time.Now,
 		Contradicted: func(member, reason, note string) {
 			memberEvents{hub.GetClient(), recorder}.tell(ctx, member, reason, "Look", note)
@@ -147,6 +152,7 @@ func start(ctx context.Context, o options) error {
 	}
 	warm := &warmUp{hub: hub, members: members, vcenters: pool, ready: replica.Ready}
 	problems := []error{
+		registerFleet(metrics.Registry, known, replica),
 		hub.Add(records),
 		hub.Add(kept),
 		hub.Add(ledger),

@@ -109,14 +109,13 @@ func (p *pass) submitSlowly(ctx context.Context, s *group.Snapshot, d group.Deci
 		}
 		wg.Wait()
 		for i, err := range errs {
+			p.r.Metrics.Submitted(s.VCenter, batch[i], err)
 			if err == nil {
-				actionsTotal.WithLabelValues(string(batch[i].Kind), "accepted").Inc()
 				p.audit(ctx, s, batch[i])
 				continue
 			}
 			// A VM that is kept because of its disks says nothing about vCenter: the others go on.
 			refused = refused || vsphere.KindOf(err) != vsphere.KindForeignDisk
-			actionsTotal.WithLabelValues(string(batch[i].Kind), "refused").Inc()
 			logOf(ctx, batch[i]).Info("vCenter refused an action", "action", batch[i].Kind, "vm", batch[i].Name,
 				"because", batch[i].Reason, "kind", vsphere.KindOf(err), "reason", err.Error())
 		}

@@ -34,6 +34,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
+	"github.com/codeconnect/vmgroup-operator/internal/groupmetrics"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
@@ -97,6 +98,8 @@ type Reconciler struct {
 	Contradicted func(member, reason, note string)
 	// Installation is the UID of this installation, part of every owner stamp.
 	Installation string
+	// Metrics count what passes do. It may be nil.
+	Metrics *groupmetrics.Passes
 	// Now is the clock.
 	Now func() time.Time
 

@@ -211,6 +211,7 @@ func (p *pass) writeStatus(ctx context.Context, s *group.Snapshot, d group.Decis
 	p.r.memory.change(p.object(s), func(m *remembered) {
 		m.tenure, m.resourceVersion, m.restores, m.reported, m.written = p.tenure, next.ResourceVersion, p.member.Restores, p.now, true
 	})
+	p.r.Metrics.Written(s.VCenter, s.ID.Key(), &s.Group.Status, &next.Status, s.Observation.VMs, p.now)
 	s.Group, s.Written = next, true
 	p.tell(ctx, s, d.Events)
 	return nil

@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -498,7 +497,7 @@ func eachDestroyedVMIsToldOnce(t *testing.T, scaledBy, told string) {
 		}
 	}, funcr.Options{}))
 	h.Clusters = testCluster{client: changedBy{h.member, "argocd-controller", scaledBy}}
-	count := func(reason string) float64 { return destroyed(t, v1alpha1.LocalMember, "default", reason) }
+	count := func(reason string) float64 { return h.destroyed(v1alpha1.LocalMember, "default", reason) }
 	deletions, shrinks := count("deletion"), count("scale-down")
 	h.scale(1, "app-00")
 	h.delete("app-01")
@@ -534,11 +533,11 @@ func eachDestroyedVMIsToldOnce(t *testing.T, scaledBy, told string) {
 }
 
 // destroyed is what the metric has counted for a member, a vCenter and a reason.
-func destroyed(t *testing.T, labels ...string) float64 {
-	t.Helper()
-	families, err := metrics.Registry.Gather()
+func (r *rig) destroyed(labels ...string) float64 {
+	r.t.Helper()
+	families, err := r.registry.Gather()
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
 	for _, family := range families {
 		if family.GetName() != "vmgroup_vms_destroyed_total" {

@@ -40,6 +40,7 @@ func (w witness) Changed(change vsphere.Change) {
 	if !known {
 		return
 	}
+	w.r.Metrics.Changed(w.vcenter, change.Kind)
 	member, name := g.Ref.Member, requestAt(g.Ref).NamespacedName
 	vm := plan.VMName(name.Name, change.Ordinal)
 	log := ctrl.Log.WithName("vmgroup").WithValues("vcenter", w.vcenter, "member", member, "VmGroup", klog.KRef(name.Namespace, name.Name))

@@ -19,6 +19,7 @@ func TestAnActionNamesWhatItIsFor(t *testing.T) {
 		in.Rollout = &Rollout{Revision: revision, From: []string{replaced.Revision}, Start: epoch}
 	}
 	older := func(vm *vsphere.VM) { s := *vm.Stamp; s.Revision = replaced.Revision; vm.Stamp = &s }
+	runsAsTask := func(in *Input) { in.Observation.InFlight[0].Task = "task-1" }
 	for story, c := range map[string]struct {
 		in   Input
 		kind ActionKind
@@ -39,6 +40,7 @@ func TestAnActionNamesWhatItIsFor(t *testing.T) {
 		"deleted":                          {input(1, healthy(0), deleting), MarkVM, ForDelete},
 		"destroyed with its group":         {input(1, has(makeVM(0, marked, off)), deleting), DestroyVM, ForDelete},
 		"released with its group":          {input(1, healthy(0), deleting, spec(func(s *v1alpha1.VmGroupSpec) { s.DeletionPolicy = v1alpha1.DeletionRetain })), ReleaseVM, ForDelete},
+		"a clone is canceled":              {input(1, knows(intent(0, 0)), running(vsphere.OpClone, 0, vsphere.HangsAfter), runsAsTask, deleting), CancelClone, ForDelete},
 		"taken over":                       {input(1, adopts(makeVM(0, theOlds))), MoveVM, ForAdopt},
 		"one more for an update":           {input(1, has(makeVM(0, older)), rollout), CreateVM, ForUpdate},
 		"an older one leaves":              {input(1, has(makeVM(0, older), makeVM(1)), rollout), MarkVM, ForUpdate},

@@ -418,7 +418,11 @@ func (r *Reconciler) write(ctx context.Context, vc *v1alpha1.VCenter, next v1alp
 		if is.Status == metav1.ConditionFalse && is.Reason != v1alpha1.ReasonConnecting && is.Reason != v1alpha1.ReasonInventoryIncomplete {
 			eventType = corev1.EventTypeWarning
 		}
-		log.FromContext(ctx).Info("VCenter changed", "condition", conditionType, "status", is.Status, "reason", is.Reason, "message", is.Message)
+		if values := []any{"condition", conditionType, "status", is.Status, "reason", is.Reason}; eventType == corev1.EventTypeWarning {
+			log.FromContext(ctx).Error(errors.New(is.Message), "VCenter changed", values...)
+		} else {
+			log.FromContext(ctx).Info("VCenter changed", append(values, "message", is.Message)...)
+		}
 		r.Events.Eventf(vc, nil, eventType, is.Reason, "Connect", "%s", is.Message)
 	}
 	return nil

@@ -148,7 +148,7 @@ type MemberClusterStatus struct {
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// observedGeneration is the metadata.generation that this status describes.
+	// observedGeneration is the metadata.generation that this status describes. It is -1 until the operator writes status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// clusterUID is the UID of the member's namespace kube-system, by which its groups are known whatever the MemberCluster is
@@ -214,6 +214,7 @@ type MemberCluster struct {
 	Spec MemberClusterSpec `json:"spec"`
 	// status is what the operator last saw.
 	// +optional
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status MemberClusterStatus `json:"status,omitzero"`
 }
 

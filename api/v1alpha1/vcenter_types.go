@@ -319,7 +319,7 @@ type VCenterStatus struct {
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// observedGeneration is the metadata.generation that this status describes. It stays behind until it is known whether the settings of a new generation work.
+	// observedGeneration is the metadata.generation that this status describes. It stays behind until it is known whether the settings of a new generation work. It is -1 until the operator writes status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// server that the operator is connected to, or was last. It differs from spec.server while that does not work.
@@ -373,6 +373,7 @@ type VCenter struct {
 	Spec VCenterSpec `json:"spec"`
 	// status is what the operator last saw.
 	// +optional
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status VCenterStatus `json:"status,omitzero"`
 }
 

@@ -10,12 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
@@ -30,7 +28,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/events"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/groupmetrics"
-	"github.com/codeconnect/vmgroup-operator/internal/logsink"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
@@ -45,10 +42,7 @@ import (
 // start runs the operator until ctx ends. It makes every part from those above it; nothing runs before the last line.
 func start(ctx context.Context, o options) error {
 	// The hub, and what identifies this installation on it.
-	log := logsink.Harmless(zap.New(zap.UseFlagOptions(&o.zap)))
-	ctrl.SetLogger(log)
-	klog.SetLogger(log)
-	boundStandardLog(log.WithName("net"))
+	log := logToStderr(o.logLevel)
 	hubConfig, err := config.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the hub's API server: %w", err)

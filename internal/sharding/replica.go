@@ -157,18 +157,11 @@ func (r *Replica) send(ctx context.Context, request protocol.Request) {
 	failed := result.Outcome == protocol.Unknown || result.Outcome == protocol.Refused || result.Outcome == protocol.Invalid
 	if failed && ctx.Err() == nil {
 		if _, tell := r.failures.Next(struct{}{}, time.Now(), failuresInterval); tell {
-			r.opts.Log.Info("A request to the hub failed", "request", fmt.Sprintf("%T", request.Op), "outcome", result.Outcome.String(), "error", errorText(result.Err))
+			r.opts.Log.Error(result.Err, "A request to the hub failed", "request", fmt.Sprintf("%T", request.Op), "outcome", result.Outcome.String())
 		}
 	}
 	r.counted.request(request.Op, result.Outcome)
 	r.change(func(now protocol.Instant) { r.state.Complete(now, request.Lane, result) })
-}
-
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }
 
 // tell logs and passes on what happened.
@@ -176,20 +169,20 @@ func (r *Replica) tell(c protocol.Changes, listener Listener) {
 	log := r.opts.Log
 	if problem := r.Problem(); problem != r.problem {
 		if r.problem = problem; problem != "" {
-			log.Info("This replica takes no share of the work", "problem", problem)
+			log.Error(errors.New(problem), "This replica takes no share of the work")
 		}
 	}
 	if c.Relist {
 		r.opts.Hub.Relist()
 	}
 	if c.Lapsed {
-		log.Info("The session could not be renewed at the hub: nothing is begun until it is")
+		log.Error(nil, "The session could not be renewed at the hub: nothing is begun until it is")
 	}
 	if c.Regained {
 		log.Info("The session was renewed: going on")
 	}
 	if c.Fenced {
-		log.Info("This session was fenced; going on with a new one. Nothing was done since its validity ended", "session", r.Session())
+		log.Error(nil, "This session was fenced; going on with a new one. Nothing was done since its validity ended", "session", r.Session())
 	}
 	for _, session := range c.Dead {
 		log.Info("A session has ended", "session", session)

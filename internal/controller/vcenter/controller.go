@@ -32,6 +32,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/passes"
 	orphaned "github.com/codeconnect/vmgroup-operator/internal/group/orphans"
+	"github.com/codeconnect/vmgroup-operator/internal/kstatus"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -197,6 +198,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		if err := r.tellNeighbors(ctx, vc, &blocked); err != nil {
 			return reconcile.Result{}, err
 		}
+		kstatus.Derive(&blocked.Conditions, r.Now())
 		return reconcile.Result{RequeueAfter: lookInterval}, r.write(ctx, vc, blocked)
 	case err != nil:
 		return reconcile.Result{}, err
@@ -223,6 +225,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if deleting {
 		apply(&next, vc.Generation, r.Now(), []condition{{v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonInUse, inUse}})
 	}
+	kstatus.Derive(&next.Conditions, r.Now())
 	if r.countsOnly(vc, next) {
 		return reconcile.Result{RequeueAfter: after}, nil
 	}
@@ -415,7 +418,11 @@ func (r *Reconciler) write(ctx context.Context, vc *v1alpha1.VCenter, next v1alp
 		if is.Status == metav1.ConditionFalse && is.Reason != v1alpha1.ReasonConnecting && is.Reason != v1alpha1.ReasonInventoryIncomplete {
 			eventType = corev1.EventTypeWarning
 		}
-		log.FromContext(ctx).Info("VCenter changed", "condition", conditionType, "status", is.Status, "reason", is.Reason, "message", is.Message)
+		if values := []any{"condition", conditionType, "status", is.Status, "reason", is.Reason}; eventType == corev1.EventTypeWarning {
+			log.FromContext(ctx).Error(errors.New(is.Message), "VCenter changed", values...)
+		} else {
+			log.FromContext(ctx).Info("VCenter changed", append(values, "message", is.Message)...)
+		}
 		r.Events.Eventf(vc, nil, eventType, is.Reason, "Connect", "%s", is.Message)
 	}
 	return nil

@@ -116,14 +116,22 @@ func (p *pass) submitSlowly(ctx context.Context, s *group.Snapshot, d group.Deci
 			}
 			// A VM that is kept because of its disks says nothing about vCenter: the others go on.
 			refused = refused || vsphere.KindOf(err) != vsphere.KindForeignDisk
-			logOf(ctx, batch[i]).Info("vCenter refused an action", "action", batch[i].Kind, "vm", batch[i].Name,
-				"because", batch[i].Reason, "kind", vsphere.KindOf(err), "reason", err.Error())
+			logRefusal(ctx, s, batch[i], err)
 		}
 		if refused {
 			return true
 		}
 	}
 	return false
+}
+
+func logRefusal(ctx context.Context, s *group.Snapshot, action plan.Action, err error) {
+	values := []any{"vcenter", s.VCenter, "action", action.Kind, "vm", action.Name, "because", action.Reason, "kind", vsphere.KindOf(err)}
+	if action.Quiet {
+		log.FromContext(ctx).V(1).Info("vCenter refused an action", append(values, "error", err.Error())...)
+		return
+	}
+	log.FromContext(ctx).Error(err, "vCenter refused an action", values...)
 }
 
 // logOf is the log for an action: one of details if it is quiet.

@@ -225,7 +225,7 @@ func (p *pass) endAdoption(ctx context.Context, s *group.Snapshot) {
 	}
 	if folder := seen.Folder; !folder.Ref.IsZero() && folder.Ref != s.FolderRef() {
 		if err := p.server.DestroyFolder(ctx, folder.Ref); err != nil {
-			log.FromContext(ctx).Info("The folder of the group whose VMs were taken over stays", "folder", folder.Path, "reason", err.Error())
+			log.FromContext(ctx).Error(err, "The folder of the group whose VMs were taken over stays", "folder", folder.Path)
 		}
 	}
 }

@@ -14,13 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -114,8 +112,6 @@ type Reconciler struct {
 	twins      *worker[fleet.Twins]
 	// contradictions that Contradicted was told of.
 	contradictions seldom.Told[contradiction]
-	// failures are passes of a member that the log tells of.
-	failures seldom.Told[string]
 }
 
 // Options are settings of the controller.
@@ -323,7 +319,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	ctx = vsphere.WithFence(token.Context(), token.Check)
 	epoch := token.Epoch()
 	ctx = vsphere.WithOperation(ctx, fmt.Sprintf("vmgroup-%d.%d-%s", epoch.Generation, epoch.Number, controller.ReconcileIDFromContext(ctx)))
-	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithValues("member", member.Name, "VmGroup", klog.KRef(req.Namespace, req.Name)))
 
 	cl, err := r.Clusters.GetCluster(ctx, req.ClusterName)
 	if err != nil {

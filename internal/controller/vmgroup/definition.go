@@ -38,7 +38,7 @@ func (p *pass) lookAtDefinition(ctx context.Context, s *group.Snapshot) *group.D
 	switch definition, err := p.r.Definitions.Definition(ctx, p.member.Name); {
 	case apierrors.IsForbidden(err): // nothing is known, and status alone decides
 	case err != nil:
-		log.FromContext(ctx).Info("Failed to read the CRD of the group", "reason", said(err))
+		log.FromContext(ctx).Error(err, "Failed to read the CRD of the group")
 		return &group.DefinitionAnswer{Unread: true}
 	case definition == nil:
 		answer.Missing = true

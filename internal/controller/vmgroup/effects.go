@@ -2,8 +2,10 @@ package vmgroup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -101,7 +103,7 @@ func (p *pass) raiseEpoch(ctx context.Context, s *group.Snapshot) error {
 func (p *pass) makeFolder(ctx context.Context, s *group.Snapshot) error {
 	folder, err := p.server.EnsureFolder(ctx, s.FolderPath())
 	if err != nil {
-		log.FromContext(ctx).Info("Could not create the group's folder", "reason", err.Error())
+		log.FromContext(ctx).Error(err, "Could not create the group's folder")
 		return err
 	}
 	s.Folder = &v1alpha1.FolderStatus{Path: folder.Path, MoRef: folder.Ref.Value}
@@ -112,7 +114,7 @@ func (p *pass) makeFolder(ctx context.Context, s *group.Snapshot) error {
 func (p *pass) removeFolder(ctx context.Context, s *group.Snapshot) error {
 	err := p.server.DestroyFolder(ctx, vsphere.FolderRef(s.Folder.MoRef))
 	if err != nil {
-		log.FromContext(ctx).Info("Could not remove the group's folder", "reason", err.Error())
+		log.FromContext(ctx).Error(err, "Could not remove the group's folder")
 	}
 	return err
 }
@@ -226,7 +228,11 @@ func (p *pass) patchFinalizers(ctx context.Context, s *group.Snapshot, change fu
 
 func (p *pass) tell(ctx context.Context, s *group.Snapshot, events []group.Event) {
 	for _, e := range events {
-		log.FromContext(ctx).Info("Group changed", "reason", e.Reason, "message", e.Note)
+		if values := []any{"vcenter", s.VCenter, "reason", e.Reason}; e.Type == corev1.EventTypeWarning {
+			log.FromContext(ctx).Error(errors.New(e.Note), "Group changed", values...)
+		} else {
+			log.FromContext(ctx).Info("Group changed", append(values, "message", e.Note)...)
+		}
 		p.events.Eventf(s.Group, nil, e.Type, e.Reason, e.Action, "%s", e.Note)
 	}
 }

@@ -491,11 +491,11 @@ func eachDestroyedVMIsToldOnce(t *testing.T, scaledBy, told string) {
 	t.Helper()
 	h := newHerd(t, 2, 2)
 	var lines []string
-	ctx := log.IntoContext(t.Context(), funcr.New(func(_, args string) {
+	all := funcr.New(func(_, args string) {
 		if strings.Contains(args, `"A VM is destroyed"`) {
 			lines = append(lines, args)
 		}
-	}, funcr.Options{}))
+	}, funcr.Options{})
 	h.Clusters = testCluster{client: changedBy{h.member, "argocd-controller", scaledBy}}
 	count := func(reason string) float64 { return h.destroyed(v1alpha1.LocalMember, "default", reason) }
 	deletions, shrinks := count("deletion"), count("scale-down")
@@ -506,7 +506,7 @@ func eachDestroyedVMIsToldOnce(t *testing.T, scaledBy, told string) {
 		h.hear()
 		for _, name := range h.names {
 			h.request.Name = name
-			if _, err := h.Reconcile(ctx, h.request); err != nil {
+			if _, err := h.Reconcile(log.IntoContext(t.Context(), h.logger(all)(&h.request)), h.request); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -60,7 +60,7 @@ func (p *pass) writeReceipt(ctx context.Context, s *group.Snapshot, receipt grou
 	}
 	r.By = annotatedBy(live, receipt.Annotation())
 	if answer.Err = p.r.Receipts.Write(ctx, r); answer.Err != nil {
-		log.FromContext(ctx).Info("Failed to write the receipt of a group; its deletion waits", "reason", answer.Err.Error())
+		log.FromContext(ctx).Error(answer.Err, "Failed to write the receipt of a group; its deletion waits")
 		return answer, nil
 	}
 	wrote = r.Bytes()

@@ -93,7 +93,7 @@ func (p *pass) putRecord(ctx context.Context, s *group.Snapshot, record *v1alpha
 	})
 	p.r.HubWrites.Settle(p.member.UID, writebudget.Record, admitted.MostWritten, wrote)
 	if errors.Is(err, admitted.ErrFull) {
-		log.FromContext(ctx).Info("What was admitted to a group is not on record; if policy refuses its spec later, no VM that it loses comes back", "reason", err.Error())
+		log.FromContext(ctx).Error(err, "What was admitted to a group is not on record; if policy refuses its spec later, no VM that it loses comes back")
 		return &group.RecordAnswer{}, nil
 	}
 	if err != nil {

@@ -85,9 +85,10 @@ build: ## Build the operator into bin/manager
 image: ## Write the image and its SBOM into dist/image; PLATFORM=linux/amd64,linux/arm64 PUSH=registry.example.com/name
 	@$(RUN) ./hack/image -version "$(VERSION)" -platform "$(PLATFORM)" -push "$(PUSH)"
 
-generate: ## Write the deepcopy functions of the API types, and the privileges in the documentation
+generate: ## Write the deepcopy functions of the API types, and the privileges and metrics in the documentation
 	@gen="$$($(RUN) ./hack/tool controller-gen)" && "$$gen" object paths=./api/...
 	@$(RUN) ./hack/privileges
+	@$(RUN) ./hack/metrics
 
 manifests: ## Write the CRDs and the operator's RBAC from markers in the code, and what the chart has of them
 	@gen="$$($(RUN) ./hack/tool controller-gen)" && \

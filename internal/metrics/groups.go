@@ -25,7 +25,8 @@ var (
 	GroupsHeld = define("vmgroup_groups_held", Gauge, Owner,
 		"VmGroups that are held, by why: a mass deletion, a repair of too many VMs, a disk that is not theirs, or a policy.",
 		object("member"), oneOf("reason", HoldReasons...))
-	Rollouts = define("vmgroup_rollouts", Gauge, Owner, "Updates of VmGroups that have not ended, by state.", object("vcenter"), oneOf("state", RolloutStates...))
+	QueueWaiting = define("vmgroup_queue_waiting", Gauge, Process, "VmGroups of this replica that are due and wait for a worker.", object("member"))
+	Rollouts     = define("vmgroup_rollouts", Gauge, Owner, "Updates of VmGroups that have not ended, by state.", object("vcenter"), oneOf("state", RolloutStates...))
 )
 
 // Values of labels of groups.

@@ -23,7 +23,7 @@ const (
 	Everyone Reporter = "everyone"
 	// Leader reports only while it leads. Aggregate with max.
 	Leader Reporter = "leader"
-	// Process reports what it did since it started. Aggregate with sum(rate()).
+	// Process reports what it did since it started, or what it has now. Aggregate with sum, and counters with sum(rate()).
 	Process Reporter = "process"
 )
 

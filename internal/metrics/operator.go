@@ -5,7 +5,7 @@ var (
 	BuildInfo = define("vmgroup_build_info", Gauge, Everyone, "1, with the version of the operator, its commit and the version of Go.",
 		Label{Name: "version"}, Label{Name: "revision"}, Label{Name: "goversion"})
 
-	ShardingOwnedBuckets = define("vmgroup_sharding_owned_buckets", Gauge, Everyone, "Buckets that this replica holds.")
+	ShardingOwnedBuckets = define("vmgroup_sharding_owned_buckets", Gauge, Process, "Buckets that this replica holds.")
 	ShardingUnowned      = define("vmgroup_sharding_unowned_buckets", Gauge, Everyone, "Buckets that no live replica holds.")
 	ShardingUnownedFor   = define("vmgroup_sharding_unowned_seconds", Gauge, Everyone,
 		"For how long the bucket that has been without an owner for longest has had none.")
@@ -16,7 +16,7 @@ var (
 		"Seconds for which this replica can act without another renewal; 0 if it must not act.")
 	ShardingLeader   = define("vmgroup_sharding_leader", Gauge, Everyone, "1 if this replica leads.")
 	ShardingSessions = define("vmgroup_sharding_sessions", Gauge, Everyone, "Sessions that are not known to have ended, this one included.")
-	ShardingTokens   = define("vmgroup_sharding_tokens", Gauge, Everyone, "Passes that run.")
+	ShardingTokens   = define("vmgroup_sharding_tokens", Gauge, Process, "Passes that run.")
 	ShardingTakeover = define("vmgroup_sharding_takeover_seconds", Histogram, Process,
 		"Time from the last renewal of a dead session to the moment when this replica had taken over its buckets.").
 		// Around the timeout of 12 s, and what a proven death makes possible.

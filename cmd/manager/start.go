@@ -31,6 +31,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/callmetrics"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/share"
@@ -105,6 +106,10 @@ func start(ctx context.Context, o options) error {
 
 	// The groups, their quotas, and the policies about them. What members make this replica write on the hub has one budget.
 	hubWrites := writebudget.New(writebudget.Default, time.Now)
+	calls, err := callmetrics.New(metrics.Registry)
+	if err != nil {
+		return fmt.Errorf("register the metrics of requests: %w", err)
+	}
 	counts, err := groupmetrics.New(metrics.Registry)
 	if err != nil {
 		return fmt.Errorf("register the metrics of groups: %w", err)
@@ -129,7 +134,7 @@ func start(ctx context.Context, o options) error {
 	reconciler.KnownReceipts, reconciler.SumReceipts = kept, kept.Sum
 	vcenters := &vcenter.Reconciler{
 		Client: hub.GetClient(), Pool: pool, Groups: vcenterGroups{known, reconciler}, Leader: replica,
-		Dial:   dialer(installation, login, rejections, shared, reconciler.Witness),
+		Dial:   dialer(installation, login, rejections, shared, calls, reconciler.Witness),
 		Events: recorder, Namespace: o.namespace, Now: time.Now, Receipts: kept, NoGroup: reconciler.NoGroup,
 	}
 	ledger := quota.New(quota.Options{
@@ -146,7 +151,7 @@ func start(ctx context.Context, o options) error {
 	}
 	warm := &warmUp{hub: hub, members: members, vcenters: pool, ready: replica.Ready}
 	problems := []error{
-		registerFleet(metrics.Registry, known, replica),
+		registerFleet(metrics.Registry, known, replica, vcenters),
 		hub.Add(records),
 		hub.Add(kept),
 		hub.Add(ledger),

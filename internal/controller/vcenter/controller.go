@@ -113,6 +113,8 @@ type Reconciler struct {
 	writes map[string]write
 	// uids are those of the VCenters that were looked at last, by name.
 	uids map[string]types.UID
+	// reasons are those of condition Ready as this replica sees it, by VCenter.
+	reasons map[string]string
 	// doubts holds since when the reason of an empty root folder is not known, by VCenter.
 	doubts map[string]time.Time
 	// acceptances are the annotations that accept an empty inventory, by VCenter.
@@ -199,6 +201,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 			return reconcile.Result{}, err
 		}
 		kstatus.Derive(&blocked.Conditions, r.Now())
+		r.note(vc.Name, blocked)
 		return reconcile.Result{RequeueAfter: lookInterval}, r.write(ctx, vc, blocked)
 	case err != nil:
 		return reconcile.Result{}, err
@@ -226,6 +229,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		apply(&next, vc.Generation, r.Now(), []condition{{v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonInUse, inUse}})
 	}
 	kstatus.Derive(&next.Conditions, r.Now())
+	r.note(vc.Name, next)
 	if r.countsOnly(vc, next) {
 		return reconcile.Result{RequeueAfter: after}, nil
 	}
@@ -260,6 +264,7 @@ func (r *Reconciler) forget(name string) {
 	r.empty.forget(name)
 	r.mu.Lock()
 	delete(r.uids, name)
+	delete(r.reasons, name)
 	delete(r.writes, name)
 	delete(r.written, name)
 	r.mu.Unlock()

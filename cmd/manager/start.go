@@ -30,6 +30,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/groupmetrics"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/quota/quotametrics"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/callmetrics"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
@@ -137,8 +138,13 @@ func start(ctx context.Context, o options) error {
 		Dial:   dialer(installation, login, rejections, shared, calls, reconciler.Witness),
 		Events: recorder, Namespace: o.namespace, Now: time.Now, Receipts: kept, NoGroup: reconciler.NoGroup,
 	}
+	shares, err := quotametrics.New(metrics.Registry)
+	if err != nil {
+		return fmt.Errorf("register the metrics of quotas: %w", err)
+	}
 	ledger := quota.New(quota.Options{
-		Store: &quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: reconciler.QuotaLister(),
+		Counters: shares,
+		Store:    &quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: reconciler.QuotaLister(),
 		Notify: reconciler.QuotaAnswered, Now: time.Now,
 		Leader: replica, Left: reconciler.Left, Budget: ledgerBudget{hubWrites},
 	})
@@ -151,7 +157,8 @@ func start(ctx context.Context, o options) error {
 	}
 	warm := &warmUp{hub: hub, members: members, vcenters: pool, ready: replica.Ready}
 	problems := []error{
-		registerFleet(metrics.Registry, known, replica, vcenters),
+		registerViews(metrics.Registry, replica, views{vcenters, members, policies, ledger, reconciler}),
+		registerFleet(metrics.Registry, known, replica),
 		hub.Add(records),
 		hub.Add(kept),
 		hub.Add(ledger),

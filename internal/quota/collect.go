@@ -194,10 +194,7 @@ func (l *Ledger) entered() map[Key]Entry {
 
 // report names the vCenters because of which quota is not given back.
 func (l *Ledger) report(ctx context.Context, now time.Time) {
-	heldByVCenter.Reset()
-	for vcenter, groups := range l.unseen.groups {
-		heldByVCenter.WithLabelValues(vcenter).Set(float64(len(groups)))
-	}
+	l.opts.Counters.Held(l.unseen.groups)
 	if len(l.unseen.groups) == 0 || !l.unseen.said.IsZero() && now.Sub(l.unseen.said) < unseenEvery {
 		return
 	}

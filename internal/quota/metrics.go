@@ -1,14 +1,4 @@
 package quota
 
-import (
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
-
-	definitions "github.com/codeconnect/vmgroup-operator/internal/metrics"
-)
-
-var (
-	writes        = definitions.QuotaLedgerWrites.NewCounter()
-	heldByVCenter = definitions.QuotaHeldByVCenter.NewGauge()
-)
-
-func init() { metrics.Registry.MustRegister(writes, heldByVCenter) }
+// words are the outcomes as metrics have them.
+var words = map[Outcome]string{Granted: "granted", Refused: "refused", Waiting: "waiting", Unavailable: "unavailable"}

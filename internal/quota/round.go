@@ -103,7 +103,7 @@ func (l *Ledger) settle(ctx context.Context) error {
 		case known && (settled || !waiting):
 			return nil
 		case known:
-			writes.WithLabelValues().Inc()
+			l.opts.Counters.Wrote()
 			if err := l.makeHead(ctx); err != nil && !errors.Is(err, ErrConflict) {
 				return err
 			}

@@ -170,6 +170,15 @@ type MemberClusterStatus struct {
 	// vms is the number of VMs of those groups.
 	// +optional
 	VMs int32 `json:"vms"`
+	// readyVMs is the number of VMs of these groups that are ready.
+	// +optional
+	ReadyVMs int32 `json:"readyVMs"`
+	// desiredVMs is the number of VMs that these groups want. Groups that are paused or deleted want none.
+	// +optional
+	DesiredVMs int32 `json:"desiredVMs"`
+	// notReady has the VmGroups that are not ready. It is absent if all are ready. Groups that are paused or held are left out.
+	// +optional
+	NotReady *NotReadyGroups `json:"notReady,omitempty"`
 	// heldGroups is the number of VmGroups whose removal of VMs is held as part of a mass deletion.
 	// +optional
 	HeldGroups int32 `json:"heldGroups,omitempty"`
@@ -200,6 +209,9 @@ type MemberClusterStatus struct {
 // +kubebuilder:printcolumn:name="CRD",type=string,JSONPath=`.status.crdVersion`
 // +kubebuilder:printcolumn:name="Groups",type=integer,JSONPath=`.status.groups`
 // +kubebuilder:printcolumn:name="VMs",type=integer,JSONPath=`.status.vms`
+// +kubebuilder:printcolumn:name="Ready_VMs",type=integer,JSONPath=`.status.readyVMs`
+// +kubebuilder:printcolumn:name="Desired_VMs",type=integer,JSONPath=`.status.desiredVMs`
+// +kubebuilder:printcolumn:name="Not_Ready",type=integer,JSONPath=`.status.notReady.groups`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40",message="a MemberCluster's name may have at most 40 characters: it names a vCenter folder and is part of a URL"
 // +kubebuilder:validation:XValidation:rule="(self.metadata.name == 'local') != has(self.spec.kubeconfigSecretRef)",message="spec.kubeconfigSecretRef is required, and must be left out only for the member named local, which is the hub itself"

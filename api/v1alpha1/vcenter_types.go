@@ -350,6 +350,15 @@ type VCenterStatus struct {
 	// runningTasks is the number of tasks of the operator that were running when status was last written.
 	// +optional
 	RunningTasks int32 `json:"runningTasks"`
+	// readyVMs is the number of VMs of VmGroups that use this VCenter that are ready.
+	// +optional
+	ReadyVMs int32 `json:"readyVMs"`
+	// desiredVMs is the number of VMs that these groups want. Groups that are paused or deleted want none.
+	// +optional
+	DesiredVMs int32 `json:"desiredVMs"`
+	// notReady has the VmGroups that are not ready. It is absent if all are ready. Groups that are paused or held are left out.
+	// +optional
+	NotReady *NotReadyGroups `json:"notReady,omitempty"`
 }
 
 // VCenter is a vCenter server that VmGroups can use, on the hub.
@@ -363,6 +372,9 @@ type VCenterStatus struct {
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`
 // +kubebuilder:printcolumn:name="Templates",type=integer,JSONPath=`.status.templates`
 // +kubebuilder:printcolumn:name="VMs",type=integer,JSONPath=`.status.vms`
+// +kubebuilder:printcolumn:name="Ready_VMs",type=integer,JSONPath=`.status.readyVMs`
+// +kubebuilder:printcolumn:name="Desired_VMs",type=integer,JSONPath=`.status.desiredVMs`
+// +kubebuilder:printcolumn:name="Not_Ready",type=integer,JSONPath=`.status.notReady.groups`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type VCenter struct {
 	metav1.TypeMeta `json:",inline"`

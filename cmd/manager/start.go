@@ -27,6 +27,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
 	"github.com/codeconnect/vmgroup-operator/internal/events"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet/summary"
 	"github.com/codeconnect/vmgroup-operator/internal/groupmetrics"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
@@ -159,6 +160,7 @@ func start(ctx context.Context, o options) error {
 	problems := []error{
 		registerViews(metrics.Registry, replica, views{vcenters, members, policies, ledger, reconciler}),
 		registerFleet(metrics.Registry, known, replica),
+		hub.Add(&summary.Writer{Client: hub.GetClient(), Fleet: known, Leader: replica, Clock: clock.RealClock{}}),
 		hub.Add(records),
 		hub.Add(kept),
 		hub.Add(ledger),

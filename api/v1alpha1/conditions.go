@@ -4,9 +4,9 @@ package v1alpha1
 const (
 	// ConditionReady of every kind: the object is as asked for and nothing is left to do.
 	ConditionReady = "Ready"
-	// ConditionReconciling of a VmGroup (abnormal): the operator is working towards spec (kstatus).
+	// ConditionReconciling (abnormal): the operator is working towards spec (kstatus).
 	ConditionReconciling = "Reconciling"
-	// ConditionStalled of a VmGroup (abnormal): somebody has to act before work goes on (kstatus).
+	// ConditionStalled (abnormal): a person must act before the operator continues (kstatus).
 	ConditionStalled = "Stalled"
 	// ConditionPolicyCompliant of a VmGroup: policies and grants allow what spec asks for.
 	ConditionPolicyCompliant = "PolicyCompliant"

@@ -16,6 +16,12 @@ const policiesUnread = "The VmGroupPolicies on the hub have not been read yet"
 //
 // A group that asks for no more than was admitted to it is always granted.
 func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
+	answer := l.judge(ctx, c)
+	l.opts.Counters.Asked(words[answer.Outcome])
+	return answer
+}
+
+func (l *Ledger) judge(ctx context.Context, c Claim) Answer {
 	set, ok := l.opts.Lister.Policies(ctx)
 	if !ok {
 		if c.grows() {

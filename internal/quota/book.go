@@ -17,6 +17,8 @@ type book struct {
 	key string
 	// of tells people whose total it is.
 	of string
+	// policy names the one whose total it is, or is empty before somebody asked.
+	policy string
 	// where are the books that a group has entries in.
 	where map[Key][]*book
 	// dirty is set for the Ledger when something is due.

@@ -194,10 +194,7 @@ func (l *Ledger) entered() map[Key]Entry {
 
 // report names the vCenters because of which quota is not given back.
 func (l *Ledger) report(ctx context.Context, now time.Time) {
-	heldByVCenter.Reset()
-	for vcenter, groups := range l.unseen.groups {
-		heldByVCenter.WithLabelValues(vcenter).Set(float64(len(groups)))
-	}
+	l.opts.Counters.Held(l.unseen.groups)
 	if len(l.unseen.groups) == 0 || !l.unseen.said.IsZero() && now.Sub(l.unseen.said) < unseenEvery {
 		return
 	}
@@ -205,9 +202,9 @@ func (l *Ledger) report(ctx context.Context, now time.Time) {
 	for _, vcenter := range slices.Sorted(maps.Keys(l.unseen.groups)) {
 		groups := l.unseen.groups[vcenter]
 		slices.Sort(groups)
-		log.FromContext(ctx).Info("Deleted groups still count in quotas, since it is not known what is left of them in their VCenter. "+
+		log.FromContext(ctx).Error(errors.New(strings.Join(l.unseen.why[vcenter], "; ")), "Deleted groups still count in quotas, since it is not known what is left of them in their VCenter. "+
 			"If clones run there, wait for them, or cancel in vCenter those that hang. Otherwise see why the VCenter is not Ready (kubectl describe vcenter), or delete it if it is not used any more",
-			"vcenter", vcenter, "reason", strings.Join(l.unseen.why[vcenter], "; "), "groups", len(groups), "among them", strings.Join(groups[:min(len(groups), 3)], ", "))
+			"vcenter", vcenter, "groups", len(groups), "amongThem", strings.Join(groups[:min(len(groups), 3)], ", "))
 	}
 }
 
@@ -243,7 +240,7 @@ func (l *Ledger) tidy(ctx context.Context) {
 		err := l.opts.Store.Delete(requestCtx, key, idle[key])
 		cancel()
 		if err != nil && !errors.Is(err, ErrConflict) {
-			log.FromContext(ctx).Info("The ledger of a total that nobody needs cannot be removed; it is tried again", "ledger", nameOf(key), "reason", err.Error())
+			log.FromContext(ctx).Error(err, "The ledger of a total that nobody needs cannot be removed; it is tried again", "ledger", nameOf(key))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/quota/quotametrics"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
@@ -41,7 +42,7 @@ type Inspector interface {
 	Left(ctx context.Context, id Key, namespace, name string) (left policy.Usage, gone bool, err error)
 }
 
-// Options of a Ledger. All fields but Leader, Budget and, without a Leader, Inspector are required.
+// Options of a Ledger. All fields but Leader, Budget, Counters and, without a Leader, Inspector are required.
 type Options struct {
 	Store  Store
 	Lister Lister
@@ -55,6 +56,8 @@ type Options struct {
 	Inspector Inspector
 	// Budget bounds what is written for each member; nil means that nothing does.
 	Budget Budget
+	// Counters count what the ledger does; nil counts nothing.
+	Counters *quotametrics.Counters
 }
 
 // Ledger is a replica's view of what was granted. It is safe for concurrent use. It is a Runnable of the manager; before

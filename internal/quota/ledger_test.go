@@ -9,12 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/quota/quotametrics"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
@@ -33,6 +35,7 @@ type desk struct {
 	now      time.Time
 	notified map[quota.Key]int
 	leading  shardingtest.Leader
+	registry *prometheus.Registry
 	exists   map[quota.Key]bool
 	// left is what vCenter has of groups that are gone; blind is the error of who looks there.
 	left  map[quota.Key]policy.Usage
@@ -80,10 +83,15 @@ func (d *desk) Left(_ context.Context, id quota.Key, _, _ string) (policy.Usage,
 func newDesk(t *testing.T, store quota.Store, spec v1alpha1.VmGroupPolicySpec) *desk {
 	d := &desk{
 		t: t, set: compile(spec), members: []string{"m", "other"}, away: map[string]bool{}, notified: map[quota.Key]int{},
-		now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), exists: map[quota.Key]bool{},
+		now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), exists: map[quota.Key]bool{}, registry: prometheus.NewRegistry(),
+	}
+	counters, err := quotametrics.New(d.registry)
+	if err != nil {
+		t.Fatal(err)
 	}
 	d.Ledger = quota.New(quota.Options{
-		Store: store, Lister: d, Listener: d, Now: func() time.Time { return d.now },
+		Counters: counters,
+		Store:    store, Lister: d, Listener: d, Now: func() time.Time { return d.now },
 		Leader: &d.leading, Inspector: d,
 	})
 	return d

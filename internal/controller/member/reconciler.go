@@ -88,6 +88,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		}
 		r.provider.ensure(wanted, leading)
 	}
+	r.provider.note(mc, failed)
 	if !leading {
 		return reconcile.Result{}, nil
 	}
@@ -95,6 +96,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		failed = refused
 	}
 	result, err := r.writeStatus(ctx, mc, clusterUID, failed)
+	r.provider.note(mc, failed)
 	return result, errors.Join(pinErr, err)
 }
 

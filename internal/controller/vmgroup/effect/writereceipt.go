@@ -78,7 +78,7 @@ func (w writeReceipt) write(ctx context.Context, p *Pass, s *group.Snapshot, rec
 	}
 	r.By = annotatedBy(live, receipt.Annotation())
 	if answer.Err = w.receipts.Write(ctx, r); answer.Err != nil {
-		log.FromContext(ctx).Info("Failed to write the receipt of a group; its deletion waits", "reason", answer.Err.Error())
+		log.FromContext(ctx).Error(answer.Err, "Failed to write the receipt of a group; its deletion waits")
 		return answer, nil
 	}
 	wrote = r.Bytes()

@@ -88,7 +88,7 @@ image: ## Write the image and its SBOM into dist/image; PLATFORM=linux/amd64,lin
 generate: ## Write the deepcopy functions of the API types, and the privileges and metrics in the documentation
 	@gen="$$($(RUN) ./hack/tool controller-gen)" && "$$gen" object paths=./api/...
 	@$(RUN) ./hack/privileges
-	@$(RUN) ./hack/metrics
+	@$(RUN) ./hack/reference
 
 manifests: ## Write the CRDs and the operator's RBAC from markers in the code, and what the chart has of them
 	@gen="$$($(RUN) ./hack/tool controller-gen)" && \

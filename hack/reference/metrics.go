@@ -45,7 +45,7 @@ A gauge with labels has no series for a value of 0, unless its description names
 
 // labels has each label with its values, if they are a closed set.
 func labels(d *metrics.Definition) string {
-	var names []string
+	names := make([]string, 0, len(d.Labels))
 	for _, l := range d.Labels {
 		name := "`" + l.Name + "`"
 		if len(l.Values) > 0 {

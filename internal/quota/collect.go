@@ -48,6 +48,8 @@ const mostClones = 3
 type unseen struct {
 	groups, why map[string][]string
 	said        time.Time
+	// counted are the numbers of groups by VCenter when all members had answered last. The mutex of the ledger guards it.
+	counted map[string]int
 }
 
 func (u *unseen) add(e *UnseenError, group string) {
@@ -194,7 +196,13 @@ func (l *Ledger) entered() map[Key]Entry {
 
 // report names the vCenters because of which quota is not given back.
 func (l *Ledger) report(ctx context.Context, now time.Time) {
-	l.opts.Counters.Held(l.unseen.groups)
+	counted := map[string]int{}
+	for vcenter, groups := range l.unseen.groups {
+		counted[vcenter] = len(groups)
+	}
+	l.mu.Lock()
+	l.unseen.counted = counted
+	l.mu.Unlock()
 	if len(l.unseen.groups) == 0 || !l.unseen.said.IsZero() && now.Sub(l.unseen.said) < unseenEvery {
 		return
 	}

@@ -10,6 +10,13 @@ import (
 // bytesOfGiB turns memory, which policies count in GiB, into bytes.
 const bytesOfGiB = 1 << 30
 
+// HeldByVCenter implements quotametrics.Source.
+func (l *Ledger) HeldByVCenter() map[string]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.unseen.counted
+}
+
 // Fills implements quotametrics.Source. A quota with a total for each namespace shows the fullest one: the limit is the same for all.
 func (l *Ledger) Fills() []quotametrics.Fill {
 	set, ok := l.opts.Lister.Policies(context.Background())

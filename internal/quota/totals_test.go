@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/metrics/metricstest"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
@@ -309,7 +308,7 @@ func TestAVCenterThatCannotBeLookedAtKeepsTheEntriesAndIsNamed(t *testing.T) {
 		d.Collect(t.Context())
 		d.flush()
 	}
-	if n := int(metricstest.Gather(t, d.registry)[`vmgroup_quota_groups_held_by_vcenter{vcenter="old"}`]); n != 1 {
+	if n := d.HeldByVCenter()["old"]; n != 1 {
 		t.Errorf("%d groups are said to be held by the VCenter", n)
 	}
 	if used := store.Entries()[of("gone")].Usage.VMs; used != 4 {
@@ -319,7 +318,7 @@ func TestAVCenterThatCannotBeLookedAtKeepsTheEntriesAndIsNamed(t *testing.T) {
 	d.now = d.now.Add(time.Minute)
 	d.Collect(t.Context())
 	d.flush()
-	if n := int(metricstest.Gather(t, d.registry)[`vmgroup_quota_groups_held_by_vcenter{vcenter="old"}`]); n != 0 || len(store.Entries()) != 0 {
+	if n := d.HeldByVCenter()["old"]; n != 0 || len(store.Entries()) != 0 {
 		t.Errorf("%d groups are held, %d entries are left", n, len(store.Entries()))
 	}
 }

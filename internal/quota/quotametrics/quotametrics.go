@@ -19,6 +19,8 @@ type Fill struct {
 type Source interface {
 	// Fills returns each dimension that a quota limits, from memory.
 	Fills() []Fill
+	// HeldByVCenter returns the number of deleted groups that count because a vCenter cannot be read, from memory. Nobody changes it.
+	HeldByVCenter() map[string]int
 }
 
 // Leader says whether this replica leads.
@@ -32,7 +34,7 @@ type Collector struct {
 
 // Describe implements prometheus.Collector.
 func (c Collector) Describe(out chan<- *prometheus.Desc) {
-	metrics.Describe(out, metrics.QuotaUsed, metrics.QuotaHard)
+	metrics.Describe(out, metrics.QuotaUsed, metrics.QuotaHard, metrics.QuotaHeldByVCenter)
 }
 
 // Collect implements prometheus.Collector.
@@ -46,18 +48,20 @@ func (c Collector) Collect(out chan<- prometheus.Metric) {
 			out <- metrics.QuotaUsed.Value(f.Used, f.Policy, f.Resource)
 		}
 	}
+	for vcenter, n := range c.Quotas.HeldByVCenter() {
+		out <- metrics.QuotaHeldByVCenter.Value(float64(n), vcenter)
+	}
 }
 
 // Counters count what the ledger of a process does. A nil *Counters counts nothing.
 type Counters struct {
-	asks, writes  *prometheus.CounterVec
-	heldByVCenter *prometheus.GaugeVec
+	asks, writes *prometheus.CounterVec
 }
 
 // New returns Counters that the registry shows.
 func New(registry prometheus.Registerer) (*Counters, error) {
-	c := &Counters{asks: metrics.QuotaAsks.NewCounter(), writes: metrics.QuotaLedgerWrites.NewCounter(), heldByVCenter: metrics.QuotaHeldByVCenter.NewGauge()}
-	return c, errors.Join(registry.Register(c.asks), registry.Register(c.writes), registry.Register(c.heldByVCenter))
+	c := &Counters{asks: metrics.QuotaAsks.NewCounter(), writes: metrics.QuotaLedgerWrites.NewCounter()}
+	return c, errors.Join(registry.Register(c.asks), registry.Register(c.writes))
 }
 
 // Asked counts a request for a share, by its outcome.
@@ -71,16 +75,5 @@ func (c *Counters) Asked(outcome string) {
 func (c *Counters) Wrote() {
 	if c != nil {
 		c.writes.WithLabelValues().Inc()
-	}
-}
-
-// Held notes how many groups each vCenter holds in quotas. What is not named is held by none.
-func (c *Counters) Held(byVCenter map[string][]string) {
-	if c == nil {
-		return
-	}
-	c.heldByVCenter.Reset()
-	for vcenter, groups := range byVCenter {
-		c.heldByVCenter.WithLabelValues(vcenter).Set(float64(len(groups)))
 	}
 }

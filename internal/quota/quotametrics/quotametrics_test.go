@@ -4,8 +4,6 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/codeconnect/vmgroup-operator/internal/metrics/metricstest"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotametrics"
 )
@@ -14,6 +12,8 @@ type fills []quotametrics.Fill
 
 func (f fills) Fills() []quotametrics.Fill { return f }
 
+func (fills) HeldByVCenter() map[string]int { return map[string]int{"old": 2} }
+
 type leads bool
 
 func (l leads) Leading() bool { return bool(l) }
@@ -21,9 +21,10 @@ func (l leads) Leading() bool { return bool(l) }
 func TestOnlyTheLeaderReportsQuotas(t *testing.T) {
 	all := fills{{Policy: "q", Resource: "vms", Used: 7, Hard: 10}, {Policy: "q", Resource: "cpu", Hard: 20}}
 	want := map[string]float64{
-		`vmgroup_quota_used{policy="q",resource="vms"}`: 7,
-		`vmgroup_quota_hard{policy="q",resource="vms"}`: 10,
-		`vmgroup_quota_hard{policy="q",resource="cpu"}`: 20,
+		`vmgroup_quota_used{policy="q",resource="vms"}`:       7,
+		`vmgroup_quota_hard{policy="q",resource="vms"}`:       10,
+		`vmgroup_quota_hard{policy="q",resource="cpu"}`:       20,
+		`vmgroup_quota_groups_held_by_vcenter{vcenter="old"}`: 2,
 	}
 	if got := metricstest.Collected(t, quotametrics.Collector{Quotas: all, Leader: leads(true)}); !maps.Equal(got, want) {
 		t.Errorf("the leader reports %v", got)
@@ -33,18 +34,7 @@ func TestOnlyTheLeaderReportsQuotas(t *testing.T) {
 	}
 }
 
-func TestAVCenterThatHoldsNothingAnyMoreHasNoSeries(t *testing.T) {
-	registry := prometheus.NewPedanticRegistry()
-	c, err := quotametrics.New(registry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Held(map[string][]string{"a": {"g", "h"}, "b": {"i"}})
-	c.Held(map[string][]string{"b": {"i"}})
-	if got := metricstest.Gather(t, registry); !maps.Equal(got, map[string]float64{`vmgroup_quota_groups_held_by_vcenter{vcenter="b"}`: 1}) {
-		t.Errorf("got %v", got)
-	}
-	(*quotametrics.Counters)(nil).Held(nil)
+func TestCountersThatAreNilCountNothing(*testing.T) {
 	(*quotametrics.Counters)(nil).Asked("granted")
 	(*quotametrics.Counters)(nil).Wrote()
 }

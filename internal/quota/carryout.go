@@ -62,13 +62,11 @@ func (l *Ledger) carryOut(ctx context.Context, t *task, found *survey) error {
 // decide is what a write does. It is pure. Without claims only what gives back and what is missing is written.
 func decide(current Stored, f facts, groups [][]Group, work batch, claims bool) (*draft, map[Key]Answer) {
 	d := newDraft(current.State, f)
-	for id, g := range work.lowers {
-		d.lower(id, g)
-	}
+	lowered := d.lowerAll(work.lowers)
 	d.totals = totals(&d.state) // sums that were too large for a number cannot be taken from
 	answers := make(map[Key]Answer, len(work.claims))
 	if claims {
-		d.countAll(groups, work.lowers)
+		d.countAll(groups, lowered)
 		d.mark()
 	}
 	for _, growing := range []bool{false, true} { // what is there comes before what is to come

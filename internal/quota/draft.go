@@ -47,6 +47,8 @@ type giveBack struct {
 	epoch v1alpha1.Epoch
 	// gone is true for a group that does not exist any more, so that no later holder can mind.
 	gone bool
+	// settles is true if the group holds all that it needs, so that nothing of its entry can be a grant of long ago.
+	settles bool
 	// keys are the totals that the entry counts in, as far as that is known.
 	keys []string
 }
@@ -172,20 +174,44 @@ func adoptable(s *State, key string, r policy.Requester, of *v1alpha1.VmGroup) p
 }
 
 // lower gives back what a group does not need any more, unless a later holder has spoken. The entry of a group that is gone becomes what is left of it, be
-// that more: one from a backup can be too low.
-func (d *draft) lower(id Key, g giveBack) {
+// that more: one from a backup can be too low. It reports whether no later holder has spoken.
+//
+// The doubt of an entry stays if what the group needs includes what it wants and is not admitted yet: its holder may
+// not know yet that the grant is doubted.
+func (d *draft) lower(id Key, g giveBack) bool {
 	e, ok := d.state.entry(id)
-	if !ok || !g.gone && g.epoch.Less(e.Epoch) {
-		return
+	if ok && !g.gone && g.epoch.Less(e.Epoch) {
+		return false
+	}
+	if !ok {
+		return true
 	}
 	if !g.gone {
 		g.to, e.Epoch = g.to.Min(e.Usage), g.epoch
 	}
-	if e.Doubted = false; g.to == (policy.Usage{}) {
+	if g.to == (policy.Usage{}) {
 		d.remove(id)
-		return
+		return true
 	}
+	e.Doubted = e.Doubted && !g.settles
 	d.put(id, e.counts(g.to, e.granted()))
+	return true
+}
+
+// lowerAll gives back all of a write, and returns that without what a later holder has spoken against: the groups of
+// those are counted as if nothing had been given back.
+func (d *draft) lowerAll(lowers map[Key]giveBack) map[Key]giveBack {
+	counts := lowers
+	for id, g := range lowers {
+		if d.lower(id, g) {
+			continue
+		}
+		if len(counts) == len(lowers) {
+			counts = maps.Clone(lowers)
+		}
+		delete(counts, id)
+	}
+	return counts
 }
 
 // countAll enters what the groups hold. Where that is more than the ledger says, it is not the newest there was, and the rest of it is
@@ -316,6 +342,10 @@ func entryOf(g Group) Entry {
 }
 
 // claim grants or refuses one claim. What the group has already counts in any case, and is granted only if the claim is.
+//
+// A claim settles the doubt of an entry, and lowers no entry: what a claim says of the group comes from a cache, which
+// can miss what a former holder admitted. What a doubted entry has beyond the claim still counts, without a grant. The
+// holder gives it back after it has read the group afresh.
 func (d *draft) claim(c Claim) Answer {
 	quotas := d.quotas(c.Requester)
 	if len(quotas) == 0 {
@@ -323,9 +353,9 @@ func (d *draft) claim(c Claim) Answer {
 	}
 	answer := evaluate(d.facts, &d.state, d.totals, c, quotas)
 	e, _ := d.state.entry(c.Key())
-	has, granted, doubted := c.Holds, c.Granted, e.Doubted && answer.Outcome != Granted
+	has, granted, doubted := c.Holds.Max(e.Usage), c.Granted, e.Doubted && answer.Outcome != Granted
 	if doubted || !e.Doubted {
-		has, granted = has.Max(e.Usage), granted.Max(e.granted())
+		granted = granted.Max(e.granted())
 	}
 	if answer.Outcome == Granted {
 		has, granted = has.Max(c.Wants), granted.Max(c.Wants)

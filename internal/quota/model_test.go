@@ -196,7 +196,7 @@ func (m *model) pass(i int) {
 	_, granted := m.recorded(i, o)
 	needs, some := r.ledger.Surplus(m.key(i), o.holds(), policy.UsageOf(o.spec))
 	if some && fresh {
-		r.ledger.GiveBack(m.key(i), needs, epoch)
+		r.ledger.GiveBack(m.key(i), o.holds(), needs, epoch)
 	} else if some {
 		m.due[i] = true // later
 	}
@@ -273,9 +273,12 @@ func (m *model) become(i int, spec v1alpha1.VmGroupSpec) {
 	}
 }
 
-// restore puts the hub back to a version, with a revision bump or without.
+// restore puts the hub back to a version, with a revision bump or without. Records and ledgers are in one storage: the
+// numbers of versions that are used again are of no backup of records any more.
 func (m *model) restore(version, bump int) {
 	m.store.GoBack(version, m.store.Version()*bump)
+	now := m.store.Version()
+	maps.DeleteFunc(m.backups, func(at int, _ map[quota.Key]v1alpha1.VmGroupSpec) bool { return at > now })
 	was := m.records
 	m.records = map[quota.Key]v1alpha1.VmGroupSpec{}
 	for at := version; at >= 0; at-- {
@@ -284,6 +287,7 @@ func (m *model) restore(version, bump int) {
 			break
 		}
 	}
+	m.backup()
 	for i := range m.objects {
 		if id := m.key(i); policy.UsageOf(was[id]) != policy.UsageOf(m.records[id]) {
 			m.due[i] = true // a watch tells of records

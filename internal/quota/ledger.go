@@ -194,7 +194,9 @@ func (l *Ledger) GiveBack(id Key, holds, needs policy.Usage, epoch v1alpha1.Epoc
 	defer l.mu.Unlock()
 	defer l.signal()
 	back := giveBack{to: needs, epoch: epoch, settles: holds.Covers(needs)}
-	if l.unpend(id); !l.settled() {
+	l.unpend(id)
+	if before, waits := l.later[id]; waits || !l.settled() {
+		back.keys = before.keys
 		l.later[id] = back
 		l.head.want()
 		return
@@ -216,6 +218,9 @@ func (l *Ledger) Leave(id Key, left policy.Usage) {
 
 // lower gives back in all books what a group has there.
 func (l *Ledger) lower(id Key, back giveBack) {
+	if back.gone {
+		delete(l.later, id) // the group gives back nothing any more
+	}
 	for _, b := range l.of(id) {
 		e, entered := b.entry(id)
 		if entered && !e.Doubted && (back.to == e.Usage || !back.gone && back.to.Covers(e.Usage)) {

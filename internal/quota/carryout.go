@@ -62,11 +62,13 @@ func (l *Ledger) carryOut(ctx context.Context, t *task, found *survey) error {
 // decide is what a write does. It is pure. Without claims only what gives back and what is missing is written.
 func decide(current Stored, f facts, groups [][]Group, work batch, claims bool) (*draft, map[Key]Answer) {
 	d := newDraft(current.State, f)
-	lowered := d.lowerAll(work.lowers)
+	for id, g := range work.lowers {
+		d.lower(id, g)
+	}
 	d.totals = totals(&d.state) // sums that were too large for a number cannot be taken from
 	answers := make(map[Key]Answer, len(work.claims))
 	if claims {
-		d.countAll(groups, lowered)
+		d.countAll(groups, work.lowers)
 		d.mark()
 	}
 	for _, growing := range []bool{false, true} { // what is there comes before what is to come

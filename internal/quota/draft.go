@@ -53,6 +53,9 @@ type giveBack struct {
 	keys []string
 }
 
+// ends reports whether the group does not exist any more.
+func (g giveBack) ends() bool { return g.to.Groups == 0 }
+
 // Outcome is what became of a claim.
 type Outcome int
 
@@ -174,44 +177,24 @@ func adoptable(s *State, key string, r policy.Requester, of *v1alpha1.VmGroup) p
 }
 
 // lower gives back what a group does not need any more, unless a later holder has spoken. The entry of a group that is gone becomes what is left of it, be
-// that more: one from a backup can be too low. It reports whether no later holder has spoken.
+// that more: one from a backup can be too low.
 //
 // The doubt of an entry stays if what the group needs includes what it wants and is not admitted yet: its holder may
 // not know yet that the grant is doubted.
-func (d *draft) lower(id Key, g giveBack) bool {
+func (d *draft) lower(id Key, g giveBack) {
 	e, ok := d.state.entry(id)
-	if ok && !g.gone && g.epoch.Less(e.Epoch) {
-		return false
-	}
-	if !ok {
-		return true
+	if !ok || !g.gone && g.epoch.Less(e.Epoch) {
+		return
 	}
 	if !g.gone {
 		g.to, e.Epoch = g.to.Min(e.Usage), g.epoch
 	}
 	if g.to == (policy.Usage{}) {
 		d.remove(id)
-		return true
+		return
 	}
 	e.Doubted = e.Doubted && !g.settles
 	d.put(id, e.counts(g.to, e.granted()))
-	return true
-}
-
-// lowerAll gives back all of a write, and returns that without what a later holder has spoken against: the groups of
-// those are counted as if nothing had been given back.
-func (d *draft) lowerAll(lowers map[Key]giveBack) map[Key]giveBack {
-	counts := lowers
-	for id, g := range lowers {
-		if d.lower(id, g) {
-			continue
-		}
-		if len(counts) == len(lowers) {
-			counts = maps.Clone(lowers)
-		}
-		delete(counts, id)
-	}
-	return counts
 }
 
 // countAll enters what the groups hold. Where that is more than the ledger says, it is not the newest there was, and the rest of it is
@@ -227,12 +210,13 @@ func (d *draft) countAll(groups [][]Group, lowered map[Key]giveBack) {
 		quotas = d.quotas(of[0].Requester)
 		keys := keysOf(quotas, of[0].Requester)
 		for i := range of {
-			lower, lowers := giveBack{}, false
+			ends := false
 			if len(lowered) > 0 {
-				lower, lowers = lowered[of[i].Key()]
+				lower, lowers := lowered[of[i].Key()]
+				ends = lowers && lower.ends()
 			}
-			if len(keys) > 0 && (!lowers || lower.to.Groups > 0) { // the cache may still show one that is gone
-				behind = d.count(&of[i], keys, lowers) || behind
+			if len(keys) > 0 && !ends { // the cache may still show one that is gone
+				behind = d.count(&of[i], keys) || behind
 			}
 		}
 	}
@@ -280,7 +264,10 @@ func (d *draft) doubtAll(groups [][]Group) {
 }
 
 // count enters a group with what it holds already. It reports whether that was missing.
-func (d *draft) count(g *Group, keys []string, lowered bool) (behind bool) {
+//
+// That something of the group is given back says nothing here: the give-back can be of before the ledger came back from
+// a backup, or of a former holder, and the group has more than it.
+func (d *draft) count(g *Group, keys []string) (behind bool) {
 	if g.Holds.Groups == 0 {
 		return false
 	}
@@ -288,7 +275,7 @@ func (d *draft) count(g *Group, keys []string, lowered bool) (behind bool) {
 	switch {
 	case !ok:
 		behind, e = true, entryOf(*g)
-	case !lowered && !e.Usage.Covers(g.Holds):
+	case !e.Usage.Covers(g.Holds):
 		behind, e = true, e.counts(e.Usage.Max(g.Holds), e.granted().Max(g.Granted))
 	case slices.Equal(e.Keys, keys):
 		return false

@@ -72,16 +72,16 @@ func (l *Ledger) ask(f facts, c Claim, quotas []*policy.Policy) (answer Answer, 
 			b.lower(id, giveBack{epoch: c.Epoch})
 		}
 	}
+	l.unpend(id) // what the group asked before comes too late
 	if delete(l.asked, id); len(seats) == 0 {
-		l.unpend(id)
 		return Answer{}, false
 	}
 	for _, s := range seats {
 		l.asked[id] = append(l.asked[id], s.book)
 	}
 	enforced := slices.ContainsFunc(seats, seat.enforced)
-	if !l.settled() && (c.grows() && enforced || !c.grows() && c.Holds.Groups > 0) {
-		l.unpend(id)
+	_, lowering := l.later[id] // that comes first
+	if (!l.settled() || lowering) && (c.grows() && enforced || !c.grows() && c.Holds.Groups > 0) {
 		l.pending = append(l.pending, c)
 		l.head.want()
 		switch {

@@ -174,7 +174,7 @@ func (l *Ledger) askMember(ctx context.Context, entries map[Key]Entry) {
 func (l *Ledger) gone(id Key, left policy.Usage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lower(id, giveBack{to: left, gone: true})
+	l.lower(id, giveBack{to: left, gone: true, settles: true})
 	l.signal()
 }
 

@@ -80,14 +80,14 @@ func TestAGroupInTwoTotalsGrowsOnceBothCoverIt(t *testing.T) {
 		t.Errorf("granted in %v", totalsOf(store, of("one")))
 	}
 	// Shrinking and leaving holds in both.
-	d.GiveBack(of("one"), policy.UsageOf(spec(1)), one.Epoch)
+	d.GiveBack(of("one"), policy.UsageOf(spec(1)), policy.UsageOf(spec(1)), one.Epoch)
 	d.flush()
 	for _, key := range totalsOf(store, of("one")) {
 		if used := store.Stored()[key].State.Entries()[of("one")].Usage.VMs; used != 1 {
 			t.Errorf("a total counts %d VMs of a group with 1", used)
 		}
 	}
-	d.GiveBack(of("one"), policy.Usage{}, one.Epoch)
+	d.GiveBack(of("one"), policy.Usage{}, policy.Usage{}, one.Epoch)
 	if d.flush(); len(totalsOf(store, of("one"))) != 0 {
 		t.Errorf("left in %v", totalsOf(store, of("one")))
 	}

@@ -43,7 +43,7 @@ func (r release) Do(ctx context.Context, p *Pass, s *group.Snapshot, d group.Dec
 	// If the vCenter is out of sight, status alone shows that there are no VMs: the ledger keeps the entry until vCenters show
 	// what is left.
 	if r.quotas != nil && (s.Unavailable == nil || s.Receipt != nil) {
-		r.quotas.GiveBack(quotaKey(s), s.Leaves(), s.Epoch)
+		r.quotas.GiveBack(quotaKey(s), s.Leaves(), s.Leaves(), s.Epoch)
 	}
 	return Outcome{Ends: true}, nil
 }

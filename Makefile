@@ -86,10 +86,10 @@ build: ## Build the operator into bin/manager
 image: ## Write the image and its SBOM into dist/image; PLATFORM=linux/amd64,linux/arm64 PUSH=registry.example.com/name
 	@$(RUN) ./hack/image -version "$(VERSION)" -platform "$(PLATFORM)" -push "$(PUSH)"
 
-generate: ## Write the deepcopy functions of the API types, the privileges and metrics in the documentation, and the chart's dashboards
+generate: ## Write the deepcopy functions of the API types, the reference pages, and the dashboards
 	@gen="$$($(RUN) ./hack/tool controller-gen)" && "$$gen" object paths=./api/...
 	@$(RUN) ./hack/privileges
-	@$(RUN) ./hack/metrics
+	@$(RUN) ./hack/reference
 	@$(GO) run -C hack/dashboards . ../../charts/vmgroup-operator/files/dashboards
 
 manifests: ## Write the CRDs and the operator's RBAC from markers in the code, and what the chart has of them

@@ -148,11 +148,8 @@ func (o *options) check() error {
 	if o.segmentPeriod < time.Second {
 		return errors.New("--webhook-segment-period must be at least 1s")
 	}
-	if o.metricsCerts != "" && !o.metricsSecure {
-		return errors.New("--metrics-cert-path needs --metrics-secure")
-	}
-	if o.profiles && (!o.metricsSecure || o.metricsAddress == "0") {
-		return errors.New("--pprof needs --metrics-secure, and metrics that are not turned off")
+	if err := o.checkMetrics(); err != nil {
+		return err
 	}
 	if o.admissionURL != "" && !strings.HasPrefix(o.admissionURL, "https://") {
 		return errors.New("--admission-url must begin with https://, as API servers call webhooks by TLS only")
@@ -168,6 +165,16 @@ func (o *options) check() error {
 	}
 	if _, err := remote.ParseAddresses(o.memberAddresses); err != nil {
 		return fmt.Errorf("--member-addresses: %w", err)
+	}
+	return nil
+}
+
+func (o *options) checkMetrics() error {
+	if o.metricsCerts != "" && !o.metricsSecure {
+		return errors.New("--metrics-cert-path needs --metrics-secure")
+	}
+	if o.profiles && (!o.metricsSecure || o.metricsAddress == "0") {
+		return errors.New("--pprof needs --metrics-secure, and metrics that are not turned off")
 	}
 	return nil
 }

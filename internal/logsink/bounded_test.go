@@ -92,7 +92,7 @@ func TestAnOutageLogsFiveLinesAMinute(t *testing.T) {
 						}
 						log.WithName("vmgroup").WithValues("name", fmt.Sprintf("vg-%d", i)).Error(err, message)
 					}
-					time.Sleep(time.Second)
+					<-time.After(time.Second)
 				}
 				if most := mostInAMinute(*lines); most != mostLines {
 					t.Errorf("%d lines were written in a minute, want %d", most, mostLines)
@@ -100,7 +100,7 @@ func TestAnOutageLogsFiveLinesAMinute(t *testing.T) {
 				if n := len(*lines); n < mostLines*seconds/60 {
 					t.Errorf("only %d lines were written in %d seconds", n, seconds)
 				}
-				time.Sleep(time.Minute)
+				<-time.After(time.Minute)
 				log.Error(c.ways[0], "Reconciler error")
 				count := len(*lines)
 				for _, line := range *lines {
@@ -167,7 +167,7 @@ func TestCausesAreForgotten(t *testing.T) {
 		if n := len(*lines); n != mostCauses+mostLines {
 			t.Errorf("%d lines were written, want %d", n, mostCauses+mostLines)
 		}
-		time.Sleep(window)
+		<-time.After(window)
 		if log.Error(nil, "another"); len(account.causes) != 1 || (*lines)[len(*lines)-1].Msg != "another" {
 			t.Errorf("after a minute %d causes are remembered, and the last line is %+v", len(account.causes), (*lines)[len(*lines)-1])
 		}

@@ -32,7 +32,7 @@ func TestMetricsFollowTheRulesOfNames(t *testing.T) {
 
 // The values of labels are those that the planner writes.
 func TestLabelsOfActionsAreThoseOfThePlanner(t *testing.T) {
-	kinds, causes := []string{}, []string{}
+	kinds, causes := make([]string, 0, len(plan.ActionKinds)), make([]string, 0, len(plan.Causes))
 	for _, kind := range plan.ActionKinds {
 		kinds = append(kinds, string(kind))
 	}

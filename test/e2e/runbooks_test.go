@@ -88,6 +88,6 @@ done
 exec %[1]q "$@"
 `, kubectl)
 	folder := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(folder, "kubectl"), []byte(script), 0o700)) //nolint:gosec // it is a program
+	must(t, os.WriteFile(filepath.Join(folder, "kubectl"), []byte(script), 0o700))
 	return folder
 }

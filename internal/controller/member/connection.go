@@ -321,10 +321,3 @@ func (c *connection) identify(api *remote.API) (uid string, err error) {
 	})
 	return uid, err
 }
-
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}

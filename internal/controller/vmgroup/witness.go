@@ -79,12 +79,12 @@ type sentence struct{ reason, what, by string }
 
 func tell(change vsphere.Change) sentence {
 	does := map[vsphere.ChangeKind]sentence{
-		vsphere.ChangePoweredOff:   {reason: "VMPoweredOff", what: "was powered off"},
-		vsphere.ChangeSuspended:    {reason: "VMSuspended", what: "was suspended"},
-		vsphere.ChangeDeleted:      {reason: "VMDeleted", what: "was deleted"},
-		vsphere.ChangeReconfigured: {reason: "VMReconfigured", what: "was reconfigured"},
-		vsphere.ChangeRenamed:      {reason: "VMRenamed", what: "was renamed"},
-		vsphere.ChangeMoved:        {reason: "VMMoved", what: "was moved to another folder"},
+		vsphere.ChangePoweredOff:   {reason: v1alpha1.EventVMPoweredOff, what: "was powered off"},
+		vsphere.ChangeSuspended:    {reason: v1alpha1.EventVMSuspended, what: "was suspended"},
+		vsphere.ChangeDeleted:      {reason: v1alpha1.EventVMDeleted, what: "was deleted"},
+		vsphere.ChangeReconfigured: {reason: v1alpha1.EventVMReconfigured, what: "was reconfigured"},
+		vsphere.ChangeRenamed:      {reason: v1alpha1.EventVMRenamed, what: "was renamed"},
+		vsphere.ChangeMoved:        {reason: v1alpha1.EventVMMoved, what: "was moved to another folder"},
 	}
 	w := does[change.Kind]
 	if w.by = " by " + change.User; change.User == "" {

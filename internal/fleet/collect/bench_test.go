@@ -14,7 +14,7 @@ import (
 // eighth of them are not ready.
 func BenchmarkScrapeOf50000Groups(b *testing.B) {
 	const groups, members, vcenters, buckets = 50000, 50, 5, 128
-	k, all := newKnown(), held{}
+	k, all := newKnown(), make(held, 0, buckets)
 	for i := range vcenters {
 		k.vcenters[fmt.Sprint("vc", i)] = struct{}{}
 	}

@@ -67,7 +67,7 @@ func gathered(t *testing.T, c prometheus.Collector) map[string]float64 {
 }
 
 func labelsOf(m *dto.Metric) string {
-	var labels []string
+	labels := make([]string, 0, len(m.GetLabel()))
 	for _, l := range m.GetLabel() {
 		labels = append(labels, l.GetName()+"="+l.GetValue())
 	}

@@ -108,13 +108,24 @@ func TestStatusNamesTheGroupsThatHaveNotBeenReadyForTheLongest(t *testing.T) {
 	if w := s.NotReady.Worst[0]; w.Member != "" || w.VCenter != "vc" || w.Namespace != "shop" || w.Name != "bad-00" || w.Reason != v1alpha1.ReasonTemplateNotFound {
 		t.Errorf("the worst of m-1 is %+v", w)
 	}
-	v := r.vcenter()
+	checkVCenterOfAll(t, r.vcenter())
+}
+
+func checkVCenterOfAll(t *testing.T, v v1alpha1.VCenterStatus) {
+	t.Helper()
 	if v.ReadyVMs != 1 || v.DesiredVMs != 14 || v.NotReady == nil || v.NotReady.Groups != 13 || len(v.NotReady.Worst) != 10 {
 		t.Fatalf("vc: %+v", v)
 	}
 	if w := v.NotReady.Worst[0]; w.Member != "m-2" || w.VCenter != "" || w.Name != "older" {
 		t.Errorf("the worst of vc is %+v", w)
 	}
+}
+
+func TestStatusIsWrittenOfWhatChangedOnly(t *testing.T) {
+	r := newRig(t)
+	r.group("m-1", "web", time.Time{})
+	r.group("m-2", "older", noon.Add(-time.Hour))
+	r.pass(false)
 	before := r.writes
 	if r.pass(false); r.writes != before {
 		t.Errorf("%d writes although nothing changed", r.writes-before)
@@ -154,7 +165,7 @@ func TestOnlyTheLeaderWritesAndOnceInTenSecondsAtMost(t *testing.T) {
 		change := func() {
 			for i := range 60 {
 				r.group("m-1", fmt.Sprint(r.writes, "-", i), time.Time{})
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 				synctest.Wait()
 			}
 		}

@@ -47,7 +47,7 @@ func value(is dto.MetricType, m *dto.Metric) float64 {
 }
 
 func labels(m *dto.Metric) string {
-	var all []string
+	all := make([]string, 0, len(m.GetLabel()))
 	for _, l := range m.GetLabel() {
 		all = append(all, fmt.Sprintf("%s=%q", l.GetName(), l.GetValue()))
 	}

@@ -42,13 +42,13 @@ func TestRequestsAreCountedAndTimed(t *testing.T) {
 	}
 }
 
-// The values of labels are those that the catalogue has.
-func TestLabelsAreThoseOfTheCatalogue(t *testing.T) {
+// The values of labels are those that the definitions of the metrics have.
+func TestLabelsAreThoseOfTheDefinitions(t *testing.T) {
 	found := slices.Sorted(maps.Values(kinds))
 	if want := slices.Sorted(slices.Values(metrics.TaskKinds)); !slices.Equal(slices.Compact(found), want) {
 		t.Errorf("kinds %v, want %v", found, want)
 	}
-	codes := []string{}
+	codes := make([]string, 0, len(metrics.RequestCodes))
 	for _, code := range []session.Code{
 		session.CodeOK, session.CodeFault, session.CodeUnauthenticated, session.CodeTimeout, session.CodeTransport, session.CodeFenced,
 	} {

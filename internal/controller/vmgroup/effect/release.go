@@ -6,6 +6,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
@@ -54,9 +55,9 @@ func (r release) tellHub(ctx context.Context, p *Pass, s *group.Snapshot) {
 	for _, vm := range receipt.VMs {
 		vms = append(vms, fmt.Sprintf("%s (%s)", vm.Name, vm.MoRef))
 	}
-	reason, message, action := "GroupReleased", "A group went and kept its VMs", "Release"
+	reason, message, action := v1alpha1.EventGroupReleased, "A group went and kept its VMs", "Release"
 	if receipt.Forgotten {
-		reason, message, action = "GroupForgotten", "A group went without its vCenter", "Forget"
+		reason, message, action = v1alpha1.EventGroupForgotten, "A group went without its vCenter", "Forget"
 	}
 	name := receipts.Name(s.ID.Key())
 	log.FromContext(ctx).Info(message, "groupUID", s.Group.UID, "vcenter", s.VCenter, "receipt", name, "vms", vms)

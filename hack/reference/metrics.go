@@ -1,43 +1,17 @@
-// Command metrics writes docs/reference/metrics.yaml and docs/reference/metrics.md from the definitions in internal/metrics.
-// `make generate` runs it, so that `make verify` notices a page that was left behind.
 package main
 
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/internal/metrics"
-	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
-func main() {
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "metrics:", err)
-		os.Exit(1)
-	}
-}
-
-func run() error {
-	root, err := assets.Root()
-	if err != nil {
-		return err
-	}
-	dir := filepath.Join(root, "docs", "reference")
-	if err := os.WriteFile(filepath.Join(dir, "metrics.yaml"), list(metrics.All()), 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, "metrics.md"), page(metrics.All()), 0o644)
-}
-
-const generated = "`make generate` writes this file from internal/metrics."
-
-// list is for programs: the checks of the alerts read it.
-func list(all []*metrics.Definition) []byte {
+// metricsList is for programs: the checks of the alerts read it.
+func metricsList(all []*metrics.Definition) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# The metrics of the operator: type, labels, and which replica reports a series. %s\n", generated)
+	fmt.Fprintf(&b, "# The metrics of the operator: type, labels, and which replica reports a series. %s\n", generated("internal/metrics"))
 	b.WriteString("# Alerts (charts/vmgroup-operator/files/alerts.yaml) read these only, and aggregate them by the reporter; test/alerts checks both.\n")
 	for _, d := range all {
 		fmt.Fprintf(&b, "%s: {type: %s, labels: [%s], reporter: %s}\n", d.Name, d.Type, strings.Join(d.LabelNames(), ", "), d.Reporter)
@@ -45,10 +19,10 @@ func list(all []*metrics.Definition) []byte {
 	return b.Bytes()
 }
 
-// page is for people.
-func page(all []*metrics.Definition) []byte {
+// metricsPage is for people.
+func metricsPage(all []*metrics.Definition) []byte {
 	var b bytes.Buffer
-	b.WriteString("# Metrics\n\n<!-- " + generated + " -->\n\n")
+	b.WriteString("# Metrics\n\n<!-- " + generated("internal/metrics") + " -->\n\n")
 	b.WriteString(`Each replica serves its metrics at ` + "`/metrics`" + `. The reporter of a metric determines how you aggregate it over replicas:
 
 | Reporter | Reports | Aggregate with |
@@ -71,7 +45,7 @@ A gauge with labels has no series for a value of 0, unless its description names
 
 // labels has each label with its values, if they are a closed set.
 func labels(d *metrics.Definition) string {
-	var names []string
+	names := make([]string, 0, len(d.Labels))
 	for _, l := range d.Labels {
 		name := "`" + l.Name + "`"
 		if len(l.Values) > 0 {

@@ -31,6 +31,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup/effect"
+	"github.com/codeconnect/vmgroup-operator/internal/fairqueue"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet/feed"
 	"github.com/codeconnect/vmgroup-operator/internal/observe"
@@ -81,7 +82,7 @@ type Reconciler struct {
 	// MemberEvents writes events of MemberClusters. Without it no such events are written.
 	MemberEvents MemberEvents
 
-	limiter  *limiter
+	queue    *fairqueue.Queue[mcreconcile.Request]
 	vanished *vanished
 	memory   memory
 	// effects carry out the steps of passes.
@@ -92,6 +93,10 @@ type Reconciler struct {
 	// failures are passes of a member that the log tells of.
 	failures seldom.Told[string]
 }
+
+// silentInterval is how often the operator looks at a group of a member that does not answer. The health check of the member, and not
+// its groups, finds out when it answers again.
+const silentInterval = 10 * time.Second
 
 // unreadInterval is when to look again while the records have not been read.
 const unreadInterval = 200 * time.Millisecond
@@ -105,7 +110,7 @@ type Options struct {
 
 // SetupWithManager registers the controller. It must be called once, before the manager is started.
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error {
-	r.vanished, r.limiter = newVanished(), newLimiter(opts.Workers)
+	r.vanished, r.queue = newVanished(), newQueue("vmgroup", opts.Workers, flow{r}, rand.Float64)
 	r.serve()
 	if err := r.equip(); err != nil {
 		return fmt.Errorf("make the effects of passes: %w", err)
@@ -121,7 +126,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 			return fmt.Errorf("add what takes the news of %s: %w", what, err)
 		}
 	}
-	options := controllerOptions(opts, r.limiter, rand.Float64)
+	options := controllerOptions(opts, r.queue)
 	options.LogConstructor = r.logger(mgr.GetLogger().WithValues("controller", "vmgroup"))
 	options.SkipNameValidation = mgr.GetControllerOptions().SkipNameValidation // mcbuilder v0.24 does not hand it on
 	return mcbuilder.ControllerManagedBy(mgr).
@@ -130,8 +135,8 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 		WithOptions(options).
 		Watches(namespaces, r.feed.Namespaces, mcbuilder.WithPredicates(feed.NamespaceChanged())).
 		WatchesRawSource(source.TypedFunc[mcreconcile.Request](
-			func(_ context.Context, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {
-				r.Fleet.SubscribeGroups(groupSink{r.limiter.urgency, queue})
+			func(context.Context, workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {
+				r.Fleet.SubscribeGroups(groupSink{r.queue})
 				return nil
 			})).
 		WatchesRawSource(source.TypedKind(local.GetCache(), &v1alpha1.VCenter{},
@@ -177,7 +182,8 @@ func (r *Reconciler) Seen(ref fleet.Ref, key vsphere.GroupKey, of *v1alpha1.VmGr
 		return
 	}
 	if of.Status.ObservedGeneration == 0 {
-		r.limiter.urgency.raise(request) // no pass has run: hundreds of groups that somebody has edited need not come first
+		addUrgent(r.queue, request) // no pass has run: hundreds of groups that users edited need not come first
+		return
 	}
 	queue.Add(request)
 }
@@ -235,29 +241,9 @@ func (r *Reconciler) bucketOf(ref fleet.Ref) (int, bool) {
 	return r.Shards.Bucket(key), true
 }
 
-// exists reports whether there may be something to do for a request.
-func (r *Reconciler) exists(ctx context.Context, request mcreconcile.Request) bool {
-	if r.named(request) {
-		return true
-	}
-	cl, err := r.Clusters.GetCluster(ctx, request.ClusterName)
-	if err != nil {
-		return false // engaging the member lists its groups again
-	}
-	return !apierrors.IsNotFound(cl.GetClient().Get(ctx, request.NamespacedName, &v1alpha1.VmGroup{}))
-}
-
 // Reconcile runs one pass over one group. It returns an error only for what Kubernetes' API refused; whatever
 // vCenter says becomes a condition and a time to look again. The text of the error is short: the member may have written it.
 func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (reconcile.Result, error) {
-	leave, ok := r.limiter.enter(req, r.waitsFor(req))
-	if !ok {
-		if !r.exists(ctx, req) {
-			r.limiter.forget(req)
-		}
-		return reconcile.Result{}, nil // it is queued again once there is a place
-	}
-	defer leave()
 	member, ok := r.Fleet.Member(string(req.ClusterName))
 	if !ok {
 		for _, v := range r.vanished.of(req) {
@@ -311,15 +297,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	return result, failed(req, errors.Join(err, buryErr))
 }
 
-// waitsFor is the vCenter that a pass over a group may wait for, or "": whatever names groups give to vCenters that do not exist, there is one lane for all of them.
-func (r *Reconciler) waitsFor(request mcreconcile.Request) string {
-	_, g, _ := r.Fleet.GroupAt(refOf(request))
-	if _, exists := r.Servers.Server(g.VCenter); !exists {
-		return ""
-	}
-	return g.VCenter
-}
-
 // passOver runs a pass over the group of this name, if there is one.
 func (r *Reconciler) passOver(ctx context.Context, req mcreconcile.Request, p pass) (reconcile.Result, error) {
 	group := &v1alpha1.VmGroup{}
@@ -339,27 +316,4 @@ func (r *Reconciler) passOver(ctx context.Context, req mcreconcile.Request, p pa
 		return reconcile.Result{RequeueAfter: time.Second}, nil
 	}
 	return p.run(ctx, group)
-}
-
-// controllerOptions turns the priority queue off. That of controller-runtime v0.24 can block its workers for ever when it
-// is shut down while items are ready (kubernetes-sigs/controller-runtime#3538, mended after v0.24.1): the manager then ends
-// by its grace period, and its successor waits for half a minute. client-go's queue with a storage of our own does what
-// is needed of one. Which replica acts is for the shards to say, and not for the manager's election.
-func controllerOptions(opts Options, l *limiter, random func() float64) controller.TypedOptions[mcreconcile.Request] {
-	return controller.TypedOptions[mcreconcile.Request]{
-		MaxConcurrentReconciles: opts.Workers, NeedLeaderElection: new(bool), UsePriorityQueue: new(bool), RateLimiter: newRetries(l.waits, random),
-		NewQueue: func(name string, limiter workqueue.TypedRateLimiter[mcreconcile.Request]) workqueue.TypedRateLimitingInterface[mcreconcile.Request] {
-			storage := workqueue.TypedQueueConfig[mcreconcile.Request]{Name: name, Queue: newTurns(memberOf, func() workqueue.Queue[mcreconcile.Request] {
-				return newUrgentFirst(l.urgency)
-			})}
-			queue := workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[mcreconcile.Request]{
-				DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[mcreconcile.Request]{
-					Name: name, Queue: workqueue.NewTypedWithConfig(storage),
-				}),
-			})
-
-			l.deliverTo(queue.Add)
-			return queue
-		},
-	}
 }

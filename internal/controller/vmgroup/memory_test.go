@@ -108,8 +108,8 @@ func TestAGroupThatIsRemovedDuringAPassIsNotRemembered(t *testing.T) {
 			if !gone {
 				t.Fatal("nothing was written")
 			}
-			if _, _, known := r.Fleet.GroupAt(refOf(r.request)); known || len(r.memory.groups) != 0 || len(r.limiter.urgency.lasting) != 0 {
-				t.Errorf("it is remembered: %v, %d groups, urgent %v", known, len(r.memory.groups), r.limiter.urgency.lasting)
+			if _, _, known := r.Fleet.GroupAt(refOf(r.request)); known || len(r.memory.groups) != 0 || r.isUrgent() {
+				t.Errorf("it is remembered: %v, %d groups, urgent %t", known, len(r.memory.groups), r.isUrgent())
 			}
 		})
 	}

@@ -2,7 +2,9 @@ package vmgroup
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -59,28 +61,28 @@ func TestTheControllersQueueLetsMembersTakeTurns(t *testing.T) {
 
 // The bounds of a silent member and of a vCenter.
 func TestAMemberHasHalfOfThePlacesAndAVCenterThreeQuarters(t *testing.T) {
-	for _, want := range []struct{ workers, ofMember, ofVCenter int }{{1, 1, 1}, {2, 1, 2}, {8, 4, 6}, {16, 8, 12}} {
+	for _, want := range []struct{ workers, ofMember, ofVCenter int }{{1, 1, 1}, {3, 1, 3}, {8, 4, 6}, {16, 8, 12}} {
 		for of, requests := range map[int]func(i int) mcreconcile.Request{
 			want.ofMember:  func(i int) mcreconcile.Request { return requestFor("m", fmt.Sprint(i)) },
 			want.ofVCenter: func(i int) mcreconcile.Request { return requestFor(fmt.Sprint("m", i), "web") },
 		} {
-			queue := newQueue("", want.workers, oneVCenter{}, func() float64 { return 0 })
-			for i := range want.workers + 1 {
-				queue.Add(requests(i))
-			}
-			got := make(chan mcreconcile.Request)
-			for range of {
-				go func() {
-					request, _ := queue.Get()
-					got <- request
-				}()
-			}
-			for range of {
-				<-got
-			}
-			if queue.ShutDown(); queue.Len() != want.workers+1-of {
-				t.Errorf("%d of %d places are taken", want.workers+1-queue.Len(), of)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				queue := newQueue("", want.workers, oneVCenter{}, func() float64 { return 0 })
+				var taken atomic.Int64
+				for i := range want.workers + 1 {
+					queue.Add(requests(i))
+					go func() {
+						if _, shutdown := queue.Get(); !shutdown {
+							taken.Add(1)
+						}
+					}()
+				}
+				synctest.Wait()
+				if n := taken.Load(); n != int64(of) {
+					t.Errorf("%d of %d places are taken, want %d", n, want.workers, of)
+				}
+				queue.ShutDown()
+			})
 		}
 	}
 }
@@ -101,6 +103,7 @@ func TestNothingIsKeptOfGroupsThatCameAndWentWhileTheirMemberHadNoPlace(t *testi
 	busy := r.fill()
 	for i := range 100 {
 		group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: fmt.Sprint(i), UID: types.UID(fmt.Sprint(i))}}
+		before := r.queue.Len()
 		handler.Create(t.Context(), event.CreateEvent{Object: group}, r.queue)
 		request := requestFor(string(member), group.Name)
 		r.queue.Prefer(request, 1-i%2)
@@ -109,8 +112,8 @@ func TestNothingIsKeptOfGroupsThatCameAndWentWhileTheirMemberHadNoPlace(t *testi
 			r.Fleet.DeleteGroup(refOf(request)) // a pass can find it gone before the event comes
 		}
 		handler.Delete(t.Context(), event.DeleteEvent{Object: group}, r.queue)
-		if r.queue.NumRequeues(request) != 0 {
-			t.Fatalf("group %d is gone, and its failures are counted", i)
+		if r.queue.NumRequeues(request) != 0 || r.queue.Len() != before {
+			t.Fatalf("group %d is gone and waits, or its failures are counted", i)
 		}
 		r.queue.Add(request) // the delay after its failure ends
 	}

@@ -15,7 +15,7 @@ LDFLAGS = -s -w -X main.version=$(RELEASE)
 # The tools use all cores by themselves; two of them at a time would only mix their lines.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help test test-fast test-race test-slow test-crash test-failover test-skew test-upgrade test-e2e test-planted test-mutants demo cluster build image generate manifests fmt lint verify bench tools clean
+.PHONY: help test test-fast test-race test-slow test-alerts test-crash test-failover test-skew test-upgrade test-e2e test-planted test-mutants demo cluster build image generate manifests fmt lint verify bench tools clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "; print "Usage: make <target>\n"} \
@@ -32,6 +32,10 @@ test-race: ## Run the tests that need no servers with the race detector; needs a
 
 test-slow: ## Run the long tests, with an operator that detects data races; PART=1 one of eleven parts, PICK=commit a few minutes
 	@$(RUN) ./hack/test $(if $(PICK),-pick $(PICK),-slow $(if $(PART),-part $(PART))) $(ARGS)
+
+test-alerts: ## Evaluate the chart's alerts and dashboards with Prometheus' rule engine on a virtual clock, half a minute; ARGS="-run X" narrows it down
+	@# Go does not notice that a file outside of the module has changed, and would give the result of another chart.
+	@$(GO) test -C test/alerts -count=1 . $(ARGS)
 
 test-crash: ## Kill, cut off or confuse the manager at every call it makes, an hour or two; it goes on where it was ended
 	@$(RUN) ./hack/tool assets >/dev/null
@@ -82,9 +86,11 @@ build: ## Build the operator into bin/manager
 image: ## Write the image and its SBOM into dist/image; PLATFORM=linux/amd64,linux/arm64 PUSH=registry.example.com/name
 	@$(RUN) ./hack/image -version "$(VERSION)" -platform "$(PLATFORM)" -push "$(PUSH)"
 
-generate: ## Write the deepcopy functions of the API types, and the privileges in the documentation
+generate: ## Write the deepcopy functions of the API types, the reference pages, and the dashboards
 	@gen="$$($(RUN) ./hack/tool controller-gen)" && "$$gen" object paths=./api/...
 	@$(RUN) ./hack/privileges
+	@$(RUN) ./hack/reference
+	@$(GO) run -C hack/dashboards . ../../charts/vmgroup-operator/files/dashboards
 
 manifests: ## Write the CRDs and the operator's RBAC from markers in the code, and what the chart has of them
 	@gen="$$($(RUN) ./hack/tool controller-gen)" && \

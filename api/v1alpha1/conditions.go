@@ -4,9 +4,9 @@ package v1alpha1
 const (
 	// ConditionReady of every kind: the object is as asked for and nothing is left to do.
 	ConditionReady = "Ready"
-	// ConditionReconciling of a VmGroup (abnormal): the operator is working towards spec (kstatus).
+	// ConditionReconciling of every kind (abnormal): the operator is working towards spec (kstatus).
 	ConditionReconciling = "Reconciling"
-	// ConditionStalled of a VmGroup (abnormal): somebody has to act before work goes on (kstatus).
+	// ConditionStalled of every kind (abnormal): a person must act before the operator continues (kstatus).
 	ConditionStalled = "Stalled"
 	// ConditionPolicyCompliant of a VmGroup: policies and grants allow what spec asks for.
 	ConditionPolicyCompliant = "PolicyCompliant"
@@ -68,36 +68,36 @@ const (
 
 // Reasons of a VmGroup's conditions.
 const (
-	ReasonNotYetReconciled = "NotYetReconciled"
-	ReasonAllVMsReady      = "AllVMsReady"
-	ReasonScalingUp        = "ScalingUp"
-	ReasonScalingDown      = "ScalingDown"
-	ReasonRepairing        = "Repairing"
-	ReasonStarting         = "Starting"
-	ReasonStopping         = "Stopping"
-	ReasonDeleting         = "Deleting"
+	ReasonNotYetReconciled = "NotYetReconciled" // no replica has looked at the VmGroup yet
+	ReasonAllVMsReady      = "AllVMsReady"      // all VMs that spec asks for are ready
+	ReasonScalingUp        = "ScalingUp"        // VMs are added
+	ReasonScalingDown      = "ScalingDown"      // VMs are removed
+	ReasonRepairing        = "Repairing"        // VMs are replaced or changed back
+	ReasonStarting         = "Starting"         // VMs are powered on, or are not ready yet
+	ReasonStopping         = "Stopping"         // VMs are powered off because spec asks for it
+	ReasonDeleting         = "Deleting"         // the VmGroup and its VMs are deleted
 	// ReasonCRDTerminating: the group is deleted because its CRD was, and keeps its VMs until that is confirmed, also when the CRD is back. Of a
 	// MemberCluster: the CRD of VmGroups is being deleted there.
 	ReasonCRDTerminating      = "CRDTerminating"
-	ReasonPaused              = "Paused"
-	ReasonMemberPaused        = "MemberPaused"
-	ReasonInvalidSpec         = "InvalidSpec"
-	ReasonVCenterNotFound     = "VCenterNotFound"
-	ReasonVCenterTerminating  = "VCenterTerminating"
-	ReasonVCenterUnreachable  = "VCenterUnreachable"
-	ReasonVCenterReachable    = "VCenterReachable"
-	ReasonInventoryIncomplete = "InventoryIncomplete"
-	ReasonTemplateNotFound    = "TemplateNotFound"
-	ReasonNotATemplate        = "NotATemplate"
-	ReasonTemplateAmbiguous   = "TemplateAmbiguous"
-	ReasonPlacementNotFound   = "PlacementNotFound"
-	ReasonPlacementAmbiguous  = "PlacementAmbiguous"
+	ReasonPaused              = "Paused"              // an annotation pauses the VmGroup; nothing is done for it
+	ReasonMemberPaused        = "MemberPaused"        // the MemberCluster is paused; nothing is done for its VmGroups
+	ReasonInvalidSpec         = "InvalidSpec"         // fields of spec contradict each other
+	ReasonVCenterNotFound     = "VCenterNotFound"     // the hub has no VCenter of this name
+	ReasonVCenterTerminating  = "VCenterTerminating"  // the VCenter is being deleted
+	ReasonVCenterUnreachable  = "VCenterUnreachable"  // vCenter does not respond, or the VCenter cannot be used
+	ReasonVCenterReachable    = "VCenterReachable"    // vCenter responds, and its inventory is complete
+	ReasonInventoryIncomplete = "InventoryIncomplete" // the operator does not know all VMs of the vCenter yet; nothing is created or deleted
+	ReasonTemplateNotFound    = "TemplateNotFound"    // vCenter has no template of this name
+	ReasonNotATemplate        = "NotATemplate"        // the name belongs to a VM that is no template
+	ReasonTemplateAmbiguous   = "TemplateAmbiguous"   // several templates have this name; spec needs a path
+	ReasonPlacementNotFound   = "PlacementNotFound"   // vCenter has no resource pool, datastore or network of this name
+	ReasonPlacementAmbiguous  = "PlacementAmbiguous"  // several objects of vCenter have this name; spec needs a path
 	// ReasonTemplateUnfit: no VM can be made of the template as it is.
 	ReasonTemplateUnfit = "TemplateUnfit"
 	// ReasonPlacementImpossible: the resource pool, datastore, network and template do not go together.
 	ReasonPlacementImpossible = "PlacementImpossible"
-	ReasonNotGranted          = "NotGranted"
-	ReasonNotChecked          = "NotChecked"
+	ReasonNotGranted          = "NotGranted" // the VCenter does not grant the namespace what spec names
+	ReasonNotChecked          = "NotChecked" // spec names something that was not found, so nothing was admitted
 	// ReasonPolicyAllows: grants, policies and quotas allow what spec asks for.
 	ReasonPolicyAllows = "PolicyAllows"
 	// ReasonPolicyViolated: spec breaks a policy; the group is held at what was admitted last.
@@ -108,15 +108,14 @@ const (
 	ReasonQuotaExceeded = "QuotaExceeded"
 	// ReasonPolicyUnavailable: policies or quotas could not be read, so nothing grows or changes.
 	ReasonPolicyUnavailable = "PolicyUnavailable"
-	ReasonUserDataDenied    = "UserDataDenied"
-	ReasonUserDataNotFound  = "UserDataNotFound"
-	// ReasonUserDataTooLarge, ReasonMetadataTooLarge: guests could not read what they are handed; nothing is cloned with it.
-	ReasonUserDataTooLarge = "UserDataTooLarge"
-	ReasonMetadataTooLarge = "MetadataTooLarge"
-	ReasonNotSupported     = "NotSupported"
-	ReasonNameConflict     = "NameConflict"
-	ReasonLegacyObject     = "LegacyObject"
-	ReasonEpochAhead       = "EpochAhead"
+	ReasonUserDataDenied    = "UserDataDenied"   // the MemberCluster, or the RBAC of the member, does not allow to read the Secret with the user data
+	ReasonUserDataNotFound  = "UserDataNotFound" // the Secret with the user data does not exist, or lacks the key
+	ReasonUserDataTooLarge  = "UserDataTooLarge" // the user data is larger than guests can read; nothing is cloned with it
+	ReasonMetadataTooLarge  = "MetadataTooLarge" // the metadata for guests is larger than they can read; nothing is cloned with it
+	ReasonNotSupported      = "NotSupported"     // spec.cloneMode needs a snapshot that the template lacks
+	ReasonNameConflict      = "NameConflict"     // a VM or folder that is not the operator's has the name that is needed
+	ReasonLegacyObject      = "LegacyObject"     // the VmGroup belongs to the original operator
+	ReasonEpochAhead        = "EpochAhead"       // status.ownership is ahead of the operator: somebody else wrote it
 	// ReasonAnotherInstallation: VMs of the group carry the stamp of another installation of the operator; nothing is done with them.
 	ReasonAnotherInstallation = "AnotherInstallation"
 	// ReasonRestamping: VMs that the predecessor of this installation left get this one's stamp.
@@ -137,24 +136,24 @@ const (
 	ReasonAdoptionNotAllowed = "AdoptionNotAllowed"
 	// ReasonConvertedToTemplate: somebody made a template of a VM of the group.
 	ReasonConvertedToTemplate      = "ConvertedToTemplate"
-	ReasonRepairHeld               = "RepairHeld"
-	ReasonVMsLost                  = "VMsLost"
-	ReasonPermissionDenied         = "PermissionDenied"
-	ReasonOutOfCapacity            = "OutOfCapacity"
-	ReasonOperationFailed          = "OperationFailed"
-	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
-	ReasonUpToDate                 = "UpToDate"
-	ReasonRolloutPending           = "RolloutPending"
-	ReasonRolloutProgressing       = "RolloutProgressing"
-	ReasonRolloutPaused            = "RolloutPaused"
-	ReasonRolloutStopped           = "RolloutStopped"
-	ReasonRestartPending           = "RestartPending"
-	ReasonNotStarted               = "NotStarted"
-	ReasonWaitingForQuota          = "WaitingForQuota"
-	ReasonRetainForbidsReplacement = "RetainForbidsReplacement"
-	ReasonUnstampedVMs             = "UnstampedVMs"
-	ReasonNoReplica                = "NoReplica"
-	ReasonCopiedStamps             = "CopiedStamps"
+	ReasonRepairHeld               = "RepairHeld"               // more VMs are unhealthy than spec.repair allows to be replaced
+	ReasonVMsLost                  = "VMsLost"                  // VMs were moved out of the root folder, or their host is disconnected; no VM is cloned in their place
+	ReasonPermissionDenied         = "PermissionDenied"         // the account lacks a privilege for a VM of the VmGroup
+	ReasonOutOfCapacity            = "OutOfCapacity"            // vCenter has no room for a VM
+	ReasonOperationFailed          = "OperationFailed"          // vCenter refused an operation; the message has its fault
+	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded" // spec.readiness.progressDeadlineSeconds passed without progress; the operator keeps trying
+	ReasonUpToDate                 = "UpToDate"                 // every VM has the current revision
+	ReasonRolloutPending           = "RolloutPending"           // VMs of an earlier revision wait for their update
+	ReasonRolloutProgressing       = "RolloutProgressing"       // VMs are updated to the current revision
+	ReasonRolloutPaused            = "RolloutPaused"            // spec.rollout pauses the update
+	ReasonRolloutStopped           = "RolloutStopped"           // VMs of the new revision did not become ready, or vCenter refused the change
+	ReasonRestartPending           = "RestartPending"           // a change takes effect when the VMs are restarted
+	ReasonNotStarted               = "NotStarted"               // an update begins only after an edit of spec
+	ReasonWaitingForQuota          = "WaitingForQuota"          // an update waits for room in a quota
+	ReasonRetainForbidsReplacement = "RetainForbidsReplacement" // spec.deletionPolicy Retain forbids to replace VMs
+	ReasonUnstampedVMs             = "UnstampedVMs"             // VMs in the folder of the VmGroup carry no stamp
+	ReasonNoReplica                = "NoReplica"                // no replica of the operator has looked after the VmGroup for 30 seconds
+	ReasonCopiedStamps             = "CopiedStamps"             // copies of VMs carry the stamp of the VmGroup
 	// ReasonReturnedVMs: VMs of the group came back after they were replaced.
 	ReasonReturnedVMs = "ReturnedVMs"
 	// ReasonDeletionPending: the VMs of a group that is deleted, or wants none, are kept for a few seconds, so that a mass deletion shows.
@@ -175,50 +174,47 @@ const (
 
 // Reasons of a VmGroupPolicy's condition Ready.
 const (
-	ReasonPolicyInForce = "PolicyInForce"
-	ReasonPolicyInvalid = "PolicyInvalid"
+	ReasonPolicyInForce = "PolicyInForce" // the policy holds for the VmGroups that it selects
+	ReasonPolicyInvalid = "PolicyInvalid" // the policy contradicts itself and forbids everything that it selects
 )
 
 // Reasons of a VCenter's conditions.
 const (
-	ReasonConnected = "Connected"
-	ReasonSamePlace = "SamePlace"
+	ReasonConnected = "Connected" // vCenter responds, and the login works
+	ReasonSamePlace = "SamePlace" // another VCenter has the same server, datacenter and folder
 
-	ReasonDatacenterUnclear = "DatacenterUnclear"
-	ReasonRootFolderRenamed = "RootFolderRenamed"
-	ReasonVMsElsewhere      = "VMsElsewhere"
-	ReasonConnecting        = "Connecting"
-	ReasonUnreachable       = "Unreachable"
-	ReasonSecretNotFound    = "SecretNotFound"
-	ReasonSecretInvalid     = "SecretInvalid"
-	// ReasonSecretForAnotherHost: the Secret says that its password is for another vCenter. ReasonSecretWithoutHost: it does not say for which.
-	ReasonSecretForAnotherHost   = "SecretForAnotherHost"
-	ReasonSecretWithoutHost      = "SecretWithoutHost"
-	ReasonInvalidLogin           = "InvalidLogin"
-	ReasonCertificateRefused     = "CertificateRefused"
-	ReasonInvalidConfiguration   = "InvalidConfiguration"
-	ReasonInUse                  = "InUse"
-	ReasonAnotherVCenter         = "AnotherVCenter"
-	ReasonPrivilegesMissing      = "PrivilegesMissing"
-	ReasonPrivilegesSufficient   = "PrivilegesSufficient"
-	ReasonInventoryComplete      = "InventoryComplete"
-	ReasonInventorySuddenlyEmpty = "InventorySuddenlyEmpty"
-	ReasonGroupGone              = "GroupGone"
-	// ReasonOutsideOfRoot: VMs with the stamp are outside of the root folder; ReasonNotLookedEverywhere: there may be some where the account may not look.
-	ReasonOutsideOfRoot       = "OutsideOfRoot"
-	ReasonNotLookedEverywhere = "NotLookedEverywhere"
-	ReasonNotAdopted          = "NotAdopted"
-	// ReasonNoSignOfLife: the predecessor has no session; ReasonPredecessorLives: it has, or nobody can tell.
-	ReasonNoSignOfLife     = "NoSignOfLife"
-	ReasonPredecessorLives = "PredecessorLives"
+	ReasonDatacenterUnclear      = "DatacenterUnclear"      // datacenter and folder of spec do not lead to the VMs of the operator alone; the operator continues in the known folder
+	ReasonRootFolderRenamed      = "RootFolderRenamed"      // the root folder has another name than spec
+	ReasonVMsElsewhere           = "VMsElsewhere"           // spec leads to another folder than the one with the VMs
+	ReasonConnecting             = "Connecting"             // the first connection is not established yet
+	ReasonUnreachable            = "Unreachable"            // nothing answers at the address
+	ReasonSecretNotFound         = "SecretNotFound"         // the Secret with the credentials does not exist
+	ReasonSecretInvalid          = "SecretInvalid"          // the Secret lacks the user name or the password
+	ReasonSecretForAnotherHost   = "SecretForAnotherHost"   // the Secret says that its password is for another vCenter
+	ReasonSecretWithoutHost      = "SecretWithoutHost"      // the Secret does not say for which vCenter its password is
+	ReasonInvalidLogin           = "InvalidLogin"           // vCenter rejected the user name or the password
+	ReasonCertificateRefused     = "CertificateRefused"     // the certificate of vCenter is not the one that spec trusts
+	ReasonInvalidConfiguration   = "InvalidConfiguration"   // spec does not lead to a datacenter, folder or server
+	ReasonInUse                  = "InUse"                  // VmGroups still use the VCenter that is being deleted
+	ReasonAnotherVCenter         = "AnotherVCenter"         // another vCenter than before answers at the address
+	ReasonPrivilegesMissing      = "PrivilegesMissing"      // the account lacks privileges; the message lists them
+	ReasonPrivilegesSufficient   = "PrivilegesSufficient"   // the account has all privileges that the operator needs
+	ReasonInventoryComplete      = "InventoryComplete"      // the operator knows every VM below the root folder
+	ReasonInventorySuddenlyEmpty = "InventorySuddenlyEmpty" // the root folder had VMs and appears empty; nothing is created or deleted
+	ReasonGroupGone              = "GroupGone"              // the VmGroup of the VMs does not exist
+	ReasonOutsideOfRoot          = "OutsideOfRoot"          // VMs with the stamp are outside of the root folder
+	ReasonNotLookedEverywhere    = "NotLookedEverywhere"    // VMs with the stamp may be where the account may not look
+	ReasonNotAdopted             = "NotAdopted"             // VMs that were kept wait for a VmGroup that adopts them
+	ReasonNoSignOfLife           = "NoSignOfLife"           // the predecessor has no session
+	ReasonPredecessorLives       = "PredecessorLives"       // the predecessor has a session, or nobody can tell
 )
 
 // Reasons of a MemberCluster's conditions.
 const (
-	ReasonEngaged            = "Engaged"
-	ReasonKubeconfigNotFound = "KubeconfigNotFound"
-	ReasonKubeconfigRefused  = "KubeconfigRefused"
-	ReasonMemberUnreachable  = "MemberUnreachable"
+	ReasonEngaged            = "Engaged"            // at least one replica serves the member
+	ReasonKubeconfigNotFound = "KubeconfigNotFound" // the Secret with the kubeconfig does not exist
+	ReasonKubeconfigRefused  = "KubeconfigRefused"  // the kubeconfig is malformed, or has what the operator does not use
+	ReasonMemberUnreachable  = "MemberUnreachable"  // the API server of the member does not respond
 	// ReasonLimitExceeded: the member's API server sends more than the operator takes in, or names that Kubernetes does not allow. It is a reason of a
 	// VCenter's conditions, too: the server sends more than the operator takes in.
 	ReasonLimitExceeded = "LimitExceeded"
@@ -228,20 +224,20 @@ const (
 	ReasonAddressRefused = "AddressRefused"
 	// ReasonCacheBehind: the member answers, and lists or watches do not come to an end, or end at once.
 	ReasonCacheBehind         = "CacheBehind"
-	ReasonClaimed             = "Claimed"
-	ReasonClaimedByAnotherHub = "ClaimedByAnotherHub"
-	ReasonDuplicateMember     = "DuplicateMember"
+	ReasonClaimed             = "Claimed"             // this installation holds the claim on the member
+	ReasonClaimedByAnotherHub = "ClaimedByAnotherHub" // another installation holds the claim on the member
+	ReasonDuplicateMember     = "DuplicateMember"     // two MemberClusters lead to the same cluster
 	// ReasonAnotherCluster: the kubeconfig leads to another cluster than the one that the MemberCluster is pinned to.
 	ReasonAnotherCluster = "AnotherCluster"
 	// ReasonKnownByAnotherName: a MemberCluster of another name had this cluster.
 	ReasonKnownByAnotherName = "KnownByAnotherName"
-	ReasonCRDInstalled       = "CRDInstalled"
-	ReasonCRDMissing         = "CRDMissing"
-	ReasonCRDNewer           = "CRDNewer"
-	ReasonCRDForeign         = "CRDForeign"
-	ReasonCRDFailed          = "CRDFailed"
-	ReasonLocalDisabled      = "LocalDisabled"
-	ReasonRevisionWentBack   = "RevisionWentBack"
+	ReasonCRDInstalled       = "CRDInstalled"     // the member serves a VmGroup CRD that the operator understands
+	ReasonCRDMissing         = "CRDMissing"       // the member does not serve the VmGroup CRD
+	ReasonCRDNewer           = "CRDNewer"         // the VmGroup CRD of the member belongs to a later version of the operator
+	ReasonCRDForeign         = "CRDForeign"       // the VmGroup CRD of the member was not installed by the operator
+	ReasonCRDFailed          = "CRDFailed"        // the VmGroup CRD could not be installed or is not served
+	ReasonLocalDisabled      = "LocalDisabled"    // the hub as a member is switched off
+	ReasonRevisionWentBack   = "RevisionWentBack" // the storage of the member has a lower revision than before
 	// ReasonRemovalsHeld: VmGroups have MassDeletion.
 	ReasonRemovalsHeld = "RemovalsHeld"
 	// ReasonAllowanceInvalid, also of a VCenter: an annotation is no time, or one that is too far ahead.
@@ -254,5 +250,5 @@ const (
 	ReasonAdmissionNotManaged = "AdmissionNotManaged" // spec.manage is None
 	ReasonNoWebhook           = "NoWebhook"           // policies are in place; there is no URL or certificate for the webhook
 	ReasonCABundleBehind      = "CABundleBehind"      // the member does not know the current certificate authority yet
-	ReasonUnauthorized        = "Unauthorized"
+	ReasonUnauthorized        = "Unauthorized"        // the member rejects the operator's credentials
 )

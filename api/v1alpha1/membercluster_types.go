@@ -148,7 +148,7 @@ type MemberClusterStatus struct {
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// observedGeneration is the metadata.generation that this status describes.
+	// observedGeneration is the metadata.generation that this status describes. It is -1 until the operator writes status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// clusterUID is the UID of the member's namespace kube-system, by which its groups are known whatever the MemberCluster is
@@ -170,6 +170,15 @@ type MemberClusterStatus struct {
 	// vms is the number of VMs of those groups.
 	// +optional
 	VMs int32 `json:"vms"`
+	// readyVMs is the number of VMs of these groups that are ready.
+	// +optional
+	ReadyVMs int32 `json:"readyVMs"`
+	// desiredVMs is the number of VMs that these groups want. Groups that are paused or deleted want none.
+	// +optional
+	DesiredVMs int32 `json:"desiredVMs"`
+	// notReady has the VmGroups that are not ready. It is absent if all are ready. Groups that are paused or held are left out.
+	// +optional
+	NotReady *NotReadyGroups `json:"notReady,omitempty"`
 	// heldGroups is the number of VmGroups whose removal of VMs is held as part of a mass deletion.
 	// +optional
 	HeldGroups int32 `json:"heldGroups,omitempty"`
@@ -200,6 +209,9 @@ type MemberClusterStatus struct {
 // +kubebuilder:printcolumn:name="CRD",type=string,JSONPath=`.status.crdVersion`
 // +kubebuilder:printcolumn:name="Groups",type=integer,JSONPath=`.status.groups`
 // +kubebuilder:printcolumn:name="VMs",type=integer,JSONPath=`.status.vms`
+// +kubebuilder:printcolumn:name="Ready_VMs",type=integer,JSONPath=`.status.readyVMs`
+// +kubebuilder:printcolumn:name="Desired_VMs",type=integer,JSONPath=`.status.desiredVMs`
+// +kubebuilder:printcolumn:name="Not_Ready",type=integer,JSONPath=`.status.notReady.groups`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40",message="a MemberCluster's name may have at most 40 characters: it names a vCenter folder and is part of a URL"
 // +kubebuilder:validation:XValidation:rule="(self.metadata.name == 'local') != has(self.spec.kubeconfigSecretRef)",message="spec.kubeconfigSecretRef is required, and must be left out only for the member named local, which is the hub itself"
@@ -214,6 +226,7 @@ type MemberCluster struct {
 	Spec MemberClusterSpec `json:"spec"`
 	// status is what the operator last saw.
 	// +optional
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status MemberClusterStatus `json:"status,omitzero"`
 }
 

@@ -319,7 +319,7 @@ type VCenterStatus struct {
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// observedGeneration is the metadata.generation that this status describes. It stays behind until it is known whether the settings of a new generation work.
+	// observedGeneration is the metadata.generation that this status describes. It stays behind until it is known whether the settings of a new generation work. It is -1 until the operator writes status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// server that the operator is connected to, or was last. It differs from spec.server while that does not work.
@@ -350,6 +350,15 @@ type VCenterStatus struct {
 	// runningTasks is the number of tasks of the operator that were running when status was last written.
 	// +optional
 	RunningTasks int32 `json:"runningTasks"`
+	// readyVMs is the number of VMs of VmGroups that use this VCenter that are ready.
+	// +optional
+	ReadyVMs int32 `json:"readyVMs"`
+	// desiredVMs is the number of VMs that these groups want. Groups that are paused or deleted want none.
+	// +optional
+	DesiredVMs int32 `json:"desiredVMs"`
+	// notReady has the VmGroups that are not ready. It is absent if all are ready. Groups that are paused or held are left out.
+	// +optional
+	NotReady *NotReadyGroups `json:"notReady,omitempty"`
 }
 
 // VCenter is a vCenter server that VmGroups can use, on the hub.
@@ -363,6 +372,9 @@ type VCenterStatus struct {
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.version`
 // +kubebuilder:printcolumn:name="Templates",type=integer,JSONPath=`.status.templates`
 // +kubebuilder:printcolumn:name="VMs",type=integer,JSONPath=`.status.vms`
+// +kubebuilder:printcolumn:name="Ready_VMs",type=integer,JSONPath=`.status.readyVMs`
+// +kubebuilder:printcolumn:name="Desired_VMs",type=integer,JSONPath=`.status.desiredVMs`
+// +kubebuilder:printcolumn:name="Not_Ready",type=integer,JSONPath=`.status.notReady.groups`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type VCenter struct {
 	metav1.TypeMeta `json:",inline"`
@@ -373,6 +385,7 @@ type VCenter struct {
 	Spec VCenterSpec `json:"spec"`
 	// status is what the operator last saw.
 	// +optional
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status VCenterStatus `json:"status,omitzero"`
 }
 

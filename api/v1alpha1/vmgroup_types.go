@@ -432,11 +432,11 @@ type VmGroupSpec struct {
 // +kubebuilder:printcolumn:name="CPU",type=integer,JSONPath=`.spec.cpu`
 // +kubebuilder:printcolumn:name="Memory",type=integer,JSONPath=`.spec.memory`
 // +kubebuilder:printcolumn:name="Template",type=string,JSONPath=`.spec.template`
+// +kubebuilder:printcolumn:name="Ready",type=integer,JSONPath=`.status.readyReplicas`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Last_Message",type=string,JSONPath=`.status.lastMessage`
-// +kubebuilder:printcolumn:name="Ready",type=integer,priority=1,JSONPath=`.status.readyReplicas`
 // +kubebuilder:printcolumn:name="Updated",type=integer,priority=1,JSONPath=`.status.updatedReplicas`
 // +kubebuilder:printcolumn:name="VCenter",type=string,priority=1,JSONPath=`.status.vcenter`
-// +kubebuilder:printcolumn:name="Age",type=date,priority=1,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || self.metadata.name.size() <= 63",optionalOldSelf=true,message="a VmGroup's name may have at most 63 characters: vCenter allows 80 for a VM's name, which adds the ordinal"
 // +kubebuilder:validation:XValidation:rule="self.?spec.?guest.?hostname.orValue('Keep') != 'Name' || oldSelf.hasValue() && oldSelf.value().?spec.?guest.?hostname.orValue('Keep') == 'Name' || self.metadata.name.size() <= 59",optionalOldSelf=true,fieldPath=".spec.guest.hostname",message="guest.hostname Name needs a VmGroup's name of at most 59 characters: an ordinal is added, and a host name has at most 63. Choose a shorter name, or set Keep"
 // +kubebuilder:validation:XValidation:rule="self.?spec.?guest.?hostname.orValue('Keep') != 'Name' || oldSelf.hasValue() && oldSelf.value().?spec.?guest.?hostname.orValue('Keep') == 'Name' || self.metadata.name.size() > 59 || !self.metadata.name.contains('.')",optionalOldSelf=true,fieldPath=".spec.guest.hostname",message="guest.hostname Name needs a VmGroup's name without dots: a guest takes what is before the first dot for its host name, the same for all VMs. Choose a name without dots, or set Keep"

@@ -209,7 +209,7 @@ type VmGroupPolicyStatus struct {
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// observedGeneration is the metadata.generation that this status describes.
+	// observedGeneration is the metadata.generation that this status describes. It is -1 until the operator writes status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// matchedGroups is the number of groups that the policy holds for.
@@ -239,6 +239,7 @@ type VmGroupPolicy struct {
 	Spec VmGroupPolicySpec `json:"spec"`
 	// status is what the operator last counted.
 	// +optional
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status VmGroupPolicyStatus `json:"status,omitzero"`
 }
 

@@ -21,7 +21,7 @@ func announceDeath(replica *sharding.Replica, o options, boot string) {
 	written, err := death.Record(o.terminationLog, boot)
 	switch {
 	case err != nil:
-		log.Info("The termination message could not be written: others will wait for this replica's Lease when it dies", "error", err.Error())
+		log.Error(err, "The termination message could not be written: others will wait for this replica's Lease when it dies")
 	case !written:
 		log.V(1).Info("There is no file for the termination message: others will wait for this replica's Lease when it dies", "file", o.terminationLog)
 	default:

@@ -9,6 +9,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vcenter"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/callmetrics"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
@@ -17,17 +18,20 @@ import (
 )
 
 // dialer makes vCenter connections on govmomi. process tells their sessions from those of other runs, and shared divides
-// the task limits with other replicas. keeper decides about logins. witness is told who changed VMs in a vCenter.
-func dialer(installation string, process *session.Process, keeper *logins.Keeper, shared *share.Coordinator, witness func(vcenter string) vsphere.Witness) vcenter.Dial {
+// the task limits with other replicas. calls counts requests. keeper decides about logins. witness is told who changed VMs in a vCenter.
+func dialer(installation string, process *session.Process, keeper *logins.Keeper, shared *share.Coordinator, calls *callmetrics.Calls, witness func(vcenter string) vsphere.Witness) vcenter.Dial {
 	sightings := new(operations.Sightings)
 	return func(c vcenter.Config, notifier vsphere.Notifier) vcenter.Connection {
 		mode := govmomi.Watch
 		if c.Poll {
 			mode = govmomi.Poll
 		}
+		meter := calls.Of(c.Name)
+		login := sessionConfig(c, keeper.Gate(c.URL, c.Username, c.Password, c.Attempt), session.Identity{Installation: installation, VCenter: c.Name, Process: process})
+		login.Meter = meter
 		server := govmomi.New(govmomi.Config{
 			Name:         c.Name,
-			Session:      sessionConfig(c, keeper.Gate(c.URL, c.Username, c.Password, c.Attempt), session.Identity{Installation: installation, VCenter: c.Name, Process: process}),
+			Session:      login,
 			Installation: installation,
 			Datacenter:   c.Datacenter, RootFolder: c.Folder,
 			ResourcePool: c.ResourcePool, Datastore: c.Datastore, Network: c.Network,
@@ -38,6 +42,7 @@ func dialer(installation string, process *session.Process, keeper *logins.Keeper
 			Known:       knownPlace(c),
 			Sightings:   sightings,
 			Notifier:    notifier,
+			Tasks:       meter,
 			Witness:     witness(c.Name),
 			Log:         ctrl.Log.WithName("vsphere"),
 		})

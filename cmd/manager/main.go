@@ -22,10 +22,13 @@ var version = "dev"
 
 func main() {
 	if err := run(ctrl.SetupSignalHandler(), os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "manager:", untrusted.Text(err.Error(), maxCell))
+		tellEnd(os.Stderr, err)
 		os.Exit(exitCode(err))
 	}
 }
+
+// plain is an error as a terminal may show it.
+func plain(err error) string { return untrusted.Text(err.Error(), maxCell) }
 
 // exitCode is 1, unless an error says otherwise.
 func exitCode(err error) int {
@@ -49,7 +52,11 @@ func newCommand(operate func(context.Context, options) error) *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SilenceUsage, root.SilenceErrors = true, true // main tells errors, once
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
+		err = fmt.Errorf("%w; see %s --help", err, c.CommandPath())
+		if c == root {
+			return asOperator(err)
+		}
+		return err
 	})
 	root.PersistentPreRun = func(c *cobra.Command, _ []string) {
 		if c != root {

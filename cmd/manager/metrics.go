@@ -41,6 +41,7 @@ func openMetrics(o options, config *rest.Config, log logr.Logger) ([]manager.Run
 		return nil, nil
 	}
 	handler := promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
+	mux := http.NewServeMux()
 	var certificate certificate
 	var runnables []manager.Runnable
 	if o.metricsSecure {
@@ -49,6 +50,9 @@ func openMetrics(o options, config *rest.Config, log logr.Logger) ([]manager.Run
 			return nil, err
 		}
 		handler = r.before(handler)
+		if o.profiles {
+			addProfiles(mux, r)
+		}
 		pair, watcher, err := metricsCertificate(o.metricsCerts)
 		if err != nil {
 			return nil, fmt.Errorf("read the certificate of the metrics endpoint: %w", err)
@@ -61,7 +65,6 @@ func openMetrics(o options, config *rest.Config, log logr.Logger) ([]manager.Run
 	if err != nil {
 		return nil, fmt.Errorf("listen for those who read metrics: %w", err)
 	}
-	mux := http.NewServeMux()
 	mux.Handle(metricsPath, handler)
 	return append(runnables, boundedServer(listener, metricConnections, largeHead, "metrics", certificate, log, mux)), nil
 }
@@ -126,7 +129,7 @@ func (r reviews) before(handler http.Handler) http.Handler {
 		switch {
 		case err != nil:
 			if more, tell := r.told.Next(struct{}{}, time.Now(), serverLogInterval); tell {
-				r.log.Info("It could not be found out whether somebody may read metrics", "error", err.Error(), "more since the last such line", more)
+				r.log.Error(err, "It could not be found out whether somebody may read metrics", "suppressed", more)
 			}
 			http.Error(w, http.StatusText(status), status)
 		case status != http.StatusOK:

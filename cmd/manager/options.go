@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -12,9 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"go.uber.org/zap/zapcore"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
@@ -53,7 +50,9 @@ type options struct {
 	// memberMemory is how many MiB the cached objects of one member may need.
 	memberMemory    int
 	memberAddresses []string
-	zap             zap.Options
+	logLevel        logLevel
+	// profiles: those who may get them read profiles of the process.
+	profiles bool
 }
 
 // operatorCommand runs the operator with the options that its flags give.
@@ -69,9 +68,9 @@ func operatorCommand(operate func(context.Context, options) error) *cobra.Comman
 			o.webhookDrain = time.Duration(float64(leaveTime) * o.shardingScale)
 		}
 		if err := o.check(); err != nil {
-			return err
+			return asOperator(err)
 		}
-		return operate(c.Context(), o)
+		return asOperator(operate(c.Context(), o))
 	}
 	namespaceFlag(flags, &o)
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "Address of the metrics endpoint; 0 turns it off.")
@@ -79,6 +78,8 @@ func operatorCommand(operate func(context.Context, options) error) *cobra.Comman
 		"Serve metrics by TLS, to those whose token the hub knows and whom its RBAC allows to get /metrics.")
 	flags.StringVar(&o.metricsCerts, "metrics-cert-path", "",
 		"Directory with tls.crt and tls.key of the metrics endpoint, looked at again when they change. Empty means a certificate of its own, signed by nobody.")
+	flags.BoolVar(&o.profiles, "pprof", false,
+		"Serve profiles of this process beside the metrics, to those whom the hub's RBAC allows to get /debug/pprof/*. It needs --metrics-secure.")
 	flags.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "Address of /healthz and /readyz.")
 	flags.StringVar(&o.webhookCerts, "webhook-cert-path", "",
 		"Directory with tls.crt and tls.key of the webhooks, kept up to date by cert-manager. Empty turns the webhooks off.")
@@ -116,11 +117,7 @@ func operatorCommand(operate func(context.Context, options) error) *cobra.Comman
 	flags.StringSliceVar(&o.memberAddresses, "member-addresses", nil,
 		"CIDRs, IP addresses and host names (*.example.com for all below it) of the API servers that members may have. A host name that is not listed is judged by "+
 			"what it leads to, and no HTTP proxy is used. Empty means all.")
-	// What is expected to fail now and then is logged with its cause; where in the code it was noticed helps nobody.
-	o.zap.StacktraceLevel = zapcore.PanicLevel
-	logging := flag.NewFlagSet("", flag.ContinueOnError)
-	o.zap.BindFlags(logging)
-	flags.AddGoFlagSet(logging)
+	flags.Var(&o.logLevel, "log-level", "Lowest level of the lines that are logged, as JSON: debug, info, error, or a number from 1 to 20 for more than debug.")
 	return c
 }
 
@@ -151,8 +148,8 @@ func (o *options) check() error {
 	if o.segmentPeriod < time.Second {
 		return errors.New("--webhook-segment-period must be at least 1s")
 	}
-	if o.metricsCerts != "" && !o.metricsSecure {
-		return errors.New("--metrics-cert-path needs --metrics-secure")
+	if err := o.checkMetrics(); err != nil {
+		return err
 	}
 	if o.admissionURL != "" && !strings.HasPrefix(o.admissionURL, "https://") {
 		return errors.New("--admission-url must begin with https://, as API servers call webhooks by TLS only")
@@ -168,6 +165,16 @@ func (o *options) check() error {
 	}
 	if _, err := remote.ParseAddresses(o.memberAddresses); err != nil {
 		return fmt.Errorf("--member-addresses: %w", err)
+	}
+	return nil
+}
+
+func (o *options) checkMetrics() error {
+	if o.metricsCerts != "" && !o.metricsSecure {
+		return errors.New("--metrics-cert-path needs --metrics-secure")
+	}
+	if o.profiles && (!o.metricsSecure || o.metricsAddress == "0") {
+		return errors.New("--pprof needs --metrics-secure, and metrics that are not turned off")
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	stdlog "log"
 	"time"
 
@@ -24,7 +25,7 @@ type seldomLog struct {
 // Write takes one line.
 func (s *seldomLog) Write(line []byte) (int, error) {
 	if more, tell := s.told.Next(struct{}{}, time.Now(), serverLogInterval); tell {
-		s.log.Info(s.message, "error", string(bytes.TrimSpace(line)), "more since the last such line", more)
+		s.log.Error(errors.New(string(bytes.TrimSpace(line))), s.message, "suppressed", more)
 	}
 	return len(line), nil
 }

@@ -82,7 +82,7 @@ func runSharded(
 		var leaving sync.WaitGroup
 		leaving.Go(func() { leave(managerCtx) })
 		if drained := replica.Drain(managerCtx); drained != nil {
-			ctrl.Log.Info("Stopping before everything was handed over", "reason", drained.Error())
+			ctrl.Log.Error(drained, "Stopping before everything was handed over")
 		}
 		leaving.Wait()
 		endManager()

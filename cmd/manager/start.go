@@ -10,12 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
@@ -29,11 +27,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
 	"github.com/codeconnect/vmgroup-operator/internal/events"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
-	"github.com/codeconnect/vmgroup-operator/internal/logsink"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet/summary"
+	"github.com/codeconnect/vmgroup-operator/internal/groupmetrics"
 	"github.com/codeconnect/vmgroup-operator/internal/observe"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/quota/quotametrics"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/callmetrics"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/share"
@@ -45,10 +46,7 @@ import (
 // start runs the operator until ctx ends. It makes every part from those above it; nothing runs before the last line.
 func start(ctx context.Context, o options) error {
 	// The hub, and what identifies this installation on it.
-	log := logsink.Harmless(zap.New(zap.UseFlagOptions(&o.zap)))
-	ctrl.SetLogger(log)
-	klog.SetLogger(log)
-	boundStandardLog(log.WithName("net"))
+	log := logToStderr(o.logLevel)
 	hubConfig, err := config.GetConfig()
 	if err != nil {
 		return fmt.Errorf("find the hub's API server: %w", err)
@@ -112,6 +110,18 @@ func start(ctx context.Context, o options) error {
 
 	// The groups, their quotas, and the policies about them. What members make this replica write on the hub has one budget.
 	hubWrites := writebudget.New(writebudget.Default, time.Now)
+	calls, err := callmetrics.New(metrics.Registry)
+	if err != nil {
+		return fmt.Errorf("register the metrics of requests: %w", err)
+	}
+	counts, err := groupmetrics.New(metrics.Registry)
+	if err != nil {
+		return fmt.Errorf("register the metrics of groups: %w", err)
+	}
+	shares, err := quotametrics.New(metrics.Registry)
+	if err != nil {
+		return fmt.Errorf("register the metrics of quotas: %w", err)
+	}
 	sources := &observe.Sources{
 		Fleet: known, Hub: hub.GetClient(), Clusters: mgr, Servers: pool, Installation: installation, Now: time.Now,
 	}
@@ -123,19 +133,20 @@ func start(ctx context.Context, o options) error {
 	})
 	observer := &observe.Observer{Sources: sources, Admitted: records, KnownReceipts: kept}
 	ledger := quota.New(quota.Options{
-		Store: &quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: observer,
+		Counters: shares,
+		Store:    &quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: observer,
 		Listener: sources, Now: time.Now,
 		Leader: replica, Inspector: sources, Budget: ledgerBudget{hubWrites},
 	})
 	reviewer := &observe.Reviewer{Observer: observer, Quotas: ledger}
 	reconciler := &vmgroup.Reconciler{
-		Observer: observer, Definitions: members, HubEvents: recorder, Shards: replica,
+		Observer: observer, Definitions: members, HubEvents: recorder, Shards: replica, Metrics: counts,
 		Quotas: ledger, Records: records, ReceiptSums: kept, MemberEvents: memberEvents,
 		Receipts: &receipts.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, HubWrites: hubWrites,
 	}
 	vcenters := &vcenter.Reconciler{
 		Client: hub.GetClient(), Pool: pool, Groups: vcenterGroups{known, observer}, Leader: replica,
-		Dial:   dialer(installation, login, rejections, shared, reconciler.Witness),
+		Dial:   dialer(installation, login, rejections, shared, calls, reconciler.Witness),
 		Events: recorder, Namespace: o.namespace, Now: time.Now, Receipts: kept, Members: sources,
 	}
 	policies := &policycontroller.Reconciler{Client: hub.GetClient(), Evaluator: reviewer, Now: time.Now, Leader: replica}
@@ -146,6 +157,9 @@ func start(ctx context.Context, o options) error {
 	}
 	warm := &warmUp{hub: hub, members: members, vcenters: pool, ready: replica.Ready}
 	problems := []error{
+		registerViews(metrics.Registry, replica, views{vcenters, members, policies, ledger, reconciler}),
+		registerFleet(metrics.Registry, known, replica),
+		hub.Add(&summary.Writer{Client: hub.GetClient(), Fleet: known, Leader: replica, Clock: clock.RealClock{}}),
 		hub.Add(records),
 		hub.Add(kept),
 		hub.Add(ledger),

@@ -63,6 +63,7 @@ func run() (failed int, err error) {
 		{"the chart and config/ grant the same", chart.SameAsConfig},
 		{"the chart grants nothing with a star, and no Secrets of all namespaces", chart.Rights},
 		{"the metrics of the chart's alerts exist", chart.Alerts},
+		{"each alert of the chart has a runbook", chart.Runbooks},
 		{"kube-score finds nothing in the chart", chart.Scores},
 	}
 	defer chart.Clean()

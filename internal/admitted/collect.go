@@ -67,6 +67,6 @@ func (r *Records) removePage(ctx context.Context, p *page) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	if err := configmaps.Delete(ctx, r.opts.Client, p.name, metav1.Preconditions{ResourceVersion: &p.version}); err != nil && !errors.Is(err, configmaps.ErrConflict) {
-		log.FromContext(ctx).Info("An empty ConfigMap could not be removed; it is tried again", "configMap", p.name, "reason", err.Error())
+		log.FromContext(ctx).Error(err, "An empty ConfigMap could not be removed; it is tried again", "configMap", p.name)
 	}
 }

@@ -127,7 +127,7 @@ func (r *Recorder) Start(ctx context.Context) error {
 		case event := <-r.waiting:
 			r.write(ctx, event)
 			if n := r.dropped.Swap(0); n > 0 {
-				r.opts.Log.Info("Events were dropped: the API server takes them too slowly", "dropped", n)
+				r.opts.Log.Error(nil, "Events were dropped: the API server takes them too slowly", "dropped", n)
 			}
 		}
 	}

@@ -31,8 +31,9 @@ type places[T comparable] struct {
 type share[T comparable] struct {
 	// taken are its places, and turn is when it took the last one.
 	taken, turn int
-	// lines are the items that wait, by resource. Each is in the order of compare.
-	lines map[string][]*entry[T]
+	// waiting is the number of its items that wait. lines are those of them that were filed, by resource, in the order of compare.
+	waiting int
+	lines   map[string][]*entry[T]
 }
 
 // entry is an item that waits, or was handed out.
@@ -94,6 +95,7 @@ func (p *places[T]) Push(item T) {
 	}
 	e := &entry[T]{item: item, of: p.tenants[tenant], priority: p.priority(item), turn: p.turn}
 	p.entries[item] = e
+	e.of.waiting++
 	p.arrivals = append(p.arrivals, e)
 }
 
@@ -122,7 +124,19 @@ func (p *places[T]) Pop() T {
 		e.unfile()
 	}
 	delete(p.entries, e.item)
+	e.of.waiting--
 	return e.item
+}
+
+// waiting counts the items of each tenant. It reads tenants, not items, so that it is short.
+func (p *places[T]) waiting() map[string]int {
+	counts := map[string]int{}
+	for tenant, of := range p.tenants {
+		if of.waiting > 0 {
+			counts[tenant] = of.waiting
+		}
+	}
+	return counts
 }
 
 // arrival returns the next entry whose resource must be asked for, or nil.

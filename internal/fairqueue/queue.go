@@ -82,6 +82,14 @@ func (q *Queue[T]) Drop(item T) {
 	q.ready.drop(item)
 }
 
+// Waiting returns the number of items that wait, of each tenant that has some. Items that wait for the end of a delay, or for the Done of
+// the same item, do not count.
+func (q *Queue[T]) Waiting() map[string]int {
+	q.ready.mu.Lock()
+	defer q.ready.mu.Unlock()
+	return q.ready.places.waiting()
+}
+
 // ready is the part of the queue without delays. It implements workqueue.TypedInterface.
 //
 // client-go's queue keeps what was added and what is processed. It never blocks here: ready takes an item only when places has one.

@@ -385,3 +385,24 @@ func TestWorkersAndWritersShareAQueue(t *testing.T) {
 		all.Wait()
 	})
 }
+
+func TestTheQueueCountsTheItemsOfEachTenantThatWait(t *testing.T) {
+	q := newTestQueue(t, 2)
+	waits := func(when string, want map[string]int) {
+		t.Helper()
+		if got := q.Waiting(); !maps.Equal(got, want) {
+			t.Errorf("%s: %v wait, want %v", when, got, want)
+		}
+	}
+	q.addAll("m/x/1", "m/x/2", "m/y/3", "n/x/1")
+	q.AddAfter("m/x/4", time.Hour)
+	waits("before any is handed out", map[string]int{"m": 3, "n": 1})
+	q.takes("m/x/1")
+	q.Add("m/x/1")
+	q.Add("m/x/2")
+	waits("while one is handed out", map[string]int{"m": 2, "n": 1})
+	q.Done("m/x/1")
+	waits("after one was added while it was handed out", map[string]int{"m": 3, "n": 1})
+	q.Drop("n/x/1")
+	waits("after one was dropped", map[string]int{"m": 3})
+}

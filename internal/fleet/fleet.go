@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet/tally"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
@@ -40,13 +41,18 @@ type Group struct {
 	Admits policy.Usage
 	// Removes is what counts of it in a mass deletion, whatever its namespace says.
 	Removes massdeletion.Group
+
+	// shape is what counts of the group, nil for one that does not exist any more.
+	shape *tally.Shape
 }
 
 func groupOf(ref Ref, of *v1alpha1.VmGroup, vcenter string) Group {
 	recorded, unrecorded := group.Recorded(of)
+	shape := tally.Of(of)
 	return Group{
 		Ref: ref, VCenter: vcenter, VMs: int(of.Status.Replicas), Acted: group.Acted(of), Expects: group.Expects(of), Recorded: recorded, Unrecorded: unrecorded,
 		Shows: group.Shows(of), Admits: group.Admits(of), Removes: massdeletion.Of(of),
+		shape: &shape,
 	}
 }
 
@@ -74,7 +80,8 @@ type Fleet struct {
 	// vcenters are those that exist, by name.
 	vcenters map[string]*vcenter
 	// losses counts how often buckets were lost.
-	losses map[int]uint64
+	losses  map[int]uint64
+	tallies *tally.Book
 	indexes
 	sinks sinks
 }
@@ -83,7 +90,7 @@ type Fleet struct {
 func New(clock Clock, rules massdeletion.Rules, buckets Buckets) *Fleet {
 	return &Fleet{
 		clock: clock, rules: rules, buckets: buckets,
-		groups: map[vsphere.GroupKey]Group{}, members: map[string]*member{}, serving: map[string]string{}, restores: map[string]uint64{}, losses: map[int]uint64{}, vcenters: map[string]*vcenter{}, indexes: newIndexes(),
+		groups: map[vsphere.GroupKey]Group{}, members: map[string]*member{}, serving: map[string]string{}, restores: map[string]uint64{}, losses: map[int]uint64{}, vcenters: map[string]*vcenter{}, indexes: newIndexes(), tallies: tally.NewBook(),
 	}
 }
 

@@ -71,7 +71,7 @@ func (f *Fleet) DeleteGroup(ref Ref) (key vsphere.GroupKey, of Group, last bool)
 // have its name.
 func (f *Fleet) KeepVanished(ref Ref, key vsphere.GroupKey, of *v1alpha1.VmGroup, vcenter string) {
 	is := groupOf(ref, of, vcenter)
-	is.Acted, is.Expects, is.Recorded, is.Unrecorded = true, 0, nil, false
+	is.Acted, is.Expects, is.Recorded, is.Unrecorded, is.shape = true, 0, nil, false, nil
 	if is.Removes.Wanted = 0; is.Removes.Deleted.IsZero() {
 		is.Removes.Deleted = f.clock.Now()
 	}

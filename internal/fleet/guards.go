@@ -12,6 +12,7 @@ func (f *Fleet) put(key vsphere.GroupKey, g Group) {
 	now, m := f.clock.Now(), f.member(g.Ref.Member)
 	was, known := f.groups[key]
 	f.groups[key] = g
+	f.recount(key, &was, &g)
 	if known && was.Ref == g.Ref && was.VCenter == g.VCenter {
 		m.vms += g.VMs - was.VMs
 		m.weigh(key, g, now)
@@ -35,6 +36,7 @@ func (f *Fleet) take(key vsphere.GroupKey) {
 		return
 	}
 	delete(f.groups, key)
+	f.recount(key, &g, &Group{})
 	f.leave(key, &g)
 	f.member(g.Ref.Member).breaker.Remove(key, f.clock.Now())
 }

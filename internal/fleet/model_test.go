@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -144,6 +145,7 @@ func (r *modelRun) group(key vsphere.GroupKey) *v1alpha1.VmGroup {
 	if rapid.Bool().Draw(r.T, "held") {
 		g.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionRemoving, Reason: v1alpha1.ReasonMassDeletion}}
 	}
+	r.counts(g)
 	if rapid.Bool().Draw(r.T, "deleted") {
 		g.DeletionTimestamp = &metav1.Time{Time: r.now}
 	}
@@ -165,7 +167,7 @@ func (r *modelRun) step() {
 		key := r.key(ref)
 		g := r.group(key)
 		is := groupOf(ref, g, "vc-a")
-		is.Acted, is.Expects, is.Recorded, is.Unrecorded, is.Removes.Wanted, is.Removes.Deleted = true, 0, nil, false, 0, r.now
+		is.Acted, is.Expects, is.Recorded, is.Unrecorded, is.Removes.Wanted, is.Removes.Deleted, is.shape = true, 0, nil, false, 0, r.now, nil
 		r.n.groups[key] = is
 		r.f.KeepVanished(ref, key, g, "vc-a")
 	case 5:
@@ -211,6 +213,7 @@ func (r *modelRun) same() {
 	}
 	r.sameParts()
 	r.sameExpected()
+	r.sameTallies()
 	if got, want := fmt.Sprintf("%+v", r.told), fmt.Sprintf("%+v", r.n.told); got != want {
 		r.Fatalf("subscribers get %s, want %s", got, want)
 	}
@@ -311,8 +314,8 @@ func (r *modelRun) sameMember(member string) {
 }
 
 func equalGroups(a, b Group) bool {
-	same := slices.Equal(a.Recorded, b.Recorded)
-	a.Recorded, b.Recorded = nil, nil
+	same := slices.Equal(a.Recorded, b.Recorded) && reflect.DeepEqual(a.shape, b.shape)
+	a.Recorded, b.Recorded, a.shape, b.shape = nil, nil, nil, nil
 	return same && fmt.Sprintf("%+v", a) == fmt.Sprintf("%+v", b)
 }
 

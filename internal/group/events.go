@@ -125,12 +125,12 @@ func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 			out = append(out, Event{eventType, reason, action, fmt.Sprintf(format, list(names, 8))})
 		}
 	}
-	tell(corev1.EventTypeWarning, "VMsLost", "Observe", "VMs are not found any more; waiting for vCenter to confirm: %s", lost)
-	tell(corev1.EventTypeWarning, "VMsReplaced", "Repair", "VMs were deleted outside of the operator and are replaced: %s", replaced)
-	tell(corev1.EventTypeNormal, "VMsAdopting", "Adopt", "taking over %s", adopting)
-	tell(corev1.EventTypeNormal, "VMsAdopted", "Adopt", "took over %s", adopted)
-	tell(corev1.EventTypeNormal, "VMsCreated", "Clone", "created %s", created)
-	tell(corev1.EventTypeWarning, "VMsVanished", "Observe", "VMs are gone that the operator did not remove, and are not wanted any more: %s", vanished)
-	tell(corev1.EventTypeNormal, "VMsRemoved", "Delete", "removed %s", removed)
+	tell(corev1.EventTypeWarning, v1alpha1.EventVMsLost, "Observe", "VMs are not found any more; waiting for vCenter to confirm: %s", lost)
+	tell(corev1.EventTypeWarning, v1alpha1.EventVMsReplaced, "Repair", "VMs were deleted outside of the operator and are replaced: %s", replaced)
+	tell(corev1.EventTypeNormal, v1alpha1.EventVMsAdopting, "Adopt", "taking over %s", adopting)
+	tell(corev1.EventTypeNormal, v1alpha1.EventVMsAdopted, "Adopt", "took over %s", adopted)
+	tell(corev1.EventTypeNormal, v1alpha1.EventVMsCreated, "Clone", "created %s", created)
+	tell(corev1.EventTypeWarning, v1alpha1.EventVMsVanished, "Observe", "VMs are gone that the operator did not remove, and are not wanted any more: %s", vanished)
+	tell(corev1.EventTypeNormal, v1alpha1.EventVMsRemoved, "Delete", "removed %s", removed)
 	return out
 }

@@ -23,6 +23,9 @@ func Harmless(log logr.Logger) logr.Logger { return Wrap(log, harmless{}) }
 type harmless struct{}
 
 func (harmless) Line(line *Line) bool {
+	if line.IsError && line.Err == nil {
+		line.Err = errors.New(line.Message) // each line of level error has the key error
+	}
 	line.Err, line.Message, line.KeysAndValues = shownError(line.Err), untrusted.Text(line.Message, maxValue), shown(line.KeysAndValues)
 	return true
 }

@@ -64,7 +64,7 @@ func TestARemovalNamesWhatCausedIt(t *testing.T) {
 		count := map[RemovalCause]int{}
 		for _, a := range Compute(c.in).Actions {
 			if a.Kind == DestroyVM {
-				count[a.Cause]++
+				count[a.Removal]++
 			}
 		}
 		if count[RemovedByScaleDown] != c.scaled || count[RemovedByReplacement] != c.exchanged {

@@ -86,13 +86,16 @@ func (p *planner) removal() {
 	var unreachable []*member
 	byUpdate := p.byReplacement()
 	for _, m := range p.table() {
+		var why string
+		if m.doomed {
+			why, m.leaves = p.whyLeaves(m, byUpdate)
+		}
 		if m.doomed && m.state == cloning && p.in.Hold == nil {
 			p.cancelClone(m)
 		}
 		if !m.doomed || m.awaits || m.state != present || p.in.Hold != nil && !p.replaced(m) {
 			continue
 		}
-		why, cause := p.whyLeaves(m, byUpdate)
 		switch {
 		case !m.vm.Connected():
 			unreachable = append(unreachable, m)
@@ -103,7 +106,7 @@ func (p *planner) removal() {
 		case m.vm.Power != vsphere.PoweredOff:
 			p.stop(m, why)
 		default:
-			p.try(m, Action{Kind: DestroyVM, Reason: why, Cause: cause})
+			p.try(m, Action{Kind: DestroyVM, Reason: why, Removal: m.leaves})
 		}
 	}
 	if len(unreachable) > 0 {

@@ -28,7 +28,9 @@ func (p *planner) cancelClone(m *member) {
 			p.wake(again)
 			continue
 		}
-		p.actions = append(p.actions, Action{Kind: CancelClone, Ordinal: m.status.Ordinal, Name: m.status.Name, Reason: "the VM leaves, and its clone has not ended"})
+		a := Action{Kind: CancelClone, Ordinal: m.status.Ordinal, Name: m.status.Name, Reason: "the VM leaves, and its clone has not ended"}
+		a.Cause = p.causeOf(m, a)
+		p.actions = append(p.actions, a)
 	}
 }
 

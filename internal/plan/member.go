@@ -39,6 +39,8 @@ type member struct {
 	candidate *Candidate
 	// doomed members leave for good.
 	doomed bool
+	// leaves is why a doomed member is removed.
+	leaves RemovalCause
 	// awaits is true for a doomed member that is wanted again if a suspect VM turns out to be gone.
 	awaits bool
 	// kept members are gone or intended and keep ordinal and status although nothing is created for them.

@@ -46,8 +46,10 @@ type Action struct {
 	Within time.Duration
 	// Reason is why, as a phrase that completes "because": "the group wants 3 VMs and has 2".
 	Reason string
-	// Cause is set for DestroyVM.
-	Cause RemovalCause
+	// Cause is what the action is for.
+	Cause Cause
+	// Removal is set for DestroyVM.
+	Removal RemovalCause
 	// Quiet is true for a step that is tried every few minutes until a person has acted: nothing is told of a try that brings nothing new.
 	Quiet bool
 	// Origin is set for ClaimVM, MoveVM, RenameVM and AdoptVM: what makes the VM the group's to take.
@@ -62,7 +64,7 @@ type Action struct {
 	Network   *string
 }
 
-// RemovalCause is why a VM is destroyed, as audit and metrics name it.
+// RemovalCause is why a VM is destroyed, as the audit line and vmgroup_vms_destroyed_total name it.
 type RemovalCause string
 
 // Causes of a removal.

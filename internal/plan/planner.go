@@ -249,7 +249,7 @@ func (p *planner) failureOf(m *member, a Action) *failure {
 // try adds an action, unless the ordinal is busy or the last attempt failed and it is too early for
 // the next, and reports whether it did. A failure stays visible while it is being tried again, so that status does not flicker.
 func (p *planner) try(m *member, a Action) bool {
-	a.Ordinal, a.Name = m.status.Ordinal, m.status.Name
+	a.Ordinal, a.Name, a.Cause = m.status.Ordinal, m.status.Name, p.causeOf(m, a)
 	if m.vm != nil && m.vm.IsTemplate {
 		return false
 	}

@@ -93,8 +93,8 @@ func (s *saga) details(a Action) string {
 	if a.Network != nil {
 		fmt.Fprintf(&b, " network %q", *a.Network)
 	}
-	if a.Cause != "" {
-		b.WriteString(" cause " + string(a.Cause))
+	if a.Removal != "" {
+		b.WriteString(" cause " + string(a.Removal))
 	}
 	return b.String()
 }

@@ -113,6 +113,9 @@ func checkOwnership(fail func(string, ...any), in Input, p Plan) {
 	}
 	vms := vmsByOrdinal(p)
 	for _, a := range p.Actions {
+		if !slices.Contains(Causes, a.Cause) || !slices.Contains(ActionKinds, a.Kind) {
+			fail("%s of %s is for %q", a.Kind, a.Name, a.Cause)
+		}
 		s := vms[a.Ordinal]
 		if a.Kind == CreateVM {
 			if slices.Contains(p.Doomed, a.Ordinal) || s.MoRef != "" || s.UUID != a.UUID || s.Name != a.Name {

@@ -53,3 +53,14 @@ func (p *Policy) Defaults() v1alpha1.PolicyDefaults { return p.defaults }
 
 // HasQuota says whether the policy bounds totals.
 func (p *Policy) HasQuota() bool { return p.quota != nil }
+
+// QuotaLimits are the limits of a quota; a nil one is open. Memory is in GiB.
+type QuotaLimits struct{ Groups, VMs, CPU, Memory *int64 }
+
+// QuotaLimits returns the limits of the policy's quota, all open without one.
+func (p *Policy) QuotaLimits() QuotaLimits {
+	if p.quota == nil {
+		return QuotaLimits{}
+	}
+	return QuotaLimits{p.quota.groups, p.quota.vms, p.quota.cpu, p.quota.memory}
+}

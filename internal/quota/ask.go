@@ -16,6 +16,12 @@ const policiesUnread = "The VmGroupPolicies on the hub have not been read yet"
 //
 // A group that asks for no more than was admitted to it is always granted.
 func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
+	answer := l.judge(ctx, c)
+	l.opts.Counters.Asked(words[answer.Outcome])
+	return answer
+}
+
+func (l *Ledger) judge(ctx context.Context, c Claim) Answer {
 	set, ok := l.opts.Lister.Policies(ctx)
 	if !ok {
 		if c.grows() {
@@ -66,16 +72,16 @@ func (l *Ledger) ask(f facts, c Claim, quotas []*policy.Policy) (answer Answer, 
 			b.lower(id, giveBack{epoch: c.Epoch})
 		}
 	}
+	l.unpend(id) // what the group asked before comes too late
 	if delete(l.asked, id); len(seats) == 0 {
-		l.unpend(id)
 		return Answer{}, false
 	}
 	for _, s := range seats {
 		l.asked[id] = append(l.asked[id], s.book)
 	}
 	enforced := slices.ContainsFunc(seats, seat.enforced)
-	if !l.settled() && (c.grows() && enforced || !c.grows() && c.Holds.Groups > 0) {
-		l.unpend(id)
+	_, lowering := l.later[id] // that comes first
+	if (!l.settled() || lowering) && (c.grows() && enforced || !c.grows() && c.Holds.Groups > 0) {
 		l.pending = append(l.pending, c)
 		l.head.want()
 		switch {

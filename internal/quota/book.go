@@ -17,6 +17,8 @@ type book struct {
 	key string
 	// of tells people whose total it is.
 	of string
+	// policy names the one whose total it is, or is empty before somebody asked.
+	policy string
 	// where are the books that a group has entries in.
 	where map[Key][]*book
 	// dirty is set for the Ledger when something is due.
@@ -215,9 +217,8 @@ func (b *book) take(s Stored, set string) (notify, others []Key) {
 	}
 	b.failure, b.behind = "", time.Time{}
 	others = changed(&b.stored.State, &s.State)
-	before, after := b.totals, totals(&s.State)
-	room := lessUsed(before, after) || !maps.EqualFunc(s.State.Counted, b.stored.State.Counted, slices.Equal[[]string])
-	b.stored, b.read, b.known, b.totals = s, true, true, after
+	room := anyLess(&b.stored.State, &s.State, others) || !maps.EqualFunc(s.State.Counted, b.stored.State.Counted, slices.Equal[[]string])
+	b.stored, b.read, b.known, b.totals = s, true, true, totals(&s.State)
 	for _, id := range others {
 		_, entered := s.State.entry(id)
 		b.index(id, entered)
@@ -252,12 +253,12 @@ func drained(set map[Key]struct{}) []Key {
 	return ids
 }
 
-// lessUsed reports whether any total has fallen.
-func lessUsed(before, after map[string]policy.Usage) bool {
-	for key, was := range before {
-		if !after[key].Covers(was) {
-			return true
-		}
-	}
-	return false
+// anyLess reports whether any of these groups has less than before. A total can be as high as before, or higher: the
+// entry of a group that is refused can rise in the same write in which another one falls.
+func anyLess(was, is *State, ids []Key) bool {
+	return slices.ContainsFunc(ids, func(id Key) bool {
+		before, _ := was.entry(id)
+		after, _ := is.entry(id)
+		return !after.Usage.Covers(before.Usage)
+	})
 }

@@ -92,7 +92,7 @@ func (l *Ledger) write(ctx context.Context, t *task, d *draft, version string) (
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	writes.Inc()
+	l.opts.Counters.Wrote()
 	version, err := l.opts.Store.Write(ctx, t.key, d.state, version)
 	if !errors.Is(err, ErrConflict) && !errors.Is(err, ErrFull) {
 		t.wrote += d.state.bytes()

@@ -48,6 +48,8 @@ const mostClones = 3
 type unseen struct {
 	groups, why map[string][]string
 	said        time.Time
+	// counted are the numbers of groups by VCenter when all members had answered last. The mutex of the ledger guards it.
+	counted map[string]int
 }
 
 func (u *unseen) add(e *UnseenError, group string) {
@@ -172,7 +174,7 @@ func (l *Ledger) askMember(ctx context.Context, entries map[Key]Entry) {
 func (l *Ledger) gone(id Key, left policy.Usage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lower(id, giveBack{to: left, gone: true})
+	l.lower(id, giveBack{to: left, gone: true, settles: true})
 	l.signal()
 }
 
@@ -194,10 +196,13 @@ func (l *Ledger) entered() map[Key]Entry {
 
 // report names the vCenters because of which quota is not given back.
 func (l *Ledger) report(ctx context.Context, now time.Time) {
-	heldByVCenter.Reset()
+	counted := map[string]int{}
 	for vcenter, groups := range l.unseen.groups {
-		heldByVCenter.WithLabelValues(vcenter).Set(float64(len(groups)))
+		counted[vcenter] = len(groups)
 	}
+	l.mu.Lock()
+	l.unseen.counted = counted
+	l.mu.Unlock()
 	if len(l.unseen.groups) == 0 || !l.unseen.said.IsZero() && now.Sub(l.unseen.said) < unseenEvery {
 		return
 	}
@@ -205,9 +210,9 @@ func (l *Ledger) report(ctx context.Context, now time.Time) {
 	for _, vcenter := range slices.Sorted(maps.Keys(l.unseen.groups)) {
 		groups := l.unseen.groups[vcenter]
 		slices.Sort(groups)
-		log.FromContext(ctx).Info("Deleted groups still count in quotas, since it is not known what is left of them in their VCenter. "+
+		log.FromContext(ctx).Error(errors.New(strings.Join(l.unseen.why[vcenter], "; ")), "Deleted groups still count in quotas, since it is not known what is left of them in their VCenter. "+
 			"If clones run there, wait for them, or cancel in vCenter those that hang. Otherwise see why the VCenter is not Ready (kubectl describe vcenter), or delete it if it is not used any more",
-			"vcenter", vcenter, "reason", strings.Join(l.unseen.why[vcenter], "; "), "groups", len(groups), "among them", strings.Join(groups[:min(len(groups), 3)], ", "))
+			"vcenter", vcenter, "groups", len(groups), "amongThem", strings.Join(groups[:min(len(groups), 3)], ", "))
 	}
 }
 
@@ -243,7 +248,7 @@ func (l *Ledger) tidy(ctx context.Context) {
 		err := l.opts.Store.Delete(requestCtx, key, idle[key])
 		cancel()
 		if err != nil && !errors.Is(err, ErrConflict) {
-			log.FromContext(ctx).Info("The ledger of a total that nobody needs cannot be removed; it is tried again", "ledger", nameOf(key), "reason", err.Error())
+			log.FromContext(ctx).Error(err, "The ledger of a total that nobody needs cannot be removed; it is tried again", "ledger", nameOf(key))
 		}
 	}
 }

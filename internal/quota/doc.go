@@ -20,7 +20,8 @@
 // before anything is granted; those of groups that are certainly gone become what is left, up or down.
 //
 // A ledger from a backup is corrected in the same way. An entry that is lower than what its group has is raised before anything is
-// granted. One that is higher may be a grant of long ago, which others have now: it is doubted until its holder has claimed it anew.
+// granted. One that is higher may be a grant of long ago, which others have now: it is doubted until its holder has
+// claimed it anew, or has given back all that the group does not hold.
 //
 // A group whose entry covers it costs no call. While the hub cannot be reached nothing grows.
 package quota

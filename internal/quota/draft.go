@@ -47,9 +47,14 @@ type giveBack struct {
 	epoch v1alpha1.Epoch
 	// gone is true for a group that does not exist any more, so that no later holder can mind.
 	gone bool
+	// settles is true if the group holds all that it needs, so that nothing of its entry can be a grant of long ago.
+	settles bool
 	// keys are the totals that the entry counts in, as far as that is known.
 	keys []string
 }
+
+// ends reports whether the group does not exist any more.
+func (g giveBack) ends() bool { return g.to.Groups == 0 }
 
 // Outcome is what became of a claim.
 type Outcome int
@@ -173,6 +178,9 @@ func adoptable(s *State, key string, r policy.Requester, of *v1alpha1.VmGroup) p
 
 // lower gives back what a group does not need any more, unless a later holder has spoken. The entry of a group that is gone becomes what is left of it, be
 // that more: one from a backup can be too low.
+//
+// The doubt of an entry stays if what the group needs includes what it wants and is not admitted yet: its holder may
+// not know yet that the grant is doubted.
 func (d *draft) lower(id Key, g giveBack) {
 	e, ok := d.state.entry(id)
 	if !ok || !g.gone && g.epoch.Less(e.Epoch) {
@@ -181,10 +189,11 @@ func (d *draft) lower(id Key, g giveBack) {
 	if !g.gone {
 		g.to, e.Epoch = g.to.Min(e.Usage), g.epoch
 	}
-	if e.Doubted = false; g.to == (policy.Usage{}) {
+	if g.to == (policy.Usage{}) {
 		d.remove(id)
 		return
 	}
+	e.Doubted = e.Doubted && !g.settles
 	d.put(id, e.counts(g.to, e.granted()))
 }
 
@@ -201,12 +210,13 @@ func (d *draft) countAll(groups [][]Group, lowered map[Key]giveBack) {
 		quotas = d.quotas(of[0].Requester)
 		keys := keysOf(quotas, of[0].Requester)
 		for i := range of {
-			lower, lowers := giveBack{}, false
+			ends := false
 			if len(lowered) > 0 {
-				lower, lowers = lowered[of[i].Key()]
+				lower, lowers := lowered[of[i].Key()]
+				ends = lowers && lower.ends()
 			}
-			if len(keys) > 0 && (!lowers || lower.to.Groups > 0) { // the cache may still show one that is gone
-				behind = d.count(&of[i], keys, lowers) || behind
+			if len(keys) > 0 && !ends { // the cache may still show one that is gone
+				behind = d.count(&of[i], keys) || behind
 			}
 		}
 	}
@@ -254,7 +264,10 @@ func (d *draft) doubtAll(groups [][]Group) {
 }
 
 // count enters a group with what it holds already. It reports whether that was missing.
-func (d *draft) count(g *Group, keys []string, lowered bool) (behind bool) {
+//
+// That something of the group is given back says nothing here: the give-back can be of before the ledger came back from
+// a backup, or of a former holder, and the group has more than it.
+func (d *draft) count(g *Group, keys []string) (behind bool) {
 	if g.Holds.Groups == 0 {
 		return false
 	}
@@ -262,7 +275,7 @@ func (d *draft) count(g *Group, keys []string, lowered bool) (behind bool) {
 	switch {
 	case !ok:
 		behind, e = true, entryOf(*g)
-	case !lowered && !e.Usage.Covers(g.Holds):
+	case !e.Usage.Covers(g.Holds):
 		behind, e = true, e.counts(e.Usage.Max(g.Holds), e.granted().Max(g.Granted))
 	case slices.Equal(e.Keys, keys):
 		return false
@@ -316,6 +329,10 @@ func entryOf(g Group) Entry {
 }
 
 // claim grants or refuses one claim. What the group has already counts in any case, and is granted only if the claim is.
+//
+// A claim settles the doubt of an entry, and lowers no entry: what a claim says of the group comes from a cache, which
+// can miss what a former holder admitted. What a doubted entry has beyond the claim still counts, without a grant. The
+// holder gives it back after it has read the group afresh.
 func (d *draft) claim(c Claim) Answer {
 	quotas := d.quotas(c.Requester)
 	if len(quotas) == 0 {
@@ -323,9 +340,9 @@ func (d *draft) claim(c Claim) Answer {
 	}
 	answer := evaluate(d.facts, &d.state, d.totals, c, quotas)
 	e, _ := d.state.entry(c.Key())
-	has, granted, doubted := c.Holds, c.Granted, e.Doubted && answer.Outcome != Granted
+	has, granted, doubted := c.Holds.Max(e.Usage), c.Granted, e.Doubted && answer.Outcome != Granted
 	if doubted || !e.Doubted {
-		has, granted = has.Max(e.Usage), granted.Max(e.granted())
+		granted = granted.Max(e.granted())
 	}
 	if answer.Outcome == Granted {
 		has, granted = has.Max(c.Wants), granted.Max(c.Wants)

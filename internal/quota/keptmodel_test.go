@@ -33,7 +33,7 @@ func (m *model) delete(i int, keeps bool) {
 	} else {
 		left = policy.Usage{}
 	}
-	r.ledger.GiveBack(m.key(i), left, v1alpha1.Epoch{Generation: 1, Number: m.epoch[i]})
+	r.ledger.GiveBack(m.key(i), left, left, v1alpha1.Epoch{Generation: 1, Number: m.epoch[i]})
 	*o = object{version: o.version + 1}
 	r.view[i] = *o
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/quota/quotametrics"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
@@ -41,7 +42,7 @@ type Inspector interface {
 	Left(ctx context.Context, id Key, namespace, name string) (left policy.Usage, gone bool, err error)
 }
 
-// Options of a Ledger. All fields but Leader, Budget and, without a Leader, Inspector are required.
+// Options of a Ledger. All fields but Leader, Budget, Counters and, without a Leader, Inspector are required.
 type Options struct {
 	Store  Store
 	Lister Lister
@@ -55,6 +56,8 @@ type Options struct {
 	Inspector Inspector
 	// Budget bounds what is written for each member; nil means that nothing does.
 	Budget Budget
+	// Counters count what the ledger does; nil counts nothing.
+	Counters *quotametrics.Counters
 }
 
 // Ledger is a replica's view of what was granted. It is safe for concurrent use. It is a Runnable of the manager; before
@@ -187,13 +190,16 @@ func (l *Ledger) Surplus(id Key, holds, wants policy.Usage) (needs policy.Usage,
 }
 
 // GiveBack lowers what a group was granted to what it needs; nothing removes it. Only the holder of the group may call it,
-// in a pass of the group, and only after the API server, not a cache, has said that the group needs no more.
-func (l *Ledger) GiveBack(id Key, needs policy.Usage, epoch v1alpha1.Epoch) {
+// in a pass of the group, and only after the API server, not a cache, has said that the group needs no more. What it
+// needs and does not hold is claimed anew if the grant is doubted.
+func (l *Ledger) GiveBack(id Key, holds, needs policy.Usage, epoch v1alpha1.Epoch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.signal()
-	back := giveBack{to: needs, epoch: epoch}
-	if l.unpend(id); !l.settled() {
+	back := giveBack{to: needs, epoch: epoch, settles: holds.Covers(needs)}
+	l.unpend(id)
+	if before, waits := l.later[id]; waits || !l.settled() {
+		back.keys = before.keys
 		l.later[id] = back
 		l.head.want()
 		return
@@ -209,12 +215,15 @@ func (l *Ledger) GiveBack(id Key, needs policy.Usage, epoch v1alpha1.Epoch) {
 func (l *Ledger) Leave(id Key, left policy.Usage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lower(id, giveBack{to: left, gone: true})
+	l.lower(id, giveBack{to: left, gone: true, settles: true})
 	l.signal()
 }
 
 // lower gives back in all books what a group has there.
 func (l *Ledger) lower(id Key, back giveBack) {
+	if back.gone {
+		delete(l.later, id) // the group gives back nothing any more
+	}
 	for _, b := range l.of(id) {
 		e, entered := b.entry(id)
 		if entered && !e.Doubted && (back.to == e.Usage || !back.gone && back.to.Covers(e.Usage)) {

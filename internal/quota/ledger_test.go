@@ -9,12 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
+	"github.com/codeconnect/vmgroup-operator/internal/quota/quotametrics"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
@@ -33,6 +35,7 @@ type desk struct {
 	now      time.Time
 	notified map[quota.Key]int
 	leading  shardingtest.Leader
+	registry *prometheus.Registry
 	exists   map[quota.Key]bool
 	// left is what vCenter has of groups that are gone; blind is the error of who looks there.
 	left  map[quota.Key]policy.Usage
@@ -80,10 +83,15 @@ func (d *desk) Left(_ context.Context, id quota.Key, _, _ string) (policy.Usage,
 func newDesk(t *testing.T, store quota.Store, spec v1alpha1.VmGroupPolicySpec) *desk {
 	d := &desk{
 		t: t, set: compile(spec), members: []string{"m", "other"}, away: map[string]bool{}, notified: map[quota.Key]int{},
-		now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), exists: map[quota.Key]bool{},
+		now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), exists: map[quota.Key]bool{}, registry: prometheus.NewRegistry(),
+	}
+	counters, err := quotametrics.New(d.registry)
+	if err != nil {
+		t.Fatal(err)
 	}
 	d.Ledger = quota.New(quota.Options{
-		Store: store, Lister: d, Listener: d, Now: func() time.Time { return d.now },
+		Counters: counters,
+		Store:    store, Lister: d, Listener: d, Now: func() time.Time { return d.now },
 		Leader: &d.leading, Inspector: d,
 	})
 	return d
@@ -170,7 +178,7 @@ func TestTwoReplicasRaceForTheLastPlace(t *testing.T) {
 	if _, after := store.Requests(); after != before {
 		t.Errorf("%d writes for a refusal", after-before)
 	}
-	a.GiveBack(of("one"), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	a.GiveBack(of("one"), policy.UsageOf(spec(1)), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
 	a.flush()
 	clear(b.notified)
 	store.Tell(b.Observe)
@@ -226,7 +234,7 @@ func TestAFormerHolderCannotGiveBackWhatItsSuccessorWasGranted(t *testing.T) {
 	a.grant(claim("one", "m", 0, 5, 1))
 	b.flush()
 	// The group shrank to 3, which its holder read afresh. While it gives back, another takes over and is asked for 5.
-	a.GiveBack(of("one"), policy.UsageOf(spec(3)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	a.GiveBack(of("one"), policy.UsageOf(spec(3)), policy.UsageOf(spec(3)), v1alpha1.Epoch{Generation: 1, Number: 1})
 	meanwhile(store, func() {
 		b.ask(claim("one", "m", 3, 5, 2), quota.Waiting) // never without a write of its own
 		b.flush()
@@ -242,7 +250,7 @@ func TestWhatIsBeingGivenBackIsNotGranted(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
 	d.grant(claim("one", "m", 0, 5, 1))
-	d.GiveBack(of("one"), policy.UsageOf(spec(3)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	d.GiveBack(of("one"), policy.UsageOf(spec(3)), policy.UsageOf(spec(3)), v1alpha1.Epoch{Generation: 1, Number: 1})
 	meanwhile(store, func() { d.ask(claim("one", "m", 3, 5, 1), quota.Waiting) })
 	d.flush()
 	d.ask(claim("two", "m", 0, 1, 1), quota.Waiting)
@@ -332,7 +340,7 @@ func TestAFullLedgerRefusesGrowthAndLetsGroupsGiveBack(t *testing.T) {
 		store.OnWrite = nil
 		return quotatest.Fill
 	}
-	d.GiveBack(of("one"), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	d.GiveBack(of("one"), policy.UsageOf(spec(1)), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
 	d.ask(claim("two", "m", 0, 4, 1), quota.Waiting)
 	d.flush()
 	if answer := d.ask(claim("two", "m", 0, 4, 1), quota.Unavailable); !strings.Contains(answer.Problem, "full") {
@@ -505,7 +513,7 @@ func TestAGroupThatShrankWhileTheLedgerWasNotKnownIsLookedAtAgain(t *testing.T) 
 	other.grant(claim("one", "m", 3, 4, 2))
 	store.Tell(d.Observe)
 	looked("when another replica has changed its entry", true)
-	d.GiveBack(of("one"), policy.UsageOf(spec(2)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	d.GiveBack(of("one"), policy.UsageOf(spec(2)), policy.UsageOf(spec(2)), v1alpha1.Epoch{Generation: 1, Number: 1})
 	d.onMembers = func() {
 		if shrunk() {
 			t.Error("there is a surplus while the group's entry is written")
@@ -614,7 +622,7 @@ func TestAHolderIsToldWhenItsOldCacheEnteredMoreThanItHolds(t *testing.T) {
 	d := newDesk(t, &quotatest.Store{}, vms(v1alpha1.QuotaNamespace, 5))
 	d.ask(claim("one", "m", 1, 1, 1), quota.Granted)
 	d.flush()
-	d.GiveBack(of("one"), policy.Usage{}, v1alpha1.Epoch{Generation: 1, Number: 1})
+	d.GiveBack(of("one"), policy.Usage{}, policy.Usage{}, v1alpha1.Epoch{Generation: 1, Number: 1})
 	d.flush()
 	clear(d.notified)
 	d.groups = []quota.Group{group("one", "m", 3)} // the cache is behind
@@ -681,7 +689,7 @@ func TestAGroupWithTheUIDOfAnotherMembersGivesNothingOfItBack(t *testing.T) {
 	d.grant(claim("u", "m", 0, 4, 1))
 	d.ask(claim("u", "other", 0, 4, 1), quota.Refused)
 	forged := quota.Key{Member: "other", UID: "u"}
-	d.GiveBack(forged, policy.Usage{}, v1alpha1.Epoch{Generation: 9, Number: 9})
+	d.GiveBack(forged, policy.Usage{}, policy.Usage{}, v1alpha1.Epoch{Generation: 9, Number: 9})
 	d.Forget(forged)
 	d.flush()
 	if used := store.Entries()[of("u")].Usage.VMs; used != 4 {

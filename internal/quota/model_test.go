@@ -22,6 +22,7 @@ import (
 // object is a group as its member stores it.
 type object struct {
 	exists   bool
+	born     int // see model.born
 	version  int
 	spec     v1alpha1.VmGroupSpec
 	admitted *v1alpha1.VmGroupSpec
@@ -78,6 +79,11 @@ func (m *model) uid(i int) types.UID { return types.UID(fmt.Sprintf("%d.%d", i, 
 
 func (m *model) key(i int) quota.Key { return quota.Key{Member: place(i).Member, UID: m.uid(i)} }
 
+// shown is the key of a group as a cache shows it: an old cache shows the group that was in this place before.
+func (m *model) shown(i int, o object) quota.Key {
+	return quota.Key{Member: place(i).Member, UID: types.UID(fmt.Sprintf("%d.%d", i, o.born))}
+}
+
 func (r *replica) Policies(context.Context) (*policy.Set, bool) { return r.m.set, true }
 func (r *replica) Served(string) bool                           { return true }
 func (r *replica) Members(context.Context) ([]string, error)    { return []string{"m"}, nil }
@@ -86,7 +92,7 @@ func (r *replica) Groups(context.Context) ([][]quota.Group, error) {
 	for i, o := range r.view {
 		if o.exists {
 			held, granted := r.m.recorded(i, o)
-			groups = append(groups, []quota.Group{{UID: r.m.uid(i), Name: "g", Requester: place(i), Holds: held, Granted: granted}})
+			groups = append(groups, []quota.Group{{UID: r.m.shown(i, o).UID, Name: "g", Requester: place(i), Holds: held, Granted: granted}})
 		}
 	}
 	return groups, nil
@@ -95,7 +101,7 @@ func (r *replica) Groups(context.Context) ([][]quota.Group, error) {
 // recorded is what a group has by its record, its status and its VMs, and what of it needs no grant: status can only lower what is on record. Without a
 // record that is what vCenter shows of it.
 func (m *model) recorded(i int, o object) (held, granted policy.Usage) {
-	record, ok := m.records[m.key(i)]
+	record, ok := m.records[m.shown(i, o)]
 	if !ok || o.admitted == nil {
 		return o.holds(), o.holds()
 	}
@@ -104,8 +110,7 @@ func (m *model) recorded(i int, o object) (held, granted policy.Usage) {
 }
 
 // record stores what is admitted of a group, or what of a record is left that has more than status.
-func (m *model) record(i int, admitted *v1alpha1.VmGroupSpec, anew bool) {
-	id := m.key(i)
+func (m *model) record(id quota.Key, admitted *v1alpha1.VmGroupSpec, anew bool) {
 	was, ok := m.records[id]
 	if admitted != nil && (anew || ok && !policy.UsageOf(*admitted).Covers(policy.UsageOf(was))) {
 		m.records[id] = *admitted
@@ -191,23 +196,23 @@ func (m *model) pass(i int) {
 	if !o.exists {
 		return
 	}
-	uid, epoch := m.uid(i), v1alpha1.Epoch{Generation: 1, Number: m.epoch[i]}
+	id, epoch := m.shown(i, o), v1alpha1.Epoch{Generation: 1, Number: m.epoch[i]}
 	fresh := o.version == m.objects[i].version
 	_, granted := m.recorded(i, o)
-	needs, some := r.ledger.Surplus(m.key(i), o.holds(), policy.UsageOf(o.spec))
+	needs, some := r.ledger.Surplus(id, o.holds(), policy.UsageOf(o.spec))
 	if some && fresh {
-		r.ledger.GiveBack(m.key(i), needs, epoch)
+		r.ledger.GiveBack(id, o.holds(), needs, epoch)
 	} else if some {
 		m.due[i] = true // later
 	}
 	answer := r.ledger.Ask(m.t.Context(), quota.Claim{
-		Group: quota.Group{UID: uid, Name: "g", Requester: place(i), Holds: o.holds(), Granted: granted}, Spec: o.spec, Wants: policy.UsageOf(o.spec), Epoch: epoch,
+		Group: quota.Group{UID: id.UID, Name: "g", Requester: place(i), Holds: o.holds(), Granted: granted}, Spec: o.spec, Wants: policy.UsageOf(o.spec), Epoch: epoch,
 	})
 	next := o.admitted
 	switch {
 	case answer.Outcome == quota.Waiting:
 		if some && fresh {
-			m.record(i, o.admitted, false) // what is on record counts in the write that the claim waits for
+			m.record(id, o.admitted, false) // what is on record counts in the write that the claim waits for
 		}
 		m.due[i] = true // soon
 		return
@@ -221,7 +226,7 @@ func (m *model) pass(i int) {
 		spec.Replicas = o.spec.Replicas
 		next = &spec
 	}
-	m.record(i, next, answer.Outcome == quota.Granted) // before status, so that it stays if that meets with a conflict
+	m.record(id, next, answer.Outcome == quota.Granted) // before status, so that it stays if that meets with a conflict
 	if !fresh || !m.objects[i].exists {
 		r.view[i] = m.objects[i] // the write meets with a conflict, and the cache catches up
 		m.due[i] = true
@@ -250,7 +255,7 @@ func (r *replica) sync() {
 func (m *model) edit(i int, spec v1alpha1.VmGroupSpec) {
 	if !m.objects[i].exists {
 		m.born[i]++
-		m.objects[i] = object{exists: true, version: m.objects[i].version}
+		m.objects[i] = object{exists: true, born: m.born[i], version: m.objects[i].version}
 	}
 	m.objects[i].spec = spec
 	m.objects[i].version++
@@ -273,9 +278,12 @@ func (m *model) become(i int, spec v1alpha1.VmGroupSpec) {
 	}
 }
 
-// restore puts the hub back to a version, with a revision bump or without.
+// restore puts the hub back to a version, with a revision bump or without. Records and ledgers are in one storage: the
+// numbers of versions that are used again are of no backup of records any more.
 func (m *model) restore(version, bump int) {
 	m.store.GoBack(version, m.store.Version()*bump)
+	now := m.store.Version()
+	maps.DeleteFunc(m.backups, func(at int, _ map[quota.Key]v1alpha1.VmGroupSpec) bool { return at > now })
 	was := m.records
 	m.records = map[quota.Key]v1alpha1.VmGroupSpec{}
 	for at := version; at >= 0; at-- {
@@ -284,6 +292,7 @@ func (m *model) restore(version, bump int) {
 			break
 		}
 	}
+	m.backup()
 	for i := range m.objects {
 		if id := m.key(i); policy.UsageOf(was[id]) != policy.UsageOf(m.records[id]) {
 			m.due[i] = true // a watch tells of records

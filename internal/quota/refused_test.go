@@ -46,7 +46,7 @@ func TestWhatOneTotalGrantedIsGivenBackWhenTheOtherRefuses(t *testing.T) {
 		stories[strings.Contains(first, "each")] = true
 		for range 4 {
 			if needs, some := d.Surplus(of("one"), policy.Usage{}, one.Wants); some {
-				d.GiveBack(of("one"), needs, one.Epoch)
+				d.GiveBack(of("one"), policy.Usage{}, needs, one.Epoch)
 			}
 			d.Ask(t.Context(), one)
 			d.flush()
@@ -64,7 +64,7 @@ func TestWhatOneTotalGrantedIsGivenBackWhenTheOtherRefuses(t *testing.T) {
 		if store.Version() != before {
 			t.Errorf("%s: %d writes for a group that is refused", first, store.Version()-before)
 		}
-		rival.GiveBack(of("two"), policy.Usage{}, two.Epoch)
+		rival.GiveBack(of("two"), policy.Usage{}, policy.Usage{}, two.Epoch)
 		rival.flush()
 		clear(d.notified)
 		if store.Tell(d.Observe); d.notified[of("one")] == 0 {
@@ -89,7 +89,7 @@ func TestAGroupThatShrankBeforeItIsRefusedKeepsNothingOfWhatOneTotalGranted(t *t
 		if d.notified[of("one")] > 0 {
 			delete(d.notified, of("one"))
 			if needs, some := d.Surplus(of("one"), policy.Usage{}, one.Wants); some {
-				d.GiveBack(of("one"), needs, one.Epoch)
+				d.GiveBack(of("one"), policy.Usage{}, needs, one.Epoch)
 			}
 			d.Ask(t.Context(), one)
 		}
@@ -121,4 +121,22 @@ func TestATotalThatRefusesKeepsTheOthersFromGranting(t *testing.T) {
 	if d.flush(); len(totalsOf(store, of("three"))) != 0 || store.Version() > before+1 {
 		t.Errorf("a group that is refused is entered in %v", totalsOf(store, of("three")))
 	}
+}
+
+// The ledger is from a backup and misses group one. What that has is entered in the write in which group two gives back
+// as much, so the total is as high as before.
+func TestAGroupThatIsRefusedIsToldOfRoomAlsoWhenItsOwnEntryRises(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	d.grant(claim("two", "m", 0, 3, 1))
+	one := claim("one", "m", 2, 4, 1)
+	d.groups = []quota.Group{one.Group, group("two", "m", 3)}
+	d.ask(one, quota.Refused)
+	d.groups[1] = group("two", "m", 1)
+	d.GiveBack(of("two"), policy.UsageOf(spec(1)), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	clear(d.notified)
+	if d.flush(); d.notified[of("one")] == 0 {
+		t.Error("nobody tells the group that there is room")
+	}
+	d.grant(one)
 }

@@ -27,7 +27,7 @@ func (d *draft) countRemnants(lowered map[Key]giveBack) (behind bool) {
 		if !ok || e.Usage.Groups > 0 { // not known to be gone
 			has = has.Max(r.Holds)
 		}
-		if lower, lowers := lowered[r.Key()]; lowers { // vCenter's news can come later
+		if lower, lowers := lowered[r.Key()]; lowers && lower.ends() { // vCenter's news can come later
 			has = has.Min(lower.to)
 		}
 		switch {

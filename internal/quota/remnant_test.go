@@ -178,3 +178,22 @@ func TestAGroupWhoseMemberGoesAwayWhileAllGroupsAreListedStillCounts(t *testing.
 	d.flush()
 	d.ask(c, quota.Refused)
 }
+
+// A former holder gave back when the group had no VM. Its successor had it grow, and deleted it without its VMs. The
+// ledger is from a backup of before.
+func TestWhatAFormerHolderGivesBackDoesNotHideVMsThatAreKept(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	d.grant(claim("one", "m", 0, 1, 1))
+	d.GiveBack(of("one"), policy.UsageOf(spec(0)), policy.UsageOf(spec(0)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	d.remnants = []quota.Remnant{remnant("one", 4)}
+	two := claim("two", "m", 0, 3, 1)
+	for range 3 {
+		d.Ask(t.Context(), two)
+		d.flush()
+	}
+	d.ask(two, quota.Refused)
+	if used := store.Entries()[of("one")].Usage.VMs; used != 4 {
+		t.Errorf("the ledger says %d VMs where 4 are kept", used)
+	}
+}

@@ -56,7 +56,7 @@ func TestAnEntryThatIsTooHighIsGivenBackByItsHolder(t *testing.T) {
 	store := &quotatest.Store{}
 	a, b := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 50)), newDesk(t, store, vms(v1alpha1.QuotaNamespace, 50))
 	a.grant(claim("one", "m", 0, 4, 1))
-	a.GiveBack(of("one"), policy.UsageOf(spec(2)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	a.GiveBack(of("one"), policy.UsageOf(spec(2)), policy.UsageOf(spec(2)), v1alpha1.Epoch{Generation: 1, Number: 1})
 	a.flush()
 	b.flush()
 	store.Tell(b.Observe)
@@ -149,7 +149,7 @@ func TestAHugeEntryHidesNothingWhenItGoes(t *testing.T) {
 	b.groups = d.groups
 	b.ask(claim("two", "m", 0, 3, 1), quota.Waiting)
 	store.Tell(b.Observe)
-	b.GiveBack(of("rubbish"), policy.Usage{}, v1alpha1.Epoch{Generation: 1, Number: 1})
+	b.GiveBack(of("rubbish"), policy.Usage{}, policy.Usage{}, v1alpha1.Epoch{Generation: 1, Number: 1})
 	b.flush()
 	b.ask(claim("two", "m", 0, 3, 1), quota.Refused)
 	store.Tell(d.Observe)
@@ -201,7 +201,7 @@ func TestARestoredEntryIsNoGrant(t *testing.T) {
 			before := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
 			before.grant(claim("one", "m", 0, 4, 1))
 			backup := store.Version()
-			before.GiveBack(of("one"), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
+			before.GiveBack(of("one"), policy.UsageOf(spec(1)), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
 			before.flush()
 			before.grant(claim("two", "m", 0, 4, 1))
 			before.groups = []quota.Group{group("one", "m", 1), group("two", "m", 4)}
@@ -226,7 +226,7 @@ func TestARestoredEntryIsNoGrant(t *testing.T) {
 				}
 				needs, some := d.Surplus(of("one"), policy.UsageOf(spec(1)), policy.UsageOf(spec(4)))
 				if some {
-					d.GiveBack(of("one"), needs, c.Epoch)
+					d.GiveBack(of("one"), policy.UsageOf(spec(1)), needs, c.Epoch)
 					d.flush()
 				}
 			}
@@ -261,7 +261,7 @@ func TestALedgerWhoseDoubtsWereNotSettledGrantsNoRoomTwice(t *testing.T) {
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
 	d.grant(claim("one", "m", 0, 4, 1))
 	backup := store.Version()
-	d.GiveBack(of("one"), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	d.GiveBack(of("one"), policy.UsageOf(spec(1)), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
 	d.flush()
 	d.grant(claim("two", "m", 0, 4, 1))
 	d.groups = []quota.Group{group("one", "m", 1), group("two", "m", 4)}
@@ -273,7 +273,7 @@ func TestALedgerWhoseDoubtsWereNotSettledGrantsNoRoomTwice(t *testing.T) {
 		t.Fatalf("the grant from the backup is not doubted: %+v", e)
 	}
 	backup = store.Version()
-	d.GiveBack(of("two"), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	d.GiveBack(of("two"), policy.UsageOf(spec(1)), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
 	d.groups[1] = group("two", "m", 1)
 	d.flush()
 	d.grant(claim("one", "m", 1, 4, 1))
@@ -321,7 +321,7 @@ func TestAnOldGrantOfAMemberThatWasAwayIsNoGrant(t *testing.T) {
 	d.grant(claim("far", "other", 0, 4, 1))
 	backup := store.Version()
 	d.groups = []quota.Group{group("far", "other", 1)}
-	d.GiveBack(quota.Key{Member: "other", UID: "far"}, policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	d.GiveBack(quota.Key{Member: "other", UID: "far"}, policy.UsageOf(spec(1)), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
 	d.flush()
 	d.grant(claim("one", "m", 0, 4, 1))
 	store.GoBack(backup, 1000)
@@ -338,4 +338,124 @@ func TestAnOldGrantOfAMemberThatWasAwayIsNoGrant(t *testing.T) {
 		fresh.flush()
 	}
 	fresh.ask(claim("far", "other", 1, 4, 1), quota.Refused)
+}
+
+// changedPlaces returns a store whose ledger is from a backup: group one had 4 of 5 VMs then, and has 1 now, since
+// group two has 4. Replica a was told of that ledger, and not that another replica has corrected it since.
+func changedPlaces(t *testing.T) (store *quotatest.Store, a *desk) {
+	t.Helper()
+	store = &quotatest.Store{}
+	a = newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	a.grant(claim("one", "m", 0, 4, 1))
+	backup := store.Version()
+	a.GiveBack(of("one"), policy.UsageOf(spec(1)), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	a.flush()
+	a.grant(claim("two", "m", 0, 4, 1))
+	a.groups = []quota.Group{group("one", "m", 1), group("two", "m", 4)}
+	store.GoBack(backup, 1000)
+	store.Tell(a.Observe)
+	other := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	other.groups = a.groups
+	other.ask(claim("three", "m", 0, 1, 1), quota.Waiting)
+	other.flush()
+	if e := store.Entries()[of("one")]; !e.Doubted || e.Usage.VMs != 4 {
+		t.Fatalf("the grant from the backup is not doubted: %+v", e)
+	}
+	return store, a
+}
+
+// The holder of a group shrinks a grant to what the group wants still, and has not heard yet that the grant is doubted.
+func TestAHolderThatHasNotHeardOfADoubtDoesNotSettleIt(t *testing.T) {
+	store, a := changedPlaces(t)
+	again := claim("one", "m", 1, 3, 1)
+	needs, some := a.Surplus(of("one"), again.Holds, again.Wants)
+	if !some || needs != again.Wants {
+		t.Fatalf("the holder needs %+v, %v", needs, some)
+	}
+	a.GiveBack(of("one"), again.Holds, needs, again.Epoch)
+	a.flush()
+	for range 3 {
+		a.Ask(t.Context(), again)
+		a.flush()
+	}
+	if a.ask(again, quota.Refused); store.Entries()[of("two")].Usage.VMs != 4 {
+		t.Errorf("the ledger has %+v", store.Entries())
+	}
+}
+
+func TestAHolderThatGivesBackAllThatItsGroupDoesNotHaveSettlesTheDoubt(t *testing.T) {
+	store, a := changedPlaces(t)
+	one := claim("one", "m", 1, 1, 1)
+	a.GiveBack(of("one"), one.Holds, one.Holds, one.Epoch)
+	a.flush()
+	if e := store.Entries()[of("one")]; e.Doubted || e.Usage != one.Holds {
+		t.Errorf("the entry is %+v", e)
+	}
+}
+
+// A new holder's cache shows a group that has 4 VMs with 1. The entry is doubted, and right.
+func TestAClaimFromAnOldCacheLowersNoDoubtedEntry(t *testing.T) {
+	for story, wants := range map[string]int32{"it wants what the cache shows": 1, "it wants more": 2} {
+		t.Run(story, func(t *testing.T) {
+			store := &quotatest.Store{}
+			before := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+			before.grant(claim("one", "m", 0, 4, 1))
+			replace(t, store, func(entries map[quota.Key]quota.Entry) {
+				e := entries[of("one")]
+				e.Doubted = true
+				entries[of("one")] = e
+			})
+			d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+			d.groups = []quota.Group{group("one", "m", 1)}
+			one := claim("one", "m", 1, wants, 2)
+			for range 3 {
+				d.Ask(t.Context(), one)
+				d.flush()
+			}
+			if d.ask(one, quota.Granted); d.notified[of("one")] == 0 {
+				t.Error("nobody looks at the group afresh")
+			}
+			two := claim("two", "m", 0, 2, 1)
+			d.ask(two, quota.Refused)
+			if e := store.Entries()[of("one")]; e.Usage.VMs != 4 || e.Doubted {
+				t.Errorf("the entry is %+v", e)
+			}
+			// The API server says that the cache is right.
+			needs, some := d.Surplus(of("one"), one.Holds, one.Wants)
+			if !some || needs != one.Wants {
+				t.Fatalf("the group needs %+v, %v", needs, some)
+			}
+			d.GiveBack(of("one"), one.Holds, needs, one.Epoch)
+			d.flush()
+			d.grant(two)
+		})
+	}
+}
+
+// Nothing of what is given back was written when the ledger comes back from a backup, in which the group has less.
+func TestWhatIsGivenBackDoesNotHideTheGroup(t *testing.T) {
+	for story, epoch := range map[string]int64{"by its holder": 1, "by a former holder": 2} {
+		t.Run(story, func(t *testing.T) {
+			store := &quotatest.Store{}
+			d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+			d.grant(claim("one", "m", 0, 4, 1))
+			d.groups = []quota.Group{group("one", "m", 3)}
+			d.GiveBack(of("one"), policy.UsageOf(spec(3)), policy.UsageOf(spec(3)), v1alpha1.Epoch{Generation: 1, Number: 1})
+			replace(t, store, func(entries map[quota.Key]quota.Entry) {
+				e := entries[of("one")]
+				e.Usage, e.Epoch.Number = policy.UsageOf(spec(1)), epoch
+				entries[of("one")] = e
+			})
+			store.Tell(d.Observe)
+			two := claim("two", "m", 0, 3, 1)
+			for range 3 {
+				d.Ask(t.Context(), two)
+				d.flush()
+			}
+			d.ask(two, quota.Refused)
+			if used := store.Entries()[of("one")].Usage.VMs; used != 3 {
+				t.Errorf("the ledger says %d VMs of a group that has 3", used)
+			}
+		})
+	}
 }

@@ -103,7 +103,7 @@ func (l *Ledger) settle(ctx context.Context) error {
 		case known && (settled || !waiting):
 			return nil
 		case known:
-			writes.Inc()
+			l.opts.Counters.Wrote()
 			if err := l.makeHead(ctx); err != nil && !errors.Is(err, ErrConflict) {
 				return err
 			}
@@ -165,8 +165,8 @@ func (l *Ledger) due() (due []*task) {
 
 // fail lets all of a batch wait still, and returns the groups to tell.
 func (l *Ledger) fail(ctx context.Context, b *book, work batch, err error) (notify []Key) {
-	log.FromContext(ctx).Info("The ledger of quotas cannot be written; nothing that a quota holds for grows",
-		"ledger", nameOf(b.key), "claims", len(work.claims), "reason", err.Error())
+	log.FromContext(ctx).Error(err, "The ledger of quotas cannot be written; nothing that a quota holds for grows",
+		"ledger", nameOf(b.key), "claims", len(work.claims))
 	b.known = false // nobody knows what became of the write
 	b.failure = "The ledger of quotas on the hub cannot be written: " + err.Error()
 	b.want()

@@ -80,7 +80,7 @@ func TestAnUpdateThatQuotasRefuseCostsNothingAndIsToldOfRoom(t *testing.T) {
 	if r, w := store.Requests(); r != reads || w != writes || len(d.notified) > 0 {
 		t.Errorf("%d reads, %d writes, notified %v", r-reads, w-writes, d.notified)
 	}
-	d.GiveBack(of("other"), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
+	d.GiveBack(of("other"), policy.UsageOf(spec(1)), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
 	d.flush()
 	store.Tell(d.Observe)
 	if d.notified[of("one")] == 0 {

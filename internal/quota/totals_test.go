@@ -80,14 +80,14 @@ func TestAGroupInTwoTotalsGrowsOnceBothCoverIt(t *testing.T) {
 		t.Errorf("granted in %v", totalsOf(store, of("one")))
 	}
 	// Shrinking and leaving holds in both.
-	d.GiveBack(of("one"), policy.UsageOf(spec(1)), one.Epoch)
+	d.GiveBack(of("one"), policy.UsageOf(spec(1)), policy.UsageOf(spec(1)), one.Epoch)
 	d.flush()
 	for _, key := range totalsOf(store, of("one")) {
 		if used := store.Stored()[key].State.Entries()[of("one")].Usage.VMs; used != 1 {
 			t.Errorf("a total counts %d VMs of a group with 1", used)
 		}
 	}
-	d.GiveBack(of("one"), policy.Usage{}, one.Epoch)
+	d.GiveBack(of("one"), policy.Usage{}, policy.Usage{}, one.Epoch)
 	if d.flush(); len(totalsOf(store, of("one"))) != 0 {
 		t.Errorf("left in %v", totalsOf(store, of("one")))
 	}
@@ -308,7 +308,7 @@ func TestAVCenterThatCannotBeLookedAtKeepsTheEntriesAndIsNamed(t *testing.T) {
 		d.Collect(t.Context())
 		d.flush()
 	}
-	if n := quota.HeldBy(t, "old"); n != 1 {
+	if n := d.HeldByVCenter()["old"]; n != 1 {
 		t.Errorf("%d groups are said to be held by the VCenter", n)
 	}
 	if used := store.Entries()[of("gone")].Usage.VMs; used != 4 {
@@ -318,7 +318,7 @@ func TestAVCenterThatCannotBeLookedAtKeepsTheEntriesAndIsNamed(t *testing.T) {
 	d.now = d.now.Add(time.Minute)
 	d.Collect(t.Context())
 	d.flush()
-	if n := quota.HeldBy(t, "old"); n != 0 || len(store.Entries()) != 0 {
+	if n := d.HeldByVCenter()["old"]; n != 0 || len(store.Entries()) != 0 {
 		t.Errorf("%d groups are held, %d entries are left", n, len(store.Entries()))
 	}
 }

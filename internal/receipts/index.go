@@ -110,7 +110,7 @@ func (x *Index) Collect(ctx context.Context) {
 			continue
 		}
 		if err := x.store.Remove(ctx, key); err != nil {
-			log.FromContext(ctx).Info("A receipt that nobody needs any more could not be removed; it is tried again", "receipt", Name(key), "reason", err.Error())
+			log.FromContext(ctx).Error(err, "A receipt that nobody needs any more could not be removed; it is tried again", "receipt", Name(key))
 			continue
 		}
 		log.FromContext(ctx).Info("A receipt was removed: its VMs are gone, or another group's", "receipt", Name(key), "groupUID", r.GroupUID)
@@ -146,7 +146,7 @@ func (x *Index) seen(ctx context.Context, object *corev1.ConfigMap) {
 	r, err := decode(object)
 	var unreadable *UnreadableError
 	if errors.As(err, &unreadable) {
-		log.FromContext(ctx).Info("A receipt cannot be read", "configMap", object.Name, "reason", unreadable.Problem)
+		log.FromContext(ctx).Error(unreadable, "A receipt cannot be read", "configMap", object.Name)
 		x.drop(object.Name)
 		return
 	}

@@ -7,39 +7,22 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/codeconnect/vmgroup-operator/internal/metrics"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 )
 
-// metrics that are counted; what can be read from the state at any time is in describe.
-type metrics struct {
-	takeover   prometheus.Histogram
+// counts is what the replica counts. What can be read from the state at any time is in gauges.
+type counts struct {
+	takeover   *prometheus.HistogramVec
 	takeovers  *prometheus.CounterVec
 	rejections *prometheus.CounterVec
 	requests   *prometheus.CounterVec
 }
 
-const namespace = "vmgroup_operator_sharding"
-
-func newMetrics() *metrics {
-	m := &metrics{
-		takeover: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: namespace + "_takeover_seconds",
-			Help: "Time from a dead session's last sign of life to the moment when this replica had taken buckets from it.",
-			// Around the patience of 12 s, and what a proven death makes possible.
-			Buckets: []float64{0.5, 1, 2, 3, 5, 8, 10, 11, 12, 12.5, 13, 15, 20, 30, 60},
-		}),
-		takeovers: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: namespace + "_takeovers_total",
-			Help: "Takeovers of buckets from a dead session by this replica: by the silence of its Lease (lease), or earlier by a proof of its death (proof).",
-		}, []string{"by"}),
-		rejections: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: namespace + "_fence_rejections_total",
-			Help: "Calls with side effects that were not sent, because the object was or was about to be another replica's.",
-		}, []string{"reason"}),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: namespace + "_hub_requests_total",
-			Help: "Requests about sessions and the ring, by outcome.",
-		}, []string{"request", "outcome"}),
+func newCounts() *counts {
+	m := &counts{
+		takeover: metrics.ShardingTakeover.NewHistogram(), takeovers: metrics.ShardingTakeovers.NewCounter(),
+		rejections: metrics.ShardingRejections.NewCounter(), requests: metrics.ShardingRequests.NewCounter(),
 	}
 	for _, by := range []string{byLease, byProof} {
 		m.takeovers.WithLabelValues(by)
@@ -60,12 +43,12 @@ func reasonOf(t protocol.Takeover) string {
 	return byLease
 }
 
-func (m *metrics) tookOver(t protocol.Takeover) {
-	m.takeover.Observe(t.Silent.Seconds())
+func (m *counts) tookOver(t protocol.Takeover) {
+	m.takeover.WithLabelValues().Observe(t.Silent.Seconds())
 	m.takeovers.WithLabelValues(reasonOf(t)).Inc()
 }
 
-func (m *metrics) rejected(err error) {
+func (m *counts) rejected(err error) {
 	reason := "lost"
 	switch {
 	case errors.Is(err, protocol.ErrYielding):
@@ -76,58 +59,51 @@ func (m *metrics) rejected(err error) {
 	m.rejections.WithLabelValues(reason).Inc()
 }
 
-func (m *metrics) request(op protocol.Op, outcome protocol.Outcome) {
+func (m *counts) request(op protocol.Op, outcome protocol.Outcome) {
 	name := fmt.Sprintf("%T", op)
 	m.requests.WithLabelValues(name[strings.LastIndex(name, ".")+1:], outcome.String()).Inc()
 }
 
 // gauges are read from the state when they are asked for.
 var gauges = []struct {
-	desc  *prometheus.Desc
+	of    *metrics.Definition
 	value func(protocol.Status) float64
 }{
-	{gauge("owned_buckets", "Buckets that this replica holds."), func(s protocol.Status) float64 { return float64(s.Held) }},
-	{gauge("unowned_buckets", "Buckets that nobody alive holds."), func(s protocol.Status) float64 { return float64(s.Unowned) }},
-	{gauge("unowned_seconds", "For how long the bucket that has been without an owner for longest has been so."),
-		func(s protocol.Status) float64 { return s.LongestUnowned.Seconds() }},
-	{gauge("epoch_generation", "Generation of the ring, the first part of every epoch. It is raised when the ring is lost or restored."),
-		func(s protocol.Status) float64 { return float64(s.Generation) }},
-	{gauge("ring_writes", "Number of writes of the ring in its present generation."), func(s protocol.Status) float64 { return float64(s.Sequence) }},
-	{gauge("validity_seconds", "Seconds for which this replica may act without another renewal; 0 if it may not."),
-		func(s protocol.Status) float64 { return max(0, s.Left.Seconds()) }},
-	{gauge("leader", "1 if this replica does what must be done once."), func(s protocol.Status) float64 {
+	{metrics.ShardingOwnedBuckets, func(s protocol.Status) float64 { return float64(s.Held) }},
+	{metrics.ShardingUnowned, func(s protocol.Status) float64 { return float64(s.Unowned) }},
+	{metrics.ShardingUnownedFor, func(s protocol.Status) float64 { return s.LongestUnowned.Seconds() }},
+	{metrics.ShardingGeneration, func(s protocol.Status) float64 { return float64(s.Generation) }},
+	{metrics.ShardingWrites, func(s protocol.Status) float64 { return float64(s.Sequence) }},
+	{metrics.ShardingValidity, func(s protocol.Status) float64 { return max(0, s.Left.Seconds()) }},
+	{metrics.ShardingLeader, func(s protocol.Status) float64 {
 		if s.Leading {
 			return 1
 		}
 		return 0
 	}},
-	{gauge("sessions", "Sessions that are not known to have ended, this one included."), func(s protocol.Status) float64 { return float64(s.Sessions) }},
-	{gauge("tokens", "Reconciles under way."), func(s protocol.Status) float64 { return float64(s.Tokens) }},
-}
-
-func gauge(name, help string) *prometheus.Desc {
-	return prometheus.NewDesc(namespace+"_"+name, help, nil, nil)
+	{metrics.ShardingSessions, func(s protocol.Status) float64 { return float64(s.Sessions) }},
+	{metrics.ShardingTokens, func(s protocol.Status) float64 { return float64(s.Tokens) }},
 }
 
 // Describe implements prometheus.Collector.
 func (r *Replica) Describe(ch chan<- *prometheus.Desc) {
 	for _, g := range gauges {
-		ch <- g.desc
+		ch <- g.of.Desc()
 	}
-	r.metrics.takeover.Describe(ch)
-	r.metrics.takeovers.Describe(ch)
-	r.metrics.rejections.Describe(ch)
-	r.metrics.requests.Describe(ch)
+	r.counted.takeover.Describe(ch)
+	r.counted.takeovers.Describe(ch)
+	r.counted.rejections.Describe(ch)
+	r.counted.requests.Describe(ch)
 }
 
 // Collect implements prometheus.Collector.
 func (r *Replica) Collect(ch chan<- prometheus.Metric) {
 	status := r.Status()
 	for _, g := range gauges {
-		ch <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, g.value(status))
+		ch <- g.of.Value(g.value(status))
 	}
-	r.metrics.takeover.Collect(ch)
-	r.metrics.takeovers.Collect(ch)
-	r.metrics.rejections.Collect(ch)
-	r.metrics.requests.Collect(ch)
+	r.counted.takeover.Collect(ch)
+	r.counted.takeovers.Collect(ch)
+	r.counted.rejections.Collect(ch)
+	r.counted.requests.Collect(ch)
 }

@@ -47,7 +47,7 @@ const failuresInterval = 30 * time.Second
 // Replica is this process as one of those that share the work. It is safe for concurrent use.
 type Replica struct {
 	opts    Options
-	metrics *metrics
+	counted *counts
 	// wake ends the wait of Run; it holds one wake-up.
 	wake chan struct{}
 
@@ -76,7 +76,7 @@ func New(opts Options) (*Replica, error) {
 		return nil, errors.New("a ring needs at least one bucket")
 	}
 	return &Replica{
-		opts: opts, metrics: newMetrics(),
+		opts: opts, counted: newCounts(),
 		wake: make(chan struct{}, 1), changed: make(chan struct{}), tokens: map[*token]struct{}{},
 		state: protocol.New(protocol.Config{
 			Timings: opts.Timings, Buckets: opts.Buckets, Hash: ring.HashName, Boot: opts.Boot, Host: opts.Host,
@@ -157,18 +157,11 @@ func (r *Replica) send(ctx context.Context, request protocol.Request) {
 	failed := result.Outcome == protocol.Unknown || result.Outcome == protocol.Refused || result.Outcome == protocol.Invalid
 	if failed && ctx.Err() == nil {
 		if _, tell := r.failures.Next(struct{}{}, time.Now(), failuresInterval); tell {
-			r.opts.Log.Info("A request to the hub failed", "request", fmt.Sprintf("%T", request.Op), "outcome", result.Outcome.String(), "error", errorText(result.Err))
+			r.opts.Log.Error(result.Err, "A request to the hub failed", "request", fmt.Sprintf("%T", request.Op), "outcome", result.Outcome.String())
 		}
 	}
-	r.metrics.request(request.Op, result.Outcome)
+	r.counted.request(request.Op, result.Outcome)
 	r.change(func(now protocol.Instant) { r.state.Complete(now, request.Lane, result) })
-}
-
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }
 
 // tell logs and passes on what happened.
@@ -176,20 +169,20 @@ func (r *Replica) tell(c protocol.Changes, listener Listener) {
 	log := r.opts.Log
 	if problem := r.Problem(); problem != r.problem {
 		if r.problem = problem; problem != "" {
-			log.Info("This replica takes no share of the work", "problem", problem)
+			log.Error(errors.New(problem), "This replica takes no share of the work")
 		}
 	}
 	if c.Relist {
 		r.opts.Hub.Relist()
 	}
 	if c.Lapsed {
-		log.Info("The session could not be renewed at the hub: nothing is begun until it is")
+		log.Error(nil, "The session could not be renewed at the hub: nothing is begun until it is")
 	}
 	if c.Regained {
 		log.Info("The session was renewed: going on")
 	}
 	if c.Fenced {
-		log.Info("This session was fenced; going on with a new one. Nothing was done since its validity ended", "session", r.Session())
+		log.Error(nil, "This session was fenced; going on with a new one. Nothing was done since its validity ended", "session", r.Session())
 	}
 	for _, session := range c.Dead {
 		log.Info("A session has ended", "session", session)
@@ -203,7 +196,7 @@ func (r *Replica) tell(c protocol.Changes, listener Listener) {
 		listener.Gained(c.Gained)
 	}
 	for _, took := range c.Took {
-		r.metrics.tookOver(took)
+		r.counted.tookOver(took)
 		log.Info("Took buckets over from a session that had ended", "session", took.Session,
 			"silent", took.Silent.Round(time.Millisecond).String(), "by", reasonOf(took))
 	}

@@ -21,6 +21,13 @@ func (r *Replica) Holds(key Key) bool {
 	return r.state.Holds(r.opts.Clock(), r.Bucket(key))
 }
 
+// HeldBuckets returns the buckets on whose objects this replica can act now; none while its session is not valid.
+func (r *Replica) HeldBuckets() []int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.state.HeldBuckets(r.opts.Clock())
+}
+
 // Enter implements Gate.
 func (r *Replica) Enter(ctx context.Context, key Key) (Token, bool) {
 	r.mu.Lock()
@@ -65,13 +72,13 @@ func (t *token) Check() error {
 			return nil
 		}
 		if !errors.Is(err, protocol.ErrShort) {
-			r.metrics.rejected(err)
+			r.counted.rejected(err)
 			return err
 		}
 		select {
 		case <-changed:
 		case <-t.ctx.Done():
-			r.metrics.rejected(err)
+			r.counted.rejected(err)
 			return fmt.Errorf("%w: %w", err, context.Cause(t.ctx))
 		}
 	}

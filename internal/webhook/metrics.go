@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	definitions "github.com/codeconnect/vmgroup-operator/internal/metrics"
 )
 
 // verdict is how a request ended, as a metric label.
@@ -32,16 +34,7 @@ type metrics struct {
 
 func newMetrics(registry prometheus.Registerer) *metrics {
 	m := &metrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "vmgroup_admission_requests_total",
-			Help: "Admission requests, by webhook, member cluster and how they ended.",
-		}, []string{"webhook", "member", "verdict"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "vmgroup_admission_request_seconds",
-			Help: "Time from the head of an admission request to its answer, by webhook and how it ended.",
-			// From what memory answers in to the timeout of the API servers.
-			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5},
-		}, []string{"webhook", "verdict"}),
+		requests: definitions.AdmissionRequests.NewCounter(), seconds: definitions.AdmissionDuration.NewHistogram(),
 	}
 	registry.MustRegister(m.requests, m.seconds)
 	return m

@@ -33,6 +33,7 @@ func TestRelease(t *testing.T) {
 		{"InstalledByHelm", installedByHelm},
 		{"TwoMembersJoin", twoMembersJoin},
 		{"GroupsBecomeVMsAndPolicyHolds", groupsBecomeVMsAndPolicyHolds},
+		{"TheCommandsOfRunbooksWork", theCommandsOfRunbooksWork},
 		{"HelmTest", helmTest},
 		{"TheChartChecksTheVCenter", theChartChecksTheVCenter},
 		{"AKilledProcessIsProvenDead", aKilledProcessIsProvenDead},

@@ -154,7 +154,7 @@ func TestTheCountsOfAGroupWithoutVMsAreZeroAndNotAbsent(t *testing.T) {
 	}
 }
 
-func TestColumnsBeginWithTheOriginals(t *testing.T) {
+func TestColumnsKeepTheOrderOfTheOriginals(t *testing.T) {
 	w := calm.enter(t)
 	client, err := rest.HTTPClientFor(w.Members["team-a"].Config)
 	if err != nil {
@@ -186,8 +186,12 @@ func TestColumnsBeginWithTheOriginals(t *testing.T) {
 			narrow = append(narrow, column.Name)
 		}
 	}
-	if want := []string{"Name", "Phase", "Current", "Desired", "CPU", "Memory", "Template", "Last_Message"}; !slices.Equal(narrow, want) {
-		t.Errorf("kubectl get vg shows %v, want the original's %v", narrow, want)
+	if want := []string{"Name", "Phase", "Current", "Desired", "CPU", "Memory", "Template", "Ready", "Age", "Last_Message"}; !slices.Equal(narrow, want) {
+		t.Errorf("kubectl get vg shows %v, want %v", narrow, want)
+	}
+	originals := slices.DeleteFunc(narrow, func(name string) bool { return name == "Ready" || name == "Age" })
+	if want := []string{"Name", "Phase", "Current", "Desired", "CPU", "Memory", "Template", "Last_Message"}; !slices.Equal(originals, want) {
+		t.Errorf("the original's columns are shown as %v, want %v", originals, want)
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/logcheck"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
@@ -87,17 +88,36 @@ func (w *world) begin() (err error) {
 	return w.moreVCenters(starting)
 }
 
-// end stops what runs, after some last words if stories failed.
-func (w *world) end(failed bool) {
+// end stops what runs, after some last words if stories failed. It returns false if the log of the manager is not what programs can read.
+func (w *world) end(failed bool) (readable bool) {
 	if w.Stack == nil {
-		return
+		return true
 	}
+	readable = w.logIsReadable()
 	if failed && w.Manager != nil {
 		fmt.Fprintf(os.Stderr, "the manager's last words:\n%s\n", w.Manager.Tail(40))
 	}
 	if err := w.Stop(); err != nil {
 		fmt.Fprintln(os.Stderr, "clean up:", err)
 	}
+	return readable
+}
+
+// logIsReadable looks at all that the managers of a world have logged in all stories: each line is JSON, and none has the password of vCenter.
+func (w *world) logIsReadable() bool {
+	if w.Manager == nil {
+		return true
+	}
+	content, err := os.ReadFile(w.Manager.Log)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "the log of the manager:", err)
+		return false
+	}
+	problems := logcheck.Problems(content, stack.ContainsPassword)
+	for _, problem := range problems {
+		fmt.Fprintln(os.Stderr, "the log of the manager:", problem)
+	}
+	return len(problems) == 0
 }
 
 func TestMain(m *testing.M) {
@@ -110,7 +130,9 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	for _, w := range []*world{calm, troubled} {
-		w.end(code != 0)
+		if !w.end(code != 0) {
+			code = max(code, 1)
+		}
 	}
 	os.Exit(code)
 }

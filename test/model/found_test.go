@@ -82,6 +82,9 @@ var found = map[string]History{
 	"a VM that was released is out of sight": {
 		Setup: Setup{Replicas: 1}, Events: []Event{{30 * time.Second, "retain", 0}, {0, "scale", 0}, {0, "hide", 0}},
 	},
+	"a VM goes out of sight while the deletion of its group releases it": {
+		Setup: Setup{Replicas: 1, Retain: true}, Events: []Event{{time.Minute, "delete", 0}, {0, "hide", 0}}, End: Deleted,
+	},
 	"a VM whose host is away goes out of sight": {
 		Setup: Setup{Replicas: 1}, Events: []Event{{42 * time.Second, "host", 0}, {0, "hide", 0}},
 	},

@@ -158,7 +158,7 @@ func (a *audit) destroys(w *world, m *machine, action *plan.Action) {
 	if m != nil && (!m.tombstone || m.power != vsphere.PoweredOff) {
 		a.violated(w, "destroys", "%s has tombstone %v and is %s", m.name, m.tombstone, m.power)
 	}
-	if action.Cause == plan.RemovedByReplacement && !a.edit {
+	if action.Removal == plan.RemovedByReplacement && !a.edit {
 		a.violated(w, "update-without-edit", "%s is replaced, and the group was not edited: %s", action.Name, action.Reason)
 	}
 }

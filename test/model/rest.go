@@ -35,9 +35,15 @@ func (a *audit) atRest(w *world) {
 	a.lacks(w, g)
 }
 
-// blind reports whether the operator does not see the whole inventory.
+// blind reports whether the operator does not see the whole inventory. A VM that goes out of sight while it is released
+// has lost the group's stamp, and status still lists it. The operator cannot tell it from a VM of the group.
 func (w *world) blind() bool {
-	return w.vc.away || w.vc.partial || w.vc.inherits() || slices.ContainsFunc(w.vc.own(), func(m *machine) bool { return m.hidden || m.folder == elsewhere })
+	released := func(m *machine) bool {
+		return m.hidden && slices.ContainsFunc(w.api.group.Status.VMs, func(vm v1alpha1.VMStatus) bool { return vm.MoRef == m.ref })
+	}
+	outOfSight := func(m *machine) bool { return m.hidden || m.folder == elsewhere }
+	return w.vc.away || w.vc.partial || w.vc.inherits() || slices.ContainsFunc(w.vc.own(), outOfSight) ||
+		w.api.group != nil && slices.ContainsFunc(w.vc.vms, released)
 }
 
 // deletionAtRest sees to it that a deletion ends that nothing holds.

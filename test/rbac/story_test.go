@@ -97,7 +97,7 @@ func startAs(t *testing.T, world *stack.Stack, kubeconfig []byte) *stack.Process
 	}
 	// The last of two equal flags counts.
 	manager, err := world.StartManager(t.Context(), "manager", world.Hub, "--kubeconfig="+file, "--enable-local-member",
-		"--zap-log-level=debug")
+		"--log-level=debug")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,9 @@
 - --metrics-bind-address={{ .Values.metrics.enabled | ternary (print ":" (include "vmgroup-operator.metrics-port" .)) "0" }}
 {{- if and .Values.metrics.enabled .Values.metrics.secure }}
 - --metrics-secure
+{{- if .Values.metrics.pprof }}
+- --pprof
+{{- end }}
 {{- if include "vmgroup-operator.metrics-secret" . }}
 - --metrics-cert-path=/etc/vmgroup-operator/metrics
 {{- end }}
@@ -36,8 +39,7 @@
 - --lost-replica-wait={{ .lostReplicaWait }}
 - --shard-buckets={{ int64 .sharding.buckets }}
 - --sharding-scale={{ .sharding.scale }}
-- --zap-log-level={{ .log.level }}
-- --zap-encoder={{ .log.encoder }}
+- --log-level={{ .log.level }}
 {{- end }}
 {{- with .Values.extraArgs }}
 {{ toYaml . }}

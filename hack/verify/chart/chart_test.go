@@ -133,24 +133,26 @@ func TestDefinitionsAreCollectedOnce(t *testing.T) {
 	}
 }
 
-func TestMetricsAreLookedUp(t *testing.T) {
-	packages := map[string][]string{
-		"a": {"vmgroup_actions_total"},
-		"b": {"vmgroup_operator_sharding", "unowned_seconds", "_takeover_seconds"},
-		"c": {"vmgroup_operator_admission_", "ca_expiry_seconds"},
-	}
-	for name, want := range map[string]bool{
-		"vmgroup_actions_total":                        true,
-		"vmgroup_operator_sharding_unowned_seconds":    true,
-		"vmgroup_operator_sharding_takeover_seconds":   true,
-		"vmgroup_operator_admission_ca_expiry_seconds": true,
-		"vmgroup_operator_sharding_ca_expiry_seconds":  false,
-		"vmgroup_operator_admission_unowned_seconds":   false,
-		"vmgroup_operator_sharding_unowned_minutes":    false,
-		"vmgroup_actions":                              false,
+func TestAnAlertOnAMetricThatDoesNotExistIsFound(t *testing.T) {
+	root := t.TempDir()
+	for name, content := range map[string]string{
+		metricList:                    "vmgroup_a: {type: gauge}\nvmgroup_b_seconds: {type: histogram}\n",
+		folder + "/files/alerts.yaml": "vmgroup_a vmgroup_a_count vmgroup_b_seconds_bucket vmgroup_c",
 	} {
-		if got := measured(name, packages); got != want {
-			t.Errorf("%s: got %t, want %t", name, got, want)
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := Alerts(t.Context(), root, nil)
+	if err == nil {
+		t.Fatal("nothing was found")
+	}
+	for name, want := range map[string]bool{"vmgroup_a\n": false, "vmgroup_a_count\n": true, "vmgroup_b_seconds_bucket\n": false, "vmgroup_c\n": true} {
+		if got := strings.Contains(err.Error()+"\n", name); got != want {
+			t.Errorf("%q: found %t, want %t: %v", name, got, want, err)
 		}
 	}
 }

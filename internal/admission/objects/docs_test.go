@@ -11,7 +11,7 @@ import (
 func TestPagesNameTheSecondsThatAMemberWaits(t *testing.T) {
 	for file, want := range map[string]string{
 		"docs/uninstall.md":                         fmt.Sprintf("takes up to %d seconds longer (%d second for each call with `failurePolicy: Ignore`)", failTimeout, ignoreTimeout),
-		"charts/vmgroup-operator/files/alerts.yaml": fmt.Sprintf("wait for %d second (failure policy Ignore) or %d seconds (Fail)", ignoreTimeout, failTimeout),
+		"charts/vmgroup-operator/files/alerts.yaml": fmt.Sprintf("wait %d second (failure policy Ignore) or %d seconds (Fail)", ignoreTimeout, failTimeout),
 	} {
 		content, err := os.ReadFile("../../../" + file)
 		if err != nil {

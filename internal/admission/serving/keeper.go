@@ -153,6 +153,6 @@ func (k *Keeper) look() (changed bool) {
 func (k *Keeper) complain(err error) {
 	if err.Error() != k.problem {
 		k.problem = err.Error()
-		k.opts.Log.Info("The files of the serving certificate cannot be used, the last one that could stays", "directory", k.opts.Dir, "problem", k.problem)
+		k.opts.Log.Error(err, "The files of the serving certificate cannot be used, the last one that could stays", "directory", k.opts.Dir)
 	}
 }

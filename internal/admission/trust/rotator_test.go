@@ -355,12 +355,12 @@ func TestAMemberThatIsBehindIsReportedOnceAndMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, family := range families {
-		measured[strings.TrimPrefix(family.GetName(), "vmgroup_operator_admission_")] = family.GetMetric()[0].GetGauge().GetValue()
+		measured[strings.TrimPrefix(family.GetName(), "vmgroup_admission_")] = family.GetMetric()[0].GetGauge().GetValue()
 	}
 	want := map[string]float64{
-		"ca_bundle_oldest_ack_seconds":       (15 * limits.Settle).Seconds(),
-		"serving_certificate_expiry_seconds": (99*day - 16*limits.Settle).Seconds(),
-		"ca_expiry_seconds":                  (999*day - 16*limits.Settle).Seconds(),
+		"ca_bundle_oldest_ack_seconds":                     (15 * limits.Settle).Seconds(),
+		"serving_certificate_expiration_timestamp_seconds": float64(certain.Add(100 * day).Unix()),
+		"ca_expiration_timestamp_seconds":                  float64(certain.Add(1000 * day).Unix()),
 	}
 	if !maps.Equal(measured, want) {
 		t.Errorf("measured %v, want %v", measured, want)

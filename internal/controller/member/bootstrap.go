@@ -40,7 +40,7 @@ func (c *connection) bootstrap(apis remote.APIs, uid string) error {
 	if err == nil || !apis.Separate() || !c.servable(apis, uid, err) {
 		return err
 	}
-	c.log.Info("The bootstrap identity fails; the member is served all the same, as it was equipped before", "problem", err.Error())
+	c.log.Error(err, "The bootstrap identity fails; the member is served all the same, as it was equipped before")
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (c *connection) renewClaim(apis remote.APIs) {
 		if errors.Is(err, remote.ErrNotLeading) {
 			return
 		}
-		c.log.Info("The claim on the member could not be renewed", "error", err.Error())
+		c.log.Error(err, "The claim on the member could not be renewed")
 		if apierrors.IsForbidden(err) {
 			finding.Message += " It may not renew it: " + remote.AnswerOf(err) + ". " + remote.RenewRoles
 		}

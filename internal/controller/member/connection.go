@@ -196,8 +196,7 @@ func (c *connection) run() {
 		}
 		if p.Message != said {
 			said = p.Message
-			c.log.Info("The member is not engaged", "reason", p.Reason, "problem", p.Message, "retryAfter", wait.String(),
-				"cause", errorText(p.Cause))
+			c.log.Error(p, "The member is not engaged", "reason", p.Reason, "retryAfter", wait.String())
 		}
 		c.update(func(seen *observation) {
 			seen.phase, seen.problem, seen.engagedAt = phaseFailing, p, time.Time{}
@@ -214,7 +213,7 @@ func (c *connection) run() {
 
 // await notes that the member is not engaged because the leader has not been there yet.
 func (c *connection) await(p *remote.Problem) {
-	c.log.V(1).Info("The member is not engaged yet", "problem", p.Message, "cause", errorText(p.Cause))
+	c.log.V(1).Info("The member is not engaged yet", "error", p.Error())
 	c.update(func(seen *observation) {
 		seen.phase, seen.problem, seen.engagedAt, seen.awaited = phaseConnecting, nil, time.Time{}, true
 	})
@@ -321,11 +320,4 @@ func (c *connection) identify(api *remote.API) (uid string, err error) {
 		}
 	})
 	return uid, err
-}
-
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }

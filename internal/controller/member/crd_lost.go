@@ -61,7 +61,7 @@ func (c *connection) lostCRD(apis remote.APIs) bool {
 	// An API server that is starting may answer so, too.
 	installed, err := crds.Get(ctx, apis.Bootstrap.Client, crd.VmGroupName)
 	if err != nil {
-		c.log.Info("A watch found no VmGroups, and the CRD cannot be looked at", "error", err.Error())
+		c.log.Error(err, "A watch found no VmGroups, and the CRD cannot be looked at")
 		return false
 	}
 	if installed != nil {

@@ -67,7 +67,7 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 		switch {
 		case behind != nil:
 			if !isBehind {
-				c.log.Info("The member answers, but its caches are behind", "problem", behind.Message, "cause", errorText(behind.Cause))
+				c.log.Error(behind, "The member answers, but its caches are behind")
 			}
 			c.update(func(seen *observation) { seen.problem = behind })
 		case recovered || isBehind:
@@ -107,7 +107,7 @@ func (c *connection) keepUp(apis remote.APIs, uid string, recovered bool, last *
 		last.audited = now
 		err := c.audit(apis, uid)
 		if err != nil {
-			c.log.Info("The audit of the member failed", "error", err.Error())
+			c.log.Error(err, "The audit of the member failed")
 		}
 		if last.missing = last.missing && err != nil; last.missing {
 			return timings.Await
@@ -167,7 +167,7 @@ func (c *connection) check(ctx context.Context, apis remote.APIs, uid string) er
 func (c *connection) silent(api *remote.API, err error, failures int) {
 	p := remote.Classify(api.Host(), err)
 	if failures == failuresUntilUnreachable {
-		c.log.Info("The member does not answer; it stays engaged", "reason", p.Reason, "cause", err.Error())
+		c.log.Error(err, "The member does not answer; it stays engaged", "reason", p.Reason)
 		api.Reset()
 	}
 	p.Message += " It stays engaged with what was last seen of it."

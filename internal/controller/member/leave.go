@@ -76,7 +76,7 @@ func (c *connection) leave() {
 			c.setLeft(departure{}) // nothing there is ours
 			return
 		}
-		c.log.Info("The member could not be cleaned up", "error", err.Error())
+		c.log.Error(err, "The member could not be cleaned up")
 		if ctx.Err() == nil || last == nil {
 			last = err // and not that our own time was up
 		}
@@ -104,7 +104,7 @@ func (l *leaving) giveUp(err error) {
 	case remote.Answered(err):
 		why = fmt.Sprintf("%s answers: %s.", c.target.config.Host, strings.TrimSuffix(remote.AnswerOf(err), "."))
 		if err := l.withAPIs(func(apis remote.APIs) error { return l.release(c.ctx, apis) }); err != nil {
-			c.log.Info("The claim on the member could not be released", "error", err.Error())
+			c.log.Error(err, "The claim on the member could not be released")
 		}
 	default:
 		why = remote.AsProblem(c.target.config.Host, err).Message

@@ -44,6 +44,7 @@ type Provider struct {
 	connections map[string]*connection // the newest incarnation by member name
 	identities  identities
 	marks       map[string]mark // by member name
+	standings   map[string]standing
 	queue       requestQueue
 
 	// everyMember has the MemberCluster controller look at every MemberCluster.
@@ -72,6 +73,7 @@ func NewProvider(opts Options) (*Provider, error) {
 		connections: map[string]*connection{},
 		identities:  newIdentities(),
 		marks:       map[string]mark{},
+		standings:   map[string]standing{},
 		everyMember: passes.NewAll(),
 	}
 	opts.Fleet.SubscribeMembers(p)
@@ -230,6 +232,7 @@ func (p *Provider) forget(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.marks, name)
+	delete(p.standings, name)
 	restoredAt.DeleteLabelValues(name)
 	if c := p.connections[name]; c != nil {
 		c.endLocked()

@@ -88,6 +88,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		}
 		r.provider.ensure(wanted, leading)
 	}
+	r.provider.note(mc, failed)
 	if !leading {
 		return reconcile.Result{}, nil
 	}
@@ -95,6 +96,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		failed = refused
 	}
 	result, err := r.writeStatus(ctx, mc, clusterUID, failed)
+	r.provider.note(mc, failed)
 	return result, errors.Join(pinErr, err)
 }
 
@@ -156,11 +158,11 @@ func (r *reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, want
 		return nil // its end wakes us
 	}
 	if how.cleaned {
-		r.recorder.Eventf(mc, nil, corev1.EventTypeNormal, "Left", "Leave", "The member was left; %d VmGroups were let go. They "+
+		r.recorder.Eventf(mc, nil, corev1.EventTypeNormal, v1alpha1.EventLeft, "Leave", "The member was left; %d VmGroups were let go. They "+
 			"and their VMs stay as they are: the operator's finalizer was removed, so deleting a group does not delete VMs.", how.letGo)
 	}
 	if how.leftBehind != "" {
-		r.recorder.Eventf(mc, nil, corev1.EventTypeWarning, "LeftBehind", "Leave", "%s", how.leftBehind)
+		r.recorder.Eventf(mc, nil, corev1.EventTypeWarning, v1alpha1.EventLeftBehind, "Leave", "%s", how.leftBehind)
 	}
 	base := mc.DeepCopy()
 	controllerutil.RemoveFinalizer(mc, v1alpha1.MemberClusterFinalizer)

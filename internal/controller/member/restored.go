@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	definitions "github.com/codeconnect/vmgroup-operator/internal/metrics"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
@@ -22,10 +22,7 @@ const restoredFor = 24 * time.Hour
 // errRestored ends the caches of a member whose storage went back: they would keep what is no more, and hear of nothing new.
 var errRestored = errors.New("the member's storage came back from a backup")
 
-var restoredAt = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-	Name: "vmgroup_member_storage_restored_timestamp_seconds",
-	Help: "When this replica last found that a member's storage had gone back to a backup.",
-}, []string{"member"})
+var restoredAt = definitions.MemberStorageRestored.NewGauge()
 
 func init() { metrics.Registry.MustRegister(restoredAt) }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/kstatus"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
@@ -83,6 +84,7 @@ func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transit
 	setCRDDeletion(&status, in)
 	setAllowances(&status, in)
 	setOrphans(&status, in)
+	kstatus.Derive(&status.Conditions, in.now)
 	if transition && !in.seen.lastContact.IsZero() {
 		// Seconds are what the API keeps; more would look like a change after each round trip.
 		status.LastContactTime = &metav1.Time{Time: in.seen.lastContact.Truncate(time.Second)}

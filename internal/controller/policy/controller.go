@@ -52,6 +52,8 @@ type Reconciler struct {
 
 	mu      sync.Mutex
 	counted time.Time
+	// last is what was counted last, by policy.
+	last map[string]tally
 }
 
 // SetupWithManager registers the controller with the hub's manager.
@@ -87,6 +89,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 		return reconcile.Result{}, fmt.Errorf("list VmGroupPolicies: %w", err)
 	}
 	if len(list.Items) == 0 {
+		r.keep(nil)
 		return reconcile.Result{}, nil // the first one brings us back
 	}
 	set := policy.Compile(list.Items)
@@ -94,6 +97,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	r.keep(counts)
 	compiled := map[string]*policy.Policy{}
 	for _, p := range set.Policies() {
 		compiled[p.Name()] = p

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/kstatus"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
@@ -67,6 +68,7 @@ func newStatus(p *v1alpha1.VmGroupPolicy, compiled *policy.Policy, t tally, now 
 		ready.Message += " " + replaced(compiled.Lifts())
 	}
 	meta.SetStatusCondition(&s.Conditions, ready)
+	kstatus.Derive(&s.Conditions, now)
 	return s
 }
 

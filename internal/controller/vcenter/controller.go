@@ -32,6 +32,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/passes"
 	orphaned "github.com/codeconnect/vmgroup-operator/internal/group/orphans"
+	"github.com/codeconnect/vmgroup-operator/internal/kstatus"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -117,6 +118,8 @@ type Reconciler struct {
 	writes map[string]write
 	// uids are those of the VCenters that were looked at last, by name.
 	uids map[string]types.UID
+	// reasons are those of condition Ready as this replica sees it, by VCenter.
+	reasons map[string]string
 	// doubts holds since when the reason of an empty root folder is not known, by VCenter.
 	doubts map[string]time.Time
 	// acceptances are the annotations that accept an empty inventory, by VCenter.
@@ -202,6 +205,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		if err := r.tellNeighbors(ctx, vc, &blocked); err != nil {
 			return reconcile.Result{}, err
 		}
+		kstatus.Derive(&blocked.Conditions, r.Now())
+		r.note(vc.Name, blocked)
 		return reconcile.Result{RequeueAfter: lookInterval}, r.write(ctx, vc, blocked)
 	case err != nil:
 		return reconcile.Result{}, err
@@ -228,6 +233,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if deleting {
 		apply(&next, vc.Generation, r.Now(), []condition{{v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonInUse, inUse}})
 	}
+	kstatus.Derive(&next.Conditions, r.Now())
+	r.note(vc.Name, next)
 	if r.countsOnly(vc, next) {
 		return reconcile.Result{RequeueAfter: after}, nil
 	}
@@ -262,6 +269,7 @@ func (r *Reconciler) forget(name string) {
 	r.empty.forget(name)
 	r.mu.Lock()
 	delete(r.uids, name)
+	delete(r.reasons, name)
 	delete(r.writes, name)
 	delete(r.written, name)
 	r.mu.Unlock()
@@ -420,7 +428,11 @@ func (r *Reconciler) write(ctx context.Context, vc *v1alpha1.VCenter, next v1alp
 		if is.Status == metav1.ConditionFalse && is.Reason != v1alpha1.ReasonConnecting && is.Reason != v1alpha1.ReasonInventoryIncomplete {
 			eventType = corev1.EventTypeWarning
 		}
-		log.FromContext(ctx).Info("VCenter changed", "condition", conditionType, "status", is.Status, "reason", is.Reason, "message", is.Message)
+		if values := []any{"condition", conditionType, "status", is.Status, "reason", is.Reason}; eventType == corev1.EventTypeWarning {
+			log.FromContext(ctx).Error(errors.New(is.Message), "VCenter changed", values...)
+		} else {
+			log.FromContext(ctx).Info("VCenter changed", append(values, "message", is.Message)...)
+		}
 		r.Events.Eventf(vc, nil, eventType, is.Reason, "Connect", "%s", is.Message)
 	}
 	return nil

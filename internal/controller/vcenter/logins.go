@@ -41,8 +41,8 @@ func (m *LoginMemory) Load(ctx context.Context) (logins.Book, error) {
 	secret, err := m.Client.Get(ctx, LoginSecret, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		m.missing.Do(func() {
-			log.FromContext(ctx).Info("The replicas do not share what they know of rejected logins, so each allows an account one in 15 minutes. Apply the installation's manifests again",
-				"secret", LoginSecret, "reason", err.Error())
+			log.FromContext(ctx).Error(err, "The replicas do not share what they know of rejected logins, so each allows an account one in 15 minutes. Apply the installation's manifests again",
+				"secret", LoginSecret)
 		})
 		return logins.Book{}, fmt.Errorf("read Secret %s: %w: %w", LoginSecret, logins.ErrNoStore, err)
 	}

@@ -24,6 +24,8 @@ type Connection interface {
 	ExpectVMs(e vsphere.Expectation)
 	// Owned returns the VMs with this installation's stamp.
 	Owned() []vsphere.VM
+	// Load returns what runs and what waits here, from memory.
+	Load() vsphere.Load
 	// FolderPath is the inventory path of a folder below the root folder, or empty while it is not known.
 	FolderPath(folder vsphere.Ref) string
 	// EmptyGroupFolders returns the folders at the place of a group's in which nothing is, or may be; none while that is not certain.

@@ -69,6 +69,7 @@ func (c *connectionForTest) AcceptEmpty()        { c.diary.note("accepted " + c.
 func (c *connectionForTest) ExpectVMs(e vsphere.Expectation) {
 	c.diary.note(fmt.Sprintf("expects %d of %s", e.VMs, c.name))
 }
+func (c *connectionForTest) Load() vsphere.Load  { return vsphere.Load{Limit: 8} }
 func (c *connectionForTest) Owned() []vsphere.VM { return c.owned }
 
 func (c *connectionForTest) FolderPath(folder vsphere.Ref) string {

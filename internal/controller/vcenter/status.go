@@ -55,7 +55,7 @@ type look struct {
 // judged is the generation that status describes: the former one while nothing is known of a connection with new settings.
 func (l look) judged(vc *v1alpha1.VCenter) int64 {
 	if l.server != "" && l.candidate != nil && !l.candidate.Reachable && l.candidate.Err == nil {
-		return vc.Status.ObservedGeneration
+		return max(vc.Status.ObservedGeneration, 0) // conditions allow no -1
 	}
 	return vc.Generation
 }

@@ -52,7 +52,7 @@ func TestTheHubIsToldOnceOfAMemberThatNamesWhatIsAnothers(t *testing.T) {
 	forged := victim.DeepCopy()
 	forged.Status.Admitted = nil
 	a := r.attackedBy(forged)
-	both := []string{"attacker " + reasonSharedGroupUID, v1alpha1.LocalMember + " " + reasonSharedGroupUID}
+	both := []string{"attacker " + v1alpha1.EventSharedGroupUID, v1alpha1.LocalMember + " " + v1alpha1.EventSharedGroupUID}
 	if slices.Sort(*told); !slices.Equal(*told, both) {
 		t.Errorf("told %q when the second group is seen, want %q", *told, both)
 	}
@@ -71,7 +71,7 @@ func TestTheHubIsToldOnceOfAMemberThatNamesWhatIsAnothers(t *testing.T) {
 	*told, *notes = nil, nil
 	lies()
 	lies()
-	if want := []string{"attacker " + reasonForeignRecord}; !slices.Equal(*told, want) {
+	if want := []string{"attacker " + v1alpha1.EventForeignRecord}; !slices.Equal(*told, want) {
 		t.Fatalf("told %q of two lies, want %q", *told, want)
 	}
 	for _, word := range []string{"VmGroup team/web", victim.Status.Folder.Path, victim.Status.Folder.MoRef, "kubectl patch membercluster attacker"} {
@@ -92,7 +92,7 @@ func TestTheHubIsToldOfAStatusThatNamesTheVMOfAnotherGroup(t *testing.T) {
 	forged := r.settle().DeepCopy()
 	forged.UID, forged.Name, forged.Status.Folder, forged.Status.Admitted = "another", "own", nil, nil
 	r.attack(r.attackedBy(forged), 2)
-	if want := []string{"attacker " + reasonForeignRecord}; !slices.Equal(*told, want) || !strings.Contains((*notes)[0], "the stamp of another group") {
+	if want := []string{"attacker " + v1alpha1.EventForeignRecord}; !slices.Equal(*told, want) || !strings.Contains((*notes)[0], "the stamp of another group") {
 		t.Errorf("told %q: %q; want %q", *told, *notes, want)
 	}
 }

@@ -13,12 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -34,9 +32,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/fairqueue"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet/feed"
+	"github.com/codeconnect/vmgroup-operator/internal/groupmetrics"
 	"github.com/codeconnect/vmgroup-operator/internal/observe"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
-	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
@@ -81,6 +79,8 @@ type Reconciler struct {
 	ReceiptSums effect.ReceiptSums
 	// MemberEvents writes events of MemberClusters. Without it no such events are written.
 	MemberEvents MemberEvents
+	// Metrics count what passes do. It may be nil.
+	Metrics *groupmetrics.Passes
 
 	queue    *fairqueue.Queue[mcreconcile.Request]
 	vanished *vanished
@@ -90,8 +90,6 @@ type Reconciler struct {
 	feed       *feed.Feed
 	departures *worker[fleet.Departed]
 	twins      *worker[fleet.Twins]
-	// failures are passes of a member that the log tells of.
-	failures seldom.Told[string]
 }
 
 // silentInterval is how often the operator looks at a group of a member that does not answer. The health check of the member, and not
@@ -276,7 +274,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	ctx = vsphere.WithFence(token.Context(), token.Check)
 	epoch := token.Epoch()
 	ctx = vsphere.WithOperation(ctx, fmt.Sprintf("vmgroup-%d.%d-%s", epoch.Generation, epoch.Number, controller.ReconcileIDFromContext(ctx)))
-	ctx = log.IntoContext(ctx, log.FromContext(ctx).WithValues("member", member.Name, "VmGroup", klog.KRef(req.Namespace, req.Name)))
 
 	cl, err := r.Clusters.GetCluster(ctx, req.ClusterName)
 	if err != nil {
@@ -289,7 +286,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	}
 	p := pass{r: r, tenure: tenure, epoch: v1alpha1.Epoch(epoch), client: cl.GetClient()}
 	p.Pass = effect.Pass{
-		Member: member, Cache: cl.GetClient(), Live: cl.GetAPIReader(), Events: cl.GetEventRecorder("vmgroup-operator"), Now: r.Now(),
+		Member: member, Cache: cl.GetClient(), Live: cl.GetAPIReader(), Events: cl.GetEventRecorder("vmgroup-operator"), Metrics: r.Metrics, Now: r.Now(),
 	}
 	after, buryErr := r.buryVanished(ctx, req, p)
 	result, err := r.passOver(ctx, req, p)

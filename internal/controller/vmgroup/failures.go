@@ -2,20 +2,14 @@ package vmgroup
 
 import (
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/go-logr/logr"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
-	"github.com/codeconnect/vmgroup-operator/internal/logsink"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
-	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
-
-// failuresInterval is how often the log tells that a pass over a group of one member failed. A hundred a second may fail.
-const failuresInterval = 10 * time.Second
 
 // passError is why a pass over a group failed, in few words. What it wraps is as it was.
 type passError struct {
@@ -43,33 +37,18 @@ func (r *Reconciler) logger(log logr.Logger) func(*mcreconcile.Request) logr.Log
 		if request == nil {
 			return log
 		}
-		return seldomFailing(log, string(request.ClusterName), &r.failures, r.Now)
+		return r.logOfGroup(log, refOf(*request))
 	}
 }
 
-// seldomFailing returns a logger for passes over groups of one member, which tells of errors once in [failuresInterval], and of how many there were meanwhile.
-// controller-runtime writes a line for each pass that fails.
-func seldomFailing(log logr.Logger, member string, told *seldom.Told[string], now func() time.Time) logr.Logger {
-	return logsink.Wrap(log, failureFilter{member, told, now})
-}
+// noBucket stands for the bucket of a group whose member is not known to this replica.
+const noBucket = -1
 
-type failureFilter struct {
-	member string
-	told   *seldom.Told[string]
-	now    func() time.Time
-}
-
-// Line implements logsink.Filter.
-func (f failureFilter) Line(line *logsink.Line) bool {
-	if !line.IsError {
-		return true
+// logOfGroup returns a logger whose lines name a group.
+func (r *Reconciler) logOfGroup(log logr.Logger, ref fleet.Ref) logr.Logger {
+	bucket, known := r.bucketOf(ref)
+	if !known {
+		bucket = noBucket
 	}
-	more, tell := f.told.Next(f.member, f.now(), failuresInterval)
-	if more > 0 {
-		line.KeysAndValues = append(slices.Clip(line.KeysAndValues), "failuresOfMemberNotLogged", more)
-	}
-	return tell
+	return log.WithValues("member", ref.Member, "namespace", ref.Namespace, "name", ref.Name, "bucket", bucket)
 }
-
-// Values implements logsink.Filter.
-func (failureFilter) Values(keysAndValues []any) []any { return keysAndValues }

@@ -4,12 +4,9 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr/funcr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 )
 
 // Who answers for a member chooses what the error of a pass says.
@@ -29,24 +26,24 @@ func TestTheErrorOfAPassIsShortAndNamesItsGroup(t *testing.T) {
 	}
 }
 
-// controller-runtime writes a line for each pass that fails, and a hundred a second may.
-func TestTheLogTellsSeldomThatPassesOfAMemberFail(t *testing.T) {
+// TestEachLineAboutAGroupNamesIt with its member and its bucket, whatever part of the controller writes it.
+func TestEachLineAboutAGroupNamesIt(t *testing.T) {
+	r := newRig(t)
 	var lines []string
-	log := funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{})
-	now, told := noon, &seldom.Told[string]{}
-	clock := func() time.Time { return now }
-	one, two := seldomFailing(log, "one", told, clock), seldomFailing(log, "two", told, clock)
-	for range 1000 {
-		one.WithValues("reconcileID", "x").WithName("n").Error(errors.New("it fails"), "Reconciler error")
-		now = now.Add(10 * time.Millisecond)
+	log := funcr.NewJSON(func(line string) { lines = append(lines, line) }, funcr.Options{})
+	r.logger(log)(&r.request).Info("a pass")
+	stranger := r.request
+	stranger.ClusterName = "not-engaged"
+	r.logger(log)(&stranger).Info("a pass")
+	for i, want := range []string{
+		`"member":"local","namespace":"team","name":"web","bucket":0}`,
+		`"member":"not-engaged","namespace":"team","name":"web","bucket":-1}`,
+	} {
+		if !strings.HasSuffix(lines[i], want) {
+			t.Errorf("a line is %s, want %s", lines[i], want)
+		}
 	}
-	if len(lines) != 1 || !strings.Contains(lines[0], "it fails") || !strings.Contains(lines[0], "reconcileID") {
-		t.Fatalf("1000 failures in 10 seconds are told as %q", lines)
-	}
-	two.Error(errors.New("another"), "Reconciler error")
-	one.Error(errors.New("it still fails"), "Reconciler error", "a", "b")
-	one.Info("something else")
-	if len(lines) != 4 || !strings.Contains(lines[1], "another") || !strings.Contains(lines[2], `"failuresOfMemberNotLogged"=999`) || !strings.Contains(lines[3], "something else") {
-		t.Errorf("told is %q", lines)
+	if r.logger(log)(nil).Info("no pass"); strings.Contains(lines[2], "member") {
+		t.Errorf("a line about no group is %s", lines[2])
 	}
 }

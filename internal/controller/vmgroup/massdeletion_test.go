@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -495,13 +494,13 @@ func eachDestroyedVMIsToldOnce(t *testing.T, scaledBy, told string) {
 	t.Helper()
 	h := newHerd(t, 2, 2)
 	var lines []string
-	ctx := log.IntoContext(t.Context(), funcr.New(func(_, args string) {
+	all := funcr.New(func(_, args string) {
 		if strings.Contains(args, `"A VM is destroyed"`) {
 			lines = append(lines, args)
 		}
-	}, funcr.Options{}))
+	}, funcr.Options{})
 	h.Clusters = testCluster{client: changedBy{h.member, "argocd-controller", scaledBy}}
-	count := func(reason string) float64 { return destroyed(t, v1alpha1.LocalMember, "default", reason) }
+	count := func(reason string) float64 { return h.destroyed(v1alpha1.LocalMember, "default", reason) }
 	deletions, shrinks := count("deletion"), count("scale-down")
 	h.scale(1, "app-00")
 	h.delete("app-01")
@@ -510,7 +509,7 @@ func eachDestroyedVMIsToldOnce(t *testing.T, scaledBy, told string) {
 		h.hear()
 		for _, name := range h.names {
 			h.request.Name = name
-			if _, err := h.Reconcile(ctx, h.request); err != nil {
+			if _, err := h.Reconcile(log.IntoContext(t.Context(), h.logger(all)(&h.request)), h.request); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -537,11 +536,11 @@ func eachDestroyedVMIsToldOnce(t *testing.T, scaledBy, told string) {
 }
 
 // destroyed is what the metric has counted for a member, a vCenter and a reason.
-func destroyed(t *testing.T, labels ...string) float64 {
-	t.Helper()
-	families, err := metrics.Registry.Gather()
+func (r *rig) destroyed(labels ...string) float64 {
+	r.t.Helper()
+	families, err := r.registry.Gather()
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
 	for _, family := range families {
 		if family.GetName() != "vmgroup_vms_destroyed_total" {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -30,6 +31,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/groupmetrics"
 	"github.com/codeconnect/vmgroup-operator/internal/observe"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts/receiptstest"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
@@ -55,6 +57,8 @@ type rig struct {
 	// onStatus is called instead of a status write when set.
 	onStatus func() error
 	gate     *testGate
+	// registry shows what the passes count.
+	registry *prometheus.Registry
 	records  *admittedtest.Memory
 	now      time.Time
 	request  mcreconcile.Request
@@ -163,6 +167,11 @@ func newRig(t testing.TB) *rig {
 	t.Helper()
 	scheme := allkinds.Scheme()
 	r := &rig{t: t, now: noon, gate: &testGate{}, records: &admittedtest.Memory{}}
+	r.registry = prometheus.NewRegistry()
+	counts, err := groupmetrics.New(r.registry)
+	if err != nil {
+		t.Fatal(err)
+	}
 	r.vcenter = fake.New(fake.Options{Now: func() time.Time { return r.now }})
 	r.vcenter.AddTemplate(vsphere.Template{Name: "debian-12"})
 	group := &v1alpha1.VmGroup{
@@ -193,7 +202,7 @@ func newRig(t testing.TB) *rig {
 			Clusters: testCluster{client: r.member}, Hub: r.hub, Servers: fake.Servers{"default": r.vcenter}, Fleet: newFleet(clock), Installation: "installation", Now: clock,
 		}, r.records),
 		Shards: r.gate, Records: r.records, Receipts: receiptstest.New(), HubWrites: writebudget.New(writebudget.Default, clock),
-		vanished: newVanished(),
+		Metrics: counts, vanished: newVanished(),
 	}
 	queued(t, r.Reconciler)
 	r.serve()

@@ -85,13 +85,13 @@ func (u *UnattendedReporter) look(ctx context.Context) {
 				}
 				count.Add(1)
 				if err := u.say(ctx, ref); err != nil {
-					log.FromContext(ctx).Info("Failed to set condition Unattended", "VmGroup", ref.String(), "reason", memberapi.ErrorText(err))
+					u.Reconciler.logOfGroup(log.FromContext(ctx), ref).Error(err, "Failed to set condition Unattended")
 				}
 			}
 		})
 	}
 	all.Wait()
-	log.FromContext(ctx).Info("Buckets have no owner; see manager shards", "buckets", len(buckets), "groups", count.Load())
+	log.FromContext(ctx).Error(nil, "Buckets have no owner; see manager shards", "buckets", len(buckets), "groups", count.Load())
 }
 
 func (u *UnattendedReporter) say(ctx context.Context, ref fleet.Ref) error {

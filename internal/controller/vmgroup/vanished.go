@@ -202,8 +202,8 @@ func (r *Reconciler) vanishes(ctx context.Context, request mcreconcile.Request, 
 		return false
 	}
 	r.Fleet.KeepVanished(refOf(request), keyOf(member.UID, of), of, group.VCenterOf(of)) // a pass may have seen the cache without it, and forgotten it
-	log.FromContext(ctx).Info("A group was removed although its finalizer had just been written; its deletion goes on without it",
-		"VmGroup", request.String(), "uid", of.UID)
+	r.logOfGroup(log.FromContext(ctx), refOf(request)).Info("A group was removed although its finalizer had just been written; its deletion goes on without it",
+		"uid", of.UID)
 	return true
 }
 
@@ -216,7 +216,7 @@ func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Reque
 			continue
 		}
 		if like.Now.Sub(v.since) > vanishedPatience {
-			log.FromContext(ctx).Info("The VMs of a group that was removed in spite of its finalizer could not be deleted; they are left alone", "uid", v.group.UID)
+			log.FromContext(ctx).Error(nil, "The VMs of a group that was removed in spite of its finalizer could not be deleted; they are left alone", "uid", v.group.UID)
 			r.forgetVanished(v)
 			continue
 		}

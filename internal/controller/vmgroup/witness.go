@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
@@ -41,16 +40,17 @@ func (w witness) Changed(change vsphere.Change) {
 	if !known {
 		return
 	}
+	w.r.Metrics.Changed(w.vcenter, change.Kind)
 	member, name := g.Ref.Member, requestAt(g.Ref).NamespacedName
 	vm := plan.VMName(name.Name, change.Ordinal)
-	log := ctrl.Log.WithName("vmgroup").WithValues("vcenter", w.vcenter, "member", member, "VmGroup", klog.KRef(name.Namespace, name.Name))
+	log := w.r.logOfGroup(ctrl.Log.WithName("vmgroup"), g.Ref).WithValues("vcenter", w.vcenter)
 	log.Info("Somebody else changed a VM", "vm", vm, "moRef", change.VM.Value, "change", change.Kind, "at", change.At, "user", change.User)
 
 	ctx, cancel := context.WithTimeout(context.Background(), memberapi.Timeout)
 	defer cancel()
 	vc := &v1alpha1.VCenter{}
 	if err := w.r.Hub.Get(ctx, types.NamespacedName{Name: w.vcenter}, vc); err != nil {
-		log.Info("Nobody but this log tells who changed the VM", "reason", err.Error())
+		log.Error(err, "Nobody but this log tells who changed the VM")
 		return
 	}
 	told := tell(change)
@@ -79,12 +79,12 @@ type sentence struct{ reason, what, by string }
 
 func tell(change vsphere.Change) sentence {
 	does := map[vsphere.ChangeKind]sentence{
-		vsphere.ChangePoweredOff:   {reason: "VMPoweredOff", what: "was powered off"},
-		vsphere.ChangeSuspended:    {reason: "VMSuspended", what: "was suspended"},
-		vsphere.ChangeDeleted:      {reason: "VMDeleted", what: "was deleted"},
-		vsphere.ChangeReconfigured: {reason: "VMReconfigured", what: "was reconfigured"},
-		vsphere.ChangeRenamed:      {reason: "VMRenamed", what: "was renamed"},
-		vsphere.ChangeMoved:        {reason: "VMMoved", what: "was moved to another folder"},
+		vsphere.ChangePoweredOff:   {reason: v1alpha1.EventVMPoweredOff, what: "was powered off"},
+		vsphere.ChangeSuspended:    {reason: v1alpha1.EventVMSuspended, what: "was suspended"},
+		vsphere.ChangeDeleted:      {reason: v1alpha1.EventVMDeleted, what: "was deleted"},
+		vsphere.ChangeReconfigured: {reason: v1alpha1.EventVMReconfigured, what: "was reconfigured"},
+		vsphere.ChangeRenamed:      {reason: v1alpha1.EventVMRenamed, what: "was renamed"},
+		vsphere.ChangeMoved:        {reason: v1alpha1.EventVMMoved, what: "was moved to another folder"},
 	}
 	w := does[change.Kind]
 	if w.by = " by " + change.User; change.User == "" {

@@ -215,8 +215,8 @@ func (w *Watcher) fails(err error) {
 		return
 	}
 	w.failing = true
-	w.opts.Log.Info("The replicas' Pods cannot be watched: until they can, the groups of a replica that dies are taken over when its Lease has run out, "+
-		"not earlier", "error", err.Error())
+	w.opts.Log.Error(err, "The replicas' Pods cannot be watched: until they can, the groups of a replica that dies are taken over when its Lease has run out, "+
+		"not earlier")
 }
 
 func (w *Watcher) works() {

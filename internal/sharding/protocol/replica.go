@@ -244,6 +244,19 @@ func (r *Replica) Holds(now Instant, bucket int) bool {
 	return valid
 }
 
+// HeldBuckets returns the buckets that Holds is true for. Asking turns nobody away.
+func (r *Replica) HeldBuckets(now Instant) (held []int) {
+	if !r.Valid(now) {
+		return nil
+	}
+	for b := range r.locks {
+		if r.locks[b].held && !r.locks[b].yielding {
+			held = append(held, b)
+		}
+	}
+	return held
+}
+
 // Leading reports whether the replica does what must be done once.
 func (r *Replica) Leading(now Instant) bool { return r.leader.held && r.Valid(now) }
 

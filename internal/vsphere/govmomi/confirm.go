@@ -83,7 +83,7 @@ func (s *Server) confirmSuspects(ctx context.Context, c *connection) error {
 			continue
 		}
 		if err := s.confirm(ctx, c, batch); err != nil && ctx.Err() == nil {
-			s.log.Info("Cannot confirm whether objects exist; trying again", "reason", err.Error(), "objects", len(batch))
+			s.log.Error(err, "Cannot confirm whether objects exist; trying again", "objects", len(batch))
 		}
 		made.note(batch, s.pending(), time.Now())
 		s.applied()

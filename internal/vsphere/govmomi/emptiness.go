@@ -51,7 +51,7 @@ func (s *Server) explainEmptiness(ctx context.Context, c *connection) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			s.log.Info("Cannot read all tasks and events, which may say who destroyed the VMs that are gone", "reason", err.Error())
+			s.log.Error(err, "Cannot read all tasks and events, which may say who destroyed the VMs that are gone")
 		}
 		s.index.Explained(explained)
 	}

@@ -39,7 +39,7 @@ func (s *Server) endLeftovers(ctx context.Context, sess *session.Session) (settl
 	case ctx.Err() != nil:
 		return true
 	case err != nil:
-		s.log.Info("Sessions that nobody uses any more could not be ended", "reason", err.Error())
+		s.log.Error(err, "Sessions that nobody uses any more could not be ended")
 		return vsphere.KindOf(err) != vsphere.KindTransient
 	case n > 0:
 		s.log.Info("Ended sessions that nobody uses any more", "sessions", n)

@@ -223,7 +223,7 @@ func (s *Server) watchPlace(ctx context.Context, c *connection) error {
 		problem, err := s.placeProblem(ctx, c)
 		if err != nil {
 			if ctx.Err() == nil {
-				s.log.Info("Cannot look where the root folder is; trying again", "reason", err.Error())
+				s.log.Error(err, "Cannot look where the root folder is; trying again")
 			}
 			continue
 		}

@@ -63,7 +63,7 @@ func (s *Server) withoutPlacing(err error) {
 	s.state.privileges.noPlacing = true
 	s.mu.Unlock()
 	if !was {
-		s.log.Info("The account may not power on VMs through the datacenter: they are powered on one by one", "reason", err.Error())
+		s.log.Error(err, "The account may not power on VMs through the datacenter: they are powered on one by one")
 	}
 }
 

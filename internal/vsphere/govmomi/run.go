@@ -28,14 +28,14 @@ func (s *Server) Run(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logoutTimeout)
 		defer cancel()
 		if err := sess.Close(ctx); err != nil {
-			s.log.Info("Logout failed; the session ends when it has been idle for long enough", "reason", err.Error())
+			s.log.Error(err, "Logout failed; the session ends when it has been idle for long enough")
 		}
 	}()
 	said := "" // an outage is logged once, and again when its cause changes
 	tell := func(err error) {
 		if text := err.Error(); text != said {
 			said = text
-			s.log.Info("Not connected; trying again until it works", "reason", text)
+			s.log.Error(err, "Not connected; trying again until it works")
 		}
 		s.disconnected(err, fmt.Sprintf("vCenter is not reachable: %v", err))
 	}

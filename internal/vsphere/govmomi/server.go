@@ -58,6 +58,8 @@ type Config struct {
 	Sightings *operations.Sightings
 	// Notifier is told of changes; it may be nil.
 	Notifier vsphere.Notifier
+	// Tasks measures tasks; it may be nil.
+	Tasks TaskMeter
 	// Witness is told who changed VMs; without one nobody asks.
 	Witness vsphere.Witness
 	// AskAgainAfter is when vCenter is asked again who made a change: after five seconds unless set.

@@ -51,7 +51,7 @@ func (s *Server) keepLookingForStrays(ctx context.Context, c *connection) error 
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			s.log.Info("Cannot look for VMs of this installation outside of the root folder; trying again later", "reason", err.Error())
+			s.log.Error(err, "Cannot look for VMs of this installation outside of the root folder; trying again later")
 			continue
 		}
 		found.At = now

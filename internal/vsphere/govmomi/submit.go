@@ -96,7 +96,7 @@ func (s *Server) refused(ctx context.Context, c *connection, h *operations.Handl
 		return nil
 	case vsphere.IsOutcomeUnknown(err):
 		// Not an error of the operation: what became of it will show.
-		s.log.Info("The reply of vCenter was lost; its tasks will tell", "operation", phrase(r), "reason", err.Error())
+		s.log.Error(err, "The reply of vCenter was lost; its tasks will tell", "operation", phrase(r))
 		h.Unknown(s.budget.Start(string(r.Group), host))
 		kick(s.taskKick)
 		return nil

@@ -194,7 +194,7 @@ func (w *taskWatch) ended(ctx context.Context, o object) (vm vsphere.Ref, destro
 		if !mine {
 			return vm, false
 		}
-		s.took.learn(op.Kind, took(o))
+		s.learn(op.Kind, took(o))
 		if s.look(operations.Effect{Request: op, VM: vm}) == operations.Seen {
 			return vsphere.Ref{}, false // the watch was faster: there is nothing left to read
 		}
@@ -302,6 +302,7 @@ func (w *taskWatch) show(ctx context.Context, changed, destroyed []vsphere.Ref) 
 // server may show a VM before its clone has ended. Only the watch calls it: a listing shows what it shows again.
 func (s *Server) landings() {
 	clones, others := s.ops.Landed(s.look)
+	s.measure(others)
 	for _, task := range others {
 		s.ops.Succeeded(task, vsphere.Ref{}, uint64(s.index.Begin()))
 	}

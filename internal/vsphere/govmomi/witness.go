@@ -112,7 +112,7 @@ func (s *Server) answerQuestions(ctx context.Context, c *connection) error {
 		case err != nil && ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			s.log.Info("vCenter did not tell who changed a VM", "vm", q.Before.Ref, "change", q.Kind, "reason", err.Error())
+			s.log.Error(err, "vCenter did not tell who changed a VM", "vm", q.Before.Ref, "change", q.Kind)
 		case !answered && !q.asked && len(again) < mostQuestions:
 			q.asked = true
 			again = append(again, q)

@@ -31,6 +31,8 @@ type Config struct {
 	PageBytes int64
 	// Gate decides when the account may log in. Without one the session counts its own logins only.
 	Gate *logins.Gate
+	// Meter counts requests; it may be nil.
+	Meter Meter
 	// KnockEvery is the pause between questions whether the server still answers, and how long an answer may take; zero means
 	// 8 seconds. Twice that is how long a server that has fallen silent is taken for well.
 	KnockEvery time.Duration

@@ -53,7 +53,7 @@ func (s *Session) EndLeftovers(ctx context.Context) (int, error) {
 	// Sent without a fence, like the login itself: it concerns nothing in the inventory.
 	ctx, cancel := s.withTimeout(ctx, "Login")
 	defer cancel()
-	if _, err := methods.TerminateSession(ctx, s.soap, &req); err != nil && !fault.Is(err, &types.NotFound{}) {
+	if _, err := methods.TerminateSession(ctx, metered{s}, &req); err != nil && !fault.Is(err, &types.NotFound{}) {
 		return 0, leftoverError(op, err)
 	}
 	return len(req.SessionId), nil

@@ -214,13 +214,14 @@ func (s *Session) call(ctx context.Context, method string, req, res soap.HasFaul
 func (s *Session) send(ctx context.Context, method string, req, res soap.HasFault) error {
 	if !ReadOnly(method) {
 		if err := vsphere.CheckFence(ctx); err != nil {
+			s.count(method, err, 0)
 			return err
 		}
 	}
 	if operation := vsphere.OperationOf(ctx); operation != "" {
 		ctx = context.WithValue(ctx, types.ID{}, operation)
 	}
-	err := s.soap.RoundTrip(expect(ctx, res), req, res)
+	err := metered{s}.RoundTrip(expect(ctx, res), req, res)
 	s.listen(err)
 	return err
 }
@@ -338,7 +339,7 @@ func (s *Session) login(ctx context.Context) (user, key string, err error) {
 	if manager == nil {
 		return "", "", errors.New("the server has no session manager: it is no vCenter")
 	}
-	resp, err := methods.Login(ctx, s.soap, &types.Login{
+	resp, err := methods.Login(ctx, metered{s}, &types.Login{
 		This: *manager, UserName: s.cfg.Username, Password: s.cfg.Password, Locale: "en_US",
 	})
 	if err == nil {
@@ -356,7 +357,7 @@ func (s *Session) login(ctx context.Context) (user, key string, err error) {
 
 // current returns the login that the server sees on this connection. It asks for nothing else: an account may lack the privilege to see the sessions of others.
 func (s *Session) current(ctx context.Context, manager types.ManagedObjectReference) (login types.UserSession, ok bool) {
-	resp, err := methods.RetrievePropertiesEx(ctx, s.soap, &types.RetrievePropertiesEx{
+	resp, err := methods.RetrievePropertiesEx(ctx, metered{s}, &types.RetrievePropertiesEx{
 		This: s.client.ServiceContent.PropertyCollector,
 		SpecSet: []types.PropertyFilterSpec{{
 			ObjectSet: []types.ObjectSpec{{Obj: manager}},
@@ -403,7 +404,7 @@ func (s *Session) Close(ctx context.Context) error {
 	if !loggedIn {
 		return nil
 	}
-	_, err := methods.Logout(ctx, s.soap, &types.Logout{This: *s.client.ServiceContent.SessionManager})
+	_, err := methods.Logout(ctx, metered{s}, &types.Logout{This: *s.client.ServiceContent.SessionManager})
 	if err != nil && !fault.Is(err, &types.NotAuthenticated{}) {
 		return fmt.Errorf("log out: %w", err)
 	}

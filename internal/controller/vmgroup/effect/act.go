@@ -62,22 +62,29 @@ func (p *Pass) submitSlowly(ctx context.Context, s *group.Snapshot, d group.Deci
 		}
 		wg.Wait()
 		for i, err := range errs {
+			p.Metrics.Submitted(s.VCenter, batch[i], err)
 			if err == nil {
-				actionsTotal.WithLabelValues(string(batch[i].Kind), "accepted").Inc()
 				p.audit(ctx, s, batch[i])
 				continue
 			}
 			// A VM that stays because of its disks proves nothing about vCenter: the other actions continue.
 			refused = refused || vsphere.KindOf(err) != vsphere.KindForeignDisk
-			actionsTotal.WithLabelValues(string(batch[i].Kind), "refused").Inc()
-			logOf(ctx, batch[i]).Info("vCenter refused an action", "action", batch[i].Kind, "vm", batch[i].Name,
-				"because", batch[i].Reason, "kind", vsphere.KindOf(err), "reason", err.Error())
+			logRefusal(ctx, s, batch[i], err)
 		}
 		if refused {
 			return true
 		}
 	}
 	return false
+}
+
+func logRefusal(ctx context.Context, s *group.Snapshot, action plan.Action, err error) {
+	values := []any{"vcenter", s.VCenter, "action", action.Kind, "vm", action.Name, "because", action.Reason, "kind", vsphere.KindOf(err)}
+	if action.Quiet {
+		log.FromContext(ctx).V(1).Info("vCenter refused an action", append(values, "error", err.Error())...)
+		return
+	}
+	log.FromContext(ctx).Error(err, "vCenter refused an action", values...)
 }
 
 // logOf returns the log for an action: one of details if the action is quiet.

@@ -23,7 +23,7 @@ type Policies interface {
 type Quotas interface {
 	Ask(ctx context.Context, c quota.Claim) quota.Answer
 	Surplus(key quota.Key, holds, wants policy.Usage) (needs policy.Usage, some bool)
-	GiveBack(key quota.Key, needs policy.Usage, epoch v1alpha1.Epoch)
+	GiveBack(key quota.Key, holds, needs policy.Usage, epoch v1alpha1.Epoch)
 	Leave(key quota.Key, left policy.Usage)
 }
 
@@ -112,7 +112,7 @@ func (a askQuota) giveBack(ctx context.Context, p *Pass, s *group.Snapshot, q gr
 	defer cancel()
 	err := p.Live.Get(readCtx, client.ObjectKeyFromObject(s.Group), live)
 	if err == nil && live.UID == s.Group.UID && live.ResourceVersion == s.Group.ResourceVersion {
-		a.quotas.GiveBack(quotaKey(s), needs, s.Epoch)
+		a.quotas.GiveBack(quotaKey(s), q.Occupies, needs, s.Epoch)
 		return true, false
 	}
 	reason := "the cache is behind"

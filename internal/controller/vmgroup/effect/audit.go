@@ -20,11 +20,11 @@ func (p *Pass) audit(ctx context.Context, s *group.Snapshot, action plan.Action)
 	if action.Kind != plan.DestroyVM || again {
 		return
 	}
-	vmsDestroyed.WithLabelValues(s.Member, s.VCenter, string(action.Cause)).Inc()
+	p.Metrics.Destroyed(s.Member, s.VCenter, action.Removal)
 	values := []any{
-		"vm", action.Name, "moRef", action.MoRef, "vcenter", s.VCenter, "groupUID", s.Group.UID, "cause", action.Cause,
+		"vm", action.Name, "moRef", action.MoRef, "vcenter", s.VCenter, "groupUID", s.Group.UID, "cause", action.Removal,
 	}
-	switch manager := p.Managers.behind(action.Cause); {
+	switch manager := p.Managers.behind(action.Removal); {
 	case s.Group.DeletionTimestamp != nil:
 		values = append(values, "fieldManager", manager, "deletionTimestamp", s.Group.DeletionTimestamp.UTC(),
 			"user", "the audit log of the member's API server names who deleted the VmGroup")

@@ -16,7 +16,7 @@ type makeFolder struct{}
 func (makeFolder) Do(ctx context.Context, p *Pass, s *group.Snapshot, _ group.Decision) (Outcome, error) {
 	folder, err := p.Server.EnsureFolder(ctx, s.FolderPath())
 	if err != nil {
-		log.FromContext(ctx).Info("Failed to create the folder of the group", "reason", err.Error())
+		log.FromContext(ctx).Error(err, "Failed to create the folder of the group")
 	} else {
 		s.Folder = &v1alpha1.FolderStatus{Path: folder.Path, MoRef: folder.Ref.Value}
 	}

@@ -2,14 +2,17 @@ package effect
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/groupmetrics"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
@@ -29,6 +32,8 @@ type Pass struct {
 	Memory Memory
 	// Managers are the field managers of the spec, for the audit.
 	Managers Managers
+	// Metrics count what the pass does. It can be nil.
+	Metrics *groupmetrics.Passes
 	// Now is the time of the pass.
 	Now time.Time
 }
@@ -66,6 +71,7 @@ func (p *Pass) writeStatus(ctx context.Context, s *group.Snapshot, d group.Decis
 		return err
 	}
 	p.Memory.WroteStatus(next.ResourceVersion, p.Now)
+	p.Metrics.Written(s.VCenter, s.ID.Key(), &s.Group.Status, &next.Status, s.Observation.VMs, p.Now)
 	s.Group, s.Written = next, true
 	p.emit(ctx, s, d.Events)
 	return nil
@@ -82,7 +88,11 @@ func (p *Pass) patchFinalizers(ctx context.Context, s *group.Snapshot, change Ch
 // emit writes the events of a decision.
 func (p *Pass) emit(ctx context.Context, s *group.Snapshot, events []group.Event) {
 	for _, e := range events {
-		log.FromContext(ctx).Info("Group changed", "reason", e.Reason, "message", e.Note)
+		if values := []any{"vcenter", s.VCenter, "reason", e.Reason}; e.Type == corev1.EventTypeWarning {
+			log.FromContext(ctx).Error(errors.New(e.Note), "Group changed", values...)
+		} else {
+			log.FromContext(ctx).Info("Group changed", append(values, "message", e.Note)...)
+		}
 		p.Events.Eventf(s.Group, nil, e.Type, e.Reason, e.Action, "%s", e.Note)
 	}
 }

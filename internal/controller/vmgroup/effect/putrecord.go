@@ -51,7 +51,7 @@ func (r putRecord) put(ctx context.Context, p *Pass, s *group.Snapshot, record *
 	})
 	r.hubWrites.Settle(p.Member.UID, writebudget.Record, admitted.MostWritten, wrote)
 	if errors.Is(err, admitted.ErrFull) {
-		log.FromContext(ctx).Info("What was admitted to a group is not on record; if policy refuses its spec later, no VM that it loses comes back", "reason", err.Error())
+		log.FromContext(ctx).Error(err, "What was admitted to a group is not on record; if policy refuses its spec later, no VM that it loses comes back")
 		return &group.RecordAnswer{}, nil
 	}
 	if err != nil {

@@ -58,7 +58,7 @@ func (r readDefinition) read(ctx context.Context, p *Pass) *group.DefinitionAnsw
 	switch definition, err := r.definitions.Definition(ctx, p.Member.Name); {
 	case apierrors.IsForbidden(err): // nothing is known, and status alone decides
 	case err != nil:
-		log.FromContext(ctx).Info("Failed to read the CRD of the group", "reason", memberapi.ErrorText(err))
+		log.FromContext(ctx).Error(err, "Failed to read the CRD of the group")
 		return &group.DefinitionAnswer{Unread: true}
 	case definition == nil:
 		answer.Missing = true

@@ -6,6 +6,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
@@ -42,7 +43,7 @@ func (r release) Do(ctx context.Context, p *Pass, s *group.Snapshot, d group.Dec
 	// If the vCenter is out of sight, status alone shows that there are no VMs: the ledger keeps the entry until vCenters show
 	// what is left.
 	if r.quotas != nil && (s.Unavailable == nil || s.Receipt != nil) {
-		r.quotas.GiveBack(quotaKey(s), s.Leaves(), s.Epoch)
+		r.quotas.GiveBack(quotaKey(s), s.Leaves(), s.Leaves(), s.Epoch)
 	}
 	return Outcome{Ends: true}, nil
 }
@@ -54,9 +55,9 @@ func (r release) tellHub(ctx context.Context, p *Pass, s *group.Snapshot) {
 	for _, vm := range receipt.VMs {
 		vms = append(vms, fmt.Sprintf("%s (%s)", vm.Name, vm.MoRef))
 	}
-	reason, message, action := "GroupReleased", "A group went and kept its VMs", "Release"
+	reason, message, action := v1alpha1.EventGroupReleased, "A group went and kept its VMs", "Release"
 	if receipt.Forgotten {
-		reason, message, action = "GroupForgotten", "A group went without its vCenter", "Forget"
+		reason, message, action = v1alpha1.EventGroupForgotten, "A group went without its vCenter", "Forget"
 	}
 	name := receipts.Name(s.ID.Key())
 	log.FromContext(ctx).Info(message, "groupUID", s.Group.UID, "vcenter", s.VCenter, "receipt", name, "vms", vms)

@@ -16,7 +16,7 @@ type removeFolder struct{}
 func (removeFolder) Do(ctx context.Context, p *Pass, s *group.Snapshot, _ group.Decision) (Outcome, error) {
 	err := p.Server.DestroyFolder(ctx, vsphere.FolderRef(s.Folder.MoRef))
 	if err != nil {
-		log.FromContext(ctx).Info("Failed to remove the folder of the group", "reason", err.Error())
+		log.FromContext(ctx).Error(err, "Failed to remove the folder of the group")
 	}
 	s.FolderRemoved = &group.Attempt{Err: err}
 	return Outcome{}, nil

@@ -20,7 +20,10 @@ import (
 
 // MaxReceipts and MaxReceiptBytes limit the receipts of one member: above them none of its groups is forgotten. A hostile API
 // server can invent any number of groups, and no vCenter shows VMs of those that are forgotten.
-const MaxReceipts, MaxReceiptBytes = 10_000, 64 << 20
+const (
+	MaxReceipts     = 10_000
+	MaxReceiptBytes = 64 << 20
+)
 
 // errTooMany means that a member has reached MaxReceipts or MaxReceiptBytes.
 var errTooMany = fmt.Errorf("the member has %d receipts, or %d MiB of them; a hub administrator deletes those that are not needed any more "+
@@ -75,7 +78,7 @@ func (w writeReceipt) write(ctx context.Context, p *Pass, s *group.Snapshot, rec
 	}
 	r.By = annotatedBy(live, receipt.Annotation())
 	if answer.Err = w.receipts.Write(ctx, r); answer.Err != nil {
-		log.FromContext(ctx).Info("Failed to write the receipt of a group; its deletion waits", "reason", answer.Err.Error())
+		log.FromContext(ctx).Error(answer.Err, "Failed to write the receipt of a group; its deletion waits")
 		return answer, nil
 	}
 	wrote = r.Bytes()

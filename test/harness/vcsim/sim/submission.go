@@ -92,6 +92,7 @@ type submissions struct {
 	// cancelable are the tasks that wait and may be asked to end, by reference.
 	cancelable sync.Map
 	queue      queue
+	inner      inner
 	// over is true once the files are about to be removed. Whoever holds the tree may read or change it.
 	over bool
 }
@@ -137,6 +138,9 @@ func (h *submissions) UpdateObject(ctx *simulator.Context, o mo.Reference, _ []t
 		s.mu.Lock()
 		s.files = append(s.files, t)
 		s.mu.Unlock()
+	}
+	if s.task != nil && s.task.Self != t.Self {
+		h.inner.seen(ctx, t)
 	}
 	if s.task != nil || *t.Info.Entity != s.entity {
 		return

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/go-logr/logr"
+	"go.uber.org/zap/zapcore"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/codeconnect/vmgroup-operator/internal/logsink"
+)
+
+// newLogger returns a logger that writes JSON lines. Failures have level error and key error.
+func newLogger(out io.Writer, level logLevel) logr.Logger {
+	return logsink.Bounded(logsink.Harmless(zap.New(
+		zap.WriteTo(out),
+		zap.Level(zapcore.Level(level)),
+		zap.JSONEncoder(func(c *zapcore.EncoderConfig) { c.EncodeTime = zapcore.RFC3339NanoTimeEncoder }),
+		// What is expected to fail now and then is logged with its cause; where in the code it was noticed helps nobody.
+		zap.StacktraceLevel(zapcore.PanicLevel),
+	)), time.Now)
+}
+
+// logToStderr makes all that this process and its libraries write lines of one logger.
+func logToStderr(level logLevel) logr.Logger {
+	log := newLogger(os.Stderr, level)
+	ctrl.SetLogger(log)
+	klog.SetLogger(log)
+	boundStandardLog(log.WithName("net"))
+	return log
+}
+
+// logLevel is the value of --log-level. Numbers above debug are what logr calls levels of verbosity.
+type logLevel zapcore.Level
+
+// mostVerbose is the highest number that the flag takes.
+const mostVerbose = 20
+
+// String implements pflag.Value.
+func (l *logLevel) String() string {
+	if zapcore.Level(*l) >= zapcore.DebugLevel {
+		return zapcore.Level(*l).String()
+	}
+	return strconv.Itoa(-int(*l))
+}
+
+// Type implements pflag.Value.
+func (*logLevel) Type() string { return "level" }
+
+// Set implements pflag.Value.
+func (l *logLevel) Set(value string) error {
+	switch value {
+	case "debug", "info", "error":
+		level, err := zapcore.ParseLevel(value)
+		*l = logLevel(level)
+		return err
+	}
+	verbosity, err := strconv.Atoi(value)
+	if err != nil || verbosity < 1 || verbosity > mostVerbose {
+		return fmt.Errorf("must be debug, info, error, or a number from 1 to %d", mostVerbose)
+	}
+	*l = logLevel(-verbosity)
+	return nil
+}
+
+// operatorError is why the operator ends, or does not start. It is a line of its log.
+type operatorError struct{ error }
+
+// Unwrap returns the cause.
+func (e operatorError) Unwrap() error { return e.error }
+
+// asOperator marks err, if there is one, as an error of the operator itself and not of another command.
+func asOperator(err error) error {
+	if err == nil {
+		return nil
+	}
+	return operatorError{err}
+}
+
+// tellEnd writes why the program ends: for the operator as a line of its log, for people in plain text.
+func tellEnd(out io.Writer, err error) {
+	var ended operatorError
+	if errors.As(err, &ended) {
+		newLogger(out, 0).Error(ended.error, "The operator ends")
+		return
+	}
+	_, _ = fmt.Fprintln(out, "manager:", plain(err))
+}

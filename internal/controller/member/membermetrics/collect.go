@@ -1,0 +1,70 @@
+// Package membermetrics reports what a replica sees of members.
+package membermetrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/codeconnect/vmgroup-operator/internal/metrics"
+)
+
+// Member is what this replica sees of one.
+type Member struct {
+	Name string
+	// Up is true while the member is served and responds.
+	Up bool
+	// Reason of condition Ready as this replica sees it.
+	Reason string
+	// Admission is whether the admission objects are in place. It is nil where the operator installs none, and before the leader has
+	// looked.
+	Admission *bool
+	// AllowedUntil is until when the mass-deletion breaker is switched off, or zero while it is not.
+	AllowedUntil time.Time
+}
+
+// Source is what sees members. *member.Provider implements it.
+type Source interface {
+	// Seen returns what is seen of each MemberCluster, from memory.
+	Seen() []Member
+}
+
+// Leader says whether this replica leads.
+type Leader interface{ Leading() bool }
+
+// Collector reports what this replica sees of each member, and while it leads, the state of admission objects.
+type Collector struct {
+	Members Source
+	Leader  Leader
+	// Served is the reason of a member that is served, which has no series.
+	Served string
+}
+
+// Describe implements prometheus.Collector.
+func (c Collector) Describe(out chan<- *prometheus.Desc) {
+	metrics.Describe(out, metrics.MemberUp, metrics.MemberStatus, metrics.MemberAdmissionReady, metrics.MassDeletionAllowedUntil)
+}
+
+// Collect implements prometheus.Collector.
+func (c Collector) Collect(out chan<- prometheus.Metric) {
+	leads := c.Leader.Leading()
+	for _, m := range c.Members.Seen() {
+		out <- metrics.MemberUp.Value(number(m.Up), m.Name)
+		if m.Reason != c.Served && m.Reason != "" {
+			out <- metrics.MemberStatus.Value(1, m.Name, m.Reason)
+		}
+		if leads && m.Admission != nil {
+			out <- metrics.MemberAdmissionReady.Value(number(*m.Admission), m.Name)
+		}
+		if !m.AllowedUntil.IsZero() {
+			out <- metrics.MassDeletionAllowedUntil.Value(float64(m.AllowedUntil.Unix()), m.Name)
+		}
+	}
+}
+
+func number(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,75 @@
+// Package groupmetrics counts what passes over groups do, and what they see of VMs.
+package groupmetrics
+
+import (
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/metrics"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// Passes counts for all passes of a process. It is safe for concurrent use. A nil *Passes counts nothing.
+type Passes struct {
+	actions, destroyed, drift *prometheus.CounterVec
+	ready                     *prometheus.HistogramVec
+	making                    making
+}
+
+// New returns Passes that the registry shows.
+func New(registry prometheus.Registerer) (*Passes, error) {
+	p := &Passes{
+		actions: metrics.Actions.NewCounter(), destroyed: metrics.VMsDestroyed.NewCounter(), drift: metrics.Drift.NewCounter(),
+		ready: metrics.VMReadyTime.NewHistogram(), making: newMaking(),
+	}
+	return p, errors.Join(registry.Register(p.actions), registry.Register(p.destroyed), registry.Register(p.drift), registry.Register(p.ready))
+}
+
+// Submitted counts an action, and whether vCenter accepted it.
+func (p *Passes) Submitted(vcenter string, action plan.Action, err error) {
+	if p == nil {
+		return
+	}
+	result := "accepted"
+	if err != nil {
+		result = "refused"
+	}
+	p.actions.WithLabelValues(vcenter, string(action.Kind), string(action.Cause), result).Inc()
+}
+
+// Destroyed counts a VM that vCenter was asked to destroy.
+func (p *Passes) Destroyed(member, vcenter string, why plan.RemovalCause) {
+	if p != nil {
+		p.destroyed.WithLabelValues(member, vcenter, string(why)).Inc()
+	}
+}
+
+// witnessed are the changes that only events of vCenter show. All others are seen in status; see drifts.
+var witnessed = map[vsphere.ChangeKind]string{
+	vsphere.ChangeReconfigured: "resized", vsphere.ChangeRenamed: "renamed", vsphere.ChangeMoved: "moved",
+}
+
+// Changed counts a change that the operator did not make, as an event of vCenter tells it.
+func (p *Passes) Changed(vcenter string, kind vsphere.ChangeKind) {
+	if name, counts := witnessed[kind]; counts && p != nil {
+		p.drift.WithLabelValues(vcenter, name).Inc()
+	}
+}
+
+// Written counts what changed between two statuses of a group, the second of which was just stored. seen are its VMs in
+// vCenter.
+func (p *Passes) Written(vcenter string, key vsphere.GroupKey, old, next *v1alpha1.VmGroupStatus, seen []vsphere.VM, now time.Time) {
+	if p == nil {
+		return
+	}
+	for _, kind := range drifts(old, next, seen) {
+		p.drift.WithLabelValues(vcenter, kind).Inc()
+	}
+	for _, took := range p.making.see(key, next, now) {
+		p.ready.WithLabelValues(vcenter).Observe(took.Seconds())
+	}
+}

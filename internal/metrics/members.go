@@ -1,0 +1,16 @@
+package metrics
+
+// Metrics of members.
+var (
+	MemberUp = define("vmgroup_member_up", Gauge, Everyone, "1 while this replica serves the member and the member responds, 0 otherwise.", object("member"))
+	// MemberStatus has no series for a member that is served.
+	MemberStatus = define("vmgroup_member_status", Gauge, Everyone,
+		"1, with the reason of condition Ready of the MemberCluster as this replica sees it, while the reason is not Engaged.",
+		object("member"), Label{Name: "reason"})
+	MemberAdmissionReady = define("vmgroup_member_admission_ready", Gauge, Leader,
+		"1 while the admission policies and the webhook of the member are in place, 0 otherwise.", object("member"))
+	MemberStorageRestored = define("vmgroup_member_storage_restored_timestamp_seconds", Gauge, Everyone,
+		"When this replica last found that a member's storage had gone back to a backup.", object("member"))
+	MassDeletionAllowedUntil = define("vmgroup_mass_deletion_allowed_until_timestamp_seconds", Gauge, Everyone,
+		"Until when an annotation of the MemberCluster switches the mass-deletion breaker off, while it does.", object("member"))
+)

@@ -1,0 +1,49 @@
+package govmomi
+
+import (
+	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// TaskMeter measures tasks. It must not block.
+type TaskMeter interface {
+	// Took reports how long a task took that succeeded, the time in vCenter's queue included.
+	Took(kind vsphere.OperationKind, d time.Duration)
+}
+
+// Load returns what runs and what waits here, from memory.
+func (s *Server) Load() vsphere.Load {
+	var l vsphere.Load
+	l.Held, l.Waiting, l.Limit = s.budget.Load()
+	for _, task := range s.ops.Tasks() {
+		if l.Oldest.IsZero() || task.Since.Before(l.Oldest) {
+			l.Oldest = task.Since
+		}
+	}
+	return l
+}
+
+// learn takes in how long a task took by vCenter's clock, zero if vCenter does not report it.
+func (s *Server) learn(kind vsphere.OperationKind, d time.Duration) {
+	s.took.learn(kind, d)
+	if s.cfg.Tasks != nil && d > 0 {
+		s.cfg.Tasks.Took(kind, d)
+	}
+}
+
+// measure measures tasks whose effect the watch showed before anybody read them, by our own clock.
+func (s *Server) measure(tasks []string) {
+	if s.cfg.Tasks == nil || len(tasks) == 0 {
+		return
+	}
+	since := map[string]time.Time{}
+	for _, task := range s.ops.Tasks() {
+		since[task.Ref] = task.Since
+	}
+	for _, task := range tasks {
+		if op, mine := s.ops.Of(task); mine {
+			s.cfg.Tasks.Took(op.Kind, s.cfg.Now().Sub(since[task]))
+		}
+	}
+}

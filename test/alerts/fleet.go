@@ -1,0 +1,110 @@
+package alerts
+
+import "time"
+
+// busyFleet is a fleet of two replicas, two members and two vCenters, in which nothing is wrong, and which is near the threshold of every alert: a threshold that
+// is too low shows in each story.
+var busyFleet = []series{
+	always(`vmgroup_build_info{pod="a",version="1"}`, 1),
+	always(`vmgroup_build_info{pod="b",version="1"}`, 1),
+	always(`vmgroup_sharding_leader{pod="a"}`, 1),
+	always(`vmgroup_sharding_leader{pod="b"}`, 0),
+	always(`vmgroup_sharding_validity_seconds{pod="a"}`, 8),
+	always(`vmgroup_sharding_validity_seconds{pod="b"}`, 8),
+	always(`vmgroup_sharding_unowned_seconds{pod="a"}`, 20),
+	always(`vmgroup_sharding_unowned_seconds{pod="b"}`, 20),
+	always(`vmgroup_sharding_epoch_generation{pod="a"}`, 3),
+	always(`vmgroup_sharding_epoch_generation{pod="b"}`, 3),
+
+	always(`vmgroup_vcenter_up{pod="a",vcenter="vc-1"}`, 1),
+	always(`vmgroup_vcenter_up{pod="b",vcenter="vc-1"}`, 1),
+	always(`vmgroup_vcenter_up{pod="a",vcenter="vc-2"}`, 1),
+	always(`vmgroup_vcenter_up{pod="b",vcenter="vc-2"}`, 1),
+	always(`vmgroup_vcenter_inventory_complete{pod="a",vcenter="vc-1"}`, 1),
+	always(`vmgroup_vcenter_inventory_complete{pod="b",vcenter="vc-1"}`, 1),
+	always(`vmgroup_vcenter_inventory_complete{pod="a",vcenter="vc-2"}`, 1),
+	always(`vmgroup_vcenter_inventory_complete{pod="b",vcenter="vc-2"}`, 1),
+	// Each replica knows the whole limit, and reports its own part of the tasks.
+	always(`vmgroup_vcenter_task_limit{pod="a",vcenter="vc-1"}`, 8),
+	always(`vmgroup_vcenter_task_limit{pod="b",vcenter="vc-1"}`, 8),
+	always(`vmgroup_vcenter_tasks{pod="a",vcenter="vc-1",state="waiting"}`, 70),
+	always(`vmgroup_vcenter_tasks{pod="b",vcenter="vc-1",state="waiting"}`, 70),
+	always(`vmgroup_vcenter_tasks{pod="a",vcenter="vc-1",state="running"}`, 8),
+	always(`vmgroup_vcenter_task_oldest_seconds{pod="a",vcenter="vc-1"}`, 3000),
+	always(`vmgroup_vcenter_task_oldest_seconds{pod="b",vcenter="vc-1"}`, 10),
+	steadily(`vmgroup_vcenter_requests_total{pod="a",vcenter="vc-1",method="CloneVM_Task",code="ok"}`, 85),
+	steadily(`vmgroup_vcenter_requests_total{pod="b",vcenter="vc-1",method="CloneVM_Task",code="fault"}`, 15),
+	// Calls that a replica does not send because its right to act has ended.
+	steadily(`vmgroup_vcenter_requests_total{pod="b",vcenter="vc-1",method="CloneVM_Task",code="fenced"}`, 100),
+	steadily(`vmgroup_vcenter_request_duration_seconds_bucket{pod="a",vcenter="vc-1",class="change",le="2.5"}`, 90),
+	steadily(`vmgroup_vcenter_request_duration_seconds_bucket{pod="a",vcenter="vc-1",class="change",le="5"}`, 97),
+	steadily(`vmgroup_vcenter_request_duration_seconds_bucket{pod="a",vcenter="vc-1",class="change",le="15"}`, 100),
+	steadily(`vmgroup_vcenter_request_duration_seconds_bucket{pod="a",vcenter="vc-1",class="change",le="+Inf"}`, 100),
+	always(`vmgroup_orphaned_vms{pod="a",vcenter="vc-1"}`, 0),
+
+	always(`vmgroup_member_up{pod="a",member="m-1"}`, 1),
+	always(`vmgroup_member_up{pod="b",member="m-1"}`, 1),
+	always(`vmgroup_member_up{pod="a",member="m-2"}`, 1),
+	always(`vmgroup_member_up{pod="b",member="m-2"}`, 1),
+	always(`vmgroup_member_admission_ready{pod="a",member="m-1"}`, 1),
+	always(`vmgroup_member_admission_ready{pod="a",member="m-2"}`, 1),
+	// An etcd that was restored two hours before the run.
+	always(`vmgroup_member_storage_restored_timestamp_seconds{pod="a",member="m-2"}`, float64(epoch.Add(-2*time.Hour).Unix())),
+
+	always(`vmgroup_groups{pod="a",member="m-1",vcenter="vc-1",state="running"}`, 45),
+	always(`vmgroup_groups{pod="a",member="m-1",vcenter="vc-1",state="pending"}`, 5),
+	always(`vmgroup_groups{pod="b",member="m-1",vcenter="vc-1",state="running"}`, 46),
+	always(`vmgroup_groups{pod="b",member="m-1",vcenter="vc-1",state="pending"}`, 4),
+	always(`vmgroup_groups{pod="a",member="m-2",vcenter="vc-2",state="running"}`, 3),
+	always(`vmgroup_groups{pod="a",member="m-2",vcenter="vc-2",state="pending"}`, 2),
+	always(`vmgroup_groups{pod="b",member="m-2",vcenter="vc-2",state="running"}`, 3),
+	always(`vmgroup_groups{pod="b",member="m-2",vcenter="vc-2",state="pending"}`, 2),
+	// Nine of a hundred, and four of ten.
+	always(`vmgroup_groups_not_ready{pod="a",member="m-1",vcenter="vc-1",longer_than="15m"}`, 5),
+	always(`vmgroup_groups_not_ready{pod="b",member="m-1",vcenter="vc-1",longer_than="15m"}`, 4),
+	always(`vmgroup_groups_not_ready{pod="a",member="m-2",vcenter="vc-2",longer_than="15m"}`, 2),
+	always(`vmgroup_groups_not_ready{pod="b",member="m-2",vcenter="vc-2",longer_than="15m"}`, 2),
+	always(`vmgroup_vms{pod="a",member="m-1",vcenter="vc-1",state="ready"}`, 490),
+	always(`vmgroup_vms{pod="a",member="m-1",vcenter="vc-1",state="lost"}`, 10),
+	always(`vmgroup_vms{pod="b",member="m-1",vcenter="vc-1",state="ready"}`, 490),
+	always(`vmgroup_vms{pod="b",member="m-1",vcenter="vc-1",state="repairing"}`, 10),
+	always(`vmgroup_vms_desired{pod="a",member="m-1",vcenter="vc-1"}`, 500),
+	always(`vmgroup_vms_desired{pod="b",member="m-1",vcenter="vc-1"}`, 500),
+	always(`vmgroup_vms{pod="a",member="m-2",vcenter="vc-2",state="ready"}`, 20),
+	always(`vmgroup_vms_desired{pod="a",member="m-2",vcenter="vc-2"}`, 20),
+	// Forty of a thousand VMs in thirty minutes, and eight of twenty.
+	steadily(`vmgroup_drift_total{pod="a",vcenter="vc-1",kind="powered_off"}`, 20.0/30),
+	steadily(`vmgroup_drift_total{pod="b",vcenter="vc-1",kind="powered_off"}`, 20.0/30),
+	steadily(`vmgroup_drift_total{pod="a",vcenter="vc-2",kind="powered_off"}`, 8.0/30),
+	// Six of fifteen, and two of two.
+	steadily(`vmgroup_actions_total{pod="a",vcenter="vc-1",action="CreateVM",cause="create",result="refused"}`, 6.0/15),
+	steadily(`vmgroup_actions_total{pod="b",vcenter="vc-1",action="CreateVM",cause="create",result="accepted"}`, 9.0/15),
+	steadily(`vmgroup_actions_total{pod="a",vcenter="vc-1",action="PowerOnVM",cause="create",result="refused"}`, 2.0/15),
+	always(`vmgroup_rollouts{pod="a",vcenter="vc-1",state="progressing"}`, 3),
+
+	always(`vmgroup_quota_used{pod="a",policy="shop",resource="vms"}`, 94),
+	always(`vmgroup_quota_hard{pod="a",policy="shop",resource="vms"}`, 100),
+	steadily(`vmgroup_quota_asks_total{pod="a",outcome="granted"}`, 5),
+	steadily(`vmgroup_quota_asks_total{pod="b",outcome="unavailable"}`, 0),
+
+	steadily(`controller_runtime_reconcile_total{pod="a",controller="vmgroup",result="success"}`, 92),
+	steadily(`controller_runtime_reconcile_total{pod="a",controller="vmgroup",result="error"}`, 8),
+	steadily(`controller_runtime_reconcile_errors_total{pod="a",controller="vmgroup"}`, 8),
+	steadily(`controller_runtime_reconcile_panics_total{pod="a",controller="vmgroup"}`, 0),
+	steadily(`vmgroup_admission_requests_total{pod="a",webhook="vmgroups",member="m-1",verdict="allowed"}`, 90),
+	steadily(`vmgroup_admission_requests_total{pod="a",webhook="vmgroups",member="m-1",verdict="refused"}`, 90),
+	steadily(`vmgroup_admission_requests_total{pod="a",webhook="vmgroups",member="m-1",verdict="unavailable"}`, 0),
+	steadily(`vmgroup_admission_requests_total{pod="a",webhook="vmgroups",member="m-1",verdict="panicked"}`, 0),
+	steadily(`vmgroup_admission_request_duration_seconds_bucket{pod="a",webhook="vmgroups",verdict="allowed",le="0.5"}`, 950),
+	steadily(`vmgroup_admission_request_duration_seconds_bucket{pod="a",webhook="vmgroups",verdict="allowed",le="1"}`, 995),
+	steadily(`vmgroup_admission_request_duration_seconds_bucket{pod="a",webhook="vmgroups",verdict="allowed",le="2"}`, 1000),
+	steadily(`vmgroup_admission_request_duration_seconds_bucket{pod="a",webhook="vmgroups",verdict="allowed",le="+Inf"}`, 1000),
+	always(`vmgroup_admission_ca_bundle_oldest_ack_seconds{pod="a"}`, 600),
+	always(`vmgroup_admission_ca_bundle_oldest_ack_seconds{pod="b"}`, 0),
+	stamp(`vmgroup_admission_serving_certificate_expiration_timestamp_seconds{pod="a"}`, 10*day, 10*day),
+	stamp(`vmgroup_admission_serving_certificate_expiration_timestamp_seconds{pod="b"}`, 80*day, 80*day),
+	stamp(`vmgroup_admission_ca_expiration_timestamp_seconds{pod="a"}`, 40*day, 40*day),
+	stamp(`vmgroup_admission_ca_expiration_timestamp_seconds{pod="b"}`, 400*day, 400*day),
+}
+
+const day = 24 * time.Hour

@@ -1,0 +1,93 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
+)
+
+// theCommandsOfRunbooksWork runs each block of commands of each runbook, with the variables of docs/runbooks/README.md. Commands that change an object are
+// sent as dry runs: the API server and the webhooks decide about them, and nothing is stored.
+func theCommandsOfRunbooksWork(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join(world.root, "docs", "runbooks", "*.md"))
+	must(t, err)
+	block, blocks := regexp.MustCompile("(?s)```sh\n(.*?)```"), 0
+	variables := runbookVariables(t)
+	for _, page := range pages {
+		name := filepath.Base(page)
+		if name == "README.md" {
+			continue
+		}
+		content, err := os.ReadFile(page)
+		must(t, err)
+		for _, commands := range block.FindAllStringSubmatch(string(content), -1) {
+			blocks++
+			command := exec.CommandContext(t.Context(), "sh", "-euc", commands[1])
+			command.Env = variables
+			out, err := command.CombinedOutput()
+			world.heard(string(out))
+			if err != nil {
+				t.Errorf("%s: %v\n%s\n%s", name, err, commands[1], out)
+			}
+		}
+	}
+	if blocks < len(pages) {
+		t.Errorf("%d runbooks have %d blocks of commands", len(pages), blocks)
+	}
+}
+
+// runbookVariables is the environment of a person who reads a runbook.
+func runbookVariables(t *testing.T) []string {
+	t.Helper()
+	member := world.members[0]
+	config := filepath.Join(t.TempDir(), "kubeconfig")
+	must(t, mergeKubeconfigs(config, member))
+	return append(peoplesEnvironment(t), "PATH="+dryRuns(t)+string(filepath.ListSeparator)+os.Getenv("PATH"), "KUBECONFIG="+config,
+		"VCENTER=default", "MEMBER="+member.Name, "NAMESPACE=default", "NAME="+groupName(0), "POD="+pods(t)[0].Name)
+}
+
+// mergeKubeconfigs writes a kubeconfig with the hub as its current context, and a member as a context of its name.
+func mergeKubeconfigs(file string, member *stack.Cluster) error {
+	merged, err := clientcmd.LoadFromFile(world.hub.cluster.KubeconfigFile)
+	if err != nil {
+		return err
+	}
+	other, err := clientcmd.LoadFromFile(member.KubeconfigFile)
+	if err != nil {
+		return err
+	}
+	current := other.Contexts[other.CurrentContext].DeepCopy()
+	merged.Clusters[member.Name], merged.AuthInfos[member.Name] = other.Clusters[current.Cluster], other.AuthInfos[current.AuthInfo]
+	current.Cluster, current.AuthInfo = member.Name, member.Name
+	merged.Contexts[member.Name] = current
+	return clientcmd.WriteToFile(*merged, file)
+}
+
+// dryRuns returns a folder with a kubectl that changes nothing.
+func dryRuns(t *testing.T) string {
+	t.Helper()
+	kubectl, err := assets.Kubectl(t.Context(), os.Stderr)
+	must(t, err)
+	script := fmt.Sprintf(`#!/bin/sh
+for word in "$@"; do
+	case "$word" in
+	annotate | patch | delete) exec %[1]q "$@" --dry-run=server ;;
+	get | logs | exec | events | auth) break ;;
+	esac
+done
+exec %[1]q "$@"
+`, kubectl)
+	folder := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(folder, "kubectl"), []byte(script), 0o700))
+	return folder
+}

@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -57,14 +56,12 @@ type MemberEvents interface {
 	Contradict(ctx context.Context, member, reason, note string)
 }
 
-// Reconciler reconciles VmGroups. All fields but Definitions, HubEvents, Quotas, ReceiptSums and MemberEvents are required.
+// Reconciler reconciles VmGroups. All fields but Definitions, Quotas, ReceiptSums and MemberEvents are required.
 type Reconciler struct {
 	// Observer reads what passes decide on. The controller gives it its memory.
 	*observe.Observer
 	// Definitions are the CRDs of members. Without them, a CRD stays.
 	Definitions effect.Definitions
-	// HubEvents writes events of VCenters; without it none tells who changed a VM.
-	HubEvents events.EventRecorder
 	// Shards decides whether this replica may act on a group.
 	Shards Shards
 	// Quotas grants growth; without one nothing grows that a quota holds for.

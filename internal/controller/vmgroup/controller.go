@@ -167,7 +167,7 @@ func annotated() predicate.TypedPredicate[*v1alpha1.VCenter] {
 }
 
 // Seen implements feed.Groups. Only the groups of this replica are enqueued.
-func (r *Reconciler) Seen(ref fleet.Ref, key vsphere.GroupKey, of *v1alpha1.VmGroup, left string, queue feed.Queue) {
+func (r *Reconciler) Seen(ref fleet.Ref, key vsphere.GroupKey, of *v1alpha1.VmGroup, left string) {
 	if left != "" {
 		r.leave(left, key)
 	}
@@ -180,20 +180,20 @@ func (r *Reconciler) Seen(ref fleet.Ref, key vsphere.GroupKey, of *v1alpha1.VmGr
 		addUrgent(r.queue, request) // no pass has run: hundreds of groups that users edited need not come first
 		return
 	}
-	queue.Add(request)
+	r.queue.Add(request)
 }
 
 // Removed implements feed.Groups.
-func (r *Reconciler) Removed(ctx context.Context, ref fleet.Ref, o client.Object, queue feed.Queue) {
+func (r *Reconciler) Removed(ctx context.Context, ref fleet.Ref, o client.Object) {
 	of, ok := o.(*v1alpha1.VmGroup)
 	served, engaged := r.Fleet.Member(ref.Member)
 	request := requestAt(ref)
 	if ok && engaged && r.vanishes(ctx, request, served, of) {
-		queue.Add(request)
+		r.queue.Add(request)
 		return
 	}
 	r.forget(request)
-	queue.Forget(request)
+	r.queue.Forget(request)
 }
 
 func memberOf(request mcreconcile.Request) string { return string(request.ClusterName) }

@@ -302,7 +302,7 @@ func TestTenantsTakeTurns(t *testing.T) {
 	}
 	q.addAll("c/x/1", "c/x/2", "c/x/3")
 	q.addUrgent("c/x/3")
-	var got []string
+	got := make([]string, 0, 10)
 	for range 10 {
 		item := q.take()
 		got = append(got, item)

@@ -23,6 +23,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	policycontroller "github.com/codeconnect/vmgroup-operator/internal/controller/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/unattended"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vcenter"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
 	"github.com/codeconnect/vmgroup-operator/internal/events"
@@ -167,7 +168,7 @@ func start(ctx context.Context, o options) error {
 		hub.Add(records),
 		hub.Add(kept),
 		hub.Add(ledger),
-		hub.Add(&vmgroup.UnattendedReporter{Reconciler: reconciler, Replica: replica}),
+		hub.Add(&unattended.Reporter{Fleet: known, Clusters: mgr, Replica: replica, Clock: clock.RealClock{}}),
 		hub.Add(deaths),
 		hub.Add(recorder),
 		hub.Add(&hubStorage{revision: revisionOf(hub.GetAPIReader())}),

@@ -46,8 +46,6 @@ type Shards interface {
 	sharding.Gate
 	// Holds reports whether an object is this replica's now; it is for filtering.
 	Holds(sharding.Key) bool
-	// Bucket of an object.
-	Bucket(sharding.Key) int
 }
 
 // MemberEvents writes events of MemberClusters, and does not block. *events.Members implements it.
@@ -226,14 +224,6 @@ func (r *Reconciler) key(request mcreconcile.Request) (sharding.Key, bool) {
 func (r *Reconciler) holds(request mcreconcile.Request) bool {
 	key, ok := r.key(request)
 	return ok && r.Shards.Holds(key)
-}
-
-func (r *Reconciler) bucketOf(ref fleet.Ref) (int, bool) {
-	key, ok := r.key(requestAt(ref))
-	if !ok {
-		return 0, false
-	}
-	return r.Shards.Bucket(key), true
 }
 
 // Reconcile runs one pass over one group. It returns an error only for what Kubernetes' API refused; whatever

@@ -23,6 +23,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	policycontroller "github.com/codeconnect/vmgroup-operator/internal/controller/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/unattended"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vcenter"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
 	"github.com/codeconnect/vmgroup-operator/internal/events"
@@ -38,6 +39,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/share"
+	"github.com/codeconnect/vmgroup-operator/internal/witness"
 	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
 
@@ -140,13 +142,16 @@ func start(ctx context.Context, o options) error {
 	})
 	reviewer := &observe.Reviewer{Observer: observer, Quotas: ledger}
 	reconciler := &vmgroup.Reconciler{
-		Observer: observer, Definitions: members, HubEvents: recorder, Shards: replica, Metrics: counts,
+		Observer: observer, Definitions: members, Shards: replica, Metrics: counts,
 		Quotas: ledger, Records: records, ReceiptSums: kept, MemberEvents: memberEvents,
 		Receipts: &receipts.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, HubWrites: hubWrites,
 	}
+	changes := &witness.Witness{
+		Fleet: known, Hub: hub.GetClient(), Clusters: mgr, Events: recorder, HubWrites: hubWrites, Metrics: counts,
+	}
 	vcenters := &vcenter.Reconciler{
 		Client: hub.GetClient(), Pool: pool, Groups: vcenterGroups{known, observer}, Leader: replica,
-		Dial:   dialer(installation, login, rejections, shared, calls, reconciler.Witness),
+		Dial:   dialer(installation, login, rejections, shared, calls, changes.Of),
 		Events: recorder, Namespace: o.namespace, Now: time.Now, Receipts: kept, Members: sources,
 	}
 	policies := &policycontroller.Reconciler{Client: hub.GetClient(), Evaluator: reviewer, Now: time.Now, Leader: replica}
@@ -163,7 +168,7 @@ func start(ctx context.Context, o options) error {
 		hub.Add(records),
 		hub.Add(kept),
 		hub.Add(ledger),
-		hub.Add(&vmgroup.UnattendedReporter{Reconciler: reconciler, Replica: replica}),
+		hub.Add(&unattended.Reporter{Fleet: known, Clusters: mgr, Replica: replica, Clock: clock.RealClock{}}),
 		hub.Add(deaths),
 		hub.Add(recorder),
 		hub.Add(&hubStorage{revision: revisionOf(hub.GetAPIReader())}),

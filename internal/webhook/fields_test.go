@@ -84,7 +84,7 @@ var fieldEffects = map[string]map[string]effect{
 		"legacyFolders.memberCluster": {file: "internal/controller/vmgroup/effect/legacyfolders.go", text: "g.MemberCluster"},
 		"legacyFolders.namespace":     {file: "internal/controller/vmgroup/effect/legacyfolders.go", text: "g.Namespace"},
 		"legacyFolders.group":         {file: "internal/controller/vmgroup/effect/legacyfolders.go", text: "g.Group"},
-		"vcenterUserNames":            {file: "internal/controller/vmgroup/witness.go", text: "vc.Spec.VCenterUserNames"},
+		"vcenterUserNames":            {file: "internal/witness/witness.go", text: "vc.Spec.VCenterUserNames"},
 		"inventory.mode":              {file: "internal/controller/vcenter/config.go", text: "vc.Spec.Inventory.Mode"},
 		"inventory.pollSeconds":       {file: "internal/controller/vcenter/config.go", text: "vc.Spec.Inventory.PollSeconds"},
 	},

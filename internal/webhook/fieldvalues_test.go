@@ -37,7 +37,7 @@ var valueEffects = map[string]map[string]act{
 	"VmGroup deletionPolicy": {"Retain": {file: "internal/plan/deletion.go", text: "v1alpha1.DeletionRetain"}},
 	"VmGroup shutdown.mode":  {"Hard": {file: "internal/plan/settings.go", text: "v1alpha1.ShutdownHard"}},
 	"VCenter vcenterUserNames": {
-		"Allow": {file: "internal/controller/vmgroup/witness.go", text: "v1alpha1.VCenterUserNamesAllow"},
+		"Allow": {file: "internal/witness/witness.go", text: "v1alpha1.VCenterUserNamesAllow"},
 		"Deny":  {unset: "With Deny, and without it"},
 	},
 	"VCenter inventory.mode":                {"Poll": {file: "internal/controller/vcenter/config.go", text: "v1alpha1.InventoryPoll"}},

@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -29,6 +28,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup/effect"
+	"github.com/codeconnect/vmgroup-operator/internal/fairqueue"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet/feed"
 	"github.com/codeconnect/vmgroup-operator/internal/groupmetrics"
@@ -46,8 +46,6 @@ type Shards interface {
 	sharding.Gate
 	// Holds reports whether an object is this replica's now; it is for filtering.
 	Holds(sharding.Key) bool
-	// Bucket of an object.
-	Bucket(sharding.Key) int
 }
 
 // MemberEvents writes events of MemberClusters, and does not block. *events.Members implements it.
@@ -56,14 +54,12 @@ type MemberEvents interface {
 	Contradict(ctx context.Context, member, reason, note string)
 }
 
-// Reconciler reconciles VmGroups. All fields but Definitions, HubEvents, Quotas, ReceiptSums and MemberEvents are required.
+// Reconciler reconciles VmGroups. All fields but Definitions, Quotas, ReceiptSums and MemberEvents are required.
 type Reconciler struct {
 	// Observer reads what passes decide on. The controller gives it its memory.
 	*observe.Observer
 	// Definitions are the CRDs of members. Without them, a CRD stays.
 	Definitions effect.Definitions
-	// HubEvents writes events of VCenters; without it none tells who changed a VM.
-	HubEvents events.EventRecorder
 	// Shards decides whether this replica may act on a group.
 	Shards Shards
 	// Quotas grants growth; without one nothing grows that a quota holds for.
@@ -81,7 +77,7 @@ type Reconciler struct {
 	// Metrics count what passes do. It may be nil.
 	Metrics *groupmetrics.Passes
 
-	limiter  *limiter
+	queue    *fairqueue.Queue[mcreconcile.Request]
 	vanished *vanished
 	memory   memory
 	// effects carry out the steps of passes.
@@ -90,6 +86,10 @@ type Reconciler struct {
 	departures *worker[fleet.Departed]
 	twins      *worker[fleet.Twins]
 }
+
+// silentInterval is how often the operator looks at a group of a member that does not answer. The health check of the member, and not
+// its groups, finds out when it answers again.
+const silentInterval = 10 * time.Second
 
 // unreadInterval is when to look again while the records have not been read.
 const unreadInterval = 200 * time.Millisecond
@@ -103,7 +103,7 @@ type Options struct {
 
 // SetupWithManager registers the controller. It must be called once, before the manager is started.
 func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error {
-	r.vanished, r.limiter = newVanished(), newLimiter(opts.Workers)
+	r.vanished, r.queue = newVanished(), newQueue("vmgroup", opts.Workers, flow{r}, rand.Float64)
 	r.serve()
 	if err := r.equip(); err != nil {
 		return fmt.Errorf("make the effects of passes: %w", err)
@@ -119,7 +119,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 			return fmt.Errorf("add what takes the news of %s: %w", what, err)
 		}
 	}
-	options := controllerOptions(opts, r.limiter, rand.Float64)
+	options := controllerOptions(opts, r.queue)
 	options.LogConstructor = r.logger(mgr.GetLogger().WithValues("controller", "vmgroup"))
 	options.SkipNameValidation = mgr.GetControllerOptions().SkipNameValidation // mcbuilder v0.24 does not hand it on
 	return mcbuilder.ControllerManagedBy(mgr).
@@ -128,8 +128,8 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 		WithOptions(options).
 		Watches(namespaces, r.feed.Namespaces, mcbuilder.WithPredicates(feed.NamespaceChanged())).
 		WatchesRawSource(source.TypedFunc[mcreconcile.Request](
-			func(_ context.Context, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {
-				r.Fleet.SubscribeGroups(groupSink{r.limiter.urgency, queue})
+			func(context.Context, workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {
+				r.Fleet.SubscribeGroups(groupSink{r.queue})
 				return nil
 			})).
 		WatchesRawSource(source.TypedKind(local.GetCache(), &v1alpha1.VCenter{},
@@ -165,7 +165,7 @@ func annotated() predicate.TypedPredicate[*v1alpha1.VCenter] {
 }
 
 // Seen implements feed.Groups. Only the groups of this replica are enqueued.
-func (r *Reconciler) Seen(ref fleet.Ref, key vsphere.GroupKey, of *v1alpha1.VmGroup, left string, queue feed.Queue) {
+func (r *Reconciler) Seen(ref fleet.Ref, key vsphere.GroupKey, of *v1alpha1.VmGroup, left string) {
 	if left != "" {
 		r.leave(left, key)
 	}
@@ -175,22 +175,23 @@ func (r *Reconciler) Seen(ref fleet.Ref, key vsphere.GroupKey, of *v1alpha1.VmGr
 		return
 	}
 	if of.Status.ObservedGeneration == 0 {
-		r.limiter.urgency.raise(request) // no pass has run: hundreds of groups that somebody has edited need not come first
+		addUrgent(r.queue, request) // no pass has run: hundreds of groups that users edited need not come first
+		return
 	}
-	queue.Add(request)
+	r.queue.Add(request)
 }
 
 // Removed implements feed.Groups.
-func (r *Reconciler) Removed(ctx context.Context, ref fleet.Ref, o client.Object, queue feed.Queue) {
+func (r *Reconciler) Removed(ctx context.Context, ref fleet.Ref, o client.Object) {
 	of, ok := o.(*v1alpha1.VmGroup)
 	served, engaged := r.Fleet.Member(ref.Member)
 	request := requestAt(ref)
 	if ok && engaged && r.vanishes(ctx, request, served, of) {
-		queue.Add(request)
+		r.queue.Add(request)
 		return
 	}
 	r.forget(request)
-	queue.Forget(request)
+	r.queue.Forget(request)
 }
 
 func memberOf(request mcreconcile.Request) string { return string(request.ClusterName) }
@@ -225,37 +226,9 @@ func (r *Reconciler) holds(request mcreconcile.Request) bool {
 	return ok && r.Shards.Holds(key)
 }
 
-func (r *Reconciler) bucketOf(ref fleet.Ref) (int, bool) {
-	key, ok := r.key(requestAt(ref))
-	if !ok {
-		return 0, false
-	}
-	return r.Shards.Bucket(key), true
-}
-
-// exists reports whether there may be something to do for a request.
-func (r *Reconciler) exists(ctx context.Context, request mcreconcile.Request) bool {
-	if r.named(request) {
-		return true
-	}
-	cl, err := r.Clusters.GetCluster(ctx, request.ClusterName)
-	if err != nil {
-		return false // engaging the member lists its groups again
-	}
-	return !apierrors.IsNotFound(cl.GetClient().Get(ctx, request.NamespacedName, &v1alpha1.VmGroup{}))
-}
-
 // Reconcile runs one pass over one group. It returns an error only for what Kubernetes' API refused; whatever
 // vCenter says becomes a condition and a time to look again. The text of the error is short: the member may have written it.
 func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (reconcile.Result, error) {
-	leave, ok := r.limiter.enter(req, r.waitsFor(req))
-	if !ok {
-		if !r.exists(ctx, req) {
-			r.limiter.forget(req)
-		}
-		return reconcile.Result{}, nil // it is queued again once there is a place
-	}
-	defer leave()
 	member, ok := r.Fleet.Member(string(req.ClusterName))
 	if !ok {
 		for _, v := range r.vanished.of(req) {
@@ -308,15 +281,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	return result, failed(req, errors.Join(err, buryErr))
 }
 
-// waitsFor is the vCenter that a pass over a group may wait for, or "": whatever names groups give to vCenters that do not exist, there is one lane for all of them.
-func (r *Reconciler) waitsFor(request mcreconcile.Request) string {
-	_, g, _ := r.Fleet.GroupAt(refOf(request))
-	if _, exists := r.Servers.Server(g.VCenter); !exists {
-		return ""
-	}
-	return g.VCenter
-}
-
 // passOver runs a pass over the group of this name, if there is one.
 func (r *Reconciler) passOver(ctx context.Context, req mcreconcile.Request, p pass) (reconcile.Result, error) {
 	group := &v1alpha1.VmGroup{}
@@ -336,27 +300,4 @@ func (r *Reconciler) passOver(ctx context.Context, req mcreconcile.Request, p pa
 		return reconcile.Result{RequeueAfter: time.Second}, nil
 	}
 	return p.run(ctx, group)
-}
-
-// controllerOptions turns the priority queue off. That of controller-runtime v0.24 can block its workers for ever when it
-// is shut down while items are ready (kubernetes-sigs/controller-runtime#3538, mended after v0.24.1): the manager then ends
-// by its grace period, and its successor waits for half a minute. client-go's queue with a storage of our own does what
-// is needed of one. Which replica acts is for the shards to say, and not for the manager's election.
-func controllerOptions(opts Options, l *limiter, random func() float64) controller.TypedOptions[mcreconcile.Request] {
-	return controller.TypedOptions[mcreconcile.Request]{
-		MaxConcurrentReconciles: opts.Workers, NeedLeaderElection: new(bool), UsePriorityQueue: new(bool), RateLimiter: newRetries(l.waits, random),
-		NewQueue: func(name string, limiter workqueue.TypedRateLimiter[mcreconcile.Request]) workqueue.TypedRateLimitingInterface[mcreconcile.Request] {
-			storage := workqueue.TypedQueueConfig[mcreconcile.Request]{Name: name, Queue: newTurns(memberOf, func() workqueue.Queue[mcreconcile.Request] {
-				return newUrgentFirst(l.urgency)
-			})}
-			queue := workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[mcreconcile.Request]{
-				DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[mcreconcile.Request]{
-					Name: name, Queue: workqueue.NewTypedWithConfig(storage),
-				}),
-			})
-
-			l.deliverTo(queue.Add)
-			return queue
-		},
-	}
 }

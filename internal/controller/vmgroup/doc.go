@@ -4,7 +4,7 @@
 //
 //	 1  an informer event of a member, or an observation of vCenter
 //	 2  is mapped to {cluster, namespace, name}            (internal/fleet/feed, controller.go)
-//	 3  and de-duplicated by the queue                     (queue.go)
+//	 3  waits for a place of its member and its vCenter    (internal/fairqueue, queue.go)
 //	 4  the shard's token is entered, or the item dropped  (sharding.Gate)
 //	 5  fetch; a cache older than our own last write waits (memory.go)
 //	 6  what is known is read from memory                  (internal/observe)

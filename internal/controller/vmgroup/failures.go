@@ -41,14 +41,7 @@ func (r *Reconciler) logger(log logr.Logger) func(*mcreconcile.Request) logr.Log
 	}
 }
 
-// noBucket stands for the bucket of a group whose member is not known to this replica.
-const noBucket = -1
-
 // logOfGroup returns a logger whose lines name a group.
 func (r *Reconciler) logOfGroup(log logr.Logger, ref fleet.Ref) logr.Logger {
-	bucket, known := r.bucketOf(ref)
-	if !known {
-		bucket = noBucket
-	}
-	return log.WithValues("member", ref.Member, "namespace", ref.Namespace, "name", ref.Name, "bucket", bucket)
+	return log.WithValues(r.Fleet.LogValues(ref)...)
 }

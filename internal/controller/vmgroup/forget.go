@@ -35,8 +35,8 @@ func (r *Reconciler) leaveLine(request mcreconcile.Request) {
 	if r.named(request) {
 		return
 	}
-	if r.limiter.forget(request); r.named(request) {
-		r.limiter.requeue(request)
+	if r.queue.Drop(request); r.named(request) {
+		r.queue.Add(request)
 	}
 }
 

@@ -40,6 +40,7 @@ func TestWhateverGoesBackNoVMIsDoubledOrLost(t *testing.T) {
 			w.step()
 		}
 		w.converge()
+		w.queue.ShutDown()
 		if len(w.wrong) > 0 {
 			t.Fatalf("seed %d: %s\n%s", seed, strings.Join(w.wrong, "\n"), strings.Join(w.history, "\n"))
 		}
@@ -106,13 +107,17 @@ func newGoingBack(t *testing.T, seed uint64) *goingBack {
 // start is a new process.
 func (w *goingBack) start() {
 	clock := func() time.Time { return w.now }
+	if w.Reconciler != nil {
+		w.queue.ShutDown()
+	}
 	w.Reconciler = &Reconciler{
 		Observer: observing(&observe.Sources{
 			Clusters: testCluster{client: goingBackClient{w: w}}, Hub: goingBackClient{w: w}, Servers: fake.Servers{"default": w.vcenter}, Fleet: newFleet(clock),
 			Installation: "installation", Now: clock,
 		}, &w.records),
-		Shards: w.gate, Records: &w.records, HubWrites: writebudget.New(writebudget.Default, clock), limiter: newLimiter(4), vanished: newVanished(),
+		Shards: w.gate, Records: &w.records, HubWrites: writebudget.New(writebudget.Default, clock), vanished: newVanished(),
 	}
+	w.queue = testQueue(w.Reconciler)
 	w.Memory = recollection{w.Reconciler}
 	if err := w.equip(); err != nil {
 		w.t.Fatal(err)

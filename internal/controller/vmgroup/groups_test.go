@@ -1,7 +1,6 @@
 package vmgroup
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -68,13 +67,9 @@ func TestLateNewsOfAGroupTakeNoOtherOfItsNameOutOfTheLine(t *testing.T) {
 	anew := g.DeepCopy()
 	anew.UID = "another"
 	r.Fleet.SetGroup(refOf(r.request), keyOf("member-uid", anew), anew, "default")
-	for i := range 3 {
-		r.limiter.enter(requestFor(v1alpha1.LocalMember, fmt.Sprint(i)), "default")
-	}
-	if _, ok := r.limiter.enter(r.request, "default"); ok || !r.limiter.waits(r.request) {
-		t.Fatal("there is a place left")
-	}
-	if r.delivered(); !r.limiter.waits(r.request) {
+	r.fill()
+	r.queue.Add(r.request)
+	if r.delivered(); r.queue.Len() != 1 {
 		t.Error("nobody comes back to the group that has the name now")
 	}
 }

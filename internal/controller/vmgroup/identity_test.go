@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -133,16 +132,14 @@ func TestAGroupThatNamesAnotherVCenterWantsNothingOfTheOneBefore(t *testing.T) {
 	r.vcenter.SetLimits(budget.Limits{Tasks: 1})
 	r.vcenter.Acquire("another/u", "", 1)
 	r.mustPass() // wants to clone two
-	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[mcreconcile.Request]())
-	defer queue.ShutDown()
 	handler, before := r.feed.Groups(r.Reconciler)(v1alpha1.LocalMember, nil), r.group()
-	handler.Create(t.Context(), event.CreateEvent{Object: before}, queue)
+	handler.Create(t.Context(), event.CreateEvent{Object: before}, nil)
 	if n := r.vcenter.Demand(); n <= 1 {
 		t.Fatalf("%d slots are wanted; the group waits for none", n)
 	}
 	after := before.DeepCopy()
 	after.Status.VCenter = "other"
-	handler.Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, queue)
+	handler.Update(t.Context(), event.UpdateEvent{ObjectOld: before, ObjectNew: after}, nil)
 	if n := r.vcenter.Demand(); n != 1 {
 		t.Errorf("%d slots are wanted by groups of this vCenter, and one is left", n)
 	}

@@ -122,8 +122,9 @@ func (h *herd) takeover() {
 	h.t.Helper()
 	another := &Reconciler{
 		Observer: h.like(), Definitions: h.Definitions, Shards: h.Shards, Records: h.records, Receipts: h.Receipts, HubWrites: h.HubWrites,
-		limiter: newLimiter(4), vanished: newVanished(),
+		vanished: newVanished(),
 	}
+	queued(h.t, another)
 	h.Reconciler = another
 	h.serve()
 	h.equipped()

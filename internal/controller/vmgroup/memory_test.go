@@ -11,11 +11,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
@@ -87,9 +85,7 @@ func TestAGroupThatIsRemovedDuringAPassIsNotRemembered(t *testing.T) {
 				if err := errors.Join(r.member.Update(ctx, group), r.member.Delete(ctx, group)); err != nil {
 					t.Fatal(err)
 				}
-				queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[mcreconcile.Request]())
-				defer queue.ShutDown()
-				r.feed.Groups(r.Reconciler)(v1alpha1.LocalMember, nil).Delete(ctx, event.DeleteEvent{Object: group}, queue)
+				r.feed.Groups(r.Reconciler)(v1alpha1.LocalMember, nil).Delete(ctx, event.DeleteEvent{Object: group}, nil)
 				return nil
 			}
 			r.Clusters = testCluster{client: interceptor.NewClient(r.member.(client.WithWatch), interceptor.Funcs{
@@ -108,8 +104,8 @@ func TestAGroupThatIsRemovedDuringAPassIsNotRemembered(t *testing.T) {
 			if !gone {
 				t.Fatal("nothing was written")
 			}
-			if _, _, known := r.Fleet.GroupAt(refOf(r.request)); known || len(r.memory.groups) != 0 || len(r.limiter.urgency.lasting) != 0 {
-				t.Errorf("it is remembered: %v, %d groups, urgent %v", known, len(r.memory.groups), r.limiter.urgency.lasting)
+			if _, _, known := r.Fleet.GroupAt(refOf(r.request)); known || len(r.memory.groups) != 0 || r.isUrgent() {
+				t.Errorf("it is remembered: %v, %d groups, urgent %t", known, len(r.memory.groups), r.isUrgent())
 			}
 		})
 	}

@@ -81,7 +81,11 @@ func (p *pass) steps(ctx context.Context, s *group.Snapshot) (reconcile.Result, 
 		}
 		done[d.Step] = true
 		if d.Step == group.Act || d.Step == group.Report {
-			p.r.limiter.urgency.keep(requestOf(multicluster.ClusterName(p.Member.Name), s.Group), d.Plan.Lacks())
+			priority := 0
+			if d.Plan.Lacks() {
+				priority = urgent
+			}
+			p.r.queue.Prefer(requestOf(multicluster.ClusterName(p.Member.Name), s.Group), priority)
 		}
 		outcome, err := p.r.effects[d.Step].Do(ctx, &p.Pass, s, d)
 		switch {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +27,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted/admittedtest"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup/effect"
+	"github.com/codeconnect/vmgroup-operator/internal/fairqueue"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
@@ -202,15 +202,25 @@ func newRig(t testing.TB) *rig {
 			Clusters: testCluster{client: r.member}, Hub: r.hub, Servers: fake.Servers{"default": r.vcenter}, Fleet: newFleet(clock), Installation: "installation", Now: clock,
 		}, r.records),
 		Shards: r.gate, Records: r.records, Receipts: receiptstest.New(), HubWrites: writebudget.New(writebudget.Default, clock),
-		Metrics: counts,
-		limiter: newLimiter(4), vanished: newVanished(),
+		Metrics: counts, vanished: newVanished(),
 	}
+	queued(t, r.Reconciler)
 	r.serve()
 	r.equipped()
 	r.request = mcreconcile.Request{
 		ClusterName: v1alpha1.LocalMember, Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: "web"}},
 	}
 	return r
+}
+
+// queued gives a Reconciler a queue with four places.
+func queued(t testing.TB, r *Reconciler) {
+	r.queue = testQueue(r)
+	t.Cleanup(r.queue.ShutDown)
+}
+
+func testQueue(r *Reconciler) *fairqueue.Queue[mcreconcile.Request] {
+	return newQueue("", 4, flow{r}, func() float64 { return 0 })
 }
 
 // equipped makes the effects anew after a field of the Reconciler was changed.
@@ -356,7 +366,7 @@ func TestAGuestThatIgnoresItsShutdownHoldsItsVMForTheTimeThatSpecSays(t *testing
 }
 
 func TestTheQueueIsNotTheOneThatCanHangWhenItIsShutDown(t *testing.T) {
-	if use := controllerOptions(Options{Workers: 1}, newLimiter(1), rand.Float64).UsePriorityQueue; use == nil || *use {
+	if use := controllerOptions(Options{Workers: 1}, newRig(t).queue).UsePriorityQueue; use == nil || *use {
 		t.Error("the priority queue of controller-runtime v0.24 is on: see controllerOptions")
 	}
 }

@@ -1,136 +1,74 @@
 package vmgroup
 
 import (
-	"sync"
+	"context"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fairqueue"
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 )
 
-// urgency names the items that go before all others in a queue. After a takeover these are the groups that nobody has
-// looked after for a while; what is in the queue already has been seen by this replica. Groups that lack VMs go before those that an update
-// or nothing is to be done for.
-type urgency[T comparable] struct {
-	mu    sync.Mutex
-	items map[T]struct{}
-	// lasting are items that are urgent until they are said not to be.
-	lasting map[T]struct{}
-	// out are the urgent items that were taken from the queue.
-	out map[T]struct{}
+// urgent is the priority of groups that go before all others of their member: groups that were taken over, which no replica has looked at
+// for a while, new groups, and groups that lack VMs.
+const urgent = 1
+
+// newQueue returns a queue for passes of this many workers. One member can have half of the places, one vCenter three quarters. A member has fewer
+// than a vCenter: a pass that waits for a silent member holds a place of its vCenter as well, and must not shut out the vCenter's other members.
+func newQueue(name string, workers int, of fairqueue.Flow[mcreconcile.Request], random func() float64) *fairqueue.Queue[mcreconcile.Request] {
+	limits := fairqueue.Limits{Workers: workers, PerTenant: max(1, workers/2), PerResource: max(1, workers-workers/4)}
+	return fairqueue.New(name, limits, of, fairqueue.NewBackoff[mcreconcile.Request](random))
 }
 
-func newUrgency[T comparable]() *urgency[T] {
-	return &urgency[T]{items: map[T]struct{}{}, lasting: map[T]struct{}{}, out: map[T]struct{}{}}
+// addUrgent adds a request that goes before others.
+func addUrgent(queue *fairqueue.Queue[mcreconcile.Request], request mcreconcile.Request) {
+	queue.AddWithOpts(priorityqueue.AddOpts{Priority: new(urgent)}, request)
 }
 
-// raise makes the next Add of an item an urgent one.
-func (u *urgency[T]) raise(item T) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.items[item] = struct{}{}
-}
-
-// keep says whether every Add of an item is an urgent one from now on.
-func (u *urgency[T]) keep(item T, urgent bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if urgent {
-		u.lasting[item] = struct{}{}
-	} else {
-		delete(u.lasting, item)
+// controllerOptions turns the priority queue of controller-runtime off, and gives the controller the queue of this package. That of
+// controller-runtime v0.24 can block its workers for ever when it is shut down while items are ready
+// (kubernetes-sigs/controller-runtime#3538, fixed after v0.24.1): the manager then ends by its grace period, and its successor waits for half a
+// minute. The shards decide which replica acts, not the manager's election.
+func controllerOptions(opts Options, queue *fairqueue.Queue[mcreconcile.Request]) controller.TypedOptions[mcreconcile.Request] {
+	return controller.TypedOptions[mcreconcile.Request]{
+		MaxConcurrentReconciles: opts.Workers, NeedLeaderElection: new(bool), UsePriorityQueue: new(bool),
+		NewQueue: func(string, workqueue.TypedRateLimiter[mcreconcile.Request]) workqueue.TypedRateLimitingInterface[mcreconcile.Request] {
+			return queue
+		},
 	}
 }
 
-func (u *urgency[T]) take(item T) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	_, once := u.items[item]
-	_, lasting := u.lasting[item]
-	delete(u.items, item)
-	return once || lasting
-}
+// flow describes requests to the queue. It implements fairqueue.Flow.
+type flow struct{ r *Reconciler }
 
-// forget drops what is known of an item.
-func (u *urgency[T]) forget(item T) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	delete(u.items, item)
-	delete(u.lasting, item)
-	delete(u.out, item)
-}
+// Tenant implements fairqueue.Flow.
+func (flow) Tenant(request mcreconcile.Request) string { return memberOf(request) }
 
-func (u *urgency[T]) pop(item T) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.out[item] = struct{}{}
-}
-
-// popped reports, once, whether an item was taken from the queue as an urgent one.
-func (u *urgency[T]) popped(item T) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	_, urgent := u.out[item]
-	delete(u.out, item)
-	return urgent
-}
-
-// urgentFirst is a workqueue's storage: first in, first out, in two classes.
-type urgentFirst[T comparable] struct {
-	urgency *urgency[T]
-	first   workqueue.Queue[T]
-	rest    workqueue.Queue[T]
-	// overtaken counts an item's entries in rest that are void, since the item is or was in first.
-	overtaken map[T]int
-	void      int
-	// waiting are the items whose valid entry is in rest.
-	waiting map[T]struct{}
-}
-
-func newUrgentFirst[T comparable](u *urgency[T]) *urgentFirst[T] {
-	return &urgentFirst[T]{
-		urgency: u, first: workqueue.DefaultQueue[T](), rest: workqueue.DefaultQueue[T](),
-		overtaken: map[T]int{}, waiting: map[T]struct{}{},
+// Resource returns the vCenter that a pass over a group can wait for, or "": groups can name any number of vCenters that do not exist, and
+// these are one lane.
+func (f flow) Resource(request mcreconcile.Request) string {
+	_, g, _ := f.r.Fleet.GroupAt(refOf(request))
+	if _, exists := f.r.Servers.Server(g.VCenter); !exists {
+		return ""
 	}
+	return g.VCenter
 }
 
-// Touch moves an item forward that has become urgent while it waited.
-func (q *urgentFirst[T]) Touch(item T) {
-	if _, waits := q.waiting[item]; waits && q.urgency.take(item) {
-		delete(q.waiting, item)
-		q.overtaken[item]++
-		q.void++
-		q.first.Push(item)
+// Exists implements fairqueue.Flow. A cache can have a group before its event arrives.
+func (f flow) Exists(request mcreconcile.Request) bool {
+	if f.r.named(request) {
+		return true
 	}
-}
-
-// Push adds a new item.
-func (q *urgentFirst[T]) Push(item T) {
-	if q.urgency.take(item) {
-		q.first.Push(item)
-		return
+	ctx, cancel := context.WithTimeout(context.Background(), memberapi.Timeout)
+	defer cancel()
+	cl, err := f.r.Clusters.GetCluster(ctx, request.ClusterName)
+	if err != nil {
+		return false // engaging the member lists its groups again
 	}
-	q.waiting[item] = struct{}{}
-	q.rest.Push(item)
-}
-
-// Len is the number of items.
-func (q *urgentFirst[T]) Len() int { return q.first.Len() + q.rest.Len() - q.void }
-
-// Pop returns the next item.
-func (q *urgentFirst[T]) Pop() T {
-	if q.first.Len() > 0 {
-		item := q.first.Pop()
-		q.urgency.pop(item)
-		return item
-	}
-	for {
-		item := q.rest.Pop()
-		if q.overtaken[item] == 0 {
-			delete(q.waiting, item)
-			return item
-		}
-		q.void--
-		if q.overtaken[item]--; q.overtaken[item] == 0 {
-			delete(q.overtaken, item)
-		}
-	}
+	return !apierrors.IsNotFound(cl.GetClient().Get(ctx, request.NamespacedName, &v1alpha1.VmGroup{}))
 }

@@ -2,168 +2,175 @@ package vmgroup
 
 import (
 	"fmt"
-	"slices"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
-	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 )
 
-func newTestQueue(u *urgency[string]) workqueue.TypedInterface[string] {
-	return workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Queue: newUrgentFirst(u)})
-}
-
-func TestGroupsTakenOverGoBeforeThoseThatWait(t *testing.T) {
-	u := newUrgency[string]()
-	q := newTestQueue(u)
-	for _, item := range []string{"a", "b", "c"} {
-		q.Add(item)
-	}
-	u.raise("c")
-	q.Add("c") // waits already
-	u.raise("d")
-	q.Add("d") // is new
-	var got []string
-	for q.Len() > 0 {
-		item, _ := q.Get()
-		got = append(got, item)
-		q.Done(item)
-	}
-	if want := []string{"c", "d", "a", "b"}; !slices.Equal(got, want) {
-		t.Errorf("served %v, want %v", got, want)
+func requestFor(member, name string) mcreconcile.Request {
+	return mcreconcile.Request{
+		ClusterName: multicluster.ClusterName(member), Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: name}},
 	}
 }
 
-func TestWhatIsUrgentUntilToldOtherwiseGoesFirstEachTime(t *testing.T) {
-	u := newUrgency[string]()
-	q := newTestQueue(u)
-	for _, round := range []struct {
-		urgent bool
-		want   []string
-	}{{true, []string{"c", "a", "b"}}, {true, []string{"c", "a", "b"}}, {false, []string{"a", "b", "c"}}} {
-		u.keep("c", round.urgent)
-		for _, item := range []string{"a", "b", "c"} {
-			q.Add(item)
-		}
-		var got []string
-		for q.Len() > 0 {
-			item, _ := q.Get()
-			got = append(got, item)
-			q.Done(item)
-		}
-		if !slices.Equal(got, round.want) {
-			t.Errorf("served %v, want %v", got, round.want)
+// fill lets other groups of the member hold all places that it can have. It returns one of them.
+func (r *rig) fill() (one mcreconcile.Request) {
+	r.t.Helper()
+	for i := range 2 {
+		one = requestFor(string(r.request.ClusterName), fmt.Sprint("busy-", i))
+		group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: one.Namespace, Name: one.Name, UID: types.UID(one.Name)}}
+		r.Fleet.SetGroup(refOf(one), keyOf("member-uid", group), group, "default")
+		r.queue.Add(one)
+		if got, _ := r.queue.Get(); got != one {
+			r.t.Fatalf("the queue hands out %v, want %v", got, one)
 		}
 	}
+	return one
 }
 
-// However many of the others are urgent, and however often they come back.
-func TestMembersTakeTurns(t *testing.T) {
-	u := newUrgency[string]()
-	memberOf := func(item string) string { return item[:1] }
-	q := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{
-		Queue: newTurns(memberOf, func() workqueue.Queue[string] { return newUrgentFirst(u) }),
-	})
-	for _, item := range []string{"a1", "a2", "a3", "b1", "b2"} {
-		u.keep(item, true)
-		q.Add(item)
-	}
-	for _, item := range []string{"c1", "c2", "c3"} {
-		q.Add(item)
-	}
-	u.raise("c3")
-	q.Add("c3")
-	for _, want := range []string{"a1", "b1", "c3", "a2", "b2", "c1", "a3", "b1", "c2", "a1"} {
-		item, _ := q.Get()
-		if item != want {
-			t.Fatalf("served %s, want %s", item, want)
-		}
-		if q.Done(item); item[:1] != "c" {
-			q.Add(item)
-		}
-	}
+// isUrgent reports whether the group goes before others when it is added. The queue must have nothing else.
+func (r *rig) isUrgent() bool {
+	r.queue.Add(r.request)
+	item, priority, _ := r.queue.GetWithPriority()
+	r.queue.Done(item)
+	return priority == urgent
 }
 
 func TestTheControllersQueueLetsMembersTakeTurns(t *testing.T) {
-	l := newLimiter(4)
-	options := controllerOptions(Options{Workers: 4}, l, func() float64 { return 0 })
-	q := options.NewQueue("", options.RateLimiter)
-	defer q.ShutDown()
+	r := newRig(t)
 	for i := range 100 {
-		r := requestFor("many", fmt.Sprint(i))
-		l.urgency.raise(r)
-		q.Add(r)
+		addUrgent(r.queue, requestFor("many", fmt.Sprint(i)))
 	}
-	q.Add(requestFor("other", "one"))
+	r.queue.Add(requestFor("other", "one"))
 	for _, want := range []string{"many", "other", "many"} {
-		if r, _ := q.Get(); string(r.ClusterName) != want {
+		if r, _ := r.queue.Get(); string(r.ClusterName) != want {
 			t.Fatalf("a group of %s comes, want one of %s", r.ClusterName, want)
 		}
 	}
 }
 
-// Whatever is added, however urgent, comes out once, and equally urgent items in their order.
-func TestNoItemIsLostOrServedTwice(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		u := newUrgency[string]()
-		members := rapid.IntRange(1, 3).Draw(t, "members")
-		q := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Queue: newTurns(
-			func(item string) string { return fmt.Sprint(int(item[0]) % members) }, func() workqueue.Queue[string] { return newUrgentFirst(u) },
-		)})
-		waiting := map[string]bool{}
-		for _, step := range rapid.SliceOf(rapid.IntRange(0, 29)).Draw(t, "steps") {
-			item := string(rune('a' + step%5))
-			switch step / 10 {
-			case 0:
-				q.Add(item)
-				waiting[item] = true
-			case 1:
-				u.raise(item)
-				q.Add(item)
-				waiting[item] = true
-			case 2:
-				if q.Len() == 0 {
-					continue
+// The bounds of a silent member and of a vCenter.
+func TestAMemberHasHalfOfThePlacesAndAVCenterThreeQuarters(t *testing.T) {
+	for _, want := range []struct{ workers, ofMember, ofVCenter int }{{1, 1, 1}, {3, 1, 3}, {8, 4, 6}, {16, 8, 12}} {
+		for of, requests := range map[int]func(i int) mcreconcile.Request{
+			want.ofMember:  func(i int) mcreconcile.Request { return requestFor("m", fmt.Sprint(i)) },
+			want.ofVCenter: func(i int) mcreconcile.Request { return requestFor(fmt.Sprint("m", i), "web") },
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				queue := newQueue("", want.workers, oneVCenter{}, func() float64 { return 0 })
+				var taken atomic.Int64
+				for i := range want.workers + 1 {
+					queue.Add(requests(i))
+					go func() {
+						if _, shutdown := queue.Get(); !shutdown {
+							taken.Add(1)
+						}
+					}()
 				}
-				got, _ := q.Get()
-				if !waiting[got] {
-					t.Fatalf("served %s, which was not added", got)
+				synctest.Wait()
+				if n := taken.Load(); n != int64(of) {
+					t.Errorf("%d of %d places are taken, want %d", n, want.workers, of)
 				}
-				delete(waiting, got)
-				q.Done(got)
-			}
-			if q.Len() != len(waiting) {
-				t.Fatalf("length %d, want %d", q.Len(), len(waiting))
-			}
+				queue.ShutDown()
+			})
 		}
-		for range len(waiting) {
-			got, _ := q.Get()
-			if !waiting[got] {
-				t.Fatalf("served %s, which was not added", got)
-			}
-			delete(waiting, got)
-			q.Done(got)
+	}
+}
+
+type oneVCenter struct{ vcenterEach }
+
+func (oneVCenter) Resource(mcreconcile.Request) string { return "x" }
+
+// Names that come and go without end must not pile up behind those that wait.
+func TestNothingIsKeptOfGroupsThatCameAndWentWhileTheirMemberHadNoPlace(t *testing.T) {
+	r := newRig(t)
+	member := r.request.ClusterName
+	cl, err := r.Clusters.GetCluster(t.Context(), member)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := r.feed.Groups(r.Reconciler)(member, cl)
+	busy := r.fill()
+	for i := range 100 {
+		group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: fmt.Sprint(i), UID: types.UID(fmt.Sprint(i))}}
+		before := r.queue.Len()
+		handler.Create(t.Context(), event.CreateEvent{Object: group}, r.queue)
+		request := requestFor(string(member), group.Name)
+		r.queue.Prefer(request, 1-i%2)
+		r.queue.AddRateLimited(request) // its last pass failed
+		if i%8 == 0 {
+			r.Fleet.DeleteGroup(refOf(request)) // a pass can find it gone before the event comes
 		}
-	})
+		handler.Delete(t.Context(), event.DeleteEvent{Object: group}, r.queue)
+		if r.queue.NumRequeues(request) != 0 || r.queue.Len() != before {
+			t.Fatalf("group %d is gone and waits, or its failures are counted", i)
+		}
+		r.queue.Add(request) // the delay after its failure ends
+	}
+	free := requestFor("other", "one")
+	r.queue.Add(free)
+	if got, _ := r.queue.Get(); got != free {
+		t.Fatalf("the queue hands out %v", got)
+	}
+	if n := r.queue.Len(); n != 0 {
+		t.Errorf("%d groups that are gone wait", n)
+	}
+	r.queue.Done(free)
+	r.queue.Done(busy)
+	r.request = requestFor(string(member), "0")
+	if r.isUrgent() {
+		t.Error("the priority of a group that is gone is kept")
+	}
+}
+
+// A worker that comes back looks at all lanes, so a member must not have as many of them as it likes.
+func TestVCentersThatDoNotExistAreOneLane(t *testing.T) {
+	r := newRig(t)
+	for i := range 3 {
+		request := requestFor("local", fmt.Sprint(i))
+		group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: request.Namespace, Name: request.Name, UID: types.UID(request.Name)}}
+		vcenter, want := fmt.Sprint("vcenter-", i), ""
+		if i == 0 {
+			vcenter, want = "default", "default"
+		}
+		r.Fleet.SetGroup(refOf(request), keyOf("member-uid", group), group, vcenter)
+		if lane := (flow{r.Reconciler}).Resource(request); lane != want {
+			t.Errorf("a group in vCenter %q waits for %q, want %q", vcenter, lane, want)
+		}
+	}
+}
+
+func TestAGroupWithoutAPlaceWaitsUntilThereIsOne(t *testing.T) {
+	r := newRig(t)
+	busy := r.fill()
+	r.queue.Add(r.request)
+	r.queue.Add(requestFor("other", "one"))
+	if got, _ := r.queue.Get(); got == r.request {
+		t.Fatal("the member has a place too many")
+	}
+	// A cache can have the group before its event arrives, so it waits although the fleet does not know it.
+	r.queue.Done(busy)
+	if got, _ := r.queue.Get(); got != r.request {
+		t.Errorf("the queue hands out %v, want %v", got, r.request)
+	}
+	// A group of a member that is not engaged does not wait: engaging it lists its groups again.
+	r.memberIs(func(m *fleet.Member) { m.State = fleet.Away })
+	r.mustPass()
 }
 
 // Groups that somebody edits are many at a time, and have their VMs.
 func TestANewGroupIsLookedAtBeforeThoseThatWereEdited(t *testing.T) {
 	r := newRig(t)
-	r.limiter = newLimiter(4)
-	queue := workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[mcreconcile.Request](),
-		workqueue.TypedRateLimitingQueueConfig[mcreconcile.Request]{
-			DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[mcreconcile.Request]{
-				Queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[mcreconcile.Request]{Queue: newUrgentFirst(r.limiter.urgency)}),
-			}),
-		})
-	defer queue.ShutDown()
 	cl, err := r.Clusters.GetCluster(t.Context(), v1alpha1.LocalMember)
 	if err != nil {
 		t.Fatal(err)
@@ -176,11 +183,12 @@ func TestANewGroupIsLookedAtBeforeThoseThatWereEdited(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"edited", "edited-too"} {
-		handler.Update(t.Context(), event.UpdateEvent{ObjectOld: group(name, 3), ObjectNew: group(name, 3)}, queue)
+		handler.Update(t.Context(), event.UpdateEvent{ObjectOld: group(name, 3), ObjectNew: group(name, 3)}, r.queue)
 	}
-	handler.Create(t.Context(), event.CreateEvent{Object: group("new", 0)}, queue)
+	handler.Create(t.Context(), event.CreateEvent{Object: group("new", 0)}, r.queue)
 	for _, want := range []string{"new", "edited", "edited-too"} {
-		if got, _ := queue.Get(); got.Name != want {
+		got, _ := r.queue.Get()
+		if r.queue.Done(got); got.Name != want {
 			t.Errorf("%s comes first, want %s", got.Name, want)
 		}
 	}

@@ -9,23 +9,21 @@ import (
 	"testing/synctest"
 	"time"
 
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
+	"github.com/codeconnect/vmgroup-operator/internal/fairqueue"
 	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 )
 
 // requestTime is how long a pass waits for an API server in these tests.
 const requestTime = 20 * time.Millisecond
 
-// queueing is a real controller with this package's queue, lanes and retries, and passes that only wait.
+// queueing is a real controller with this package's queue, and passes that only wait.
 type queueing struct {
-	limiter *limiter
-	queue   workqueue.TypedRateLimitingInterface[mcreconcile.Request]
-	// pass is what a pass does once it has its place.
+	queue *fairqueue.Queue[mcreconcile.Request]
+	// pass is what a pass does.
 	pass func(mcreconcile.Request) error
 
 	mu   sync.Mutex
@@ -35,18 +33,22 @@ type queueing struct {
 	all      chan struct{}
 }
 
+// vcenterEach gives each member a vCenter of its own.
+type vcenterEach struct{ flow }
+
+func (vcenterEach) Resource(r mcreconcile.Request) string {
+	return "vcenter-of-" + string(r.ClusterName)
+}
+
+func (vcenterEach) Exists(mcreconcile.Request) bool { return true }
+
 // startQueueing starts workers, which end with ctx. Each member has a vCenter of its own.
 func startQueueing(ctx context.Context, t testing.TB, workers int, pass func(mcreconcile.Request) error) *queueing {
-	q := &queueing{limiter: newLimiter(workers), pass: pass, done: map[mcreconcile.Request]time.Duration{}, all: make(chan struct{})}
-	began, started := time.Now(), make(chan struct{})
-	options := controllerOptions(Options{Workers: workers}, q.limiter, func() float64 { return 0 })
+	q := &queueing{queue: newQueue("", workers, vcenterEach{}, func() float64 { return 0 }), pass: pass, done: map[mcreconcile.Request]time.Duration{}, all: make(chan struct{})}
+	began := time.Now()
+	options := controllerOptions(Options{Workers: workers}, q.queue)
 	options.SkipNameValidation = new(true)
 	options.Reconciler = reconcile.TypedFunc[mcreconcile.Request](func(_ context.Context, r mcreconcile.Request) (reconcile.Result, error) {
-		leave, ok := q.limiter.enter(r, "vcenter-of-"+string(r.ClusterName))
-		if !ok {
-			return reconcile.Result{}, nil
-		}
-		defer leave()
 		if err := q.pass(r); err != nil {
 			return reconcile.Result{}, err
 		}
@@ -61,19 +63,11 @@ func startQueueing(ctx context.Context, t testing.TB, workers int, pass func(mcr
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Watch(source.TypedFunc[mcreconcile.Request](func(_ context.Context, queue workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {
-		q.queue = queue
-		close(started)
-		return nil
-	})); err != nil {
-		t.Fatal(err)
-	}
 	go func() {
 		if err := c.Start(ctx); err != nil {
 			t.Error(err)
 		}
 	}()
-	<-started
 	return q
 }
 
@@ -132,8 +126,7 @@ func TestGroupsThatAreTakenOverHaveTheNextPlaces(t *testing.T) {
 		synctest.Wait()
 		for i := range taken {
 			r := requestFor("m", fmt.Sprint("taken-", i))
-			q.limiter.urgency.raise(r)
-			q.queue.Add(r)
+			addUrgent(q.queue, r)
 		}
 		<-time.After(time.Minute) // on the clock of the bubble
 		var last time.Duration
@@ -179,8 +172,8 @@ func TestAMemberWhoseWritesFailForTwoSecondsDelaysNobodyElse(t *testing.T) {
 func TestSlowMembersLeaveWorkersToOthers(t *testing.T) {
 	const groups, workers, edited = 1000, 16, 200
 	for _, slow := range []int{1, 2, 3} {
-		for _, urgent := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%d, urgent %t", slow, urgent), func(t *testing.T) {
+		for _, ofUrgent := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d, urgent %t", slow, ofUrgent), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					ctx, end := context.WithCancel(t.Context())
 					defer func() {
@@ -198,7 +191,7 @@ func TestSlowMembersLeaveWorkersToOthers(t *testing.T) {
 					})
 					for i := range slow * groups {
 						r := requestFor(fmt.Sprint("slow-", i%slow), fmt.Sprint(i))
-						q.limiter.urgency.keep(r, urgent)
+						q.queue.Prefer(r, map[bool]int{true: urgent}[ofUrgent])
 						q.queue.Add(r)
 					}
 					const before = time.Minute
@@ -222,36 +215,6 @@ func TestSlowMembersLeaveWorkersToOthers(t *testing.T) {
 	}
 }
 
-func TestPausesAfterFailuresAreOfTheirGroupAndEnd(t *testing.T) {
-	waits := false
-	random := 0.0
-	r := newRetries(func(mcreconcile.Request) bool { return waits }, func() float64 { return random })
-	one, other := requestFor("m", "one"), requestFor("m", "other")
-	for i, want := range []time.Duration{5, 10, 20, 40} {
-		if got := r.When(one); got != want*time.Millisecond {
-			t.Errorf("pause %d is %v, want %v ms", i, got, int(want))
-		}
-	}
-	for range 100 {
-		r.When(one)
-	}
-	if got := r.When(one); got != 30*time.Second {
-		t.Errorf("after many failures %v", got)
-	}
-	if got := r.When(other); got != 5*time.Millisecond {
-		t.Errorf("another group waits %v", got)
-	}
-	waits = true
-	if r.Forget(one); r.When(one) != 30*time.Second {
-		t.Error("a pass that found no place made failures forgotten")
-	}
-	waits = false
-	r.Forget(one)
-	if random = 1; r.When(one) != 4*time.Millisecond {
-		t.Error("chance does not take off a fifth")
-	}
-}
-
 // BenchmarkTakeoverOfGroupsWhoseWritesWait takes over 1,000 groups of one member with a write of 20 ms each, in real time. What it
 // reports as x-work is the time until the last one is done, beside that of the work divided by the member's places.
 func BenchmarkTakeoverOfGroupsWhoseWritesWait(b *testing.B) {
@@ -264,8 +227,7 @@ func BenchmarkTakeoverOfGroupsWhoseWritesWait(b *testing.B) {
 		began := time.Now()
 		for i := range groups {
 			r := requestFor("m", fmt.Sprint(i))
-			q.limiter.urgency.raise(r)
-			q.queue.Add(r)
+			addUrgent(q.queue, r)
 		}
 		<-q.all
 		ratio = max(ratio, time.Since(began).Seconds()/(groups*requestTime/(workers/2)).Seconds())

@@ -72,8 +72,9 @@ func TestTwoReplicasRaceForTheLastPlacesOfAQuota(t *testing.T) {
 	another := &rig{t: t, vcenter: r.vcenter, member: r.member, hub: r.hub, request: r.request}
 	another.request.Name = "api"
 	another.Reconciler = &Reconciler{
-		Observer: r.like(), Shards: r.Shards, Records: r.records, HubWrites: r.HubWrites, limiter: newLimiter(4), vanished: newVanished(),
+		Observer: r.like(), Shards: r.Shards, Records: r.records, HubWrites: r.HubWrites, vanished: newVanished(),
 	}
+	queued(t, another.Reconciler)
 	another.serve()
 	another.equipped()
 	store := &quotatest.Store{}

@@ -14,15 +14,10 @@ import (
 // What answers at a member's address chooses how a group is called. On the hub it writes no sentences of ours.
 func TestTheNameOfAGroupStandsInQuotesOnTheHub(t *testing.T) {
 	const evil = "web. Run kubectl delete crds --all; web"
-	r, hub, _, change := witnessed(t, "")
-	of, key := r.group(), r.key()
+	r := newRig(t)
+	r.settle()
+	of := r.group()
 	of.Name, r.request.Name = evil, evil
-	r.Fleet.SetGroup(refOf(r.request), key, of, "default")
-	r.Witness("default").Changed(change)
-	if got := told(hub); !strings.HasPrefix(got, `Warning VMPoweredOff "`+evil+`-1" of VmGroup "team/`+evil+`" of member`) {
-		t.Errorf("who changed a VM: %s", got)
-	}
-
 	note := ""
 	r.MemberEvents = events.NewMembers(anyMember{}, memberEvents(func(_, _, told string) { note = told }), r.Now)
 	of.UID = "u). Delete it too"

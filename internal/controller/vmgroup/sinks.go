@@ -6,20 +6,21 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
+	"github.com/codeconnect/vmgroup-operator/internal/fairqueue"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 )
 
 // groupSink delivers groups to the controller's queue.
 type groupSink struct {
-	urgency *urgency[mcreconcile.Request]
-	queue   workqueue.TypedInterface[mcreconcile.Request]
+	queue *fairqueue.Queue[mcreconcile.Request]
 }
 
 // Deliver implements fleet.Sink.
 func (s groupSink) Deliver(of fleet.Ref, why fleet.Reason) {
 	request := requestAt(of)
 	if why == fleet.TakenOver {
-		s.urgency.raise(request)
+		addUrgent(s.queue, request)
+		return
 	}
 	s.queue.Add(request)
 }

@@ -41,7 +41,7 @@ func TestAGroupThatLacksVMsIsLookedAtBeforeThoseThatAreUpdated(t *testing.T) {
 		{"it loses a VM in the middle", func() { r.vcenter.ByHand().Delete("web-1"); r.mustPass() }, true},
 	} {
 		step.do()
-		if urgent := r.limiter.urgency.take(r.request); urgent != step.urgent {
+		if urgent := r.isUrgent(); urgent != step.urgent {
 			t.Errorf("%s: urgent %t, want %t", step.story, urgent, step.urgent)
 		}
 	}

@@ -10,11 +10,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
-	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
@@ -53,13 +51,11 @@ func (r *rig) vanish(spoil func(*event.DeleteEvent)) {
 	if spoil != nil {
 		spoil(&e)
 	}
-	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[mcreconcile.Request]())
-	defer queue.ShutDown()
 	cl, err := r.Clusters.GetCluster(ctx, v1alpha1.LocalMember)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.feed.Groups(r.Reconciler)(v1alpha1.LocalMember, cl).Delete(ctx, e, queue)
+	r.feed.Groups(r.Reconciler)(v1alpha1.LocalMember, cl).Delete(ctx, e, nil)
 }
 
 func TestAPassThatSeesTheGroupGoneBeforeTheNewsArriveLosesNothing(t *testing.T) {

@@ -8,29 +8,25 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
 func TestTheQueueReportsWhoWaitsForAWorker(t *testing.T) {
-	r := &Reconciler{}
-	if n := r.Waiting(); len(n) > 0 {
-		t.Errorf("before the controller runs %v wait", n)
+	if n := (&Reconciler{}).Waiting(); len(n) > 0 {
+		t.Errorf("before the controller is set up %v wait", n)
 	}
-	r.limiter = newLimiter(2)
-	enter := func(member, name, vcenter string) func() {
-		leave, _ := r.limiter.enter(mcreconcile.Request{
-			ClusterName: multicluster.ClusterName(member), Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: name}},
-		}, vcenter)
-		return leave
+	r := newRig(t)
+	for _, name := range []string{"runs", "a", "b"} {
+		r.queue.Add(mcreconcile.Request{
+			ClusterName: v1alpha1.LocalMember, Request: reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "team", Name: name}},
+		})
 	}
-	leave := enter("m-1", "runs", "vc-1")
-	enter("m-1", "a", "vc-1")
-	enter("m-1", "b", "vc-2")
-	if n := r.Waiting(); !maps.Equal(n, map[string]int{"m-1": 2}) {
-		t.Errorf("%v wait, want 2 of m-1", n)
+	if n := r.Waiting(); !maps.Equal(n, map[string]int{v1alpha1.LocalMember: 3}) {
+		t.Errorf("%v wait, want 3 of the local member", n)
 	}
-	leave()
-	if n := r.Waiting(); n["m-1"] != 1 {
-		t.Errorf("after a pass has ended %v wait, want 1 of m-1", n)
+	r.queue.Get()
+	if n := r.Waiting(); !maps.Equal(n, map[string]int{v1alpha1.LocalMember: 2}) {
+		t.Errorf("while a pass runs %v wait, want 2 of the local member", n)
 	}
 }

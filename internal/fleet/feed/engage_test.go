@@ -74,11 +74,11 @@ type receiver struct {
 	removed []fleet.Ref
 }
 
-func (r *receiver) Seen(ref fleet.Ref, key vsphere.GroupKey, _ *v1alpha1.VmGroup, left string, _ Queue) {
+func (r *receiver) Seen(ref fleet.Ref, key vsphere.GroupKey, _ *v1alpha1.VmGroup, left string) {
 	r.seen = append(r.seen, ref.String()+" "+string(key)+" "+left)
 }
 
-func (r *receiver) Removed(_ context.Context, ref fleet.Ref, _ client.Object, _ Queue) {
+func (r *receiver) Removed(_ context.Context, ref fleet.Ref, _ client.Object) {
 	r.removed = append(r.removed, ref)
 }
 

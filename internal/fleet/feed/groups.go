@@ -18,23 +18,23 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Queue is the work queue of a controller.
-type Queue = workqueue.TypedRateLimitingInterface[mcreconcile.Request]
+// queue is the work queue of a controller. Receivers have their own.
+type queue = workqueue.TypedRateLimitingInterface[mcreconcile.Request]
 
 // Groups gets each event of a group, after the fleet knows of it. Its methods must not block.
 type Groups interface {
 	// Seen gets a group that exists. left is the VCenter that the group used before, or "" if it did not change.
-	Seen(ref fleet.Ref, key vsphere.GroupKey, of *v1alpha1.VmGroup, left string, queue Queue)
+	Seen(ref fleet.Ref, key vsphere.GroupKey, of *v1alpha1.VmGroup, left string)
 	// Removed gets the last state of a group that does not exist any more. The fleet has it still: the receiver deletes
 	// it there, or keeps it as one that vanished.
-	Removed(ctx context.Context, ref fleet.Ref, of client.Object, queue Queue)
+	Removed(ctx context.Context, ref fleet.Ref, of client.Object)
 }
 
 // Groups returns the handlers of groups, one for each member. They write all groups into the fleet, including those of
 // other replicas, so that a group that is taken over is enqueued from memory.
 func (f *Feed) Groups(to Groups) mchandler.EventHandlerFunc {
 	return func(member multicluster.ClusterName, _ cluster.Cluster) mchandler.EventHandler {
-		seen := func(o client.Object, queue Queue) {
+		seen := func(o client.Object) {
 			of, ok := o.(*v1alpha1.VmGroup)
 			served, engaged := f.fleet.Member(string(member))
 			if !ok || !engaged {
@@ -46,14 +46,14 @@ func (f *Feed) Groups(to Groups) mchandler.EventHandlerFunc {
 				left = was.VCenter
 			}
 			f.fleet.SetGroup(ref, key, of, vcenter)
-			to.Seen(ref, key, of, left, queue)
+			to.Seen(ref, key, of, left)
 		}
 		return handler.TypedFuncs[client.Object, mcreconcile.Request]{
-			CreateFunc: func(_ context.Context, e event.CreateEvent, queue Queue) { seen(e.Object, queue) },
-			UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue Queue) { seen(e.ObjectNew, queue) },
-			DeleteFunc: func(ctx context.Context, e event.DeleteEvent, queue Queue) {
+			CreateFunc: func(_ context.Context, e event.CreateEvent, _ queue) { seen(e.Object) },
+			UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ queue) { seen(e.ObjectNew) },
+			DeleteFunc: func(ctx context.Context, e event.DeleteEvent, _ queue) {
 				ref, _ := named(member, "", e.Object)
-				to.Removed(ctx, ref, e.Object, queue)
+				to.Removed(ctx, ref, e.Object)
 			},
 		}
 	}

@@ -83,10 +83,10 @@ func (f *Feed) Namespaces(member multicluster.ClusterName, _ cluster.Cluster) mc
 		f.namespaces.keep(memberNamespace{string(member), o.GetName()}, state{confirmed, changed})
 	}
 	return handler.TypedFuncs[client.Object, mcreconcile.Request]{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, _ Queue) { keep(e.Object, confirmsAll(e.Object), false) },
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ Queue) {
+		CreateFunc: func(_ context.Context, e event.CreateEvent, _ queue) { keep(e.Object, confirmsAll(e.Object), false) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ queue) {
 			keep(e.ObjectNew, confirmsAll(e.ObjectNew), true)
 		},
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ Queue) { keep(e.Object, false, false) },
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ queue) { keep(e.Object, false, false) },
 	}
 }

@@ -1,4 +1,5 @@
-package vmgroup
+// Package witness tells who changed VMs in vCenter.
+package witness
 
 import (
 	"context"
@@ -7,10 +8,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
+	"github.com/codeconnect/vmgroup-operator/internal/groupmetrics"
 	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
@@ -18,47 +24,69 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
 
-// witness tells who changed VMs in one vCenter.
-type witness struct {
-	r       *Reconciler
+// Clusters finds the clients of an engaged member.
+type Clusters interface {
+	GetCluster(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error)
+}
+
+// Witness tells who changed VMs. All fields but Metrics are required.
+type Witness struct {
+	// Fleet has the groups, and knows which of them this replica holds.
+	Fleet *fleet.Fleet
+	// Hub has the VCenters.
+	Hub client.Reader
+	// Clusters are the members.
+	Clusters Clusters
+	// Events writes events of VCenters.
+	Events events.EventRecorder
+	// HubWrites bounds what each member makes the operator write on the hub.
+	HubWrites *writebudget.Budget
+	// Metrics count the changes.
+	Metrics *groupmetrics.Passes
+}
+
+// Of returns the witness of one vCenter.
+func (w *Witness) Of(vcenter string) vsphere.Witness { return ofVCenter{w, vcenter} }
+
+// ofVCenter implements vsphere.Witness.
+type ofVCenter struct {
+	*Witness
+
 	vcenter string
 }
 
-// Witness returns who is told of changes in a vCenter that the operator did not make. It may be asked for before the controller is set up.
-func (r *Reconciler) Witness(vcenter string) vsphere.Witness { return witness{r, vcenter} }
-
 // Cares reports whether this replica holds the group, so that one replica asks.
-func (w witness) Cares(key vsphere.GroupKey) bool {
-	g, known := w.r.Fleet.Group(key)
-	return known && w.r.holds(requestAt(g.Ref))
+func (w ofVCenter) Cares(key vsphere.GroupKey) bool {
+	g, known := w.Fleet.Group(key)
+	return known && w.Fleet.Holds(g.Ref)
 }
 
 // Changed tells the platform team, and the group's own users as far as the VCenter allows it.
-func (w witness) Changed(change vsphere.Change) {
+func (w ofVCenter) Changed(change vsphere.Change) {
 	key := change.ID.Key()
-	g, known := w.r.Fleet.Group(key)
+	g, known := w.Fleet.Group(key)
 	if !known {
 		return
 	}
-	w.r.Metrics.Changed(w.vcenter, change.Kind)
-	member, name := g.Ref.Member, requestAt(g.Ref).NamespacedName
+	w.Metrics.Changed(w.vcenter, change.Kind)
+	member, name := g.Ref.Member, types.NamespacedName{Namespace: g.Ref.Namespace, Name: g.Ref.Name}
 	vm := plan.VMName(name.Name, change.Ordinal)
-	log := w.r.logOfGroup(ctrl.Log.WithName("vmgroup"), g.Ref).WithValues("vcenter", w.vcenter)
+	log := ctrl.Log.WithName("vmgroup").WithValues(w.Fleet.LogValues(g.Ref)...).WithValues("vcenter", w.vcenter)
 	log.Info("Somebody else changed a VM", "vm", vm, "moRef", change.VM.Value, "change", change.Kind, "at", change.At, "user", change.User)
 
 	ctx, cancel := context.WithTimeout(context.Background(), memberapi.Timeout)
 	defer cancel()
 	vc := &v1alpha1.VCenter{}
-	if err := w.r.Hub.Get(ctx, types.NamespacedName{Name: w.vcenter}, vc); err != nil {
+	if err := w.Hub.Get(ctx, types.NamespacedName{Name: w.vcenter}, vc); err != nil {
 		log.Error(err, "Nobody but this log tells who changed the VM")
 		return
 	}
 	told := tell(change)
-	if w.r.HubEvents != nil && w.r.HubWrites.Afford(w.r.HubWrites.UID(member), writebudget.Event, writebudget.EventBytes) {
-		w.r.HubEvents.Eventf(vc, nil, corev1.EventTypeWarning, told.reason, "Observe", "%s of VmGroup %s of member cluster %q %s at %s UTC%s",
+	if w.HubWrites.Afford(w.HubWrites.UID(member), writebudget.Event, writebudget.EventBytes) {
+		w.Events.Eventf(vc, nil, corev1.EventTypeWarning, told.reason, "Observe", "%s of VmGroup %s of member cluster %q %s at %s UTC%s",
 			untrusted.Name(vm), untrusted.Quoted(name.String()), member, told.what, change.At.UTC().Format(time.DateTime), told.by)
 	}
-	cl, err := w.r.Clusters.GetCluster(ctx, multicluster.ClusterName(member))
+	cl, err := w.Clusters.GetCluster(ctx, multicluster.ClusterName(member))
 	of := &v1alpha1.VmGroup{}
 	if err == nil {
 		err = cl.GetClient().Get(ctx, name, of)

@@ -1,4 +1,5 @@
-package vmgroup
+// Package unattended says on groups that no replica looks after that this is so.
+package unattended
 
 import (
 	"context"
@@ -11,8 +12,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
@@ -20,18 +25,27 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
-// unattendedAfter is how long a bucket may be without an owner before its groups say so. A takeover takes less.
-const unattendedAfter = 30 * time.Second
+// patience is how long a bucket may be without an owner before its groups say so. A takeover takes less.
+const patience = 30 * time.Second
 
-// unattendedInterval is how often the leader looks, and unattendedTime is how long it writes to members then. What is left is written in the next look.
-const unattendedInterval, unattendedTime = 10 * time.Second, 30 * time.Second
+// interval is how often the leader looks, and timeout is how long it writes to members then. What is left is written in the next look.
+const interval, timeout = 10 * time.Second, 30 * time.Second
 
-// UnattendedReporter says on groups that no replica looks after that this is so: their status would otherwise look well for as long
-// as nobody touches it. It runs on every replica and acts on the one that leads. The next pass over the group takes its
-// words back.
-type UnattendedReporter struct {
-	Reconciler *Reconciler
-	Replica    Replica
+// Reporter sets condition Unattended: without it, the status of a group that no replica looks after looks well until somebody changes the group.
+// It runs on every replica and acts on the one that leads. The next pass over a group removes the condition. All fields are required.
+type Reporter struct {
+	// Fleet has the groups and their buckets.
+	Fleet *fleet.Fleet
+	// Clusters are the members.
+	Clusters Clusters
+	// Replica is this process.
+	Replica Replica
+	Clock   clock.PassiveClock
+}
+
+// Clusters finds the clients of an engaged member.
+type Clusters interface {
+	GetCluster(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error)
 }
 
 // Replica is this process as one of those that share the groups. *sharding.Replica implements it.
@@ -42,8 +56,8 @@ type Replica interface {
 }
 
 // Start implements manager.Runnable.
-func (u *UnattendedReporter) Start(ctx context.Context) error {
-	tick := time.NewTicker(unattendedInterval)
+func (u *Reporter) Start(ctx context.Context) error {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
@@ -55,13 +69,13 @@ func (u *UnattendedReporter) Start(ctx context.Context) error {
 	}
 }
 
-func (u *UnattendedReporter) look(ctx context.Context) {
+func (u *Reporter) look(ctx context.Context) {
 	if !u.Replica.Leading() {
 		return
 	}
 	var buckets []int
 	for b, unowned := range u.Replica.Unowned() {
-		if unowned >= unattendedAfter {
+		if unowned >= patience {
 			buckets = append(buckets, b)
 		}
 	}
@@ -69,10 +83,10 @@ func (u *UnattendedReporter) look(ctx context.Context) {
 		return
 	}
 	members := map[string][]fleet.Ref{}
-	for _, g := range u.Reconciler.Fleet.In(fleet.Scope{Buckets: buckets}) {
+	for _, g := range u.Fleet.In(fleet.Scope{Buckets: buckets}) {
 		members[g.Ref.Member] = append(members[g.Ref.Member], g.Ref)
 	}
-	ctx, cancel := context.WithTimeout(ctx, unattendedTime)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var count atomic.Int64
 	var all sync.WaitGroup
@@ -80,12 +94,12 @@ func (u *UnattendedReporter) look(ctx context.Context) {
 		all.Go(func() {
 			for _, ref := range groups {
 				// Saying it takes a while; it has to be true when it is said.
-				if b, ok := u.Reconciler.bucketOf(ref); !ok || ctx.Err() != nil || !u.Replica.Leading() || u.Replica.Unowned()[b] < unattendedAfter {
+				if b, ok := u.Fleet.Bucket(ref); !ok || ctx.Err() != nil || !u.Replica.Leading() || u.Replica.Unowned()[b] < patience {
 					continue
 				}
 				count.Add(1)
 				if err := u.say(ctx, ref); err != nil {
-					u.Reconciler.logOfGroup(log.FromContext(ctx), ref).Error(err, "Failed to set condition Unattended")
+					log.FromContext(ctx).WithValues(u.Fleet.LogValues(ref)...).Error(err, "Failed to set condition Unattended")
 				}
 			}
 		})
@@ -94,16 +108,15 @@ func (u *UnattendedReporter) look(ctx context.Context) {
 	log.FromContext(ctx).Error(nil, "Buckets have no owner; see manager shards", "buckets", len(buckets), "groups", count.Load())
 }
 
-func (u *UnattendedReporter) say(ctx context.Context, ref fleet.Ref) error {
-	request := requestAt(ref)
+func (u *Reporter) say(ctx context.Context, ref fleet.Ref) error {
 	ctx, cancel := context.WithTimeout(ctx, memberapi.Timeout)
 	defer cancel()
-	cl, err := u.Reconciler.Clusters.GetCluster(ctx, request.ClusterName)
+	cl, err := u.Clusters.GetCluster(ctx, multicluster.ClusterName(ref.Member))
 	if err != nil {
 		return fmt.Errorf("find the clients of member %q: %w", ref.Member, err)
 	}
 	group := &v1alpha1.VmGroup{}
-	if err := cl.GetClient().Get(ctx, request.NamespacedName, group); err != nil {
+	if err := cl.GetClient().Get(ctx, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}, group); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	if meta.IsStatusConditionTrue(group.Status.Conditions, v1alpha1.ConditionUnattended) {
@@ -115,7 +128,7 @@ func (u *UnattendedReporter) say(ctx context.Context, ref fleet.Ref) error {
 	set := func(conditionType string, status metav1.ConditionStatus) {
 		meta.SetStatusCondition(&group.Status.Conditions, metav1.Condition{
 			Type: conditionType, Status: status, Reason: v1alpha1.ReasonNoReplica, Message: message,
-			ObservedGeneration: group.Status.ObservedGeneration, LastTransitionTime: metav1.NewTime(u.Reconciler.Now().Truncate(time.Second)),
+			ObservedGeneration: group.Status.ObservedGeneration, LastTransitionTime: metav1.NewTime(u.Clock.Now().Truncate(time.Second)),
 		})
 	}
 	set(v1alpha1.ConditionUnattended, metav1.ConditionTrue)

@@ -78,7 +78,7 @@ var operatorStories = []story{
 	},
 	{
 		alert:    "VmGroupAdmissionSlow",
-		series:   []series{counter(`vmgroup_admission_request_duration_seconds_bucket{pod="a",webhook="vmgroups",verdict="allowed",le="1"}`, 995, 950)},
+		series:   []series{counter(`vmgroup_admission_request_duration_seconds_bucket{pod="a",webhook="vmgroups",le="1"}`, 995, 950)},
 		fires:    10*time.Minute + 30*time.Second,
 		lasts:    20 * time.Minute,
 		resolves: 3*time.Minute + 30*time.Second,

@@ -35,7 +35,7 @@ var operatorStories = []story{
 	},
 	{
 		alert:  "VmGroupShardMapRebuilt",
-		series: []series{gauge(`vmgroup_sharding_epoch_generation{pod="a"}`, 3, 4)},
+		series: []series{gauge(`vmgroup_sharding_epoch_generation{pod="a"}`, 3, 4), gauge(`vmgroup_sharding_epoch_generation{pod="b"}`, 3, 4)},
 		// The generation goes back at the end of the fault, which is another change.
 		resolves: 14*time.Minute + 30*time.Second,
 		want:     []string{"VmGroupShardMapRebuilt: The shard map of the VmGroup operator was lost or restored."},
@@ -68,6 +68,12 @@ var operatorStories = []story{
 			"VmGroupAdmissionFailing: The webhooks cannot decide requests of member m-1: panicked.",
 			"VmGroupPanics: The VmGroup operator panicked in webhook vmgroups.",
 		},
+	},
+	{
+		alert:  "VmGroupPanics",
+		says:   "for the first time in a webhook of a replica",
+		series: []series{gauge(`vmgroup_admission_requests_total{pod="b",webhook="vmgroups",member="m-1",verdict="panicked"}`, absent, 1)},
+		want:   []string{"VmGroupPanics: The VmGroup operator panicked in webhook vmgroups."},
 	},
 	{
 		alert:    "VmGroupAdmissionFailing",

@@ -116,19 +116,22 @@ func TestRecordingsGoOnAsTheyBegan(t *testing.T) {
 		"# before 0 a up", "vmgroup_drift_total{kind=\"moved\"} 10", "vmgroup_vms 5",
 		"# before 30000 a up", "vmgroup_drift_total{kind=\"moved\"} 12", "vmgroup_vms 5",
 		"# during 60000 a up", "vmgroup_drift_total{kind=\"moved\"} 20", "vmgroup_vms 7",
-		"# during 90000 a down",
+		"# during 90000 a up", "vmgroup_drift_total{kind=\"moved\"} 22", "vmgroup_vms 8",
+		"# during 90000 b down",
 		"# after 120000 a up", "vmgroup_drift_total{kind=\"moved\"} 3", "vmgroup_vms 6", "vmgroup_x_timestamp_seconds 130",
 	}, "\n")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	list := map[string]metric{"vmgroup_drift_total": {Type: "counter"}, "vmgroup_vms": {Type: "gauge"}}
-	r := newReplay(scrapes, list, 2*step, step)
+	r := newReplay(scrapes, list, 3*step, 2*step)
 	want := []map[string]float64{
 		{"vmgroup_drift_total": 10, "vmgroup_vms": 5},
 		{"vmgroup_drift_total": 12, "vmgroup_vms": 5},
-		{},
-		{"vmgroup_drift_total": 3, "vmgroup_vms": 6, "vmgroup_x_timestamp_seconds": float64(epoch.Add(3*step).Unix()) + 10},
+		{"vmgroup_drift_total": 14, "vmgroup_vms": 5},
+		{"vmgroup_drift_total": 22, "vmgroup_vms": 8},
+		{"vmgroup_drift_total": 24, "vmgroup_vms": 8},
+		{"vmgroup_drift_total": 3, "vmgroup_vms": 6, "vmgroup_x_timestamp_seconds": float64(epoch.Add(5*step).Unix()) + 10},
 	}
 	for i, values := range want {
 		got := r.next(time.Duration(i) * step)

@@ -19,13 +19,11 @@ import (
 // recordings is where test/faults stores what the replicas of the whole product report.
 const recordings = "testdata/faults"
 
-// recorded is one scrape of one replica.
+// recorded is one scrape of one replica. A replica that did not respond has no values.
 type recorded struct {
 	phase, pod string
 	at         time.Time
-	// up is false for a replica that did not respond.
-	up     bool
-	values map[string]float64
+	values     map[string]float64
 }
 
 // readRecording reads the scrapes of a fault.
@@ -53,7 +51,7 @@ func parseRecording(from io.Reader) (all []recorded, err error) {
 			if _, err := fmt.Sscan(head, &one.phase, &at, &one.pod, &state); err != nil {
 				return nil, fmt.Errorf("%q: %w", line, err)
 			}
-			one.at, one.up = time.UnixMilli(at), state == "up"
+			one.at = time.UnixMilli(at)
 			all = append(all, one)
 			continue
 		}
@@ -120,9 +118,6 @@ func (r *replay) next(since time.Duration) (out []sample) {
 	for _, pod := range pods {
 		scrapes := byPod[pod]
 		first, last := scrapes[0], scrapes[len(scrapes)-1]
-		if !last.up {
-			continue
-		}
 		for id, value := range last.values {
 			series, err := r.labelsOf(pod, id)
 			if err != nil {

@@ -66,7 +66,7 @@ func with(rows [][]string, last ...string) [][]string {
 
 var countedSeries = []counted{
 	{definitions.Actions, with(actionPairs, "accepted"), with(actionPairs, "accepted", "refused")},
-	{definitions.Drift, product([]string{"deleted", "powered_off"}), product(definitions.DriftKinds)},
+	{definitions.Drift, product(definitions.DriftKinds), product(definitions.DriftKinds)},
 	{definitions.VMsDestroyed, product([]string{"deletion", "scale-down", "replacement"}), product([]string{"deletion", "scale-down", "replacement"})},
 	{definitions.VMReadyTime, [][]string{nil}, [][]string{nil}},
 	{definitions.VCenterRequests, product(calledMethods, []string{"ok"}), calledOutcomes},

@@ -53,7 +53,7 @@ var fleet = board{
 			{title: "Actions", about: "Actions that vCenter accepted, by cause.", as: areas, unit: perSecond, queries: []query{
 				{`sum by (cause) (rate(vmgroup_actions_total{namespace="$namespace",vcenter=~"$vcenter",result="accepted"}[$__rate_interval]))`, "{{cause}}"}}},
 			{title: "VMs destroyed", about: "VMs that the operator destroyed, in an hour, by cause.", as: areas, unit: count, queries: []query{
-				{`sum by (reason) (increase(vmgroup_vms_destroyed_total{namespace="$namespace",vcenter=~"$vcenter",member=~"$member"}[1h]))`, "{{reason}}"}}},
+				{`sum by (reason) (increase(vmgroup_vms_destroyed_total{namespace="$namespace",member=~"$member"}[1h]))`, "{{reason}}"}}},
 			{title: "Burn of the error budget", about: "Speed at which missing VMs spend the month's budget. Above 1 it is spent before the month ends.",
 				unit: count, above: cite(1.0), queries: []query{
 					{`max(vmgroup:vms_missing:ratio_avg1h{namespace="$namespace"}) / 0.005`, "1h"},

@@ -122,6 +122,7 @@ var slowStories = []slowStory{
 	{11, "integration", "TestAManagerThatEndsInTheMiddleOfClonesLeavesNoVMTooMany", 75},
 	{11, "internal/check/vcenter", "TestAProbeThatIsKilledAtAnyCallLeavesNothing", 60},
 	{11, "internal/vsphere/session", "TestAnswersAfterALoginAreWeighed", 20},
+	{12, "faults", "TestFaultsAreReported", 450},
 }
 
 // parts is the number of the last part.

@@ -3,6 +3,7 @@ package groupmetrics
 
 import (
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,6 +19,8 @@ type Passes struct {
 	actions, destroyed, drift *prometheus.CounterVec
 	ready                     *prometheus.HistogramVec
 	making                    making
+	// known are the vCenters whose counters have begun.
+	known sync.Map
 }
 
 // New returns Passes that the registry shows.
@@ -41,10 +44,20 @@ func (p *Passes) Submitted(vcenter string, action plan.Action, err error) {
 	p.actions.WithLabelValues(vcenter, string(action.Kind), string(action.Cause), result).Inc()
 }
 
+// begin shows the counters of drift of a vCenter while they are zero: Prometheus takes no increase from a series that appears with what it has counted.
+func (p *Passes) begin(vcenter string) {
+	if _, begun := p.known.LoadOrStore(vcenter, true); begun {
+		return
+	}
+	for _, kind := range metrics.DriftKinds {
+		p.drift.WithLabelValues(vcenter, kind).Add(0)
+	}
+}
+
 // Destroyed counts a VM that vCenter was asked to destroy.
-func (p *Passes) Destroyed(member, vcenter string, why plan.RemovalCause) {
+func (p *Passes) Destroyed(member string, why plan.RemovalCause) {
 	if p != nil {
-		p.destroyed.WithLabelValues(member, vcenter, string(why)).Inc()
+		p.destroyed.WithLabelValues(member, string(why)).Inc()
 	}
 }
 
@@ -56,6 +69,7 @@ var witnessed = map[vsphere.ChangeKind]string{
 // Changed counts a change that the operator did not make, as an event of vCenter tells it.
 func (p *Passes) Changed(vcenter string, kind vsphere.ChangeKind) {
 	if name, counts := witnessed[kind]; counts && p != nil {
+		p.begin(vcenter)
 		p.drift.WithLabelValues(vcenter, name).Inc()
 	}
 }
@@ -66,6 +80,7 @@ func (p *Passes) Written(vcenter string, key vsphere.GroupKey, old, next *v1alph
 	if p == nil {
 		return
 	}
+	p.begin(vcenter)
 	for _, kind := range drifts(old, next, seen) {
 		p.drift.WithLabelValues(vcenter, kind).Inc()
 	}

@@ -10,6 +10,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/metrics"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -130,9 +131,25 @@ func TestActionsAreCountedByCauseAndResult(t *testing.T) {
 	}
 	p.Changed("vc", vsphere.ChangeMoved)
 	p.Changed("vc", vsphere.ChangeDeleted) // status shows it
-	if got := series(t, registry, "vmgroup_drift_total"); len(got) != 1 || got["moved vc "] != 1 {
+	if got := series(t, registry, "vmgroup_drift_total"); got["moved vc "] != 1 || got["deleted vc "] != 0 {
 		t.Errorf("got %v", got)
 	}
 	(*Passes)(nil).Submitted("vc", a, nil)
 	(*Passes)(nil).Written("vc", "c/g", &v1alpha1.VmGroupStatus{}, &v1alpha1.VmGroupStatus{}, nil, noon)
+}
+
+// TestTheFirstStormOfAReplicaIsAnIncrease: the alert for repair storms reads an increase, and Prometheus sees none in a series that appears with its first value.
+func TestTheFirstStormOfAReplicaIsAnIncrease(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	p, err := New(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Written("vc", "c/g", &v1alpha1.VmGroupStatus{}, &v1alpha1.VmGroupStatus{}, nil, noon)
+	got := series(t, registry, "vmgroup_drift_total")
+	for _, kind := range metrics.DriftKinds {
+		if n, there := got[kind+" vc "]; !there || n != 0 {
+			t.Errorf("before the first change of kind %s its counter is %g, there: %t", kind, n, there)
+		}
+	}
 }

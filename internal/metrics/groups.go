@@ -20,8 +20,8 @@ var (
 	Actions = define("vmgroup_actions_total", Counter, Process,
 		"Actions submitted to the vCenter, by kind, by why the plan has them, and by whether vCenter accepted or refused them.",
 		object("vcenter"), oneOf("action", ActionKinds...), oneOf("cause", ActionCauses...), oneOf("result", "accepted", "refused"))
-	VMsDestroyed = define("vmgroup_vms_destroyed_total", Counter, Process, "VMs that vCenter was asked to destroy, by member, vCenter and cause.",
-		object("member"), object("vcenter"), oneOf("reason", "deletion", "scale-down", "replacement"))
+	VMsDestroyed = define("vmgroup_vms_destroyed_total", Counter, Process, "VMs that vCenter was asked to destroy, by member and cause.",
+		object("member"), oneOf("reason", "deletion", "scale-down", "replacement"))
 	GroupsHeld = define("vmgroup_groups_held", Gauge, Owner,
 		"VmGroups that are held, by why: a mass deletion, a repair of too many VMs, a disk that is not theirs, or a policy.",
 		object("member"), oneOf("reason", HoldReasons...))
@@ -32,7 +32,7 @@ var (
 // Values of labels of groups.
 var (
 	GroupStates   = []string{"running", "pending", "error", "deleting", "paused", "unattended"}
-	NotReadyFor   = []string{"5m", "15m", "1h", "6h"}
+	NotReadyFor   = []string{"15m", "1h"}
 	VMStates      = []string{"ready", "starting", "repairing", "stopped", "deleting", "lost", "unhealthy", "failed"}
 	HoldReasons   = []string{"mass_deletion", "repair", "foreign_disk", "policy"}
 	RolloutStates = []string{"progressing", "paused", "stopped"}

@@ -31,8 +31,8 @@ var (
 		Label{Name: "request"}, Label{Name: "outcome"})
 
 	HubWrittenBytes = define("vmgroup_hub_written_bytes_total", Counter, Process,
-		"Bytes that this replica made the hub's etcd keep because of a member, by member and kind.",
-		object("member"), oneOf("kind", "record", "ledger", "receipt", "event"))
+		"Bytes that this replica made the hub's etcd keep because of members, by kind.",
+		oneOf("kind", "record", "ledger", "receipt", "event"))
 	HubWriteWaits = define("vmgroup_hub_write_wait_seconds_total", Counter, Process,
 		"Time that writes on the hub have waited for a member's budget, by member. Writes that wait at the same time count one by one.",
 		object("member"))
@@ -40,7 +40,7 @@ var (
 	AdmissionRequests = define("vmgroup_admission_requests_total", Counter, Process, "Admission requests, by webhook, member and verdict.",
 		Label{Name: "webhook"}, object("member"), admissionVerdict)
 	AdmissionDuration = define("vmgroup_admission_request_duration_seconds", Histogram, Process,
-		"Time from the head of an admission request to its answer, by webhook and verdict.", Label{Name: "webhook"}, admissionVerdict).
+		"Time from the head of an admission request to its answer, by webhook.", Label{Name: "webhook"}).
 		// From what memory answers in to the timeout of the API servers.
 		in(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5)
 	AdmissionOldestAck = define("vmgroup_admission_ca_bundle_oldest_ack_seconds", Gauge, Everyone,

@@ -22,7 +22,7 @@ var (
 	VCenterTaskLimit = define("vmgroup_vcenter_task_limit", Gauge, Everyone, "Tasks that all replicas together run at the vCenter at most.", object("vcenter"))
 	VCenterTaskTime  = define("vmgroup_vcenter_task_duration_seconds", Histogram, Process,
 		"Time that tasks that succeeded took, the time in the queue of the vCenter included.", object("vcenter"), oneOf("kind", TaskKinds...)).
-		in(1, 5, 15, 60, 300, 900, 3600)
+		in(5, 60, 300, 900, 3600)
 	VCenterTaskOldest = define("vmgroup_vcenter_task_oldest_seconds", Gauge, Everyone,
 		"For how long the task has run that this replica has waited for the longest.", object("vcenter"))
 

@@ -42,5 +42,5 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 
 func (m *metrics) observe(webhook, member string, v verdict, took time.Duration) {
 	m.requests.WithLabelValues(webhook, member, string(v)).Inc()
-	m.seconds.WithLabelValues(webhook, string(v)).Observe(took.Seconds())
+	m.seconds.WithLabelValues(webhook).Observe(took.Seconds())
 }

@@ -92,7 +92,7 @@ func (b *Budget) Settle(member string, kind Kind, asked, wrote int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.account(member).charge(b.now(), wrote-asked)
-	written.WithLabelValues(b.name(member), string(kind)).Add(float64(wrote))
+	written.WithLabelValues(string(kind)).Add(float64(wrote))
 }
 
 // Spend notes a write that could not wait.

@@ -17,7 +17,7 @@ var shownOnly = []series{
 	always(`vmgroup_groups_by_reason{pod="a",vcenter="vc-1",reason="Starting"}`, 3),
 	always(`vmgroup_groups_held{pod="a",member="m-1",reason="policy"}`, 1),
 	always(`vmgroup_policy_violations{pod="a",policy="shop"}`, 1),
-	steadily(`vmgroup_vms_destroyed_total{pod="a",member="m-1",vcenter="vc-1",reason="deletion"}`, 1),
+	steadily(`vmgroup_vms_destroyed_total{pod="a",member="m-1",reason="deletion"}`, 1),
 	steadily(`vmgroup_vm_ready_duration_seconds_bucket{pod="a",vcenter="vc-1",le="60"}`, 8),
 	steadily(`vmgroup_vm_ready_duration_seconds_bucket{pod="a",vcenter="vc-1",le="600"}`, 10),
 	steadily(`vmgroup_vm_ready_duration_seconds_bucket{pod="a",vcenter="vc-1",le="+Inf"}`, 10),

@@ -35,7 +35,7 @@ var operatorStories = []story{
 	},
 	{
 		alert:  "VmGroupShardMapRebuilt",
-		series: []series{gauge(`vmgroup_sharding_epoch_generation{pod="a"}`, 3, 4)},
+		series: []series{gauge(`vmgroup_sharding_epoch_generation{pod="a"}`, 3, 4), gauge(`vmgroup_sharding_epoch_generation{pod="b"}`, 3, 4)},
 		// The generation goes back at the end of the fault, which is another change.
 		resolves: 14*time.Minute + 30*time.Second,
 		want:     []string{"VmGroupShardMapRebuilt: The shard map of the VmGroup operator was lost or restored."},
@@ -70,6 +70,12 @@ var operatorStories = []story{
 		},
 	},
 	{
+		alert:  "VmGroupPanics",
+		says:   "for the first time in a webhook of a replica",
+		series: []series{gauge(`vmgroup_admission_requests_total{pod="b",webhook="vmgroups",member="m-1",verdict="panicked"}`, absent, 1)},
+		want:   []string{"VmGroupPanics: The VmGroup operator panicked in webhook vmgroups."},
+	},
+	{
 		alert:    "VmGroupAdmissionFailing",
 		series:   []series{counter(`vmgroup_admission_requests_total{pod="a",webhook="vmgroups",member="m-1",verdict="unavailable"}`, 0, 2)},
 		fires:    5 * time.Minute,
@@ -78,7 +84,7 @@ var operatorStories = []story{
 	},
 	{
 		alert:    "VmGroupAdmissionSlow",
-		series:   []series{counter(`vmgroup_admission_request_duration_seconds_bucket{pod="a",webhook="vmgroups",verdict="allowed",le="1"}`, 995, 950)},
+		series:   []series{counter(`vmgroup_admission_request_duration_seconds_bucket{pod="a",webhook="vmgroups",le="1"}`, 995, 950)},
 		fires:    10*time.Minute + 30*time.Second,
 		lasts:    20 * time.Minute,
 		resolves: 3*time.Minute + 30*time.Second,

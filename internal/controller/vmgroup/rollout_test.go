@@ -93,7 +93,7 @@ func TestAnEditReachesAllVMsOneAfterTheOther(t *testing.T) {
 			r := rolls(t, 3)
 			old := r.group().Status.UpdateRevision
 			r.edit(func(s *v1alpha1.VmGroupSpec) { s.Template, s.UpdateStrategy = "debian-13", c.strategy })
-			begun, replaced := false, r.destroyed(v1alpha1.LocalMember, "default", "replacement")
+			begun, replaced := false, r.destroyed(v1alpha1.LocalMember, "replacement")
 			g := r.watched(60, func(vms []vsphere.VM) {
 				on := 0
 				for _, vm := range vms {
@@ -110,7 +110,7 @@ func TestAnEditReachesAllVMsOneAfterTheOther(t *testing.T) {
 			if left := r.are(old); len(left) > 0 || len(r.vcenter.VMs()) != 3 || !begun {
 				t.Errorf("of the old revision are left %v, of %d VMs; recorded was %v", left, len(r.vcenter.VMs()), begun)
 			}
-			if n := r.destroyed(v1alpha1.LocalMember, "default", "replacement") - replaced; n != 3 {
+			if n := r.destroyed(v1alpha1.LocalMember, "replacement") - replaced; n != 3 {
 				t.Errorf("%v VMs are counted as replaced", n)
 			}
 			if s := g.Status; s.UpdatedReplicas != 3 || s.Rollout.Revision != s.UpdateRevision || len(s.Rollout.From) != 0 || s.CurrentRevision != s.UpdateRevision || s.LastMessage != "successfully reconciled VmGroup" {

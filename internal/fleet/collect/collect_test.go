@@ -94,13 +94,13 @@ func TestEachGroupIsReportedByTheHolderOfItsBucket(t *testing.T) {
 		}
 	}
 	want := map[string]float64{
-		"vmgroup_groups{member=m,state=running,vcenter=vc}":            2,
-		"vmgroup_groups{member=m,state=error,vcenter=vc}":              1,
-		"vmgroup_groups{member=m,state=deleting,vcenter=Other}":        1,
-		"vmgroup_groups_by_reason{reason=TemplateNotFound,vcenter=vc}": 1,
-		"vmgroup_groups_by_reason{reason=MassDeletion,vcenter=Other}":  1,
-		"vmgroup_groups_not_ready{longer_than=5m,member=m,vcenter=vc}": 1, "vmgroup_groups_not_ready{longer_than=15m,member=m,vcenter=vc}": 1,
-		"vmgroup_vms{member=m,state=ready,vcenter=vc}": 4, "vmgroup_vms{member=m,state=repairing,vcenter=vc}": 1,
+		"vmgroup_groups{member=m,state=running,vcenter=vc}":             2,
+		"vmgroup_groups{member=m,state=error,vcenter=vc}":               1,
+		"vmgroup_groups{member=m,state=deleting,vcenter=Other}":         1,
+		"vmgroup_groups_by_reason{reason=TemplateNotFound,vcenter=vc}":  1,
+		"vmgroup_groups_by_reason{reason=MassDeletion,vcenter=Other}":   1,
+		"vmgroup_groups_not_ready{longer_than=15m,member=m,vcenter=vc}": 1,
+		"vmgroup_vms{member=m,state=ready,vcenter=vc}":                  4, "vmgroup_vms{member=m,state=repairing,vcenter=vc}": 1,
 		"vmgroup_vms_desired{member=m,vcenter=vc}":           5,
 		"vmgroup_groups_held{member=m,reason=mass_deletion}": 1,
 		"vmgroup_rollouts{state=stopped,vcenter=vc}":         1,

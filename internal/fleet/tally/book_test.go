@@ -95,7 +95,7 @@ func TestAGroupIsNotReadyForLongerThanItsAge(t *testing.T) {
 	b := NewBook()
 	b.Add(1, Group{Cell: Cell{"m", "vc"}, Key: "k", Name: "g", Shape: &Shape{Reason: OtherReason, Since: created}})
 	for after, want := range map[time.Duration][len(Ages)]int{
-		0: {}, 5 * time.Minute: {}, 5*time.Minute + 1: {1}, 15*time.Minute + 1: {1, 1}, time.Hour: {1, 1}, 6*time.Hour + 1: {1, 1, 1, 1},
+		0: {}, 15 * time.Minute: {}, 15*time.Minute + 1: {1}, time.Hour: {1}, time.Hour + 1: {1, 1},
 	} {
 		if got := b.Sums([]int{1}, created.Add(after))[Cell{"m", "vc"}].LongerThan; got != want {
 			t.Errorf("after %s: %v, want %v", after, got, want)

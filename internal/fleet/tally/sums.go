@@ -7,7 +7,7 @@ import (
 )
 
 // Ages are the times by which groups that are not ready are counted, the shortest first.
-var Ages = [...]time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour, 6 * time.Hour}
+var Ages = [...]time.Duration{15 * time.Minute, time.Hour}
 
 // Sum is what one cell comes to over buckets.
 type Sum struct {

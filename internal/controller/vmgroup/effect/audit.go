@@ -20,7 +20,7 @@ func (p *Pass) audit(ctx context.Context, s *group.Snapshot, action plan.Action)
 	if action.Kind != plan.DestroyVM || again {
 		return
 	}
-	p.Metrics.Destroyed(s.Member, s.VCenter, action.Removal)
+	p.Metrics.Destroyed(s.Member, action.Removal)
 	values := []any{
 		"vm", action.Name, "moRef", action.MoRef, "vcenter", s.VCenter, "groupUID", s.Group.UID, "cause", action.Removal,
 	}

@@ -1,0 +1,154 @@
+//go:build unix && slow
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
+)
+
+const (
+	template  = "vm-operator-template"
+	member    = "team-a"
+	namespace = "shop"
+	// group has so many VMs that their loss exceeds the threshold of a repair storm.
+	group    = "web"
+	groupVMs = 12
+	// second is the VCenter of the other group.
+	second      = "second"
+	secondGroup = "db"
+	secondVMs   = 3
+	// vcenters are those of the world.
+	vcenters   = 2
+	cloneDelay = 50 * time.Millisecond
+	// patience bounds each wait. Waits end as soon as they can.
+	patience = 4 * time.Minute
+)
+
+// world is a hub with two replicas, a member with two groups, and two vCenters: a process, and one that serves https in this process, which can be told more.
+type world struct {
+	*stack.Stack
+	second *sim.Simulator
+	// release lets the task go on that hangs.
+	release func()
+}
+
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
+	os.Exit(m.Run())
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	stack.Story(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	s, err := stack.Start(ctx, stack.Options{
+		Members: []string{member}, Replicas: 2, ProxyAPI: true, Admission: true,
+		Sim: sim.Options{Templates: []string{template}, CloneDelay: cloneDelay},
+		VCenter: func(s *v1alpha1.VCenterSpec) {
+			s.Limits = v1alpha1.VCenterLimits{Tasks: 16, TasksPerHost: 16}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{Stack: s}
+	t.Cleanup(func() {
+		if t.Failed() {
+			fmt.Fprintln(os.Stderr, w.LastWords(20))
+		}
+		if err := w.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := w.Members[member].Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+		t.Fatal(err)
+	}
+	object := &v1alpha1.MemberCluster{}
+	w.until(t, "the member to be joined", func(ctx context.Context) (bool, error) {
+		err := w.Hub.Get(ctx, types.NamespacedName{Name: member}, object)
+		return stack.IsReady(object.Status.Conditions), err
+	})
+	w.startSecond(t)
+	w.apply(t, group, groupVMs)
+	w.apply(t, secondGroup, secondVMs, func(s *v1alpha1.VmGroupSpec) { s.VCenter = second })
+	w.running(t, group, groupVMs)
+	w.running(t, secondGroup, secondVMs)
+	return w
+}
+
+func (w *world) startSecond(t *testing.T) {
+	t.Helper()
+	var err error
+	w.second, err = sim.Start(sim.Options{Username: stack.Username, Password: stack.Password, TLS: true, InstanceUUID: "5ec0d000-0000-4000-8000-000000000002"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.second.Close)
+	vcenter := &v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: second}}
+	standard := &v1alpha1.VCenter{}
+	if err := w.Hub.Get(t.Context(), types.NamespacedName{Name: "default"}, standard); err != nil {
+		t.Fatal(err)
+	}
+	vcenter.Spec = *standard.Spec.DeepCopy()
+	vcenter.Spec.Server, vcenter.Spec.TLS = w.second.URL, &v1alpha1.TLSConfig{CABundle: string(w.second.CA)}
+	if err := w.Hub.Create(t.Context(), vcenter); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) until(t *testing.T, what string, condition func(context.Context) (bool, error)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := await.Condition(ctx, what, condition); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// apply creates a group of the member.
+func (w *world) apply(t *testing.T, name string, replicas int32, change ...func(*v1alpha1.VmGroupSpec)) {
+	t.Helper()
+	g := &v1alpha1.VmGroup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: template, Replicas: &replicas},
+	}
+	for _, c := range change {
+		c(&g.Spec)
+	}
+	if err := w.Members[member].Create(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) remove(t *testing.T, name string) {
+	t.Helper()
+	g := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	if err := w.Members[member].Delete(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) running(t *testing.T, name string, vms int32) {
+	t.Helper()
+	g := &v1alpha1.VmGroup{}
+	w.until(t, "VmGroup "+name+" to run", func(ctx context.Context) (bool, error) {
+		err := w.Members[member].Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, g)
+		return g.Status.ReadyReplicas == vms && stack.IsReady(g.Status.Conditions), err
+	})
+}

@@ -3,8 +3,6 @@
 package rbac
 
 import (
-	"context"
-	"fmt"
 	"os"
 	"slices"
 	"testing"
@@ -19,22 +17,9 @@ import (
 )
 
 // shared is the control plane of all tests of the package. It authorizes by RBAC.
-var shared *localcluster.ControlPlane
+var shared = localcluster.Share("rbac")
 
-func TestMain(m *testing.M) {
-	cluster, err := localcluster.StartControlPlane(context.Background(), localcluster.Options{Name: "rbac"})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	shared = cluster
-	code := m.Run()
-	if err := cluster.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(shared.Run(m)) }
 
 // kustomization returns the objects of a directory, namespaces first.
 func kustomization(t *testing.T, directory string) []*unstructured.Unstructured {
@@ -73,7 +58,7 @@ func serviceAccount(t *testing.T, username string) client.Client {
 func newClient(t *testing.T, as rest.ImpersonationConfig) client.Client {
 	t.Helper()
 	scheme := allkinds.Scheme()
-	config := rest.CopyConfig(shared.Config)
+	config := rest.CopyConfig(shared.Get(t).Config)
 	config.Impersonate = as
 	c, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {

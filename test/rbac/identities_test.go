@@ -337,7 +337,7 @@ func render(t *testing.T) objects.Bundle {
 	}
 	bundle, err := objects.Render(objects.Input{
 		Member: "m1", Limits: limits, Exempt: []string{bootstrapUser, runtimeUser}, ServesMutatingPolicies: true,
-		WebhookBase: "https://127.0.0.1:1", Segment: "segment", CABundle: shared.Config.CAData,
+		WebhookBase: "https://127.0.0.1:1", Segment: "segment", CABundle: shared.Get(t).Config.CAData,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -33,22 +33,9 @@ const (
 )
 
 // shared is the control plane of all tests of the package.
-var shared *localcluster.ControlPlane
+var shared = localcluster.Share("admission")
 
-func TestMain(m *testing.M) {
-	cluster, err := localcluster.StartControlPlane(context.Background(), localcluster.Options{Name: "admission"})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	shared = cluster
-	code := m.Run()
-	if err := cluster.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(shared.Run(m)) }
 
 // member is a cluster with the CRDs, seen by its users.
 type member struct {
@@ -94,7 +81,7 @@ func clientAs(t *testing.T, user string) client.Client {
 func clientOf(t *testing.T, who rest.ImpersonationConfig) client.Client {
 	t.Helper()
 	scheme := allkinds.Scheme()
-	config := rest.CopyConfig(shared.Config)
+	config := rest.CopyConfig(shared.Get(t).Config)
 	config.Impersonate = who
 	c, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {

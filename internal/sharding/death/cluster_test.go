@@ -4,7 +4,6 @@ package death
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -22,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
@@ -33,27 +31,10 @@ import (
 
 const buckets = 8
 
-var cluster *localcluster.ControlPlane
+// cluster is that of all tests of the package.
+var cluster = localcluster.Share("hub")
 
-// startCluster starts the API server of this package's tests when the first test asks; TestMain ends it.
-var startCluster = sync.OnceValues(func() (*localcluster.ControlPlane, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
-	defer cancel()
-	started, err := localcluster.StartControlPlane(ctx, localcluster.Options{Name: "hub"})
-	cluster = started
-	return started, err
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if cluster != nil {
-		if err := cluster.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(cluster.Run(m)) }
 
 // world is a namespace of its own on a real API server. The test writes the statuses of Pods, as a kubelet does.
 type world struct {
@@ -72,11 +53,11 @@ const scale = 0.6
 
 func newWorld(t *testing.T, namespace string) *world {
 	t.Helper()
-	server, err := startCluster()
-	if err != nil {
-		t.Fatalf("start an API server: %v", err)
+	server, user := cluster.Get(t), "replica-of-"+namespace
+	w := &world{
+		t: t, namespace: namespace, rings: server.Config, watches: server.UserConfig(t, user), timings: protocol.DefaultTimings().Scaled(scale),
 	}
-	w := &world{t: t, namespace: namespace, rings: server.Config, timings: protocol.DefaultTimings().Scaled(scale)}
+	var err error
 	if w.admin, err = kubernetes.NewForConfig(server.Config); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +68,6 @@ func newWorld(t *testing.T, namespace string) *world {
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "pods"}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list", "watch"}},
 	}}
-	user := "replica-of-" + namespace
 	binding := &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "pods"},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}},
@@ -97,13 +77,6 @@ func newWorld(t *testing.T, namespace string) *world {
 		t.Fatal(err)
 	}
 	if _, err := w.admin.RbacV1().RoleBindings(namespace).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	kubeconfig, err := server.UserKubeconfig(user)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w.watches, err = clientcmd.RESTConfigFromKubeConfig(kubeconfig); err != nil {
 		t.Fatal(err)
 	}
 	if w.looks, err = hub.New(w.rings, hub.Options{Namespace: w.namespace}); err != nil {

@@ -92,8 +92,8 @@ func TestAnEditedRingIsInvalidAndCanBeReplaced(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	f := newFixture(t, "refusals")
 	c := newClient(t, f.config, Options{Namespace: f.namespace})
-	elsewhere := newClient(t, cluster.Config, Options{Namespace: "no-such-namespace"})
-	nobody := newClient(t, configOf(t, cluster, "nobody"), Options{Namespace: f.namespace})
+	elsewhere := newClient(t, cluster.Get(t).Config, Options{Namespace: "no-such-namespace"})
+	nobody := newClient(t, cluster.Get(t).UserConfig(t, "nobody"), Options{Namespace: f.namespace})
 	stored := must(t, c, protocol.CreateSession{Lease: exampleLease("s1")}, protocol.Done).Lease.Version
 	large := exampleLease("s2")
 	large.Published = map[string]string{"large": strings.Repeat("x", maxPublished)}

@@ -4,11 +4,9 @@ package hub
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -29,27 +27,10 @@ import (
 // patience of all waits; a loaded machine with the race detector is slow.
 const patience = 90 * time.Second
 
-var cluster *localcluster.ControlPlane
+// cluster is that of all tests of the package.
+var cluster = localcluster.Share("hub")
 
-// startCluster starts the API server of this package's tests when the first test asks; TestMain ends it.
-var startCluster = sync.OnceValues(func() (*localcluster.ControlPlane, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
-	defer cancel()
-	started, err := localcluster.StartControlPlane(ctx, localcluster.Options{Name: "hub"})
-	cluster = started
-	return started, err
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if cluster != nil {
-		if err := cluster.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(cluster.Run(m)) }
 
 // fixture is a namespace of its own on the real API server.
 type fixture struct {
@@ -65,10 +46,7 @@ func newFixture(t *testing.T, name string) *fixture {
 	t.Helper()
 	// Nothing removes a namespace here, and a test may run several times.
 	namespace := fmt.Sprintf("%s-%d", name, fixtures.Add(1))
-	server, err := startCluster()
-	if err != nil {
-		t.Fatalf("start an API server: %v", err)
-	}
+	server := cluster.Get(t)
 	admin, err := kubernetes.NewForConfig(server.Config)
 	if err != nil {
 		t.Fatal(err)
@@ -80,20 +58,7 @@ func newFixture(t *testing.T, name string) *fixture {
 	}
 	user := "replica-of-" + namespace
 	grant(t, admin, namespace, user)
-	return &fixture{admin: admin, namespace: namespace, config: configOf(t, server, user)}
-}
-
-func configOf(t *testing.T, server *localcluster.ControlPlane, user string) *rest.Config {
-	t.Helper()
-	kubeconfig, err := server.UserKubeconfig(user)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return config
+	return &fixture{admin: admin, namespace: namespace, config: server.UserConfig(t, user)}
 }
 
 // grant allows user what the markers in rbac.go say.
@@ -112,7 +77,7 @@ func grant(t *testing.T, admin kubernetes.Interface, namespace, user string) {
 		t.Fatal(err)
 	}
 	// The API server's authorizer learns of a Role by a watch of its own.
-	config := configOf(t, cluster, user)
+	config := cluster.Get(t).UserConfig(t, user)
 	await.NoError(t, "the rights of "+user, func() error {
 		c := newClient(t, config, Options{Namespace: namespace})
 		return c.Do(t.Context(), protocol.ReadRing{}).Err
@@ -160,7 +125,7 @@ func newClient(t *testing.T, config *rest.Config, options Options) *Client {
 // proxied returns a proxy before the API server and a client that uses it.
 func proxied(t *testing.T, f *fixture, options Options) (*localcluster.APIProxy, *Client) {
 	t.Helper()
-	proxy, err := cluster.NewProxy()
+	proxy, err := cluster.Get(t).NewProxy()
 	if err != nil {
 		t.Fatal(err)
 	}

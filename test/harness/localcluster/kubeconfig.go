@@ -43,6 +43,14 @@ func (c *ControlPlane) UserKubeconfig(user string, groups ...string) ([]byte, er
 	return content, nil
 }
 
+func (c *ControlPlane) userConfig(user string) (*rest.Config, error) {
+	kubeconfig, err := c.UserKubeconfig(user)
+	if err != nil {
+		return nil, err
+	}
+	return clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+}
+
 // proxied says whether requests would go to a proxy that the environment names; never those to 127.0.0.1. Configurations
 // that say what to do about proxies do not share connections, so only those say it that have to.
 func proxied(host *url.URL) bool {

@@ -1,0 +1,67 @@
+//go:build unix
+
+package localcluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// sharedPatience bounds the start, and the compilation of the servers before it on a machine that has never run them.
+const sharedPatience = 20 * time.Minute
+
+// Shared is the control plane of all tests of a package. It starts when the first test asks, so that a run of tests that need none stays fast.
+type Shared struct {
+	start   func() error
+	started *ControlPlane
+}
+
+// Share returns a control plane that is not started yet. The package's TestMain ends it by Run.
+func Share(name string) *Shared {
+	s := &Shared{}
+	s.start = sync.OnceValue(func() (err error) {
+		ctx, cancel := context.WithTimeout(context.Background(), sharedPatience)
+		defer cancel()
+		s.started, err = StartControlPlane(ctx, Options{Name: name})
+		return err
+	})
+	return s
+}
+
+// Run runs the package's tests, ends the control plane, and returns the exit code. It is all that TestMain does.
+func (s *Shared) Run(m *testing.M) int {
+	code := m.Run()
+	if s.started == nil {
+		return code
+	}
+	if err := s.started.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return max(code, 1)
+	}
+	return code
+}
+
+// Get starts the control plane if it does not run yet. A test fails if it does not start.
+func (s *Shared) Get(tb testing.TB) *ControlPlane {
+	tb.Helper()
+	if err := s.start(); err != nil {
+		tb.Fatalf("start an API server: %v", err)
+	}
+	return s.started
+}
+
+// UserConfig is how another user connects, who may do nothing until RBAC objects allow it.
+func (c *ControlPlane) UserConfig(tb testing.TB, user string) *rest.Config {
+	tb.Helper()
+	config, err := c.userConfig(user)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return config
+}

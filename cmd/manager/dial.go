@@ -27,7 +27,7 @@ func dialer(installation string, process *session.Process, keeper *logins.Keeper
 			mode = govmomi.Poll
 		}
 		meter := calls.Of(c.Name)
-		login := sessionConfig(c, keeper.Gate(c.URL, c.Username, c.Password, c.Attempt), session.Identity{Installation: installation, VCenter: c.Name, Process: process})
+		login := c.Session("vmgroup-operator/"+version, keeper.Gate(c.URL, c.Username, c.Password, c.Attempt), session.Identity{Installation: installation, VCenter: c.Name, Process: process})
 		login.Meter = meter
 		server := govmomi.New(govmomi.Config{
 			Name:         c.Name,
@@ -49,17 +49,6 @@ func dialer(installation string, process *session.Process, keeper *logins.Keeper
 		// What other replicas use is not known yet.
 		server.Budget().SetCaps(budget.Caps{Tasks: 1, OtherHosts: -1})
 		return &connection{Server: server, name: c.Name, shared: shared}
-	}
-}
-
-// sessionConfig says where and how to log in.
-func sessionConfig(c vcenter.Config, gate *logins.Gate, identity session.Identity) session.Config {
-	return session.Config{
-		URL: c.URL, Username: c.Username, Password: c.Password,
-		TLS:       session.TLS{CABundle: []byte(c.CABundle), Thumbprint: c.Thumbprint, Insecure: c.Insecure},
-		UserAgent: "vmgroup-operator/" + version,
-		Gate:      gate,
-		Identity:  identity,
 	}
 }
 

@@ -14,7 +14,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"github.com/codeconnect/vmgroup-operator/internal/command"
 	"github.com/codeconnect/vmgroup-operator/internal/logsink"
+	"github.com/codeconnect/vmgroup-operator/internal/server"
 )
 
 // newLogger returns a logger that writes JSON lines. Failures have level error and key error.
@@ -33,7 +35,7 @@ func logToStderr(level logLevel) logr.Logger {
 	log := newLogger(os.Stderr, level)
 	ctrl.SetLogger(log)
 	klog.SetLogger(log)
-	boundStandardLog(log.WithName("net"))
+	server.BoundStandardLog(log.WithName("net"))
 	return log
 }
 
@@ -91,5 +93,5 @@ func tellEnd(out io.Writer, err error) {
 		newLogger(out, 0).Error(ended.error, "The operator ends")
 		return
 	}
-	_, _ = fmt.Fprintln(out, "manager:", plain(err))
+	_, _ = fmt.Fprintln(out, "manager:", command.Plain(err))
 }

@@ -6,17 +6,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	stdlog "log"
-	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
+
+	"github.com/codeconnect/vmgroup-operator/internal/server"
 )
 
 // TestAllThatLibrariesLogIsJSON, and failures have level error and key error.
@@ -30,7 +27,7 @@ func TestAllThatLibrariesLogIsJSON(t *testing.T) {
 	var out bytes.Buffer
 	log := newLogger(&out, 0)
 	klog.SetLogger(log)
-	boundStandardLog(log)
+	server.BoundStandardLog(log)
 	for i, write := range []func(){
 		func() { log.Error(errors.New("why"), "fails") },
 		func() { log.Error(nil, "fails") },
@@ -64,43 +61,6 @@ func TestLevelsOfTheLog(t *testing.T) {
 		level := new(logLevel)
 		if err := level.Set(value); (err == nil) != (want != "") || err == nil && level.String() != want {
 			t.Errorf("%s is %v, %v", value, level, err)
-		}
-	}
-}
-
-func TestProbesThatSucceedLogNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		outside := make(pipes)
-		server := probes{livePath: {"alive": healthz.Ping}, readyPath: {"ring": healthz.Ping}}.server(outside, newLogger(&out, -5))
-		defer served(t, server.Server, server.Listener)()
-		for _, path := range []string{livePath, readyPath} {
-			if answer, _ := answerTo(t, outside.dialPlain(), fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", path)); !strings.HasPrefix(answer, "200 ") {
-				t.Errorf("%s: %s", path, answer)
-			}
-		}
-		if out.Len() > 0 {
-			t.Errorf("probes are logged: %s", out.String())
-		}
-	})
-}
-
-func TestProfilesAreOffAndNotForEverybody(t *testing.T) {
-	config := &rest.Config{Host: "https://127.0.0.1:1"}
-	for _, c := range []struct {
-		o    options
-		path string
-		want int
-	}{
-		{options{metricsSecure: true}, profilesPath, http.StatusNotFound},
-		{options{metricsSecure: true, profiles: true}, profilesPath, http.StatusUnauthorized},
-		{options{metricsSecure: true, profiles: true}, profilesPath + "heap", http.StatusUnauthorized},
-		{options{metricsSecure: true, profiles: true}, profilesPath + "profile", http.StatusUnauthorized},
-		{options{metricsSecure: true, profiles: true}, profilesPath + "cmdline", http.StatusNotFound},
-	} {
-		url := "https://" + strings.TrimSuffix(serveMetrics(t, c.o, config), metricsPath) + c.path
-		if status, body := scrape(t, url, ""); status != c.want || strings.Contains(body, "goroutine") {
-			t.Errorf("%s with --pprof=%t: status %d, want %d", c.path, c.o.profiles, status, c.want)
 		}
 	}
 }

@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
+	"github.com/codeconnect/vmgroup-operator/internal/command"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/server"
 )
 
 // options are the manager's flags; docs/install.md lists them.
@@ -65,14 +66,14 @@ func operatorCommand(operate func(context.Context, options) error) *cobra.Comman
 	flags := c.Flags()
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if !flags.Changed("webhook-drain") {
-			o.webhookDrain = time.Duration(float64(leaveTime) * o.shardingScale)
+			o.webhookDrain = time.Duration(float64(server.LeaveTime) * o.shardingScale)
 		}
 		if err := o.check(); err != nil {
 			return asOperator(err)
 		}
 		return asOperator(operate(c.Context(), o))
 	}
-	namespaceFlag(flags, &o)
+	command.NamespaceFlag(flags, &o.namespace)
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "Address of the metrics endpoint; 0 turns it off.")
 	flags.BoolVar(&o.metricsSecure, "metrics-secure", false,
 		"Serve metrics by TLS, to those whose token the hub knows and whom its RBAC allows to get /metrics.")
@@ -89,7 +90,7 @@ func operatorCommand(operate func(context.Context, options) error) *cobra.Comman
 	flags.DurationVar(&o.segmentPeriod, "webhook-segment-period", trust.DefaultPeriod,
 		"After how long members call by another path. Each path holds for two periods, and for longer in a member that cannot be reached.")
 	flags.StringVar(&o.webhookHost, "webhook-host", "", "Address that the webhooks listen on; empty means all.")
-	flags.DurationVar(&o.webhookDrain, "webhook-drain", leaveTime,
+	flags.DurationVar(&o.webhookDrain, "webhook-drain", server.LeaveTime,
 		"For how long a replica that ends goes on answering members, while it says that it is not ready: what is between them and the webhooks needs that long to notice.")
 	flags.StringVar(&o.admissionURL, "admission-url", "",
 		"URL by which members reach the webhooks where MemberCluster.spec.admission.url says nothing else, for example https://vmgroups.example.com.")
@@ -187,9 +188,4 @@ func (o *options) checkPorts() error {
 		return errors.New("--hub-webhook-port must be between 1 and 65535, and another one than --webhook-port")
 	}
 	return nil
-}
-
-func namespaceFlag(flags *pflag.FlagSet, o *options) {
-	flags.StringVar(&o.namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "vmgroup-operator-system"),
-		"Namespace of the operator, where its Secrets, its Leases and the ring are.")
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/server"
 )
 
 func TestTheDrainOfWebhooksIsScaledUnlessItIsGiven(t *testing.T) {
@@ -13,8 +14,8 @@ func TestTheDrainOfWebhooksIsScaledUnlessItIsGiven(t *testing.T) {
 		args []string
 		want time.Duration
 	}{
-		{[]string{}, leaveTime},
-		{[]string{"--sharding-scale=0.2"}, leaveTime / 5},
+		{[]string{}, server.LeaveTime},
+		{[]string{"--sharding-scale=0.2"}, server.LeaveTime / 5},
 		{[]string{"--sharding-scale=0.2", "--webhook-drain=30s"}, 30 * time.Second},
 		{[]string{"--webhook-drain=0"}, 0},
 	} {

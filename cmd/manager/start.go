@@ -35,6 +35,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotametrics"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
+	"github.com/codeconnect/vmgroup-operator/internal/server"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/callmetrics"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
@@ -174,25 +175,25 @@ func start(ctx context.Context, o options) error {
 		hub.Add(&hubStorage{revision: revisionOf(hub.GetAPIReader())}),
 		hub.Add(warm),
 	}
-	asked := probes{
-		livePath:  {"alive": healthz.Ping},
-		readyPath: {"warm": warm.check, "caches": cachesSynced(hub), "ring": sharesWork(replica)},
+	asked := server.Probes{
+		server.LivePath:  {"alive": healthz.Ping},
+		server.ReadyPath: {"warm": warm.check, "caches": cachesSynced(hub), "ring": sharesWork(replica)},
 	}
 
 	// What members get so that policy holds at their door, and the webhooks where there is a certificate.
 	admission := &memberAdmission{url: o.admissionURL, policies: func() (*policy.Set, bool) { return sources.Policies(ctx) }}
-	leaving := &leaving{}
+	leaving := &server.Leaving{}
 	if keeper != nil {
 		offered := sharedKeeper{keeper, replica}
 		offered.publish()
 		certificates := newCertificates(o, hub, memberEvents, offered, members.AdmissionChanged)
-		listener.certificates, admission.certificates, leaving.time = certificates, certificates, o.webhookDrain
-		servers, err := serveWebhooks(o, hub.GetClient(), keeper, certificates, leaving, reviewer)
+		listener.certificates, admission.certificates, leaving.Time = certificates, certificates, o.webhookDrain
+		webhooks, err := serveWebhooks(o, hub.GetClient(), keeper, certificates, leaving, reviewer)
 		if err != nil {
 			return fmt.Errorf("serve the webhooks: %w", err)
 		}
-		for _, server := range servers {
-			problems = append(problems, hub.Add(server))
+		for _, webhook := range webhooks {
+			problems = append(problems, hub.Add(webhook))
 		}
 		problems = append(problems,
 			hub.Add(manager.RunnableFunc(func(ctx context.Context) error {
@@ -204,14 +205,14 @@ func start(ctx context.Context, o options) error {
 			hub.Add(certificates),
 			metrics.Registry.Register(certificates),
 		)
-		asked[readyPath]["certificate"], asked[readyPath]["leaving"] = keeper.Check, leaving.check
+		asked[server.ReadyPath]["certificate"], asked[server.ReadyPath]["leaving"] = keeper.Check, leaving.Check
 	}
 
-	scraped, err := openMetrics(o, hub.GetConfig(), ctrl.Log.WithName("metrics"))
+	scraped, err := server.Metrics{Address: o.metricsAddress, Secure: o.metricsSecure, Certificates: o.metricsCerts, Profiles: o.profiles}.Open(hub.GetConfig(), ctrl.Log.WithName("metrics"))
 	if err != nil {
 		return fmt.Errorf("serve metrics: %w", err)
 	}
-	probed, err := asked.open(o.probeAddress, ctrl.Log.WithName("probes"))
+	probed, err := asked.Open(o.probeAddress, ctrl.Log.WithName("probes"))
 	if err != nil {
 		return fmt.Errorf("answer probes: %w", err)
 	}
@@ -227,7 +228,7 @@ func start(ctx context.Context, o options) error {
 	if err := errors.Join(problems...); err != nil {
 		return fmt.Errorf("prepare the operator: %w", err)
 	}
-	return runSharded(ctx, replica, listener, shared, leaving.leave, mgr.Start)
+	return runSharded(ctx, replica, listener, shared, leaving.Leave, mgr.Start)
 }
 
 // vcenterGroups are those that use the vCenters.

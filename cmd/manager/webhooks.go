@@ -9,11 +9,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
 	policycontroller "github.com/codeconnect/vmgroup-operator/internal/controller/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/observe"
+	"github.com/codeconnect/vmgroup-operator/internal/server"
 	"github.com/codeconnect/vmgroup-operator/internal/webhook"
 )
 
 // serveWebhooks returns the servers of both ports of the webhooks. They answer on this replica whether it leads or not.
-func serveWebhooks(o options, hub client.Reader, keeper *serving.Keeper, certificates *trust.Rotator, l *leaving, groups *observe.Reviewer) ([]manager.Runnable, error) {
+func serveWebhooks(o options, hub client.Reader, keeper *serving.Keeper, certificates *trust.Rotator, l *server.Leaving, groups *observe.Reviewer) ([]manager.Runnable, error) {
 	log := ctrl.Log.WithName("webhook")
 	doors, err := webhook.New(webhook.Options{
 		Knowledge: groups, Hub: hub, Log: log, Segments: certificates, Impact: policycontroller.Impact{Evaluator: groups},
@@ -21,5 +22,5 @@ func serveWebhooks(o options, hub client.Reader, keeper *serving.Keeper, certifi
 	if err != nil {
 		return nil, err
 	}
-	return openDoors(o, keeper, l, log, doors.Members, doors.Hub)
+	return server.Webhooks{Host: o.webhookHost, MemberPort: o.webhookPort, HubPort: o.hubWebhookPort}.Open(keeper, l, log, doors.Members, doors.Hub)
 }

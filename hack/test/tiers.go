@@ -139,7 +139,7 @@ func withPackages(steps ...step) ([]step, error) {
 // longest are the packages that take longest, in this order.
 var longest = []string{
 	"test/integration", "internal/controller/member", "test/admission", "test/failover", "test/crash", "test/tenancy",
-	"internal/vsphere/govmomi", "test/rbac", "internal/admission/objects", "internal/sharding/death", "cmd/manager", "internal/vsphere/contract", "internal/vsphere/share",
+	"internal/vsphere/govmomi", "test/rbac", "internal/admission/objects", "internal/sharding/death", "internal/server", "internal/command", "internal/vsphere/contract", "internal/vsphere/share",
 }
 
 // longestUnits are those that take longest of what needs no servers.

@@ -20,7 +20,7 @@ func TestTheListsOfTiersNameWhatExists(t *testing.T) {
 
 func TestWhatHasGoroutinesRunsWithTheRaceDetector(t *testing.T) {
 	for name, want := range map[string]bool{
-		"cmd/manager": true, "internal/quota": true, "internal/sharding": true, "test/world": true, "test/harness/vcsim/sim": true,
+		"internal/server": true, "internal/quota": true, "internal/sharding": true, "test/world": true, "test/harness/vcsim/sim": true,
 		"internal/plan": false, "test/integration": false, "api/v1alpha1": false,
 	} {
 		if (testedPackage{path: assets.Module + "/" + name}).racy() != want {

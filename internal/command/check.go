@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 
 // checkOptions are the flags of the command.
 type checkOptions struct {
-	options
+	namespace string
 	// replicas is how many there should be; 0 means as many as the Deployment wants.
 	replicas   int
 	deployment string
@@ -32,7 +32,7 @@ type checkOptions struct {
 	webhookCheck
 }
 
-func checkCommand() *cobra.Command {
+func checkCommand(version string) *cobra.Command {
 	o := checkOptions{}
 	c := &cobra.Command{
 		Use: "check", Short: "Say whether the operator on this hub is healthy", Args: cobra.NoArgs,
@@ -43,7 +43,7 @@ when the webhooks do not answer. A VCenter, MemberCluster or VmGroupPolicy that 
 		RunE: func(c *cobra.Command, _ []string) error { return check(c.Context(), o, c.OutOrStdout()) },
 	}
 	flags := c.Flags()
-	namespaceFlag(flags, &o.options)
+	NamespaceFlag(flags, &o.namespace)
 	flags.IntVar(&o.replicas, "replicas", 0, "How many replicas must work; 0 means as many as the Deployment wants.")
 	flags.StringVar(&o.deployment, "deployment", "vmgroup-operator", "Name of the operator's Deployment.")
 	flags.BoolVar(&o.strict, "strict", false, "Let warnings fail the check.")
@@ -51,7 +51,7 @@ when the webhooks do not answer. A VCenter, MemberCluster or VmGroupPolicy that 
 	flags.StringVar(&o.url, "webhook-url", "", "URL of the webhooks, for example https://vmgroup-operator-webhook.vmgroup-operator-system.svc. Empty leaves them out.")
 	flags.StringVar(&o.ca, "webhook-ca", "", "File with the authorities that may have signed the webhooks' certificate; empty means those of the system.")
 	flags.StringVar(&o.serverName, "webhook-server-name", "", "Name that the webhooks' certificate must be for, where it is not the host of the URL.")
-	c.AddCommand(checkVCenterCommand())
+	c.AddCommand(checkVCenterCommand(version))
 	return c
 }
 

@@ -1,6 +1,6 @@
 //go:build unix && !fast
 
-package main
+package command
 
 import (
 	"bytes"
@@ -37,7 +37,7 @@ func TestTheCheckOfARealHub(t *testing.T) {
 	}
 	check := func(change func(*checkOptions)) string {
 		t.Helper()
-		o := checkOptions{options: options{namespace: namespace.Name}, deployment: "vmgroup-operator"}
+		o := checkOptions{namespace: namespace.Name, deployment: "vmgroup-operator"}
 		if change != nil {
 			change(&o)
 		}

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"cmp"
@@ -50,7 +50,9 @@ var (
 
 // vcenterCheck are the flags of the command.
 type vcenterCheck struct {
-	options
+	namespace string
+	// version of this program.
+	version string
 	serverFlags
 	templates                  []string
 	probe                      bool
@@ -59,8 +61,8 @@ type vcenterCheck struct {
 	columns                    int
 }
 
-func checkVCenterCommand() *cobra.Command {
-	o := vcenterCheck{}
+func checkVCenterCommand(version string) *cobra.Command {
+	o := vcenterCheck{version: version}
 	c := &cobra.Command{
 		Use: "vcenter [NAME]", Short: "Say whether a vCenter will work", Args: cobra.MaximumNArgs(1),
 		Long: `manager check vcenter says within five minutes whether the operator can work with a vCenter, and if not, what to do.
@@ -80,7 +82,7 @@ It exits with 0, with 1 if a check fails, and with 3 if no vCenter answers.`,
 		},
 	}
 	flags := c.Flags()
-	namespaceFlag(flags, &o.options)
+	NamespaceFlag(flags, &o.namespace)
 	o.addServer(flags)
 	flags.StringSliceVar(&o.templates, "template", nil, "Names or paths of templates to check; empty means all that the settings allow.")
 	flags.BoolVar(&o.probe, "probe", false, "Clone one VM, power it on, look at it, and remove it.")
@@ -172,7 +174,7 @@ func (r *vcenterRun) look(ctx context.Context, c vcenter.Config, keeper *logins.
 	// The mark is as long as that of a replica, and of no installation, so that no replica ends this session for one of
 	// its own.
 	identity := session.Identity{Installation: uuid.NewString(), VCenter: cmp.Or(r.name, "check"), Process: &session.Process{Boot: uuid.NewString()}}
-	login := sessionConfig(c, keeper.Gate(c.URL, c.Username, c.Password, c.Attempt).Once(), identity)
+	login := c.Session("vmgroup-operator/"+r.o.version, keeper.Gate(c.URL, c.Username, c.Password, c.Attempt).Once(), identity)
 	login.Transport = r.transport
 	return govmomi.Survey(ctx, govmomi.SurveyOptions{
 		Config: govmomi.Config{
@@ -187,7 +189,7 @@ func (r *vcenterRun) look(ctx context.Context, c vcenter.Config, keeper *logins.
 func (r *vcenterRun) report(out io.Writer, f *survey.Facts, found []checked.Finding) error {
 	var err error
 	if r.o.output == "json" {
-		err = checked.NewReport(f, found, version).Write(out)
+		err = checked.NewReport(f, found, r.o.version).Write(out)
 	} else {
 		err = checked.Print(out, found, r.o.columns)
 	}
@@ -214,7 +216,7 @@ func (r *vcenterRun) record(ctx context.Context, vc *v1alpha1.VCenter, f *survey
 	base := vc.DeepCopy()
 	vc.Status.Check = &v1alpha1.VCenterCheck{
 		Time: metav1.NewTime(f.Began.Truncate(time.Second)), Version: untrusted.Text(f.Server.About.Version, longest), Build: untrusted.Text(f.Server.About.Build, longest),
-		Operator: untrusted.Text(version, longest),
+		Operator: untrusted.Text(r.o.version, longest),
 	}
 	for _, x := range found {
 		if x.Level == checked.Warn {

@@ -1,6 +1,6 @@
 //go:build !fast
 
-package main
+package command
 
 import (
 	"bytes"
@@ -46,7 +46,7 @@ func newVCenterCheckRig(t *testing.T, password string) *vcenterCheckRig {
 	return &vcenterCheckRig{
 		T: t, sim: s, memory: new(logins.Memory),
 		hub:   clientfake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithStatusSubresource(vc).WithObjects(vc, secret).Build(),
-		check: vcenterCheck{options: options{namespace: "operator"}, output: "table", columns: 120, timeout: 5 * time.Minute, settle: time.Minute, probeTime: time.Minute},
+		check: vcenterCheck{namespace: "operator", version: "v9", output: "table", columns: 120, timeout: 5 * time.Minute, settle: time.Minute, probeTime: time.Minute},
 	}
 }
 
@@ -75,7 +75,7 @@ func TestACheckThatPassesIsInTheStatusOfTheVCenter(t *testing.T) {
 			t.Fatalf("%v:\n%s", err, said)
 		}
 		status := r.status()
-		if c := status.Check; c == nil || !c.Time.Equal(&metav1.Time{Time: time.Now().Add(-time.Minute)}) || c.Version == "" || c.Build == "" || c.Operator != version || c.Warnings != 1 /* DRS is off */ {
+		if c := status.Check; c == nil || !c.Time.Equal(&metav1.Time{Time: time.Now().Add(-time.Minute)}) || c.Version == "" || c.Build == "" || c.Operator != r.check.version || c.Warnings != 1 /* DRS is off */ {
 			t.Errorf("status.check is %+v; the check said\n%s", c, said)
 		}
 		if status.VMs != 7 {
@@ -90,7 +90,7 @@ func TestACheckThatPassesIsInTheStatusOfTheVCenter(t *testing.T) {
 func TestACheckThatFailsLeavesTheLastOneInStatus(t *testing.T) {
 	r := newVCenterCheckRig(t, "wrong")
 	synctest.Test(t, func(t *testing.T) {
-		if said, err := r.run(t.Context()); !errors.Is(err, errVCenterFails) || !strings.Contains(said, "FAIL  login") || exitCode(err) != 1 {
+		if said, err := r.run(t.Context()); !errors.Is(err, errVCenterFails) || !strings.Contains(said, "FAIL  login") || ExitCode(err) != 1 {
 			t.Errorf("%v:\n%s", err, said)
 		}
 		if c := r.status().Check; c != nil {

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ func TestAServerThatDoesNotAnswerHasAnExitCodeOfItsOwn(t *testing.T) {
 		out := &bytes.Buffer{}
 		run := vcenterRun{o: &o, transport: away{}}
 		err := run.ofServer(t.Context(), out)
-		if !errors.Is(err, errVCenterUnreachable) || exitCode(err) != exitUnreachable {
+		if !errors.Is(err, errVCenterUnreachable) || ExitCode(err) != exitUnreachable {
 			t.Errorf("%v:\n%s", err, out)
 		}
 		if !strings.Contains(out.String(), `"unreachable"`) || strings.Contains(out.String(), "example") {

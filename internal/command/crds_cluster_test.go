@@ -1,6 +1,6 @@
 //go:build unix && !fast
 
-package main
+package command
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func runCRDs(t *testing.T, admin client.Client, run func(context.Context, client
 			t.Fatal(err)
 		}
 	}
-	hub, err := client.New(configOf(t, server, user), client.Options{Scheme: admin.Scheme(), Mapper: crds.Mapper()})
+	hub, err := client.New(server.UserConfig(t, user), client.Options{Scheme: admin.Scheme(), Mapper: crds.Mapper()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"cmp"
@@ -29,10 +29,11 @@ import (
 )
 
 type renderOptions struct {
-	options
-	member  string
-	leave   bool
-	writers []string
+	namespace    string
+	admissionURL string
+	member       string
+	leave        bool
+	writers      []string
 }
 
 func renderCommand() *cobra.Command {
@@ -47,7 +48,7 @@ func renderCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return render(c.Context(), o, c.OutOrStdout()) },
 	}
 	flags := c.Flags()
-	namespaceFlag(flags, &o.options)
+	NamespaceFlag(flags, &o.namespace)
 	flags.StringVar(&o.member, "member", "", "Name of the MemberCluster. Its policies and its webhook are read from the hub.")
 	flags.BoolVar(&o.leave, "leave", false, "Print how to remove the operator from a member. The hub is not asked.")
 	flags.StringVar(&o.admissionURL, "admission-url", "", "As for the manager: where members reach the webhooks, if their MemberCluster says nothing else.")

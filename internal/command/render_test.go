@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package command
 
 import (
 	"bytes"
@@ -91,7 +91,7 @@ func TestRenderMemberReadsWhatTheOperatorWouldInstall(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ours", Name: trust.SecretName},
 		Data:       map[string][]byte{trust.KeyPath: key, trust.KeyAuthorities: testAuthority(t)},
 	}
-	o := renderOptions{member: "team-a", writers: []string{"gitops"}, options: options{namespace: "ours"}}
+	o := renderOptions{member: "team-a", writers: []string{"gitops"}, namespace: "ours"}
 	in, notes, err := readAdmission(t.Context(), hubWith(t, secret), o)
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestRenderMemberReadsWhatTheOperatorWouldInstall(t *testing.T) {
 }
 
 func TestRenderMemberSaysWhatIsMissing(t *testing.T) {
-	o := renderOptions{member: "team-a", options: options{namespace: "ours"}}
+	o := renderOptions{member: "team-a", namespace: "ours"}
 	hub := hubWith(t)
 	mc := &v1alpha1.MemberCluster{}
 	if err := hub.Get(t.Context(), client.ObjectKey{Name: "team-a"}, mc); err != nil {

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"cmp"
@@ -17,12 +17,12 @@ import (
 )
 
 func shardsCommand() *cobra.Command {
-	o := options{}
+	var namespace string
 	c := &cobra.Command{
 		Use: "shards", Short: "Print which replica holds which share of the groups", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return shards(c.Context(), o.namespace, c.OutOrStdout()) },
+		RunE: func(c *cobra.Command, _ []string) error { return shards(c.Context(), namespace, c.OutOrStdout()) },
 	}
-	namespaceFlag(c.Flags(), &o)
+	NamespaceFlag(c.Flags(), &namespace)
 	return c
 }
 

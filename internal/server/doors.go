@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"crypto/tls"
@@ -50,7 +50,7 @@ const (
 type certificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
 // door answers calls of webhooks that come to a listener once the manager runs, and closes it.
-func door(listener net.Listener, connections int, name string, certificate certificate, l *leaving, log logr.Logger, handler http.Handler) *manager.Server {
+func door(listener net.Listener, connections int, name string, certificate certificate, l *Leaving, log logr.Logger, handler http.Handler) *manager.Server {
 	bounded := boundedServer(listener, connections, smallHead, "webhooks of "+name, certificate, log, l.handler(handler))
 	l.add(bounded.Server)
 	return bounded
@@ -76,13 +76,19 @@ func boundedServer(listener net.Listener, connections, head int, name string, ce
 	}
 }
 
-// openDoors listens on both ports of the webhooks. On an error none is open.
-func openDoors(o options, keeper *serving.Keeper, l *leaving, log logr.Logger, members, hub http.Handler) ([]manager.Runnable, error) {
-	forMembers, err := net.Listen("tcp", net.JoinHostPort(o.webhookHost, strconv.Itoa(o.webhookPort)))
+// Webhooks says where the webhooks are served: on all addresses if Host is empty.
+type Webhooks struct {
+	Host                string
+	MemberPort, HubPort int
+}
+
+// Open listens on both ports. On an error none is open.
+func (w Webhooks) Open(keeper *serving.Keeper, l *Leaving, log logr.Logger, members, hub http.Handler) ([]manager.Runnable, error) {
+	forMembers, err := net.Listen("tcp", net.JoinHostPort(w.Host, strconv.Itoa(w.MemberPort)))
 	if err != nil {
 		return nil, fmt.Errorf("listen for the webhooks of members: %w", err)
 	}
-	forHub, err := net.Listen("tcp", net.JoinHostPort(o.webhookHost, strconv.Itoa(o.hubWebhookPort)))
+	forHub, err := net.Listen("tcp", net.JoinHostPort(w.Host, strconv.Itoa(w.HubPort)))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("listen for the webhooks of the hub: %w", err), forMembers.Close())
 	}

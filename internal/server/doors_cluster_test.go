@@ -1,6 +1,6 @@
 //go:build unix && !fast
 
-package main
+package server
 
 import (
 	"bytes"
@@ -86,7 +86,7 @@ func expose(t *testing.T) *exposed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := door(listener, memberConnections, "members", certificate, &leaving{}, logr.Discard(), doors.Members)
+	server := door(listener, memberConnections, "members", certificate, &Leaving{}, logr.Discard(), doors.Members)
 	go func() { ended <- server.Start(ctx) }()
 	t.Cleanup(func() {
 		stop()

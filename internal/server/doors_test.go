@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"bufio"
@@ -47,7 +47,7 @@ func TestAPortHasSoManyConnectionsAndNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 3
 		var outside crowd
-		server := door(&outside, most, "members", nil, &leaving{}, logr.Discard(), nil)
+		server := door(&outside, most, "members", nil, &Leaving{}, logr.Discard(), nil)
 		if s := server.Server; s.ReadHeaderTimeout != headPatience || s.WriteTimeout != answerPatience || s.IdleTimeout != idlePatience {
 			t.Error("a caller that says nothing keeps its connection")
 		}
@@ -167,7 +167,7 @@ func TestAPortHasOneAnswerForWhatIsForNobody(t *testing.T) {
 		}
 		for name, handler := range map[string]http.Handler{"members": doors.Members, "the hub": doors.Hub} {
 			outside := make(pipes)
-			server := door(outside, 1, name, selfSigned(t), &leaving{}, logr.Discard(), handler)
+			server := door(outside, 1, name, selfSigned(t), &Leaving{}, logr.Discard(), handler)
 			end := served(t, server.Server, server.Listener)
 			want := ""
 			for _, line := range []string{"POST /", "OPTIONS /", "OPTIONS *", "GET *", "POST *", "CONNECT hub:443", "OPTIONS http://hub/"} {
@@ -193,7 +193,7 @@ func TestAPortHasOneAnswerForWhatIsForNobody(t *testing.T) {
 func TestNoConnectionOutlivesWhatWasPromised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		outside := make(pipes)
-		server := door(outside, 1, "members", selfSigned(t), &leaving{}, logr.Discard(), http.NotFoundHandler())
+		server := door(outside, 1, "members", selfSigned(t), &Leaving{}, logr.Discard(), http.NotFoundHandler())
 		defer served(t, server.Server, server.Listener)()
 		if _, open := answerTo(t, outside.dial(), "POST / HTTP/1.1\r\nHost: hub\r\nContent-Length: 1\r\n\r\n"); open > bodyPatience {
 			t.Errorf("a connection without a body was open for %v", open)
@@ -217,7 +217,7 @@ func TestFailedHandshakesDoNotFillTheLog(t *testing.T) {
 			lines = append(lines, args)
 		}, funcr.Options{})
 		outside := make(pipes)
-		server := door(outside, 10, "members", selfSigned(t), &leaving{}, log, http.NotFoundHandler())
+		server := door(outside, 10, "members", selfSigned(t), &Leaving{}, log, http.NotFoundHandler())
 		defer served(t, server.Server, server.Listener)()
 		fail := func() {
 			conn := outside.dialPlain()
@@ -252,7 +252,7 @@ func TestAConnectionCostsLittleBeforeItsRequestIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const connections, most = 64, 192 << 10
 		outside := make(pipes)
-		server := door(outside, connections, "members", selfSigned(t), &leaving{}, logr.Discard(), http.NotFoundHandler())
+		server := door(outside, connections, "members", selfSigned(t), &Leaving{}, logr.Discard(), http.NotFoundHandler())
 		defer served(t, server.Server, server.Listener)()
 		head := strings.Builder{}
 		head.WriteString("POST / HTTP/1.1\r\nHost: hub\r\n")
@@ -284,7 +284,7 @@ func TestAConnectionCostsLittleBeforeItsRequestIsThere(t *testing.T) {
 func TestNobodySendsMuchWithoutARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		outside := make(pipes)
-		server := door(outside, 1, "members", selfSigned(t), &leaving{}, logr.Discard(), http.NotFoundHandler())
+		server := door(outside, 1, "members", selfSigned(t), &Leaving{}, logr.Discard(), http.NotFoundHandler())
 		defer served(t, server.Server, server.Listener)()
 		conn := outside.dialPlain()
 		defer func() { _ = conn.Close() }()
@@ -310,7 +310,7 @@ func TestRequestsMayBeLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size = 1 << 20
 		outside := make(pipes)
-		server := door(outside, 1, "members", selfSigned(t), &leaving{}, logr.Discard(), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		server := door(outside, 1, "members", selfSigned(t), &Leaving{}, logr.Discard(), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			if n, err := io.Copy(io.Discard, r.Body); n != size || err != nil {
 				t.Errorf("%d bytes came: %v", n, err)
 			}

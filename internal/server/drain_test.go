@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 // rollout is one replica that ends and one that stays, behind a balancer that notices late which of them is ready.
 type rollout struct {
 	t       *testing.T
-	ending  *leaving
+	ending  *Leaving
 	address string // of the one that ends
 	stop    context.CancelFunc
 	stopped chan struct{}
@@ -34,7 +34,7 @@ type rollout struct {
 func newRollout(t *testing.T, drain time.Duration) *rollout {
 	t.Helper()
 	r := &rollout{
-		t: t, ending: &leaving{time: drain}, slow: make(chan struct{}), slowBegun: make(chan struct{}, 1),
+		t: t, ending: &Leaving{Time: drain}, slow: make(chan struct{}), slowBegun: make(chan struct{}, 1),
 		stays: httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})),
 	}
 	t.Cleanup(r.stays.Close)
@@ -106,7 +106,7 @@ func (r *rollout) call(c *http.Client, path string) error {
 
 // balance notices after a while that the replica is not ready.
 func (r *rollout) balance(lag time.Duration) {
-	for r.ending.check(nil) == nil {
+	for r.ending.Check(nil) == nil {
 		select {
 		case <-r.stopped: // it never said so
 		case <-time.After(time.Millisecond):
@@ -120,7 +120,7 @@ func (r *rollout) balance(lag time.Duration) {
 
 func TestNoCallFailsWhileAReplicaEnds(t *testing.T) {
 	// The time that replicas have: callers that do not run for a while must still hear in it that they should hang up.
-	r := newRollout(t, leaveTime)
+	r := newRollout(t, LeaveTime)
 	var calls, failures atomic.Int64
 	var each [8]atomic.Int64 // calls of one caller
 	var first atomic.Pointer[error]
@@ -151,11 +151,11 @@ func TestNoCallFailsWhileAReplicaEnds(t *testing.T) {
 		r.balance(150 * time.Millisecond)
 	}()
 	begun := time.Now()
-	r.ending.leave(t.Context())
-	if took := time.Since(begun); took < r.ending.time {
-		t.Errorf("it left after %s, and its balancer has %s", took, r.ending.time)
+	r.ending.Leave(t.Context())
+	if took := time.Since(begun); took < r.ending.Time {
+		t.Errorf("it left after %s, and its balancer has %s", took, r.ending.Time)
 	}
-	if r.ending.check(nil) == nil {
+	if r.ending.Check(nil) == nil {
 		t.Fatal("it left without saying so")
 	}
 	// The balancer of a busy machine may be late, and a caller may not run between its choice of a replica and its connection.
@@ -189,7 +189,7 @@ func TestNoCallFailsWhileAReplicaEnds(t *testing.T) {
 }
 
 func TestACallEndsWithItsCaller(t *testing.T) {
-	l := &leaving{}
+	l := &Leaving{}
 	call, hangUp := context.WithCancel(t.Context())
 	ctx, done := l.answered(call)
 	defer done()
@@ -198,34 +198,5 @@ func TestACallEndsWithItsCaller(t *testing.T) {
 	case <-ctx.Done():
 	case <-time.After(time.Minute):
 		t.Error("the call goes on although its caller has hung up")
-	}
-}
-
-// fakeSharer is a replica that answers what a test wants.
-type fakeSharer struct {
-	problem string
-	joined  bool
-}
-
-func (f *fakeSharer) Problem() string { return f.problem }
-func (f *fakeSharer) Joined() bool    { return f.joined }
-
-func TestAReplicaIsReadyOnceTheOthersKnowIt(t *testing.T) {
-	f := &fakeSharer{}
-	ready := sharesWork(f)
-	if err := ready(nil); !errors.Is(err, errNotJoined) {
-		t.Errorf("before it has joined: %v", err)
-	}
-	f.joined = true
-	if err := ready(nil); err != nil {
-		t.Errorf("after it has joined: %v", err)
-	}
-	f.joined = false // its session was lost, and the next one is on its way
-	if err := ready(nil); err != nil {
-		t.Errorf("between two sessions: %v", err)
-	}
-	f.problem = "something is wrong"
-	if err := ready(nil); err == nil {
-		t.Error("it is ready with a problem")
 	}
 }

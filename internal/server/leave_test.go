@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 )
 
 func TestAReplicaThatEndsAnswersAndHasItsCallersHangUp(t *testing.T) {
-	l := &leaving{time: 50 * time.Millisecond}
+	l := &Leaving{Time: 50 * time.Millisecond}
 	server := httptest.NewServer(l.handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
 	defer server.Close()
 	call := func() (hangsUp bool) {
@@ -20,18 +20,18 @@ func TestAReplicaThatEndsAnswersAndHasItsCallersHangUp(t *testing.T) {
 		}
 		return response.Body.Close() == nil && response.Close
 	}
-	if call() || l.check(nil) != nil {
+	if call() || l.Check(nil) != nil {
 		t.Error("callers are sent away, or it is not ready, although it is not ending")
 	}
 	done := make(chan struct{})
 	go func() {
-		l.leave(t.Context())
+		l.Leave(t.Context())
 		close(done)
 	}()
-	for l.check(nil) == nil {
+	for l.Check(nil) == nil {
 		select {
 		case <-done:
-			if l.check(nil) == nil { // all of it may have passed since the look above
+			if l.Check(nil) == nil { // all of it may have passed since the look above
 				t.Fatal("it left without saying so")
 			}
 		default:
@@ -47,9 +47,9 @@ func TestAReplicaThatEndsAnswersAndHasItsCallersHangUp(t *testing.T) {
 }
 
 func TestWithoutWebhooksNothingIsWaitedFor(t *testing.T) {
-	l := &leaving{}
-	l.leave(context.Background())
-	if l.check(nil) != nil {
+	l := &Leaving{}
+	l.Leave(context.Background())
+	if l.Check(nil) != nil {
 		t.Error("it said that it is leaving")
 	}
 }

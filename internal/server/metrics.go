@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -33,27 +33,38 @@ import (
 // metricsPath is where metrics are.
 const metricsPath = "/metrics"
 
-// openMetrics listens for those who read metrics, and returns what serves them: everybody who reaches the port, or with --metrics-secure by TLS
-// those whom the hub's RBAC allows to get /metrics. It is nothing where metrics are off. It does what controller-runtime's server of metrics does, whose
-// connections have no limit.
-func openMetrics(o options, config *rest.Config, log logr.Logger) ([]manager.Runnable, error) {
-	if o.metricsAddress == "0" {
+// Metrics says where and to whom metrics are served.
+type Metrics struct {
+	// Address to listen on; "0" turns metrics off.
+	Address string
+	// Secure metrics are served by TLS, to those whom the hub's RBAC allows to get /metrics, and others to everybody who reaches the port.
+	Secure bool
+	// Certificates is a directory with tls.crt and tls.key. Empty means a certificate of its own, signed by nobody.
+	Certificates string
+	// Profiles of the process are served, too, to those whom the hub's RBAC allows to get their paths. They need Secure.
+	Profiles bool
+}
+
+// Open listens for those who read metrics, and returns what serves them; nothing where metrics are off. It does what controller-runtime's server of
+// metrics does, whose connections have no limit.
+func (m Metrics) Open(config *rest.Config, log logr.Logger) ([]manager.Runnable, error) {
+	if m.Address == "0" {
 		return nil, nil
 	}
 	handler := promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
 	mux := http.NewServeMux()
 	var certificate certificate
 	var runnables []manager.Runnable
-	if o.metricsSecure {
+	if m.Secure {
 		r, err := newReviews(config, log)
 		if err != nil {
 			return nil, err
 		}
 		handler = r.before(handler)
-		if o.profiles {
+		if m.Profiles {
 			addProfiles(mux, r)
 		}
-		pair, watcher, err := metricsCertificate(o.metricsCerts)
+		pair, watcher, err := metricsCertificate(m.Certificates)
 		if err != nil {
 			return nil, fmt.Errorf("read the certificate of the metrics endpoint: %w", err)
 		}
@@ -61,7 +72,7 @@ func openMetrics(o options, config *rest.Config, log logr.Logger) ([]manager.Run
 			runnables = append(runnables, watcher)
 		}
 	}
-	listener, err := net.Listen("tcp", o.metricsAddress)
+	listener, err := net.Listen("tcp", m.Address)
 	if err != nil {
 		return nil, fmt.Errorf("listen for those who read metrics: %w", err)
 	}

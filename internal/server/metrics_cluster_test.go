@@ -1,6 +1,6 @@
 //go:build unix && !fast
 
-package main
+package server
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ func TestSecureMetricsAreForThoseWhomTheHubAllows(t *testing.T) {
 	bindTo(t, admin, "metrics-auth-test", rbacv1.Subject{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "metrics-manager"})
 	bindTo(t, admin, "metrics-reader-test", rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: "default", Name: "prometheus"})
 	prometheus, stranger := tokenOf(t, admin, "prometheus"), tokenOf(t, admin, "stranger")
-	url := "https://" + serveMetrics(t, options{metricsSecure: true}, configOf(t, hub, "metrics-manager"))
+	url := "https://" + serveMetrics(t, Metrics{Secure: true}, hub.UserConfig(t, "metrics-manager"))
 
 	await.NoError(t, "the bound reader to be served", func() error {
 		if status, _ := scrape(t, url, "Bearer "+prometheus); status != http.StatusOK {
@@ -44,7 +44,7 @@ func TestSecureMetricsAreForThoseWhomTheHubAllows(t *testing.T) {
 		if status != c.want {
 			t.Errorf("%s gets %d, want %d", c.who, status, c.want)
 		}
-		if served := strings.Contains(body, "go_goroutines"); served != (c.want == http.StatusOK) {
+		if served := strings.Contains(body, "# TYPE "); served != (c.want == http.StatusOK) {
 			t.Errorf("%s gets %q", c.who, body)
 		}
 		if strings.Contains(body, "eyJ") {
@@ -55,7 +55,7 @@ func TestSecureMetricsAreForThoseWhomTheHubAllows(t *testing.T) {
 
 func TestMetricsAreRefusedWhenTheHubCannotBeAsked(t *testing.T) {
 	hub, _ := realHub(t)
-	url := "https://" + serveMetrics(t, options{metricsSecure: true}, configOf(t, hub, "metrics-manager-without-rights"))
+	url := "https://" + serveMetrics(t, Metrics{Secure: true}, hub.UserConfig(t, "metrics-manager-without-rights"))
 	if status, body := scrape(t, url, "Bearer anything"); status != http.StatusInternalServerError || strings.Contains(body, "go_") {
 		t.Errorf("status %d: %s", status, body)
 	}

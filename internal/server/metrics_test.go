@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package server
 
 import (
 	"bytes"
@@ -106,8 +106,8 @@ func scrape(t *testing.T, url, authorization string) (int, string) {
 }
 
 func TestMetricsAreOpenWithoutTheFlag(t *testing.T) {
-	url := "http://" + serveMetrics(t, options{}, &rest.Config{})
-	if status, body := scrape(t, url, ""); status != http.StatusOK || !strings.Contains(body, "go_goroutines") {
+	url := "http://" + serveMetrics(t, Metrics{}, &rest.Config{})
+	if status, body := scrape(t, url, ""); status != http.StatusOK || !strings.Contains(body, "# TYPE ") {
 		t.Errorf("status %d: %.200s", status, body)
 	}
 }
@@ -129,7 +129,7 @@ func TestMetricsCertificatesAreReadAgain(t *testing.T) {
 		return string(pair.Leaf.Raw)
 	}
 	want := issue()
-	address, _, _ := strings.Cut(serveMetrics(t, options{metricsSecure: true, metricsCerts: directory}, &rest.Config{}), "/")
+	address, _, _ := strings.Cut(serveMetrics(t, Metrics{Secure: true, Certificates: directory}, &rest.Config{}), "/")
 	for _, when := range []string{"at first", "after it was renewed"} {
 		await.NoError(t, "the certificate "+when, func() error {
 			conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
@@ -188,10 +188,10 @@ func TestThePortOfMetricsIsBounded(t *testing.T) {
 }
 
 // serveMetrics returns the URL of a metrics endpoint that lasts as long as the test.
-func serveMetrics(t *testing.T, o options, config *rest.Config) string {
+func serveMetrics(t *testing.T, m Metrics, config *rest.Config) string {
 	t.Helper()
-	o.metricsAddress = "127.0.0.1:0"
-	runnables, err := openMetrics(o, config, logr.Discard())
+	m.Address = "127.0.0.1:0"
+	runnables, err := m.Open(config, logr.Discard())
 	if err != nil {
 		t.Fatal(err)
 	}

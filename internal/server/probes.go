@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"fmt"
@@ -12,20 +12,20 @@ import (
 
 // Paths at which kubelet asks.
 const (
-	livePath  = "/healthz"
-	readyPath = "/readyz"
+	LivePath  = "/healthz"
+	ReadyPath = "/readyz"
 )
 
 // probeConnections is how many may ask at one time. There are many more than kubelet needs: if strangers held them all, kubelet would get no answer, and end
 // the container. Each costs little, since a head is small.
 const probeConnections = 1024
 
-// probes are the checks by path and name. A check at a path is answered below it by its name, too.
-type probes map[string]map[string]healthz.Checker
+// Probes are the checks by path and name. A check at a path is answered below it by its name, too.
+type Probes map[string]map[string]healthz.Checker
 
-// open listens for kubelet, and returns what answers it once the manager runs; nothing where the address is "0". It does what controller-runtime's
+// Open listens for kubelet, and returns what answers it once the manager runs; nothing where the address is "0". It does what controller-runtime's
 // server of probes does, whose connections have no limit and wait long for a head of a megabyte.
-func (p probes) open(address string, log logr.Logger) ([]manager.Runnable, error) {
+func (p Probes) Open(address string, log logr.Logger) ([]manager.Runnable, error) {
 	if address == "0" || address == "" {
 		return nil, nil
 	}
@@ -36,7 +36,7 @@ func (p probes) open(address string, log logr.Logger) ([]manager.Runnable, error
 	return []manager.Runnable{p.server(listener, log)}, nil
 }
 
-func (p probes) server(listener net.Listener, log logr.Logger) *manager.Server {
+func (p Probes) server(listener net.Listener, log logr.Logger) *manager.Server {
 	mux := http.NewServeMux()
 	for path, checks := range p {
 		handler := http.StripPrefix(path, &healthz.Handler{Checks: checks})

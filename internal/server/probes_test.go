@@ -1,8 +1,10 @@
-package main
+package server
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -12,11 +14,13 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"go.uber.org/zap/zapcore"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
 // served answers probes on pipes until the test ends their use.
-func (p probes) served(t *testing.T) (outside pipes, end func()) {
+func (p Probes) served(t *testing.T) (outside pipes, end func()) {
 	t.Helper()
 	outside = make(pipes)
 	server := p.server(outside, logr.Discard())
@@ -25,9 +29,9 @@ func (p probes) served(t *testing.T) (outside pipes, end func()) {
 
 func TestProbesAreAnsweredTogetherAndByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		outside, end := probes{
-			livePath:  {"alive": healthz.Ping},
-			readyPath: {"ring": healthz.Ping, "caches": func(*http.Request) error { return errors.New("not filled") }},
+		outside, end := Probes{
+			LivePath:  {"alive": healthz.Ping},
+			ReadyPath: {"ring": healthz.Ping, "caches": func(*http.Request) error { return errors.New("not filled") }},
 		}.served(t)
 		defer end()
 		for path, want := range map[string]string{
@@ -44,7 +48,7 @@ func TestProbesAreAnsweredTogetherAndByName(t *testing.T) {
 // TestThePortOfProbesIsBounded: as many as there may be keep a connection by an unfinished head, and end before kubelet's patience does.
 func TestThePortOfProbesIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		outside, end := probes{livePath: {"alive": healthz.Ping}}.served(t)
+		outside, end := Probes{LivePath: {"alive": healthz.Ping}}.served(t)
 		defer end()
 		var all sync.WaitGroup
 		for range probeConnections {
@@ -82,5 +86,22 @@ func TestThePortOfProbesIsBounded(t *testing.T) {
 			t.Errorf("after %v and %d bytes: %s", time.Since(begun), n, response.Status)
 		}
 		<-time.After(headPatience) // net/http waits a little before it closes such a connection
+	})
+}
+
+func TestProbesThatSucceedLogNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		outside := make(pipes)
+		server := Probes{LivePath: {"alive": healthz.Ping}, ReadyPath: {"ring": healthz.Ping}}.server(outside, zap.New(zap.WriteTo(&out), zap.Level(zapcore.Level(-5))))
+		defer served(t, server.Server, server.Listener)()
+		for _, path := range []string{LivePath, ReadyPath} {
+			if answer, _ := answerTo(t, outside.dialPlain(), fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", path)); !strings.HasPrefix(answer, "200 ") {
+				t.Errorf("%s: %s", path, answer)
+			}
+		}
+		if out.Len() > 0 {
+			t.Errorf("probes are logged: %s", out.String())
+		}
 	})
 }

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"bytes"
@@ -30,9 +30,9 @@ func (s *seldomLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// boundStandardLog leads what libraries write into Go's own log into log, one line a minute. net/http has no other log for connections that it opens, and
+// BoundStandardLog leads what libraries write into Go's own log into log, one line a minute. net/http has no other log for connections that it opens, and
 // writes a line for each frame of HTTP/2 that it does not know: a server may send hundreds of thousands a second.
-func boundStandardLog(log logr.Logger) {
+func BoundStandardLog(log logr.Logger) {
 	stdlog.SetFlags(0)
 	stdlog.SetOutput(&seldomLog{log: log, message: "A library reports"})
 }

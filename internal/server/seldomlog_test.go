@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -22,7 +22,7 @@ func TestFramesThatNobodyKnowsDoNotFillTheLog(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		var lines []string
-		boundStandardLog(funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{}))
+		BoundStandardLog(funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{}))
 		own, peer := net.Pipe()
 		transport := &http.Transport{Protocols: new(http.Protocols), DialContext: func(context.Context, string, string) (net.Conn, error) { return own, nil }}
 		transport.Protocols.SetUnencryptedHTTP2(true)

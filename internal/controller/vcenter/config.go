@@ -17,6 +17,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 )
 
 // Config is what a connection is made of: a VCenter and its Secret.
@@ -48,6 +49,17 @@ type Config struct {
 	ExpectedVMs int
 	// Root is where the root folder was before this process, as status has it; nil if that is not known, or another VCenter's.
 	Root *v1alpha1.VCenterRoot
+}
+
+// Session says where and how to log in, as whom, and with which name of the program.
+func (c *Config) Session(userAgent string, gate *logins.Gate, identity session.Identity) session.Config {
+	return session.Config{
+		URL: c.URL, Username: c.Username, Password: c.Password,
+		TLS:       session.TLS{CABundle: []byte(c.CABundle), Thumbprint: c.Thumbprint, Insecure: c.Insecure},
+		UserAgent: userAgent,
+		Gate:      gate,
+		Identity:  identity,
+	}
 }
 
 // configError is a Secret or spec that no connection can be made of.

@@ -31,12 +31,11 @@ func newLogger(out io.Writer, level logLevel) logr.Logger {
 }
 
 // logToStderr makes all that this process and its libraries write lines of one logger.
-func logToStderr(level logLevel) logr.Logger {
+func logToStderr(level logLevel) {
 	log := newLogger(os.Stderr, level)
 	ctrl.SetLogger(log)
 	klog.SetLogger(log)
 	server.BoundStandardLog(log.WithName("net"))
-	return log
 }
 
 // logLevel is the value of --log-level. Numbers above debug are what logr calls levels of verbosity.

@@ -11,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/codeconnect/vmgroup-operator/internal/command"
+	"github.com/codeconnect/vmgroup-operator/internal/operator"
 )
 
 // version is set by the linker.
@@ -24,10 +25,21 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
-	manager := newCommand(start)
+	manager := newCommand(operate)
 	manager.SetArgs(args)
 	manager.SetOut(out)
 	return manager.ExecuteContext(ctx)
+}
+
+// operate runs the operator until ctx ends.
+func operate(ctx context.Context, o options) error {
+	logToStderr(o.logLevel)
+	o.Version = version
+	wired, err := operator.Wire(ctx, o.Options)
+	if err != nil {
+		return err
+	}
+	return wired.Run(ctx)
 }
 
 // newCommand is the command line. Without a subcommand it runs the operator, which is what operate does.

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/server"
 )
 
@@ -20,8 +19,8 @@ func TestTheDrainOfWebhooksIsScaledUnlessItIsGiven(t *testing.T) {
 		{[]string{"--webhook-drain=0"}, 0},
 	} {
 		o, err := optionsOf(t, c.args)
-		if err != nil || o.webhookDrain != c.want {
-			t.Errorf("manager %v: %s, error %v, want %s", c.args, o.webhookDrain, err, c.want)
+		if err != nil || o.WebhookDrain != c.want {
+			t.Errorf("manager %v: %s, error %v, want %s", c.args, o.WebhookDrain, err, c.want)
 		}
 	}
 }
@@ -30,15 +29,15 @@ func TestTheContainerIsKnownFromItsEnvironment(t *testing.T) {
 	t.Setenv("POD_UID", "pod-1")
 	t.Setenv("CONTAINER_NAME", "")
 	o, err := optionsOf(t, []string{})
-	if err != nil || o.podUID != "pod-1" || o.containerName != "manager" || o.terminationLog != "/dev/termination-log" {
-		t.Errorf("%q, %q, %q, error %v", o.podUID, o.containerName, o.terminationLog, err)
+	if err != nil || o.PodUID != "pod-1" || o.ContainerName != "manager" || o.TerminationLog != "/dev/termination-log" {
+		t.Errorf("%q, %q, %q, error %v", o.PodUID, o.ContainerName, o.TerminationLog, err)
 	}
 }
 
 func TestTheAddressesAndTheMemoryOfMembersAreRead(t *testing.T) {
 	o, err := optionsOf(t, []string{"--member-addresses=10.0.0.0/8,*.example.com", "--member-addresses=192.0.2.1", "--member-memory=200"})
-	if err != nil || len(o.memberAddresses) != 3 || o.memberLimits() != remote.LimitsFor(200<<20) {
-		t.Errorf("%q, %+v, error %v", o.memberAddresses, o.memberLimits(), err)
+	if err != nil || len(o.MemberAddresses) != 3 || o.MemberMemory != 200 {
+		t.Errorf("%q, %d, error %v", o.MemberAddresses, o.MemberMemory, err)
 	}
 	for _, wrong := range []string{"--member-addresses=https://example.com", "--member-addresses=10.0.0.0/40", "--member-memory=0"} {
 		if _, err := optionsOf(t, []string{wrong}); err == nil {

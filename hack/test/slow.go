@@ -73,8 +73,6 @@ var slowStories = []slowStory{
 	{5, "integration", "TestARestartWhileTheLastVMsAreDestroyedRaisesNoAlarm", 25},
 	{5, "integration", everywhere, 240},
 	{5, "internal/admission", everywhere, 60},
-	{5, "internal/command", everywhere, 20},
-	{5, "internal/server", everywhere, 20},
 	{5, "internal/sharding/death", everywhere, 20},
 	{5, "internal/quota", everywhere, 5},
 	{5, "internal/admitted", everywhere, 5},
@@ -123,6 +121,8 @@ var slowStories = []slowStory{
 	{11, "integration", "TestAManagerThatEndsInTheMiddleOfClonesLeavesNoVMTooMany", 75},
 	{11, "internal/check/vcenter", "TestAProbeThatIsKilledAtAnyCallLeavesNothing", 60},
 	{11, "internal/vsphere/session", "TestAnswersAfterALoginAreWeighed", 20},
+	{11, "internal/command", everywhere, 20},
+	{11, "internal/server", everywhere, 20},
 	{12, "faults", "TestFaultsAreReported", 450},
 }
 

@@ -6,7 +6,7 @@
 // have calls in flight on one group at the same time. When buckets change hands is read from the hub's log.
 //
 // There are two kinds of work. A Prober enters every bucket all the time and makes calls of up to a second: nothing is dense
-// enough to hide from. An Operator is the group controller as cmd/manager wires it: multicluster-runtime's manager, controller and engagement,
+// enough to hide from. An Operator is the group controller as internal/operator wires it: multicluster-runtime's manager, controller and engagement,
 // the controller's own queue, sources and event handlers. Only what lies behind the interfaces of controller-runtime is replaced.
 //
 // # What this cannot show

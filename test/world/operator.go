@@ -25,7 +25,7 @@ const vcenterName = "default"
 // workers of each replica: as many as by default.
 const workers = 16
 
-// Operator is the group controller in one replica, wired as cmd/manager does it.
+// Operator is the group controller in one replica, wired as internal/operator does it.
 type Operator struct {
 	reconciler *vmgroup.Reconciler
 	manager    mcmanager.Manager

@@ -102,7 +102,7 @@ func (w *World) Start(name string, options ...Option) *Replica {
 	return r
 }
 
-// run is what runSharded of cmd/manager does, without webhooks.
+// run is what Operator.Run of internal/operator does, without webhooks.
 func (r *Replica) run(ctx context.Context) {
 	ringCtx, endRing := context.WithCancel(ctx)
 	workCtx, endWork := context.WithCancel(ctx)

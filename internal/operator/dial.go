@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 
 // dialer makes vCenter connections on govmomi. process tells their sessions from those of other runs, and shared divides
 // the task limits with other replicas. calls counts requests. keeper decides about logins. witness is told who changed VMs in a vCenter.
-func dialer(installation string, process *session.Process, keeper *logins.Keeper, shared *share.Coordinator, calls *callmetrics.Calls, witness func(vcenter string) vsphere.Witness) vcenter.Dial {
+func dialer(userAgent, installation string, process *session.Process, keeper *logins.Keeper, shared *share.Coordinator, calls *callmetrics.Calls, witness func(vcenter string) vsphere.Witness) vcenter.Dial {
 	sightings := new(operations.Sightings)
 	return func(c vcenter.Config, notifier vsphere.Notifier) vcenter.Connection {
 		mode := govmomi.Watch
@@ -27,7 +27,7 @@ func dialer(installation string, process *session.Process, keeper *logins.Keeper
 			mode = govmomi.Poll
 		}
 		meter := calls.Of(c.Name)
-		login := c.Session("vmgroup-operator/"+version, keeper.Gate(c.URL, c.Username, c.Password, c.Attempt), session.Identity{Installation: installation, VCenter: c.Name, Process: process})
+		login := c.Session(userAgent, keeper.Gate(c.URL, c.Username, c.Password, c.Attempt), session.Identity{Installation: installation, VCenter: c.Name, Process: process})
 		login.Meter = meter
 		server := govmomi.New(govmomi.Config{
 			Name:         c.Name,

@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"context"
@@ -20,12 +20,12 @@ import (
 const trustResync = 30 * time.Second
 
 // newKeeper returns what serves the webhooks' certificate, or nil without webhooks.
-func newKeeper(o options) *serving.Keeper {
-	if o.webhookCerts == "" {
+func newKeeper(o Options) *serving.Keeper {
+	if o.WebhookCertificates == "" {
 		return nil
 	}
 	return serving.New(serving.Options{
-		Dir: o.webhookCerts, Poll: serving.DefaultPoll, Now: time.Now, Log: ctrl.Log.WithName("certificates"),
+		Dir: o.WebhookCertificates, Poll: serving.DefaultPoll, Now: time.Now, Log: ctrl.Log.WithName("certificates"),
 	})
 }
 
@@ -56,14 +56,14 @@ func (s sharedKeeper) Replicas() []trust.Replica {
 
 // newCertificates keeps the webhooks' certificate and the authorities that members trust, on every replica. changed is called when
 // members should get something else.
-func newCertificates(o options, hub manager.Manager, members *events.Members, keeper sharedKeeper, changed func()) *trust.Rotator {
-	limits := trust.DefaultLimits().Scale(o.shardingScale)
-	limits.Lost = o.lostReplica
+func newCertificates(o Options, hub manager.Manager, members *events.Members, keeper sharedKeeper, changed func()) *trust.Rotator {
+	limits := trust.DefaultLimits().Scale(o.ShardingScale)
+	limits.Lost = o.LostReplica
 	return trust.NewRotator(trust.Options{
-		Namespace: o.namespace, Client: hub.GetClient(), Informers: hub.GetCache(),
+		Namespace: o.Namespace, Client: hub.GetClient(), Informers: hub.GetCache(),
 		Leader: keeper.replica, Certificates: keeper, Peers: keeper,
-		AdmissionURL: o.admissionURL, Random: rand.Reader, Now: time.Now,
-		Limits: limits, Period: o.segmentPeriod, Resync: trustResync,
+		AdmissionURL: o.AdmissionURL, Random: rand.Reader, Now: time.Now,
+		Limits: limits, Period: o.SegmentPeriod, Resync: trustResync,
 		Events:  certificateEvents{members},
 		Changed: changed, Log: ctrl.Log.WithName("certificates"),
 	})

@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"os"
@@ -21,13 +21,13 @@ func TestOnlyAProcessThatLeftItsMessageSaysWhereItRuns(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		options
+		Options
 		want string
 	}{
-		{"in a Pod", options{podUID: "pod-1", containerName: "manager", terminationLog: log}, `{"pod":"pod-1","container":"manager"}`},
-		{"without a Pod", options{containerName: "manager", terminationLog: log}, ""},
-		{"without a file", options{podUID: "pod-1", containerName: "manager", terminationLog: log + ".none"}, ""},
-		{"without a right to the file", options{podUID: "pod-1", containerName: "manager", terminationLog: t.TempDir()}, ""},
+		{"in a Pod", Options{PodUID: "pod-1", ContainerName: "manager", TerminationLog: log}, `{"pod":"pod-1","container":"manager"}`},
+		{"without a Pod", Options{ContainerName: "manager", TerminationLog: log}, ""},
+		{"without a file", Options{PodUID: "pod-1", ContainerName: "manager", TerminationLog: log + ".none"}, ""},
+		{"without a right to the file", Options{PodUID: "pod-1", ContainerName: "manager", TerminationLog: t.TempDir()}, ""},
 	} {
 		replica, err := sharding.New(sharding.Options{
 			Timings: protocol.DefaultTimings(), Buckets: 1, Boot: "boot-" + c.name, NewSession: func() string { return "session" },
@@ -36,7 +36,7 @@ func TestOnlyAProcessThatLeftItsMessageSaysWhereItRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		announceDeath(replica, c.options, "boot-"+c.name)
+		announceDeath(replica, c.Options, "boot-"+c.name)
 		if got := replica.Peers()[0].Published[death.PublishedKey]; got != c.want {
 			t.Errorf("%s: it says that it runs in %q, want %q", c.name, got, c.want)
 		}

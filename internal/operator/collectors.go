@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ import (
 )
 
 // registerFleet has the registry show the build, and what the fleet counts of the groups that this replica holds.
-func registerFleet(registry prometheus.Registerer, known *fleet.Fleet, replica *sharding.Replica) error {
+func registerFleet(registry prometheus.Registerer, version string, known *fleet.Fleet, replica *sharding.Replica) error {
 	build := definitions.BuildInfo.NewGauge()
 	build.WithLabelValues(version, revision(), runtime.Version()).Set(1)
 	return errors.Join(registry.Register(build), registry.Register(collect.Collector{Fleet: known, Shards: replica, Clock: clock.RealClock{}}))

@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"

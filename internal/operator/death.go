@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"k8s.io/apimachinery/pkg/types"
@@ -11,19 +11,19 @@ import (
 
 // announceDeath leaves, before there is a session, what will prove that this process has ended, and tells the others where
 // it runs. Where that cannot be done, they wait for the Lease to run out.
-func announceDeath(replica *sharding.Replica, o options, boot string) {
+func announceDeath(replica *sharding.Replica, o Options, boot string) {
 	log := ctrl.Log.WithName("sharding")
-	place := death.Place{Pod: types.UID(o.podUID), Container: o.containerName}
+	place := death.Place{Pod: types.UID(o.PodUID), Container: o.ContainerName}
 	if place.String() == "" {
 		log.V(1).Info("The Pod is not known: others will wait for this replica's Lease when it dies")
 		return
 	}
-	written, err := death.Record(o.terminationLog, boot)
+	written, err := death.Record(o.TerminationLog, boot)
 	switch {
 	case err != nil:
 		log.Error(err, "The termination message could not be written: others will wait for this replica's Lease when it dies")
 	case !written:
-		log.V(1).Info("There is no file for the termination message: others will wait for this replica's Lease when it dies", "file", o.terminationLog)
+		log.V(1).Info("There is no file for the termination message: others will wait for this replica's Lease when it dies", "file", o.TerminationLog)
 	default:
 		replica.Publish(death.PublishedKey, place.String())
 	}

@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
@@ -36,6 +37,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotametrics"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/server"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/callmetrics"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
@@ -46,61 +48,69 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get,resourceNames=kube-system
 
-// start runs the operator until ctx ends. It makes every part from those above it; nothing runs before the last line.
-func start(ctx context.Context, o options) error {
+// Operator is one replica, which is wired and does not run yet.
+type Operator struct {
+	replica  *sharding.Replica
+	listener *ringListener
+	shared   *share.Coordinator
+	leaving  *server.Leaving
+	manager  mcmanager.Manager
+}
+
+// Wire makes every part of the operator from those above it, and opens its ports. The hub must be reachable. Nothing runs before Run.
+func Wire(ctx context.Context, o Options) (*Operator, error) {
 	// The hub, and what identifies this installation on it.
-	log := logToStderr(o.logLevel)
 	hubConfig, err := config.GetConfig()
 	if err != nil {
-		return fmt.Errorf("find the hub's API server: %w", err)
+		return nil, fmt.Errorf("find the hub's API server: %w", err)
 	}
-	hubConfig.UserAgent = "vmgroup-operator/" + version
+	hubConfig.UserAgent = o.userAgent()
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
-		return fmt.Errorf("build the scheme: %w", err)
+		return nil, fmt.Errorf("build the scheme: %w", err)
 	}
 	installation, err := preflight(ctx, hubConfig, scheme)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	log.Info("Starting", "version", version, "installation", installation, "namespace", o.namespace)
+	ctrl.Log.Info("Starting", "version", o.Version, "installation", installation, "namespace", o.Namespace)
 
 	// This process as one of those that share the groups, and the task limits of the vCenters.
 	boot := uuid.NewString()
 	replica, err := newReplica(hubConfig, o, boot)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	announceDeath(replica, o, boot)
 	shared := share.New(peers{replica}, time.Now)
 
 	// The members, and the manager that runs the controllers of the hub and of all members.
 	known := fleet.New(clock.RealClock{}, o.massDeletion(), replica)
-	addresses, err := remote.ParseAddresses(o.memberAddresses)
+	addresses, err := remote.ParseAddresses(o.MemberAddresses)
 	if err != nil {
-		return fmt.Errorf("--member-addresses: %w", err)
+		return nil, fmt.Errorf("--member-addresses: %w", err)
 	}
 	members, err := member.NewProvider(member.Options{
-		Namespace: o.namespace, InstallationUID: installation, HubName: hubConfig.Host,
-		Local: o.localMember, HubConfig: hubConfig,
-		QPS: float32(o.memberQPS), Burst: o.memberBurst, UserAgent: hubConfig.UserAgent, Limits: o.memberLimits(), Addresses: addresses,
-		Instance: o.podName, Leader: replica, Fleet: known,
+		Namespace: o.Namespace, InstallationUID: installation, HubName: hubConfig.Host,
+		Local: o.LocalMember, HubConfig: hubConfig,
+		QPS: float32(o.MemberQPS), Burst: o.MemberBurst, UserAgent: hubConfig.UserAgent, Limits: o.memberLimits(), Addresses: addresses,
+		Instance: o.PodName, Leader: replica, Fleet: known,
 	})
 	if err != nil {
-		return fmt.Errorf("prepare the member clusters: %w", err)
+		return nil, fmt.Errorf("prepare the member clusters: %w", err)
 	}
 	keeper := newKeeper(o) // nil without webhooks
 	mgr, err := mcmanager.New(hubConfig, members, managerOptions(o, scheme))
 	if err != nil {
-		return fmt.Errorf("prepare the manager: %w", err)
+		return nil, fmt.Errorf("prepare the manager: %w", err)
 	}
 	hub := mgr.GetLocalManager()
 	core, err := corev1client.NewForConfigAndClient(hub.GetConfig(), hub.GetHTTPClient())
 	if err != nil {
-		return fmt.Errorf("make a client for the ledger of quotas and the replicas' Pods: %w", err)
+		return nil, fmt.Errorf("make a client for the ledger of quotas and the replicas' Pods: %w", err)
 	}
 	recorder := events.New(events.Options{
-		Client: hub.GetClient(), Instance: o.podName, Now: time.Now, Log: ctrl.Log.WithName("events"), Retry: events.DefaultRetry(),
+		Client: hub.GetClient(), Instance: o.PodName, Now: time.Now, Log: ctrl.Log.WithName("events"), Retry: events.DefaultRetry(),
 	})
 	memberEvents := events.NewMembers(hub.GetClient(), recorder, time.Now)
 
@@ -108,36 +118,36 @@ func start(ctx context.Context, o options) error {
 	pool := vcenter.NewPool()
 	login := &session.Process{Boot: boot, Boots: replica}
 	rejections := logins.New(logins.Options{
-		Store: &vcenter.LoginMemory{Client: core.Secrets(o.namespace)}, Boot: boot, Boots: replica, Now: time.Now,
+		Store: &vcenter.LoginMemory{Client: core.Secrets(o.Namespace)}, Boot: boot, Boots: replica, Now: time.Now,
 	})
 
 	// The groups, their quotas, and the policies about them. What members make this replica write on the hub has one budget.
 	hubWrites := writebudget.New(writebudget.Default, time.Now)
 	calls, err := callmetrics.New(metrics.Registry)
 	if err != nil {
-		return fmt.Errorf("register the metrics of requests: %w", err)
+		return nil, fmt.Errorf("register the metrics of requests: %w", err)
 	}
 	counts, err := groupmetrics.New(metrics.Registry)
 	if err != nil {
-		return fmt.Errorf("register the metrics of groups: %w", err)
+		return nil, fmt.Errorf("register the metrics of groups: %w", err)
 	}
 	shares, err := quotametrics.New(metrics.Registry)
 	if err != nil {
-		return fmt.Errorf("register the metrics of quotas: %w", err)
+		return nil, fmt.Errorf("register the metrics of quotas: %w", err)
 	}
 	sources := &observe.Sources{
 		Fleet: known, Hub: hub.GetClient(), Clusters: mgr, Servers: pool, Installation: installation, Now: time.Now,
 	}
 	records := admitted.New(admitted.Options{
-		Client: core.ConfigMaps(o.namespace), Groups: sources, Leader: replica, Now: time.Now,
+		Client: core.ConfigMaps(o.Namespace), Groups: sources, Leader: replica, Now: time.Now,
 	})
 	kept := receipts.NewIndex(receipts.IndexOptions{
-		Client: core.ConfigMaps(o.namespace), VMs: sources, Leader: replica, Now: time.Now,
+		Client: core.ConfigMaps(o.Namespace), VMs: sources, Leader: replica, Now: time.Now,
 	})
 	observer := &observe.Observer{Sources: sources, Admitted: records, KnownReceipts: kept}
 	ledger := quota.New(quota.Options{
 		Counters: shares,
-		Store:    &quota.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, Lister: observer,
+		Store:    &quota.ConfigMaps{Client: core.ConfigMaps(o.Namespace)}, Lister: observer,
 		Listener: sources, Now: time.Now,
 		Leader: replica, Inspector: sources, Budget: ledgerBudget{hubWrites},
 	})
@@ -145,26 +155,23 @@ func start(ctx context.Context, o options) error {
 	reconciler := &vmgroup.Reconciler{
 		Observer: observer, Definitions: members, Shards: replica, Metrics: counts,
 		Quotas: ledger, Records: records, ReceiptSums: kept, MemberEvents: memberEvents,
-		Receipts: &receipts.ConfigMaps{Client: core.ConfigMaps(o.namespace)}, HubWrites: hubWrites,
+		Receipts: &receipts.ConfigMaps{Client: core.ConfigMaps(o.Namespace)}, HubWrites: hubWrites,
 	}
 	changes := &witness.Witness{
 		Fleet: known, Hub: hub.GetClient(), Clusters: mgr, Events: recorder, HubWrites: hubWrites, Metrics: counts,
 	}
 	vcenters := &vcenter.Reconciler{
 		Client: hub.GetClient(), Pool: pool, Groups: vcenterGroups{known, observer}, Leader: replica,
-		Dial:   dialer(installation, login, rejections, shared, calls, changes.Of),
-		Events: recorder, Namespace: o.namespace, Now: time.Now, Receipts: kept, Members: sources,
+		Dial:   dialer(o.userAgent(), installation, login, rejections, shared, calls, changes.Of),
+		Events: recorder, Namespace: o.Namespace, Now: time.Now, Receipts: kept, Members: sources,
 	}
 	policies := &policycontroller.Reconciler{Client: hub.GetClient(), Evaluator: reviewer, Now: time.Now, Leader: replica}
-	deaths := watchDeaths(core.Pods(o.namespace), replica)
+	deaths := watchDeaths(core.Pods(o.Namespace), replica)
 
-	listener := &ringListener{
-		known: known, members: members, vcenters: vcenters, policies: policies, shared: shared, deaths: deaths, pool: pool,
-	}
 	warm := &warmUp{hub: hub, members: members, vcenters: pool, ready: replica.Ready}
 	problems := []error{
 		registerViews(metrics.Registry, replica, views{vcenters, members, policies, ledger, reconciler}),
-		registerFleet(metrics.Registry, known, replica),
+		registerFleet(metrics.Registry, o.Version, known, replica),
 		hub.Add(&summary.Writer{Client: hub.GetClient(), Fleet: known, Leader: replica, Clock: clock.RealClock{}}),
 		hub.Add(records),
 		hub.Add(kept),
@@ -180,17 +187,17 @@ func start(ctx context.Context, o options) error {
 		server.ReadyPath: {"warm": warm.check, "caches": cachesSynced(hub), "ring": sharesWork(replica)},
 	}
 
-	// What members get so that policy holds at their door, and the webhooks where there is a certificate.
-	admission := &memberAdmission{url: o.admissionURL, policies: func() (*policy.Set, bool) { return sources.Policies(ctx) }}
+	// The webhooks, where there is a certificate.
 	leaving := &server.Leaving{}
+	var certificates *trust.Rotator // nil without webhooks
 	if keeper != nil {
+		leaving.Time = o.WebhookDrain
 		offered := sharedKeeper{keeper, replica}
 		offered.publish()
-		certificates := newCertificates(o, hub, memberEvents, offered, members.AdmissionChanged)
-		listener.certificates, admission.certificates, leaving.Time = certificates, certificates, o.webhookDrain
-		webhooks, err := serveWebhooks(o, hub.GetClient(), keeper, certificates, leaving, reviewer)
+		certificates = newCertificates(o, hub, memberEvents, offered, members.AdmissionChanged)
+		webhooks, err := serveWebhooks(o.Webhooks, hub.GetClient(), keeper, certificates, leaving, reviewer)
 		if err != nil {
-			return fmt.Errorf("serve the webhooks: %w", err)
+			return nil, fmt.Errorf("serve the webhooks: %w", err)
 		}
 		for _, webhook := range webhooks {
 			problems = append(problems, hub.Add(webhook))
@@ -208,13 +215,21 @@ func start(ctx context.Context, o options) error {
 		asked[server.ReadyPath]["certificate"], asked[server.ReadyPath]["leaving"] = keeper.Check, leaving.Check
 	}
 
-	scraped, err := server.Metrics{Address: o.metricsAddress, Secure: o.metricsSecure, Certificates: o.metricsCerts, Profiles: o.profiles}.Open(hub.GetConfig(), ctrl.Log.WithName("metrics"))
-	if err != nil {
-		return fmt.Errorf("serve metrics: %w", err)
+	// What members get so that policy holds at their door.
+	admission := &memberAdmission{
+		url: o.AdmissionURL, policies: func() (*policy.Set, bool) { return sources.Policies(ctx) }, certificates: certificates,
 	}
-	probed, err := asked.Open(o.probeAddress, ctrl.Log.WithName("probes"))
+	listener := &ringListener{
+		known: known, members: members, vcenters: vcenters, policies: policies, shared: shared, deaths: deaths, pool: pool, certificates: certificates,
+	}
+
+	scraped, err := o.Metrics.Open(hub.GetConfig(), ctrl.Log.WithName("metrics"))
 	if err != nil {
-		return fmt.Errorf("answer probes: %w", err)
+		return nil, fmt.Errorf("serve metrics: %w", err)
+	}
+	probed, err := asked.Open(o.ProbeAddress, ctrl.Log.WithName("probes"))
+	if err != nil {
+		return nil, fmt.Errorf("answer probes: %w", err)
 	}
 	for _, runnable := range append(scraped, probed...) {
 		problems = append(problems, hub.Add(runnable))
@@ -222,13 +237,13 @@ func start(ctx context.Context, o options) error {
 	problems = append(problems,
 		member.SetupWithManager(mgr, members, admission, recorder),
 		vcenters.SetupWithManager(hub),
-		reconciler.SetupWithManager(mgr, vmgroup.Options{Workers: o.workers}),
+		reconciler.SetupWithManager(mgr, vmgroup.Options{Workers: o.Workers}),
 		policies.SetupWithManager(hub),
 	)
 	if err := errors.Join(problems...); err != nil {
-		return fmt.Errorf("prepare the operator: %w", err)
+		return nil, fmt.Errorf("prepare the operator: %w", err)
 	}
-	return runSharded(ctx, replica, listener, shared, leaving.Leave, mgr.Start)
+	return &Operator{replica: replica, listener: listener, shared: shared, leaving: leaving, manager: mgr}, nil
 }
 
 // vcenterGroups are those that use the vCenters.

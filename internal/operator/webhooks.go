@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -14,7 +14,7 @@ import (
 )
 
 // serveWebhooks returns the servers of both ports of the webhooks. They answer on this replica whether it leads or not.
-func serveWebhooks(o options, hub client.Reader, keeper *serving.Keeper, certificates *trust.Rotator, l *server.Leaving, groups *observe.Reviewer) ([]manager.Runnable, error) {
+func serveWebhooks(on server.Webhooks, hub client.Reader, keeper *serving.Keeper, certificates *trust.Rotator, l *server.Leaving, groups *observe.Reviewer) ([]manager.Runnable, error) {
 	log := ctrl.Log.WithName("webhook")
 	doors, err := webhook.New(webhook.Options{
 		Knowledge: groups, Hub: hub, Log: log, Segments: certificates, Impact: policycontroller.Impact{Evaluator: groups},
@@ -22,5 +22,5 @@ func serveWebhooks(o options, hub client.Reader, keeper *serving.Keeper, certifi
 	if err != nil {
 		return nil, err
 	}
-	return server.Webhooks{Host: o.webhookHost, MemberPort: o.webhookPort, HubPort: o.hubWebhookPort}.Open(keeper, l, log, doors.Members, doors.Hub)
+	return on.Open(keeper, l, log, doors.Members, doors.Hub)
 }

@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"context"
@@ -23,17 +23,17 @@ import (
 )
 
 // newReplica makes this process one of those that share the groups. boot is unique to this run.
-func newReplica(config *rest.Config, o options, boot string) (*sharding.Replica, error) {
+func newReplica(config *rest.Config, o Options, boot string) (*sharding.Replica, error) {
 	log := ctrl.Log.WithName("sharding")
-	timings := protocol.DefaultTimings().Scaled(o.shardingScale)
+	timings := protocol.DefaultTimings().Scaled(o.ShardingScale)
 	client, err := hub.New(config, hub.Options{
-		Namespace: o.namespace, Request: timings.Request, Relist: 5 * timings.Renew, Log: log,
+		Namespace: o.Namespace, Request: timings.Request, Relist: 5 * timings.Renew, Log: log,
 	})
 	if err != nil {
 		return nil, err
 	}
 	replica, err := sharding.New(sharding.Options{
-		Hub: client, Timings: timings, Buckets: o.shardBuckets, Boot: boot, Host: o.podName,
+		Hub: client, Timings: timings, Buckets: o.Buckets, Boot: boot, Host: o.PodName,
 		NewSession: uuid.NewString, Random: rand.Float64, Clock: protocol.SystemClock(), Log: log,
 	})
 	if err != nil {
@@ -58,30 +58,26 @@ func (p peers) Peers() []share.Peer {
 	return all
 }
 
-// runSharded runs the manager as a member of the ring until ctx ends, and leaves in order: first nothing new is begun,
-// what is in flight ends and every bucket is given up, leave returns meanwhile, and only then the manager ends, which cuts
-// whatever is left.
-func runSharded(
-	ctx context.Context, replica *sharding.Replica, listener sharding.Listener, shared *share.Coordinator,
-	leave func(context.Context), run func(context.Context) error,
-) error {
+// Run runs the operator as a member of the ring until ctx ends, and leaves in order: first nothing new is begun, what is in flight ends and every
+// bucket is given up, callers of the webhooks go to other replicas meanwhile, and only then the manager ends, which cuts whatever is left.
+func (o *Operator) Run(ctx context.Context) error {
 	// Both outlive ctx, which ends with the first signal.
 	ringCtx, endRing := context.WithCancel(context.WithoutCancel(ctx))
 	managerCtx, endManager := context.WithCancel(context.WithoutCancel(ctx))
 	defer endManager()
 	ringDone := make(chan error, 1)
-	go func() { ringDone <- replica.Run(ringCtx, listener) }()
-	go shared.Run(ringCtx)
+	go func() { ringDone <- o.replica.Run(ringCtx, o.listener) }()
+	go o.shared.Run(ringCtx)
 	managerDone := make(chan error, 1)
-	go func() { managerDone <- run(managerCtx) }()
+	go func() { managerDone <- o.manager.Start(managerCtx) }()
 
 	var err error
 	select {
 	case err = <-managerDone:
 	case <-ctx.Done():
 		var leaving sync.WaitGroup
-		leaving.Go(func() { leave(managerCtx) })
-		if drained := replica.Drain(managerCtx); drained != nil {
+		leaving.Go(func() { o.leaving.Leave(managerCtx) })
+		if drained := o.replica.Drain(managerCtx); drained != nil {
 			ctrl.Log.Error(drained, "Stopping before everything was handed over")
 		}
 		leaving.Wait()
@@ -91,7 +87,7 @@ func runSharded(
 	// Calls that were cut with the manager have ended: what they held can be given up now, too.
 	last, cancel := context.WithTimeout(ringCtx, lastWords)
 	defer cancel()
-	_ = replica.Drain(last) // what is left expires
+	_ = o.replica.Drain(last) // what is left expires
 	endRing()
 	return errors.Join(err, <-ringDone)
 }

@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -17,7 +17,7 @@ func readableSecrets() fields.Selector {
 		fields.OneTermNotEqualSelector("type", string(corev1.SecretTypeServiceAccountToken)), fields.OneTermNotEqualSelector("type", "helm.sh/release.v1"))
 }
 
-func managerOptions(o options, scheme *runtime.Scheme) manager.Options {
+func managerOptions(o Options, scheme *runtime.Scheme) manager.Options {
 	return manager.Options{
 		Scheme:                  scheme,
 		Metrics:                 server.Options{BindAddress: "0"}, // see openMetrics
@@ -32,7 +32,7 @@ func managerOptions(o options, scheme *runtime.Scheme) manager.Options {
 			DefaultTransform: cache.TransformStripManagedFields(),
 			ByObject: map[client.Object]cache.ByObject{
 				// Secrets of other namespaces are none of the operator's business, and it may not read them.
-				&corev1.Secret{}: {Namespaces: map[string]cache.Config{o.namespace: {FieldSelector: readableSecrets()}}},
+				&corev1.Secret{}: {Namespaces: map[string]cache.Config{o.Namespace: {FieldSelector: readableSecrets()}}},
 			},
 		},
 	}

@@ -31,9 +31,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// patience of all waits; a loaded machine with the race detector is slow.
-const patience = 2 * time.Minute
-
 // roleOf reads the first object of a file in config/rbac, and makes it under another name.
 func roleOf(t *testing.T, admin client.Client, file, name string) {
 	t.Helper()

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
 // tidy checks every module of the repository with `go mod tidy -diff`, which writes nothing.
@@ -53,6 +54,16 @@ func kustomizations(ctx context.Context, root string, files []string) error {
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// pages checks that what the pages name exists, and that their links resolve.
+func pages(ctx context.Context, root string, _ []string) error {
+	command := exec.CommandContext(ctx, "go", append(append([]string{"test"}, progress.Flags()...), "./test/docs")...)
+	command.Dir, command.Env = root, progress.Environ(false)
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("  %w\n%s", err, lastBytes(out, 4000))
+	}
+	return nil
 }
 
 // homes matches home directories of people. Examples in documentation use ~ or $HOME.

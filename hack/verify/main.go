@@ -52,6 +52,7 @@ func run() (failed int, err error) {
 		{"all modules have one x/net, one x/oauth2 and one patch of each Kubernetes minor", oneVersion},
 		{"the operator has no evaluator of the Common Expression Language", withoutCEL},
 		{"the operator has not grown: " + ratchet.File, ratchet.Check},
+		{"what the pages name exists", pages},
 		{"every kustomization builds", kustomizations},
 		{"no file names a path of this machine", machinePaths},
 		{"the chart has no lint with any of its ci/ values", chart.Lint},

@@ -122,6 +122,7 @@ var slowStories = []slowStory{
 	{11, "integration", "TestAManagerThatEndsInTheMiddleOfClonesLeavesNoVMTooMany", 75},
 	{11, "internal/check/vcenter", "TestAProbeThatIsKilledAtAnyCallLeavesNothing", 60},
 	{11, "internal/vsphere/session", "TestAnswersAfterALoginAreWeighed", 20},
+	{11, "failover", "TestFailoverSumsOverReplicasAreTheTruthAtRestAndAfterAKill", 60},
 	{12, "faults", "TestFaultsAreReported", 450},
 }
 

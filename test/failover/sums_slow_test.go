@@ -133,7 +133,7 @@ func (s *tale) untilTrue(ctx context.Context, owned, seen Series) {
 	s.Helper()
 	var problems []string
 	defer func() {
-		if s.Failed() {
+		if len(problems) > 0 {
 			s.Logf("the replicas report: %s", strings.Join(problems, "; "))
 		}
 	}()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -20,10 +21,16 @@ const grantBenchmarks = "GrantAmong20000"
 // passBenchmarks are those of what a pass asks of a vCenter's budget beside up to 20,000 groups that wait.
 const passBenchmarks = "PassBesideWaiting"
 
+// scrapeBenchmark is a scrape of a replica that holds 50,000 groups. holdUnit is that of the longest time for which a scrape holds a lock that passes need.
+const (
+	scrapeBenchmark = "ScrapeOf50000Groups"
+	holdUnit        = "ns/hold"
+)
+
 // micro runs the Go benchmarks: the decisions alone, without any server.
 func micro(ctx context.Context, s *session, _ *rig) error {
 	out, err := s.goBenchmarks(ctx, "-bench=.", "-skip="+waitingBenchmark, "-benchtime=300ms", "-benchmem",
-		"./internal/plan/...", "./internal/vsphere/budget/...", "./internal/controller/vmgroup", "./internal/quota")
+		"./internal/plan/...", "./internal/vsphere/budget/...", "./internal/controller/vmgroup", "./internal/quota", "./internal/fleet/collect")
 	if err != nil {
 		return err
 	}
@@ -37,8 +44,13 @@ func micro(ctx context.Context, s *session, _ *rig) error {
 				limit = atMost(10_000)
 			case strings.HasPrefix(name, passBenchmarks):
 				limit = atMost(200)
+			case name == scrapeBenchmark:
+				limit = atMost(20_000)
 			}
 			s.add("micro/"+name, ns/1000, "µs", limit, "go test -bench, per operation")
+		}
+		if name, ns, ok := figureOf(line, holdUnit); ok {
+			s.add("micro/"+name+"/hold", ns/1000, "µs", atMost(1000), "the longest time for which a scrape holds a lock of the fleet")
 		}
 	}
 	return nil
@@ -56,15 +68,19 @@ func (s *session) goBenchmarks(ctx context.Context, args ...string) (string, err
 }
 
 // benchmarkLine returns the name and the nanoseconds per operation of a line of go test -bench.
-func benchmarkLine(line string) (name string, ns float64, ok bool) {
+func benchmarkLine(line string) (name string, ns float64, ok bool) { return figureOf(line, "ns/op") }
+
+// figureOf returns the name and the figure with this unit of a line of go test -bench.
+func figureOf(line, unit string) (name string, figure float64, ok bool) {
 	fields := strings.Fields(line)
-	if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") || fields[3] != "ns/op" {
+	at := slices.Index(fields, unit)
+	if at < 3 || !strings.HasPrefix(fields[0], "Benchmark") {
 		return "", 0, false
 	}
-	ns, err := strconv.ParseFloat(fields[2], 64)
+	figure, err := strconv.ParseFloat(fields[at-1], 64)
 	name = strings.TrimPrefix(fields[0], "Benchmark")
 	if i := strings.LastIndexByte(name, '-'); i > 0 {
 		name = name[:i] // the number of cores
 	}
-	return name, ns, err == nil
+	return name, figure, err == nil
 }

@@ -27,6 +27,10 @@ func TestLinesOfGoBenchmarks(t *testing.T) {
 	if !ok || name != "Compute/48-vms" || ns != 123456 {
 		t.Errorf("name %q, %v ns, %v", name, ns, ok)
 	}
+	name, held, ok := figureOf("BenchmarkLongest/none_is_ready-2 \t 100\t 1072 ns/op\t 28082 ns/hold\n", holdUnit)
+	if !ok || name != "Longest/none_is_ready" || held != 28082 {
+		t.Errorf("name %q, %v ns, %v", name, held, ok)
+	}
 	for _, line := range []string{"ok  \tgithub.com/x/y\t1.2s", "PASS", "", "BenchmarkX-2 100 nothing"} {
 		if _, _, ok := benchmarkLine(line); ok {
 			t.Errorf("%q is taken for a benchmark", line)

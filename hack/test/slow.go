@@ -123,6 +123,7 @@ var slowStories = []slowStory{
 	{11, "internal/vsphere/session", "TestAnswersAfterALoginAreWeighed", 20},
 	{11, "internal/command", everywhere, 20},
 	{11, "internal/server", everywhere, 20},
+	{11, "failover", "TestFailoverSumsOverReplicasAreTheTruthAtRestAndAfterAKill", 60},
 	{12, "faults", "TestFaultsAreReported", 450},
 }
 

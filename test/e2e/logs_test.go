@@ -3,15 +3,51 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
+	"testing"
 	"time"
+
+	"github.com/codeconnect/vmgroup-operator/test/harness/logcheck"
 )
+
+// ofOperator matches the log of a container that runs the operator, by the name of its Pod, which is one of a Deployment. The Pods of Jobs are named otherwise, and print
+// for people.
+var ofOperator = regexp.MustCompile(`_vmgroup-operator-[a-z0-9]{6,10}-[a-z0-9]{5}_[0-9a-f-]+_manager_\d+\.log$`)
+
+// eachLineThatTheOperatorLogsIsJSON reads what all containers of the operator have logged, also those that were killed or replaced.
+func eachLineThatTheOperatorLogsIsJSON(t *testing.T) {
+	files, err := world.logs.files()
+	must(t, err)
+	logs, lines := 0, 0
+	for _, file := range files {
+		if !ofOperator.MatchString(file) {
+			continue
+		}
+		content, err := os.ReadFile(file)
+		must(t, err)
+		log, err := logcheck.Container(content)
+		if err != nil {
+			t.Errorf("%s: %v", filepath.Base(file), err)
+		}
+		for _, problem := range logcheck.Problems(log, containsPassword) {
+			t.Errorf("%s, %v", filepath.Base(file), problem)
+		}
+		logs, lines = logs+1, lines+bytes.Count(log, []byte("\n"))
+	}
+	// Three replicas are installed once, at the least.
+	if logs < 3 || lines < 100 {
+		t.Errorf("looked at %d lines of %d containers", lines, logs)
+	}
+	t.Logf("looked at %d lines of %d containers", lines, logs)
+}
 
 // logKeeper keeps the logs of containers that the kubelet removes with their Pods: a second name of a file keeps it.
 type logKeeper struct {

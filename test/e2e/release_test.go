@@ -49,6 +49,7 @@ func TestRelease(t *testing.T) {
 		{"GrantedIsUsed", grantedIsUsed},
 		{"InstalledByKustomize", installedByKustomize},
 		{"NoPasswordAnywhere", noPasswordAnywhere},
+		{"EachLineThatTheOperatorLogsIsJSON", eachLineThatTheOperatorLogsIsJSON},
 	} {
 		if (i < 1 || i > 3) && !told.MatchString(story.name) {
 			continue

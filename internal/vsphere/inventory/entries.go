@@ -96,6 +96,7 @@ func (x *Index) showVM(vm vsphere.VM, touched groups) bool {
 func (x *Index) enter(e *vmEntry, vm vsphere.VM, unread bool, s State, touched groups) {
 	x.unlink(e, touched)
 	e.vm, e.state, e.unread, e.age, e.version = vm, s, unread, 0, x.nextVersion()
+	x.recount(e)
 	x.link(e, touched)
 	if s == Present {
 		e.path, e.search, e.destroyed = "", nil, false
@@ -141,6 +142,7 @@ func (x *Index) setVM(e *vmEntry, s State, touched groups) {
 		return
 	}
 	e.state, e.age, e.version = s, 0, x.nextVersion()
+	x.recount(e)
 	x.touch(e, touched)
 	if s == Gone || s == Elsewhere {
 		x.unlink(e, touched)

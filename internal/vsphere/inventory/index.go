@@ -54,6 +54,8 @@ type vmEntry struct {
 	version uint64
 	// unread is true when vCenter showed the VM without its configuration, so that its stamp is not known.
 	unread bool
+	// counted is true while stamped counts the VM.
+	counted bool
 	// leaving is true once we submitted its destruction.
 	leaving bool
 	// age counts listings since the VM is Gone or Elsewhere.
@@ -88,12 +90,14 @@ type Index struct {
 	version uint64
 	applied Moment
 	// arrived is the moment at which the last full listing, or the last first answer of a stream, arrived.
-	arrived  Moment
-	listed   bool
-	valid    bool
-	reason   string
-	root     vsphere.Ref
-	vms      map[vsphere.Ref]*vmEntry
+	arrived Moment
+	listed  bool
+	valid   bool
+	reason  string
+	root    vsphere.Ref
+	vms     map[vsphere.Ref]*vmEntry
+	// stamped is the number of VMs that count.
+	stamped  int
 	folders  map[vsphere.Ref]*folderEntry
 	children children
 	// doubted are objects that overlapping reads show differently.
@@ -202,13 +206,7 @@ func (x *Index) complete() (bool, string) {
 func (x *Index) Stamped() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	n := 0
-	for _, e := range x.vms {
-		if x.counts(e) {
-			n++
-		}
-	}
-	return n
+	return x.stamped
 }
 
 // Owned returns the VMs that Stamped counts, in no order.
@@ -227,6 +225,18 @@ func (x *Index) Owned() []vsphere.VM {
 // counts reports whether a VM of this installation is, or may be, below the root.
 func (x *Index) counts(e *vmEntry) bool {
 	return (e.state == Present || e.state == Suspect) && x.ours(e)
+}
+
+// recount counts an entry that was changed.
+func (x *Index) recount(e *vmEntry) {
+	if counts := x.counts(e); counts != e.counted {
+		e.counted = counts
+		if counts {
+			x.stamped++
+		} else {
+			x.stamped--
+		}
+	}
 }
 
 // notify tells groups and, if completeness changed, the server. It tells of changes before, so that nobody asks in vain.

@@ -13,6 +13,7 @@ func TestWrongLinesAreFound(t *testing.T) {
 		good + good:  "",
 		good + `{"l`: "",
 		good + `{"level":"error","ts":"2026-01-02T12:00:00Z","msg":"it fails","error":"why"}` + "\n": "",
+		strings.Replace(strings.Replace(good, "info", "debug", 1), `"}`, `","error":"not yet"}`, 1):  "",
 		good + "panic: no JSON\n":                          "line 2: invalid character 'p'",
 		good + "\n":                                        "line 2: unexpected end of JSON input",
 		`{"level":"info","msg":"it runs"}` + "\n":          "line 1: it has no message or no time",

@@ -11,6 +11,9 @@ var found = map[string]History{
 	"an update finds its quota full": {
 		Setup: Setup{Replicas: 3, Unavailable: "1", Quota: Quota{VMs: 3}}, Events: []Event{{10 * time.Minute, "template", 1}},
 	},
+	"an update finds its quota full, and no VM may be missing": {
+		Setup: Setup{Replicas: 2, Quota: Quota{VMs: 2}}, Events: []Event{{10 * time.Minute, "template", 1}},
+	},
 	"an update finds room for one of two VMs": {
 		Setup: Setup{Replicas: 4, Surge: "2", Unavailable: "1", Quota: Quota{VMs: 5}}, Events: []Event{{0, "template", 1}},
 	},

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +33,8 @@ func (a *audit) atRest(w *world) {
 	}
 	a.agrees(w, g)
 	a.names(w, g)
+	a.clonesNone(w, g)
+	a.waitsForRoom(w, g)
 	a.lacks(w, g)
 }
 
@@ -155,6 +158,46 @@ func (a *audit) names(w *world, g *v1alpha1.VmGroup) {
 		a.violated(w, "name-hides", "a name that another VM has holds nothing up: %s; not available: %v", c.Message, waited)
 	case slices.Contains(progress, c.Reason) && !strings.Contains(c.Message, groupName+"-"):
 		a.violated(w, "nothing-named", "Ready=False/%s names nothing: %s; not available: %v", c.Reason, c.Message, waited)
+	}
+}
+
+// cloning finds the VM that a message says is being cloned.
+var cloning = regexp.MustCompile(`\bcloning (` + groupName + `-[0-9]+)`)
+
+// clonesNone sees to it that no message says that a VM is being cloned while vCenter clones none of that name: the group waits, and must say for what.
+// A clone that waits for a free task slot is on its way.
+func (a *audit) clonesNone(w *world, g *v1alpha1.VmGroup) {
+	if w.vc.slots > 0 || w.paused(g) != nil {
+		return
+	}
+	for _, c := range g.Status.Conditions {
+		if said := cloning.FindStringSubmatch(c.Message); said != nil && !w.vc.clones(said[1]) {
+			a.violated(w, "clones-none", "vCenter does not clone %s: %s=%s/%s: %s", said[1], c.Type, c.Status, c.Reason, c.Message)
+		}
+	}
+}
+
+// waitsForRoom sees to it that an update says WaitingForQuota if no VM may be missing and the quota has no room for one more.
+func (a *audit) waitsForRoom(w *world, g *v1alpha1.VmGroup) {
+	st, spec, r := &g.Status, &g.Spec, g.Status.Rollout
+	if r == nil || len(r.From) == 0 || unavailableOf(spec) > 0 || surgeOf(spec) == 0 || spec.PowerState == v1alpha1.PoweredOff || leftToPeople(spec) {
+		return
+	}
+	if !w.permitted(spec) || w.paused(g) != nil || w.hub.away || w.ledger.unread || g.Annotations[adoptAnnotation] != "" {
+		return
+	}
+	c := condition(st, v1alpha1.ConditionUpToDate)
+	if c == nil || c.Reason == v1alpha1.ReasonRolloutStopped || w.full(spec, 0) || !w.full(spec, 1) {
+		return
+	}
+	living := w.vc.living()
+	if len(living) != replicas(spec) || slices.ContainsFunc(living, func(m *machine) bool {
+		return !m.available(w.now, spec) || m.template == spec.Template || slices.Contains(st.Deleting, m.stamp.Ordinal)
+	}) {
+		return
+	}
+	if c.Reason != v1alpha1.ReasonWaitingForQuota {
+		a.violated(w, "room-unnamed", "an update needs one more VM, and the quota has no room: UpToDate=%s/%s: %s", c.Status, c.Reason, c.Message)
 	}
 }
 

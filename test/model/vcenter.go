@@ -113,6 +113,11 @@ func (v *vcenter) coming() (cpus int64) {
 	return cpus
 }
 
+// clones reports whether a VM of a name is being cloned.
+func (v *vcenter) clones(name string) bool {
+	return slices.ContainsFunc(slices.Concat(v.tasks, v.orphans), func(t *task) bool { return t.op.Kind == vsphere.OpClone && t.name == name && !t.done })
+}
+
 // changed tells the operator that the inventory has changed.
 func (v *vcenter) changed() { v.world.op.wake("the inventory changed") }
 

@@ -57,3 +57,53 @@ type ReleaseMark struct {
 func (m *ReleaseMark) Of(t Target) bool {
 	return m != nil && m.GroupID == t.ID && m.Ordinal == t.Ordinal
 }
+
+// Marked is a VM that carries a group's stamp or its release mark, as far as it counts in a sum.
+type Marked struct {
+	// Installation that the stamp names; empty for a VM with a release mark.
+	Installation string
+	// Namespace that the release mark names; empty for a VM with a stamp.
+	Namespace string
+	// Released is true for a VM with a release mark.
+	Released bool
+	Ordinal  int32
+	// Folder that the VM lies in.
+	Folder Ref
+	// CPU is the number of virtual CPUs, MemoryMiB the memory in MiB.
+	CPU       int32
+	MemoryMiB int64
+	// Tombstone is true once the operator decided to destroy the VM.
+	Tombstone bool
+}
+
+// MarkedOf returns what counts of a VM, or false for one without a stamp and a release mark.
+func MarkedOf(vm *VM) (m Marked, ok bool) {
+	m = Marked{Folder: vm.Folder, CPU: vm.CPU, MemoryMiB: vm.MemoryMiB, Tombstone: vm.Tombstone}
+	switch {
+	case vm.Stamp != nil:
+		m.Installation, m.Ordinal = vm.Stamp.Installation, vm.Stamp.Ordinal
+	case vm.Released != nil:
+		m.Released, m.Namespace, m.Ordinal = true, vm.Released.Namespace, vm.Released.Ordinal
+	default:
+		return m, false
+	}
+	return m, true
+}
+
+// Stray is a VM outside of the operator's root folder that carries this installation's stamp.
+type Stray struct {
+	Ref Ref
+	// Path is its inventory path, or only its name if the path cannot be read.
+	Path string
+}
+
+// Strays is what a look through a whole vCenter found.
+type Strays struct {
+	// At is when it was looked at; zero before the first look.
+	At time.Time
+	// Count is how many there are; VMs names the first of them, sorted by reference.
+	Count int
+	VMs   []Stray
+	// Limits says, as the end of a sentence, where the account may not look; empty if it may look everywhere.
+	Limits string
+}

@@ -1,6 +1,10 @@
 package vsphere
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // PowerState of a VM as vCenter reports it.
 type PowerState string
@@ -63,4 +67,97 @@ type VM struct {
 	Released *ReleaseMark
 	// Tombstone is true once the operator decided to destroy the VM. Such a VM is never revived.
 	Tombstone bool
+}
+
+// namedDisks are told in a message.
+const namedDisks = 3
+
+// Disk is a virtual disk of a VM.
+type Disk struct {
+	// Device is what govc calls it: "disk-1000-1".
+	Device string
+	// Label is what vCenter's users see: "Hard disk 2". File is where it is: "[datastore] directory/name.vmdk".
+	Label, File string
+	// FirstClassID is the ID of a First Class Disk; empty for any other.
+	FirstClassID string
+}
+
+// ForeignDisks is the cause of an error of KindForeignDisk: a VM is not destroyed, because vCenter would delete these disks with it.
+type ForeignDisks struct {
+	// Path of the VM in vCenter's inventory.
+	Path string
+	// Disks are at least one.
+	Disks []Disk
+	// ChangeVersion that the caller had observed of the VM: once that is another, it is worth trying again.
+	ChangeVersion string
+}
+
+// Error says which disks they are, and both ways out.
+func (f *ForeignDisks) Error() string {
+	names := make([]string, 0, len(f.Disks))
+	devices := make([]string, 0, len(f.Disks))
+	for _, d := range f.Disks {
+		devices = append(devices, d.Device)
+		if len(names) == namedDisks {
+			continue
+		}
+		name := fmt.Sprintf("%.80q in %.160q", d.Label, d.File)
+		if d.FirstClassID != "" {
+			name += fmt.Sprintf(", First Class Disk %.80q", d.FirstClassID)
+		}
+		names = append(names, name)
+	}
+	if more := len(f.Disks) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	command := fmt.Sprintf("govc device.remove -vm '%s' -keep %s", strings.ReplaceAll(f.Path, "'", `'\''`), strings.Join(devices, " "))
+	return fmt.Sprintf("vCenter would delete disks with the VM that it did not have after its clone: %s. The VM is kept, powered off, until they are detached. "+
+		"Let the storage driver that attached them do that, or run: %s (without -keep this deletes the disks). It goes on by itself then", strings.Join(names, "; "), command)
+}
+
+// Connection says whether vCenter reaches a VM, and why not. The zero value is not known.
+type Connection string
+
+// States of the connection, as vSphere names them.
+const (
+	Connected Connection = "connected"
+	// Disconnected: the VM's host is disconnected or does not answer.
+	Disconnected Connection = "disconnected"
+	// Inaccessible: the VM's files cannot be reached.
+	Inaccessible Connection = "inaccessible"
+	// Orphaned: the host that the VM was registered on does not know it any more.
+	Orphaned Connection = "orphaned"
+	// Invalid: the VM's configuration cannot be read.
+	Invalid Connection = "invalid"
+)
+
+// Connected reports whether vCenter reaches the VM.
+func (vm *VM) Connected() bool { return vm.Connection == Connected }
+
+// Problem says why vCenter does not reach a VM, as a clause.
+func (c Connection) Problem() string {
+	switch c {
+	case Disconnected:
+		return "its host is disconnected"
+	case Inaccessible:
+		return "it is inaccessible: its files cannot be reached"
+	case Orphaned:
+		return "it is orphaned: its host does not know it any more"
+	case Invalid:
+		return "it is invalid: its configuration cannot be read"
+	}
+	return "its host is disconnected, or its files cannot be reached"
+}
+
+// WayOut says what a person has to do, as a clause. Of an orphaned or an invalid VM nothing comes back by itself.
+func (c Connection) WayOut() string {
+	switch c {
+	case Disconnected:
+		return "bring its host back"
+	case Inaccessible:
+		return "bring its storage back"
+	case Orphaned, Invalid:
+		return "register it again, or power it off and remove it from the inventory; the group then goes on by itself"
+	}
+	return "bring its host or its storage back"
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/vmware/govmomi/fault"
+	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -73,4 +75,26 @@ func IsFault(err error) bool {
 func ranOut(err error) bool {
 	var network net.Error
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) && network.Timeout()
+}
+
+// forStrangers reports whether vCenter answered a read as one without a login. It then refuses no call: it names the
+// fault NotAuthenticated for each property that it does not show. A caller would take that for a missing privilege.
+func forStrangers(res soap.HasFault) bool {
+	var objects []types.ObjectContent
+	switch body := res.(type) {
+	case *methods.RetrievePropertiesBody:
+		if body.Res != nil {
+			objects = body.Res.Returnval
+		}
+	case *methods.RetrievePropertiesExBody:
+		if body.Res != nil && body.Res.Returnval != nil {
+			objects = body.Res.Returnval.Objects
+		}
+	}
+	return slices.ContainsFunc(objects, func(o types.ObjectContent) bool {
+		return slices.ContainsFunc(o.MissingSet, func(m types.MissingProperty) bool {
+			_, lost := m.Fault.Fault.(*types.NotAuthenticated)
+			return lost
+		})
+	})
 }

@@ -41,11 +41,7 @@ func TestMain(m *testing.M) {
 // TestTheScriptMakesAMemberUsableAgain runs what `manager render --leave` prints in a member that has everything, while the
 // hub that its webhooks call is away.
 func TestTheScriptMakesAMemberUsableAgain(t *testing.T) {
-	cluster, err := localcluster.StartControlPlane(t.Context(), localcluster.Options{Name: "left"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cluster.Stop() })
+	cluster := localcluster.ForTest(t, "left")
 	runScript(t, cluster) // nothing is there yet, not even the CRDs: that is no failure
 
 	operator, person := clientAs(t, cluster, "vmgroup-operator-test"), clientAs(t, cluster, "person")

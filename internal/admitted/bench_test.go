@@ -15,15 +15,7 @@ import (
 
 // BenchmarkTwentyThousandRecords has one member's groups recorded by 32 passes at a time, and then changes one.
 func BenchmarkTwentyThousandRecords(b *testing.B) {
-	server, err := localcluster.StartControlPlane(b.Context(), localcluster.Options{Name: "hub"})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() {
-		if err := server.Stop(); err != nil {
-			b.Error(err)
-		}
-	}()
+	server := localcluster.ForTest(b, "hub")
 	clients, err := kubernetes.NewForConfig(server.Config)
 	if err != nil {
 		b.Fatal(err)

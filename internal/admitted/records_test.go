@@ -107,17 +107,7 @@ func groupNumber(n int) types.UID {
 }
 
 func TestRecordsOnARealAPIServer(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
-	defer cancel()
-	server, err := localcluster.StartControlPlane(ctx, localcluster.Options{Name: "hub"})
-	if err != nil {
-		t.Fatalf("start an API server: %v", err)
-	}
-	defer func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	}()
+	server := localcluster.ForTest(t, "hub")
 	clients, err := kubernetes.NewForConfig(server.Config)
 	if err != nil {
 		t.Fatal(err)

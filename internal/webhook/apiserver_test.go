@@ -60,11 +60,7 @@ func (c *cluster) warned() []string {
 
 func startCluster(t *testing.T, w Knowledge, change func(*Options)) *cluster {
 	t.Helper()
-	control, err := localcluster.StartControlPlane(t.Context(), localcluster.Options{Name: "webhooks"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = control.Stop() })
+	control := localcluster.ForTest(t, "webhooks")
 	doors, _ := handlers(t, w, change)
 	server, hub := httptest.NewTLSServer(doors.Members), httptest.NewTLSServer(doors.Hub) // with one certificate
 	t.Cleanup(server.Close)
@@ -72,6 +68,7 @@ func startCluster(t *testing.T, w Knowledge, change func(*Options)) *cluster {
 	c := &cluster{t: t, url: server.URL, hubURL: hub.URL, caBundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})}
 	config := rest.CopyConfig(control.Config)
 	config.WarningHandler = c
+	var err error
 	if c.Client, err = client.New(config, client.Options{Scheme: allkinds.Scheme()}); err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func TestAManagerThatEndsInTheMiddleOfClonesLeavesNoVMTooMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := p.untilSays("vg", v1alpha1.ConditionVCenterReachable, metav1.ConditionTrue, v1alpha1.ReasonInventoryIncomplete, "still running", "task-")
-	if told := words(g.Status.Conditions); strings.Contains(told, v1alpha1.ReasonNameConflict) || strings.Contains(told, v1alpha1.ReasonUnstampedVMs) || g.Status.ReadyReplicas != 1 {
+	if told := stack.Words(g.Status.Conditions); strings.Contains(told, v1alpha1.ReasonNameConflict) || strings.Contains(told, v1alpha1.ReasonUnstampedVMs) || g.Status.ReadyReplicas != 1 {
 		t.Errorf("%d VMs are ready; conditions: %s", g.Status.ReadyReplicas, told)
 	}
 	goOn()
@@ -93,7 +93,7 @@ func TestAManagerThatEndsInTheMiddleOfClonesLeavesNoVMTooMany(t *testing.T) {
 	}
 	p.untilSays("vg", v1alpha1.ConditionForeignVMs, metav1.ConditionTrue, v1alpha1.ReasonNameConflict, "vg-3", "vg-5")
 	clean()
-	p.until("the leftover to be gone", "vg", func(g *v1alpha1.VmGroup) bool { return !strings.Contains(words(g.Status.Conditions), "vg-5") })
+	p.until("the leftover to be gone", "vg", func(g *v1alpha1.VmGroup) bool { return !strings.Contains(stack.Words(g.Status.Conditions), "vg-5") })
 	if n := len(proxy.Changes("Destroy_Task")); n != 0 {
 		t.Errorf("%d destroys", n)
 	}

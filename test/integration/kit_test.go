@@ -131,7 +131,7 @@ func (p *place) until(what, name string, wanted func(*v1alpha1.VmGroup) bool) *v
 		return err == nil && g.Status.ObservedGeneration == g.Generation && wanted(g), err
 	})
 	if err != nil {
-		p.t.Fatalf("%v\nphase %s, message %q, conditions %s, vms %+v", err, g.Status.Phase, g.Status.LastMessage, words(g.Status.Conditions), g.Status.VMs)
+		p.t.Fatalf("%v\nphase %s, message %q, conditions %s, vms %+v", err, g.Status.Phase, g.Status.LastMessage, stack.Words(g.Status.Conditions), g.Status.VMs)
 	}
 	return g
 }
@@ -171,17 +171,9 @@ func (p *place) waitGone(ctx context.Context, name string) error {
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
 	if err != nil {
-		return fmt.Errorf("%w; its message: %s; conditions: %s", err, g.Status.LastMessage, words(g.Status.Conditions))
+		return fmt.Errorf("%w; its message: %s; conditions: %s", err, g.Status.LastMessage, stack.Words(g.Status.Conditions))
 	}
 	return nil
-}
-
-func words(conditions []metav1.Condition) string {
-	all := make([]string, 0, len(conditions))
-	for _, c := range conditions {
-		all = append(all, fmt.Sprintf("%s=%s/%s (%s)", c.Type, c.Status, c.Reason, c.Message))
-	}
-	return strings.Join(all, "; ")
 }
 
 // inVCenter returns the VMs below a folder, asked of vCenter itself.

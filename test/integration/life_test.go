@@ -84,7 +84,7 @@ func TestASecondHubKeepsItsHandsOff(t *testing.T) {
 		return reasonOf(member.Status.Conditions, v1alpha1.ConditionReady) == v1alpha1.ReasonClaimedByAnotherHub &&
 			reasonOf(member.Status.Conditions, v1alpha1.ConditionClaimed) == v1alpha1.ReasonClaimedByAnotherHub, err
 	}); err != nil {
-		t.Fatalf("%v; conditions: %s", err, words(member.Status.Conditions))
+		t.Fatalf("%v; conditions: %s", err, stack.Words(member.Status.Conditions))
 	}
 	// The groups of the first hub go on, and the second one asks its vCenter for nothing at all.
 	p.patch("vg", `{"spec":{"replicas":2}}`)

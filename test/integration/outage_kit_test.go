@@ -18,6 +18,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
@@ -70,7 +71,7 @@ func newVCenterAt(t *testing.T, w *world, name string, proxy *sim.Proxy, change 
 			err := w.Hub.Get(ctx, key("", name), vcenter)
 			return err != nil && client.IgnoreNotFound(err) == nil, client.IgnoreNotFound(err)
 		}); err != nil {
-			t.Errorf("%v; conditions: %s", err, words(vcenter.Status.Conditions))
+			t.Errorf("%v; conditions: %s", err, stack.Words(vcenter.Status.Conditions))
 		}
 	})
 	v.untilSays(v1alpha1.ConditionReady, "True", "")
@@ -91,7 +92,7 @@ func (v *vcenterUnderTest) untilSays(conditionType string, status metav1.Conditi
 		err := v.w.Hub.Get(ctx, key("", v.name), vcenter)
 		return says(vcenter.Status.Conditions, conditionType, status, reason, mentions), err
 	}); err != nil {
-		v.t.Fatalf("%v; conditions: %s", err, words(vcenter.Status.Conditions))
+		v.t.Fatalf("%v; conditions: %s", err, stack.Words(vcenter.Status.Conditions))
 	}
 }
 

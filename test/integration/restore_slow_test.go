@@ -174,6 +174,6 @@ func untilRestored(t *testing.T, w *world, member, before string) {
 		said := says(mc.Status.Conditions, v1alpha1.ConditionStorageRestored, "True", v1alpha1.ReasonRevisionWentBack, []string{"backup", "docs/restore.md"})
 		return said && restoreSaid(t, w, member) != before, err
 	}); err != nil {
-		t.Fatalf("%v; conditions: %s", err, words(mc.Status.Conditions))
+		t.Fatalf("%v; conditions: %s", err, stack.Words(mc.Status.Conditions))
 	}
 }

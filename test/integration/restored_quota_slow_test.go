@@ -67,7 +67,7 @@ func TestARestoredHubGrantsNoMoreThanTheQuotas(t *testing.T) {
 	up()
 	silent.untilSays(v1alpha1.ConditionReady, "True", "")
 	if g := grown.untilRunning("grows", 4); !stack.IsReady(g.Status.Conditions) {
-		t.Errorf("the group that grew says %s", words(g.Status.Conditions))
+		t.Errorf("the group that grew says %s", stack.Words(g.Status.Conditions))
 	}
 	kept.patch("more", `{"spec":{"replicas":3}}`)
 	kept.untilRunning("more", 3)

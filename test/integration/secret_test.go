@@ -102,7 +102,7 @@ func TestAVCenterThatPointsAtAListenerGetsNoPasswordOfAnother(t *testing.T) {
 		if err := await.Condition(ctx, what, func(ctx context.Context) (bool, error) {
 			return is(), w.Hub.Get(ctx, key("", vc.Name), vc)
 		}); err != nil {
-			t.Fatalf("%v; conditions: %s", err, words(vc.Status.Conditions))
+			t.Fatalf("%v; conditions: %s", err, stack.Words(vc.Status.Conditions))
 		}
 	}
 	says := func(conditionType, reason string) bool {

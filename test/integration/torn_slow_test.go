@@ -275,7 +275,7 @@ func (s *tornStory) acted(d deed) {
 	})
 	if err != nil {
 		g := s.place.get("vg")
-		s.t.Fatalf("%v; there are %s; phase %s, conditions %s", err, paths(vms), g.Status.Phase, words(g.Status.Conditions))
+		s.t.Fatalf("%v; there are %s; phase %s, conditions %s", err, paths(vms), g.Status.Phase, stack.Words(g.Status.Conditions))
 	}
 	s.took[d.what] = max(s.took[d.what], time.Since(began).Round(10*time.Millisecond))
 }

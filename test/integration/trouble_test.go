@@ -282,7 +282,7 @@ func TestNothingIsClonedIntoAFolderThatWasMovedOutOfTheRoot(t *testing.T) {
 	v.proxy.Reset()
 	p.patch("vg", `{"spec":{"replicas":2}}`)
 	p.until("the moved folder to be named", "vg", func(g *v1alpha1.VmGroup) bool {
-		return strings.Contains(words(g.Status.Conditions), "moved out of the operator's root folder")
+		return strings.Contains(stack.Words(g.Status.Conditions), "moved out of the operator's root folder")
 	})
 	if n := v.proxy.Count("CloneVM_Task", ""); n != 0 {
 		t.Errorf("%d clones were sent for a folder outside of the root", n)
@@ -360,7 +360,7 @@ func untilMember(t *testing.T, w *world, name string, status metav1.ConditionSta
 		err := w.Hub.Get(ctx, key("", name), member)
 		return says(member.Status.Conditions, v1alpha1.ConditionReady, status, reason, mentions), err
 	}); err != nil {
-		t.Errorf("%v; conditions: %s", err, words(member.Status.Conditions))
+		t.Errorf("%v; conditions: %s", err, stack.Words(member.Status.Conditions))
 	}
 }
 
@@ -376,6 +376,6 @@ func leave(t *testing.T, w *world, name string) {
 		err := w.Hub.Get(ctx, key("", name), member)
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	}); err != nil {
-		t.Errorf("%v; conditions: %s", err, words(member.Status.Conditions))
+		t.Errorf("%v; conditions: %s", err, stack.Words(member.Status.Conditions))
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
@@ -40,7 +41,7 @@ func TestAnEditReachesVMsOneByOneAndNothingSaysSoBefore(t *testing.T) {
 		}
 	}
 	if len(now) != vms || s.UpdatedReplicas != vms || s.ReadyReplicas != vms || s.Replicas != vms || s.Phase != v1alpha1.PhaseRunning {
-		t.Errorf("phase %s, message %q, conditions %s: %d VMs updated, %d ready, %d counted, %d in vCenter", s.Phase, s.LastMessage, words(s.Conditions),
+		t.Errorf("phase %s, message %q, conditions %s: %d VMs updated, %d ready, %d counted, %d in vCenter", s.Phase, s.LastMessage, stack.Words(s.Conditions),
 			s.UpdatedReplicas, s.ReadyReplicas, s.Replicas, len(now))
 	}
 	for _, part := range []string{"0 of 3 VMs updated; cloning vg-3.", "1 of 3 VMs updated; waiting for the guest of vg-3", "1 of 3 VMs updated; removing vg-2", "2 of 3 VMs updated;"} {

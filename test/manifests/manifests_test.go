@@ -32,15 +32,7 @@ var order = []string{"Namespace", "CustomResourceDefinition"}
 // TestManifestsAreAccepted applies the hub, a member and all samples with strict field validation: a misspelled
 // field, a broken CEL rule or a sample that its own schema refuses fails here.
 func TestManifestsAreAccepted(t *testing.T) {
-	cluster, err := localcluster.StartControlPlane(t.Context(), localcluster.Options{Name: "manifests"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cluster.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	cluster := localcluster.ForTest(t, "manifests")
 	scheme := allkinds.Scheme()
 	plain, err := client.New(cluster.Config, client.Options{Scheme: scheme})
 	if err != nil {

@@ -29,7 +29,7 @@ import (
 // killed meanwhile. The groups come back from storage, deleted, and each waits for a decision. The last one is still there when its member leaves and joins again.
 func TestVMsThatWereHeldForTheirCRDStayWhenTheOperatorInstallsItAgain(t *testing.T) {
 	stack.Story(t)
-	enter(t)
+	shared.Enter(t)
 	p := newPlace(t, swept, "shop")
 	before, all := p.fill(3, 2), names(0, 3)
 	old := deleteCRD(t, p.cluster, crd.VmGroupName)
@@ -70,7 +70,7 @@ func TestVMsThatWereHeldForTheirCRDStayWhenTheOperatorInstallsItAgain(t *testing
 // TestVMsStayWhenAnotherToolInstallsTheirCRDWhileNoReplicaRuns: no replica has seen the CRD go, so no status has the reason. The age of the new CRD does.
 func TestVMsStayWhenAnotherToolInstallsTheirCRDWhileNoReplicaRuns(t *testing.T) {
 	stack.Story(t)
-	enter(t)
+	shared.Enter(t)
 	p := newPlace(t, reapplied, "shop")
 	before, all := p.fill(2, 2), names(0, 2)
 	for _, r := range shared.Replicas {
@@ -101,7 +101,7 @@ func TestVMsStayWhenAnotherToolInstallsTheirCRDWhileNoReplicaRuns(t *testing.T) 
 // TestTheCRDsOfTheHubDestroyNothing: the hub is the member, and the CRD of VmGroups is deleted there, then all others, with what holds them. The MemberCluster leaves, and all VMs stay.
 func TestTheCRDsOfTheHubDestroyNothing(t *testing.T) {
 	stack.Story(t)
-	enter(t)
+	shared.Enter(t)
 	const name = "hubswept"
 	hub, err := shared.StartHub(t.Context(), name, "--mass-deletion-age=0s")
 	if err != nil {

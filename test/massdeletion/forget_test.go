@@ -16,7 +16,7 @@ import (
 // TestGroupsThatAreToBeForgottenKeepTheirVMsWhileTheirVCenterResponds: annotation forget leaves VMs behind. One group releases its VMs then, the other has them destroyed.
 func TestGroupsThatAreToBeForgottenKeepTheirVMsWhileTheirVCenterResponds(t *testing.T) {
 	stack.Story(t)
-	enter(t)
+	shared.Enter(t)
 	p := newPlace(t, single, "forgotten")
 	before, all := p.fill(2, 3), names(0, 2)
 	for name, g := range p.untilAll(all, "to be there", func(*v1alpha1.VmGroup) bool { return true }) {

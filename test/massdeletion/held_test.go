@@ -21,7 +21,7 @@ import (
 // TestFortyOfAHundredAndFiftyGroupsThatArePrunedAtOnceKeepTheirVMs is the tool that prunes what is gone from Git.
 func TestFortyOfAHundredAndFiftyGroupsThatArePrunedAtOnceKeepTheirVMs(t *testing.T) {
 	stack.Story(t)
-	enter(t)
+	shared.Enter(t)
 	others := strangers(t)
 	defer others.untouched()
 	p := newPlace(t, pruned, "shop")
@@ -70,7 +70,7 @@ func TestFortyOfAHundredAndFiftyGroupsThatArePrunedAtOnceKeepTheirVMs(t *testing
 // TestEverythingThatIsScaledToZeroKeepsItsVMs is `kubectl scale vg --all --replicas=0`, and then a namespace that is deleted.
 func TestEverythingThatIsScaledToZeroKeepsItsVMs(t *testing.T) {
 	stack.Story(t)
-	enter(t)
+	shared.Enter(t)
 	p := newPlace(t, emptied, "scaled")
 	before := p.fill(12, 2)
 	all := names(0, 12)

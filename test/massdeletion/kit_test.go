@@ -114,11 +114,7 @@ func words(g *v1alpha1.VmGroup) string {
 	if g == nil {
 		return "gone"
 	}
-	said := fmt.Sprintf("in phase %s", g.Status.Phase)
-	for _, c := range g.Status.Conditions {
-		said += fmt.Sprintf("; %s=%s/%s (%s)", c.Type, c.Status, c.Reason, c.Message)
-	}
-	return said
+	return fmt.Sprintf("in phase %s; %s", g.Status.Phase, stack.Words(g.Status.Conditions))
 }
 
 func (p *place) untilGone(of []string) {

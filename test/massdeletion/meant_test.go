@@ -22,7 +22,7 @@ import (
 // the hub, which destroys nothing.
 func TestTwentyOfAHundredAndFiftyGroupsGoUnasked(t *testing.T) {
 	stack.Story(t)
-	enter(t)
+	shared.Enter(t)
 	p := newPlace(t, trimmed, "shop")
 	before := p.fill(150, 1)
 	gone := names(0, 20)
@@ -45,7 +45,7 @@ func TestTwentyOfAHundredAndFiftyGroupsGoUnasked(t *testing.T) {
 
 func TestOneGroupOf500VMsGoesUnasked(t *testing.T) {
 	stack.Story(t)
-	enter(t)
+	shared.Enter(t)
 	p := newPlace(t, single, "shop")
 	p.fill(1, 500)
 	p.goes(names(0, 1))
@@ -55,7 +55,7 @@ func TestOneGroupOf500VMsGoesUnasked(t *testing.T) {
 // TestAMemberOfTestsMayDeleteAllThatItMadeWithinTheHour has the groups of a CI system, on a hub that guards what is older than an hour, as usual.
 func TestAMemberOfTestsMayDeleteAllThatItMadeWithinTheHour(t *testing.T) {
 	stack.Story(t)
-	enter(t)
+	shared.Enter(t)
 	hub, err := shared.StartHub(t.Context(), "ci")
 	if err != nil {
 		t.Fatal(err)

@@ -65,11 +65,7 @@ func (o object) asked(namespace string) *unstructured.Unstructured {
 func TestObjectsOfTheOriginalOperator(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Minute)
 	defer cancel()
-	plane, err := localcluster.StartControlPlane(ctx, localcluster.Options{Name: "original"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = plane.Stop() })
+	plane := localcluster.ForTest(t, "original")
 	scheme := allkinds.Scheme()
 	c, err := client.New(plane.Config, client.Options{Scheme: scheme, Mapper: kinds()})
 	if err != nil {

@@ -92,11 +92,7 @@ func (f *fleet) until(what string, wanted func(*v1alpha1.VmGroup) bool) *v1alpha
 		err := f.cluster.Get(ctx, f.key, g)
 		return err == nil && g.Status.ObservedGeneration == g.Generation && wanted(g), err
 	}, func() string {
-		said := fmt.Sprintf("phase %s, rollout %+v, vms %+v", g.Status.Phase, g.Status.Rollout, g.Status.VMs)
-		for _, c := range g.Status.Conditions {
-			said += fmt.Sprintf("\n%s=%s/%s (%s)", c.Type, c.Status, c.Reason, c.Message)
-		}
-		return said
+		return fmt.Sprintf("phase %s, rollout %+v, vms %+v, %s", g.Status.Phase, g.Status.Rollout, g.Status.VMs, stack.Words(g.Status.Conditions))
 	})
 	return g
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/harness/hostileapi"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
 // TestWhatAStatusShowsAsAdmittedGivesNoVM: the attacker's API server shows, with each group, that more was admitted than the hub admitted.
@@ -73,7 +74,7 @@ func TestWhatAStatusShowsAsAdmittedGivesNoVM(t *testing.T) {
 			for round := range 3 {
 				a.patch(lied, fmt.Sprintf(`{"metadata":{"labels":{"round":"%d"}}}`, round))
 				a.until("it to be refused", lied, func(g *v1alpha1.VmGroup) bool {
-					return strings.Contains(words(g.Status.Conditions), story.reason)
+					return strings.Contains(stack.Words(g.Status.Conditions), story.reason)
 				})
 			}
 			all, err := w.Person.VMs(t.Context())

@@ -22,6 +22,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/hostileapi"
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
 // attacker is a MemberCluster whose API server lies. Behind it is the attackers' real one, of which it shows the groups of one
@@ -80,7 +81,7 @@ func (a *attacker) joined() *attacker {
 	a.join()
 	ctx, cancel := context.WithTimeout(a.t.Context(), patience)
 	defer cancel()
-	if err := a.w.untilReady(ctx, a.member); err != nil {
+	if err := a.w.UntilServed(ctx, a.member); err != nil {
 		a.t.Fatal(err)
 	}
 	return a
@@ -105,7 +106,7 @@ func (a *attacker) untilItSaysWithin(patience time.Duration, reason string, ment
 		return c != nil && c.Status == metav1.ConditionFalse && c.Reason == reason &&
 			!slices.ContainsFunc(mentions, func(m string) bool { return !strings.Contains(c.Message, m) }), err
 	}); err != nil {
-		a.t.Fatalf("%v; conditions: %s", err, words(mc.Status.Conditions))
+		a.t.Fatalf("%v; conditions: %s", err, stack.Words(mc.Status.Conditions))
 	}
 }
 

@@ -72,7 +72,7 @@ func TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	for _, a := range all {
-		if err := w.untilReady(ctx, a.member); err != nil {
+		if err := w.UntilServed(ctx, a.member); err != nil {
 			t.Error(err)
 			continue
 		}

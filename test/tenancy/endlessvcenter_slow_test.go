@@ -167,5 +167,5 @@ func (w *world) untilVCenterSays(t *testing.T, v *endlessVCenter) {
 		err := w.Hub.Get(ctx, types.NamespacedName{Name: v.name}, object)
 		c := meta.FindStatusCondition(object.Status.Conditions, v1alpha1.ConditionReady)
 		return err == nil && c != nil && c.Reason == v1alpha1.ReasonLimitExceeded && strings.Contains(c.Message, v.says), err
-	}, func() string { return words(object.Status.Conditions) })
+	}, func() string { return stack.Words(object.Status.Conditions) })
 }

@@ -128,7 +128,7 @@ func TestAPIServersThatSendTooMuchCostNobodyElseAnything(t *testing.T) {
 		attackers[name].untilItSays(all[name].reason, all[name].mentions...)
 	}
 	g.served("while API servers send too much")
-	if err := w.untilReady(t.Context(), victim); err != nil {
+	if err := w.UntilServed(t.Context(), victim); err != nil {
 		t.Error(err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
@@ -52,7 +53,7 @@ func newGuarded(t *testing.T, w *world, story string) *guarded {
 	if _, err := w.Person.CreateVM(t.Context(), g.folder, crown); err != nil {
 		t.Fatal(err)
 	}
-	g.until("the VM of a person to be seen", g.name, func(now *v1alpha1.VmGroup) bool { return strings.Contains(words(now.Status.Conditions), crown) })
+	g.until("the VM of a person to be seen", g.name, func(now *v1alpha1.VmGroup) bool { return strings.Contains(stack.Words(now.Status.Conditions), crown) })
 	for _, secret := range []string{crown, g.folderRef, victim + "/" + namespace} {
 		g.hide(secret)
 	}

@@ -69,7 +69,7 @@ func newHeldVCenter(t *testing.T, w *world, name string) *heldVCenter {
 	await.Until(t, "VCenter "+name+" to be served", func(ctx context.Context) (bool, error) {
 		err := w.Hub.Get(ctx, types.NamespacedName{Name: name}, object)
 		return err == nil && stack.IsReady(object.Status.Conditions), err
-	}, func() string { return words(object.Status.Conditions) })
+	}, func() string { return stack.Words(object.Status.Conditions) })
 	return v
 }
 

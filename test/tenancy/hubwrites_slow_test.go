@@ -17,6 +17,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
 const (
@@ -214,6 +215,6 @@ func (m *modest) edit() time.Duration {
 			return time.Since(began)
 		}
 	}
-	m.t.Fatalf("VmGroup %s is not admitted as edited: %s", name, words(g.Status.Conditions))
+	m.t.Fatalf("VmGroup %s is not admitted as edited: %s", name, stack.Words(g.Status.Conditions))
 	return 0
 }

@@ -62,7 +62,7 @@ func TestAnAPIServerThatShowsTheUIDOfAnotherMemberIsServedNothing(t *testing.T) 
 	if len(left) != 1 || left[0] != own.VMs[0].MoRef {
 		t.Errorf("the VMs of the member that was pinned to another UID are %q, want %s alone", left, own.VMs[0].MoRef)
 	}
-	if err := w.untilReady(t.Context(), victim); err != nil {
+	if err := w.UntilServed(t.Context(), victim); err != nil {
 		t.Error(err)
 	}
 }

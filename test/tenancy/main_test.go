@@ -18,11 +18,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/hostileapi"
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
@@ -92,21 +89,9 @@ func (w *world) begin() (err error) {
 	ctx, started := w.WhileManagersRun(ctx)
 	defer started()
 	for name := range w.Members {
-		if err := w.untilReady(ctx, name); err != nil {
+		if err := w.UntilServed(ctx, name); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// untilReady waits for a MemberCluster to be served.
-func (w *world) untilReady(ctx context.Context, member string) error {
-	mc := &v1alpha1.MemberCluster{}
-	if err := await.Condition(ctx, "member "+member+" to be served", func(ctx context.Context) (bool, error) {
-		err := w.Hub.Get(ctx, types.NamespacedName{Name: member}, mc)
-		return err == nil && stack.IsReady(mc.Status.Conditions), err
-	}); err != nil {
-		return fmt.Errorf("%w; conditions: %s", err, words(mc.Status.Conditions))
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func TestAWatchThatIsAFloodOfSmallEventsIsReadAtItsPaceAndTheMemberStays(t *test
 		t.Errorf("the operator read %d events in %s, more than %d", n, took, most)
 	}
 	t.Logf("the operator read %d events in %s", n, took)
-	if err := w.untilReady(t.Context(), a.member); err != nil {
+	if err := w.UntilServed(t.Context(), a.member); err != nil {
 		t.Errorf("a member that sends what is all right, if slowly read, is Ready: %v", err)
 	}
 	w.isSmall(t)

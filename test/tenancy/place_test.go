@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -125,7 +124,7 @@ func (p *place) until(what, name string, wanted func(*v1alpha1.VmGroup) bool) *v
 		return err == nil && g.Status.ObservedGeneration == g.Generation && wanted(g), err
 	})
 	if err != nil {
-		p.t.Fatalf("%v\nphase %s, message %q, conditions %s, vms %+v", err, g.Status.Phase, g.Status.LastMessage, words(g.Status.Conditions), g.Status.VMs)
+		p.t.Fatalf("%v\nphase %s, message %q, conditions %s, vms %+v", err, g.Status.Phase, g.Status.LastMessage, stack.Words(g.Status.Conditions), g.Status.VMs)
 	}
 	return g
 }
@@ -149,14 +148,6 @@ func (p *place) untilGone(name string) {
 		err := p.cluster.Get(ctx, client.ObjectKeyFromObject(g), g)
 		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	}); err != nil {
-		p.t.Fatalf("%v; its message: %s; conditions: %s", err, g.Status.LastMessage, words(g.Status.Conditions))
+		p.t.Fatalf("%v; its message: %s; conditions: %s", err, g.Status.LastMessage, stack.Words(g.Status.Conditions))
 	}
-}
-
-func words(conditions []metav1.Condition) string {
-	all := make([]string, 0, len(conditions))
-	for _, c := range conditions {
-		all = append(all, fmt.Sprintf("%s=%s/%s (%s)", c.Type, c.Status, c.Reason, c.Message))
-	}
-	return strings.Join(all, "; ")
 }

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
@@ -94,7 +95,7 @@ func (h *handsOut) untilRefused(name, reason string, mentions ...string) *v1alph
 	h.t.Helper()
 	mentions = append(mentions, reason)
 	g := h.until(fmt.Sprintf("to be refused with %q", mentions), name, func(g *v1alpha1.VmGroup) bool {
-		said := words(g.Status.Conditions)
+		said := stack.Words(g.Status.Conditions)
 		return g.Status.ReadyReplicas > 0 || !slices.ContainsFunc(mentions, func(m string) bool { return !strings.Contains(said, m) })
 	})
 	h.hasNoVM(name)

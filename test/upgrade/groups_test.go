@@ -192,15 +192,7 @@ func (s *tale) is(g *subject, what string, wanted func(*v1alpha1.VmGroup) bool) 
 }
 
 func said(g *v1alpha1.VmGroup) string {
-	return fmt.Sprintf("it wants %d VMs and has %d; admitted %+v; message %q; %s", *g.Spec.Replicas, len(g.Status.VMs), g.Status.Admitted, g.Status.LastMessage, words(g.Status.Conditions))
-}
-
-func words(conditions []metav1.Condition) string {
-	all := make([]string, 0, len(conditions))
-	for _, c := range conditions {
-		all = append(all, fmt.Sprintf("%s=%s/%s (%s)", c.Type, c.Status, c.Reason, c.Message))
-	}
-	return strings.Join(all, "; ")
+	return fmt.Sprintf("it wants %d VMs and has %d; admitted %+v; message %q; %s", *g.Spec.Replicas, len(g.Status.VMs), g.Status.Admitted, g.Status.LastMessage, stack.Words(g.Status.Conditions))
 }
 
 // fulfilled says that a group has all that it asks for.

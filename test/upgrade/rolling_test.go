@@ -18,6 +18,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
@@ -103,7 +104,7 @@ func (s *tale) known() {
 		s.until("the CRD of "+name+" to be upgraded", func(ctx context.Context) (bool, error) {
 			err := s.Hub.Get(ctx, client.ObjectKey{Name: name}, mc)
 			return mc.Status.CRDVersion == strconv.Itoa(crd.Version), err
-		}, func() string { return words(mc.Status.Conditions) })
+		}, func() string { return stack.Words(mc.Status.Conditions) })
 	}
 	for _, g := range s.rolling(byCPU, byTemplate, halfWay) {
 		s.is(g, "known to the version that updates VMs", func(now *v1alpha1.VmGroup) bool { return now.Status.Rollout != nil })

@@ -167,6 +167,6 @@ func (s *tale) served() {
 		s.until(name+" to be served", func(ctx context.Context) (bool, error) {
 			err := s.Hub.Get(ctx, types.NamespacedName{Name: name}, mc)
 			return stack.IsReady(mc.Status.Conditions), err
-		}, func() string { return words(mc.Status.Conditions) })
+		}, func() string { return stack.Words(mc.Status.Conditions) })
 	}
 }

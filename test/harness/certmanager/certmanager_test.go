@@ -33,15 +33,7 @@ const patience = 5 * time.Minute
 // cluster is a control plane with a running cert-manager and the objects of config/certmanager.
 func cluster(t *testing.T) client.Client {
 	t.Helper()
-	plane, err := localcluster.StartControlPlane(t.Context(), localcluster.Options{Name: "certificates"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := plane.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	plane := localcluster.ForTest(t, "certificates")
 	dir := t.TempDir()
 	kubeconfig := filepath.Join(dir, "kubeconfig")
 	if err := os.WriteFile(kubeconfig, plane.Kubeconfig(), 0o600); err != nil {

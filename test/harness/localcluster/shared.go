@@ -56,6 +56,23 @@ func (s *Shared) Get(tb testing.TB) *ControlPlane {
 	return s.started
 }
 
+// ForTest starts a control plane of its own for a test, which ends it.
+func ForTest(tb testing.TB, name string) *ControlPlane {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), sharedPatience)
+	defer cancel()
+	started, err := StartControlPlane(ctx, Options{Name: name})
+	if err != nil {
+		tb.Fatalf("start an API server: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := started.Stop(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return started
+}
+
 // UserConfig is how another user connects, who may do nothing until RBAC objects allow it.
 func (c *ControlPlane) UserConfig(tb testing.TB, user string) *rest.Config {
 	tb.Helper()

@@ -187,11 +187,11 @@ func (a *audit) waitsForRoom(w *world, g *v1alpha1.VmGroup) {
 	if c == nil || c.Reason == v1alpha1.ReasonRolloutStopped || w.full(spec, 0) || !w.full(spec, 1) {
 		return
 	}
-	living := w.vc.living()
-	if len(living) != replicas(spec) || slices.ContainsFunc(living, func(m *machine) bool {
-		return !m.available(w.now, spec) || m.template == spec.Template || slices.Contains(st.Deleting, m.stamp.Ordinal)
+	own := w.vc.own()
+	if len(own) != replicas(spec) || slices.ContainsFunc(own, func(m *machine) bool {
+		return !m.available(w.now, spec) || m.template == spec.Template || m.tombstone || slices.Contains(st.Deleting, m.stamp.Ordinal)
 	}) {
-		return
+		return // it waits for one that leaves, or is not available
 	}
 	if c.Reason != v1alpha1.ReasonWaitingForQuota {
 		a.violated(w, "room-unnamed", "an update needs one more VM, and the quota has no room: UpToDate=%s/%s: %s", c.Status, c.Reason, c.Message)

@@ -180,21 +180,18 @@ func (a *audit) clonesNone(w *world, g *v1alpha1.VmGroup) {
 // waitsForRoom sees to it that an update says WaitingForQuota if no VM may be missing and the quota has no room for one more.
 func (a *audit) waitsForRoom(w *world, g *v1alpha1.VmGroup) {
 	st, spec, r := &g.Status, &g.Spec, g.Status.Rollout
-	if r == nil || len(r.From) == 0 || unavailableOf(spec) > 0 || surgeOf(spec) == 0 || spec.PowerState == v1alpha1.PoweredOff || leftToPeople(spec) {
-		return
-	}
-	if !w.permitted(spec) || w.paused(g) != nil || w.hub.away || w.ledger.unread || g.Annotations[adoptAnnotation] != "" {
+	if r == nil || len(r.From) == 0 || unavailableOf(spec) > 0 || surgeOf(spec) == 0 || spec.PowerState == v1alpha1.PoweredOff || w.hindered(g) {
 		return
 	}
 	c := condition(st, v1alpha1.ConditionUpToDate)
 	if c == nil || c.Reason == v1alpha1.ReasonRolloutStopped || w.full(spec, 0) || !w.full(spec, 1) {
 		return
 	}
-	living := w.vc.living()
-	if len(living) != replicas(spec) || slices.ContainsFunc(living, func(m *machine) bool {
-		return !m.available(w.now, spec) || m.template == spec.Template || slices.Contains(st.Deleting, m.stamp.Ordinal)
+	own := w.vc.own()
+	if len(own) != replicas(spec) || slices.ContainsFunc(own, func(m *machine) bool {
+		return !m.available(w.now, spec) || m.template == spec.Template || m.tombstone || slices.Contains(st.Deleting, m.stamp.Ordinal)
 	}) {
-		return
+		return // it waits for one that leaves, or is not available
 	}
 	if c.Reason != v1alpha1.ReasonWaitingForQuota {
 		a.violated(w, "room-unnamed", "an update needs one more VM, and the quota has no room: UpToDate=%s/%s: %s", c.Status, c.Reason, c.Message)
@@ -208,10 +205,15 @@ func leftToPeople(spec *v1alpha1.VmGroupSpec) bool {
 		u != nil && (u.Paused || u.Type == v1alpha1.UpdateOnDelete)
 }
 
+// hindered reports whether anything but quotas and vCenter can keep the operator from cloning VMs as spec says.
+func (w *world) hindered(g *v1alpha1.VmGroup) bool {
+	return !w.permitted(&g.Spec) || w.paused(g) != nil || w.vc.unreadCatalog || w.hub.away || w.ledger.unread || g.Annotations[adoptAnnotation] != "" || leftToPeople(&g.Spec)
+}
+
 // lacks sees to it that a group has as many VMs as its spec says, if nothing forbids that.
 func (a *audit) lacks(w *world, g *v1alpha1.VmGroup) {
 	st, spec := &g.Status, &g.Spec
-	if !w.permitted(spec) || w.paused(g) != nil || w.vc.unreadCatalog || w.hub.away || w.ledger.unread || g.Annotations[adoptAnnotation] != "" || leftToPeople(spec) {
+	if w.hindered(g) {
 		return
 	}
 	says := func(of string, reasons ...string) bool {

@@ -179,23 +179,24 @@ func (a *audit) clonesNone(w *world, g *v1alpha1.VmGroup) {
 
 // waitsForRoom sees to it that an update says WaitingForQuota if no VM may be missing and the quota has no room for one more.
 func (a *audit) waitsForRoom(w *world, g *v1alpha1.VmGroup) {
-	st, spec, r := &g.Status, &g.Spec, g.Status.Rollout
-	if r == nil || len(r.From) == 0 || unavailableOf(spec) > 0 || surgeOf(spec) == 0 || spec.PowerState == v1alpha1.PoweredOff || w.hindered(g) {
+	spec, c := &g.Spec, condition(&g.Status, v1alpha1.ConditionUpToDate)
+	if c == nil || c.Reason == v1alpha1.ReasonRolloutStopped || w.hindered(g) || w.full(spec, 0) || !w.full(spec, 1) || !w.needsOneMore(g) {
 		return
-	}
-	c := condition(st, v1alpha1.ConditionUpToDate)
-	if c == nil || c.Reason == v1alpha1.ReasonRolloutStopped || w.full(spec, 0) || !w.full(spec, 1) {
-		return
-	}
-	own := w.vc.own()
-	if len(own) != replicas(spec) || slices.ContainsFunc(own, func(m *machine) bool {
-		return !m.available(w.now, spec) || m.template == spec.Template || m.tombstone || slices.Contains(st.Deleting, m.stamp.Ordinal)
-	}) {
-		return // it waits for one that leaves, or is not available
 	}
 	if c.Reason != v1alpha1.ReasonWaitingForQuota {
 		a.violated(w, "room-unnamed", "an update needs one more VM, and the quota has no room: UpToDate=%s/%s: %s", c.Status, c.Reason, c.Message)
 	}
+}
+
+// needsOneMore reports whether an update can go on only with one more VM: it waits for none that leaves, or is not available.
+func (w *world) needsOneMore(g *v1alpha1.VmGroup) bool {
+	st, spec, own := &g.Status, &g.Spec, w.vc.own()
+	if st.Rollout == nil || len(st.Rollout.From) == 0 || unavailableOf(spec) > 0 || surgeOf(spec) == 0 || spec.PowerState == v1alpha1.PoweredOff {
+		return false
+	}
+	return len(own) == replicas(spec) && !slices.ContainsFunc(own, func(m *machine) bool {
+		return !m.available(w.now, spec) || m.template == spec.Template || m.tombstone || slices.Contains(st.Deleting, m.stamp.Ordinal)
+	})
 }
 
 // leftToPeople reports whether a spec asks that VMs are not cloned, or not updated, by the operator alone.

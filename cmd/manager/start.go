@@ -22,6 +22,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	policycontroller "github.com/codeconnect/vmgroup-operator/internal/controller/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/unattended"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vcenter"
@@ -79,7 +80,7 @@ func start(ctx context.Context, o options) error {
 	if err != nil {
 		return fmt.Errorf("--member-addresses: %w", err)
 	}
-	members, err := member.NewProvider(member.Options{
+	members, err := member.NewProvider(settings.Options{
 		Namespace: o.namespace, InstallationUID: installation, HubName: hubConfig.Host,
 		Local: o.localMember, HubConfig: hubConfig,
 		QPS: float32(o.memberQPS), Burst: o.memberBurst, UserAgent: hubConfig.UserAgent, Limits: o.memberLimits(), Addresses: addresses,

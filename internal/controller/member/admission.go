@@ -5,19 +5,14 @@ import (
 	"slices"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
-// admissionSettings are spec.admission; they change without a new connection.
-type admissionSettings struct {
-	url           string
-	failurePolicy v1alpha1.AdmissionFailurePolicy
-}
-
-func admissionSettingsOf(spec *v1alpha1.MemberClusterSpec) admissionSettings {
-	result := admissionSettings{failurePolicy: v1alpha1.AdmissionIgnore}
+func admissionSettingsOf(spec *v1alpha1.MemberClusterSpec) settings.Admission {
+	result := settings.Admission{FailurePolicy: v1alpha1.AdmissionIgnore}
 	if spec.Admission != nil {
-		result.url = spec.Admission.URL
-		result.failurePolicy = cmp.Or(spec.Admission.FailurePolicy, v1alpha1.AdmissionIgnore)
+		result.URL = spec.Admission.URL
+		result.FailurePolicy = cmp.Or(spec.Admission.FailurePolicy, v1alpha1.AdmissionIgnore)
 	}
 	return result
 }

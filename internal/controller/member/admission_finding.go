@@ -103,7 +103,7 @@ func (k *admissionKeeper) compare(ctx context.Context, bundle install.Bundle) ou
 	if found.Wrong != "" {
 		out.finding = admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionNotManaged, fmt.Sprintf(
 			"%s is not as it should be, and spec.manage is None. Apply the output of `manager render --member %s` to the member.",
-			found.Wrong, k.c.target.name)}
+			found.Wrong, k.c.target.Name)}
 	}
 	return out
 }

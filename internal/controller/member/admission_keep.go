@@ -11,6 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/crds"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
@@ -50,7 +51,7 @@ func (c *connection) keepAdmission(ctx context.Context, apis remote.APIs, uid st
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
-	k := &admissionKeeper{c: c, apis: apis, uid: uid, retry: opts.Timings.retry()}
+	k := &admissionKeeper{c: c, apis: apis, uid: uid, retry: opts.Timings.Retry()}
 	go func() {
 		defer close(done)
 		k.run(ctx)
@@ -71,7 +72,7 @@ func (k *admissionKeeper) run(ctx context.Context) {
 			changed = false
 		case <-k.c.admissionPoke:
 			changed = true
-			k.retry = k.c.provider.opts.Timings.retry()
+			k.retry = k.c.provider.opts.Timings.Retry()
 		}
 		timer.Stop()
 	}
@@ -102,12 +103,12 @@ func (k *admissionKeeper) round(ctx context.Context, changed bool) time.Duration
 	if result.versions == nil {
 		return k.retry.Step()
 	}
-	k.retry = opts.Timings.retry()
+	k.retry = opts.Timings.Retry()
 	reapply := opts.Timings.Reapply
-	if k.c.target.manage == v1alpha1.ManageNone {
+	if k.c.target.Manage == v1alpha1.ManageNone {
 		reapply = opts.Timings.Recheck // for somebody else's change
 	}
-	reapply = spread(reapply) // members are not all written to at once
+	reapply = settings.Spread(reapply) // members are not all written to at once
 	if k.schemaLag > 0 {
 		reapply = min(reapply, k.schemaLag)
 	}
@@ -161,7 +162,7 @@ func (k *admissionKeeper) pass(ctx context.Context) outcome {
 		return outcome{finding: admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed,
 			"The admission objects cannot be made; the member keeps those that it has: " + untrusted.Text(err.Error(), 500)}}
 	}
-	if k.c.target.manage == v1alpha1.ManageNone {
+	if k.c.target.Manage == v1alpha1.ManageNone {
 		return k.compare(ctx, bundle)
 	}
 	return k.apply(ctx, bundle)
@@ -206,12 +207,12 @@ func (k *admissionKeeper) target(ctx context.Context) (install.Target, error) {
 		return install.Target{}, err
 	}
 	c.provider.mu.RLock()
-	settings := c.admission
+	is := c.admission
 	c.provider.mu.RUnlock()
 	return install.Target{
-		Name: c.target.name, UID: c.target.uid, URL: settings.url, FailurePolicy: settings.failurePolicy,
+		Name: c.target.Name, UID: c.target.UID, URL: is.URL, FailurePolicy: is.FailurePolicy,
 		Exempt: k.usernames, ServesMutatingPolicies: k.serves && k.schemaLag == 0,
-		NotOurs: c.target.manage == v1alpha1.ManageNone,
+		NotOurs: c.target.Manage == v1alpha1.ManageNone,
 	}, nil
 }
 
@@ -261,7 +262,7 @@ func (k *admissionKeeper) limitsCRD(ctx context.Context) (install.Finding, error
 	opts := &k.c.provider.opts
 	ctx, cancel := context.WithTimeout(ctx, 3*opts.Timings.Request+opts.Timings.Establish)
 	defer cancel()
-	result, err := install.EnsureCRD(ctx, k.apis.Bootstrap.Client, crd.VmGroupLimitsCRD(), k.c.target.manage, opts.Timings.Establish)
+	result, err := install.EnsureCRD(ctx, k.apis.Bootstrap.Client, crd.VmGroupLimitsCRD(), k.c.target.Manage, opts.Timings.Establish)
 	return result.Finding, err
 }
 
@@ -286,6 +287,6 @@ func (k *admissionKeeper) publish(result outcome) {
 	}
 	p.mu.Unlock()
 	if current {
-		p.notify(k.c.target.name)
+		p.notify(k.c.target.Name)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
@@ -132,11 +133,11 @@ func TestTheSegmentIsAcknowledgedWithTheBundle(t *testing.T) {
 
 func TestWhatWasAcknowledgedInAnEarlierTermCountsNoMore(t *testing.T) {
 	leads := shardingtest.Leader(true)
-	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet(), Leader: &leads})
+	p, err := NewProvider(settings.Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet(), Leader: &leads})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newConnection(p, target{name: "alpha"}, nil)
+	c := newConnection(p, settings.Target{Name: "alpha"}, nil)
 	p.connections["alpha"] = c
 	p.ensure(c.target, true)
 	k := &admissionKeeper{c: c}

@@ -3,7 +3,6 @@ package member
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -12,26 +11,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
-
-// newAPIs dials nothing. The caller ends them.
-func (c *connection) newAPIs() (remote.APIs, error) {
-	opts := &c.provider.opts
-	bounds := remote.Bounds{Timeouts: opts.Timings.remote(), Guard: remote.NewGuard(opts.Limits, c.pace), Addresses: opts.Addresses}
-	if c.target.name == v1alpha1.LocalMember {
-		bounds.Addresses = remote.Addresses{} // it is the hub itself
-	}
-	runtime, err := remote.New(c.clientConfig(c.target.config), bounds, c)
-	if err != nil {
-		return remote.APIs{}, err
-	}
-	result := remote.APIs{Runtime: runtime, Bootstrap: runtime, Guard: bounds.Guard}
-	if c.target.bootstrap != nil {
-		if result.Bootstrap, err = remote.New(c.clientConfig(c.target.bootstrap), bounds, c); err != nil {
-			return remote.APIs{}, fmt.Errorf("bootstrap kubeconfig: %w", err)
-		}
-	}
-	return result, nil
-}
 
 // bootstrap claims the member and sees to its CRD, or finds that done. Where it is not, a replica that does not lead
 // gets [remote.ErrNotLeading].
@@ -48,7 +27,7 @@ func (c *connection) bootstrap(apis remote.APIs, uid string) error {
 // before, and the claim is ours. A token that has run out must not end the care for groups.
 func (c *connection) servable(apis remote.APIs, uid string, err error) bool {
 	var known *remote.Problem
-	if c.target.equippedUID != uid || !errors.As(err, &known) || known.Lasting {
+	if c.target.EquippedUID != uid || !errors.As(err, &known) || known.Lasting {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, c.provider.opts.Timings.Request)
@@ -66,7 +45,7 @@ func (c *connection) claimAndEquip(apis remote.APIs, uid string) error {
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, c.provider.opts.Timings.Request)
 	defer cancel()
-	if err := install.TakeClaim(ctx, apis.Bootstrap.Client, c.claimant()); err != nil {
+	if err := install.TakeClaim(ctx, apis.Bootstrap.Client, c.provider.opts.Claimant(&c.target)); err != nil {
 		if errors.Is(err, install.ErrClaimMissing) {
 			return &remote.Problem{Reason: v1alpha1.ReasonMemberUnreachable, Cause: err,
 				Message: "The claim on the member was deleted while it was taken; it is taken again."}
@@ -80,12 +59,6 @@ func (c *connection) claimAndEquip(apis remote.APIs, uid string) error {
 	return nil
 }
 
-// claimant is who we are to the member.
-func (c *connection) claimant() install.Claimant {
-	opts := c.provider.opts
-	return install.Claimant{Installation: opts.InstallationUID, Hub: opts.HubName, Predecessor: c.target.predecessor, Now: opts.Now()}
-}
-
 // renewClaim writes into the claim that this installation lives. A member is served also where that fails; then nobody can
 // take over from this installation without a person.
 func (c *connection) renewClaim(apis remote.APIs) {
@@ -95,7 +68,7 @@ func (c *connection) renewClaim(apis remote.APIs) {
 	ctx, cancel := context.WithTimeout(c.ctx, c.provider.opts.Timings.Request)
 	defer cancel()
 	finding := install.Finding{OK: true, Reason: v1alpha1.ReasonClaimed, Message: "This installation holds the claim on the member."}
-	if err := install.RenewClaim(ctx, apis.Bootstrap.Client, c.claimant()); err != nil {
+	if err := install.RenewClaim(ctx, apis.Bootstrap.Client, c.provider.opts.Claimant(&c.target)); err != nil {
 		if errors.Is(err, remote.ErrNotLeading) {
 			return
 		}
@@ -120,7 +93,7 @@ func (c *connection) equip(api *remote.API) error {
 	defer cancel()
 	mayWrite := c.Leading()
 	c.equipped = false
-	result, err := install.EnsureCRD(ctx, api.Client, crd.VmGroupCRD(), c.target.manage, timings.Establish)
+	result, err := install.EnsureCRD(ctx, api.Client, crd.VmGroupCRD(), c.target.Manage, timings.Establish)
 	if err != nil {
 		return err
 	}

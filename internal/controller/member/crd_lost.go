@@ -73,7 +73,7 @@ func (c *connection) lostCRD(apis remote.APIs) bool {
 	}
 	c.log.Info("The CRD was deleted in the member", "crd", crd.VmGroupName)
 	what := "It is installed again."
-	if c.target.manage == v1alpha1.ManageNone {
+	if c.target.Manage == v1alpha1.ManageNone {
 		what = "spec.manage is None: apply the output of `manager render`."
 	}
 	message := fmt.Sprintf("The CRD %s was deleted in the member. No VmGroup is served until it exists again. %s "+

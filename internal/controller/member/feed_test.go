@@ -20,6 +20,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
 // apiserver is one that lists and watches as a test says.
@@ -70,7 +71,7 @@ func after(d time.Duration) {
 
 // informed runs an informer of VmGroups of the server until the test ends.
 func informed(ctx context.Context, server *apiserver, limits remote.Limits) (*informers, toolscache.SharedIndexInformer) {
-	f := newInformers(remote.NewGuard(limits, remote.NewPace(limits)), Timings{}.withDefaults(), time.Now)
+	f := newInformers(remote.NewGuard(limits, remote.NewPace(limits)), settings.Timings{}.WithDefaults(), time.Now)
 	informer := f.newInformer(&toolscache.ListWatch{
 		ListWithContextFunc:  func(_ context.Context, o metav1.ListOptions) (runtime.Object, error) { return server.answerList(o) },
 		WatchFuncWithContext: server.answerWatch,

@@ -20,10 +20,10 @@ type served struct {
 // shareLocked tells the fleet what is known of the member now. The caller holds the Provider's lock, so that what is
 // told last is newest. An incarnation that another one has replaced tells nothing.
 func (c *connection) shareLocked() {
-	if c.provider.connections[c.target.name] != c {
+	if c.provider.connections[c.target.Name] != c {
 		return
 	}
-	m := fleet.Member{Name: c.target.name, Silent: c.seen.problem != nil, Settings: c.settings}
+	m := fleet.Member{Name: c.target.Name, Silent: c.seen.problem != nil, Settings: c.settings}
 	if c.cluster != nil {
 		m.UID, m.State = c.served.uid, fleet.Engaging
 		if c.seen.phase == phaseEngaged {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
 // failuresUntilUnreachable is how many health checks in a row must fail; one lost packet changes no status.
@@ -21,7 +22,7 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 	failures, isBehind := 0, false
 	last := upkeep{audited: c.provider.opts.Now()}
 	lookedBack := last.audited
-	wait := spread(timings.HealthInterval) // members are not all asked at once
+	wait := settings.Spread(timings.HealthInterval) // members are not all asked at once
 	for {
 		if err := c.untilCheck(ctx, wait, stopped); err != nil {
 			return err
@@ -145,7 +146,7 @@ func (c *connection) check(ctx context.Context, apis remote.APIs, uid string) er
 		return err
 	}
 	if found != uid {
-		return c.target.anotherCluster(found)
+		return c.target.AnotherCluster(found)
 	}
 	err = install.CheckClaim(checkCtx, api.Client, installation)
 	if !errors.Is(err, install.ErrClaimMissing) {
@@ -156,7 +157,7 @@ func (c *connection) check(ctx context.Context, apis remote.APIs, uid string) er
 	}
 	takeCtx, cancelTake := context.WithTimeout(ctx, timeout)
 	defer cancelTake()
-	if err := install.TakeClaim(takeCtx, apis.Bootstrap.Client, c.claimant()); err != nil {
+	if err := install.TakeClaim(takeCtx, apis.Bootstrap.Client, c.provider.opts.Claimant(&c.target)); err != nil {
 		return apis.BootstrapProblem(err)
 	}
 	return nil

@@ -47,10 +47,10 @@ func newIdentities() identities {
 
 // of is what is known of the MemberCluster of c, which found that cluster.
 func (i *identities) of(c *connection, clusterUID string) identity {
-	if known := i.known[c.target.name]; known.clusterUID == clusterUID {
+	if known := i.known[c.target.Name]; known.clusterUID == clusterUID {
 		return known
 	}
-	return identity{clusterUID, false, c.target.created}
+	return identity{clusterUID, false, c.target.Created}
 }
 
 // first returns the other MemberCluster of that cluster that goes before name, "" if there is none.

@@ -3,6 +3,8 @@ package member
 import (
 	"testing"
 	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
 func TestThePinnedGoesFirstThenTheOldest(t *testing.T) {
@@ -36,10 +38,10 @@ func TestThePinnedGoesFirstThenTheOldest(t *testing.T) {
 }
 
 func TestThePauseGrowsToItsBoundAndSpreads(t *testing.T) {
-	timings := Timings{BackoffMin: time.Second, BackoffMax: time.Minute}
+	timings := settings.Timings{BackoffMin: time.Second, BackoffMax: time.Minute}
 	seen := map[time.Duration]bool{}
 	for range 100 {
-		pause := timings.retry()
+		pause := timings.Retry()
 		for i := range 12 {
 			most := min(3*time.Second/2<<i, time.Minute)
 			got := pause.Step()
@@ -58,7 +60,7 @@ func TestWaitsForMembersAreFromHalfToThreeHalves(t *testing.T) {
 	const usual = time.Minute
 	least, most, seen := usual, usual, map[time.Duration]bool{}
 	for range 1000 {
-		got := spread(usual)
+		got := settings.Spread(usual)
 		least, most = min(least, got), max(most, got)
 		seen[got] = true
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/pager"
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
@@ -25,14 +26,14 @@ const pageCost = 64 << 10
 type informers struct {
 	guard   *remote.Guard
 	tally   *tally
-	timings Timings
+	timings settings.Timings
 	now     func() time.Time
 
 	mu  sync.Mutex
 	all []*feed
 }
 
-func newInformers(guard *remote.Guard, timings Timings, now func() time.Time) *informers {
+func newInformers(guard *remote.Guard, timings settings.Timings, now func() time.Time) *informers {
 	return &informers{guard: guard, tally: newTally(guard), timings: timings, now: now}
 }
 

@@ -4,18 +4,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
 // A replica serves by the word of the hub, which comes to it late: until it has heard of a grant, another MemberCluster of the
 // cluster may be served there.
 func TestAReplicaLearnsFromTheHubWhichMemberClusterGoesFirst(t *testing.T) {
-	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet()})
+	p, err := NewProvider(settings.Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := func(second int64) time.Time { return time.Unix(second, 0) }
-	younger := newConnection(p, target{name: "younger", created: at(2)}, nil)
+	younger := newConnection(p, settings.Target{Name: "younger", Created: at(2)}, nil)
 	p.connections["younger"] = younger
 	p.seed("younger", identity{"uid", false, at(2)})
 	if err := p.acquire(younger, "uid"); err != nil {
@@ -48,11 +49,11 @@ func TestAReplicaLearnsFromTheHubWhichMemberClusterGoesFirst(t *testing.T) {
 // With pauses of minutes nobody would want to wait for the next look.
 func TestANewLeaderWakesItsConnections(t *testing.T) {
 	leads := shardingtest.Leader(true)
-	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet(), Leader: &leads})
+	p, err := NewProvider(settings.Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet(), Leader: &leads})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newConnection(p, target{name: "alpha"}, nil)
+	c := newConnection(p, settings.Target{Name: "alpha"}, nil)
 	p.connections["alpha"] = c
 	woken := func() bool {
 		select {

@@ -47,34 +47,6 @@ func mayHave(mc *v1alpha1.MemberCluster, uid, holder string, all []v1alpha1.Memb
 		holder, uid, mc.Name, v1alpha1.TakeClusterUIDAnnotation, uid)}
 }
 
-// pinned checks that the cluster which answers is the one that the MemberCluster is pinned to.
-func (t *target) pinned(found string) error {
-	switch t.knownUID {
-	case found:
-		return nil
-	case "":
-		return &remote.Problem{Reason: v1alpha1.ReasonConnecting, Waiting: true,
-			Message: "The hub has not noted yet which cluster this is; the replica that leads does that."}
-	}
-	return t.anotherCluster(found)
-}
-
-// anotherCluster is the problem of a kubeconfig that leads elsewhere.
-func (t *target) anotherCluster(found string) *remote.Problem {
-	return &remote.Problem{Reason: v1alpha1.ReasonAnotherCluster, Lasting: true, Message: fmt.Sprintf(
-		"%s is another cluster: its namespace kube-system has UID %s, and this MemberCluster is pinned to %s (spec.clusterUID). "+
-			"Nothing is done there, and the VmGroups of the pinned cluster and their VMs stay as they are. %s",
-		t.config.Host, found, t.knownUID, t.wayBack())}
-}
-
-func (t *target) wayBack() string {
-	if t.secret == "" {
-		return "If this cluster is to be served, delete this MemberCluster and create it again."
-	}
-	return fmt.Sprintf("Put the kubeconfig of the pinned cluster back into Secret %q; or, if the other cluster is to be served, "+
-		"delete this MemberCluster and create a new one.", t.secret)
-}
-
 // pin sees to it that mc is pinned to the first cluster that it showed, and returns that cluster. It is "" when mc has shown
 // none yet, or may not have it, which refused then says. An error beside a cluster keeps nothing from being served: it was granted before.
 func (r *reconciler) pin(ctx context.Context, mc *v1alpha1.MemberCluster) (uid string, refused *remote.Problem, err error) {

@@ -13,13 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
 // hubWith is a reconciler over a hub with those MemberClusters. unreadable has the register's reads fail.
 func hubWith(t *testing.T, unreadable *bool, all ...v1alpha1.MemberCluster) (*reconciler, client.Client) {
 	t.Helper()
-	provider, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet()})
+	provider, err := NewProvider(settings.Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet()})
 	if err != nil {
 		t.Fatal(err)
 	}

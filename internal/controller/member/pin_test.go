@@ -15,6 +15,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
 // mcOf makes a MemberCluster that was created in a second, with a cluster in spec and in status.
@@ -94,12 +95,12 @@ func TestAPinCountsOnceTheLeaderHasGrantedIt(t *testing.T) {
 }
 
 func TestOnlyThePinnedClusterIsServed(t *testing.T) {
-	pinned := target{name: "me", created: time.Unix(1, 0), config: &rest.Config{Host: "https://b"}, knownUID: "a", secret: "me-kubeconfig"}
-	if err := pinned.pinned("a"); err != nil {
+	pinned := settings.Target{Name: "me", Created: time.Unix(1, 0), Config: &rest.Config{Host: "https://b"}, KnownUID: "a", Secret: "me-kubeconfig"}
+	if err := pinned.Pinned("a"); err != nil {
 		t.Error(err)
 	}
 	var problem *remote.Problem
-	if err := pinned.pinned("b"); !errors.As(err, &problem) || problem.Reason != v1alpha1.ReasonAnotherCluster || !problem.Lasting {
+	if err := pinned.Pinned("b"); !errors.As(err, &problem) || problem.Reason != v1alpha1.ReasonAnotherCluster || !problem.Lasting {
 		t.Fatalf("another cluster: %v", err)
 	}
 	for _, needed := range []string{"UID b", "pinned to a", `Secret "me-kubeconfig"`, "delete this MemberCluster", "stay as they are"} {
@@ -107,8 +108,8 @@ func TestOnlyThePinnedClusterIsServed(t *testing.T) {
 			t.Errorf("the message does not say %q: %s", needed, problem.Message)
 		}
 	}
-	unpinned := target{name: "me"}
-	if err := unpinned.pinned("a"); !errors.As(err, &problem) || !problem.Waiting {
+	unpinned := settings.Target{Name: "me"}
+	if err := unpinned.Pinned("a"); !errors.As(err, &problem) || !problem.Waiting {
 		t.Errorf("before the pin is kept: %v", err)
 	}
 }
@@ -124,12 +125,12 @@ func TestAHealthCheckFindsAnotherMemberOfThisHubAtTheSameAddress(t *testing.T) {
 		_, _ = io.WriteString(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":"b"}}`)
 	}))
 	t.Cleanup(server.Close)
-	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet()})
+	p, err := NewProvider(settings.Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newConnection(p, target{name: "me", config: &rest.Config{Host: server.URL}, knownUID: "a"}, nil)
-	apis, err := c.newAPIs()
+	c := newConnection(p, settings.Target{Name: "me", Config: &rest.Config{Host: server.URL}, KnownUID: "a"}, nil)
+	apis, err := c.provider.opts.APIs(&c.target, c.pace, c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
 // reconciler turns MemberClusters into targets of the Provider, and its observations into status. It reads
@@ -141,7 +142,7 @@ func (r *reconciler) addFinalizer(ctx context.Context, mc *v1alpha1.MemberCluste
 
 // leave lets a deleted MemberCluster go once the member is disengaged and the claim is released, or could
 // not be within its time. A replica that does not lead only disengages it.
-func (r *reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, wanted target, leading bool) error {
+func (r *reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, wanted settings.Target, leading bool) error {
 	if !controllerutil.ContainsFinalizer(mc, v1alpha1.MemberClusterFinalizer) {
 		r.forget(mc.Name)
 		return nil
@@ -194,7 +195,7 @@ func (r *reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster
 	seen, _ := r.provider.observe(mc.Name)
 	due, again := r.countsDue(mc, seen, now)
 	problem, allowedAt := allowanceProblem(mc, now)
-	found, orphansAgain := opts.orphansOf(&mc.Status, mc.Name, seen, now)
+	found, orphansAgain := orphansOf(opts.Fleet, &mc.Status, mc.Name, seen, now)
 	status, transition := computeStatus(statusInput{
 		name: mc.Name, orphaned: found, allowanceProblem: problem, generation: mc.Generation, previous: mc.Status, clusterUID: clusterUID, config: failed, seen: seen, counts: due, now: now,
 		admission: r.provider.admission != nil, caBundle: r.caBundle(mc),
@@ -238,9 +239,9 @@ func (r *reconciler) caBundle(mc *v1alpha1.MemberCluster) string {
 	if r.provider.admission == nil {
 		return ""
 	}
-	settings := admissionSettingsOf(&mc.Spec)
+	is := admissionSettingsOf(&mc.Spec)
 	return r.provider.admission.CABundleHash(install.Target{
-		Name: mc.Name, UID: mc.UID, URL: settings.url, FailurePolicy: settings.failurePolicy,
+		Name: mc.Name, UID: mc.UID, URL: is.URL, FailurePolicy: is.FailurePolicy,
 	})
 }
 

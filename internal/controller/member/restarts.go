@@ -10,6 +10,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/delay"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
@@ -105,7 +106,7 @@ func (r *restarts) watchEnded(now time.Time, why error, ours bool) {
 func (r *restarts) countLocked(now time.Time) {
 	r.short++
 	if over := r.short - freeRestarts; over > 0 {
-		r.next = now.Add(spread(min(time.Second<<min(over-1, 10), longestRest)))
+		r.next = now.Add(settings.Spread(min(time.Second<<min(over-1, 10), longestRest)))
 	}
 }
 

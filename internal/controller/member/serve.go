@@ -133,7 +133,7 @@ func (c *connection) newCluster(api *remote.API, kept *informers, watchErrors *l
 		// Secrets are read one at a time and never kept.
 		o.Client = client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}}
 	}
-	return cluster.New(api.Config, append([]cluster.Option{base}, c.provider.opts.clusterOptions...)...)
+	return cluster.New(api.Config, append([]cluster.Option{base}, c.provider.opts.ClusterOptions...)...)
 }
 
 // sync begins the watches and waits until they delivered everything.
@@ -185,7 +185,7 @@ func (c *connection) engage(ctx context.Context, cancel context.CancelFunc, cl c
 	aware := c.provider.aware
 	c.provider.mu.RUnlock()
 	watchdog := time.AfterFunc(c.provider.opts.Timings.Engage, cancel)
-	err := aware.Engage(ctx, multicluster.ClusterName(c.target.name), cl)
+	err := aware.Engage(ctx, multicluster.ClusterName(c.target.Name), cl)
 	if !watchdog.Stop() && err == nil {
 		err = context.DeadlineExceeded
 	}

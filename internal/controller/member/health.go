@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/caches"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
@@ -17,7 +18,7 @@ const failuresUntilUnreachable = 2
 // hands, another cluster answers, or an older MemberCluster turned out to be the same cluster. Silence is no
 // such thing: the member stays engaged with warm caches, and its Ready condition says that it is unreachable. Nor is
 // a missing claim: the leader takes it again, and until then the other replicas do nothing there.
-func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid string, kept *informers, stopped chan error) error {
+func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid string, kept *caches.Informers, stopped chan error) error {
 	api, timings := apis.Runtime, c.provider.opts.Timings
 	failures, isBehind := 0, false
 	last := upkeep{audited: c.provider.opts.Now()}
@@ -64,7 +65,7 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 		recovered := failures >= failuresUntilUnreachable
 		failures = 0
 		wait = min(wait, c.keepUp(apis, uid, recovered, &last))
-		behind := kept.problem(api.Host())
+		behind := kept.Problem(api.Host())
 		switch {
 		case behind != nil:
 			if !isBehind {

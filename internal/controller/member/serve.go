@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/caches"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/events"
 )
@@ -44,7 +45,7 @@ func (l *lastError) get() error {
 func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err error) {
 	api := apis.Runtime
 	watchErrors := &lastError{}
-	kept := newInformers(apis.Guard, c.provider.opts.Timings, c.provider.opts.Now)
+	kept := caches.New(apis.Guard, c.provider.opts.Timings, c.provider.opts.Now)
 	cl, err := c.newCluster(api, kept, watchErrors)
 	if err != nil {
 		return false, fmt.Errorf("set up the member's caches: %w", err)
@@ -69,7 +70,7 @@ func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err e
 	}()
 
 	if err := c.sync(ctx, cl, watchErrors); err != nil {
-		if behind := kept.problem(api.Host()); behind != nil && c.ctx.Err() == nil {
+		if behind := kept.Problem(api.Host()); behind != nil && c.ctx.Err() == nil {
 			return false, behind
 		}
 		return false, err
@@ -111,15 +112,15 @@ type recordingCluster struct {
 func (c recordingCluster) GetEventRecorder(string) clientevents.EventRecorder { return c.recorder }
 
 // newCluster makes the member's cluster; it dials nothing.
-func (c *connection) newCluster(api *remote.API, kept *informers, watchErrors *lastError) (cluster.Cluster, error) {
+func (c *connection) newCluster(api *remote.API, kept *caches.Informers, watchErrors *lastError) (cluster.Cluster, error) {
 	base := func(o *cluster.Options) {
-		o.Scheme = NewScheme()
+		o.Scheme = caches.NewScheme()
 		o.HTTPClient = api.HTTPClient()
 		o.Logger = c.log
 		o.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return remote.NewMapper(), nil }
 		o.Cache = cache.Options{
-			NewInformer:      kept.newInformer,
-			DefaultTransform: kept.keep,
+			NewInformer:      kept.NewInformer,
+			DefaultTransform: kept.Keep,
 			// A read of a kind that is not cached is an error and not a new, unbounded watch.
 			ReaderFailOnMissingInformer: true,
 			DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
@@ -140,7 +141,7 @@ func (c *connection) newCluster(api *remote.API, kept *informers, watchErrors *l
 func (c *connection) sync(ctx context.Context, cl cluster.Cluster, watchErrors *lastError) error {
 	syncCtx, cancel := context.WithTimeout(ctx, c.provider.opts.Timings.Sync)
 	defer cancel()
-	for _, object := range cachedObjects() {
+	for _, object := range caches.Objects() {
 		if _, err := cl.GetCache().GetInformer(syncCtx, object); err != nil {
 			return c.syncProblem(err, watchErrors)
 		}

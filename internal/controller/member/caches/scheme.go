@@ -1,4 +1,4 @@
-package member
+package caches
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -21,13 +21,14 @@ func NewScheme() *runtime.Scheme {
 	})
 }
 
-// cachedObjects are synced before a member is engaged. Every kind that a multicluster controller watches must be among them: multicluster-runtime
+// Objects are synced before a member is engaged. Every kind that a multicluster controller watches must be among them: multicluster-runtime
 // holds a lock while it starts a watch, and a watch that has to wait for a dead member would hold up all others.
-func cachedObjects() []client.Object {
-	return []client.Object{&v1alpha1.VmGroup{}, namespaceMetadata()}
+func Objects() []client.Object {
+	return []client.Object{&v1alpha1.VmGroup{}, NamespaceMetadata()}
 }
 
-func namespaceMetadata() *metav1.PartialObjectMetadata {
+// NamespaceMetadata is a namespace without its spec and status.
+func NamespaceMetadata() *metav1.PartialObjectMetadata {
 	metadata := &metav1.PartialObjectMetadata{}
 	metadata.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	return metadata

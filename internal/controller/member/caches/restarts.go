@@ -1,4 +1,4 @@
-package member
+package caches
 
 import (
 	"context"
@@ -140,7 +140,8 @@ func (r *restarts) behind(host string, now time.Time, patience time.Duration) *r
 	return nil
 }
 
-func endlessList(kind string, limit int64) error {
+// EndlessList is the refusal of a list of which there is more than limit.
+func EndlessList(kind string, limit int64) error {
 	return &remote.LimitError{
 		What: fmt.Sprintf("the list of %ss does not end", kind), Limit: fmt.Sprintf("%d MiB for all of its pages", limit>>20),
 		Remedy: "If the member really has that many, raise --member-memory of the manager (manager.memberMemoryMiB of the chart).",

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/admission"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
@@ -35,8 +36,8 @@ type connection struct {
 	done chan struct{}
 	// poke ends a pause early; it holds one wake-up.
 	poke chan struct{}
-	// admissionPoke has the admission objects applied; it holds one wake-up.
-	admissionPoke chan struct{}
+	// keeper of the admission objects.
+	keeper *admission.Keeper
 	// crdDoubted: a watch of VmGroups was told that there is no such kind.
 	crdDoubted atomic.Bool
 	// deletionSeen: a group was deleted since the CRD was looked at last.
@@ -65,7 +66,7 @@ func newConnection(p *Provider, target settings.Target, previous *connection) *c
 	if previous != nil && previous.target.UID == target.UID {
 		pace = previous.pace // what was read at once is not forgotten
 	}
-	return &connection{
+	c := &connection{
 		provider: p,
 		target:   target,
 		pace:     pace,
@@ -77,9 +78,10 @@ func newConnection(p *Provider, target settings.Target, previous *connection) *c
 		poke:     make(chan struct{}, 1),
 		settings: target.Settings,
 
-		admissionPoke: make(chan struct{}, 1),
-		admission:     target.Admission,
+		admission: target.Admission,
 	}
+	c.keeper = admission.NewKeeper(&p.opts, &c.target, p.admission, c, c.log)
+	return c
 }
 
 // endLocked disengages the member at once and lets the goroutine end. The caller holds the Provider's lock.
@@ -103,14 +105,6 @@ func (c *connection) ended() bool {
 func (c *connection) wake() {
 	select {
 	case c.poke <- struct{}{}:
-	default:
-	}
-}
-
-// wakeAdmission has the admission objects applied soon; it never blocks.
-func (c *connection) wakeAdmission() {
-	select {
-	case c.admissionPoke <- struct{}{}:
 	default:
 	}
 }

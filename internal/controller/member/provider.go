@@ -175,7 +175,7 @@ func (p *Provider) ensure(target settings.Target, commissioned bool) {
 			current.wake()
 		}
 		if due || changedAdmission {
-			current.wakeAdmission()
+			current.keeper.Wake()
 		}
 		return
 	}

@@ -86,7 +86,7 @@ func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err e
 	c.update(func(seen *observation) {
 		seen.phase, seen.problem, seen.engagedAt = phaseEngaged, nil, c.provider.opts.Now()
 	})
-	defer c.keepAdmission(ctx, apis, uid)()
+	defer c.keeper.Keep(ctx, apis, uid)()
 	return true, c.watchHealth(ctx, apis, uid, kept, stopped)
 }
 

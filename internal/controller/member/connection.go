@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -14,6 +13,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/admission"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/join"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
@@ -38,12 +38,7 @@ type connection struct {
 	poke chan struct{}
 	// keeper of the admission objects.
 	keeper *admission.Keeper
-	// crdDoubted: a watch of VmGroups was told that there is no such kind.
-	crdDoubted atomic.Bool
-	// deletionSeen: a group was deleted since the CRD was looked at last.
-	deletionSeen atomic.Bool
-	// equipped: this incarnation has looked at the CRD with the right to change it, and has it still. Only run uses it.
-	equipped bool
+	joiner *join.Joiner
 
 	// ----
 	ending bool
@@ -80,6 +75,7 @@ func newConnection(p *Provider, target settings.Target, previous *connection) *c
 
 		admission: target.Admission,
 	}
+	c.joiner = join.NewJoiner(&p.opts, &c.target, c, c.log)
 	c.keeper = admission.NewKeeper(&p.opts, &c.target, p.admission, c, c.log)
 	return c
 }
@@ -101,8 +97,8 @@ func (c *connection) ended() bool {
 	}
 }
 
-// wake ends a pause of the connection early; it never blocks.
-func (c *connection) wake() {
+// Wake ends a pause of the connection early; it never blocks.
+func (c *connection) Wake() {
 	select {
 	case c.poke <- struct{}{}:
 	default:
@@ -240,7 +236,7 @@ func (c *connection) attempt() (wasEngaged bool, err error) {
 		return false, err
 	}
 	defer c.provider.release(c, uid)
-	if err := c.bootstrap(apis, uid); err != nil {
+	if err := c.joiner.Bootstrap(c.ctx, apis, uid); err != nil {
 		return false, err
 	}
 	if c.lookBack(c.ctx, apis.Runtime, uid) {

@@ -43,5 +43,5 @@ func (p *Provider) Definition(ctx context.Context, member string) (metav1.Object
 	}
 	apis := c.served.apis
 	p.mu.RUnlock()
-	return c.definition(ctx, apis)
+	return c.joiner.Definition(ctx, apis)
 }

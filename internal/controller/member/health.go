@@ -7,6 +7,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/caches"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/join"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
@@ -21,8 +22,8 @@ const failuresUntilUnreachable = 2
 func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid string, kept *caches.Informers, stopped chan error) error {
 	api, timings := apis.Runtime, c.provider.opts.Timings
 	failures, isBehind := 0, false
-	last := upkeep{audited: c.provider.opts.Now()}
-	lookedBack := last.audited
+	last := join.Upkeep{Audited: c.provider.opts.Now()}
+	lookedBack := last.Audited
 	wait := settings.Spread(timings.HealthInterval) // members are not all asked at once
 	for {
 		if err := c.untilCheck(ctx, wait, stopped); err != nil {
@@ -30,7 +31,7 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 		}
 		wait = timings.HealthInterval
 		if elder := c.provider.elder(c, uid); elder != "" {
-			return duplicateOf(elder)
+			return join.Duplicate(elder)
 		}
 		err := c.check(ctx, apis, uid)
 		var known *remote.Problem
@@ -64,7 +65,7 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 		}
 		recovered := failures >= failuresUntilUnreachable
 		failures = 0
-		wait = min(wait, c.keepUp(apis, uid, recovered, &last))
+		wait = min(wait, c.joiner.KeepUp(c.ctx, apis, uid, recovered, &last))
 		behind := kept.Problem(api.Host())
 		switch {
 		case behind != nil:
@@ -78,44 +79,6 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 		}
 		isBehind = behind != nil
 	}
-}
-
-// upkeep is what an engagement remembers from one health check to the next.
-type upkeep struct {
-	// audited is when the member was audited last.
-	audited time.Time
-	// missing: the CRD was deleted, and is not back.
-	missing bool
-}
-
-// keepUp audits the member if that is due. It returns how long the next health check may wait.
-func (c *connection) keepUp(apis remote.APIs, uid string, recovered bool, last *upkeep) time.Duration {
-	timings := c.provider.opts.Timings
-	mayWrite := c.Leading()
-	if mayWrite && c.deletionSeen.Swap(false) {
-		if _, err := c.definition(c.ctx, apis); err != nil {
-			c.log.V(1).Info("The CRD could not be looked at", "error", err.Error())
-		}
-	}
-	doubted := c.crdDoubted.Swap(false)
-	c.equipped = c.equipped && mayWrite
-	if doubted && !last.missing && c.lostCRD(apis) {
-		// Said before it is undone: otherwise nobody would ever read of it.
-		last.missing = true
-		return time.Second
-	}
-	now := c.provider.opts.Now()
-	if recovered || doubted || last.missing || mayWrite && !c.equipped || now.Sub(last.audited) >= timings.Audit {
-		last.audited = now
-		err := c.audit(apis, uid)
-		if err != nil {
-			c.log.Error(err, "The audit of the member failed")
-		}
-		if last.missing = last.missing && err != nil; last.missing {
-			return timings.Await
-		}
-	}
-	return timings.HealthInterval
 }
 
 // untilCheck waits for the time of the next check or a wake-up. The error is why there will be none.
@@ -174,18 +137,4 @@ func (c *connection) silent(api *remote.API, err error, failures int) {
 	}
 	p.Message += " It stays engaged with what was last seen of it."
 	c.update(func(seen *observation) { seen.problem = p })
-}
-
-// audit refreshes what changes rarely: the member's version and its CRD.
-func (c *connection) audit(apis remote.APIs, uid string) error {
-	version, err := apis.Runtime.Version(c.ctx)
-	if err != nil {
-		return err
-	}
-	c.update(func(seen *observation) { seen.kubernetesVersion = version })
-	if err := apis.SameCluster(c.ctx, uid); err != nil {
-		return err
-	}
-	c.renewClaim(apis)
-	return c.equip(apis.Bootstrap)
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/join"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
@@ -11,18 +12,18 @@ func TestThePinnedGoesFirstThenTheOldest(t *testing.T) {
 	at := func(second int64) time.Time { return time.Unix(second, 0) }
 	tests := []struct {
 		name  string
-		known map[string]identity
+		known map[string]join.Identity
 		elder string
 	}{
 		{"alone", nil, ""},
-		{"another cluster", map[string]identity{"a": {"other", false, at(1)}}, ""},
-		{"a younger one", map[string]identity{"a": {"uid", false, at(6)}}, ""},
-		{"a younger one that is pinned", map[string]identity{"a": {"uid", true, at(6)}}, "a"},
-		{"an older one", map[string]identity{"z": {"uid", false, at(4)}}, "z"},
-		{"one of the same second, first by name", map[string]identity{"a": {"uid", false, at(5)}}, "a"},
-		{"one of the same second, last by name", map[string]identity{"z": {"uid", false, at(5)}}, ""},
-		{"the oldest of several", map[string]identity{"x": {"uid", false, at(3)}, "y": {"uid", false, at(2)}, "z": {"uid", false, at(4)}}, "y"},
-		{"the pinned one of several", map[string]identity{"x": {"uid", false, at(3)}, "y": {"uid", true, at(9)}, "z": {"uid", false, at(4)}}, "y"},
+		{"another cluster", map[string]join.Identity{"a": {ClusterUID: "other", Pinned: false, Created: at(1)}}, ""},
+		{"a younger one", map[string]join.Identity{"a": {ClusterUID: "uid", Pinned: false, Created: at(6)}}, ""},
+		{"a younger one that is pinned", map[string]join.Identity{"a": {ClusterUID: "uid", Pinned: true, Created: at(6)}}, "a"},
+		{"an older one", map[string]join.Identity{"z": {ClusterUID: "uid", Pinned: false, Created: at(4)}}, "z"},
+		{"one of the same second, first by name", map[string]join.Identity{"a": {ClusterUID: "uid", Pinned: false, Created: at(5)}}, "a"},
+		{"one of the same second, last by name", map[string]join.Identity{"z": {ClusterUID: "uid", Pinned: false, Created: at(5)}}, ""},
+		{"the oldest of several", map[string]join.Identity{"x": {ClusterUID: "uid", Pinned: false, Created: at(3)}, "y": {ClusterUID: "uid", Pinned: false, Created: at(2)}, "z": {ClusterUID: "uid", Pinned: false, Created: at(4)}}, "y"},
+		{"the pinned one of several", map[string]join.Identity{"x": {ClusterUID: "uid", Pinned: false, Created: at(3)}, "y": {ClusterUID: "uid", Pinned: true, Created: at(9)}, "z": {ClusterUID: "uid", Pinned: false, Created: at(4)}}, "y"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -30,7 +31,7 @@ func TestThePinnedGoesFirstThenTheOldest(t *testing.T) {
 			for name, known := range test.known {
 				all.known[name] = known
 			}
-			if got := all.first("me", identity{"uid", false, at(5)}); got != test.elder {
+			if got := all.first("me", join.Identity{ClusterUID: "uid", Pinned: false, Created: at(5)}); got != test.elder {
 				t.Errorf("elder = %q, want %q", got, test.elder)
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/join"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
@@ -18,15 +19,15 @@ func TestAReplicaLearnsFromTheHubWhichMemberClusterGoesFirst(t *testing.T) {
 	at := func(second int64) time.Time { return time.Unix(second, 0) }
 	younger := newConnection(p, settings.Target{Name: "younger", Created: at(2)}, nil)
 	p.connections["younger"] = younger
-	p.seed("younger", identity{"uid", false, at(2)})
+	p.seed("younger", join.Identity{ClusterUID: "uid", Pinned: false, Created: at(2)})
 	if err := p.acquire(younger, "uid"); err != nil {
 		t.Fatal(err)
 	}
-	p.seed("older", identity{"", false, at(1)}) // the leader has not granted it anything
+	p.seed("older", join.Identity{ClusterUID: "", Pinned: false, Created: at(1)}) // the leader has not granted it anything
 	if elder := p.elder(younger, "uid"); elder != "" {
 		t.Fatalf("elder = %q", elder)
 	}
-	p.seed("older", identity{"uid", false, at(1)})
+	p.seed("older", join.Identity{ClusterUID: "uid", Pinned: false, Created: at(1)})
 	select {
 	case <-younger.poke:
 	default:
@@ -35,12 +36,12 @@ func TestAReplicaLearnsFromTheHubWhichMemberClusterGoesFirst(t *testing.T) {
 	if elder := p.elder(younger, "uid"); elder != "older" {
 		t.Errorf("elder = %q, the leader serves the older one", elder)
 	}
-	p.seed("younger", identity{"uid", true, at(2)}) // it is the one that was pinned
+	p.seed("younger", join.Identity{ClusterUID: "uid", Pinned: true, Created: at(2)}) // it is the one that was pinned
 	if elder := p.elder(younger, "uid"); elder != "" {
 		t.Errorf("elder = %q, which is not pinned", elder)
 	}
-	p.seed("younger", identity{"uid", false, at(2)})
-	p.seed("older", identity{"", false, at(1)}) // refused
+	p.seed("younger", join.Identity{ClusterUID: "uid", Pinned: false, Created: at(2)})
+	p.seed("older", join.Identity{ClusterUID: "", Pinned: false, Created: at(1)}) // refused
 	if elder := p.elder(younger, "uid"); elder != "" {
 		t.Errorf("elder = %q, which may not have the cluster any more", elder)
 	}

@@ -47,3 +47,18 @@ type observation struct {
 	// restoredAt is when the member's storage was found to have gone back to a backup, zero if it was not.
 	restoredAt time.Time
 }
+
+// NoteVersion implements join.Link.
+func (c *connection) NoteVersion(kubernetes string) {
+	c.update(func(seen *observation) { seen.kubernetesVersion = kubernetes })
+}
+
+// NoteClaim implements join.Link.
+func (c *connection) NoteClaim(found install.Finding) {
+	c.update(func(seen *observation) { seen.claim = &found })
+}
+
+// NoteCRD implements join.Link.
+func (c *connection) NoteCRD(found install.Finding, version string) {
+	c.update(func(seen *observation) { seen.crd, seen.crdVersion = &found, version })
+}

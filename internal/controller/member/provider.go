@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/join"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/passes"
@@ -172,7 +173,7 @@ func (p *Provider) ensure(target settings.Target, commissioned bool) {
 		current.admission = target.Admission
 		p.mu.Unlock()
 		if due {
-			current.wake()
+			current.Wake()
 		}
 		if due || changedAdmission {
 			current.keeper.Wake()
@@ -248,31 +249,31 @@ func (p *Provider) forget(name string) {
 		return
 	}
 	delete(p.identities.known, name)
-	p.wakeLocked(name, known.clusterUID)
+	p.wakeLocked(name, known.ClusterUID)
 }
 
 // seed tells which cluster a MemberCluster is by the word of the hub, which counts on every replica, whatever it reaches itself.
-func (p *Provider) seed(name string, granted identity) {
+func (p *Provider) seed(name string, granted join.Identity) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := p.identities.known[name]
 	if before == granted {
 		return
 	}
-	if granted.clusterUID == "" {
+	if granted.ClusterUID == "" {
 		delete(p.identities.known, name)
 	} else {
 		p.identities.known[name] = granted
 	}
-	for _, changed := range []string{before.clusterUID, granted.clusterUID} {
+	for _, changed := range []string{before.ClusterUID, granted.ClusterUID} {
 		if changed != "" {
 			p.wakeLocked(name, changed)
 		}
 	}
 }
 
-// shown is the cluster that answered the newest connection of a MemberCluster, "" while none did.
-func (p *Provider) shown(name string, uid types.UID) string {
+// Shown implements join.Shown: it is the cluster that answered the newest connection of a MemberCluster, "" while none did.
+func (p *Provider) Shown(name string, uid types.UID) string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if c := p.connections[name]; c != nil && !c.ending && c.target.UID == uid {
@@ -301,7 +302,7 @@ func (p *Provider) acquire(c *connection, clusterUID string) error {
 	}
 	name := c.target.Name
 	if elder := p.identities.first(name, p.identities.of(c, clusterUID)); elder != "" {
-		return duplicateOf(elder)
+		return join.Duplicate(elder)
 	}
 	if other := p.identities.serving[clusterUID]; other != nil && other != c {
 		p.wakeLocked(name, clusterUID) // it sees us and lets go, which wakes us
@@ -323,7 +324,7 @@ func (p *Provider) sibling(name string) string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if known, ok := p.identities.known[name]; ok {
-		if others := p.identities.others(name, known.clusterUID); len(others) > 0 {
+		if others := p.identities.others(name, known.ClusterUID); len(others) > 0 {
 			return others[0]
 		}
 	}
@@ -344,7 +345,7 @@ func (p *Provider) release(c *connection, clusterUID string) {
 func (p *Provider) wakeLocked(name, clusterUID string) {
 	for _, other := range p.identities.others(name, clusterUID) {
 		if c := p.connections[other]; c != nil {
-			c.wake()
+			c.Wake()
 		}
 	}
 }

@@ -126,7 +126,7 @@ func (c *connection) newCluster(api *remote.API, kept *caches.Informers, watchEr
 			DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
 				watchErrors.set(remote.Brief(err))
 				if apierrors.IsNotFound(err) {
-					c.doubtCRD()
+					c.joiner.DoubtCRD()
 				}
 				c.log.V(1).Info("A watch of the member broke and is begun again", "error", err.Error())
 			},
@@ -149,7 +149,7 @@ func (c *connection) sync(ctx context.Context, cl cluster.Cluster, watchErrors *
 	if !cl.GetCache().WaitForCacheSync(syncCtx) {
 		return c.syncProblem(syncCtx.Err(), watchErrors)
 	}
-	return c.watchDeletions(syncCtx, cl)
+	return c.joiner.WatchDeletions(syncCtx, cl)
 }
 
 func (c *connection) syncProblem(err error, watchErrors *lastError) error {

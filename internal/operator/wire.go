@@ -23,6 +23,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	policycontroller "github.com/codeconnect/vmgroup-operator/internal/controller/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/unattended"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vcenter"
@@ -90,7 +91,7 @@ func Wire(ctx context.Context, o Options) (*Operator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--member-addresses: %w", err)
 	}
-	members, err := member.NewProvider(member.Options{
+	members, err := member.NewProvider(settings.Options{
 		Namespace: o.Namespace, InstallationUID: installation, HubName: hubConfig.Host,
 		Local: o.LocalMember, HubConfig: hubConfig,
 		QPS: float32(o.MemberQPS), Burst: o.MemberBurst, UserAgent: hubConfig.UserAgent, Limits: o.memberLimits(), Addresses: addresses,

@@ -93,7 +93,7 @@ var fieldEffects = map[string]map[string]effect{
 		"kubeconfigSecretRef.key":           {file: "internal/controller/member/credentials.go", text: "ref.Key"},
 		"bootstrapKubeconfigSecretRef.name": {file: "internal/controller/member/credentials.go", text: "mc.Spec.BootstrapKubeconfigSecretRef"},
 		"bootstrapKubeconfigSecretRef.key":  {file: "internal/controller/member/credentials.go", text: "ref.Key"},
-		"clusterUID":                        {file: "internal/controller/member/pin.go", text: "mc.Spec.ClusterUID"},
+		"clusterUID":                        {file: "internal/controller/member/join/pins.go", text: "mc.Spec.ClusterUID"},
 		"paused":                            {file: "internal/controller/member/credentials.go", text: "mc.Spec.Paused"},
 		"userDataSecrets":                   {file: "internal/controller/member/credentials.go", text: "mc.Spec.UserDataSecrets"},
 		"admission.url":                     {file: "internal/controller/member/admission.go", text: "spec.Admission.URL"},

@@ -43,7 +43,7 @@ var valueEffects = map[string]map[string]act{
 	"VCenter inventory.mode":                {"Poll": {file: "internal/controller/vcenter/config.go", text: "v1alpha1.InventoryPoll"}},
 	"MemberCluster userDataSecrets":         {"Allow": {file: "internal/observe/gather.go", text: "v1alpha1.UserDataAllow"}},
 	"MemberCluster admission.failurePolicy": {"Fail": {file: "internal/admission/objects/webhooks.go", text: "v1alpha1.AdmissionFail"}},
-	"MemberCluster manage":                  {"None": {file: "internal/controller/member/admission_keep.go", text: "v1alpha1.ManageNone"}},
+	"MemberCluster manage":                  {"None": {file: "internal/controller/member/admission/keep.go", text: "v1alpha1.ManageNone"}},
 	"VmGroupPolicy quota.scope":             {"Match": {file: "internal/policy/quota.go", text: "v1alpha1.QuotaMatch"}},
 	"VmGroupPolicy quota.retain":            {"Allow": {file: "internal/policy/quota.go", text: "v1alpha1.RetainAllow"}},
 	"VmGroupPolicy mode":                    {"Warn": {file: "internal/policy/compile.go", text: "v1alpha1.PolicyWarn"}},

@@ -20,6 +20,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
 // fakeAdmission renders a small bundle: a policy that bounds replicas, and a webhook configuration that matches nothing.
@@ -155,7 +156,7 @@ func (f *fakeAdmission) object(kind string, target install.Target) (*unstructure
 
 // testOptions are what an installation is made of.
 type testOptions struct {
-	Options
+	settings.Options
 	admission install.Renderer
 }
 

@@ -293,8 +293,6 @@ func TestAReplicaThatDoesNotLeadLeavesAdmissionAlone(t *testing.T) {
 	r.awaitAdmission("alpha", metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled)
 
 	r.resign("alpha")
-	r.hub.Reset()
-	proxy.Reset()
 	looks := atomic.Int32{}
 	proxy.Hook(func(call localcluster.APICall) faultproxy.Fault {
 		if call.Group == "admissionregistration.k8s.io" {
@@ -302,6 +300,16 @@ func TestAReplicaThatDoesNotLeadLeavesAdmissionAlone(t *testing.T) {
 		}
 		return faultproxy.Fault{}
 	})
+	await.NoError(t, "the end of the round that began while it led", func() error {
+		looks.Store(0)
+		r.awaitChecks("alpha", 3) // in which a leader would look several times
+		if n := looks.Load(); n > 0 {
+			return fmt.Errorf("%d requests", n)
+		}
+		return nil
+	})
+	r.hub.Reset()
+	proxy.Reset()
 	if err := member.Delete(t.Context(), admissionObject(t, member, "ValidatingAdmissionPolicyBinding")); err != nil {
 		t.Fatal(err)
 	}

@@ -1,22 +1,21 @@
 package member
 
 import (
-	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/admission"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
 func TestAdmissionCondition(t *testing.T) {
-	installed := &admissionFinding{metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled, "fine"}
+	installed := &admission.Finding{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAdmissionInstalled, Message: "fine"}
 	away := &remote.Problem{Reason: v1alpha1.ReasonMemberUnreachable}
 	input := func(change func(*statusInput)) statusInput {
 		in := statusInput{admission: true, now: testNow, seen: engagedObservation(), caBundle: "new"}
@@ -60,11 +59,11 @@ func TestAdmissionCondition(t *testing.T) {
 		}), metav1.ConditionUnknown, v1alpha1.ReasonAdmissionPending, "old"},
 		{"only the bootstrap identity's address is silent", input(func(in *statusInput) {
 			in.previous = before
-			in.seen.admission = &admissionFinding{metav1.ConditionUnknown, v1alpha1.ReasonAdmissionPending, "silent"}
+			in.seen.admission = &admission.Finding{Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonAdmissionPending, Message: "silent"}
 		}), metav1.ConditionUnknown, v1alpha1.ReasonAdmissionPending, "new"},
 		{"refused", input(func(in *statusInput) {
 			in.previous, in.seen.acknowledged = before, nil
-			in.seen.admission = &admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionForbidden, "no"}
+			in.seen.admission = &admission.Finding{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAdmissionForbidden, Message: "no"}
 		}), metav1.ConditionFalse, v1alpha1.ReasonAdmissionForbidden, "old"},
 		{"the webhook was removed", input(func(in *statusInput) {
 			in.previous, in.caBundle, in.seen.acknowledged = before, "", ptr.To("")
@@ -81,35 +80,6 @@ func TestAdmissionCondition(t *testing.T) {
 	without, _ := computeStatus(input(func(in *statusInput) { in.admission = false }))
 	if meta.FindStatusCondition(without.Conditions, v1alpha1.ConditionAdmissionReady) != nil {
 		t.Error("without admission objects there is nothing to say")
-	}
-}
-
-func TestAdmissionIsReadyOnceDefaultsAreInPlace(t *testing.T) {
-	for _, c := range []struct {
-		story     string
-		noWebhook string
-		serves    bool
-		lag       time.Duration
-		status    metav1.ConditionStatus
-		reason    string
-		says      string
-	}{
-		{"policies and webhook", "", true, 0, metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled, "are in place"},
-		{"the webhook fills in until the policy comes", "", true, time.Second, metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled, "are in place"},
-		{"the webhook alone", "", false, 0, metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled, "are in place"},
-		{"policies alone", "No URL.", true, 0, metav1.ConditionTrue, v1alpha1.ReasonNoWebhook, "The webhook is not: No URL."},
-		{"the policy has to wait", "No URL.", true, 7 * time.Second, metav1.ConditionFalse, v1alpha1.ReasonAdmissionPending, "It comes in 7s."},
-		{"nothing ever does", "No URL.", false, 7 * time.Second, metav1.ConditionTrue, v1alpha1.ReasonNoWebhook, "Nothing fills in defaults"},
-	} {
-		got := installedFinding(install.Bundle{NoWebhook: c.noWebhook}, c.serves, c.lag)
-		if got.status != c.status || got.reason != c.reason || !strings.Contains(got.message, c.says) {
-			t.Errorf("%s: %+v", c.story, got)
-		}
-		k := &admissionKeeper{serves: c.serves, schemaLag: c.lag}
-		kept := k.compare(t.Context(), install.Bundle{NoWebhook: c.noWebhook}).finding
-		if kept.status != c.status || kept.reason != v1alpha1.ReasonAdmissionNotManaged || !strings.Contains(kept.message, c.says) {
-			t.Errorf("%s, and somebody else keeps the objects: %+v", c.story, kept)
-		}
 	}
 }
 
@@ -132,17 +102,16 @@ func TestTheSegmentIsAcknowledgedWithTheBundle(t *testing.T) {
 
 func TestWhatWasAcknowledgedInAnEarlierTermCountsNoMore(t *testing.T) {
 	leads := shardingtest.Leader(true)
-	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet(), Leader: &leads})
+	p, err := NewProvider(settings.Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet(), Leader: &leads})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newConnection(p, target{name: "alpha"}, nil)
+	c := newConnection(p, settings.Target{Name: "alpha"}, nil)
 	p.connections["alpha"] = c
 	p.ensure(c.target, true)
-	k := &admissionKeeper{c: c}
-	k.term, _ = c.commission()
-	found := outcome{finding: admissionFinding{status: metav1.ConditionTrue}, acknowledged: ptr.To("hash"), segment: 5}
-	k.publish(found)
+	term, _ := c.Commission()
+	found := admission.Outcome{Finding: admission.Finding{Status: metav1.ConditionTrue}, Acknowledged: ptr.To("hash"), Segment: 5}
+	c.PublishAdmission(term, found)
 	if seen, _ := p.observe("alpha"); seen.acknowledged == nil || *seen.acknowledged != "hash" || seen.segment != 5 {
 		t.Fatalf("seen: %+v", seen)
 	}
@@ -151,7 +120,7 @@ func TestWhatWasAcknowledgedInAnEarlierTermCountsNoMore(t *testing.T) {
 	if seen, _ := p.observe("alpha"); seen.acknowledged != nil || seen.admission != nil {
 		t.Errorf("after another leader's term: %+v", seen)
 	}
-	k.publish(found) // a pass that was under way all the time
+	c.PublishAdmission(term, found) // a pass that was under way all the time
 	if seen, _ := p.observe("alpha"); seen.acknowledged != nil || seen.admission != nil {
 		t.Errorf("a pass of the earlier term is published: %+v", seen)
 	}

@@ -5,54 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/admission"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/join"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 )
-
-// target is what one incarnation connects to.
-type target struct {
-	name    string
-	created time.Time
-	// fingerprint changes with everything that needs a new incarnation.
-	fingerprint string
-	// config as parsed; nil only for a leaving incarnation of a member whose kubeconfig is gone.
-	config *rest.Config
-	// bootstrap is the identity with which the member is claimed and equipped; nil when config is it.
-	bootstrap *rest.Config
-	manage    v1alpha1.Manage
-	settings  fleet.Settings
-	// predecessor is the installation whose claim and groups are taken over, or empty.
-	predecessor string
-	// uid of the MemberCluster.
-	uid       types.UID
-	admission admissionSettings
-	// knownUID is the UID of the cluster that the MemberCluster is pinned to and may have, "" if there is none yet. No other is
-	// touched.
-	knownUID string
-	// secret is the name of the kubeconfig's Secret, "" for the hub itself.
-	secret string
-	// equippedUID is the cluster that had a usable CRD when status was written last, "" if none.
-	equippedUID string
-	// leaving incarnations release the claim and end.
-	leaving bool
-}
 
 // connection is one incarnation of a member: a goroutine (run) that connects, engages, watches the member's
 // health and retries until it is ended. It never changes its target. Fields below the line are guarded by
 // the Provider's lock.
 type connection struct {
 	provider *Provider
-	target   target
+	target   settings.Target
 	log      logr.Logger
 	// pace is that of all incarnations of the MemberCluster.
 	pace   *remote.Pace
@@ -64,14 +36,9 @@ type connection struct {
 	done chan struct{}
 	// poke ends a pause early; it holds one wake-up.
 	poke chan struct{}
-	// admissionPoke has the admission objects applied; it holds one wake-up.
-	admissionPoke chan struct{}
-	// crdDoubted: a watch of VmGroups was told that there is no such kind.
-	crdDoubted atomic.Bool
-	// deletionSeen: a group was deleted since the CRD was looked at last.
-	deletionSeen atomic.Bool
-	// equipped: this incarnation has looked at the CRD with the right to change it, and has it still. Only run uses it.
-	equipped bool
+	// keeper of the admission objects.
+	keeper *admission.Keeper
+	joiner *join.Joiner
 
 	// ----
 	ending bool
@@ -80,7 +47,7 @@ type connection struct {
 	// term counts how often this replica was relieved of its commission. What it found out before counts no more.
 	term      int
 	settings  fleet.Settings
-	admission admissionSettings
+	admission settings.Admission
 	seen      observation
 	cluster   cluster.Cluster // nil unless engaged
 	served    served          // by cluster
@@ -88,27 +55,29 @@ type connection struct {
 	departure departure
 }
 
-func newConnection(p *Provider, target target, previous *connection) *connection {
+func newConnection(p *Provider, target settings.Target, previous *connection) *connection {
 	ctx, cancel := context.WithCancel(p.ctx)
 	pace := remote.NewPace(p.opts.Limits)
-	if previous != nil && previous.target.uid == target.uid {
+	if previous != nil && previous.target.UID == target.UID {
 		pace = previous.pace // what was read at once is not forgotten
 	}
-	return &connection{
+	c := &connection{
 		provider: p,
 		target:   target,
 		pace:     pace,
-		log:      p.log.WithValues("member", target.name),
+		log:      p.log.WithValues("member", target.Name),
 		ctx:      ctx,
 		cancel:   cancel,
 		previous: previous,
 		done:     make(chan struct{}),
 		poke:     make(chan struct{}, 1),
-		settings: target.settings,
+		settings: target.Settings,
 
-		admissionPoke: make(chan struct{}, 1),
-		admission:     target.admission,
+		admission: target.Admission,
 	}
+	c.joiner = join.NewJoiner(&p.opts, &c.target, c, c.log)
+	c.keeper = admission.NewKeeper(&p.opts, &c.target, p.admission, c, c.log)
+	return c
 }
 
 // endLocked disengages the member at once and lets the goroutine end. The caller holds the Provider's lock.
@@ -128,25 +97,17 @@ func (c *connection) ended() bool {
 	}
 }
 
-// wake ends a pause of the connection early; it never blocks.
-func (c *connection) wake() {
+// Wake ends a pause of the connection early; it never blocks.
+func (c *connection) Wake() {
 	select {
 	case c.poke <- struct{}{}:
 	default:
 	}
 }
 
-// wakeAdmission has the admission objects applied soon; it never blocks.
-func (c *connection) wakeAdmission() {
-	select {
-	case c.admissionPoke <- struct{}{}:
-	default:
-	}
-}
-
 // run is the connection's goroutine.
 func (c *connection) run() {
-	defer c.provider.notify(c.target.name)
+	defer c.provider.notify(c.target.Name)
 	defer close(c.done)
 	defer c.cancel()
 	// The wait has no way out on purpose: the next incarnation waits for this one, and so for all before it.
@@ -159,11 +120,11 @@ func (c *connection) run() {
 	case <-c.ctx.Done():
 		return
 	}
-	if c.target.leaving {
+	if c.target.Leaving {
 		c.leave()
 		return
 	}
-	pause, said := c.provider.opts.Timings.retry(), ""
+	pause, said := c.provider.opts.Timings.Retry(), ""
 	for {
 		wasEngaged, err := c.attempt()
 		if c.ctx.Err() != nil {
@@ -171,21 +132,21 @@ func (c *connection) run() {
 		}
 		if wasEngaged {
 			said = ""
-			pause = c.provider.opts.Timings.retry()
+			pause = c.provider.opts.Timings.Retry()
 		}
 		if errors.Is(err, errRestored) {
 			c.noteRestore(c.served.uid)
 			c.update(func(seen *observation) { seen.phase, seen.engagedAt = phaseConnecting, time.Time{} })
 			continue // there was a pause before this was looked for
 		}
-		p := remote.AsProblem(c.target.config.Host, err)
+		p := remote.AsProblem(c.target.Config.Host, err)
 		wait := pause.Step()
 		if p.Reason == v1alpha1.ReasonMemberUnreachable && errors.Is(err, errUnanswered) {
 			wait = min(wait, c.provider.opts.Timings.Knock)
 		}
 		if p.Lasting {
-			pause = c.provider.opts.Timings.retry()
-			wait = spread(c.provider.opts.Timings.Recheck)
+			pause = c.provider.opts.Timings.Retry()
+			wait = settings.Spread(c.provider.opts.Timings.Recheck)
 		}
 		if p.Waiting {
 			c.await(p)
@@ -238,7 +199,7 @@ func (c *connection) update(change func(*observation)) {
 	change(&c.seen)
 	c.shareLocked()
 	c.provider.mu.Unlock()
-	c.provider.notify(c.target.name)
+	c.provider.notify(c.target.Name)
 }
 
 // contact notes that the member answered; nobody has to be told.
@@ -251,7 +212,7 @@ func (c *connection) contact() {
 // attempt connects once and serves the member until it ends or fails. It returns whether the member was
 // engaged, and why it is not any more.
 func (c *connection) attempt() (wasEngaged bool, err error) {
-	apis, err := c.newAPIs()
+	apis, err := c.provider.opts.APIs(&c.target, c.pace, c)
 	if err != nil {
 		return false, &remote.Problem{Reason: v1alpha1.ReasonKubeconfigRefused, Lasting: true, Cause: err,
 			Message: "No client can be made of the kubeconfig. The operator's log holds the error."}
@@ -275,27 +236,13 @@ func (c *connection) attempt() (wasEngaged bool, err error) {
 		return false, err
 	}
 	defer c.provider.release(c, uid)
-	if err := c.bootstrap(apis, uid); err != nil {
+	if err := c.joiner.Bootstrap(c.ctx, apis, uid); err != nil {
 		return false, err
 	}
 	if c.lookBack(c.ctx, apis.Runtime, uid) {
 		c.noteRestore(uid) // nobody was watching
 	}
 	return c.serve(apis, uid)
-}
-
-// clientConfig is a configuration of the target with the operator's limits.
-func (c *connection) clientConfig(of *rest.Config) *rest.Config {
-	config := rest.CopyConfig(of)
-	config.QPS = c.provider.opts.QPS
-	config.Burst = c.provider.opts.Burst
-	config.UserAgent = c.provider.opts.UserAgent
-	// The hub's own configuration may carry limits that are meant for the manager. A Timeout in particular would
-	// end every watch.
-	config.RateLimiter, config.Timeout = nil, 0
-	// Each one would be written to the log, and kept so that it is written once.
-	config.WarningHandler, config.WarningHandlerWithContext = rest.NoWarnings{}, nil
-	return config
 }
 
 // errUnanswered: not even the first and smallest request of an attempt was answered.
@@ -312,7 +259,7 @@ func (c *connection) identify(api *remote.API) (uid string, err error) {
 		return "", err
 	}
 	c.contact()
-	err = c.target.pinned(uid)
+	err = c.target.Pinned(uid)
 	c.update(func(seen *observation) {
 		seen.clusterUID = uid
 		if err == nil {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
@@ -44,7 +45,7 @@ func seesGroups(f *fleet.Fleet, member string, vms ...int32) {
 // A member can change the count of its VMs all the time.
 func TestCountsOfAMemberAreWrittenOnceInTenSecondsAtMost(t *testing.T) {
 	now, f := testNow, newFleet()
-	opts := Options{Fleet: f, Timings: Timings{}.withDefaults()}
+	opts := settings.Options{Fleet: f, Timings: settings.Timings{}.WithDefaults()}
 	r := &reconciler{provider: &Provider{opts: opts}, countsAt: map[string]time.Time{}}
 	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "team-a"}}
 	seen := observation{phase: phaseEngaged, engagedAt: now}

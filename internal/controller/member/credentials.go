@@ -15,6 +15,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
@@ -46,25 +47,25 @@ func settingsOf(mc *v1alpha1.MemberCluster) fleet.Settings {
 }
 
 // targetOf is what mc asks for; clusterUID is the cluster that it may have.
-func targetOf(mc *v1alpha1.MemberCluster, clusterUID string, found credentials) target {
-	result := target{
-		name:        mc.Name,
-		uid:         mc.UID,
-		created:     mc.CreationTimestamp.Time,
-		fingerprint: fmt.Sprintf("%s/%s/%s/%s/%s", mc.UID, clusterUID, mc.Spec.Manage, mc.Annotations[v1alpha1.PredecessorAnnotation], found.fingerprint),
-		predecessor: mc.Annotations[v1alpha1.PredecessorAnnotation],
-		config:      found.runtime,
-		bootstrap:   found.bootstrap,
-		manage:      mc.Spec.Manage,
-		settings:    settingsOf(mc),
-		admission:   admissionSettingsOf(&mc.Spec),
-		knownUID:    clusterUID,
+func targetOf(mc *v1alpha1.MemberCluster, clusterUID string, found credentials) settings.Target {
+	result := settings.Target{
+		Name:        mc.Name,
+		UID:         mc.UID,
+		Created:     mc.CreationTimestamp.Time,
+		Fingerprint: fmt.Sprintf("%s/%s/%s/%s/%s", mc.UID, clusterUID, mc.Spec.Manage, mc.Annotations[v1alpha1.PredecessorAnnotation], found.fingerprint),
+		Predecessor: mc.Annotations[v1alpha1.PredecessorAnnotation],
+		Config:      found.runtime,
+		Bootstrap:   found.bootstrap,
+		Manage:      mc.Spec.Manage,
+		Settings:    settingsOf(mc),
+		Admission:   admissionSettingsOf(&mc.Spec),
+		KnownUID:    clusterUID,
 	}
 	if mc.Spec.KubeconfigSecretRef != nil {
-		result.secret = mc.Spec.KubeconfigSecretRef.Name
+		result.Secret = mc.Spec.KubeconfigSecretRef.Name
 	}
 	if meta.IsStatusConditionTrue(mc.Status.Conditions, v1alpha1.ConditionCRDInstalled) {
-		result.equippedUID = mc.Status.ClusterUID
+		result.EquippedUID = mc.Status.ClusterUID
 	}
 	return result
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/caches"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
@@ -68,16 +69,16 @@ func (l *leaving) letFoundGo(ctx context.Context, apis remote.APIs) (found int, 
 			return 0, fmt.Errorf("list VmGroups: %w", err)
 		}
 		carriers := make([]*metav1.PartialObjectMetadata, 0, len(list.Items))
-		size += pageCost
+		size += caches.PageCost
 		for i := range list.Items {
-			keepWhatIsRead(&list.Items[i])
+			caches.Strip(&list.Items[i])
 			size += untrusted.MemorySize(&list.Items[i])
 			if controllerutil.ContainsFinalizer(&list.Items[i], v1alpha1.VmGroupFinalizer) {
 				carriers = append(carriers, &list.Items[i])
 			}
 		}
 		if size > limit || l.letGoBytes > limit {
-			return 0, apis.Guard.Refuse(endlessList("VmGroup", limit))
+			return 0, apis.Guard.Refuse(caches.EndlessList("VmGroup", limit))
 		}
 		if err := l.letPageGo(ctx, apis.Runtime, carriers); err != nil {
 			return 0, err

@@ -18,6 +18,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
@@ -62,7 +63,7 @@ func leavingOf(t *testing.T, handler http.Handler) (*leaving, remote.APIs) {
 	t.Helper()
 	server := httptest.NewTLSServer(handler)
 	t.Cleanup(server.Close)
-	bounds := testBounds(Timings{}.withDefaults())
+	bounds := testBounds(settings.Timings{}.WithDefaults())
 	bounds.Guard = remote.NewGuard(remote.LimitsFor(1<<20), remote.NewPace(remote.LimitsFor(1<<20)))
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	api, err := remote.New(&rest.Config{Host: server.URL, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}, bounds, new(shardingtest.Leader(true)))

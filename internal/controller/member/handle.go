@@ -20,10 +20,10 @@ type served struct {
 // shareLocked tells the fleet what is known of the member now. The caller holds the Provider's lock, so that what is
 // told last is newest. An incarnation that another one has replaced tells nothing.
 func (c *connection) shareLocked() {
-	if c.provider.connections[c.target.name] != c {
+	if c.provider.connections[c.target.Name] != c {
 		return
 	}
-	m := fleet.Member{Name: c.target.name, Silent: c.seen.problem != nil, Settings: c.settings}
+	m := fleet.Member{Name: c.target.Name, Silent: c.seen.problem != nil, Settings: c.settings}
 	if c.cluster != nil {
 		m.UID, m.State = c.served.uid, fleet.Engaging
 		if c.seen.phase == phaseEngaged {
@@ -43,5 +43,5 @@ func (p *Provider) Definition(ctx context.Context, member string) (metav1.Object
 	}
 	apis := c.served.apis
 	p.mu.RUnlock()
-	return c.definition(ctx, apis)
+	return c.joiner.Definition(ctx, apis)
 }

@@ -35,6 +35,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
@@ -79,8 +80,8 @@ type installation struct {
 }
 
 // testTimings look often, and give up late: a member that is only slow must not look like one that is away.
-func testTimings() Timings {
-	return Timings{
+func testTimings() settings.Timings {
+	return settings.Timings{
 		Dial: 30 * time.Second, Request: 30 * time.Second, BackoffMin: 50 * time.Millisecond, BackoffMax: 500 * time.Millisecond,
 		HealthInterval: 200 * time.Millisecond, HealthTimeout: 30 * time.Second, Recheck: 300 * time.Millisecond,
 		Leave: time.Minute, Settle: 100 * time.Millisecond, Counts: 500 * time.Millisecond,
@@ -104,7 +105,7 @@ func installVia(t *testing.T, hub *localcluster.ControlPlane, config *rest.Confi
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
-	opts := testOptions{Options: Options{
+	opts := testOptions{Options: settings.Options{
 		Namespace: in.namespace, InstallationUID: uid, HubName: "hub of " + uid, HubConfig: hub.Config,
 		Fleet: newFleet(), Timings: testTimings(), SkipNameValidation: true,
 	}}

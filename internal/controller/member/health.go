@@ -5,8 +5,11 @@ import (
 	"errors"
 	"time"
 
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/caches"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/join"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
 // failuresUntilUnreachable is how many health checks in a row must fail; one lost packet changes no status.
@@ -16,19 +19,19 @@ const failuresUntilUnreachable = 2
 // hands, another cluster answers, or an older MemberCluster turned out to be the same cluster. Silence is no
 // such thing: the member stays engaged with warm caches, and its Ready condition says that it is unreachable. Nor is
 // a missing claim: the leader takes it again, and until then the other replicas do nothing there.
-func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid string, kept *informers, stopped chan error) error {
+func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid string, kept *caches.Informers, stopped chan error) error {
 	api, timings := apis.Runtime, c.provider.opts.Timings
 	failures, isBehind := 0, false
-	last := upkeep{audited: c.provider.opts.Now()}
-	lookedBack := last.audited
-	wait := spread(timings.HealthInterval) // members are not all asked at once
+	last := join.Upkeep{Audited: c.provider.opts.Now()}
+	lookedBack := last.Audited
+	wait := settings.Spread(timings.HealthInterval) // members are not all asked at once
 	for {
 		if err := c.untilCheck(ctx, wait, stopped); err != nil {
 			return err
 		}
 		wait = timings.HealthInterval
 		if elder := c.provider.elder(c, uid); elder != "" {
-			return duplicateOf(elder)
+			return join.Duplicate(elder)
 		}
 		err := c.check(ctx, apis, uid)
 		var known *remote.Problem
@@ -62,8 +65,8 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 		}
 		recovered := failures >= failuresUntilUnreachable
 		failures = 0
-		wait = min(wait, c.keepUp(apis, uid, recovered, &last))
-		behind := kept.problem(api.Host())
+		wait = min(wait, c.joiner.KeepUp(c.ctx, apis, uid, recovered, &last))
+		behind := kept.Problem(api.Host())
 		switch {
 		case behind != nil:
 			if !isBehind {
@@ -76,44 +79,6 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 		}
 		isBehind = behind != nil
 	}
-}
-
-// upkeep is what an engagement remembers from one health check to the next.
-type upkeep struct {
-	// audited is when the member was audited last.
-	audited time.Time
-	// missing: the CRD was deleted, and is not back.
-	missing bool
-}
-
-// keepUp audits the member if that is due. It returns how long the next health check may wait.
-func (c *connection) keepUp(apis remote.APIs, uid string, recovered bool, last *upkeep) time.Duration {
-	timings := c.provider.opts.Timings
-	mayWrite := c.Leading()
-	if mayWrite && c.deletionSeen.Swap(false) {
-		if _, err := c.definition(c.ctx, apis); err != nil {
-			c.log.V(1).Info("The CRD could not be looked at", "error", err.Error())
-		}
-	}
-	doubted := c.crdDoubted.Swap(false)
-	c.equipped = c.equipped && mayWrite
-	if doubted && !last.missing && c.lostCRD(apis) {
-		// Said before it is undone: otherwise nobody would ever read of it.
-		last.missing = true
-		return time.Second
-	}
-	now := c.provider.opts.Now()
-	if recovered || doubted || last.missing || mayWrite && !c.equipped || now.Sub(last.audited) >= timings.Audit {
-		last.audited = now
-		err := c.audit(apis, uid)
-		if err != nil {
-			c.log.Error(err, "The audit of the member failed")
-		}
-		if last.missing = last.missing && err != nil; last.missing {
-			return timings.Await
-		}
-	}
-	return timings.HealthInterval
 }
 
 // untilCheck waits for the time of the next check or a wake-up. The error is why there will be none.
@@ -145,7 +110,7 @@ func (c *connection) check(ctx context.Context, apis remote.APIs, uid string) er
 		return err
 	}
 	if found != uid {
-		return c.target.anotherCluster(found)
+		return c.target.AnotherCluster(found)
 	}
 	err = install.CheckClaim(checkCtx, api.Client, installation)
 	if !errors.Is(err, install.ErrClaimMissing) {
@@ -156,7 +121,7 @@ func (c *connection) check(ctx context.Context, apis remote.APIs, uid string) er
 	}
 	takeCtx, cancelTake := context.WithTimeout(ctx, timeout)
 	defer cancelTake()
-	if err := install.TakeClaim(takeCtx, apis.Bootstrap.Client, c.claimant()); err != nil {
+	if err := install.TakeClaim(takeCtx, apis.Bootstrap.Client, c.provider.opts.Claimant(&c.target)); err != nil {
 		return apis.BootstrapProblem(err)
 	}
 	return nil
@@ -172,18 +137,4 @@ func (c *connection) silent(api *remote.API, err error, failures int) {
 	}
 	p.Message += " It stays engaged with what was last seen of it."
 	c.update(func(seen *observation) { seen.problem = p })
-}
-
-// audit refreshes what changes rarely: the member's version and its CRD.
-func (c *connection) audit(apis remote.APIs, uid string) error {
-	version, err := apis.Runtime.Version(c.ctx)
-	if err != nil {
-		return err
-	}
-	c.update(func(seen *observation) { seen.kubernetesVersion = version })
-	if err := apis.SameCluster(c.ctx, uid); err != nil {
-		return err
-	}
-	c.renewClaim(apis)
-	return c.equip(apis.Bootstrap)
 }

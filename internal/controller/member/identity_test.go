@@ -3,24 +3,27 @@ package member
 import (
 	"testing"
 	"time"
+
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/join"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
 func TestThePinnedGoesFirstThenTheOldest(t *testing.T) {
 	at := func(second int64) time.Time { return time.Unix(second, 0) }
 	tests := []struct {
 		name  string
-		known map[string]identity
+		known map[string]join.Identity
 		elder string
 	}{
 		{"alone", nil, ""},
-		{"another cluster", map[string]identity{"a": {"other", false, at(1)}}, ""},
-		{"a younger one", map[string]identity{"a": {"uid", false, at(6)}}, ""},
-		{"a younger one that is pinned", map[string]identity{"a": {"uid", true, at(6)}}, "a"},
-		{"an older one", map[string]identity{"z": {"uid", false, at(4)}}, "z"},
-		{"one of the same second, first by name", map[string]identity{"a": {"uid", false, at(5)}}, "a"},
-		{"one of the same second, last by name", map[string]identity{"z": {"uid", false, at(5)}}, ""},
-		{"the oldest of several", map[string]identity{"x": {"uid", false, at(3)}, "y": {"uid", false, at(2)}, "z": {"uid", false, at(4)}}, "y"},
-		{"the pinned one of several", map[string]identity{"x": {"uid", false, at(3)}, "y": {"uid", true, at(9)}, "z": {"uid", false, at(4)}}, "y"},
+		{"another cluster", map[string]join.Identity{"a": {ClusterUID: "other", Pinned: false, Created: at(1)}}, ""},
+		{"a younger one", map[string]join.Identity{"a": {ClusterUID: "uid", Pinned: false, Created: at(6)}}, ""},
+		{"a younger one that is pinned", map[string]join.Identity{"a": {ClusterUID: "uid", Pinned: true, Created: at(6)}}, "a"},
+		{"an older one", map[string]join.Identity{"z": {ClusterUID: "uid", Pinned: false, Created: at(4)}}, "z"},
+		{"one of the same second, first by name", map[string]join.Identity{"a": {ClusterUID: "uid", Pinned: false, Created: at(5)}}, "a"},
+		{"one of the same second, last by name", map[string]join.Identity{"z": {ClusterUID: "uid", Pinned: false, Created: at(5)}}, ""},
+		{"the oldest of several", map[string]join.Identity{"x": {ClusterUID: "uid", Pinned: false, Created: at(3)}, "y": {ClusterUID: "uid", Pinned: false, Created: at(2)}, "z": {ClusterUID: "uid", Pinned: false, Created: at(4)}}, "y"},
+		{"the pinned one of several", map[string]join.Identity{"x": {ClusterUID: "uid", Pinned: false, Created: at(3)}, "y": {ClusterUID: "uid", Pinned: true, Created: at(9)}, "z": {ClusterUID: "uid", Pinned: false, Created: at(4)}}, "y"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -28,7 +31,7 @@ func TestThePinnedGoesFirstThenTheOldest(t *testing.T) {
 			for name, known := range test.known {
 				all.known[name] = known
 			}
-			if got := all.first("me", identity{"uid", false, at(5)}); got != test.elder {
+			if got := all.first("me", join.Identity{ClusterUID: "uid", Pinned: false, Created: at(5)}); got != test.elder {
 				t.Errorf("elder = %q, want %q", got, test.elder)
 			}
 		})
@@ -36,10 +39,10 @@ func TestThePinnedGoesFirstThenTheOldest(t *testing.T) {
 }
 
 func TestThePauseGrowsToItsBoundAndSpreads(t *testing.T) {
-	timings := Timings{BackoffMin: time.Second, BackoffMax: time.Minute}
+	timings := settings.Timings{BackoffMin: time.Second, BackoffMax: time.Minute}
 	seen := map[time.Duration]bool{}
 	for range 100 {
-		pause := timings.retry()
+		pause := timings.Retry()
 		for i := range 12 {
 			most := min(3*time.Second/2<<i, time.Minute)
 			got := pause.Step()
@@ -58,7 +61,7 @@ func TestWaitsForMembersAreFromHalfToThreeHalves(t *testing.T) {
 	const usual = time.Minute
 	least, most, seen := usual, usual, map[time.Duration]bool{}
 	for range 1000 {
-		got := spread(usual)
+		got := settings.Spread(usual)
 		least, most = min(least, got), max(most, got)
 		seen[got] = true
 	}

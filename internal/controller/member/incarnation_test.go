@@ -36,7 +36,7 @@ func TestNewIncarnationWaitsForTheEndOfTheOldOne(t *testing.T) {
 			return &stallingCache{inner, released}, err
 		}
 	}
-	in := installed(t, servers.hub, "incarnation", func(o *testOptions) { o.clusterOptions = []cluster.Option{stalling} })
+	in := installed(t, servers.hub, "incarnation", func(o *testOptions) { o.ClusterOptions = []cluster.Option{stalling} })
 	t.Cleanup(release)
 	in.join("alpha", servers.alpha.Kubeconfig())
 	in.awaitEngaged("alpha")

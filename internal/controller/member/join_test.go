@@ -22,6 +22,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/caches"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/crds"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
@@ -58,11 +59,11 @@ func TestMembersJoinAndLeaveWhileRunning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	namespace := namespaceMetadata()
+	namespace := caches.NamespaceMetadata()
 	if err := cl.GetClient().Get(t.Context(), client.ObjectKey{Name: "default"}, namespace); err != nil || namespace.Labels["kubernetes.io/metadata.name"] != "default" {
 		t.Errorf("labels of namespace default = %v, %v", namespace.Labels, err)
 	}
-	if err := cl.GetClient().Get(t.Context(), client.ObjectKey{Name: "absent"}, namespaceMetadata()); !apierrors.IsNotFound(err) {
+	if err := cl.GetClient().Get(t.Context(), client.ObjectKey{Name: "absent"}, caches.NamespaceMetadata()); !apierrors.IsNotFound(err) {
 		t.Errorf("labels of an absent namespace: %v", err)
 	}
 

@@ -9,9 +9,9 @@ func (p *Provider) leading() bool {
 // and bootstraps members, one that leads no more changes nothing.
 func (p *Provider) LeadershipChanged() { p.everyMember.Ask() }
 
-// commission returns whether this connection may write to its member now, and the term in which it may: a later term
+// Commission implements admission.Member. It returns whether this connection may write to its member now, and the term in which it may: a later term
 // means that another replica may have written in between.
-func (c *connection) commission() (term int, mayWrite bool) {
+func (c *connection) Commission() (term int, mayWrite bool) {
 	c.provider.mu.RLock()
 	term = c.term
 	c.provider.mu.RUnlock()

@@ -43,7 +43,7 @@ func (r *replica) lead(leads bool) {
 }
 
 // resign is lead(false), and returns once nothing is under way any more that was begun while it led: events are written by
-// a goroutine of their own, and the controller, the health checks and the keeper of admission objects end what they are at.
+// a goroutine of their own, and the controller and the health checks end what they are at.
 func (r *replica) resign(member string) {
 	r.t.Helper()
 	r.awaitEvent(member, v1alpha1.ReasonEngaged)
@@ -59,15 +59,6 @@ func (r *replica) resign(member string) {
 		}
 		return nil
 	})
-	if r.provider.admission != nil {
-		c.wakeAdmission()
-		await.NoError(r.t, "the keeper's last round to end", func() error {
-			if len(c.admissionPoke) > 0 {
-				return errors.New("it has not taken the wake-up")
-			}
-			return nil
-		})
-	}
 	r.awaitChecks(member, 1)
 }
 

@@ -4,28 +4,30 @@ import (
 	"testing"
 	"time"
 
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/join"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
 // A replica serves by the word of the hub, which comes to it late: until it has heard of a grant, another MemberCluster of the
 // cluster may be served there.
 func TestAReplicaLearnsFromTheHubWhichMemberClusterGoesFirst(t *testing.T) {
-	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet()})
+	p, err := NewProvider(settings.Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := func(second int64) time.Time { return time.Unix(second, 0) }
-	younger := newConnection(p, target{name: "younger", created: at(2)}, nil)
+	younger := newConnection(p, settings.Target{Name: "younger", Created: at(2)}, nil)
 	p.connections["younger"] = younger
-	p.seed("younger", identity{"uid", false, at(2)})
+	p.seed("younger", join.Identity{ClusterUID: "uid", Pinned: false, Created: at(2)})
 	if err := p.acquire(younger, "uid"); err != nil {
 		t.Fatal(err)
 	}
-	p.seed("older", identity{"", false, at(1)}) // the leader has not granted it anything
+	p.seed("older", join.Identity{ClusterUID: "", Pinned: false, Created: at(1)}) // the leader has not granted it anything
 	if elder := p.elder(younger, "uid"); elder != "" {
 		t.Fatalf("elder = %q", elder)
 	}
-	p.seed("older", identity{"uid", false, at(1)})
+	p.seed("older", join.Identity{ClusterUID: "uid", Pinned: false, Created: at(1)})
 	select {
 	case <-younger.poke:
 	default:
@@ -34,12 +36,12 @@ func TestAReplicaLearnsFromTheHubWhichMemberClusterGoesFirst(t *testing.T) {
 	if elder := p.elder(younger, "uid"); elder != "older" {
 		t.Errorf("elder = %q, the leader serves the older one", elder)
 	}
-	p.seed("younger", identity{"uid", true, at(2)}) // it is the one that was pinned
+	p.seed("younger", join.Identity{ClusterUID: "uid", Pinned: true, Created: at(2)}) // it is the one that was pinned
 	if elder := p.elder(younger, "uid"); elder != "" {
 		t.Errorf("elder = %q, which is not pinned", elder)
 	}
-	p.seed("younger", identity{"uid", false, at(2)})
-	p.seed("older", identity{"", false, at(1)}) // refused
+	p.seed("younger", join.Identity{ClusterUID: "uid", Pinned: false, Created: at(2)})
+	p.seed("older", join.Identity{ClusterUID: "", Pinned: false, Created: at(1)}) // refused
 	if elder := p.elder(younger, "uid"); elder != "" {
 		t.Errorf("elder = %q, which may not have the cluster any more", elder)
 	}
@@ -48,11 +50,11 @@ func TestAReplicaLearnsFromTheHubWhichMemberClusterGoesFirst(t *testing.T) {
 // With pauses of minutes nobody would want to wait for the next look.
 func TestANewLeaderWakesItsConnections(t *testing.T) {
 	leads := shardingtest.Leader(true)
-	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet(), Leader: &leads})
+	p, err := NewProvider(settings.Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet(), Leader: &leads})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newConnection(p, target{name: "alpha"}, nil)
+	c := newConnection(p, settings.Target{Name: "alpha"}, nil)
 	p.connections["alpha"] = c
 	woken := func() bool {
 		select {

@@ -44,22 +44,22 @@ type leaving struct {
 // more. A member that cannot be reached does not hold up its removal for ever: after Timings.Leave it is let go, and
 // leftBehind tells a person so. A replica that does not lead any more gives up; the next leader begins anew.
 func (c *connection) leave() {
-	if c.target.knownUID == "" {
+	if c.target.KnownUID == "" {
 		c.setLeft(departure{}) // it never had a cluster, so nothing anywhere is its own
 		return
 	}
-	if c.target.config == nil {
+	if c.target.Config == nil {
 		c.setLeft(departure{leftBehind: c.leftBehind("There is no usable kubeconfig.")})
 		return
 	}
-	if sibling := c.provider.sibling(c.target.name); sibling != "" {
+	if sibling := c.provider.sibling(c.target.Name); sibling != "" {
 		c.log.Info("The claim on the member stays: another MemberCluster is the same cluster", "other", sibling)
 		c.setLeft(departure{})
 		return
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, c.provider.opts.Timings.Leave)
 	defer cancel()
-	pause := c.provider.opts.Timings.retry()
+	pause := c.provider.opts.Timings.Retry()
 	var last error
 	l := &leaving{c: c, letGo: map[types.UID]struct{}{}, pageSize: remote.PageSize}
 	for {
@@ -102,12 +102,12 @@ func (l *leaving) giveUp(err error) {
 	case errors.As(err, &known):
 		why = known.Message
 	case remote.Answered(err):
-		why = fmt.Sprintf("%s answers: %s.", c.target.config.Host, strings.TrimSuffix(remote.AnswerOf(err), "."))
+		why = fmt.Sprintf("%s answers: %s.", c.target.Config.Host, strings.TrimSuffix(remote.AnswerOf(err), "."))
 		if err := l.withAPIs(func(apis remote.APIs) error { return l.release(c.ctx, apis) }); err != nil {
 			c.log.Error(err, "The claim on the member could not be released")
 		}
 	default:
-		why = remote.AsProblem(c.target.config.Host, err).Message
+		why = remote.AsProblem(c.target.Config.Host, err).Message
 	}
 	c.setLeft(l.departure(why))
 }
@@ -138,7 +138,7 @@ func (l *leaving) attempt(ctx context.Context) error {
 }
 
 func (l *leaving) withAPIs(do func(remote.APIs) error) error {
-	apis, err := l.c.newAPIs()
+	apis, err := l.c.provider.opts.APIs(&l.c.target, l.c.pace, l.c)
 	if err != nil {
 		return err
 	}
@@ -149,20 +149,20 @@ func (l *leaving) withAPIs(do func(remote.APIs) error) error {
 // mine makes sure that the member is the one that was joined, and ours. A claim that is missing is taken: between two
 // owners nobody may remove anything. That of a predecessor is not: who removes a MemberCluster takes nothing over.
 func (l *leaving) mine(ctx context.Context, apis remote.APIs) error {
-	c, timings := l.c, l.c.provider.opts.Timings
-	uid, err := apis.Runtime.ClusterUID(ctx, timings.Request)
+	c, opts := l.c, &l.c.provider.opts
+	uid, err := apis.Runtime.ClusterUID(ctx, opts.Timings.Request)
 	if err != nil {
 		return err
 	}
-	if uid != c.target.knownUID {
-		return c.target.anotherCluster(uid)
+	if uid != c.target.KnownUID {
+		return c.target.AnotherCluster(uid)
 	}
 	if err := apis.SameCluster(ctx, uid); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, timings.Request)
+	ctx, cancel := context.WithTimeout(ctx, opts.Timings.Request)
 	defer cancel()
-	by := c.claimant()
+	by := opts.Claimant(&c.target)
 	by.Predecessor = ""
 	err = install.TakeClaim(ctx, apis.Bootstrap.Client, by)
 	if err != nil && !errors.Is(err, install.ErrClaimMissing) {
@@ -177,8 +177,8 @@ func (l *leaving) bundle() (install.Bundle, error) {
 	if c.provider.admission == nil {
 		return install.Bundle{}, nil
 	}
-	bundle, err := c.provider.admission.Objects(install.Target{Name: c.target.name, UID: c.target.uid,
-		FailurePolicy: c.target.admission.failurePolicy, Leaving: true})
+	bundle, err := c.provider.admission.Objects(install.Target{Name: c.target.Name, UID: c.target.UID,
+		FailurePolicy: c.target.Admission.FailurePolicy, Leaving: true})
 	if err != nil {
 		return install.Bundle{}, fmt.Errorf("list the admission objects: %w", err)
 	}
@@ -199,7 +199,7 @@ func splitParameters(known []install.Object) (doors, parameters []install.Object
 
 // removeObjects removes admission objects in the order given. It goes on after a refusal.
 func (l *leaving) removeObjects(ctx context.Context, apis remote.APIs, objects []install.Object) error {
-	if l.c.target.manage == v1alpha1.ManageNone {
+	if l.c.target.Manage == v1alpha1.ManageNone {
 		return l.keepObjects(ctx, apis, objects)
 	}
 	refused, err := install.Remove(ctx, apis.Bootstrap, objects)
@@ -244,7 +244,7 @@ func (l *leaving) departure(why string) departure {
 		result.leftBehind = l.c.leftBehind(why)
 	case len(l.kept) > 0:
 		result.leftBehind = fmt.Sprintf("spec.manage is None, so the admission objects stay in the member (%s) and go on to "+
-			"refuse VmGroups. `manager render --leave --member %s` prints how to remove them.", strings.Join(l.kept, ", "), l.c.target.name)
+			"refuse VmGroups. `manager render --leave --member %s` prints how to remove them.", strings.Join(l.kept, ", "), l.c.target.Name)
 	}
 	return result
 }
@@ -254,7 +254,7 @@ func (c *connection) leftBehind(why string) string {
 	return fmt.Sprintf("The member could not be cleaned up: %s Its admission objects, the finalizer %s on its VmGroups, or the "+
 		"claim (ConfigMap %s in namespace %s) may still be there. Run in the member what `manager render --leave --member %s` "+
 		"prints; before, VmGroups and their namespaces cannot be deleted there, and another hub cannot serve it.",
-		untrusted.Text(why, 400), v1alpha1.VmGroupFinalizer, install.ClaimName, metav1.NamespaceSystem, c.target.name)
+		untrusted.Text(why, 400), v1alpha1.VmGroupFinalizer, install.ClaimName, metav1.NamespaceSystem, c.target.Name)
 }
 
 // setLeft ends the leaving.

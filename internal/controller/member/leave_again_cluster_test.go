@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
@@ -37,7 +38,7 @@ func TestAMemberThatWasLeftIsNotClaimedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	provider, err := NewProvider(Options{Namespace: namespace, InstallationUID: "again", Fleet: newFleet(), Timings: testTimings()})
+	provider, err := NewProvider(settings.Options{Namespace: namespace, InstallationUID: "again", Fleet: newFleet(), Timings: testTimings()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -243,7 +243,7 @@ func TestGroupsOfAllPagesAreLetGo(t *testing.T) {
 	for i := range groups {
 		heldGroup(t, servers.alpha, fmt.Sprintf("page-%d", i), v1alpha1.VmGroupFinalizer)
 	}
-	bounds := testBounds(testTimings().withDefaults())
+	bounds := testBounds(testTimings().WithDefaults())
 	api, err := remote.New(servers.alpha.Config, bounds, new(shardingtest.Leader(true)))
 	if err != nil {
 		t.Fatal(err)

@@ -3,8 +3,7 @@ package member
 import (
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/admission"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
@@ -22,14 +21,6 @@ const (
 	phaseEngaged
 )
 
-// admissionFinding is what is known about a member's admission objects.
-type admissionFinding struct {
-	// status Unknown means that the member did not answer.
-	status  metav1.ConditionStatus
-	reason  string
-	message string
-}
-
 // observation is what a connection last saw of its member. It is a value: copies are independent, and the
 // findings it points to are never changed.
 type observation struct {
@@ -43,7 +34,7 @@ type observation struct {
 	claim             *install.Finding
 	crd               *install.Finding
 	// admission is nil while this replica has not looked after the admission objects, or not since it leads.
-	admission *admissionFinding
+	admission *admission.Finding
 	// acknowledged is the hash of the CA bundle in the webhook configurations that the member accepted last, "" when it
 	// has none; nil is "not known".
 	acknowledged *string
@@ -55,4 +46,19 @@ type observation struct {
 	engagedAt time.Time
 	// restoredAt is when the member's storage was found to have gone back to a backup, zero if it was not.
 	restoredAt time.Time
+}
+
+// NoteVersion implements join.Link.
+func (c *connection) NoteVersion(kubernetes string) {
+	c.update(func(seen *observation) { seen.kubernetesVersion = kubernetes })
+}
+
+// NoteClaim implements join.Link.
+func (c *connection) NoteClaim(found install.Finding) {
+	c.update(func(seen *observation) { seen.claim = &found })
+}
+
+// NoteCRD implements join.Link.
+func (c *connection) NoteCRD(found install.Finding, version string) {
+	c.update(func(seen *observation) { seen.crd, seen.crdVersion = &found, version })
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 )
 
@@ -22,8 +23,8 @@ type orphaned struct {
 }
 
 // orphansOf asks for the orphans of a member, and says when to ask again to learn whether there are none, or zero.
-func (o *Options) orphansOf(status *v1alpha1.MemberClusterStatus, member string, seen observation, now time.Time) (is orphaned, again time.Duration) {
-	is.groups, is.known = o.Fleet.Orphans(member)
+func orphansOf(of *fleet.Fleet, status *v1alpha1.MemberClusterStatus, member string, seen observation, now time.Time) (is orphaned, again time.Duration) {
+	is.groups, is.known = of.Orphans(member)
 	settled := seen.phase == phaseEngaged && seen.problem == nil && now.Sub(seen.engagedAt) >= orphansSettle
 	is.known = is.known && settled
 	if !is.known && meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionOrphanedVMs) != nil {

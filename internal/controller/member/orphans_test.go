@@ -9,6 +9,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 )
 
@@ -16,7 +17,7 @@ func TestAMemberTellsOfItsOrphansUntilThereAreCertainlyNone(t *testing.T) {
 	found := []orphans.Group{{Key: "cluster-a/0a1b2c3d-1", Member: "team-a", Namespace: "shop", Name: "web", VMs: []string{"web-0 (vm-1)", "web-1 (vm-2)"}}}
 	f, known := newFleet(), false
 	f.SetVCenter("vc")
-	opts := &Options{Fleet: f}
+	opts := &settings.Options{Fleet: f}
 	engaged := observation{phase: phaseEngaged, engagedAt: testNow.Add(-time.Hour)}
 	status := v1alpha1.MemberClusterStatus{}
 	told := func(seen observation) (message string, again time.Duration) {
@@ -26,7 +27,7 @@ func TestAMemberTellsOfItsOrphansUntilThereAreCertainlyNone(t *testing.T) {
 		}
 		f.SetOrphans("vc", found, until)
 		in := statusInput{name: "team-a", now: testNow, previous: status, seen: seen}
-		in.orphaned, again = opts.orphansOf(&status, "team-a", seen, testNow)
+		in.orphaned, again = orphansOf(opts.Fleet, &status, "team-a", seen, testNow)
 		status, _ = computeStatus(in)
 		if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionOrphanedVMs); c != nil {
 			message = c.Message

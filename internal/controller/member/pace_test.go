@@ -4,18 +4,20 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
 // TestIncarnationsOfAMemberShareAPace, and no two members do, of the same name or not: a server that ends its incarnations must not gain by it.
 func TestIncarnationsOfAMemberShareAPace(t *testing.T) {
-	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet()})
+	p, err := NewProvider(settings.Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := target{name: "alpha", uid: "a", config: &rest.Config{Host: "https://alpha.example.com"}}
+	at := settings.Target{Name: "alpha", UID: "a", Config: &rest.Config{Host: "https://alpha.example.com"}}
 	first := newConnection(p, at, nil)
 	for range 2 { // attempts
-		apis, err := first.newAPIs()
+		apis, err := first.provider.opts.APIs(&first.target, first.pace, first)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -25,13 +27,13 @@ func TestIncarnationsOfAMemberShareAPace(t *testing.T) {
 		}
 	}
 	rotated := at
-	rotated.fingerprint = "another kubeconfig"
+	rotated.Fingerprint = "another kubeconfig"
 	second := newConnection(p, rotated, first)
 	if second.pace != first.pace {
 		t.Error("another kubeconfig has a pace of its own")
 	}
 	anew := at
-	anew.uid = "b"
+	anew.UID = "b"
 	if newConnection(p, anew, second).pace == first.pace {
 		t.Error("a MemberCluster that was made anew has the pace of the one before")
 	}

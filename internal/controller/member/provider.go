@@ -16,7 +16,9 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/join"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/passes"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 )
@@ -27,7 +29,7 @@ const stopPatience = 10 * time.Second
 // Provider connects to members and engages them with the multicluster manager under the names of their
 // MemberClusters. It is safe for concurrent use, and none of its methods except Start wait for a member.
 type Provider struct {
-	opts Options
+	opts settings.Options
 	log  logr.Logger
 	// admission renders what members get so that policy holds at their door; nil installs nothing. It is set before Start.
 	admission install.Renderer
@@ -58,8 +60,8 @@ var (
 
 // NewProvider returns a Provider that connects to nothing yet. Pass it to the multicluster manager, which
 // starts it, and then to [SetupWithManager]. It fails when required options are missing.
-func NewProvider(opts Options) (*Provider, error) {
-	opts, err := opts.withDefaults()
+func NewProvider(opts settings.Options) (*Provider, error) {
+	opts, err := opts.WithDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +106,7 @@ func (p *Provider) Start(ctx context.Context, aware multicluster.Aware) error {
 		select {
 		case <-c.done:
 		case <-patience.C:
-			return fmt.Errorf("the connection to member %q did not end within %s", c.target.name, stopPatience)
+			return fmt.Errorf("the connection to member %q did not end within %s", c.target.Name, stopPatience)
 		}
 	}
 	return nil
@@ -154,11 +156,11 @@ func (p *Provider) attach(queue requestQueue) {
 
 // ensure makes target the wanted state of its member: it keeps the connection that has target's fingerprint,
 // or replaces it. commissioned says that this replica leads and has put the finalizer; see connection.Leading.
-func (p *Provider) ensure(target target, commissioned bool) {
+func (p *Provider) ensure(target settings.Target, commissioned bool) {
 	p.mu.Lock()
-	current := p.connections[target.name]
-	if current != nil && !current.ending && current.target.fingerprint == target.fingerprint {
-		current.settings = target.settings
+	current := p.connections[target.Name]
+	if current != nil && !current.ending && current.target.Fingerprint == target.Fingerprint {
+		current.settings = target.Settings
 		current.shareLocked()
 		due := commissioned && !current.commissioned
 		if !commissioned && current.commissioned {
@@ -167,14 +169,14 @@ func (p *Provider) ensure(target target, commissioned bool) {
 			current.seen.admission, current.seen.acknowledged = nil, nil
 		}
 		current.commissioned = commissioned
-		changedAdmission := current.admission != target.admission
-		current.admission = target.admission
+		changedAdmission := current.admission != target.Admission
+		current.admission = target.Admission
 		p.mu.Unlock()
 		if due {
-			current.wake()
+			current.Wake()
 		}
 		if due || changedAdmission {
-			current.wakeAdmission()
+			current.keeper.Wake()
 		}
 		return
 	}
@@ -183,7 +185,7 @@ func (p *Provider) ensure(target target, commissioned bool) {
 	if current != nil {
 		current.endLocked()
 	}
-	p.connections[target.name] = next
+	p.connections[target.Name] = next
 	p.mu.Unlock()
 	go next.run()
 }
@@ -198,30 +200,30 @@ func (p *Provider) stop(name string) {
 }
 
 // leave disengages the member, and then cleans up there and releases our claim on it, in an incarnation of its own.
-// It is asked again and again, and returns done once that is over. target.config may be nil: then the last known
+// It is asked again and again, and returns done once that is over. target.Config may be nil: then the last known
 // identities are used. Only the leader asks; one that loses leadership in between gives up, and begins again when it
 // leads again.
-func (p *Provider) leave(target target) (done bool, how departure) {
+func (p *Provider) leave(target settings.Target) (done bool, how departure) {
 	p.mu.Lock()
-	current := p.connections[target.name]
+	current := p.connections[target.Name]
 	gaveUp := current != nil && current.ended() && !current.left && p.ctx.Err() == nil
-	if current != nil && current.target.leaving && !gaveUp {
+	if current != nil && current.target.Leaving && !gaveUp {
 		defer p.mu.Unlock()
 		return current.ended() && current.left, current.departure
 	}
-	if target.config == nil && current != nil {
-		target.config = current.target.config
+	if target.Config == nil && current != nil {
+		target.Config = current.target.Config
 	}
-	if target.bootstrap == nil && current != nil {
-		target.bootstrap = current.target.bootstrap
+	if target.Bootstrap == nil && current != nil {
+		target.Bootstrap = current.target.Bootstrap
 	}
-	target.leaving = true
+	target.Leaving = true
 	next := newConnection(p, target, current)
 	next.commissioned = true
 	if current != nil {
 		current.endLocked()
 	}
-	p.connections[target.name] = next
+	p.connections[target.Name] = next
 	p.mu.Unlock()
 	go next.run()
 	return false, departure{}
@@ -247,34 +249,34 @@ func (p *Provider) forget(name string) {
 		return
 	}
 	delete(p.identities.known, name)
-	p.wakeLocked(name, known.clusterUID)
+	p.wakeLocked(name, known.ClusterUID)
 }
 
 // seed tells which cluster a MemberCluster is by the word of the hub, which counts on every replica, whatever it reaches itself.
-func (p *Provider) seed(name string, granted identity) {
+func (p *Provider) seed(name string, granted join.Identity) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := p.identities.known[name]
 	if before == granted {
 		return
 	}
-	if granted.clusterUID == "" {
+	if granted.ClusterUID == "" {
 		delete(p.identities.known, name)
 	} else {
 		p.identities.known[name] = granted
 	}
-	for _, changed := range []string{before.clusterUID, granted.clusterUID} {
+	for _, changed := range []string{before.ClusterUID, granted.ClusterUID} {
 		if changed != "" {
 			p.wakeLocked(name, changed)
 		}
 	}
 }
 
-// shown is the cluster that answered the newest connection of a MemberCluster, "" while none did.
-func (p *Provider) shown(name string, uid types.UID) string {
+// Shown implements join.Shown: it is the cluster that answered the newest connection of a MemberCluster, "" while none did.
+func (p *Provider) Shown(name string, uid types.UID) string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if c := p.connections[name]; c != nil && !c.ending && c.target.uid == uid {
+	if c := p.connections[name]; c != nil && !c.ending && c.target.UID == uid {
 		return c.seen.clusterUID
 	}
 	return ""
@@ -298,13 +300,13 @@ func (p *Provider) acquire(c *connection, clusterUID string) error {
 	if c.ending {
 		return remote.ErrEnded
 	}
-	name := c.target.name
+	name := c.target.Name
 	if elder := p.identities.first(name, p.identities.of(c, clusterUID)); elder != "" {
-		return duplicateOf(elder)
+		return join.Duplicate(elder)
 	}
 	if other := p.identities.serving[clusterUID]; other != nil && other != c {
 		p.wakeLocked(name, clusterUID) // it sees us and lets go, which wakes us
-		return handover(other.target.name)
+		return handover(other.target.Name)
 	}
 	p.identities.serving[clusterUID] = c
 	return nil
@@ -314,7 +316,7 @@ func (p *Provider) acquire(c *connection, clusterUID string) error {
 func (p *Provider) elder(c *connection, clusterUID string) string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	return p.identities.first(c.target.name, p.identities.of(c, clusterUID))
+	return p.identities.first(c.target.Name, p.identities.of(c, clusterUID))
 }
 
 // sibling returns another MemberCluster that is the same cluster as name, "" if there is none.
@@ -322,7 +324,7 @@ func (p *Provider) sibling(name string) string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if known, ok := p.identities.known[name]; ok {
-		if others := p.identities.others(name, known.clusterUID); len(others) > 0 {
+		if others := p.identities.others(name, known.ClusterUID); len(others) > 0 {
 			return others[0]
 		}
 	}
@@ -335,7 +337,7 @@ func (p *Provider) release(c *connection, clusterUID string) {
 	defer p.mu.Unlock()
 	if p.identities.serving[clusterUID] == c {
 		delete(p.identities.serving, clusterUID)
-		p.wakeLocked(c.target.name, clusterUID)
+		p.wakeLocked(c.target.Name, clusterUID)
 	}
 }
 
@@ -343,7 +345,7 @@ func (p *Provider) release(c *connection, clusterUID string) {
 func (p *Provider) wakeLocked(name, clusterUID string) {
 	for _, other := range p.identities.others(name, clusterUID) {
 		if c := p.connections[other]; c != nil {
-			c.wake()
+			c.Wake()
 		}
 	}
 }

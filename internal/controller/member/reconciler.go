@@ -19,7 +19,9 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/join"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
 // reconciler turns MemberClusters into targets of the Provider, and its observations into status. It reads
@@ -31,19 +33,18 @@ type reconciler struct {
 	recorder events.EventRecorder
 	provider *Provider
 
-	register *register
+	pins *join.Pins
 
 	mu       sync.Mutex
 	seeded   bool                 // from all MemberClusters, before the first member is connected to
 	countsAt map[string]time.Time // when a member's counts were last written
-	pinned   map[string]pin       // what this replica has entered into the register
 }
 
 func newReconciler(hub client.Client, live client.Reader, recorder events.EventRecorder, provider *Provider) *reconciler {
 	return &reconciler{
 		client: hub, live: live, recorder: recorder, provider: provider,
-		register: &register{read: live, write: hub, namespace: provider.opts.Namespace},
-		countsAt: map[string]time.Time{}, pinned: map[string]pin{},
+		pins:     join.NewPins(hub, live, provider.opts.Namespace, provider),
+		countsAt: map[string]time.Time{},
 	}
 }
 
@@ -61,14 +62,14 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, err
 	}
 	leading := r.provider.leading()
-	clusterUID, refused, pinErr := grantedUID(mc), (*remote.Problem)(nil), error(nil)
+	clusterUID, refused, pinErr := join.Granted(mc), (*remote.Problem)(nil), error(nil)
 	if leading {
-		clusterUID, refused, pinErr = r.pin(ctx, mc)
+		clusterUID, refused, pinErr = r.pins.Pin(ctx, mc)
 		if pinErr != nil && clusterUID == "" {
 			return reconcile.Result{}, pinErr
 		}
 	}
-	r.provider.seed(mc.Name, identityOf(mc, clusterUID))
+	r.provider.seed(mc.Name, join.IdentityOf(mc, clusterUID))
 	credentials, failed, err := r.credentials(ctx, mc)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -113,7 +114,7 @@ func (r *reconciler) seed(ctx context.Context) error {
 	}
 	for i := range list.Items {
 		mc := &list.Items[i]
-		r.provider.seed(mc.Name, identityOf(mc, grantedUID(mc)))
+		r.provider.seed(mc.Name, join.IdentityOf(mc, join.Granted(mc)))
 	}
 	r.seeded = true
 	return nil
@@ -122,10 +123,10 @@ func (r *reconciler) seed(ctx context.Context) error {
 func (r *reconciler) forget(name string) {
 	r.provider.forget(name)
 	r.provider.opts.Fleet.DeleteMember(name)
+	r.pins.Forget(name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.countsAt, name)
-	delete(r.pinned, name)
 }
 
 func (r *reconciler) addFinalizer(ctx context.Context, mc *v1alpha1.MemberCluster) error {
@@ -141,7 +142,7 @@ func (r *reconciler) addFinalizer(ctx context.Context, mc *v1alpha1.MemberCluste
 
 // leave lets a deleted MemberCluster go once the member is disengaged and the claim is released, or could
 // not be within its time. A replica that does not lead only disengages it.
-func (r *reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, wanted target, leading bool) error {
+func (r *reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, wanted settings.Target, leading bool) error {
 	if !controllerutil.ContainsFinalizer(mc, v1alpha1.MemberClusterFinalizer) {
 		r.forget(mc.Name)
 		return nil
@@ -194,7 +195,7 @@ func (r *reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster
 	seen, _ := r.provider.observe(mc.Name)
 	due, again := r.countsDue(mc, seen, now)
 	problem, allowedAt := allowanceProblem(mc, now)
-	found, orphansAgain := opts.orphansOf(&mc.Status, mc.Name, seen, now)
+	found, orphansAgain := orphansOf(opts.Fleet, &mc.Status, mc.Name, seen, now)
 	status, transition := computeStatus(statusInput{
 		name: mc.Name, orphaned: found, allowanceProblem: problem, generation: mc.Generation, previous: mc.Status, clusterUID: clusterUID, config: failed, seen: seen, counts: due, now: now,
 		admission: r.provider.admission != nil, caBundle: r.caBundle(mc),
@@ -238,9 +239,9 @@ func (r *reconciler) caBundle(mc *v1alpha1.MemberCluster) string {
 	if r.provider.admission == nil {
 		return ""
 	}
-	settings := admissionSettingsOf(&mc.Spec)
+	is := admissionSettingsOf(&mc.Spec)
 	return r.provider.admission.CABundleHash(install.Target{
-		Name: mc.Name, UID: mc.UID, URL: settings.url, FailurePolicy: settings.failurePolicy,
+		Name: mc.Name, UID: mc.UID, URL: is.URL, FailurePolicy: is.FailurePolicy,
 	})
 }
 

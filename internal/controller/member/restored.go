@@ -36,17 +36,17 @@ type mark struct {
 // answer makes all caches begin anew. A member that does not answer is the health check's business.
 func (c *connection) lookBack(ctx context.Context, api *remote.API, uid string) bool {
 	read, err := api.Revision(ctx)
-	if err == nil && c.provider.markOf(c.target.name, uid).WentBack(read) {
+	if err == nil && c.provider.markOf(c.target.Name, uid).WentBack(read) {
 		read, err = api.Revision(ctx)
 	}
 	if err != nil {
 		c.log.V(1).Info("The revision of the member's storage could not be read", "error", err.Error())
 		return false
 	}
-	before := c.provider.markOf(c.target.name, uid)
+	before := c.provider.markOf(c.target.Name, uid)
 	after := before
 	after.See(read)
-	c.provider.setMark(c.target.name, uid, after)
+	c.provider.setMark(c.target.Name, uid, after)
 	return before.WentBack(read)
 }
 
@@ -71,7 +71,7 @@ func (p *Provider) setMark(name, uid string, m untrusted.RevisionMark) {
 func (c *connection) noteRestore(uid string) {
 	now := c.provider.opts.Now()
 	c.log.Info("The member's storage came back from a backup; its caches are filled anew")
-	restoredAt.WithLabelValues(c.target.name).Set(float64(now.Unix()))
+	restoredAt.WithLabelValues(c.target.Name).Set(float64(now.Unix()))
 	c.provider.opts.Fleet.Restored(uid)
 	c.update(func(seen *observation) { seen.restoredAt = now })
 }

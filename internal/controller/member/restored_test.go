@@ -13,6 +13,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
@@ -35,7 +36,7 @@ func revisions(t *testing.T, of ...string) *remote.API {
 		_, _ = fmt.Fprintf(w, `{"kind":"VmGroupList","metadata":{"resourceVersion":%q},"items":[]}`, answer)
 	}))
 	t.Cleanup(server.Close)
-	api, err := remote.New(&rest.Config{Host: server.URL}, testBounds(Timings{}.withDefaults()), new(shardingtest.Leader(true)))
+	api, err := remote.New(&rest.Config{Host: server.URL}, testBounds(settings.Timings{}.WithDefaults()), new(shardingtest.Leader(true)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,8 +44,8 @@ func revisions(t *testing.T, of ...string) *remote.API {
 	return api
 }
 
-func testBounds(t Timings) remote.Bounds {
-	return remote.Bounds{Timeouts: t.remote(), Guard: remote.NewGuard(remote.DefaultLimits(), remote.NewPace(remote.DefaultLimits()))}
+func testBounds(t settings.Timings) remote.Bounds {
+	return remote.Bounds{Timeouts: t.Remote(), Guard: remote.NewGuard(remote.DefaultLimits(), remote.NewPace(remote.DefaultLimits()))}
 }
 
 func TestARestoredMemberIsNoticedByItsRevision(t *testing.T) {
@@ -60,11 +61,11 @@ func TestARestoredMemberIsNoticedByItsRevision(t *testing.T) {
 		{"with a revision bump", []string{"10", "1000000007"}, []bool{false, false}},
 	} {
 		t.Run(test.story, func(t *testing.T) {
-			p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet()})
+			p, err := NewProvider(settings.Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet()})
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, api := newConnection(p, target{name: "team-a"}, nil), revisions(t, test.says...)
+			c, api := newConnection(p, settings.Target{Name: "team-a"}, nil), revisions(t, test.says...)
 			for i, want := range test.want {
 				if got := c.lookBack(t.Context(), api, "uid"); got != want {
 					t.Errorf("look %d: went back is %v", i, got)

@@ -9,12 +9,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/membermetrics"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
 // TestAReplicaShowsItsOwnViewOfAMember: what the leader wrote into status says nothing about the connection of another replica.
 func TestAReplicaShowsItsOwnViewOfAMember(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet(), Now: func() time.Time { return now }})
+	p, err := NewProvider(settings.Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet(), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,7 @@ func TestAReplicaShowsItsOwnViewOfAMember(t *testing.T) {
 	if is := only(); is.Up || is.Reason != v1alpha1.ReasonKubeconfigNotFound {
 		t.Errorf("without a kubeconfig: %+v", is)
 	}
-	c := newConnection(p, target{name: "alpha"}, nil)
+	c := newConnection(p, settings.Target{Name: "alpha"}, nil)
 	p.connections["alpha"] = c
 	p.note(mc, nil)
 	if is := only(); is.Up {
@@ -54,7 +55,7 @@ func TestAReplicaShowsItsOwnViewOfAMember(t *testing.T) {
 
 func TestASwitchedOffBreakerIsSeenUntilItsTime(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet(), Now: func() time.Time { return now }})
+	p, err := NewProvider(settings.Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet(), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}

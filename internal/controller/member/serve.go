@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/caches"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/events"
 )
@@ -44,7 +45,7 @@ func (l *lastError) get() error {
 func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err error) {
 	api := apis.Runtime
 	watchErrors := &lastError{}
-	kept := newInformers(apis.Guard, c.provider.opts.Timings, c.provider.opts.Now)
+	kept := caches.New(apis.Guard, c.provider.opts.Timings, c.provider.opts.Now)
 	cl, err := c.newCluster(api, kept, watchErrors)
 	if err != nil {
 		return false, fmt.Errorf("set up the member's caches: %w", err)
@@ -69,7 +70,7 @@ func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err e
 	}()
 
 	if err := c.sync(ctx, cl, watchErrors); err != nil {
-		if behind := kept.problem(api.Host()); behind != nil && c.ctx.Err() == nil {
+		if behind := kept.Problem(api.Host()); behind != nil && c.ctx.Err() == nil {
 			return false, behind
 		}
 		return false, err
@@ -85,7 +86,7 @@ func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err e
 	c.update(func(seen *observation) {
 		seen.phase, seen.problem, seen.engagedAt = phaseEngaged, nil, c.provider.opts.Now()
 	})
-	defer c.keepAdmission(ctx, apis, uid)()
+	defer c.keeper.Keep(ctx, apis, uid)()
 	return true, c.watchHealth(ctx, apis, uid, kept, stopped)
 }
 
@@ -111,21 +112,21 @@ type recordingCluster struct {
 func (c recordingCluster) GetEventRecorder(string) clientevents.EventRecorder { return c.recorder }
 
 // newCluster makes the member's cluster; it dials nothing.
-func (c *connection) newCluster(api *remote.API, kept *informers, watchErrors *lastError) (cluster.Cluster, error) {
+func (c *connection) newCluster(api *remote.API, kept *caches.Informers, watchErrors *lastError) (cluster.Cluster, error) {
 	base := func(o *cluster.Options) {
-		o.Scheme = NewScheme()
+		o.Scheme = caches.NewScheme()
 		o.HTTPClient = api.HTTPClient()
 		o.Logger = c.log
 		o.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return remote.NewMapper(), nil }
 		o.Cache = cache.Options{
-			NewInformer:      kept.newInformer,
-			DefaultTransform: kept.keep,
+			NewInformer:      kept.NewInformer,
+			DefaultTransform: kept.Keep,
 			// A read of a kind that is not cached is an error and not a new, unbounded watch.
 			ReaderFailOnMissingInformer: true,
 			DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
 				watchErrors.set(remote.Brief(err))
 				if apierrors.IsNotFound(err) {
-					c.doubtCRD()
+					c.joiner.DoubtCRD()
 				}
 				c.log.V(1).Info("A watch of the member broke and is begun again", "error", err.Error())
 			},
@@ -133,14 +134,14 @@ func (c *connection) newCluster(api *remote.API, kept *informers, watchErrors *l
 		// Secrets are read one at a time and never kept.
 		o.Client = client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}}
 	}
-	return cluster.New(api.Config, append([]cluster.Option{base}, c.provider.opts.clusterOptions...)...)
+	return cluster.New(api.Config, append([]cluster.Option{base}, c.provider.opts.ClusterOptions...)...)
 }
 
 // sync begins the watches and waits until they delivered everything.
 func (c *connection) sync(ctx context.Context, cl cluster.Cluster, watchErrors *lastError) error {
 	syncCtx, cancel := context.WithTimeout(ctx, c.provider.opts.Timings.Sync)
 	defer cancel()
-	for _, object := range cachedObjects() {
+	for _, object := range caches.Objects() {
 		if _, err := cl.GetCache().GetInformer(syncCtx, object); err != nil {
 			return c.syncProblem(err, watchErrors)
 		}
@@ -148,7 +149,7 @@ func (c *connection) sync(ctx context.Context, cl cluster.Cluster, watchErrors *
 	if !cl.GetCache().WaitForCacheSync(syncCtx) {
 		return c.syncProblem(syncCtx.Err(), watchErrors)
 	}
-	return c.watchDeletions(syncCtx, cl)
+	return c.joiner.WatchDeletions(syncCtx, cl)
 }
 
 func (c *connection) syncProblem(err error, watchErrors *lastError) error {
@@ -185,7 +186,7 @@ func (c *connection) engage(ctx context.Context, cancel context.CancelFunc, cl c
 	aware := c.provider.aware
 	c.provider.mu.RUnlock()
 	watchdog := time.AfterFunc(c.provider.opts.Timings.Engage, cancel)
-	err := aware.Engage(ctx, multicluster.ClusterName(c.target.name), cl)
+	err := aware.Engage(ctx, multicluster.ClusterName(c.target.Name), cl)
 	if !watchdog.Stop() && err == nil {
 		err = context.DeadlineExceeded
 	}

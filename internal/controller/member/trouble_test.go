@@ -22,6 +22,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
@@ -98,7 +99,7 @@ func TestSilentMembersDelayNobody(t *testing.T) {
 	in.start(servers.hub.Config, withTimings(in.opts, timings)) // for the cleanup
 }
 
-func withTimings(o testOptions, timings Timings) testOptions {
+func withTimings(o testOptions, timings settings.Timings) testOptions {
 	o.Timings = timings
 	return o
 }

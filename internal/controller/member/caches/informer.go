@@ -1,4 +1,5 @@
-package member
+// Package caches keeps what is watched of a member in memory: little of each object, no more than a member may have, and as new as its API server allows.
+package caches
 
 import (
 	"context"
@@ -15,42 +16,44 @@ import (
 	"k8s.io/client-go/tools/pager"
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// pageCost is what an empty page of a list counts for: a list of empty pages must have an end.
-const pageCost = 64 << 10
+// PageCost is what an empty page of a list counts for: a list of empty pages must have an end.
+const PageCost = 64 << 10
 
-// informers makes the informers of a member's cache, and knows whether they keep up with it.
-type informers struct {
+// Informers makes the informers of a member's cache, and knows whether they keep up with it.
+type Informers struct {
 	guard   *remote.Guard
 	tally   *tally
-	timings Timings
+	timings settings.Timings
 	now     func() time.Time
 
 	mu  sync.Mutex
 	all []*feed
 }
 
-func newInformers(guard *remote.Guard, timings Timings, now func() time.Time) *informers {
-	return &informers{guard: guard, tally: newTally(guard), timings: timings, now: now}
+// New makes no informer yet.
+func New(guard *remote.Guard, timings settings.Timings, now func() time.Time) *Informers {
+	return &Informers{guard: guard, tally: newTally(guard), timings: timings, now: now}
 }
 
-// keep is the transform of the caches. What is too much ends the incarnation, and is no error here: client-go would log the object.
-func (f *informers) keep(object any) (any, error) {
-	keepWhatIsRead(object)
+// Keep is the transform of the caches. What is too much ends the incarnation, and is no error here: client-go would log the object.
+func (f *Informers) Keep(object any) (any, error) {
+	Strip(object)
 	if o, is := object.(runtime.Object); is {
 		_ = f.tally.put(remote.KindOf(o), o)
 	}
 	return object, nil
 }
 
-// newInformer is cache.Options.NewInformer.
-func (f *informers) newInformer(from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers,
+// NewInformer is cache.Options.NewInformer.
+func (f *Informers) NewInformer(from toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
 	kind := remote.KindOf(object)
 	if list, ok := from.(*toolscache.ListWatch); ok && list.WatchFuncWithContext != nil && list.ListWithContextFunc != nil {
-		s := &feed{informers: f, restarts: restarts{kind: kind, freshAt: f.now()}, of: reflect.TypeOf(object), listPage: list.ListWithContextFunc, open: list.WatchFuncWithContext}
+		s := &feed{Informers: f, restarts: restarts{kind: kind, freshAt: f.now()}, of: reflect.TypeOf(object), listPage: list.ListWithContextFunc, open: list.WatchFuncWithContext}
 		list.ListWithContextFunc, list.WatchFuncWithContext = s.list, s.watch
 		f.mu.Lock()
 		f.all = append(f.all, s)
@@ -62,8 +65,8 @@ func (f *informers) newInformer(from toolscache.ListerWatcher, object runtime.Ob
 	return informer
 }
 
-// problem says why what is cached of the member is old, or returns nil.
-func (f *informers) problem(host string) *remote.Problem {
+// Problem says why what is cached of the member is old, or returns nil.
+func (f *Informers) Problem(host string) *remote.Problem {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.now()
@@ -77,7 +80,7 @@ func (f *informers) problem(host string) *remote.Problem {
 
 // feed is where an informer lists and watches.
 type feed struct {
-	*informers
+	*Informers
 	restarts
 	// of is the type of the objects.
 	of       reflect.Type
@@ -96,19 +99,19 @@ func (s *feed) list(ctx context.Context, options metav1.ListOptions) (runtime.Ob
 		if err := remote.Listed(s.kind, page); err != nil {
 			return nil, s.guard.Refuse(err)
 		}
-		size += pageCost
+		size += PageCost
 		if err := meta.EachListItem(page, func(object runtime.Object) error {
 			if err := remote.Named(s.kind, object); err != nil {
 				return s.guard.Refuse(err)
 			}
-			keepWhatIsRead(object)
+			Strip(object)
 			size += untrusted.MemorySize(object)
 			return s.tally.put(s.kind, object)
 		}); err != nil {
 			return nil, err
 		}
 		if limit := s.guard.Limits.Kept; size > limit {
-			return nil, s.guard.Refuse(endlessList(s.kind, limit))
+			return nil, s.guard.Refuse(EndlessList(s.kind, limit))
 		}
 		return page, nil
 	})

@@ -1,4 +1,4 @@
-package member
+package join
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/events"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -16,13 +16,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
-// hubWith is a reconciler over a hub with those MemberClusters. unreadable has the register's reads fail.
-func hubWith(t *testing.T, unreadable *bool, all ...v1alpha1.MemberCluster) (*reconciler, client.Client) {
+// nothingShown: no connection has been answered.
+type nothingShown struct{}
+
+func (nothingShown) Shown(string, types.UID) string { return "" }
+
+// hubWith are the pins of a hub with those MemberClusters. unreadable has the register's reads fail.
+func hubWith(t *testing.T, unreadable *bool, all ...v1alpha1.MemberCluster) (*Pins, client.Client) {
 	t.Helper()
-	provider, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet()})
-	if err != nil {
-		t.Fatal(err)
-	}
 	builder := fake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithStatusSubresource(&v1alpha1.MemberCluster{})
 	for i := range all {
 		builder = builder.WithObjects(&all[i])
@@ -35,7 +36,7 @@ func hubWith(t *testing.T, unreadable *bool, all ...v1alpha1.MemberCluster) (*re
 			return c.Get(ctx, key, o, opts...)
 		},
 	}).Build()
-	return newReconciler(hub, hub, events.NewFakeRecorder(10), provider), hub
+	return NewPins(hub, hub, "operator", nothingShown{}), hub
 }
 
 func get(t *testing.T, hub client.Client, name string) *v1alpha1.MemberCluster {
@@ -51,16 +52,16 @@ func get(t *testing.T, hub client.Client, name string) *v1alpha1.MemberCluster {
 func TestTheOlderOfTwoWithOnePinKeepsIt(t *testing.T) {
 	unreadable := true
 	// The younger one comes first: which is looked at first must not decide.
-	r, hub := hubWith(t, &unreadable, mcOf("younger", 9, "uid", "uid"), mcOf("older", 5, "uid", "uid"))
+	p, hub := hubWith(t, &unreadable, mcOf("younger", 9, "uid", "uid"), mcOf("older", 5, "uid", "uid"))
 	mc := get(t, hub, "older")
-	if uid, refused, err := r.pin(t.Context(), mc); uid != "uid" || refused != nil || err == nil {
+	if uid, refused, err := p.Pin(t.Context(), mc); uid != "uid" || refused != nil || err == nil {
 		t.Errorf("while the hub's memory cannot be read: %q, %v, %v; want it served on, and tried again", uid, refused, err)
 	}
 	unreadable = false
-	if uid, refused, err := r.pin(t.Context(), get(t, hub, "younger")); uid != "" || reasonOf(refused) != v1alpha1.ReasonDuplicateMember || err != nil {
+	if uid, refused, err := p.Pin(t.Context(), get(t, hub, "younger")); uid != "" || reasonOf(refused) != v1alpha1.ReasonDuplicateMember || err != nil {
 		t.Errorf("the younger: %q, %v, %v", uid, refused, err)
 	}
-	if uid, refused, err := r.pin(t.Context(), mc); uid != "uid" || refused != nil || err != nil {
+	if uid, refused, err := p.Pin(t.Context(), mc); uid != "uid" || refused != nil || err != nil {
 		t.Errorf("the older: %q, %v, %v", uid, refused, err)
 	}
 	book := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "operator", Name: registerName}}
@@ -71,12 +72,12 @@ func TestTheOlderOfTwoWithOnePinKeepsIt(t *testing.T) {
 
 func TestAnUnpinnedMemberWaitsWhileTheHubsMemoryCannotBeRead(t *testing.T) {
 	unreadable := true
-	r, hub := hubWith(t, &unreadable, mcOf("new", 9, "uid", "")) // out of a backup, without status
-	if uid, refused, err := r.pin(t.Context(), get(t, hub, "new")); uid != "" || refused != nil || err == nil {
+	p, hub := hubWith(t, &unreadable, mcOf("new", 9, "uid", "")) // out of a backup, without status
+	if uid, refused, err := p.Pin(t.Context(), get(t, hub, "new")); uid != "" || refused != nil || err == nil {
 		t.Errorf("granted %q (%v, %v) without a look at whose it was", uid, refused, err)
 	}
 	unreadable = false
-	if uid, refused, err := r.pin(t.Context(), get(t, hub, "new")); uid != "uid" || refused != nil || err != nil {
+	if uid, refused, err := p.Pin(t.Context(), get(t, hub, "new")); uid != "uid" || refused != nil || err != nil {
 		t.Errorf("afterwards: %q, %v, %v", uid, refused, err)
 	}
 }

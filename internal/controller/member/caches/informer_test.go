@@ -1,4 +1,4 @@
-package member
+package caches
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
 func TestStoppedMetadataWatchLeavesNoGoroutine(t *testing.T) {
@@ -26,7 +27,7 @@ func TestStoppedMetadataWatchLeavesNoGoroutine(t *testing.T) {
 			return watch.Filter(source, func(e watch.Event) (watch.Event, bool) { return e, true }), nil
 		},
 	}
-	newInformers(remote.NewGuard(remote.DefaultLimits(), remote.NewPace(remote.DefaultLimits())), Timings{}.withDefaults(), time.Now).newInformer(list, namespaceMetadata(), 0, nil)
+	New(remote.NewGuard(remote.DefaultLimits(), remote.NewPace(remote.DefaultLimits())), settings.Timings{}.WithDefaults(), time.Now).NewInformer(list, NamespaceMetadata(), 0, nil)
 	filtered, err := list.WatchWithContext(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -1,9 +1,10 @@
-package member
+package join
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,9 +14,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
-// grantedUID is the cluster that the leading replica lets a MemberCluster have, "" if none. The leader writes the pin to spec first and then
+// Granted is the cluster that the leading replica lets a MemberCluster have, "" if none. The leader writes the pin to spec first and then
 // to status: a pin that a person wrote, or that came out of a backup, counts once the leader has checked it.
-func grantedUID(mc *v1alpha1.MemberCluster) string {
+func Granted(mc *v1alpha1.MemberCluster) string {
 	if mc.Spec.ClusterUID != mc.Status.ClusterUID {
 		return ""
 	}
@@ -33,8 +34,8 @@ func mayHave(mc *v1alpha1.MemberCluster, uid, holder string, all []v1alpha1.Memb
 		if other.Name == mc.Name || other.Spec.ClusterUID != uid {
 			continue
 		}
-		if other.Name == holder || holder == "" && identityOf(other, uid).before(other.Name, identityOf(mc, uid), mc.Name) {
-			return duplicateOf(other.Name)
+		if other.Name == holder || holder == "" && IdentityOf(other, uid).Before(other.Name, IdentityOf(mc, uid), mc.Name) {
+			return Duplicate(other.Name)
 		}
 	}
 	// What was granted stays granted: the hub's memory may be the older one after a restore.
@@ -47,63 +48,63 @@ func mayHave(mc *v1alpha1.MemberCluster, uid, holder string, all []v1alpha1.Memb
 		holder, uid, mc.Name, v1alpha1.TakeClusterUIDAnnotation, uid)}
 }
 
-// pinned checks that the cluster which answers is the one that the MemberCluster is pinned to.
-func (t *target) pinned(found string) error {
-	switch t.knownUID {
-	case found:
-		return nil
-	case "":
-		return &remote.Problem{Reason: v1alpha1.ReasonConnecting, Waiting: true,
-			Message: "The hub has not noted yet which cluster this is; the replica that leads does that."}
-	}
-	return t.anotherCluster(found)
+// Pins see to it that each MemberCluster is one cluster for ever. Only the replica that leads writes them.
+type Pins struct {
+	hub      client.Client
+	shown    Shown
+	register register
+
+	mu     sync.Mutex
+	pinned map[string]pin // what this replica has entered into the register
 }
 
-// anotherCluster is the problem of a kubeconfig that leads elsewhere.
-func (t *target) anotherCluster(found string) *remote.Problem {
-	return &remote.Problem{Reason: v1alpha1.ReasonAnotherCluster, Lasting: true, Message: fmt.Sprintf(
-		"%s is another cluster: its namespace kube-system has UID %s, and this MemberCluster is pinned to %s (spec.clusterUID). "+
-			"Nothing is done there, and the VmGroups of the pinned cluster and their VMs stay as they are. %s",
-		t.config.Host, found, t.knownUID, t.wayBack())}
+// Shown knows the cluster that answered the newest connection of a MemberCluster.
+type Shown interface {
+	// Shown is "" while none did.
+	Shown(member string, uid types.UID) string
 }
 
-func (t *target) wayBack() string {
-	if t.secret == "" {
-		return "If this cluster is to be served, delete this MemberCluster and create it again."
-	}
-	return fmt.Sprintf("Put the kubeconfig of the pinned cluster back into Secret %q; or, if the other cluster is to be served, "+
-		"delete this MemberCluster and create a new one.", t.secret)
+// NewPins keeps the register in that namespace of the hub, and reads it with live.
+func NewPins(hub client.Client, live client.Reader, namespace string, shown Shown) *Pins {
+	return &Pins{hub: hub, shown: shown, register: register{read: live, write: hub, namespace: namespace}, pinned: map[string]pin{}}
 }
 
-// pin sees to it that mc is pinned to the first cluster that it showed, and returns that cluster. It is "" when mc has shown
+// Forget a MemberCluster that is gone.
+func (p *Pins) Forget(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.pinned, name)
+}
+
+// Pin sees to it that mc is pinned to the first cluster that it showed, and returns that cluster. It is "" when mc has shown
 // none yet, or may not have it, which refused then says. An error beside a cluster keeps nothing from being served: it was granted before.
-func (r *reconciler) pin(ctx context.Context, mc *v1alpha1.MemberCluster) (uid string, refused *remote.Problem, err error) {
+func (p *Pins) Pin(ctx context.Context, mc *v1alpha1.MemberCluster) (uid string, refused *remote.Problem, err error) {
 	uid = mc.Spec.ClusterUID
 	if uid == "" && mc.DeletionTimestamp.IsZero() {
-		uid = r.provider.shown(mc.Name, mc.UID)
+		uid = p.shown.Shown(mc.Name, mc.UID)
 	}
-	if uid == "" || r.isPinned(mc, uid) {
+	if uid == "" || p.isPinned(mc, uid) {
 		return uid, nil, nil
 	}
 	list := &v1alpha1.MemberClusterList{}
-	if err := r.client.List(ctx, list); err != nil {
+	if err := p.hub.List(ctx, list); err != nil {
 		return "", nil, fmt.Errorf("list MemberClusters: %w", err)
 	}
-	refused, err = r.register.enter(ctx, mc.Name, uid, func(holder string) *remote.Problem {
+	refused, err = p.register.enter(ctx, mc.Name, uid, func(holder string) *remote.Problem {
 		return mayHave(mc, uid, holder, list.Items)
 	})
 	if refused != nil {
 		return "", refused, nil
 	}
 	if err == nil {
-		err = r.writePin(ctx, mc, uid)
+		err = p.writePin(ctx, mc, uid)
 	}
 	if err != nil {
-		return grantedUID(mc), nil, err
+		return Granted(mc), nil, err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.pinned[mc.Name] = pin{mc.UID, mc.Spec.ClusterUID}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pinned[mc.Name] = pin{mc.UID, mc.Spec.ClusterUID}
 	return uid, nil, nil
 }
 
@@ -114,25 +115,25 @@ type pin struct {
 }
 
 // isPinned reports whether nothing is to be written about the pin of mc.
-func (r *reconciler) isPinned(mc *v1alpha1.MemberCluster, uid string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return mc.Spec.ClusterUID == uid && mc.Status.ClusterUID == uid && r.pinned[mc.Name] == pin{mc.UID, uid}
+func (p *Pins) isPinned(mc *v1alpha1.MemberCluster, uid string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return mc.Spec.ClusterUID == uid && mc.Status.ClusterUID == uid && p.pinned[mc.Name] == pin{mc.UID, uid}
 }
 
 // errNoPin means that the hub's API server dropped the pin.
-var errNoPin = errors.New("the hub's CRD of MemberCluster has no spec.clusterUID: apply the operator's CRDs to the hub (`manager crds apply`)")
+var errNoPin = errors.New("the hub's CRD of MemberCluster has no spec.ClusterUID: apply the operator's CRDs to the hub (`manager crds apply`)")
 
 // writePin keeps the pin where it is backed up. Its own field manager keeps it from those who apply a manifest without it.
-func (r *reconciler) writePin(ctx context.Context, mc *v1alpha1.MemberCluster, uid string) error {
+func (p *Pins) writePin(ctx context.Context, mc *v1alpha1.MemberCluster, uid string) error {
 	if mc.Spec.ClusterUID != "" || !mc.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	pinned := mc.DeepCopy()
 	pinned.Spec.ClusterUID = uid
 	patch := client.MergeFromWithOptions(mc, client.MergeFromWithOptimisticLock{})
-	if err := r.client.Patch(ctx, pinned, patch, client.FieldOwner(install.FieldManager)); err != nil {
-		return fmt.Errorf("write spec.clusterUID: %w", err)
+	if err := p.hub.Patch(ctx, pinned, patch, client.FieldOwner(install.FieldManager)); err != nil {
+		return fmt.Errorf("write spec.ClusterUID: %w", err)
 	}
 	if pinned.Spec.ClusterUID == "" {
 		return errNoPin

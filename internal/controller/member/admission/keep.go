@@ -1,9 +1,12 @@
-package member
+// Package admission keeps in an engaged member what lets policy hold at its door, so that it is as the hub has it and as nobody else wants it.
+package admission
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
@@ -11,19 +14,72 @@ import (
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/crds"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// patienceWithAdmission is how many passes in a row must go unanswered before the condition says so.
-const patienceWithAdmission = 2
+// patience is how many passes in a row must go unanswered before the condition says so.
+const patience = 2
 
-// admissionKeeper keeps the admission objects of an engaged member as they should be: it applies them when they change,
-// every Timings.Reapply, and when one of them is found changed or deleted, which it looks at every Timings.Inspect.
-// It does nothing on a replica that does not lead. It has a goroutine of its own, so that neither the engagement nor
-// the health checks wait for it.
-type admissionKeeper struct {
-	c    *connection
+// Member is a connection whose admission objects are kept.
+type Member interface {
+	// Commission returns whether its member may be written to now, and the term in which it may: in a later one another
+	// replica may have written in between.
+	Commission() (term int, mayWrite bool)
+	// AdmissionSettings are the newest.
+	AdmissionSettings() settings.Admission
+	// PublishAdmission has status written, unless the term has ended: the next leader may have written since.
+	PublishAdmission(term int, result Outcome)
+}
+
+// Keeper keeps the admission objects of one incarnation of a member as they should be while it is engaged: it applies them
+// when they change, every Timings.Reapply, and when one of them is found changed or deleted, which it looks at every
+// Timings.Inspect. It does nothing on a replica that does not lead. It has a goroutine of its own, so that neither the
+// engagement nor the health checks wait for it.
+type Keeper struct {
+	options  *settings.Options
+	of       *settings.Target
+	renderer install.Renderer
+	member   Member
+	log      logr.Logger
+	poke     chan struct{}
+}
+
+// NewKeeper keeps nothing where renderer is nil.
+func NewKeeper(o *settings.Options, of *settings.Target, renderer install.Renderer, member Member, log logr.Logger) *Keeper {
+	return &Keeper{options: o, of: of, renderer: renderer, member: member, log: log, poke: make(chan struct{}, 1)}
+}
+
+// Wake has the objects applied soon; it never blocks.
+func (k *Keeper) Wake() {
+	select {
+	case k.poke <- struct{}{}:
+	default:
+	}
+}
+
+// Keep starts a goroutine for one engagement; the caller must call end, which waits for its end.
+func (k *Keeper) Keep(ctx context.Context, apis remote.APIs, uid string) (end func()) {
+	if k.renderer == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	of := &keeping{Keeper: k, apis: apis, uid: uid, retry: k.options.Timings.Retry()}
+	go func() {
+		defer close(done)
+		of.run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// keeping is what one engagement remembers.
+type keeping struct {
+	*Keeper
 	apis remote.APIs
 	uid  string
 
@@ -42,26 +98,7 @@ type admissionKeeper struct {
 	unanswered int
 }
 
-// keepAdmission starts the keeper; the caller must call end, which waits for its end.
-func (c *connection) keepAdmission(ctx context.Context, apis remote.APIs, uid string) (end func()) {
-	opts := &c.provider.opts
-	if c.provider.admission == nil {
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	k := &admissionKeeper{c: c, apis: apis, uid: uid, retry: opts.Timings.retry()}
-	go func() {
-		defer close(done)
-		k.run(ctx)
-	}()
-	return func() {
-		cancel()
-		<-done
-	}
-}
-
-func (k *admissionKeeper) run(ctx context.Context) {
+func (k *keeping) run(ctx context.Context) {
 	changed := true
 	for ctx.Err() == nil {
 		timer := time.NewTimer(k.round(ctx, changed))
@@ -69,18 +106,18 @@ func (k *admissionKeeper) run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-timer.C:
 			changed = false
-		case <-k.c.admissionPoke:
+		case <-k.poke:
 			changed = true
-			k.retry = k.c.provider.opts.Timings.retry()
+			k.retry = k.options.Timings.Retry()
 		}
 		timer.Stop()
 	}
 }
 
 // round does what is due and returns the pause before the next one.
-func (k *admissionKeeper) round(ctx context.Context, changed bool) time.Duration {
-	opts := &k.c.provider.opts
-	term, mayWrite := k.c.commission()
+func (k *keeping) round(ctx context.Context, changed bool) time.Duration {
+	opts := k.options
+	term, mayWrite := k.member.Commission()
 	if !mayWrite || term != k.term {
 		k.term, k.versions = term, nil
 	}
@@ -102,12 +139,12 @@ func (k *admissionKeeper) round(ctx context.Context, changed bool) time.Duration
 	if result.versions == nil {
 		return k.retry.Step()
 	}
-	k.retry = opts.Timings.retry()
+	k.retry = opts.Timings.Retry()
 	reapply := opts.Timings.Reapply
-	if k.c.target.manage == v1alpha1.ManageNone {
+	if k.of.Manage == v1alpha1.ManageNone {
 		reapply = opts.Timings.Recheck // for somebody else's change
 	}
-	reapply = spread(reapply) // members are not all written to at once
+	reapply = settings.Spread(reapply) // members are not all written to at once
 	if k.schemaLag > 0 {
 		reapply = min(reapply, k.schemaLag)
 	}
@@ -117,28 +154,28 @@ func (k *admissionKeeper) round(ctx context.Context, changed bool) time.Duration
 
 // intact reports whether the objects are as they were applied. What cannot be looked at counts as intact: the health
 // check says that the member does not answer, and a pass would get no further.
-func (k *admissionKeeper) intact(ctx context.Context) bool {
+func (k *keeping) intact(ctx context.Context) bool {
 	for object, version := range k.versions {
 		current, err := install.VersionIn(ctx, k.apis.Bootstrap, object)
 		if err != nil {
-			k.c.log.V(1).Info("An admission object cannot be looked at", "object", object.String(), "error", err.Error())
+			k.log.V(1).Info("An admission object cannot be looked at", "object", object.String(), "error", err.Error())
 			return true
 		}
 		if current != version {
-			k.c.log.Info("Somebody changed or deleted an admission object in the member; it is put back", "object", object.String())
+			k.log.Info("Somebody changed or deleted an admission object in the member; it is put back", "object", object.String())
 			return false
 		}
 	}
 	return true
 }
 
-// outcome of a pass.
-type outcome struct {
-	finding admissionFinding
-	// acknowledged is set when the member's webhook configurations are known to carry that bundle.
-	acknowledged *string
-	// segment is the period of the path segment in them, if acknowledged is set.
-	segment int64
+// Outcome of a pass.
+type Outcome struct {
+	Finding Finding
+	// Acknowledged is set when the member's webhook configurations are known to carry that bundle.
+	Acknowledged *string
+	// Segment is the period of the path segment in them, if Acknowledged is set.
+	Segment int64
 	// versions of the objects if all is in place, nil if another pass is needed soon.
 	versions map[install.Object]string
 	// silent: the member did not answer.
@@ -148,7 +185,7 @@ type outcome struct {
 }
 
 // pass brings the member's admission objects up to date, or only looks at them where somebody else keeps them.
-func (k *admissionKeeper) pass(ctx context.Context) outcome {
+func (k *keeping) pass(ctx context.Context) Outcome {
 	if err := k.mine(ctx); err != nil {
 		return k.failed(err)
 	}
@@ -156,25 +193,25 @@ func (k *admissionKeeper) pass(ctx context.Context) outcome {
 	if err != nil {
 		return k.failed(err)
 	}
-	bundle, err := k.c.provider.admission.Objects(target)
+	bundle, err := k.renderer.Objects(target)
 	if err != nil {
-		return outcome{finding: admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed,
+		return Outcome{Finding: Finding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed,
 			"The admission objects cannot be made; the member keeps those that it has: " + untrusted.Text(err.Error(), 500)}}
 	}
-	if k.c.target.manage == v1alpha1.ManageNone {
+	if k.of.Manage == v1alpha1.ManageNone {
 		return k.compare(ctx, bundle)
 	}
 	return k.apply(ctx, bundle)
 }
 
 // mine checks that this still is our member, as the health check does: it may have been away in between.
-func (k *admissionKeeper) mine(ctx context.Context) error {
+func (k *keeping) mine(ctx context.Context) error {
 	api := k.apis.Bootstrap
 	if err := k.apis.SameCluster(ctx, k.uid); err != nil {
 		return err
 	}
 	if !k.apis.Separate() {
-		if found, err := api.ClusterUID(ctx, k.c.provider.opts.Timings.Request); err != nil {
+		if found, err := api.ClusterUID(ctx, k.options.Timings.Request); err != nil {
 			return err
 		} else if found != k.uid {
 			return errAnotherCluster
@@ -182,11 +219,10 @@ func (k *admissionKeeper) mine(ctx context.Context) error {
 	}
 	ctx, cancel := api.Bounded(ctx)
 	defer cancel()
-	return install.CheckClaim(ctx, api.Client, k.c.provider.opts.InstallationUID)
+	return install.CheckClaim(ctx, api.Client, k.options.InstallationUID)
 }
 
-func (k *admissionKeeper) target(ctx context.Context) (install.Target, error) {
-	c := k.c
+func (k *keeping) target(ctx context.Context) (install.Target, error) {
 	if k.usernames == nil {
 		var names []string
 		for _, api := range []*remote.API{k.apis.Runtime, k.apis.Bootstrap} {
@@ -205,20 +241,18 @@ func (k *admissionKeeper) target(ctx context.Context) (install.Target, error) {
 	if k.schemaLag, err = k.lag(ctx); err != nil {
 		return install.Target{}, err
 	}
-	c.provider.mu.RLock()
-	settings := c.admission
-	c.provider.mu.RUnlock()
+	is := k.member.AdmissionSettings()
 	return install.Target{
-		Name: c.target.name, UID: c.target.uid, URL: settings.url, FailurePolicy: settings.failurePolicy,
+		Name: k.of.Name, UID: k.of.UID, URL: is.URL, FailurePolicy: is.FailurePolicy,
 		Exempt: k.usernames, ServesMutatingPolicies: k.serves && k.schemaLag == 0,
-		NotOurs: c.target.manage == v1alpha1.ManageNone,
+		NotOurs: k.of.Manage == v1alpha1.ManageNone,
 	}, nil
 }
 
 // lag returns how long MutatingAdmissionPolicies may not know the VmGroup CRD yet. By the clocks of two machines: one that is
 // wrong has new groups refused for a moment, or a member without defaults while the hub is away.
-func (k *admissionKeeper) lag(ctx context.Context) (time.Duration, error) {
-	opts := &k.c.provider.opts
+func (k *keeping) lag(ctx context.Context) (time.Duration, error) {
+	opts := k.options
 	ctx, cancel := context.WithTimeout(ctx, opts.Timings.Request)
 	defer cancel()
 	definition, err := crds.Get(ctx, k.apis.Bootstrap.Client, crd.VmGroupName)
@@ -233,7 +267,7 @@ func (k *admissionKeeper) lag(ctx context.Context) (time.Duration, error) {
 }
 
 // apply has the objects of the bundle installed, and first the CRD of one of them.
-func (k *admissionKeeper) apply(ctx context.Context, bundle install.Bundle) outcome {
+func (k *keeping) apply(ctx context.Context, bundle install.Bundle) Outcome {
 	crd, err := k.limitsCRD(ctx)
 	if err != nil {
 		return k.failed(err)
@@ -242,50 +276,44 @@ func (k *admissionKeeper) apply(ctx context.Context, bundle install.Bundle) outc
 	if err != nil {
 		return k.failed(err)
 	}
-	out := outcome{}
+	out := Outcome{}
 	if result.Webhooks {
-		out.acknowledged, out.segment = &bundle.CABundleHash, bundle.SegmentPeriod
+		out.Acknowledged, out.Segment = &bundle.CABundleHash, bundle.SegmentPeriod
 	}
 	switch {
 	case !crd.OK:
-		out.finding = admissionFinding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed, crd.Message}
+		out.Finding = Finding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed, crd.Message}
 	case len(result.Refused) > 0:
-		out.finding = k.refusedFinding(result.Refused)
+		out.Finding = k.refusedFinding(result.Refused)
 	default:
-		out.finding, out.versions = installedFinding(bundle, k.serves, k.schemaLag), result.Versions
+		out.Finding, out.versions = installedFinding(bundle, k.serves, k.schemaLag), result.Versions
 	}
 	return out
 }
 
-func (k *admissionKeeper) limitsCRD(ctx context.Context) (install.Finding, error) {
-	opts := &k.c.provider.opts
+func (k *keeping) limitsCRD(ctx context.Context) (install.Finding, error) {
+	opts := k.options
 	ctx, cancel := context.WithTimeout(ctx, 3*opts.Timings.Request+opts.Timings.Establish)
 	defer cancel()
-	result, err := install.EnsureCRD(ctx, k.apis.Bootstrap.Client, crd.VmGroupLimitsCRD(), k.c.target.manage, opts.Timings.Establish)
+	result, err := install.EnsureCRD(ctx, k.apis.Bootstrap.Client, crd.VmGroupLimitsCRD(), k.of.Manage, opts.Timings.Establish)
 	return result.Finding, err
 }
 
-// publish has status written. What was found in an earlier term counts no more: the next leader may have written since.
-func (k *admissionKeeper) publish(result outcome) {
+// publish has the outcome told, unless there is nothing to say.
+func (k *keeping) publish(result Outcome) {
 	if result.void {
 		return
 	}
 	if !result.silent {
 		k.unanswered = 0
-	} else if k.unanswered++; k.unanswered < patienceWithAdmission {
+	} else if k.unanswered++; k.unanswered < patience {
 		return
 	}
-	p := k.c.provider
-	p.mu.Lock()
-	current := k.c.term == k.term && !k.c.ending
-	if current {
-		k.c.seen.admission = &result.finding
-		if result.acknowledged != nil {
-			k.c.seen.acknowledged, k.c.seen.segment = result.acknowledged, result.segment
-		}
-	}
-	p.mu.Unlock()
-	if current {
-		p.notify(k.c.target.name)
-	}
+	k.member.PublishAdmission(k.term, result)
+}
+
+// exempt sorts usernames and drops repetitions.
+func exempt(usernames ...string) []string {
+	slices.Sort(usernames)
+	return slices.Compact(usernames)
 }

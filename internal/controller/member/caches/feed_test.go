@@ -1,4 +1,4 @@
-package member
+package caches
 
 import (
 	"context"
@@ -20,6 +20,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
 // apiserver is one that lists and watches as a test says.
@@ -69,13 +70,13 @@ func after(d time.Duration) {
 }
 
 // informed runs an informer of VmGroups of the server until the test ends.
-func informed(ctx context.Context, server *apiserver, limits remote.Limits) (*informers, toolscache.SharedIndexInformer) {
-	f := newInformers(remote.NewGuard(limits, remote.NewPace(limits)), Timings{}.withDefaults(), time.Now)
-	informer := f.newInformer(&toolscache.ListWatch{
+func informed(ctx context.Context, server *apiserver, limits remote.Limits) (*Informers, toolscache.SharedIndexInformer) {
+	f := New(remote.NewGuard(limits, remote.NewPace(limits)), settings.Timings{}.WithDefaults(), time.Now)
+	informer := f.NewInformer(&toolscache.ListWatch{
 		ListWithContextFunc:  func(_ context.Context, o metav1.ListOptions) (runtime.Object, error) { return server.answerList(o) },
 		WatchFuncWithContext: server.answerWatch,
 	}, &v1alpha1.VmGroup{}, 0, nil)
-	_ = informer.SetTransform(f.keep)
+	_ = informer.SetTransform(f.Keep)
 	// The one of client-go sleeps by a clock that other bubbles have set.
 	_ = informer.SetWatchErrorHandlerWithContext(func(context.Context, *toolscache.Reflector, error) {})
 	go informer.RunWithContext(ctx)
@@ -148,14 +149,14 @@ func TestWatchesThatEndAtOnceAreBegunSeldom(t *testing.T) {
 				if lists, watches := server.begun(); watches < 20 || watches > 150 || lists > 150 {
 					t.Errorf("%d watches and %d lists were begun in an hour", watches, lists)
 				}
-				p := f.problem("https://member")
+				p := f.Problem("https://member")
 				if p == nil || p.Reason != v1alpha1.ReasonCacheBehind || !strings.Contains(p.Message, "watch of VmGroups again and again") {
 					t.Errorf("said is %+v", p)
 				}
 				// It is well again.
 				server.becomes(noWatchList)
 				after(5 * time.Minute)
-				if p := f.problem("https://member"); p != nil {
+				if p := f.Problem("https://member"); p != nil {
 					t.Errorf("a watch lasts, and said is %+v", p)
 				}
 				if f.guard.Err() != nil {
@@ -202,7 +203,7 @@ func TestWatchesThatAProxyEndsAreNoTrouble(t *testing.T) {
 				f, _ := informed(ctx, server, remote.DefaultLimits())
 				for range 600 {
 					after(time.Second)
-					if p := f.problem("https://member"); p != nil {
+					if p := f.Problem("https://member"); p != nil {
 						t.Errorf("said is %+v", p)
 						return
 					}
@@ -231,23 +232,23 @@ func TestAListThatDoesNotComeToAnEndIsTold(t *testing.T) {
 		}}
 		f, informer := informed(ctx, server, remote.DefaultLimits())
 		after(50 * time.Second)
-		if p := f.problem("https://member"); p != nil || informer.HasSynced() {
+		if p := f.Problem("https://member"); p != nil || informer.HasSynced() {
 			t.Errorf("after 50 seconds: %+v", p)
 		}
 		after(15 * time.Second)
-		if p := f.problem("https://member"); p == nil || p.Reason != v1alpha1.ReasonCacheBehind || !strings.Contains(p.Message, "list of VmGroups has not come to an end") {
+		if p := f.Problem("https://member"); p == nil || p.Reason != v1alpha1.ReasonCacheBehind || !strings.Contains(p.Message, "list of VmGroups has not come to an end") {
 			t.Errorf("after 65 seconds: %+v", p)
 		}
 		open.Action(watch.Bookmark, &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{
 			ResourceVersion: "8", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"},
 		}})
 		after(time.Hour)
-		if p := f.problem("https://member"); p != nil || !informer.HasSynced() {
+		if p := f.Problem("https://member"); p != nil || !informer.HasSynced() {
 			t.Errorf("at the end of the list: %+v, synced %t", p, informer.HasSynced())
 		}
 		open.Action(watch.Error, &apierrors.NewResourceExpired("too old").ErrStatus)
 		after(65 * time.Second)
-		if p := f.problem("https://member"); p == nil || !strings.Contains(p.Message, "has not come to an end") {
+		if p := f.Problem("https://member"); p == nil || !strings.Contains(p.Message, "has not come to an end") {
 			t.Errorf("when the watch was begun anew: %+v", p)
 		}
 	})
@@ -304,7 +305,7 @@ func TestAPageThatHasExpiredIsNoEnd(t *testing.T) {
 		if informer.HasSynced() || len(informer.GetStore().List()) > 0 {
 			t.Errorf("a part of a list is taken for all: %v", informer.GetStore().List())
 		}
-		if p := f.problem("https://member"); p == nil || !strings.Contains(p.Message, `The last answer was "Expired"`) {
+		if p := f.Problem("https://member"); p == nil || !strings.Contains(p.Message, `The last answer was "Expired"`) {
 			t.Errorf("said is %+v", p)
 		}
 		if lists, _ := server.begun(); lists > 150 {

@@ -1,4 +1,4 @@
-package member
+package caches
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ import (
 func TestACacheKnowsWhoChangedTheSpecOfAGroupLastAndWhoScaledIt(t *testing.T) {
 	const cpu, replicas, both = `{"f:spec":{"f:cpu":{}}}`, `{"f:spec":{"f:replicas":{}}}`, `{"f:spec":{"f:cpu":{},"f:replicas":{}}}`
 	entry := func(manager, operation, fields string, minutes int) metav1.ManagedFieldsEntry {
-		at := metav1.NewTime(testNow.Add(time.Duration(minutes) * time.Minute))
+		at := metav1.NewTime(time.Unix(1_772_366_400, 0).Add(time.Duration(minutes) * time.Minute))
 		return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), Time: &at, FieldsV1: metav1.NewFieldsV1(fields)}
 	}
 	// As Kubernetes 1.36 writes it, whenever and however often that was, where somebody owned the field before.
@@ -56,7 +56,7 @@ func TestACacheKnowsWhoChangedTheSpecOfAGroupLastAndWhoScaledIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{ManagedFields: test.fields}}
 			for range 2 { // an informer may hand it an object that it has been through
-				keepWhatIsRead(group)
+				Strip(group)
 				kept := make([]string, 0, 2)
 				for _, m := range group.ManagedFields {
 					kept = append(kept, m.Manager)
@@ -68,7 +68,7 @@ func TestACacheKnowsWhoChangedTheSpecOfAGroupLastAndWhoScaledIt(t *testing.T) {
 		})
 	}
 	namespace := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{entry("kubectl", "Update", `{"f:spec":{}}`, 1)}}}
-	if keepWhatIsRead(namespace); namespace.ManagedFields != nil {
+	if Strip(namespace); namespace.ManagedFields != nil {
 		t.Errorf("of other objects is kept %+v", namespace.ManagedFields)
 	}
 }
@@ -76,9 +76,9 @@ func TestACacheKnowsWhoChangedTheSpecOfAGroupLastAndWhoScaledIt(t *testing.T) {
 // TestACacheKeepsOurAnnotationsAlone, and does not write to what others may be reading.
 func TestACacheKeepsOurAnnotationsAlone(t *testing.T) {
 	before := map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}", "vm.codeconnect.vmworld.com.evil.example/paused": "true", v1alpha1.PausedAnnotation: "true"}
-	for _, object := range []metav1.Object{&v1alpha1.VmGroup{}, namespaceMetadata()} {
+	for _, object := range []metav1.Object{&v1alpha1.VmGroup{}, NamespaceMetadata()} {
 		object.SetAnnotations(before)
-		keepWhatIsRead(object)
+		Strip(object)
 		if kept := object.GetAnnotations(); len(kept) != 1 || kept[v1alpha1.PausedAnnotation] != "true" || len(before) != 3 {
 			t.Errorf("of %v is kept %v", before, kept)
 		}

@@ -1,4 +1,4 @@
-package member
+package caches
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/delay"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
@@ -105,7 +106,7 @@ func (r *restarts) watchEnded(now time.Time, why error, ours bool) {
 func (r *restarts) countLocked(now time.Time) {
 	r.short++
 	if over := r.short - freeRestarts; over > 0 {
-		r.next = now.Add(spread(min(time.Second<<min(over-1, 10), longestRest)))
+		r.next = now.Add(settings.Spread(min(time.Second<<min(over-1, 10), longestRest)))
 	}
 }
 
@@ -139,7 +140,8 @@ func (r *restarts) behind(host string, now time.Time, patience time.Duration) *r
 	return nil
 }
 
-func endlessList(kind string, limit int64) error {
+// EndlessList is the refusal of a list of which there is more than limit.
+func EndlessList(kind string, limit int64) error {
 	return &remote.LimitError{
 		What: fmt.Sprintf("the list of %ss does not end", kind), Limit: fmt.Sprintf("%d MiB for all of its pages", limit>>20),
 		Remedy: "If the member really has that many, raise --member-memory of the manager (manager.memberMemoryMiB of the chart).",

@@ -1,4 +1,4 @@
-package member
+package caches
 
 import (
 	"encoding/json"
@@ -17,10 +17,10 @@ const mostManager = 128
 // ours begins the names of annotations that mean something to the operator.
 var ours = v1alpha1.GroupVersion.Group + "/"
 
-// keepWhatIsRead strips what caches need not hold of an object: annotations of others, and managed fields. Of a VmGroup's managed fields it keeps
+// Strip strips what caches need not hold of an object: annotations of others, and managed fields. Of a VmGroup's managed fields it keeps
 // those of specManagers; not what they set: the audit of destroyed VMs names them. An object that was stripped before is not written to: others may be
 // reading it (kubernetes/kubernetes#124337). Whoever writes an object back that comes from a cache must so patch what it changes, and not replace it.
-func keepWhatIsRead(object any) {
+func Strip(object any) {
 	o, is := object.(metav1.Object)
 	if !is {
 		return

@@ -1,19 +1,12 @@
-package member
+package join
 
 import (
-	"errors"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
@@ -87,58 +80,8 @@ func TestAPinCountsOnceTheLeaderHasGrantedIt(t *testing.T) {
 		{"a status that contradicts the pin", "uid", "other", ""},
 	} {
 		mc := mcOf("me", 1, test.spec, test.status)
-		if got := grantedUID(&mc); got != test.want {
+		if got := Granted(&mc); got != test.want {
 			t.Errorf("%s: granted %q, want %q", test.name, got, test.want)
 		}
-	}
-}
-
-func TestOnlyThePinnedClusterIsServed(t *testing.T) {
-	pinned := target{name: "me", created: time.Unix(1, 0), config: &rest.Config{Host: "https://b"}, knownUID: "a", secret: "me-kubeconfig"}
-	if err := pinned.pinned("a"); err != nil {
-		t.Error(err)
-	}
-	var problem *remote.Problem
-	if err := pinned.pinned("b"); !errors.As(err, &problem) || problem.Reason != v1alpha1.ReasonAnotherCluster || !problem.Lasting {
-		t.Fatalf("another cluster: %v", err)
-	}
-	for _, needed := range []string{"UID b", "pinned to a", `Secret "me-kubeconfig"`, "delete this MemberCluster", "stay as they are"} {
-		if !strings.Contains(problem.Message, needed) {
-			t.Errorf("the message does not say %q: %s", needed, problem.Message)
-		}
-	}
-	unpinned := target{name: "me"}
-	if err := unpinned.pinned("a"); !errors.As(err, &problem) || !problem.Waiting {
-		t.Errorf("before the pin is kept: %v", err)
-	}
-}
-
-// An address that comes to lead to another member of the same hub finds the same claim there.
-func TestAHealthCheckFindsAnotherMemberOfThisHubAtTheSameAddress(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		if strings.HasSuffix(r.URL.Path, "/configmaps/"+install.ClaimName) {
-			_, _ = io.WriteString(w, `{"kind":"ConfigMap","apiVersion":"v1","data":{"installation":"one"}}`)
-			return
-		}
-		_, _ = io.WriteString(w, `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":"b"}}`)
-	}))
-	t.Cleanup(server.Close)
-	p, err := NewProvider(Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := newConnection(p, target{name: "me", config: &rest.Config{Host: server.URL}, knownUID: "a"}, nil)
-	apis, err := c.newAPIs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(apis.End)
-	var problem *remote.Problem
-	if err := c.check(t.Context(), apis, "a"); !errors.As(err, &problem) || problem.Reason != v1alpha1.ReasonAnotherCluster {
-		t.Errorf("the health check says %v", err)
-	}
-	if err := c.check(t.Context(), apis, "b"); err != nil {
-		t.Errorf("the cluster itself: %v", err)
 	}
 }

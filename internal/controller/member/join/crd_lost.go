@@ -1,4 +1,4 @@
-package member
+package join
 
 import (
 	"context"
@@ -15,36 +15,36 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/crds"
 )
 
-// doubtCRD has the health check look at the CRD soon; it never blocks.
-func (c *connection) doubtCRD() {
-	c.crdDoubted.Store(true)
-	c.wake()
+// DoubtCRD has the health check look at the CRD soon; it never blocks.
+func (j *Joiner) DoubtCRD() {
+	j.crdDoubted.Store(true)
+	j.link.Wake()
 }
 
-// definition reads the metadata of the VmGroup CRD: nil when there is none. If the CRD is being deleted or missing, status reports that soon.
-func (c *connection) definition(ctx context.Context, apis remote.APIs) (metav1.Object, error) {
+// Definition reads the metadata of the VmGroup CRD: nil when there is none. If the CRD is being deleted or missing, status reports that soon.
+func (j *Joiner) Definition(ctx context.Context, apis remote.APIs) (metav1.Object, error) {
 	found, err := install.CRDMetadata(ctx, apis.Runtime, crd.VmGroupName)
 	switch {
 	case err != nil:
 		return nil, err
 	case found == nil:
-		c.doubtCRD()
+		j.DoubtCRD()
 		return nil, nil
 	case !found.DeletionTimestamp.IsZero():
-		c.doubtCRD()
+		j.DoubtCRD()
 	}
 	return found, nil
 }
 
-// watchDeletions notes when a group is deleted: the CRD may be the reason, and no watch tells of that.
-func (c *connection) watchDeletions(ctx context.Context, cl cluster.Cluster) error {
+// WatchDeletions notes when a group is deleted: the CRD may be the reason, and no watch tells of that.
+func (j *Joiner) WatchDeletions(ctx context.Context, cl cluster.Cluster) error {
 	informer, err := cl.GetCache().GetInformer(ctx, &v1alpha1.VmGroup{})
 	if err != nil {
 		return fmt.Errorf("watch the member's VmGroups: %w", err)
 	}
 	note := func(object any) {
 		if group, ok := object.(*v1alpha1.VmGroup); ok && !group.DeletionTimestamp.IsZero() {
-			c.deletionSeen.Store(true)
+			j.deletionSeen.Store(true)
 		}
 	}
 	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
@@ -55,33 +55,30 @@ func (c *connection) watchDeletions(ctx context.Context, cl cluster.Cluster) err
 
 // lostCRD looks whether the CRD is gone, and says so in status, or that it is being deleted. It changes nothing: the audit that follows
 // installs it again.
-func (c *connection) lostCRD(apis remote.APIs) bool {
-	ctx, cancel := context.WithTimeout(c.ctx, c.provider.opts.Timings.Request)
+func (j *Joiner) lostCRD(ctx context.Context, apis remote.APIs) bool {
+	ctx, cancel := context.WithTimeout(ctx, j.options.Timings.Request)
 	defer cancel()
 	// An API server that is starting may answer so, too.
 	installed, err := crds.Get(ctx, apis.Bootstrap.Client, crd.VmGroupName)
 	if err != nil {
-		c.log.Error(err, "A watch found no VmGroups, and the CRD cannot be looked at")
+		j.log.Error(err, "A watch found no VmGroups, and the CRD cannot be looked at")
 		return false
 	}
 	if installed != nil {
 		if !installed.DeletionTimestamp.IsZero() {
 			finding := install.Terminating(crd.VmGroupName, installed)
-			c.update(func(seen *observation) { seen.crd = &finding })
+			j.note(finding, j.version)
 		}
 		return false
 	}
-	c.log.Info("The CRD was deleted in the member", "crd", crd.VmGroupName)
+	j.log.Info("The CRD was deleted in the member", "crd", crd.VmGroupName)
 	what := "It is installed again."
-	if c.target.manage == v1alpha1.ManageNone {
+	if j.of.Manage == v1alpha1.ManageNone {
 		what = "spec.manage is None: apply the output of `manager render`."
 	}
 	message := fmt.Sprintf("The CRD %s was deleted in the member. No VmGroup is served until it exists again. %s "+
 		"VMs are kept: VmGroups that were deleted with the CRD and are in storage still are held, and condition %s says how to decide about them.",
 		crd.VmGroupName, what, v1alpha1.ConditionCRDDeletion)
-	c.update(func(seen *observation) {
-		seen.crd = &install.Finding{OK: false, Reason: v1alpha1.ReasonCRDMissing, Message: message}
-		seen.crdVersion = ""
-	})
+	j.note(install.Finding{OK: false, Reason: v1alpha1.ReasonCRDMissing, Message: message}, "")
 	return true
 }

@@ -154,9 +154,9 @@ func (s *Snapshot) surges() (all []policy.Usage) {
 
 // updating is what the group takes at most while its VMs are updated, with so many VMs more than spec says. An update clones nothing beyond that: a VM
 // that leaves counts until it is gone, and its successor waits for its room. VMs that are too many already stay for a while beside those that grow, or grow
-// themselves.
+// themselves. A VM that is out of sight may still exist.
 func (s *Snapshot) updating(sizes amounts, more int64) policy.Usage {
-	there := int64(s.existing()) + int64(len(s.leaving))
+	there := int64(s.existing()) + int64(len(s.leaving)) + int64(len(s.hidden()))
 	return s.wantsWith(sizes, max(there, policy.UsageOf(s.Group.Spec).VMs+more))
 }
 
@@ -167,8 +167,24 @@ func (s *Snapshot) withLeaving() amounts {
 	for _, z := range s.leaving {
 		a.add(z)
 	}
+	for _, ordinal := range s.hidden() {
+		if slices.Contains(s.Group.Status.Deleting, ordinal) {
+			a.add(s.described(ordinal))
+		}
+	}
 	a.sort()
 	return a
+}
+
+// hidden are the ordinals of VMs that status names, and that vCenter neither shows nor has confirmed to be gone.
+func (s *Snapshot) hidden() (ordinals []int32) {
+	for i := range s.Group.Status.VMs {
+		vm := &s.Group.Status.VMs[i]
+		if _, there := s.sizes[vm.Ordinal]; !there && s.outOfSight(*vm) {
+			ordinals = append(ordinals, vm.Ordinal)
+		}
+	}
+	return ordinals
 }
 
 // amounts are the CPUs and memories of VMs, the largest first.

@@ -247,6 +247,9 @@ var found = map[string]History{
 		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 3, CPUs: 5}, Others: 1, Adopts: 3},
 		Events: []Event{{10 * time.Second, "template", 1}, {0, "scale", 1648}},
 	},
+	"a VM is out of sight while an edit makes the others larger": { // seed 6104163
+		Setup: Setup{Replicas: 2, Surge: "0", Unavailable: "1", Quota: Quota{VMs: 2, CPUs: 4}}, Events: []Event{{30 * time.Second, "hide", 0}, {0, "size", 2}, {0, "scale", 1}},
+	},
 }
 
 func TestWhatWasFoundBefore(t *testing.T) {

@@ -142,14 +142,24 @@ func (p *planner) goOn(m *member, c change, b *budget) bool {
 		p.restart(m)
 	case m.status.Updating && c == changeRestart:
 		p.restart(m)
-	case m.status.Updating && c == changeReplace && !m.serves() && (b.there >= 0 || p.failedToReturn(m)) && p.mayReplace():
-		p.plan.Replaces = p.plan.Replaces || p.population() <= p.spec.desired
-		p.doom(m) // it did not come back
+	case p.replaceMissing(m, c, *b):
 	case p.removeNeedless(m, c):
 		b.there-- // no other may be taken away because of it
 	default:
 		return false
 	}
+	return true
+}
+
+// replaceMissing replaces a VM that was stopped for an update and did not come back, and reports whether it did. One that passes its gate, and has yet to do so for
+// minReadySeconds, is back in a moment: it stays while too few others are available.
+func (p *planner) replaceMissing(m *member, c change, b budget) bool {
+	missing := m.status.Updating && c == changeReplace && !m.serves() && (b.there >= 0 || p.failedToReturn(m))
+	if !missing || !p.mayReplace() || m.status.Phase == v1alpha1.VMReady && b.available < 0 {
+		return false
+	}
+	p.plan.Replaces = p.plan.Replaces || p.population() <= p.spec.desired
+	p.doom(m)
 	return true
 }
 

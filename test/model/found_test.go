@@ -250,6 +250,12 @@ var found = map[string]History{
 	"a VM is out of sight while an edit makes the others larger": { // seed 6104163
 		Setup: Setup{Replicas: 2, Surge: "0", Unavailable: "1", Quota: Quota{VMs: 2, CPUs: 4}}, Events: []Event{{30 * time.Second, "hide", 0}, {0, "size", 2}, {0, "scale", 1}},
 	},
+	"a guest that did not shut down is about to be available again, and no other VM is": { // seed 6063032
+		Setup: Setup{Replicas: 2, Surge: "0", Unavailable: "1", Gate: "GuestHeartbeat", MinReady: 30},
+		Events: []Event{
+			{time.Minute, "size", 0}, {0, "stubborn", 394}, {2*time.Minute + 31*time.Second, "template", 1}, {0, "sick", 3445},
+		},
+	},
 }
 
 func TestWhatWasFoundBefore(t *testing.T) {

@@ -38,7 +38,7 @@ func (v *vcenter) clone(c cloneOf) error {
 		stamp := c.stamp
 		v.vms = append(v.vms, &machine{
 			ref: v.ref("vm-"), name: c.name, folder: c.folder, uuid: c.uuid, stamp: &stamp, template: c.template, network: c.network,
-			boots: template.boots, hotAdd: template.hotAdd, cpu: c.cpu, memory: c.memory, power: vsphere.PoweredOff, version: 1,
+			boots: template.boots, hotAdd: template.hotAdd, cpu: c.cpu, memory: c.memory, power: vsphere.PoweredOff, version: 1, unrecorded: t.unrecorded,
 		})
 		v.changed()
 		return nil
@@ -117,7 +117,7 @@ func (v *vcenter) shutdown(ordinal int32, ref string, within time.Duration) erro
 	if asked == nil || asked.op.OutcomeUnknown && asked.effect == nil {
 		return nil
 	}
-	m.asked = true
+	m.asked, m.askedAt = true, v.world.now
 	boot := m.onAt
 	if !m.stubborn && !m.sick {
 		v.world.agenda.add(v.world.now.Add(v.pace.shutdown), func() {

@@ -250,11 +250,28 @@ var found = map[string]History{
 	"a VM is out of sight while an edit makes the others larger": { // seed 6104163
 		Setup: Setup{Replicas: 2, Surge: "0", Unavailable: "1", Quota: Quota{VMs: 2, CPUs: 4}}, Events: []Event{{30 * time.Second, "hide", 0}, {0, "size", 2}, {0, "scale", 1}},
 	},
+	"smaller VMs are asked for, and a quota has no room for as many of the size that there is": { // seed 6094545
+		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 6, CPUs: 11}, Others: 1},
+		Events: []Event{{0, "size-and-scale", 6}, {time.Minute, "size-and-scale", 4}, {0, "template-and-scale", 2951}},
+	},
 	"a guest that did not shut down is about to be available again, and no other VM is": { // seed 6063032
 		Setup: Setup{Replicas: 2, Surge: "0", Unavailable: "1", Gate: "GuestHeartbeat", MinReady: 30},
 		Events: []Event{
 			{time.Minute, "size", 0}, {0, "stubborn", 394}, {2*time.Minute + 31*time.Second, "template", 1}, {0, "sick", 3445},
 		},
+	},
+	"status comes back from a backup that does not know of a clone that runs": { // seed 8113914
+		Setup: Setup{Replicas: 3, Surge: "1", Unavailable: "1", MinReady: 30},
+		Events: []Event{
+			{30 * time.Second, "lose-all", 0}, {time.Minute, "template", 0}, {0, "template", 3}, {2 * time.Minute, "restore", 1977}, {0, "restore", 2016}, {0, "template", 1},
+			{71 * time.Second, "restore", 2452},
+		},
+	},
+	"a record comes back that has more than status, and the quota has room for no more": { // seed 8145503
+		Setup: Setup{Replicas: 2}, Events: []Event{{0, "scale", 7}, {0, "quota-tight", 0}, {time.Minute, "undo", 0}, {0, "record-restored", 0}},
+	},
+	"spec gives a guest less time to shut down than when it was asked": { // seed 8146211
+		Setup: Setup{Replicas: 2}, Events: []Event{{time.Minute, "stubborn", 2530}, {0, "power", 0}, {0, "power", 1}, {0, "shutdown", 0}, {0, "template", 1}},
 	},
 }
 

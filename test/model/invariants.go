@@ -59,6 +59,7 @@ func (a *audit) edited(_ *world, was, is *v1alpha1.VmGroup) {
 // restored sees a record or a status from a backup: what that has was granted then.
 func (a *audit) restored(w *world) {
 	l := &w.ledger
+	l.restored = true
 	usage := l.granted.Max(l.entry)
 	if r := w.hub.record; r != nil {
 		usage.VMs, usage.CPU = max(usage.VMs, int64(r.Replicas)), max(usage.CPU, int64(r.Replicas)*int64(r.CPU))

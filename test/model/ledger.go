@@ -17,6 +17,8 @@ type ledger struct {
 	// granted is the same by the rules: what there was when the quota began, and what was granted since while there was room. The entry can be
 	// more, if the operator claims to hold more than it was granted.
 	granted policy.Usage
+	// restored: a record or a status came back from a backup, so that granted can be more than what counts.
+	restored bool
 	// unread: nothing can be asked, so nothing grows.
 	unread bool
 }

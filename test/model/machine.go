@@ -33,7 +33,9 @@ type machine struct {
 	onAt, upAt, rewiredAt time.Time
 	// stubborn guests ignore a request to shut down. asked is true once this guest was asked, or its power-off, since it was powered on.
 	stubborn, asked bool
-	version         int
+	// askedAt is when this guest was asked to shut down.
+	askedAt time.Time
+	version int
 	// seenReady is since when the operator has seen it ready, without a break for longer than it has to be ready; lookedAt is when it saw it last.
 	seenReady, lookedAt time.Time
 	// downAt is when its guest got sick, or its host went away, last.
@@ -170,7 +172,12 @@ func (m *machine) available(now time.Time, spec *v1alpha1.VmGroupSpec) bool {
 	}
 	gate, least := readinessOf(spec)
 	since, ready := m.readySince(now, gate)
-	return ready && !m.asked && now.Sub(since) >= least
+	return ready && !m.mayFollow(now, spec) && now.Sub(since) >= least
+}
+
+// mayFollow reports whether the guest may yet follow a request to shut down: it has the time that spec says now, also if spec said another one when it was asked.
+func (m *machine) mayFollow(now time.Time, spec *v1alpha1.VmGroupSpec) bool {
+	return m.asked && now.Sub(m.askedAt) < shutdownOf(spec)
 }
 
 // connection is what vCenter says of the VM's host.

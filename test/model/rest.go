@@ -256,12 +256,37 @@ func (w *world) staying(st *v1alpha1.VmGroupStatus) (n int) {
 func (w *world) full(spec *v1alpha1.VmGroupSpec, lacks int) bool {
 	var all policy.Usage
 	all.VMs, all.CPU = w.vc.charged()
-	before := w.ledger.granted.Max(all)
-	all.VMs, all.CPU = all.VMs+int64(lacks), all.CPU+int64(lacks)*int64(spec.CPU)
+	before := w.granted().Max(all)
+	all.VMs, all.CPU = all.VMs+int64(lacks), all.CPU+int64(lacks)*int64(w.added(spec))
 	for _, m := range w.vc.living() {
 		all.CPU += max(0, int64(spec.CPU)-int64(m.cpu))
 	}
 	return w.ledger.limited() && !w.ledger.room(before, all)
+}
+
+// granted is what needs no room. After a record or a status came back from a backup, only what both of them have: others may have been granted the rest since.
+func (w *world) granted() policy.Usage {
+	usage := w.ledger.granted
+	if !w.ledger.restored || w.api.group == nil {
+		return usage
+	}
+	for _, a := range []*v1alpha1.Admitted{w.hub.record, w.api.group.Status.Admitted} {
+		if a != nil {
+			usage.VMs, usage.CPU = min(usage.VMs, int64(a.Replicas)), min(usage.CPU, int64(a.Replicas)*int64(a.CPU))
+		}
+	}
+	return usage
+}
+
+// added is how many CPUs a VM can have that the group lacks: as long as none of spec's revision has been ready, an update makes up for others with older ones.
+func (w *world) added(spec *v1alpha1.VmGroupSpec) int32 {
+	most := spec.CPU
+	for _, m := range w.vc.living() {
+		if m.stamp.Revision != plan.Revision(*spec) {
+			most = max(most, m.cpu)
+		}
+	}
+	return most
 }
 
 // triedOut reports whether an update has as many VMs of the new revision as it may risk, none of which is available, and nothing of an older one can be cloned.

@@ -18,6 +18,8 @@ type task struct {
 	cpu  int32
 	// effect is what happens when it ends; its error is why it fails.
 	effect func() error
+	// unrecorded: a status came back from a backup while the task ran, which need not know what it makes.
+	unrecorded bool
 	// done is true once it had its effect: it stays in flight until the inventory shows that.
 	done bool
 }

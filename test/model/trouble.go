@@ -199,6 +199,9 @@ var troubles = map[string]func(w *world, n int) string{
 			m.seenReady, m.shownDown = time.Time{}, time.Time{}
 			m.unrecorded = m.unrecorded || !slices.ContainsFunc(next.Status.VMs, func(vm v1alpha1.VMStatus) bool { return vm.MoRef == m.ref })
 		}
+		for _, t := range slices.Concat(w.vc.tasks, w.vc.orphans) {
+			t.unrecorded = true
+		}
 		return fmt.Sprintf("status comes back from a backup, with spec %v", n/8%2 == 1)
 	},
 }

@@ -1,6 +1,6 @@
 // Command verify checks what a compiler and a linter do not: that generated files are up to date, that every
 // go.mod is tidy and none has fallen behind the others, that every kustomization builds, that no file names a path of
-// the machine that it was written on, that the operator has not grown, and that the Helm chart keeps what it promises. It changes nothing in the working
+// the machine that it was written on, that the operator has not grown, that texts use the terms of the field, and that the Helm chart keeps what it promises. It changes nothing in the working
 // tree and does not care whether it is clean.
 package main
 
@@ -14,6 +14,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/hack/verify/chart"
 	"github.com/codeconnect/vmgroup-operator/hack/verify/ratchet"
+	"github.com/codeconnect/vmgroup-operator/hack/verify/words"
 	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
@@ -52,6 +53,7 @@ func run() (failed int, err error) {
 		{"all modules have one x/net, one x/oauth2 and one patch of each Kubernetes minor", oneVersion},
 		{"the operator has no evaluator of the Common Expression Language", withoutCEL},
 		{"the operator has not grown: " + ratchet.File, ratchet.Check},
+		{"no folder has more rejected terms than " + words.File + " allows", words.Check},
 		{"what the pages name exists", pages},
 		{"every kustomization builds", kustomizations},
 		{"no file names a path of this machine", machinePaths},

@@ -1,0 +1,60 @@
+package words
+
+import (
+	"strings"
+	"testing"
+)
+
+func style(t *testing.T, text string) Style {
+	t.Helper()
+	s, err := parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestTermsAreFoundInCommentsAndStringsOnly(t *testing.T) {
+	s := style(t, "terms: [{pattern: 'doors?', instead: admission}]")
+	const source = "package a\n\n// A door.\nvar door = `of\nDoors` + \"indoors\"\n"
+	var got []string
+	for _, f := range s.find("a/a.go", []byte(source)) {
+		got = append(got, f.String())
+	}
+	want := []string{`a/a.go:3 "door": write admission`, `a/a.go:5 "Doors": write admission`}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestAFolderCannotHaveMoreRejectedTermsThanItsBound(t *testing.T) {
+	s := style(t, "terms: [{pattern: shall, instead: must}]\nmost: {a: 1, b: 1, c: 1}")
+	found := map[string][]Finding{
+		"a": s.find("a/x.md", []byte("It shall.")),
+		"b": s.find("b/x.md", []byte("It shall,\nand shall.")),
+		"d": s.find("d/x.md", []byte("It shall.")),
+	}
+	var got []string
+	for _, err := range append(s.exceeded(found), s.unused(found)...) {
+		got = append(got, err.Error())
+	}
+	want := []string{
+		"  b has 2 rejected terms, at most 1; see hack/verify/words.yaml:\n    b/x.md:1 \"shall\": write must\n    b/x.md:2 \"shall\": write must",
+		"  d has 1 rejected terms, at most 0; see hack/verify/words.yaml:\n    d/x.md:1 \"shall\": write must",
+		"  c has no rejected term: remove its bound from hack/verify/words.yaml",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestFilesThatPeopleRead(t *testing.T) {
+	s := style(t, "allowed: {vendored: it is of others}")
+	for name, want := range map[string]bool{
+		"docs/a.md": true, "a/b.go": true, "charts/x/templates/NOTES.txt": true, "a/testdata/b.md": false, "vendored/a.md": false, "a/b.json": false, File: false,
+	} {
+		if got := s.reads(name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

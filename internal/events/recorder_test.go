@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -225,6 +226,37 @@ func TestAnEventThatIsRefusedHoldsUpNoOther(t *testing.T) {
 	written(t, r)
 	if want := []string{"create first", "create second", "create first"}; !slices.Equal(s.asked, want) {
 		t.Errorf("asked %q, want %q", s.asked, want)
+	}
+}
+
+// TestEventsOfANamespaceThatIsDeletedAreNoErrors: such lines were 98 % of all errors in a soak, and no person had to act on them.
+func TestEventsOfANamespaceThatIsDeletedAreNoErrors(t *testing.T) {
+	terminating := apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "web", errors.New("the namespace is being terminated"))
+	terminating.ErrStatus.Details.Causes = append(terminating.ErrStatus.Details.Causes, metav1.StatusCause{Type: corev1.NamespaceTerminatingCause})
+	for name, c := range map[string]struct {
+		answer error
+		errors int
+	}{
+		"terminating": {terminating, 0},
+		"deleted":     {apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "team"), 0},
+		"forbidden":   {apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "web", errors.New("no rule allows it")), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			s.answer = func(string) error { return c.answer }
+			r, _ := recorderTo(s)
+			lines := 0
+			r.opts.Log = funcr.New(func(_, line string) {
+				if strings.Contains(line, `"error"=`) {
+					lines++
+				}
+			}, funcr.Options{})
+			tell(r, 1, "first")
+			written(t, r)
+			if lines != c.errors || len(s.asked) != 1 {
+				t.Errorf("%d lines of level error, want %d; asked %q", lines, c.errors, s.asked)
+			}
+		})
 	}
 }
 

@@ -37,10 +37,21 @@ func (r *Recorder) write(ctx context.Context, event *eventsv1.Event) {
 		last = r.attempt(ctx, event)
 		return last == nil || !mayPass(last), nil
 	})
-	if err = errors.Join(last, err); err != nil && ctx.Err() == nil {
-		r.opts.Log.Error(err, "An event was not written", "namespace", event.Regarding.Namespace, "name", event.Regarding.Name,
-			"reason", event.Reason, "note", event.Note)
+	if err = errors.Join(last, err); err == nil || ctx.Err() != nil {
+		return
 	}
+	values := []any{"namespace", event.Regarding.Namespace, "name", event.Regarding.Name, "reason", event.Reason, "note", event.Note}
+	if namespaceEnds(last) {
+		r.opts.Log.V(1).Info("An event was not written, because its namespace is being deleted", values...)
+		return
+	}
+	r.opts.Log.Error(err, "An event was not written", values...)
+}
+
+// namespaceEnds reports whether the API server refuses an event because the namespace is being deleted, or was deleted. Each group of such a namespace has
+// events, and no person must act on that.
+func namespaceEnds(err error) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || apierrors.IsNotFound(err)
 }
 
 func (r *Recorder) attempt(ctx context.Context, event *eventsv1.Event) error {

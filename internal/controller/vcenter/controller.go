@@ -323,8 +323,6 @@ func (r *Reconciler) lookAt(ctx context.Context, vc *v1alpha1.VCenter, config Co
 			}
 			_, l.defaults = current.Placement(vsphere.Placement{})
 			r.sweep(ctx, vc, current)
-		} else {
-			r.empty.forget(vc.Name)
 		}
 	}
 	return l, after, nil

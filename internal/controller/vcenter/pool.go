@@ -28,8 +28,8 @@ type Connection interface {
 	Load() vsphere.Load
 	// FolderPath is the inventory path of a folder below the root folder, or empty while it is not known.
 	FolderPath(folder vsphere.Ref) string
-	// EmptyGroupFolders returns the folders at the place of a group's in which nothing is, or may be; none while that is not certain.
-	EmptyGroupFolders() []vsphere.GroupFolder
+	// EmptyGroupFolders returns the folders at the place of a group's in which nothing is, or may be. known is false while the inventory does not show that.
+	EmptyGroupFolders() (empty []vsphere.GroupFolder, known bool)
 	// Strays returns the VMs with this installation's stamp outside of the root folder, as they were found within the last hour, and asks for another look
 	// after that. It does not block.
 	Strays() vsphere.Strays

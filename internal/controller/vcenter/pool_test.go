@@ -22,8 +22,9 @@ type connectionForTest struct {
 	mu     sync.Mutex
 	health vsphere.Health
 	owned  []vsphere.VM
-	// empty are its empty folders, refuses is why none is removed.
+	// empty are its empty folders, unsure is true while that is not known, refuses is why none is removed.
 	empty   []vsphere.GroupFolder
+	unsure  bool
 	strays  vsphere.Strays
 	refuses error
 }
@@ -75,7 +76,9 @@ func (c *connectionForTest) Owned() []vsphere.VM { return c.owned }
 func (c *connectionForTest) FolderPath(folder vsphere.Ref) string {
 	return map[vsphere.Ref]string{vsphere.FolderRef("group-7"): "/DC0/vm/vm-operator/team-a/shop/web.0a1b2c3d"}[folder]
 }
-func (c *connectionForTest) EmptyGroupFolders() []vsphere.GroupFolder { return c.empty }
+func (c *connectionForTest) EmptyGroupFolders() ([]vsphere.GroupFolder, bool) {
+	return c.empty, !c.unsure
+}
 
 func (c *connectionForTest) DestroyFolder(ctx context.Context, folder vsphere.Ref) error {
 	if err := vsphere.CheckFence(ctx); err != nil {

@@ -48,17 +48,22 @@ type emptied struct {
 }
 
 // due returns the folders that have been empty for long enough, the longest first, a few at a time. It calls find once in a while only. One that was not
-// empty, or not known to be, begins anew.
-func (e *emptyFolders) due(vcenter string, now time.Time, find func() []vsphere.GroupFolder) []vsphere.GroupFolder {
+// empty begins anew. While find does not know, nothing is due, and the times stay: a VM that is cloned without a break, or a short outage, would else keep
+// all folders for ever.
+func (e *emptyFolders) due(vcenter string, now time.Time, find func() (empty []vsphere.GroupFolder, known bool)) []vsphere.GroupFolder {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	last := e.seen[vcenter]
 	if !last.at.IsZero() && now.Sub(last.at) < lookInterval {
 		return nil
 	}
+	empty, known := find()
+	if !known {
+		return nil
+	}
 	next := emptied{at: now, since: map[vsphere.Ref]time.Time{}}
 	var due []vsphere.GroupFolder
-	for _, f := range find() {
+	for _, f := range empty {
 		since, known := last.since[f.Ref]
 		if !known {
 			since = now
@@ -103,7 +108,7 @@ func (e *emptyFolders) ask(vcenter string, do func()) bool {
 	return true
 }
 
-// forget drops what is known of a VCenter: it was not certain, or the VCenter is gone.
+// forget drops what is known of a VCenter that was deleted.
 func (e *emptyFolders) forget(vcenter string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

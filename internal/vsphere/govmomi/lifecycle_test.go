@@ -19,7 +19,7 @@ func TestLifeOfAVM(t *testing.T) {
 			t.Errorf("stamp is %+v, want %+v", got, want)
 		}
 
-		if empty := r.server.EmptyGroupFolders(); len(empty) != 0 {
+		if empty, _ := r.server.EmptyGroupFolders(); len(empty) != 0 {
 			t.Errorf("empty are %+v", empty)
 		}
 		must(t, r.server.PowerOn(r.ctx, target(vm)))
@@ -54,7 +54,7 @@ func TestLifeOfAVM(t *testing.T) {
 		})
 		must(t, r.server.Destroy(r.ctx, target(vm))) // again: no error
 		r.until("the folder is known to be empty", func() bool {
-			empty := r.server.EmptyGroupFolders()
+			empty, _ := r.server.EmptyGroupFolders()
 			return len(empty) == 1 && empty[0].Ref == r.folder.Ref
 		})
 		must(t, r.server.DestroyFolder(r.ctx, r.folder.Ref))

@@ -102,7 +102,8 @@ func (h *history) compareGroups(x, fresh *inventory.Index, queries []vsphere.Que
 	if got, want := len(x.Owned()), len(fresh.Owned()); got != want {
 		say("%d VMs are counted, and %d in truth", got, want)
 	}
-	for _, empty := range x.EmptyGroupFolders() { // which of them are this installation's depends on what was seen in them before
+	folders, _ := x.EmptyGroupFolders()
+	for _, empty := range folders { // which of them are this installation's depends on what was seen in them before
 		holds := func(t *thing) bool { return t.parent == empty.Ref }
 		if is, _ := fresh.Folder(empty.Ref); is.Ref != empty.Ref || slices.ContainsFunc(h.m.below(), holds) {
 			say("folder %v counts as empty, and is not in truth", empty)

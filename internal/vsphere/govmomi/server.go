@@ -302,8 +302,10 @@ func (s *Server) Marked(group vsphere.GroupKey) []vsphere.Marked { return s.inde
 // MarkedGroups returns the groups that have any: see vsphere.Inventory.
 func (s *Server) MarkedGroups() []vsphere.GroupKey { return s.index.MarkedGroups() }
 
-// EmptyGroupFolders returns the folders at the place of a group's in which nothing is: see inventory.Index.
-func (s *Server) EmptyGroupFolders() []vsphere.GroupFolder { return s.index.EmptyGroupFolders() }
+// EmptyGroupFolders returns the folders at the place of a group's in which nothing is, and whether that is known: see inventory.Index.
+func (s *Server) EmptyGroupFolders() (empty []vsphere.GroupFolder, known bool) {
+	return s.index.EmptyGroupFolders()
+}
 
 // FolderPath is the inventory path of a folder below the root folder, or empty while it is not known.
 func (s *Server) FolderPath(folder vsphere.Ref) string {

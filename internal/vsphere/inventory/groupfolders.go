@@ -8,18 +8,19 @@ import (
 )
 
 // EmptyGroupFolders returns the present folders three below the root, where those of groups are, in which nothing is, or may be: a VM or folder
-// without a verdict counts as there. A folder does not show which installation made it: so it returns those in which this index has seen a VM of this installation. It returns
-// none while the inventory is not complete, and while VMs of another installation are below the root.
-func (x *Index) EmptyGroupFolders() []vsphere.GroupFolder {
+// without a verdict counts as there, and a VM whose configuration is unread holds its own folder. A folder does not show which installation made it: so it returns
+// those in which this index has seen a VM of this installation. known is false while the inventory is not complete, and while VMs of another installation are below
+// the root: then nothing is known of any folder.
+func (x *Index) EmptyGroupFolders() (empty []vsphere.GroupFolder, known bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if complete, _ := x.complete(); !complete {
-		return nil
+		return nil, false
 	}
 	used := map[vsphere.Ref]bool{}
 	for _, e := range x.vms {
-		if e.state == Present && (e.unread || e.vm.Stamp != nil && !x.ours(e)) {
-			return nil
+		if e.state == Present && !e.unread && e.vm.Stamp != nil && !x.ours(e) {
+			return nil, false
 		}
 		if e.state != Gone {
 			used[e.vm.Folder] = true
@@ -30,7 +31,6 @@ func (x *Index) EmptyGroupFolders() []vsphere.GroupFolder {
 			used[e.folder.Parent] = true
 		}
 	}
-	var out []vsphere.GroupFolder
 	for ref, e := range x.folders {
 		namespace := x.folders[e.folder.Parent]
 		if e.state != Present || !e.ours || used[ref] || namespace == nil || namespace.state != Present {
@@ -38,9 +38,9 @@ func (x *Index) EmptyGroupFolders() []vsphere.GroupFolder {
 		}
 		if member := x.folders[namespace.folder.Parent]; member != nil && member.state == Present && member.folder.Parent == x.root {
 			path := vsphere.FolderPath{Member: member.folder.Name, Namespace: namespace.folder.Name, Leaf: e.folder.Name}
-			out = append(out, vsphere.GroupFolder{Ref: ref, FolderPath: path, InventoryPath: x.pathOf(e)})
+			empty = append(empty, vsphere.GroupFolder{Ref: ref, FolderPath: path, InventoryPath: x.pathOf(e)})
 		}
 	}
-	slices.SortFunc(out, func(a, b vsphere.GroupFolder) int { return cmp.Compare(a.Ref.Value, b.Ref.Value) })
-	return out
+	slices.SortFunc(empty, func(a, b vsphere.GroupFolder) int { return cmp.Compare(a.Ref.Value, b.Ref.Value) })
+	return empty, true
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,12 +36,17 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	packages, err := packagesPage(context.Background(), root)
+	if err != nil {
+		return err
+	}
 	for name, content := range map[string][]byte{
 		"metrics.yaml":  metricsList(metrics.All()),
 		"metrics.md":    metricsPage(metrics.All()),
 		"conditions.md": conditionsPage(conditions),
 		"events.md":     eventsPage(events),
 		"alerts.md":     alerts,
+		"packages.md":   packages,
 	} {
 		if err := os.WriteFile(filepath.Join(root, "docs", "reference", name), content, 0o644); err != nil {
 			return err

@@ -10,7 +10,9 @@ import (
 
 var (
 	stop = regexp.MustCompile(`(?m)^ *[├└] (\w+) +(internal/\S+\.go) `)
-	path = regexp.MustCompile("`((?:api|charts|cmd|docs|internal|test)/[^`*]+)`")
+	// identified are the identifiers that a row names in a file.
+	identified = regexp.MustCompile("`(\\w+(?:` and `\\w+)*)` in `([^`]+\\.go)`")
+	path       = regexp.MustCompile("`((?:api|charts|cmd|docs|internal|test)/[^`*]+)`")
 )
 
 // TestTheWaysOnTheMapAreThoseOfTheCode: the functions exist in these files, and no way has more of them than somebody can keep in mind.
@@ -29,6 +31,22 @@ func TestTheWaysOnTheMapAreThoseOfTheCode(t *testing.T) {
 			declared := regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + stop[1] + `\(`)
 			if !declared.MatchString(read(t, filepath.Join(root, stop[2]))) {
 				t.Errorf("the way of %s: %s has no function %s", name, stop[2], stop[1])
+			}
+		}
+	}
+}
+
+// TestTheMapNamesIdentifiersOfTheirFiles: a row that names an identifier of a file leads to its declaration.
+func TestTheMapNamesIdentifiersOfTheirFiles(t *testing.T) {
+	named := identified.FindAllStringSubmatch(read(t, filepath.Join(root, "docs/explanation/architecture.md")), -1)
+	if len(named) < 12 {
+		t.Errorf("only %d files with identifiers were found", len(named))
+	}
+	for _, n := range named {
+		for _, identifier := range strings.Split(n[1], "` and `") {
+			declared := regexp.MustCompile(`(?m)^(?:func (?:\([^)]*\) )?|type |var |const |\t)` + identifier + `[ (]`)
+			if !declared.MatchString(read(t, filepath.Join(root, n[2]))) {
+				t.Errorf("the map names %s in %s, which does not declare it", identifier, n[2])
 			}
 		}
 	}

@@ -142,7 +142,7 @@ type MemberClusterSpec struct {
 
 // MemberClusterStatus is what the operator last saw of a member cluster.
 type MemberClusterStatus struct {
-	// conditions of the member; see docs/membercluster.md for types and reasons.
+	// conditions of the member; see docs/reference/membercluster.md for types and reasons.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

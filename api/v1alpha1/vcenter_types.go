@@ -313,7 +313,7 @@ type VCenterCheck struct {
 
 // VCenterStatus is what the operator last saw of a vCenter.
 type VCenterStatus struct {
-	// conditions of the vCenter; see docs/vcenter.md for types and reasons.
+	// conditions of the vCenter; see docs/reference/vcenter.md for types and reasons.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

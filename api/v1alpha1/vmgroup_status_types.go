@@ -287,7 +287,7 @@ type RolloutSurge struct {
 
 // VmGroupStatus is what the operator last saw and did.
 type VmGroupStatus struct {
-	// conditions of the group; see docs/vmgroup.md for types and reasons.
+	// conditions of the group; see docs/reference/vmgroup.md for types and reasons.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

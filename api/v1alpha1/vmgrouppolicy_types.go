@@ -203,7 +203,7 @@ type VmGroupPolicySpec struct {
 
 // VmGroupPolicyStatus is what the operator last counted.
 type VmGroupPolicyStatus struct {
-	// conditions of the policy; see docs/vmgrouppolicy.md for types and reasons.
+	// conditions of the policy; see docs/reference/vmgrouppolicy.md for types and reasons.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestThePageOfTheInstallationHasEachFlag compares docs/install.md with all commands, both ways.
+// TestThePageOfTheInstallationHasEachFlag compares docs/how-to/install.md with all commands, both ways.
 func TestThePageOfTheInstallationHasEachFlag(t *testing.T) {
-	page, err := os.ReadFile("../../docs/install.md")
+	page, err := os.ReadFile("../../docs/how-to/install.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,12 +50,12 @@ func TestThePageOfTheInstallationHasEachFlag(t *testing.T) {
 	below(root, "")
 	for _, flag := range flags {
 		if !slices.Contains(documented, flag) {
-			t.Errorf("docs/install.md has no row of %s", flag)
+			t.Errorf("docs/how-to/install.md has no row of %s", flag)
 		}
 	}
 	for _, row := range documented {
 		if !slices.Contains(flags, row) && row != "--zap-*" {
-			t.Errorf("docs/install.md has a row of %s, which no command has", row)
+			t.Errorf("docs/how-to/install.md has a row of %s, which no command has", row)
 		}
 	}
 	if len(flags) < 30 {

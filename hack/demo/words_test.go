@@ -86,7 +86,7 @@ func TestTheTourIsPrintedAsItIsTested(t *testing.T) {
 
 func TestTheLastLinesSayWhatToTryNext(t *testing.T) {
 	text := strings.Join(written(t, (*demo).tryNext), "\n")
-	for _, want := range []string{"make demo DEMO=stay", "README.md", "docs/concepts.md"} {
+	for _, want := range []string{"make demo DEMO=stay", "README.md", "docs/explanation/concepts.md"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the last lines do not name %s:\n%s", want, text)
 		}

@@ -5,7 +5,7 @@
 //	go run ./hack/image -version 1.2.3 -push registry.example.com/team/vmgroup-operator
 //	go run ./hack/image -version 1.2.3 -rootfs /rootfs                 # only its files, for the Dockerfile
 //
-// `make image` runs it. See docs/image.md.
+// `make image` runs it. See docs/contributing/image.md.
 package main
 
 import (

@@ -23,7 +23,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*", "*.md"))
 	if err != nil {
 		return err
 	}

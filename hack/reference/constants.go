@@ -76,8 +76,8 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 func conditionsPage(blocks []block) []byte {
 	var b bytes.Buffer
 	b.WriteString("# Conditions and their reasons\n\n<!-- " + generated("api/v1alpha1/conditions.go") + " -->\n\n")
-	b.WriteString("What to do about a reason is on the page of its kind: [VmGroup](../vmgroup.md#status), [VCenter](../vcenter.md), " +
-		"[MemberCluster](../membercluster.md), [VmGroupPolicy](../vmgrouppolicy.md#status).\n")
+	b.WriteString("What to do about a reason is on the page of its kind: [VmGroup](vmgroup.md#status), [VCenter](vcenter.md), " +
+		"[MemberCluster](membercluster.md), [VmGroupPolicy](vmgrouppolicy.md#status).\n")
 	for _, block := range blocks {
 		heading, rest, more := strings.Cut(block.doc, ". ")
 		fmt.Fprintf(&b, "\n## %s\n\n", strings.TrimSuffix(heading, "."))

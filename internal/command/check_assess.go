@@ -79,7 +79,7 @@ func assessReplicas(wanted, ready, working int) finding {
 }
 
 func unreadableRing(err error) finding {
-	return finding{failure, "ring", "cannot be read: " + oneLine(err), "See manager shards, and docs/sharding.md."}
+	return finding{failure, "ring", "cannot be read: " + oneLine(err), "See manager shards, and docs/explanation/sharding.md."}
 }
 
 // assessRing takes the ring and the sessions that work.

@@ -20,7 +20,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
-// documented is a row of the table of reasons in docs/vmgroup.md.
+// documented is a row of the table of reasons in docs/reference/vmgroup.md.
 type documented struct {
 	reason string
 	phases []string
@@ -28,13 +28,13 @@ type documented struct {
 
 func documentedReasons(t *testing.T) []documented {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "vmgroup.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "vmgroup.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, table, found := strings.Cut(string(text), "| Reason | Phase | What to do |\n")
 	if !found {
-		t.Fatal("docs/vmgroup.md has no table of reasons")
+		t.Fatal("docs/reference/vmgroup.md has no table of reasons")
 	}
 	table, _, _ = strings.Cut(table, "\n\n")
 	var rows []documented

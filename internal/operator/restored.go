@@ -25,7 +25,7 @@ const (
 // starts it again, with caches of what the hub has now. It ends all replicas, for all of them have read the same. None of them ends
 // twice, for what they have seen ends with them.
 var errHubRestored = errors.New("the hub's etcd came back from a backup, with a lower revision than before; the operator ends, to be started again " +
-	"with what the hub has now. Nothing has to be done for that; docs/restore.md says what else to look at after a restore")
+	"with what the hub has now. Nothing has to be done for that; docs/runbooks/restore.md says what else to look at after a restore")
 
 // hubStorage is a manager.Runnable that notices when the hub's storage goes back to a backup.
 type hubStorage struct {

@@ -8,7 +8,7 @@ type Epoch struct {
 }
 
 // Stamp is the proof of ownership in a VM's extraConfig. It is written with the clone, so that a VM without
-// one was never ours. A copy made by hand carries a copied stamp: see the identity rules in docs/concepts.md.
+// one was never ours. A copy made by hand carries a copied stamp: see the identity rules in docs/explanation/concepts.md.
 type Stamp struct {
 	GroupID
 	// Ordinal of the VM within its group.

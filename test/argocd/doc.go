@@ -1,3 +1,3 @@
-// Package argocd tests the health checks that docs/argocd/health.yaml gives to Argo CD, with the Lua interpreter that
+// Package argocd tests the health checks that docs/how-to/argocd/health.yaml gives to Argo CD, with the Lua interpreter that
 // Argo CD runs them with.
 package argocd

@@ -153,12 +153,12 @@ func TestEveryKindThatPeopleApplyHasACheck(t *testing.T) {
 			continue
 		}
 		if scripts[kind] == "" {
-			t.Errorf("docs/argocd/health.yaml has no check for %s", kind)
+			t.Errorf("docs/how-to/argocd/health.yaml has no check for %s", kind)
 		}
 		delete(scripts, kind)
 	}
 	for kind := range scripts {
-		t.Errorf("docs/argocd/health.yaml checks %s, which is no kind of this API", kind)
+		t.Errorf("docs/how-to/argocd/health.yaml checks %s, which is no kind of this API", kind)
 	}
 }
 

@@ -19,7 +19,7 @@ type health struct {
 	status, message string
 }
 
-// checks are the scripts of docs/argocd/health.yaml by kind.
+// checks are the scripts of docs/how-to/argocd/health.yaml by kind.
 func checks(t *testing.T) map[string]string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "argocd", "health.yaml"))

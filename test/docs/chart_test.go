@@ -15,8 +15,8 @@ const chart = root + "/charts/vmgroup-operator"
 
 // aboutTheChart are the pages that name values of the chart.
 var aboutTheChart = []string{
-	"README.md", "docs/install.md", "docs/upgrade.md", "docs/uninstall.md", "docs/high-availability.md", "docs/exposing-webhooks.md",
-	"docs/air-gapped.md", "docs/argocd.md", "docs/migration.md", "docs/first-hour.md",
+	"README.md", "docs/how-to/install.md", "docs/how-to/upgrade.md", "docs/how-to/uninstall.md", "docs/how-to/production.md", "docs/how-to/expose-webhooks.md",
+	"docs/how-to/air-gapped.md", "docs/how-to/argocd.md", "docs/how-to/migrate.md", "docs/tutorial/first-hour.md",
 }
 
 func values(t *testing.T) map[string]any {

@@ -15,7 +15,7 @@ import (
 )
 
 // guides are the pages that somebody with a vCenter reads first, in one sitting.
-var guides = []string{"first-hour.md", "linux-template.md", "vcenter-account.md", "windows-template.md"}
+var guides = []string{"tutorial/first-hour.md", "how-to/linux-template.md", "how-to/vcenter-account.md", "how-to/windows-template.md"}
 
 const mostWords = 1200
 

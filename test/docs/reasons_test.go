@@ -17,14 +17,14 @@ import (
 
 // writers are the packages that write the conditions of a kind, by the page to which the kind's CRD sends its readers.
 var writers = map[string][]string{
-	"docs/vmgroup.md":       {"internal/controller/vmgroup", "internal/observe", "internal/group", "internal/group/massdeletion", "internal/plan", "internal/policy"},
-	"docs/vcenter.md":       {"internal/controller/vcenter"},
-	"docs/membercluster.md": {"internal/controller/member", "internal/controller/member/admission", "internal/controller/member/caches", "internal/controller/member/install", "internal/controller/member/join", "internal/controller/member/remote", "internal/controller/member/settings"},
-	"docs/vmgrouppolicy.md": {"internal/controller/policy"},
+	"docs/reference/vmgroup.md":       {"internal/controller/vmgroup", "internal/observe", "internal/group", "internal/group/massdeletion", "internal/plan", "internal/policy"},
+	"docs/reference/vcenter.md":       {"internal/controller/vcenter"},
+	"docs/reference/membercluster.md": {"internal/controller/member", "internal/controller/member/admission", "internal/controller/member/caches", "internal/controller/member/install", "internal/controller/member/join", "internal/controller/member/remote", "internal/controller/member/settings"},
+	"docs/reference/vmgrouppolicy.md": {"internal/controller/policy"},
 }
 
 // onlyRead are conditions of a VCenter that decide over groups.
-var onlyRead = map[string][]string{"docs/vmgroup.md": {"ConditionReachable", "ConditionCredentialsValid"}}
+var onlyRead = map[string][]string{"docs/reference/vmgroup.md": {"ConditionReachable", "ConditionCredentialsValid"}}
 
 // TestEveryConditionAndReasonIsOnThePageOfItsKind finds what the code writes. A reason that a reader cannot look up helps nobody.
 func TestEveryConditionAndReasonIsOnThePageOfItsKind(t *testing.T) {
@@ -77,11 +77,11 @@ func TestThePageOfConditionsIsTheOneThatTheCRDNames(t *testing.T) {
 }
 
 func TestEveryCauseOfARemovalIsExplained(t *testing.T) {
-	page := read(t, filepath.Join(root, "docs", "vmgroup.md"))
+	page := read(t, filepath.Join(root, "docs", "reference", "vmgroup.md"))
 	_, section, _ := strings.Cut(page, "### Who deleted a VM")
 	for _, cause := range plan.RemovalCauses {
 		if !strings.Contains(section, "`"+string(cause)+"`") {
-			t.Errorf("docs/vmgroup.md does not explain the cause %q of vmgroup_vms_destroyed_total", cause)
+			t.Errorf("docs/reference/vmgroup.md does not explain the cause %q of vmgroup_vms_destroyed_total", cause)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func restrictedNamespace() *corev1.Namespace {
 	}}}
 }
 
-// twoMembersJoin joins them as docs/membercluster.md says: with tokens of two ServiceAccounts each and nothing more.
+// twoMembersJoin joins them as docs/reference/membercluster.md says: with tokens of two ServiceAccounts each and nothing more.
 func twoMembersJoin(t *testing.T) {
 	for _, member := range world.members {
 		must(t, world.apply(t.Context(), member, "config/member"))

@@ -75,7 +75,7 @@ func theReadmeEndsWithARunningGroup(t *testing.T) {
 	removeForGood(t, group)
 }
 
-// removeForGood takes away what the README's commands made, in the order of docs/uninstall.md, for the release of the other stories.
+// removeForGood takes away what the README's commands made, in the order of docs/how-to/uninstall.md, for the release of the other stories.
 func removeForGood(t *testing.T, group *v1alpha1.VmGroup) {
 	t.Helper()
 	for _, object := range []client.Object{

@@ -16,7 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// theCommandsOfRunbooksWork runs each block of commands of each runbook, with the variables of docs/runbooks/README.md. Commands that change an object are
+// theCommandsOfRunbooksWork runs each block of commands of the runbook of each alert, with the variables of docs/runbooks/README.md. Commands that change an object are
 // sent as dry runs: the API server and the webhooks decide about them, and nothing is stored.
 func theCommandsOfRunbooksWork(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join(world.root, "docs", "runbooks", "*.md"))
@@ -25,7 +25,8 @@ func theCommandsOfRunbooksWork(t *testing.T) {
 	variables := runbookVariables(t)
 	for _, page := range pages {
 		name := filepath.Base(page)
-		if name == "README.md" {
+		switch name {
+		case "README.md", "disaster-recovery.md", "restore.md": // the index, and procedures that take a hub or a member away
 			continue
 		}
 		content, err := os.ReadFile(page)

@@ -32,7 +32,7 @@ func references(g *v1alpha1.VmGroup) map[string]string {
 	return refs
 }
 
-// TestAHubThatIsLostForGoodIsReplacedByOneThatIsBuiltFromNothing walks docs/disaster-recovery.md to its end: nothing is left of the hub
+// TestAHubThatIsLostForGoodIsReplacedByOneThatIsBuiltFromNothing walks docs/runbooks/disaster-recovery.md to its end: nothing is left of the hub
 // but its members and what is in vCenter.
 func TestAHubThatIsLostForGoodIsReplacedByOneThatIsBuiltFromNothing(t *testing.T) {
 	stack.Story(t)

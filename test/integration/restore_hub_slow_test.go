@@ -64,7 +64,7 @@ func restoreHub(t *testing.T, bump int) {
 		case <-ctx.Done():
 			t.Fatal("the manager goes on with what it has seen of another time")
 		}
-		if last := was.Tail(5); !strings.Contains(last, "etcd came back from a backup") || !strings.Contains(last, "docs/restore.md") {
+		if last := was.Tail(5); !strings.Contains(last, "etcd came back from a backup") || !strings.Contains(last, "docs/runbooks/restore.md") {
 			t.Errorf("the manager's last words do not say why it ends:\n%s", last)
 		}
 		if err := w.RestartManager(t.Context()); err != nil { // Kubernetes does

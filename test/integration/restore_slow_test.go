@@ -171,7 +171,7 @@ func untilRestored(t *testing.T, w *world, member, before string) {
 	mc := &v1alpha1.MemberCluster{}
 	if err := await.Condition(ctx, "the restore to be noticed", func(ctx context.Context) (bool, error) {
 		err := w.Hub.Get(ctx, key("", member), mc)
-		said := says(mc.Status.Conditions, v1alpha1.ConditionStorageRestored, "True", v1alpha1.ReasonRevisionWentBack, []string{"backup", "docs/restore.md"})
+		said := says(mc.Status.Conditions, v1alpha1.ConditionStorageRestored, "True", v1alpha1.ReasonRevisionWentBack, []string{"backup", "docs/runbooks/restore.md"})
 		return said && restoreSaid(t, w, member) != before, err
 	}); err != nil {
 		t.Fatalf("%v; conditions: %s", err, stack.Words(mc.Status.Conditions))

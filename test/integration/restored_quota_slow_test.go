@@ -16,7 +16,7 @@ import (
 )
 
 // TestARestoredHubGrantsNoMoreThanTheQuotas puts the hub's etcd back to before one group grew under a quota and another one, of another quota, grew and was
-// released. The operator is restarted, as docs/restore.md says, while the vCenter of the first group does not answer: that group makes no claim of its own.
+// released. The operator is restarted, as docs/runbooks/restore.md says, while the vCenter of the first group does not answer: that group makes no claim of its own.
 func TestARestoredHubGrantsNoMoreThanTheQuotas(t *testing.T) {
 	w := troubled.enter(t)
 	throughProxies(t, w)

@@ -18,7 +18,7 @@ func TestThePageHasTheWordsOfTheAPIServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../docs/vmgroup.md")
+	page, err := os.ReadFile("../../docs/reference/vmgroup.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -190,7 +190,7 @@ func (f *fleet) exactly(g *v1alpha1.VmGroup, wanted func(sim.VM) bool) map[strin
 	return vms
 }
 
-// revision is the key of extraConfig in which the operator writes what a VM was made of, as docs/vmgroup.md says.
+// revision is the key of extraConfig in which the operator writes what a VM was made of, as docs/reference/vmgroup.md says.
 const revision = "vmgroup.revision"
 
 // differ says how VMs are not what they were.

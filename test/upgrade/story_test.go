@@ -22,7 +22,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/failover"
 )
 
-// TestAnUpdateAndARollbackTouchNoVMAndGrantNothingTwice walks the way of docs/upgrade.md, there and back and there again. At each stop people
+// TestAnUpdateAndARollbackTouchNoVMAndGrantNothingTwice walks the way of docs/how-to/upgrade.md, there and back and there again. At each stop people
 // work: they ask for more than a quota has left, lose VMs, and edit groups, also in the middle of an update of their VMs.
 func TestAnUpdateAndARollbackTouchNoVMAndGrantNothingTwice(t *testing.T) {
 	s := newTale(t)

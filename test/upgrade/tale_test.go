@@ -123,7 +123,7 @@ func (s *tale) crds(program string) {
 	s.must(s.CRDsOfProgram(s.Context(), s.Hub))
 }
 
-// accepted is the word of the hub's administrator that docs/upgrade.md asks for: what statuses show was admitted to groups that are held.
+// accepted is the word of the hub's administrator that docs/how-to/upgrade.md asks for: what statuses show was admitted to groups that are held.
 func (s *tale) accepted() {
 	s.Helper()
 	until := time.Now().Add(30 * time.Minute).UTC().Format(time.RFC3339)

@@ -17,6 +17,9 @@ import (
 // headings are those of each runbook, in this order.
 var headings = []string{"## Meaning", "## Impact", "## Diagnosis", "## Mitigation", "## Escalation"}
 
+// procedures are pages of docs/runbooks that belong to no alert: a person begins them, and they have headings of their own.
+var procedures = []string{"disaster-recovery.md", "restore.md"}
+
 // alert is an alert of the chart, with the parts that a person sees.
 type alert struct {
 	Alert       string            `json:"alert"`
@@ -25,7 +28,7 @@ type alert struct {
 }
 
 // Runbooks checks that each alert has a severity, a summary, a description and a runbook that names it, that each runbook belongs to an alert, and that all have
-// the same headings. The index of the runbooks names all alerts.
+// the same headings. The index of the runbooks names all alerts, and links to all procedures.
 func Runbooks(_ context.Context, root string, _ []string) error {
 	alerts, err := alertsOf(root)
 	if err != nil {
@@ -119,8 +122,13 @@ func checkRunbooks(alerts []alert, pages map[string]string, index string) error 
 		}
 		problems = append(problems, checkPage(name, page, of[name]))
 	}
+	for _, name := range procedures {
+		if _, there := pages[name]; there && !strings.Contains(index, "("+name+")") {
+			problem("docs/runbooks/README.md does not link to %s", name)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(pages)) {
-		if len(of[name]) == 0 {
+		if len(of[name]) == 0 && !slices.Contains(procedures, name) {
 			problem("docs/runbooks/%s belongs to no alert", name)
 		}
 	}

@@ -14,13 +14,14 @@ func TestARunbookThatIsMissingOrLeftOverIsFound(t *testing.T) {
 			"`VmGroupX`"
 	}
 	for want, spoil := range map[string]func(a *alert, pages map[string]string, index *string){
-		"":                                             func(*alert, map[string]string, *string) {},
-		"docs/runbooks/x.md does not exist":            func(_ *alert, pages map[string]string, _ *string) { delete(pages, "x.md") },
-		"docs/runbooks/y.md belongs to no alert":       func(_ *alert, pages map[string]string, _ *string) { pages["y.md"] = pages["x.md"] },
-		"runbook_url \"\" is not":                      func(a *alert, _ map[string]string, _ *string) { delete(a.Annotations, "runbook_url") },
-		"severity \"\" is none of":                     func(a *alert, _ map[string]string, _ *string) { delete(a.Labels, "severity") },
-		"lacks a summary or a description":             func(a *alert, _ map[string]string, _ *string) { delete(a.Annotations, "summary") },
-		"docs/runbooks/README.md lacks alert VmGroupX": func(_ *alert, _ map[string]string, index *string) { *index = "" },
+		"":                                  func(*alert, map[string]string, *string) {},
+		"docs/runbooks/x.md does not exist": func(_ *alert, pages map[string]string, _ *string) { delete(pages, "x.md") },
+		"docs/runbooks/README.md does not link to restore.md": func(_ *alert, pages map[string]string, _ *string) { pages["restore.md"] = "# A procedure\n" },
+		"docs/runbooks/y.md belongs to no alert":              func(_ *alert, pages map[string]string, _ *string) { pages["y.md"] = pages["x.md"] },
+		"runbook_url \"\" is not":                             func(a *alert, _ map[string]string, _ *string) { delete(a.Annotations, "runbook_url") },
+		"severity \"\" is none of":                            func(a *alert, _ map[string]string, _ *string) { delete(a.Labels, "severity") },
+		"lacks a summary or a description":                    func(a *alert, _ map[string]string, _ *string) { delete(a.Annotations, "summary") },
+		"docs/runbooks/README.md lacks alert VmGroupX":        func(_ *alert, _ map[string]string, index *string) { *index = "" },
 		"docs/runbooks/x.md does not name alert VmGroupX": func(_ *alert, pages map[string]string, _ *string) {
 			pages["x.md"] = strings.Replace(pages["x.md"], "VmGroupX", "", 1)
 		},

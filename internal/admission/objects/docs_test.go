@@ -10,7 +10,7 @@ import (
 // TestPagesNameTheSecondsThatAMemberWaits: people plan with these figures.
 func TestPagesNameTheSecondsThatAMemberWaits(t *testing.T) {
 	for file, want := range map[string]string{
-		"docs/uninstall.md":                         fmt.Sprintf("takes up to %d seconds longer (%d second for each call with `failurePolicy: Ignore`)", failTimeout, ignoreTimeout),
+		"docs/how-to/uninstall.md":                  fmt.Sprintf("takes up to %d seconds longer (%d second for each call with `failurePolicy: Ignore`)", failTimeout, ignoreTimeout),
 		"charts/vmgroup-operator/files/alerts.yaml": fmt.Sprintf("wait %d second (failure policy Ignore) or %d seconds (Fail)", ignoreTimeout, failTimeout),
 	} {
 		content, err := os.ReadFile("../../../" + file)

@@ -26,7 +26,7 @@ func rightsUnread(f *survey.Facts, _ Settings) []Finding {
 	if !slices.ContainsFunc(f.Rights, func(r survey.Rights) bool { return r.Unread }) {
 		return nil
 	}
-	return []Finding{{ID: "privileges-unread", Level: Warn, Says: "vCenter does not say which privileges the account has.", Fix: "Compare the role of the account with docs/install.md."}}
+	return []Finding{{ID: "privileges-unread", Level: Warn, Says: "vCenter does not say which privileges the account has.", Fix: "Compare the role of the account with docs/how-to/vcenter-account.md."}}
 }
 
 // lack is what an account lacks on objects of a kind.

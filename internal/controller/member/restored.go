@@ -84,7 +84,7 @@ func setRestored(status *v1alpha1.MemberClusterStatus, in statusInput) {
 			ObservedGeneration: in.generation, LastTransitionTime: metav1.NewTime(at.Truncate(time.Second)),
 			Message: fmt.Sprintf("At %s the member's API server answered with an older revision than before: its etcd came back from a backup. "+
 				"All VmGroups were read anew, and their VMs stay. Compare the specs of VmGroups with what was changed since the backup; "+
-				"docs/restore.md says what else to do. This condition goes away after a day.", at.UTC().Format(time.RFC3339)),
+				"docs/runbooks/restore.md says what else to do. This condition goes away after a day.", at.UTC().Format(time.RFC3339)),
 		}
 		if before := meta.FindStatusCondition(status.Conditions, condition.Type); before != nil && before.Message != condition.Message {
 			meta.RemoveStatusCondition(&status.Conditions, condition.Type) // another restore

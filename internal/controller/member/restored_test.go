@@ -88,7 +88,7 @@ func TestARestoreIsSaidForADay(t *testing.T) {
 	}
 	first := said(v1alpha1.MemberClusterStatus{}, seen, testNow.Add(time.Second))
 	condition := meta.FindStatusCondition(first.Conditions, v1alpha1.ConditionStorageRestored)
-	if condition == nil || !strings.Contains(condition.Message, "2026-03-01T12:00:00Z") || !strings.Contains(condition.Message, "docs/restore.md") {
+	if condition == nil || !strings.Contains(condition.Message, "2026-03-01T12:00:00Z") || !strings.Contains(condition.Message, "docs/runbooks/restore.md") {
 		t.Fatalf("said is %+v", condition)
 	}
 	if !meta.IsStatusConditionTrue(first.Conditions, v1alpha1.ConditionReady) {

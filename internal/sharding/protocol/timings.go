@@ -33,7 +33,7 @@ type Timings struct {
 	Proven time.Duration
 }
 
-// DefaultTimings take over after at most 3.5 s where a death is proven and 12.5 s where only silence tells; see docs/sharding.md.
+// DefaultTimings take over after at most 3.5 s where a death is proven and 12.5 s where only silence tells; see docs/explanation/sharding.md.
 func DefaultTimings() Timings {
 	return Timings{
 		Renew: 2 * time.Second, Validity: 8 * time.Second, Patience: 12 * time.Second,

@@ -10,7 +10,7 @@
 //
 // [StartHub] starts a cluster that has all of that: controllers, a scheduler and a node with kubelet, containerd, runc
 // and kube-proxy, which lives in namespaces of its own. It needs root on Linux and a few packages; [Preflight] says what
-// is missing, and docs/local-cluster.md how it is put together.
+// is missing, and docs/contributing/local-cluster.md how it is put together.
 //
 // A control plane is ready about 4 seconds after its start and takes about 0.35 GiB. It can be taken apart while
 // it runs: the API server or etcd stopped, killed and started again on the same port with the same data.

@@ -7,9 +7,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// EmptyGroupFolders returns the present folders three below the root, where those of groups are, in which nothing is, or may be: a VM or folder
-// without a verdict counts as there. A folder does not show which installation made it: so it returns those in which this index has seen a VM of this installation. It returns
-// none while the inventory is not complete, and while VMs of another installation are below the root.
+// EmptyGroupFolders returns the present folders at the depth of group folders that certainly are empty: a VM or folder without a verdict counts as content. A
+// folder does not show which installation created it, so the result has only folders in which this index saw a VM of this installation. While the inventory is
+// incomplete or VMs of another installation are below the root, the result is empty.
 func (x *Index) EmptyGroupFolders() []vsphere.GroupFolder {
 	x.mu.Lock()
 	defer x.mu.Unlock()

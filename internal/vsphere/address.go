@@ -6,24 +6,25 @@ import (
 	"strings"
 )
 
-// GuestAddresses are what VMware Tools report of the IP addresses of a guest.
+// GuestAddresses are the IP addresses of a guest as VMware Tools report them.
 type GuestAddresses struct {
-	// Primary is the one that VMware Tools take for the guest's. It can be that of a bridge for containers.
+	// Primary is the address that VMware Tools consider the guest's primary one. It can be the address of a container
+	// bridge.
 	Primary string
-	// Adapter is the first that can be used of the VM's network adapters, in their order.
+	// Adapter is the first usable address of the VM's network adapters, in their order.
 	Adapter string
-	// Others are those of interfaces that are no adapter of the VM, with spaces between them.
+	// Others are the addresses of interfaces that are no adapter of the VM, separated by spaces.
 	Others string
 }
 
 // GuestInterface is an interface of a guest.
 type GuestInterface struct {
-	// Device is the key of the network adapter that it is, or negative.
+	// Device is the key of the VM's network adapter, or negative for an interface that is no adapter.
 	Device    int32
 	Addresses []string
 }
 
-// WithInterfaces returns addresses with those of the guest's interfaces.
+// WithInterfaces returns the addresses with Adapter and Others set from the guest's interfaces.
 func (a GuestAddresses) WithInterfaces(all []GuestInterface) GuestAddresses {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(x, y GuestInterface) int { return int(x.Device) - int(y.Device) })
@@ -50,7 +51,7 @@ func (a GuestAddresses) WithInterfaces(all []GuestInterface) GuestAddresses {
 	return a
 }
 
-// IP is the address by which others reach the guest, or empty.
+// IP returns the address at which other machines reach the guest, or "".
 func (a GuestAddresses) IP() string {
 	if a.Adapter != "" {
 		return a.Adapter
@@ -61,7 +62,8 @@ func (a GuestAddresses) IP() string {
 	return a.Primary
 }
 
-// usable reports whether others can reach an address: it is not one that each guest gives itself before it has any.
+// usable reports whether other machines can reach an address. Link-local and similar addresses, which a guest assigns
+// to itself, are not usable.
 func usable(address string) (netip.Addr, bool) {
 	ip, err := netip.ParseAddr(address)
 	ip = ip.Unmap()

@@ -8,7 +8,7 @@ import (
 // ChangeKind names what happened to a VM.
 type ChangeKind string
 
-// Changes that vCenter is asked about when the operator did not make them itself.
+// Changes. If the operator did not make one, it asks vCenter for the user who did.
 const (
 	ChangePoweredOff   ChangeKind = "PoweredOff"
 	ChangeSuspended    ChangeKind = "Suspended"
@@ -18,57 +18,57 @@ const (
 	ChangeMoved        ChangeKind = "Moved"
 )
 
-// Change is what somebody else did to a VM of a group, as an event of vCenter tells it.
+// Change is a change of a group's VM that the operator did not make, from a vCenter event.
 type Change struct {
 	ID      GroupID
 	Ordinal int32
 	VM      Ref
 	Kind    ChangeKind
-	// At is when, by vCenter's clock.
+	// At is the time of the change, by vCenter's clock.
 	At time.Time
-	// User is who, as untrusted.Quoted returns it; empty when vCenter names nobody, as for a guest that shuts down by itself.
+	// User made the change. It is formatted by untrusted.Quoted. It is empty if vCenter names no user, for example if the guest shut down on its own.
 	User string
 }
 
-// Witness is told who changed VMs. Implementations must not block for long.
+// Witness receives the changes of VMs and their users. Implementations must not block for long.
 type Witness interface {
-	// Cares reports whether this process looks after a group. vCenter is asked about no other.
+	// Cares reports whether this process owns the group. The operator asks vCenter only about these groups.
 	Cares(group GroupKey) bool
-	// Changed tells of a change.
+	// Changed receives one change.
 	Changed(change Change)
 }
 
-// Reconfiguration is what shall become different of a VM that stays. What is zero is left as it is.
+// Reconfiguration is the wanted change of an existing VM. A zero field is left unchanged.
 type Reconfiguration struct {
 	Target
-	// Revision that the stamp says from then on: it is written in the same step.
+	// Revision to write to the stamp in the same step.
 	Revision string
 	// CPU is the number of virtual CPUs.
 	CPU int32
 	// MemoryMiB is the memory in MiB.
 	MemoryMiB int64
-	// Network that the VM's first network adapter is connected to. The adapter keeps its address.
+	// Network for the VM's first network adapter. The adapter keeps its address.
 	Network Ref
 }
 
-// Done reports whether a VM is like that already, as far as an observation shows: it does not show the network.
+// Done reports whether the observed VM already has the wanted state. An observation does not show the network, so Done does not check it.
 func (r Reconfiguration) Done(vm VM) bool {
 	return (r.Revision == "" || vm.Stamp != nil && vm.Stamp.Revision == r.Revision) &&
 		(r.CPU == 0 || vm.CPU == r.CPU) && (r.MemoryMiB == 0 || vm.MemoryMiB == r.MemoryMiB)
 }
 
-// HotAdd is what a VM can get more of while it runs.
+// HotAdd describes how a VM can grow while it runs.
 type HotAdd struct {
-	// CPU and Memory are true if it can get more of them at all.
+	// CPU and Memory are true if the VM supports hot add of the resource.
 	CPU, Memory bool
-	// CoresPerSocket is what the number of CPUs must be a multiple of; zero if vCenter does not tell.
+	// CoresPerSocket divides every valid number of CPUs. It is zero if vCenter does not report it.
 	CoresPerSocket int32
-	// MemoryLimitMiB is what the memory can grow to, MemoryStepMiB what it grows by a multiple of; zero if vCenter does not tell.
+	// MemoryLimitMiB is the maximum memory, and MemoryStepMiB the increment. Each is zero if vCenter does not report it.
 	MemoryLimitMiB, MemoryStepMiB int64
 }
 
-// CanHotAdd reports whether a VM can get this size without being powered off, and if not, why, as a part of a sentence. A VM that is off can get any size:
-// it is not asked here. vCenter may refuse what it is true for, since the guest and the host have a say, too.
+// CanHotAdd reports whether a running VM can get this size. If not, why holds the reason as a clause. Do not call it for a VM that is off: that VM can get
+// any size. Even if can is true, vCenter can refuse the change because of the guest or the host.
 func CanHotAdd(vm VM, cpu int32, memoryMiB int64) (can bool, why string) {
 	has, grows := vm.HotAdd, memoryMiB-vm.MemoryMiB
 	switch {

@@ -1,11 +1,12 @@
 package vsphere
 
-// Expectation is what groups count on in a vCenter whose root folder reads empty, by what they want and have recorded.
+// Expectation is what the groups of a vCenter expect to find, by spec and status. The operator uses it if the root folder reads empty.
 type Expectation struct {
-	// VMs that they count on.
+	// VMs is the number of expected VMs.
 	VMs int
-	// Recorded are the VMs that their status shows, those that are being deleted among them.
+	// Recorded are the VMs in the groups' status, including those that are being deleted.
 	Recorded []Ref
-	// Unrecorded is true if some group wants VMs and its status shows none, as after somebody has wiped it: what VMs it had is not known.
+	// Unrecorded is true if a group wants VMs but its status lists none, for example because a user wiped it. The VMs of that group are
+	// unknown.
 	Unrecorded bool
 }

@@ -4,19 +4,19 @@ import (
 	"context"
 )
 
-// Fence is asked right before a mutating request leaves the process. It returns an error when the caller may
-// not act any more; the request is then not sent and fails with KindFenced.
+// Fence is called right before a mutating request leaves the process. If the caller has lost the right to act, it
+// returns an error. The request is then not sent and fails with KindFenced.
 type Fence func() error
 
 type fenceKey struct{}
 
-// WithFence returns a context whose mutating calls are allowed while fence returns nil.
+// WithFence returns a context that permits mutating calls while fence returns nil.
 func WithFence(ctx context.Context, fence Fence) context.Context {
 	return context.WithValue(ctx, fenceKey{}, fence)
 }
 
-// CheckFence asks the fence in ctx. A context without a fence may not mutate anything: a call that forgot
-// its fence fails in the first test instead of in the first partition.
+// CheckFence calls the fence in ctx. A context without a fence must not mutate anything. Thus a call without its fence
+// fails in the first test instead of in the first partition.
 func CheckFence(ctx context.Context) error {
 	fence, ok := ctx.Value(fenceKey{}).(Fence)
 	if !ok || fence == nil {

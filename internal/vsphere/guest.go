@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Keys of a VM's extraConfig that cloud-init and Ignition read. Those that end in encoding say how the others are encoded.
+// Keys of a VM's extraConfig that cloud-init and Ignition read. The keys that end in "encoding" hold the encodings of the others.
 const (
 	GuestUserData         = "guestinfo.userdata"
 	GuestUserDataEncoding = "guestinfo.userdata.encoding"
@@ -20,26 +20,26 @@ const (
 	GuestIgnitionEncoding = "guestinfo.ignition.config.data.encoding"
 )
 
-// firstBootKeys are those that a clone does not keep from its template if it gets one of them.
+// firstBootKeys are replaced as a set: a clone that gets one of them keeps none from its template.
 var firstBootKeys = []string{GuestUserData, GuestUserDataEncoding, GuestMetadata, GuestMetadataEncoding, GuestIgnition, GuestIgnitionEncoding}
 
 const (
 	metadataInstance = "instance-id"
 	metadataHostname = "local-hostname"
-	// metadataRedact lists what cloud-init takes out of guestinfo once it has read it: userdata, vendordata or metadata.
+	// metadataRedact lists what cloud-init removes from guestinfo after reading it: userdata, vendordata or metadata.
 	metadataRedact = "redact"
 )
 
-// Metadata tells a guest who it is. It is written with the clone and never again: cloud-init runs the first boot of a guest anew that finds another
-// instance ID.
+// Metadata is the cloud-init metadata of a guest. It is written once, with the clone. If cloud-init finds another instance ID, it repeats the guest's
+// first boot.
 type Metadata struct {
-	// Hostname of the guest; empty to leave it to the guest.
+	// Hostname of the guest. If it is empty, the guest chooses its own.
 	Hostname string
-	// More is handed on as it is. It cannot set the instance ID, and Hostname wins over local-hostname.
+	// More is passed on unchanged. It cannot set the instance ID, and Hostname overrides its local-hostname.
 	More map[string]string
 }
 
-// JSON is what the guest reads.
+// JSON returns the document that the guest reads.
 func (m Metadata) JSON(instanceID string) ([]byte, error) {
 	if _, ok := m.More[metadataInstance]; ok {
 		return nil, fmt.Errorf("the metadata of a guest cannot set %s: every VM has its own", metadataInstance)
@@ -65,8 +65,8 @@ func (m Metadata) JSON(instanceID string) ([]byte, error) {
 	return out, nil
 }
 
-// instanceID is another one for each clone, and nothing else depends on it. The UUID alone is not: an ordinal that an update or a shrink frees is cloned
-// again with the same one, and a guest whose template was made of the VM before would skip its first boot.
+// instanceID returns an ID that is unique for each clone and is used for nothing else. The UUID alone is not unique: after an update or a scale-down, a
+// new clone of the ordinal has the same UUID. A guest whose template was made from the earlier VM would then skip its first boot.
 func (r CloneRequest) instanceID() string {
 	if r.UUID == "" || r.Stamp.Created.IsZero() {
 		return r.UUID
@@ -74,11 +74,11 @@ func (r CloneRequest) instanceID() string {
 	return r.UUID + "." + r.Stamp.Created.UTC().Format("20060102T150405Z")
 }
 
-// ForCloudInit reports whether a clone gets something that cloud-init reads from guestinfo.
+// ForCloudInit reports whether the clone gets guestinfo values that cloud-init reads.
 func (r CloneRequest) ForCloudInit() bool { return len(r.UserData) > 0 || r.Metadata != nil }
 
-// GuestInfo is what a clone's extraConfig gets for its guest. An empty value removes what the template carries: its user data and metadata are about
-// another VM, and a value that its guest wrote would tell of a guest that has not booted yet.
+// GuestInfo returns the guest's values for the clone's extraConfig. An empty value removes the template's: its user data and metadata describe another VM,
+// and a value that its guest wrote would describe a guest that has not booted yet.
 func (r CloneRequest) GuestInfo() (map[string]string, error) {
 	out := map[string]string{}
 	if r.ForCloudInit() || len(r.Ignition) > 0 {
@@ -118,22 +118,23 @@ func (r CloneRequest) GuestInfo() (map[string]string, error) {
 
 // GuestInfoQuery asks for a value that guests write; the zero value asks for none.
 type GuestInfoQuery struct {
-	// Key that the guests write. One that CheckGuestInfoKey refuses is not asked for.
+	// Key that the guests write. If CheckGuestInfoKey refuses the key, the operator does not query it.
 	Key string
-	// Value that a guest writes once it is ready; empty for any. A VM whose guest has written it is not asked again until it is powered on anew.
+	// Value that a ready guest writes. Empty accepts any value. After the guest has written it, the operator does not query the VM again until the next
+	// power-on.
 	Value string
 }
 
-// LongestGuestInfo is how much is kept of a value that a guest has written.
+// LongestGuestInfo is the number of bytes that are kept of a value from a guest.
 const LongestGuestInfo = 1024
 
 const guestInfoPrefix = "guestinfo."
 
-// longestGuestInfoKey is more than anybody needs.
+// longestGuestInfoKey is longer than any key in practice.
 const longestGuestInfoKey = 128
 
-// CheckGuestInfoKey returns why a key cannot be one that a guest writes for the operator to read, or nil. The keys of cloud-init and Ignition cannot: they
-// hold secrets, and the operator writes them.
+// CheckGuestInfoKey returns nil if the operator can read the key from guests, else the reason. The keys of cloud-init and Ignition are refused: they hold
+// secrets, and the operator writes them.
 func CheckGuestInfoKey(key string) error {
 	name, ok := strings.CutPrefix(key, guestInfoPrefix)
 	plain := func(r rune) bool {
@@ -151,19 +152,19 @@ func CheckGuestInfoKey(key string) error {
 	return nil
 }
 
-// LongestGuestValue is how much of a value in guestinfo a guest can read, in bytes: VMware Tools get no more. vCenter stores more without a word, and
-// the guest boots without it.
+// LongestGuestValue is the longest guestinfo value that a guest can read, in bytes: VMware Tools read no more. vCenter stores longer values without an
+// error, and the guest then boots without the value.
 const LongestGuestValue = 64 << 10
 
-// Encodings of what cloud-init reads.
+// Encodings that cloud-init reads.
 const (
 	encodingBase64 = "base64"
 	encodingGzip   = "gzip+base64"
 )
 
-// GuestValueError is a text that is too long for a guest.
+// GuestValueError reports a text that is too long for a guest.
 type GuestValueError struct {
-	// Size of the text, and Encoded what it becomes, also when it is compressed, in bytes.
+	// Size is the length of the text, and Encoded its length after compression and encoding, in bytes.
 	Size, Encoded int
 }
 
@@ -171,14 +172,14 @@ func (e *GuestValueError) Error() string {
 	return fmt.Sprintf("%d bytes are %d when they are compressed and encoded for the guest, and a guest can read %d", e.Size, e.Encoded, LongestGuestValue)
 }
 
-// CheckGuestValue returns nil for what a guest can read, else a *GuestValueError.
+// CheckGuestValue returns nil if a guest can read the content, else a *GuestValueError.
 func CheckGuestValue(content []byte) error {
 	_, _, err := encodeForGuest(content)
 	return err
 }
 
-// encodeForGuest returns a value of guestinfo and the name of its encoding. It compresses only what is too long as it is: base64 is read by more
-// programs, and by people.
+// encodeForGuest returns a guestinfo value and the name of its encoding. It compresses only content that is too long for base64: more programs, and
+// people, can read base64.
 func encodeForGuest(content []byte) (value, encoding string, err error) {
 	if base64.StdEncoding.EncodedLen(len(content)) <= LongestGuestValue {
 		return base64.StdEncoding.EncodeToString(content), encodingBase64, nil

@@ -6,39 +6,39 @@ import "time"
 type Health struct {
 	// Reachable is true while calls succeed.
 	Reachable bool
-	// Err is why the vCenter is not reachable, or nil. It wraps *Error.
+	// Err is the reason why the vCenter is not reachable, or nil. It wraps *Error.
 	Err error
-	// Since is when Reachable last changed.
+	// Since is the time of the last change of Reachable.
 	Since time.Time
-	// Version and InstanceUUID of the server; empty until first connected.
+	// Version and InstanceUUID of the server. They are empty until the first connection.
 	Version, InstanceUUID string
-	// Complete is true when the inventory index holds every VM below the root folder.
+	// Complete is true if the inventory index holds every VM below the root folder.
 	Complete bool
-	// Incomplete says why Complete is false, as a sentence for a person.
+	// Incomplete is the reason why Complete is false, as a sentence for a user.
 	Incomplete string
-	// SuddenlyEmpty is true when the root folder held VMs and then read empty at once: creating and deleting
-	// pause until a person accepts it.
+	// SuddenlyEmpty is true if the root folder held VMs and then read empty at once. The operator creates and deletes nothing until a user accepts the empty
+	// folder.
 	SuddenlyEmpty bool
-	// Predecessor is the installation whose VMs this one takes over: the one that was named, once vCenter said that it has no
-	// session there; empty before.
+	// Predecessor is the installation whose VMs this installation adopts. It is empty until vCenter confirms that the named installation has no session.
 	Predecessor string
-	// PredecessorProblem says why Predecessor is empty although one was named; empty when nothing was found yet.
+	// PredecessorProblem is the reason why Predecessor is empty although one is named. It is empty until the first check has a result.
 	PredecessorProblem string
-	// Place is where the root folder is; zero before the first connection. PlaceProblem is what to do so that it is found by its name.
+	// Place is the location of the root folder, or zero before the first connection. PlaceProblem names the action that makes it found by name.
 	Place        Place
 	PlaceProblem PlaceProblem
-	// MissingPrivileges are privileges that the account lacks on the root folder, sorted.
+	// MissingPrivileges are the privileges that the account lacks on the root folder, sorted.
 	MissingPrivileges []string
-	// Templates, VMs and RunningTasks are counts for status; VMs counts VMs with this installation's stamp, also those that are missing and not known to be gone.
+	// Templates, VMs and RunningTasks are counts for status. VMs counts VMs with this installation's stamp, including missing VMs that are not confirmed as
+	// deleted.
 	Templates, VMs, RunningTasks int
 }
 
-// Load is what this process does at a vCenter, and what it waits for.
+// Load counts what this process runs and waits for at a vCenter.
 type Load struct {
-	// Held slots are of tasks that run or are about to be submitted. Waiting are slots that groups want and do not have.
+	// Held are slots of tasks that run or are about to be submitted. Waiting are slots that groups want but do not have.
 	Held, Waiting int
-	// Limit is how many tasks all processes together run at most.
+	// Limit is the maximum number of concurrent tasks of all processes together.
 	Limit int
-	// Oldest is since when the task runs that this process has waited for the longest, or zero.
+	// Oldest is the start of the longest-running task that this process waits for, or zero.
 	Oldest time.Time
 }

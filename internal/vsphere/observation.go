@@ -5,29 +5,29 @@ import (
 	"time"
 )
 
-// Query asks for the observation of one group. Its ID alone is enough, also for a group that does not exist any more: then VMs are those that
-// carry the group's stamp, and nothing is told of a folder.
+// Query asks for the observation of one group. The ID alone is enough, also for a group that no longer exists: VMs are then those with the group's
+// stamp, and the observation has no folder.
 type Query struct {
 	ID GroupID
-	// Folder of the group, or zero before it was created. Then Path says where it would be.
+	// Folder of the group, or zero before its creation. Path then names its future location.
 	Folder Ref
 	Path   FolderPath
-	// Known are the VMs that the group's status has recorded.
+	// Known are the VMs in the group's status.
 	Known []Ref
-	// UUIDs are the instance UUIDs that status has of those of Known. A VM that does not exist by its reference any more is looked for by its
-	// instance UUID: it has another reference once somebody has registered it again.
+	// UUIDs are the recorded instance UUIDs of VMs in Known. If the reference of a VM no longer exists, the operator searches by instance UUID: a VM that
+	// was registered again has another reference.
 	UUIDs map[Ref]string
-	// Templates are the names or paths of the templates that the group's VMs are cloned from. A clone of another one that somebody
-	// started before this process is not waited for. Without any, all are.
+	// Templates are the names or paths of the templates of the group's VMs. The operator does not wait for a clone of another template that it did not
+	// start in this process. If Templates is empty, the operator waits for all clones.
 	Templates []string
-	// Created is when the group was created, if that is known: a clone that is older is not the group's.
+	// Created is the group's creation time, if known. An older clone does not belong to the group.
 	Created time.Time
-	// GuestInfo asks for a value that the guests of the group's VMs write. While a VM that is on has not the wanted one, it is read now and then, and the
-	// group is notified of what was read. That costs calls; a group that asks for nothing, or whose VMs all have it, costs none.
+	// GuestInfo asks for a value that the guests of the group's VMs write. While a running VM lacks the wanted value, the operator polls it and notifies
+	// the group of the result. Polling costs calls. A group without a query, or whose VMs all have the value, costs none.
 	GuestInfo GuestInfoQuery
 }
 
-// Record adds a VM that the group's status has recorded, with its instance UUID if it has that.
+// Record adds a VM from the group's status, with its instance UUID unless that is empty.
 func (q *Query) Record(ref Ref, uuid string) {
 	q.Known = append(q.Known, ref)
 	if uuid == "" {
@@ -39,78 +39,77 @@ func (q *Query) Record(ref Ref, uuid string) {
 	q.UUIDs[ref] = uuid
 }
 
-// Observation is what is known of one group, from memory.
+// Observation is the known state of one group, from memory.
 type Observation struct {
-	// Complete is false when VMs may be missing from this observation; Incomplete then says why. Nothing may
-	// be created or deleted on an incomplete observation.
+	// Complete is false if VMs can be missing from this observation. Incomplete then holds the reason. On an incomplete observation, the operator must
+	// not create or delete anything.
 	Complete   bool
 	Incomplete string
-	// InstanceUUID is that of the server that this was observed at; empty until first connected.
+	// InstanceUUID of the observed server. It is empty until the first connection.
 	InstanceUUID string
-	// VMs are those below the root that carry the group's stamp, whichever installation wrote it, and those in the
-	// group's folder whatever they carry; sorted by Ref.
+	// VMs are those below the root that carry the group's stamp from any installation, and all VMs in the group's folder. They are sorted by Ref.
 	VMs []VM
-	// Released are the VMs below the root, in whatever folder, that carry a release mark of the group, whichever installation wrote it, and
-	// copies of them; sorted by Ref. They are nobody's. Those in the group's folder are in VMs as well. One that is missing stays here
-	// until vCenter has said that it is gone or outside of the root.
+	// Released are the VMs below the root that carry a release mark of the group from any installation, and copies of them, sorted by Ref. They have no
+	// owner. Those in the group's folder are in VMs as well. A missing VM stays in Released until vCenter confirms that it was deleted or is outside of
+	// the root.
 	Released []VM
-	// Unread are VMs in the group's folder, and not in Query.Known, whose configuration vCenter does not show: whose they are is not
-	// known, so one may be a clone of the group that nobody has recorded. They are not in VMs.
+	// Unread are VMs in the group's folder that are not in Query.Known and whose configuration vCenter does not show. Their owner is unknown, so one can
+	// be an unrecorded clone of the group. They are not in VMs.
 	Unread []VM
-	// HalfMade are VMs in the group's folder, and not in Query.Known, that show no stamp, and that a running clone may
-	// be making which this process did not start. They are neither in VMs nor in Unread.
+	// HalfMade are VMs in the group's folder that are not in Query.Known and show no stamp. A running clone that this process did not start can be
+	// creating them. They are neither in VMs nor in Unread.
 	HalfMade []HalfMade
-	// Gone are those of Query.Known that vCenter confirmed not to exist. A known VM that is neither in VMs
-	// nor in Gone is suspect: its confirmation was started, and the group is notified of the result.
+	// Gone are those of Query.Known that vCenter confirmed not to exist. A known VM that is neither in VMs nor in Gone is suspect: its confirmation has
+	// started, and the group is notified of the result.
 	Gone []Ref
-	// Stale are those of Gone that were looked for some time ago and that somebody may have registered again since. They are looked for anew, and
-	// the group is notified of the result: no VM is cloned in their place before.
+	// Stale are those of Gone whose confirmation is old and that a user can have registered again since. The operator searches for them again and
+	// notifies the group of the result. Until then, no VM is cloned in their place.
 	Stale []Ref
-	// Elsewhere are those of Query.Known that exist outside of the operator's root folder, and carry the group's stamp as far as
-	// anybody can tell. They are there by another reference if somebody has registered them again.
+	// Elsewhere are those of Query.Known that exist outside of the operator's root folder and carry the group's stamp, or could carry it. If a user
+	// registered such a VM again, it has another reference.
 	Elsewhere []Ref
-	// Found is where those of Elsewhere are, by their reference in Elsewhere, as far as that is known.
+	// Found maps references of Elsewhere to the VMs' locations, as far as these are known.
 	Found map[Ref]Found
-	// Others are those of Query.Known that exist outside of the root folder, and certainly do not carry the group's stamp.
+	// Others are those of Query.Known that exist outside of the root folder and certainly do not carry the group's stamp.
 	Others []Ref
-	// Folder is Query.Folder, or what is at Query.Path if there is none, as it was seen last; the zero Folder while
-	// nothing is known of it. With FolderElsewhere it has no Path and no Place, and no Name if that cannot be read.
+	// Folder is the last seen state of Query.Folder or, if that is zero, of the folder at Query.Path. It is the zero Folder if nothing is known. With
+	// FolderElsewhere, Folder has no Path and no Place, and no Name if the name is unreadable.
 	Folder Folder
-	// FolderGone is true when vCenter confirmed that Query.Folder does not exist.
+	// FolderGone is true if vCenter confirmed that Query.Folder does not exist.
 	FolderGone bool
-	// FolderElsewhere is true when vCenter confirmed that Query.Folder exists, but not below the operator's root.
+	// FolderElsewhere is true if vCenter confirmed that Query.Folder exists, but not below the operator's root.
 	FolderElsewhere bool
-	// Lacks are those of the privileges to change VMs that the account did not have on the root folder when the server was connected to, sorted.
-	// It is a hint: what it has on a VM may be more or less.
+	// Lacks are the privileges to change VMs that the account lacked on the root folder at connection time, sorted. Lacks is a hint: the privileges on a
+	// VM can differ.
 	Lacks []string
-	// InFlight are operations whose effect is not visible in VMs yet.
+	// InFlight are operations without a visible effect in VMs yet.
 	InFlight []Operation
-	// Failures are the last failures that no later success has cleared.
+	// Failures are the last failures without a later success.
 	Failures []Failure
 }
 
-// HalfMade is a VM that a running clone may be making.
+// HalfMade is a VM that a running clone can be creating.
 type HalfMade struct {
 	VM
-	// Task is the clone, and Since when vCenter accepted it, or else when this process saw it first.
+	// Task is the clone task. Since is the time when vCenter accepted it or, if unknown, when this process first saw it.
 	Task  string
 	Since time.Time
 }
 
-// Undetermined reports whether there are VMs in the group's folder of which nobody knows whose they are.
+// Undetermined reports whether the group's folder holds VMs with an unknown owner.
 func (o *Observation) Undetermined() bool { return len(o.Unread)+len(o.HalfMade) > 0 }
 
-// Undecided reports whether a VM of Query.Known is suspect: it is not shown, and vCenter has not said what became of it.
+// Undecided reports whether a VM of Query.Known is suspect: the observation does not show it, and vCenter has not confirmed its state.
 func (o *Observation) Undecided(ref Ref) bool {
 	is := func(vm VM) bool { return vm.Ref == ref }
 	return !slices.ContainsFunc(o.VMs, is) && !slices.ContainsFunc(o.Released, is) && !slices.Contains(o.Gone, ref) &&
 		!slices.Contains(o.Elsewhere, ref) && !slices.Contains(o.Others, ref)
 }
 
-// Found is where a VM is that left the operator's root folder.
+// Found is the location of a VM that left the operator's root folder.
 type Found struct {
-	// Ref that the VM has now.
+	// Ref is the VM's current reference.
 	Ref Ref
-	// Path is the inventory path, for people; empty if it cannot be read.
+	// Path is the inventory path for display, or "" if it is unreadable.
 	Path string
 }

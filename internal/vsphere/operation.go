@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// OperationKind names what was asked of vCenter.
+// OperationKind names a kind of vCenter operation.
 type OperationKind string
 
 // Operations.
@@ -25,38 +25,37 @@ const (
 	OpAdopt         OperationKind = "Adopt"
 )
 
-// Ends reports whether an operation is a step towards the end of a VM.
+// Ends reports whether an operation is a step towards removing a VM from its group.
 func (k OperationKind) Ends() bool {
 	return k == OpMark || k == OpPowerOff || k == OpDestroy || k == OpRelease
 }
 
-// Operation is something that was submitted and is not visible yet.
+// Operation is a submitted operation without a visible effect yet.
 type Operation struct {
 	Kind    OperationKind
 	Ordinal int32
-	// VM is zero for a clone that has not finished, and for one that found its name taken by a VM that looks like
-	// the wanted one: of a clone, it is only ever the VM that vCenter said this very task made.
+	// VM is zero for a clone that has not finished, and for a clone whose name is taken by a VM that resembles the wanted one. For a clone, VM is only ever the VM
+	// that vCenter reports as the result of this task.
 	VM Ref
-	// Since is when it was submitted.
+	// Since is the submission time.
 	Since time.Time
-	// Task is vCenter's reference of the task that runs; empty while, or once, none does.
+	// Task is vCenter's reference of the running task. It is empty while no task runs.
 	Task string
-	// CanceledAt is when vCenter was last asked to cancel the task, zero if it never was. CancelErr is why it does not; nil once it agreed.
+	// CanceledAt is the time of the last cancel request to vCenter, or zero. CancelErr is vCenter's refusal, or nil after it agreed.
 	CanceledAt time.Time
 	CancelErr  error
-	// OutcomeUnknown is true when the reply was lost, or another process submitted it: it may have reached
-	// vCenter or not.
+	// OutcomeUnknown is true if the reply was lost or another process submitted the operation. The request can have reached vCenter or not.
 	OutcomeUnknown bool
 }
 
-// HangsAfter is how long a task may run before it is told of, and before the end of a VM does not wait for it any more. Clones of large templates take longer, and
-// are told of all the same.
+// HangsAfter is the runtime after which a task is reported, and after which removing a VM no longer waits for it. Clones of large templates take longer and are
+// reported too.
 const HangsAfter = 2 * time.Minute
 
-// Hangs reports whether the task of an operation has run for long.
+// Hangs reports whether the operation's task has run for at least HangsAfter.
 func (o Operation) Hangs(now time.Time) bool { return o.Task != "" && now.Sub(o.Since) >= HangsAfter }
 
-// Overtaken reports whether a step towards the end of the VM need not wait for an operation. A clone holds its name until it ends, and nothing follows a destruction.
+// Overtaken reports whether a removal step need not wait for the operation. A clone holds its name until it ends, and nothing follows a destruction.
 func (o Operation) Overtaken(now time.Time) bool {
 	switch o.Kind {
 	case OpPowerOn, OpPowerOff, OpReconfigure, OpMark, OpRestamp:
@@ -67,46 +66,46 @@ func (o Operation) Overtaken(now time.Time) bool {
 
 type operationKey struct{}
 
-// WithOperation names what the calls under ctx are part of. The name reaches vCenter's own logs as opID, where a person
-// can follow a group's pass from there; it holds nothing secret.
+// WithOperation names the operation that the calls under ctx belong to. vCenter logs the name as opID, so that a user can follow a group's pass there. The name
+// contains no secret.
 func WithOperation(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, operationKey{}, name)
 }
 
-// OperationOf returns the name given by WithOperation, or "".
+// OperationOf returns the name from WithOperation, or "".
 func OperationOf(ctx context.Context) string {
 	name, _ := ctx.Value(operationKey{}).(string)
 	return name
 }
 
-// Failure is an operation that failed.
+// Failure is a failed operation.
 type Failure struct {
 	Kind    OperationKind
 	Ordinal int32
 	VM      Ref
 	// Err wraps *Error.
 	Err error
-	// At is when it failed, RetryAt the earliest time to try again.
+	// At is the time of the failure, and RetryAt the earliest time of a retry.
 	At, RetryAt time.Time
-	// Count of failures in a row.
+	// Count of consecutive failures.
 	Count int
-	// Revision that a clone failed with, or a reconfiguration; another revision may be tried at once.
+	// Revision of the failed clone or reconfiguration. Another revision can be tried immediately.
 	Revision string
-	// Met is what was known of the VM.
+	// Met is the known state of the VM at the failure.
 	Met Met
 }
 
-// Met is what an operation on a VM may be refused for as long as it lasts.
+// Met is the state of a VM that can make vCenter refuse an operation while the state lasts.
 type Met struct {
 	Power    PowerState
 	Question string
 }
 
-// Met returns what an operation meets that is submitted now.
+// Met returns the state that a new operation would meet.
 func (vm *VM) Met() Met { return Met{Power: vm.Power, Question: vm.Question} }
 
-// Outdated reports whether a step towards the end of a VM that was refused as busy need not wait, because the VM is another since: its question was answered, or
-// it was powered on or off.
+// Outdated reports whether a removal step that was refused as busy can be retried now, because the VM changed since: its question was answered, or its power
+// state changed.
 func (f *Failure) Outdated(vm *VM) bool {
 	return vm != nil && f.Kind.Ends() && KindOf(f.Err) == KindBusy && f.Met != vm.Met()
 }

@@ -1,21 +1,22 @@
 package vsphere
 
-// Privileges that code names, as vSphere names them. Package privileges has the list of all that the account needs.
+// Privileges used in code, by their vSphere names. Package privileges lists all privileges that the account needs.
 const (
-	// The first four are for changes of VMs, each for its part of the change.
+	// The first four permit changes of VMs, each for one part of a change.
 	PrivilegeCPUs        = "VirtualMachine.Config.CPUCount"
 	PrivilegeMemory      = "VirtualMachine.Config.Memory"
 	PrivilegeExtraConfig = "VirtualMachine.Config.AdvancedConfig"
-	// PrivilegeDevices is for the network of an adapter. An account without it serves all groups that name no network.
+	// PrivilegeDevices permits changing an adapter's network. An account without it serves all groups that name no
+	// network.
 	PrivilegeDevices = "VirtualMachine.Config.EditDevice"
-	// PrivilegeNotes is for CloneRequest.Note. An account without it makes VMs without notes.
+	// PrivilegeNotes permits CloneRequest.Note. An account without it creates VMs without notes.
 	PrivilegeNotes = "VirtualMachine.Config.Annotation"
-	// PrivilegeVApp is for clones that cloud-init configures, of templates with vApp properties.
+	// PrivilegeVApp permits clones of templates with vApp properties that cloud-init configures.
 	PrivilegeVApp = "VApp.ApplicationConfig"
-	// PrivilegeCrypto is for clones of encrypted templates.
+	// PrivilegeCrypto permits clones of encrypted templates.
 	PrivilegeCrypto = "Cryptographer.Clone"
-	// PrivilegeRead comes with every role. An account lacks it on an object where it has none.
+	// PrivilegeRead is part of every role. An account without any role on an object lacks it.
 	PrivilegeRead = "System.Read"
-	// PrivilegeSessions is for the sessions of others: to see them, and to end those of killed replicas.
+	// PrivilegeSessions permits listing the sessions of other replicas, and ending those of killed replicas.
 	PrivilegeSessions = "Sessions.TerminateSession"
 )

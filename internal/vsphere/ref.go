@@ -2,7 +2,7 @@ package vsphere
 
 import "strings"
 
-// Object types of a Ref, as vSphere names them.
+// Object types of a Ref, by their vSphere names.
 const (
 	TypeVirtualMachine = "VirtualMachine"
 	TypeFolder         = "Folder"
@@ -13,7 +13,7 @@ const (
 type Ref struct {
 	// Type is the managed object type, for example VirtualMachine.
 	Type string
-	// Value is the server's identifier, for example vm-42. It is unique within one vCenter and is not reused.
+	// Value is the server's identifier, for example vm-42. It is unique within one vCenter and is never reused.
 	Value string
 }
 
@@ -39,7 +39,7 @@ func FolderRef(value string) Ref {
 	return Ref{Type: TypeFolder, Value: value}
 }
 
-// GroupID identifies a VmGroup for ever: a group that is re-created under its old name has another one.
+// GroupID identifies a VmGroup forever: a group that is re-created under its old name has another ID.
 type GroupID struct {
 	// Installation is the UID of the operator's installation.
 	Installation string
@@ -49,29 +49,29 @@ type GroupID struct {
 	Group string
 }
 
-// SameGroup reports whether both name one VmGroup, whichever installation serves it.
+// SameGroup reports whether both IDs name one VmGroup, independent of the installation that serves it.
 func (id GroupID) SameGroup(other GroupID) bool {
 	return id.Member == other.Member && id.Group == other.Group
 }
 
-// Key of the group.
+// Key returns the key of the group.
 func (id GroupID) Key() GroupKey { return KeyOf(id.Member, id.Group) }
 
-// GroupKey tells VmGroups apart, whichever installation serves them. Whatever is remembered of a group is kept by it: the group's UID alone
-// is what the API server of its member says, and the one of another member can say the same.
+// GroupKey identifies a VmGroup, independent of the installation that serves it. All memory of a group uses this key. The group's UID alone
+// is not enough: the member's API server chooses it, and another member's API server can choose the same.
 type GroupKey string
 
-// KeyOf returns the key of a group, given the UID of its member cluster and its own. No member has a slash in its UID: the hub pins none
-// that has.
+// KeyOf returns the key of a group from the UIDs of its member cluster and itself. A member's UID contains no slash: the hub accepts no
+// such UID.
 func KeyOf(member, group string) GroupKey { return GroupKey(member + "/" + group) }
 
-// Member is the UID of the group's cluster.
+// Member returns the UID of the group's member cluster.
 func (k GroupKey) Member() string {
 	member, _, _ := strings.Cut(string(k), "/")
 	return member
 }
 
-// Group is the UID of the group.
+// Group returns the UID of the group.
 func (k GroupKey) Group() string {
 	_, group, _ := strings.Cut(string(k), "/")
 	return group
@@ -82,24 +82,24 @@ type Folder struct {
 	Ref    Ref
 	Name   string
 	Parent Ref
-	// Path is the inventory path, for people.
+	// Path is the inventory path for display.
 	Path string
-	// Place is where the folder lies: its name and those of the two folders above it, empty from the root folder on. Observations have it.
-	// Names that members made up are compared with these elements, and never with a path: a slash in a name would make two of it.
+	// Place holds the names of the folder and of the two folders above it, below the root folder. Observations set it. Names from members are
+	// compared with these elements, and never with a path: a slash in a name would split it.
 	Place FolderPath
 }
 
-// GroupFolder is a folder at the place of a group's.
+// GroupFolder is a folder at the depth of group folders.
 type GroupFolder struct {
 	Ref Ref
 	FolderPath
-	// InventoryPath is for people.
+	// InventoryPath is for display.
 	InventoryPath string
 }
 
-// FolderPath is where a group's VMs live below the root folder.
+// FolderPath is the location of a group's VMs below the root folder.
 type FolderPath struct {
-	// Member is the name of the member cluster, Namespace that of the namespace.
+	// Member is the name of the member cluster, and Namespace the name of the namespace.
 	Member, Namespace string
 	// Leaf is the group's name, a dot and the first eight characters of its UID.
 	Leaf string

@@ -7,29 +7,28 @@ type Epoch struct {
 	Generation, Number int64
 }
 
-// Stamp is the proof of ownership in a VM's extraConfig. It is written with the clone, so that a VM without
-// one was never ours. A copy made by hand carries a copied stamp: see the identity rules in docs/explanation/concepts.md.
+// Stamp is the proof of ownership in a VM's extraConfig. It is written with the clone, so that the operator never owned a VM without one. A
+// manual copy carries a copied stamp: see the identity rules in docs/explanation/concepts.md.
 type Stamp struct {
 	GroupID
 	// Ordinal of the VM within its group.
 	Ordinal int32
 	// Incarnation counts replacements of this ordinal.
 	Incarnation int32
-	// Revision of the spec that the VM was cloned with, of at most LongestRevision bytes.
+	// Revision of the spec that the VM was cloned with, at most LongestRevision bytes.
 	Revision string
-	// CloneMode that was used: Full or Linked. It has at most LongestCloneMode bytes.
+	// CloneMode of the clone: Full or Linked. It has at most LongestCloneMode bytes.
 	CloneMode string
 	// Epoch of the controller that cloned it.
 	Epoch Epoch
-	// Created is when the clone was submitted, to the second, by the operator's clock. Of a VM that was adopted it is what the VM had before, if
-	// it had one.
+	// Created is the submission time of the clone, to the second, by the operator's clock. An adopted VM keeps its earlier value, if it had one.
 	Created time.Time
-	// UUID is the instance UUID that a VM had when it was adopted. It tells that VM from a copy, since only the UUID of a clone follows from
-	// group and ordinal. Empty for a VM that was cloned.
+	// UUID is the instance UUID of an adopted VM at adoption. It distinguishes the VM from a copy, since only a clone's UUID derives from group
+	// and ordinal. It is empty for a VM that was cloned.
 	UUID string
 }
 
-// What a stamp says is shown in status, which has no room for more. Somebody else may have written it.
+// Limits of stamp values, in bytes. Status shows the values and has no room for more, and another party can have written them.
 const (
 	LongestRevision  = 64
 	LongestCloneMode = 32
@@ -38,31 +37,31 @@ const (
 // ReleaseKey is the key in a VM's extraConfig that holds a ReleaseMark.
 const ReleaseKey = "vmgroup.retained"
 
-// ReleaseMark is what a VM carries in its extraConfig in place of the stamp once it was released and kept: so that it can be counted, and
-// taken by another group of the namespace. It gives nobody a right to the VM: the VM is nobody's.
+// ReleaseMark replaces the stamp in the extraConfig of a VM that was released and kept. It makes the VM countable, and another group of the
+// namespace can adopt the VM. It gives no right to the VM: the VM has no owner.
 type ReleaseMark struct {
-	// GroupID is that of the stamp that the mark replaced. It names the group that released the VM, which may be gone.
+	// GroupID of the replaced stamp. It names the group that released the VM. That group can be deleted already.
 	GroupID
-	// Namespace of the group. Nothing else tells it once the group is gone.
+	// Namespace of the group. After the group's deletion, only the mark records it.
 	Namespace string
 	// Ordinal that the VM had in the group.
 	Ordinal int32
-	// Revision that the VM was cloned with, of at most LongestRevision bytes. What it says beyond the VM's size cannot be seen of the VM.
+	// Revision that the VM was cloned with, at most LongestRevision bytes. Except for the size, the VM does not show the revision's content.
 	Revision string
-	// UUID is that of the stamp.
+	// UUID of the replaced stamp.
 	UUID string
 }
 
-// Of reports whether m was left by the release of this very target. A nil mark was not.
+// Of reports whether the release of this target left the mark. For a nil mark it returns false.
 func (m *ReleaseMark) Of(t Target) bool {
 	return m != nil && m.GroupID == t.ID && m.Ordinal == t.Ordinal
 }
 
-// Marked is a VM that carries a group's stamp or its release mark, as far as it counts in a sum.
+// Marked is the part of a VM with a group's stamp or release mark that counts in a sum.
 type Marked struct {
-	// Installation that the stamp names; empty for a VM with a release mark.
+	// Installation in the stamp. It is empty for a VM with a release mark.
 	Installation string
-	// Namespace that the release mark names; empty for a VM with a stamp.
+	// Namespace in the release mark. It is empty for a VM with a stamp.
 	Namespace string
 	// Released is true for a VM with a release mark.
 	Released bool
@@ -76,7 +75,7 @@ type Marked struct {
 	Tombstone bool
 }
 
-// MarkedOf returns what counts of a VM, or false for one without a stamp and a release mark.
+// MarkedOf returns the countable part of a VM, or false for a VM with neither stamp nor release mark.
 func MarkedOf(vm *VM) (m Marked, ok bool) {
 	m = Marked{Folder: vm.Folder, CPU: vm.CPU, MemoryMiB: vm.MemoryMiB, Tombstone: vm.Tombstone}
 	switch {
@@ -93,17 +92,17 @@ func MarkedOf(vm *VM) (m Marked, ok bool) {
 // Stray is a VM outside of the operator's root folder that carries this installation's stamp.
 type Stray struct {
 	Ref Ref
-	// Path is its inventory path, or only its name if the path cannot be read.
+	// Path is the inventory path, or only the name if the path is unreadable.
 	Path string
 }
 
-// Strays is what a look through a whole vCenter found.
+// Strays is the result of a search through a whole vCenter.
 type Strays struct {
-	// At is when it was looked at; zero before the first look.
+	// At is the time of the search, or zero before the first one.
 	At time.Time
-	// Count is how many there are; VMs names the first of them, sorted by reference.
+	// Count is the number of strays. VMs names the first of them, sorted by reference.
 	Count int
 	VMs   []Stray
-	// Limits says, as the end of a sentence, where the account may not look; empty if it may look everywhere.
+	// Limits describes, as the end of a sentence, where the account cannot read. It is empty if the account can read everything.
 	Limits string
 }

@@ -6,15 +6,16 @@ type Template struct {
 	Name string
 	// Path is the inventory path, for example /DC0/vm/linux/debian-12.
 	Path string
-	// Host is the managed object reference of the host it is registered on; clones of one host share a limit. Where
-	// the host cannot be seen it is something else that is the template's alone; it is never empty.
+	// Host is the managed object reference of the template's host. Clones from one host share a limit. If the host is not visible,
+	// Host is a value unique to the template. It is never empty.
 	Host string
-	// HasSnapshot is true when a linked clone is possible.
+	// HasSnapshot is true if a linked clone is possible.
 	HasSnapshot bool
-	// Datastores that the template's disks lie on, as paths.
+	// Datastores of the template's disks, as paths.
 	Datastores []string
 	// Networks of the template's adapters, as paths.
 	Networks []string
-	// Unfit says why no full clone can be made of it, and UnfitLinked why no linked one, as sentences for a person; empty if they can.
+	// Unfit is the reason why full clones are impossible, and UnfitLinked the reason why linked ones are, as sentences for a user.
+	// They are empty if clones are possible.
 	Unfit, UnfitLinked string
 }

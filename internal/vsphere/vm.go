@@ -9,7 +9,7 @@ import (
 // PowerState of a VM as vCenter reports it.
 type PowerState string
 
-// Power states. Unknown covers a VM whose state was not reported.
+// Power states. PowerUnknown is a state that vCenter does not report.
 const (
 	PoweredOn    PowerState = "PoweredOn"
 	PoweredOff   PowerState = "PoweredOff"
@@ -22,39 +22,39 @@ type VM struct {
 	Ref    Ref
 	Name   string
 	Folder Ref
-	// ResourcePool that the VM runs in; zero if vCenter does not show it.
+	// ResourcePool that the VM runs in. It is zero if vCenter does not show it.
 	ResourcePool Ref
-	// InstanceUUID is vCenter's UUID of the VM; vCenter may reassign it when two VMs would share one.
+	// InstanceUUID is vCenter's UUID of the VM. vCenter can reassign it if two VMs would share one.
 	InstanceUUID string
 	Power        PowerState
-	// Connection says whether vCenter reaches the VM. If it does not, the rest is what vCenter last knew.
+	// Connection is the state of vCenter's connection to the VM. If it is not Connected, the other fields are vCenter's last known values.
 	Connection Connection
-	// GuestIP is the address by which others reach the guest, as VMware Tools tell, or empty. Addresses is what it follows from.
+	// GuestIP is the address at which other machines reach the guest, according to VMware Tools, or "". It derives from Addresses.
 	GuestIP   string
 	Addresses GuestAddresses
 	// HeartbeatGreen is true when VMware Tools' heartbeat is green.
 	HeartbeatGreen bool
-	// ToolsRunning is true when VMware Tools run, so that the guest can be asked to shut down.
+	// ToolsRunning is true if VMware Tools run, so that the guest can shut down on request.
 	ToolsRunning bool
-	// GuestInfo is the value that Query.GuestInfo asks for, GuestInfoKnown whether it is known: it was read since the VM was powered on, or the VM is off, when
-	// there is none. The guest may write anything, so that it passes untrusted.Quoted before it is shown to a person.
+	// GuestInfo is the value that Query.GuestInfo asks for. GuestInfoKnown is true if the value was read since the last power-on, or if the VM is off and has
+	// none. The guest can write anything, so the value must pass untrusted.Quoted before display.
 	GuestInfo      string
 	GuestInfoKnown bool
-	// Disabled is a method that vCenter has disabled of those that are needed to change the VM and to power it off; empty if there is none. A backup or a migration does
-	// that. Of a VM that is off it says little: powering off is disabled then.
+	// Disabled is a method that vCenter has disabled and that the operator needs to change the VM or power it off, or "". Backups and migrations disable methods.
+	// For a VM that is off it means little: powering off is disabled then.
 	Disabled string
 	// CPU is the number of virtual CPUs.
 	CPU int32
 	// MemoryMiB is the memory in MiB.
 	MemoryMiB int64
-	// HotAdd is what the VM can get more of while it runs.
+	// HotAdd describes how the VM can grow while it runs.
 	HotAdd HotAdd
-	// Devices is the number of its disks and network adapters.
+	// Devices is the number of the VM's disks and network adapters.
 	Devices int32
-	// BootTime is when it was powered on last, by vCenter's clock and in UTC; zero while it is off, and where vCenter does not tell. To suspend and
-	// resume a VM leaves it as it is.
+	// BootTime is the time of the last power-on, by vCenter's clock and in UTC. It is zero while the VM is off, and if vCenter does not report it. Suspend and
+	// resume do not change it.
 	BootTime time.Time
-	// Question is what the VM asks, and waits for an answer to; empty if nothing. It passes untrusted.Quoted before it is shown to a person.
+	// Question is the VM's unanswered question, or "". It must pass untrusted.Quoted before display.
 	Question string
 	// IsTemplate is true for a VM that is marked as template.
 	IsTemplate bool
@@ -62,37 +62,37 @@ type VM struct {
 	ChangeVersion string
 	// Stamp is nil for a VM that carries no readable stamp.
 	Stamp *Stamp
-	// Released is nil for a VM that carries no readable release mark, and for one that carries a stamp: a mark beside a stamp was written by
-	// hand, or came with a copy, and means nothing.
+	// Released is nil for a VM without a readable release mark, and for one that carries a stamp. A mark beside a stamp was written manually or copied, and has no
+	// meaning.
 	Released *ReleaseMark
-	// Tombstone is true once the operator decided to destroy the VM. Such a VM is never revived.
+	// Tombstone is true once the operator decided to destroy the VM. The operator never revives such a VM.
 	Tombstone bool
 }
 
-// namedDisks are told in a message.
+// namedDisks is the number of disks named in a message.
 const namedDisks = 3
 
 // Disk is a virtual disk of a VM.
 type Disk struct {
-	// Device is what govc calls it: "disk-1000-1".
+	// Device is govc's name of the disk: "disk-1000-1".
 	Device string
-	// Label is what vCenter's users see: "Hard disk 2". File is where it is: "[datastore] directory/name.vmdk".
+	// Label is the name in vCenter's UI: "Hard disk 2". File is the disk's location: "[datastore] directory/name.vmdk".
 	Label, File string
-	// FirstClassID is the ID of a First Class Disk; empty for any other.
+	// FirstClassID is the ID of a First Class Disk. It is empty for any other disk.
 	FirstClassID string
 }
 
-// ForeignDisks is the cause of an error of KindForeignDisk: a VM is not destroyed, because vCenter would delete these disks with it.
+// ForeignDisks is the cause of an error of KindForeignDisk. The operator does not destroy the VM, because vCenter would delete these disks with it.
 type ForeignDisks struct {
 	// Path of the VM in vCenter's inventory.
 	Path string
-	// Disks are at least one.
+	// Disks has at least one element.
 	Disks []Disk
-	// ChangeVersion that the caller had observed of the VM: once that is another, it is worth trying again.
+	// ChangeVersion that the caller observed. If the VM's version differs from it, a retry makes sense.
 	ChangeVersion string
 }
 
-// Error says which disks they are, and both ways out.
+// Error names the disks and both ways to continue.
 func (f *ForeignDisks) Error() string {
 	names := make([]string, 0, len(f.Disks))
 	devices := make([]string, 0, len(f.Disks))
@@ -115,26 +115,26 @@ func (f *ForeignDisks) Error() string {
 		"Let the storage driver that attached them do that, or run: %s (without -keep this deletes the disks). It goes on by itself then", strings.Join(names, "; "), command)
 }
 
-// Connection says whether vCenter reaches a VM, and why not. The zero value is not known.
+// Connection is the state of vCenter's connection to a VM. The zero value is unknown.
 type Connection string
 
-// States of the connection, as vSphere names them.
+// States of the connection, by their vSphere names.
 const (
 	Connected Connection = "connected"
 	// Disconnected: the VM's host is disconnected or does not answer.
 	Disconnected Connection = "disconnected"
 	// Inaccessible: the VM's files cannot be reached.
 	Inaccessible Connection = "inaccessible"
-	// Orphaned: the host that the VM was registered on does not know it any more.
+	// Orphaned: the VM's host no longer knows the VM.
 	Orphaned Connection = "orphaned"
-	// Invalid: the VM's configuration cannot be read.
+	// Invalid: the VM's configuration is unreadable.
 	Invalid Connection = "invalid"
 )
 
 // Connected reports whether vCenter reaches the VM.
 func (vm *VM) Connected() bool { return vm.Connection == Connected }
 
-// Problem says why vCenter does not reach a VM, as a clause.
+// Problem returns the reason why vCenter does not reach a VM, as a clause.
 func (c Connection) Problem() string {
 	switch c {
 	case Disconnected:
@@ -149,7 +149,7 @@ func (c Connection) Problem() string {
 	return "its host is disconnected, or its files cannot be reached"
 }
 
-// WayOut says what a person has to do, as a clause. Of an orphaned or an invalid VM nothing comes back by itself.
+// WayOut returns the action for a user, as a clause. An orphaned or invalid VM does not recover on its own.
 func (c Connection) WayOut() string {
 	switch c {
 	case Disconnected:

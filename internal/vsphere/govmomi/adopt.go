@@ -26,7 +26,7 @@ var (
 	errUnreadConfig = errors.New("vCenter does not show the VM's configuration now, so nobody knows whose it is")
 )
 
-// ReadFolder reads which VMs lie in a folder: see vsphere.Server.
+// ReadFolder reads the VMs in a folder: see vsphere.Server.
 func (s *Server) ReadFolder(ctx context.Context, path string) (vsphere.FolderContent, error) {
 	op := "read folder " + path
 	c, err := s.live(op)
@@ -77,8 +77,8 @@ func (s *Server) ReadFolder(ctx context.Context, path string) (vsphere.FolderCon
 	return content, nil
 }
 
-// withoutFolder returns the part of a path that is below a folder of the API, if the path is a whole one below it; otherwise all of it. Both
-// parts are as people write them, without slashes around them.
+// withoutFolder returns the part of a path below an API folder if the path is a whole one below it, otherwise the whole path. Both results have no
+// slashes around them and use names as users write them.
 func withoutFolder(path, folder string) string {
 	for i := 1; i < len(path); i++ {
 		if path[0] == '/' && path[i] == '/' && inventoryname.Refer(path[:i], folder) != inventoryname.None {
@@ -128,7 +128,7 @@ func (s *Server) Move(ctx context.Context, a vsphere.Adoption) error {
 	})
 }
 
-// Rename gives a VM the group's name for it: see vsphere.Server.
+// Rename gives a VM the group's name: see vsphere.Server.
 func (s *Server) Rename(ctx context.Context, a vsphere.Adoption) error {
 	renamed := func(o object) bool { return o.text(propName) == a.Name }
 	return s.place(ctx, vsphere.OpRename, a, renamed, func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
@@ -140,7 +140,7 @@ func (s *Server) Rename(ctx context.Context, a vsphere.Adoption) error {
 	})
 }
 
-// place submits a step that brings a VM nearer to its place in the group's folder, unless that is done.
+// place submits a step that brings a VM nearer to its place in the group's folder. If the step is done already, it sends nothing.
 func (s *Server) place(ctx context.Context, kind vsphere.OperationKind, a vsphere.Adoption, done func(object) bool, send call) error {
 	r, err := s.adoption(kind, a)
 	if err != nil {
@@ -189,8 +189,8 @@ func (s *Server) Adopt(ctx context.Context, a vsphere.Adoption) error {
 	})
 }
 
-// adoption is the request for a step. A VM outside of the root folder is not in the inventory, so what it is shows only when it is read
-// afresh; of the group's folder the inventory knows.
+// adoption returns the request for a step. The inventory does not contain a VM outside of the root folder, so only a fresh read shows that VM. The
+// inventory knows the group's folder.
 func (s *Server) adoption(kind vsphere.OperationKind, a vsphere.Adoption) (operations.Request, error) {
 	r := operations.Request{
 		Key: operations.Key{Group: a.Stamp.Key(), Ordinal: a.Stamp.Ordinal}, Kind: kind, VM: a.VM, Name: a.Name, Stamp: a.Stamp, Folder: a.Folder,
@@ -208,8 +208,8 @@ func (s *Server) adoption(kind vsphere.OperationKind, a vsphere.Adoption) (opera
 	return r, nil
 }
 
-// mayAdopt reads, afresh, whether a VM is one that the group may take, and returns what it read. vCenter has no conditional move or rename, so what a
-// person does between that read and the call is not seen; the stamp is written on the change version that was observed.
+// mayAdopt checks with a fresh read whether the group can adopt a VM, and returns what it read. vCenter has no conditional move or rename, so a
+// user's change between the read and the call is not detected. The stamp is written with the observed change version.
 func (s *Server) mayAdopt(ctx context.Context, c *connection, r operations.Request, a vsphere.Adoption) (object, error) {
 	if err := vsphere.CheckFence(ctx); err != nil {
 		return object{}, err
@@ -245,7 +245,7 @@ func (s *Server) mayAdopt(ctx context.Context, c *connection, r operations.Reque
 	return o, s.mayTakeFrom(ctx, c, r, a, o.refOf(propParent))
 }
 
-// mayTakeFrom refuses a VM that lies in a folder from which the group may not take it.
+// mayTakeFrom refuses a VM in a folder from which the group cannot adopt it.
 func (s *Server) mayTakeFrom(ctx context.Context, c *connection, r operations.Request, a vsphere.Adoption, parent vsphere.Ref) error {
 	refuse := func(cause error) error {
 		return &vsphere.Error{Kind: vsphere.KindForeign, Op: phrase(r), Object: a.VM, Err: cause}
@@ -272,8 +272,8 @@ func (s *Server) mayTakeFrom(ctx context.Context, c *connection, r operations.Re
 	return nil
 }
 
-// marked reports whether anything of the operator's is in a VM's configuration, also what cannot be read as stamp or mark: it may be of a version
-// that is newer than this one.
+// marked reports whether a VM's configuration contains any key of the operator, even an unreadable stamp or mark. A newer version of the operator can
+// have written it.
 func marked(values map[string]string) bool {
 	for _, value := range values {
 		if value != "" {
@@ -283,7 +283,7 @@ func marked(values map[string]string) bool {
 	return false
 }
 
-// folderAsShown finds a folder by its path below the datacenter's folder of VMs, as the vSphere Client shows it.
+// folderAsShown finds a folder by its path below the datacenter's VM folder, as the vSphere Client displays it.
 func folderAsShown(ctx context.Context, c *connection, below string) (vsphere.Ref, error) {
 	folders, err := contained(ctx, c.client, c.datacenter.vmFolder, []types.PropertySpec{{Type: vsphere.TypeFolder, PathSet: []string{propName, propParent}}})
 	if err != nil {

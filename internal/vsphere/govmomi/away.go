@@ -7,12 +7,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// knockPause is the time between knocks at a vCenter that is away. They do not wait for each other: one that hangs says nothing of the next.
+// knockPause is the time between knocks at an unreachable vCenter. The knocks are independent: one that hangs does not delay the next.
 const knockPause = time.Second
 
-// answering waits until vCenter answers a stranger, and tells meanwhile why it does not; it reports false when ctx ended first. An
-// attempt to connect is made when vCenter is back, and not when a pause that has grown ends. What a person has to mend is looked at more
-// and more rarely. Another reason of the same kind is told now and then only, for the words of a broken connection are never the same twice.
+// answering waits until vCenter answers an unauthenticated request, and reports meanwhile why it does not. It returns false if ctx ends
+// first. The server connects when vCenter answers again, not when a long pause ends. For errors that need a user's action, the pause between
+// knocks grows. Another error of the same kind is reported only occasionally, because the texts of broken connections always differ.
 func (s *Server) answering(ctx context.Context, tell func(error)) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -54,7 +54,7 @@ func (s *Server) answering(ctx context.Context, tell func(error)) bool {
 	}
 }
 
-// awayFor returns what kind of reason there is for having no connection, or "" if none is known.
+// awayFor returns the kind of error that prevents a connection, or "" if none is known.
 func (s *Server) awayFor() vsphere.Kind {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 
 var errNoClone = errors.New("no clone is known to run")
 
-// CancelClone asks vCenter to cancel a clone: see vsphere.Server. An account may cancel what it started itself without a privilege.
+// CancelClone asks vCenter to cancel a clone: see vsphere.Server. An account needs no privilege to cancel its own task.
 func (s *Server) CancelClone(ctx context.Context, group vsphere.GroupKey, ordinal int32) error {
 	r, task, ok := s.ops.RunningClone(operations.Key{Group: group, Ordinal: ordinal})
 	if !ok {
@@ -27,7 +27,7 @@ func (s *Server) CancelClone(ctx context.Context, group vsphere.GroupKey, ordina
 	_, err = methods.CancelTask(ctx, c.client, &types.CancelTask{This: types.ManagedObjectReference{Type: "Task", Value: task}})
 	kick(s.taskKick)
 	if has[*types.InvalidState](err) || notFound(err, vsphere.Ref{Type: "Task", Value: task}) {
-		err = nil // it has ended, or it was canceled before
+		err = nil // the task has ended or was canceled before
 	}
 	err = translate(op, err)
 	if vsphere.KindOf(err) != vsphere.KindFenced {

@@ -18,38 +18,38 @@ type place struct {
 	path string
 	// root is true for a compute resource's own pool.
 	root bool
-	// compute is what a resource pool is a part of.
+	// compute is the compute resource of a resource pool.
 	compute vsphere.Ref
 }
 
-// templateEntry is a template and what only cloning needs.
+// templateEntry is a template with the data that only cloning needs.
 type templateEntry struct {
 	vsphere.Template
 	snapshot      vsphere.Ref
 	changeVersion string
-	// vApp is true for a template with vApp properties, as those that came from an OVA.
+	// vApp is true for a template with vApp properties, such as one from an OVA.
 	vApp bool
-	// full and linked are the hardware that a clone of either kind gets.
+	// full and linked are the hardware of a full and of a linked clone.
 	full, linked hardware
 }
 
-// content is one reading of the catalog. It is never changed once published.
+// content is one reading of the catalog. It is immutable once published.
 type content struct {
 	datacenter vsphere.Ref
 	templates  []templateEntry
-	// ordinary are the paths of VMs that are no templates, so that naming one can be told from a typing error.
+	// ordinary are the paths of VMs that are no templates. They distinguish the name of such a VM from a typing error.
 	ordinary                    []string
 	pools, datastores, networks []place
 	computes                    map[vsphere.Ref]compute
-	// hosts are those that run no VM now, with the reason. Nobody is told when one changes: see hostsReady.
+	// hosts are those that cannot run a VM now, with the reason. A change of a host notifies no group: see hostsReady.
 	hosts map[vsphere.Ref]string
-	// others are what people name as a place, and is none.
+	// others are objects that users name as a place but that are none.
 	others []otherKind
-	// unseen has of each template and place with a truncated path the first object above it that the account does not see.
+	// unseen maps each template and place with a truncated path to the first object above it that the account cannot see.
 	unseen map[string]vsphere.Ref
 }
 
-// catalog holds what VMs are made of and where they can go.
+// catalog holds the templates and the places of VMs.
 type catalog struct {
 	cfg Config
 
@@ -78,13 +78,13 @@ func (c *catalog) count() int {
 	return 0
 }
 
-// mayHold reports whether something may be a template of the catalog.
+// mayHold reports whether an object can be a template of the catalog.
 func (c *catalog) mayHold(ref vsphere.Ref) bool {
 	got := c.get()
 	return got == nil || ref.IsZero() || slices.ContainsFunc(got.templates, func(t templateEntry) bool { return t.Ref == ref })
 }
 
-// refs returns the templates of these names. It returns none if one of them is not known: it may have been renamed.
+// refs returns the templates with these names. If one name is unknown, it returns none: the template can have been renamed.
 func (c *catalog) refs(names []string) map[vsphere.Ref]bool {
 	got := c.get()
 	if got == nil {
@@ -101,7 +101,7 @@ func (c *catalog) refs(names []string) map[vsphere.Ref]bool {
 	return refs
 }
 
-// pathOf returns the inventory path of a template, or its reference.
+// pathOf returns the inventory path of a template, or else its reference.
 func (c *catalog) pathOf(ref vsphere.Ref) string {
 	if got := c.get(); got != nil {
 		for _, t := range got.templates {
@@ -113,7 +113,7 @@ func (c *catalog) pathOf(ref vsphere.Ref) string {
 	return ref.Value
 }
 
-// networkPath returns the inventory path of a network, or nothing.
+// networkPath returns the inventory path of a network, or "".
 func (c *catalog) networkPath(ref vsphere.Ref) string {
 	if got := c.get(); got != nil {
 		if i := slices.IndexFunc(got.networks, func(p place) bool { return p.ref == ref }); i >= 0 {
@@ -152,7 +152,7 @@ func (s *Server) Template(name string) (vsphere.Template, error) {
 	return vsphere.Template{}, err
 }
 
-// Placement finds where new VMs go: see vsphere.Server.
+// Placement finds the location for new VMs: see vsphere.Server.
 func (s *Server) Placement(p vsphere.Placement) (vsphere.ResolvedPlacement, error) {
 	const op = "find the placement"
 	var out vsphere.ResolvedPlacement
@@ -178,7 +178,7 @@ func (s *Server) Placement(p vsphere.Placement) (vsphere.ResolvedPlacement, erro
 	return out, got.reaches(pool, out)
 }
 
-// notFound makes of the error about a place one that says more, and has a place that is missing looked for.
+// notFound adds an explanation to the error about a place. If the place is missing, it starts a search for it.
 func (s *Server) notFound(got *content, err error, kind, name string, places []place) error {
 	if vsphere.KindOf(err) != vsphere.KindNotFound {
 		return err
@@ -202,8 +202,8 @@ func or(a, b string) string {
 	return b
 }
 
-// choosePool finds a pool by name, path or end of a path; DC0_C0 names the pool of the cluster DC0_C0. Without
-// a name, the only compute resource's own pool is it.
+// choosePool finds a pool by name, path or end of a path. DC0_C0 names the pool of the cluster DC0_C0. Without a name, it returns the root pool of
+// the only compute resource.
 func choosePool(want string, pools []place) (place, error) {
 	candidates := pools
 	if want == "" {
@@ -233,11 +233,12 @@ func chooseOptional(kind, want string, places []place) (vsphere.Ref, string, err
 	return places[i].ref, places[i].path, nil
 }
 
-// matches reports whether an inventory path is meant by a name.
+// matches reports whether a name refers to an inventory path.
 func matches(want, path string) bool { return inventoryname.Refer(want, path) != inventoryname.None }
 
-// choose returns the index of the one path that is meant; with no name, of the only one. Of several the one that is meant to the letter is it, and if
-// there are several of these, as of a text that is both a name and a path, nobody knows. The error is a *vsphere.Error that is fit for a condition.
+// choose returns the index of the one path that a name refers to. Without a name, it returns the only path. An exact match has priority over others.
+// If several paths match exactly, for example because a text is both a name and a path, the result is ambiguous. The error is a *vsphere.Error that
+// is fit for a condition.
 func choose(kind, want string, paths []string) (int, error) {
 	op := fmt.Sprintf("find %s %q", kind, want)
 	if want == "" {

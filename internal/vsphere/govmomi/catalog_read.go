@@ -14,10 +14,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// catalogEvery is the pause between rounds in which names that are missing are looked for.
+// catalogEvery is the pause between rounds of searches for missing names.
 const catalogEvery = 5 * time.Second
 
-// keepCatalog reads the catalog from time to time, and when vCenter has something of a name that was missed. A name alone makes nobody list a datacenter.
+// keepCatalog reads the catalog every ResyncInterval, and when vCenter has an object with a missing name. A missing name alone never causes a listing of
+// the datacenter.
 func (s *Server) keepCatalog(ctx context.Context, c *connection) error {
 	for read := time.Now(); sleep(ctx, 0); sleep(ctx, min(catalogEvery, s.cfg.ResyncInterval)) {
 		timer := time.NewTimer(time.Until(read.Add(s.cfg.ResyncInterval)))
@@ -50,7 +51,7 @@ func (s *Server) keepCatalog(ctx context.Context, c *connection) error {
 	return ctx.Err()
 }
 
-// refreshCatalog reads templates and places, and tells when they changed.
+// refreshCatalog reads templates and places, and notifies groups of changes.
 func (s *Server) refreshCatalog(ctx context.Context, c *connection) error {
 	got, err := readCatalog(ctx, c, s.cfg.TemplateFolders)
 	if err != nil {
@@ -73,7 +74,7 @@ func readCatalog(ctx context.Context, c *connection, templateFolders []string) (
 	specs := []types.PropertySpec{
 		{Type: vsphere.TypeFolder, PathSet: named},
 		{Type: typeCompute, PathSet: reach},
-		// It repeats what each compute resource has, so that it does not matter whether vCenter reads one entry of a type or all that fit.
+		// The list repeats the properties of each compute resource. Thus it does not matter whether vCenter reads one entry of a type or all that fit.
 		{Type: typeCluster, PathSet: append(slices.Clone(reach), propDRS)},
 		{Type: typeHost, PathSet: append([]string{propName, propParent}, hostStateProperties...)},
 		{Type: typePool, PathSet: []string{propName, propParent, propOwner}},
@@ -113,7 +114,7 @@ func readCatalog(ctx context.Context, c *connection, templateFolders []string) (
 		}
 		switch p := path(o.ref); {
 		case !o.yes(propTemplate):
-			// Those below our root folder are in the inventory.
+			// The inventory has the VMs below our root folder.
 			if !strings.HasPrefix(p, c.root.Path+"/") {
 				out.ordinary = append(out.ordinary, p)
 			}
@@ -137,7 +138,7 @@ func readCatalog(ctx context.Context, c *connection, templateFolders []string) (
 	return out, nil
 }
 
-// outermost returns the folders among objects that templates may be in, without those that are in another one. Without any named there are none.
+// outermost returns those of objects that are template folders and lie in no other template folder. Without named folders it returns none.
 func outermost(objects []object, path func(vsphere.Ref) string, named []string) (folders []vsphere.Ref) {
 	for _, o := range objects {
 		if p := path(o.ref); len(named) > 0 && o.ref.Type == vsphere.TypeFolder && below(p+"/", named) && !below(p, named) {
@@ -147,7 +148,7 @@ func outermost(objects []object, path func(vsphere.Ref) string, named []string) 
 	return folders
 }
 
-// sameContent reports whether groups need not look at the catalog again.
+// sameContent reports whether the catalog is unchanged for groups. It ignores the state of hosts.
 func sameContent(a, b *content) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -189,7 +190,7 @@ func readTemplates(ctx context.Context, c *connection, refs []vsphere.Ref, path 
 	return out, nil
 }
 
-// below reports whether a path lies below one of the folders; with no folders any does.
+// below reports whether a path lies below one of the folders. Without folders it returns true.
 func below(path string, folders []string) bool {
 	return len(folders) == 0 || slices.ContainsFunc(folders, func(f string) bool {
 		return inventoryname.Below(path, f)

@@ -22,7 +22,7 @@ var (
 	errNoNIC         = errors.New("the template has no network adapter to connect to the wanted network")
 )
 
-// nicCache is the first network adapter of a template, as of a change version.
+// nicCache is a template's first network adapter at a change version.
 type nicCache struct {
 	changeVersion string
 	device        types.BaseVirtualDevice
@@ -56,7 +56,7 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 	}
 	template, ok := s.entry(req.Template.Ref)
 	switch {
-	case !ok: // its disks are not known, and would not be told from others later
+	case !ok: // Its disks are unknown, and later could not be distinguished from foreign ones.
 		s.lookFor(kindTemplate, req.Template.Path)
 		return spec(vsphere.KindTransient, errNotCatalogued)
 	case req.Linked && template.snapshot.IsZero():
@@ -105,14 +105,14 @@ func (s *Server) cloneSpec(ctx context.Context, c *connection, req vsphere.Clone
 		},
 	}
 	if has.tpm && c.atLeast(8, 0, 0, 1) {
-		// Otherwise all VMs have the keys and secrets of one TPM.
+		// Otherwise all VMs share the keys and secrets of one TPM.
 		spec.TpmProvisionPolicy = string(types.VirtualMachineCloneSpecTpmProvisionPolicyReplace)
 	}
 	if s.writesNotes() {
 		spec.Config.Annotation = req.Note
 	}
 	if template.vApp && req.ForCloudInit() {
-		// Where a VM has vApp properties, cloud-init reads them and no guestinfo, unless it is new enough to look there first.
+		// If a VM has vApp properties, older versions of cloud-init read them instead of guestinfo.
 		spec.Config.VAppConfigRemoved = types.NewBool(true)
 	}
 	if req.Linked {
@@ -137,7 +137,7 @@ func extraConfig(kvs []inventory.KV) []types.BaseOptionValue {
 	return out
 }
 
-// entry returns what the catalog has of a template.
+// entry returns the catalog's entry of a template.
 func (s *Server) entry(ref vsphere.Ref) (entry templateEntry, ok bool) {
 	if got := s.cat.get(); got != nil {
 		for _, t := range got.templates {
@@ -159,12 +159,12 @@ func (s *Server) connectNIC(ctx context.Context, c *connection, template templat
 	if err != nil {
 		return nil, err
 	}
-	// The cached device is shared: change a copy. Its concrete type does not matter for an edit by key, but
-	// vCenter wants the same one, so it is copied by its own type.
+	// The cached device is shared, so a copy is changed. The concrete type does not matter for an edit by key, but vCenter
+	// requires the same type, so copyDevice keeps it.
 	edited := copyDevice(device)
 	target := edited.(types.BaseVirtualEthernetCard).GetVirtualEthernetCard()
 	target.Backing = backing
-	// A copied address would be a duplicate on the network.
+	// A copied MAC address would be a duplicate on the network.
 	target.MacAddress = ""
 	target.AddressType = string(types.VirtualEthernetCardMacTypeGenerated)
 	return &types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationEdit, Device: edited}, nil

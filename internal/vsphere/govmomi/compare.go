@@ -9,19 +9,18 @@ import (
 )
 
 const (
-	// compareAfter is how long a stream may take to show what another read has shown already.
+	// compareAfter is the time for a stream to show what another read has shown already.
 	compareAfter = 3 * time.Second
-	// compareLast is the longest pause between two reads of a VM whose configuration vCenter has and could not tell. They double from compareAfter.
+	// compareLast is the longest pause between two reads of a VM whose configuration vCenter has but could not return. The pauses double from compareAfter.
 	compareLast = time.Minute
 )
 
-// comparison finds what to look up because the index and a stream show it differently. It remembers what it has found, so that each
-// difference is looked up once.
+// comparison selects the objects that the index and a stream show differently. It remembers each difference, so that each is looked up once.
 type comparison struct {
 	found map[inventory.Difference]bool
 }
 
-// look returns the objects that both show below the root, and those that only one of them does. With again a VM that could not be read whole is returned once more.
+// look returns the objects that both show below the root, and those that only one of them shows. With again it repeats VMs that could not be read whole.
 func (c *comparison) look(all []inventory.Difference, again bool) (both, one []vsphere.Ref, unread bool) {
 	still := make(map[inventory.Difference]bool, len(all))
 	for _, d := range all {
@@ -39,8 +38,8 @@ func (c *comparison) look(all []inventory.Difference, again bool) (both, one []v
 	return both, one, unread
 }
 
-// compares looks up, once more, what the index and the stream show differently a while after something was applied. A read between two answers of the stream
-// may have seen what had changed back by the second answer: the stream tells nothing of that.
+// compares looks up the differences between index and stream once more, a while after each application. A read between two answers of the stream can see a
+// state that is reverted by the second answer. The stream does not report such a state.
 func (f *watchFeed) compares(ctx context.Context, shown *inventory.Shown) error {
 	var c comparison
 	var timer <-chan time.Time

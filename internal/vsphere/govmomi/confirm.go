@@ -16,8 +16,8 @@ const (
 	confirmLast  = 30 * time.Second
 )
 
-// reread reads objects whole and applies them. What is not found, or lies outside of the root, becomes a suspect. Before the first listing the index knows only
-// the root folder, so an object in another folder is looked up without becoming a suspect.
+// reread reads objects whole and applies them. An object that is not found, or that lies outside of the root, becomes a suspect. Before the first listing the
+// index knows only the root folder. An object in another folder is then looked up without becoming a suspect.
 func (s *Server) reread(ctx context.Context, r reader, refs []vsphere.Ref) error {
 	if len(refs) == 0 {
 		return nil
@@ -63,15 +63,15 @@ func (s *Server) reread(ctx context.Context, r reader, refs []vsphere.Ref) error
 	return nil
 }
 
-// wanted asks for verdicts on objects, whether or not the index knows them.
+// wanted requests verdicts on objects, whether or not the index knows them.
 func (s *Server) wanted(refs []vsphere.Ref) {
 	if len(refs) > 0 {
 		s.ask(refs)
 	}
 }
 
-// confirmSuspects asks vCenter about objects that are missing. Errors are tried again; a suspect without a
-// verdict stays one. An object that got none waits for the next try, however often somebody asks for it.
+// confirmSuspects asks vCenter about missing objects and retries errors. A suspect without a verdict stays a suspect and waits for the next retry, however
+// often a group asks for it.
 func (s *Server) confirmSuspects(ctx context.Context, c *connection) error {
 	made := attempts{tried: map[vsphere.Ref]bool{}}
 	for {
@@ -93,8 +93,8 @@ func (s *Server) confirmSuspects(ctx context.Context, c *connection) error {
 	}
 }
 
-// confirmLater waits until it is time to try everything again, until a member may have another object looked up, in wait if that is not zero,
-// or until something else is pending that was not tried.
+// confirmLater waits for the first of: the retry of everything, the end of wait if that is not zero (a member then has budget again), or another pending object
+// that was not tried.
 func (s *Server) confirmLater(ctx context.Context, made *attempts, wait time.Duration) error {
 	var credit, again <-chan time.Time
 	if wait > 0 {
@@ -113,7 +113,7 @@ func (s *Server) confirmLater(ctx context.Context, made *attempts, wait time.Dur
 	return nil
 }
 
-// pending are all objects that wait for a verdict. Those that groups name come last, and their members take turns.
+// pending returns all objects that wait for a verdict. Those that groups name come last, in turns of their members.
 func (s *Server) pending() []lookUp {
 	suspects := s.index.Suspects()
 	out := make([]lookUp, 0, len(suspects))
@@ -139,7 +139,7 @@ func (s *Server) pending() []lookUp {
 	return append(out, inTurns(byMember)...)
 }
 
-// inTurns takes one object of each member in turn, so that nobody waits for all that another one has made up.
+// inTurns takes one object of each member in turn, so that no member waits for all invented objects of another.
 func inTurns(byMember map[string][]vsphere.Ref) (all []lookUp) {
 	for len(byMember) > 0 {
 		for member, left := range byMember {
@@ -160,8 +160,8 @@ func (s *Server) answered(ref vsphere.Ref) {
 	delete(s.sought, ref)
 }
 
-// confirm looks objects up with one call, and asks about each that is not found by itself: only the word
-// "this object does not exist" about exactly this object makes it Gone.
+// confirm looks up objects with one call. It asks about each missing object individually: only the answer "this object does not exist" about exactly this
+// object makes it Gone.
 func (s *Server) confirm(ctx context.Context, c *connection, refs []vsphere.Ref) error {
 	began := s.index.Begin()
 	r := reader{client: c.client, index: s.index}
@@ -192,11 +192,11 @@ func (s *Server) confirm(ctx context.Context, c *connection, refs []vsphere.Ref)
 	return nil
 }
 
-// verdict applies an object that exists: it is below the root after all, or elsewhere.
+// verdict applies an object that exists, either below the root or elsewhere.
 func (s *Server) verdict(ctx context.Context, c *connection, began inventory.Moment, o object) error {
 	parent := o.refOf(propParent)
 	if parent.IsZero() {
-		// A VM of a vApp has no parent folder; it stays a suspect, which keeps it safe.
+		// A VM of a vApp has no parent folder. It stays a suspect, which keeps it safe.
 		return nil
 	}
 	inside, path, err := s.whereabouts(ctx, c, o)
@@ -207,12 +207,12 @@ func (s *Server) verdict(ctx context.Context, c *connection, began inventory.Mom
 	switch {
 	case !inside && o.ref.Type == vsphere.TypeFolder:
 		s.index.ConfirmFolderElsewhere(began, folderOf(o))
-		s.listAnew() // what is in it went along, and the view may not tell of each
+		s.listAnew() // its content moved along, and the view does not always report each object
 		return nil
 	case !inside:
 		seen, err := seenOf(baseOf(o), o)
 		if err != nil {
-			seen = inventory.Seen{VM: vsphere.VM{Ref: o.ref}, Unread: true} // whose it is cannot be seen there
+			seen = inventory.Seen{VM: vsphere.VM{Ref: o.ref}, Unread: true} // its owner is not visible there
 		}
 		s.index.ConfirmElsewhere(began, inventory.Outside{Seen: seen, Path: path})
 		return nil
@@ -230,7 +230,7 @@ func (s *Server) verdict(ctx context.Context, c *connection, began inventory.Mom
 	return nil
 }
 
-// listAnew asks the feed for a listing through another view.
+// listAnew requests a listing through a new view from the feed.
 func (s *Server) listAnew() {
 	s.mu.Lock()
 	s.viewStale = true
@@ -238,7 +238,7 @@ func (s *Server) listAnew() {
 	kick(s.listKick)
 }
 
-// belowRoot follows the parents of a folder.
+// belowRoot follows the parents of a folder up to the root folder.
 func (s *Server) belowRoot(ctx context.Context, c *connection, folder vsphere.Ref) (bool, error) {
 	const deepest = 64
 	for range deepest {

@@ -17,7 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 )
 
-// connection is a session and what was found with it.
+// connection is a session and the places found with it.
 type connection struct {
 	session    *session.Session
 	client     *vim25.Client
@@ -37,7 +37,7 @@ var (
 	errNoInstance   = errors.New("the server gives an instance UUID that no vCenter has: at most 64 letters, digits and -_./@+:% are one; check what answers at that address")
 )
 
-// live returns the connection, or an error that says why there is none.
+// live returns the connection, or the reason why there is none.
 func (s *Server) live(op string) (*connection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *Server) live(op string) (*connection, error) {
 	return nil, &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: errNotConnected}
 }
 
-// atLeast reports whether the vCenter has this version of the API, or a later one.
+// atLeast reports whether the vCenter has at least this API version.
 func (c *connection) atLeast(version ...int) bool {
 	has := strings.Split(c.client.ServiceContent.About.ApiVersion, ".")
 	for i, want := range version {
@@ -65,10 +65,10 @@ func (c *connection) atLeast(version ...int) bool {
 	return true
 }
 
-// bootstrapFence always holds; see the package comment.
+// bootstrapFence always permits: see the package comment.
 func bootstrapFence() error { return nil }
 
-// connect finds the datacenter and the root folder, which it creates when it is missing.
+// connect finds the datacenter and the root folder. If the root folder is missing, connect creates it.
 func (s *Server) connect(ctx context.Context, sess *session.Session) (*connection, error) {
 	c := &connection{session: sess, client: sess.Client()}
 	if !c.client.IsVC() {
@@ -83,10 +83,11 @@ func (s *Server) connect(ctx context.Context, sess *session.Session) (*connectio
 	return c, nil
 }
 
-// mostInstance is how many bytes the UUID of an instance may have. Those of vCenters have 36.
+// mostInstance is the maximum length of an instance UUID in bytes. Those of vCenters have 36.
 const mostInstance = 64
 
-// plausible reports whether a vCenter may have this UUID, or none. It stands in status, and in commands that somebody copies into a shell.
+// plausible reports whether a vCenter can have this UUID, or none. The UUID appears in status, and in commands that users copy into a
+// shell.
 func plausible(instanceUUID string) bool {
 	return instanceUUID == "" || len(instanceUUID) <= mostInstance && untrusted.Plain(instanceUUID)
 }
@@ -113,7 +114,7 @@ func (s *Server) ensureRoot(ctx context.Context, c *connection) (vsphere.Folder,
 	return folder, nil
 }
 
-// findChild returns the entity of a name in a folder, or the zero Ref.
+// findChild returns the entity with a name in a folder, or the zero Ref.
 func findChild(ctx context.Context, c *vim25.Client, parent vsphere.Ref, name string) (vsphere.Ref, error) {
 	resp, err := methods.FindChild(ctx, c, &types.FindChild{
 		This: *c.ServiceContent.SearchIndex, Entity: toRef(parent), Name: name,
@@ -124,7 +125,7 @@ func findChild(ctx context.Context, c *vim25.Client, parent vsphere.Ref, name st
 	return fromRef(*resp.Returnval), nil
 }
 
-// createFolder creates a folder, or returns the entity that has the name.
+// createFolder creates a folder, or returns the existing entity with that name.
 func createFolder(ctx context.Context, c *vim25.Client, parent vsphere.Ref, name string) (vsphere.Ref, error) {
 	resp, err := methods.CreateFolder(ctx, c, &types.CreateFolder{This: toRef(parent), Name: name})
 	if err == nil {

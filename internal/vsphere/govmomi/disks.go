@@ -13,8 +13,8 @@ import (
 
 var errDisksUnread = errors.New("vCenter did not show the VM's disks, which would be deleted with it")
 
-// disks are the device keys of a template's disks, or of a snapshot's. vCenter makes a key of controller and unit, and gives a clone's disks the
-// keys of its source's.
+// disks are the device keys of a template's or snapshot's disks. vCenter derives a key from controller and unit, and a clone's disks keep the
+// keys of their sources.
 type disks struct {
 	keys  []int32
 	known bool
@@ -22,9 +22,9 @@ type disks struct {
 
 func (d disks) encoded() inventory.KV { return inventory.EncodeDisks(d.keys, d.known) }
 
-// holdForDisks refuses to destroy a VM that has disks which are not its own: vCenter deletes all that are attached. Those are First Class
-// Disks, and disks that the VM did not have after its clone. The file of a disk tells nothing: Storage DRS moves it, vSAN gives it another
-// directory, and that of a linked clone's parent is somebody else's in any case.
+// holdForDisks refuses to destroy a VM with disks that are not its own, because vCenter deletes all attached disks. Those are First Class Disks,
+// and disks added after the clone. The file of a disk proves nothing: Storage DRS moves it, vSAN gives it another directory, and a linked
+// clone's parent disk never belongs to the VM.
 func holdForDisks(o object, path string, t vsphere.Target, refuse func(vsphere.Kind, error) error) error {
 	devices, ok := devicesOf(o)
 	if !ok {
@@ -55,7 +55,7 @@ func holdForDisks(o object, path string, t vsphere.Target, refuse func(vsphere.K
 	return nil
 }
 
-// devicesOf returns the devices that were read, or false if they were not shown.
+// devicesOf returns the devices that were read, or false if vCenter did not show them.
 func devicesOf(o object) (govc.VirtualDeviceList, bool) {
 	devices, ok := o.values[propDevices].(types.ArrayOfVirtualDevice)
 	return devices.VirtualDevice, ok

@@ -1,6 +1,6 @@
 // Package govmomi implements vsphere.Server on govmomi.
 //
-// A Server is one vCenter. Run keeps it connected and does all the watching; everything else is short:
+// A Server is one vCenter. Run keeps it connected and does all the watching. All other methods are short:
 //
 //	feed (watch or poll) ─┐
 //	confirmer ────────────┼──► inventory.Index ──► Observe
@@ -8,15 +8,15 @@
 //	     ▲                                            │
 //	Clone, PowerOn, ... ──► operations.Tracker ───────┘
 //
-// The feed brings listings and news, the confirmer asks vCenter about objects that are missing, and the task
-// watcher reads all running tasks with one call and then, with one more, the VMs that they changed, so that
-// an effect is visible as soon as its task has ended, whatever the feed's pace. Nothing waits for a task.
+// The feed delivers listings and changes, and the confirmer asks vCenter about missing objects. The task watcher reads all
+// running tasks with one call. With a second call it reads the VMs that they changed. Thus an effect is visible as soon as
+// its task has ended, independent of the feed's pace. Nothing waits for a task.
 //
-// Views, collectors and filters die with their login. When the session was renewed, or anything fails although it was
-// repeated, Run drops all of them and builds them anew; what is known stays and is not trusted meanwhile. A watch that breaks
-// by itself is opened anew by itself.
+// Views, collectors and filters end with their login. If the session was renewed, or if a call still fails after its
+// repetitions, Run drops and rebuilds all of them. The known state stays, but is not trusted meanwhile. A watch that breaks
+// on its own is reopened alone.
 //
-// Everything that changes vCenter carries the caller's fence. The only exception is the operator's root folder:
-// it is created at connect under a fence of the Server's own that always holds, because creating it is
-// idempotent (vCenter refuses a second folder of the name) and every replica needs it.
+// Every change of vCenter carries the caller's fence. The only exception is the operator's root folder. The Server creates it
+// at connection time under its own fence, which always permits. The creation is idempotent (vCenter refuses a second folder
+// of the name), and every replica needs the folder.
 package govmomi

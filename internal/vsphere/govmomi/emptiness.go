@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// emptyLook is how often it is looked, in memory, whether the root folder was suddenly empty.
+	// emptyLook is the interval of the check, in memory, for a suddenly empty root folder.
 	emptyLook = 100 * time.Millisecond
-	// emptyRetry and emptyRetryLast bound the time between two questions to vCenter while that is so. It doubles.
+	// emptyRetry and emptyRetryLast limit the time between two queries to vCenter during the alarm. The time doubles.
 	emptyRetry, emptyRetryLast = 5 * time.Second, time.Minute
-	// removedSince is how old the event of a removal may be. No VM has the reference of one that was removed, so that an old event says no less than a new one.
+	// removedSince is the maximum age of a removal event. vCenter never reuses a reference, so an old event is as reliable as a new one.
 	removedSince = 7 * 24 * time.Hour
 )
 
-// explainEmptiness ends the alarm over a root folder that is suddenly empty when vCenter itself says that all the VMs that vanished were destroyed by the operator's account.
-// Another replica did that then, whose destructions reach this one as news like any accident's, or a predecessor that ended.
+// explainEmptiness ends the alarm over a suddenly empty root folder if vCenter confirms that the operator's account destroyed all vanished VMs. Then another
+// replica or a predecessor that ended destroyed them. Its destructions look like an accident to this replica.
 func (s *Server) explainEmptiness(ctx context.Context, c *connection) error {
 	look := time.NewTicker(emptyLook)
 	defer look.Stop()
@@ -57,8 +57,8 @@ func (s *Server) explainEmptiness(ctx context.Context, c *connection) error {
 	}
 }
 
-// explained returns those of the VMs that our account has destroyed, by vCenter's recent tasks and by its events. Tasks are there at once, and only the last 200 that ended in
-// the whole vCenter. Events come a while later, and stay. An error of the one takes nothing from what the other says.
+// explained returns the vanished VMs that our account destroyed, according to vCenter's recent tasks and events. Tasks are available immediately, but only the
+// last 200 ended tasks of the whole vCenter. Events arrive later and stay. An error of one source does not invalidate the other.
 func (s *Server) explained(ctx context.Context, c *connection, vanished []vsphere.Ref) ([]vsphere.Ref, error) {
 	destroyed := map[vsphere.Ref]bool{}
 	tasks, failed := recentTasks(ctx, c)
@@ -68,8 +68,8 @@ func (s *Server) explained(ctx context.Context, c *connection, vanished []vspher
 		}
 	}
 	found := among(vanished, destroyed)
-	// vCenter may know the account by another spelling than the login has. So the events of all accounts are asked for as well: the answer has a bound, and those of the
-	// one may be among very many.
+	// vCenter can spell the account differently from the login. So the second query asks for the events of all accounts. The first query is still needed: an
+	// answer is limited, and the account's events can be among very many others.
 	for _, users := range [][]string{{c.session.User()}, nil} {
 		if len(found) == len(vanished) {
 			return found, nil
@@ -95,14 +95,14 @@ func among(refs []vsphere.Ref, set map[vsphere.Ref]bool) (out []vsphere.Ref) {
 	return out
 }
 
-// isDestruction reports whether a task of our account has destroyed something.
+// isDestruction reports whether a task of our account destroyed an object.
 func isDestruction(t object, user string) bool {
 	_, method, _ := strings.Cut(t.text("info.descriptionId"), ".")
 	return types.TaskInfoState(t.text(taskState)) == types.TaskInfoStateSuccess && strings.HasPrefix(strings.ToLower(method), "destroy") &&
 		isOurs(t.values["info.reason"], user)
 }
 
-// removals asks for the events of VMs that were removed by some users, or by any. What is gone has no events of its own: they are those of the datacenter.
+// removals returns the events of VMs removed by some users, or by any user. A deleted VM has no events of its own, so the query asks for the datacenter's.
 func removals(ctx context.Context, c *connection, since time.Time, users []string) ([]types.BaseEvent, error) {
 	filter := types.EventFilterSpec{
 		Entity:             &types.EventFilterSpecByEntity{Entity: toRef(c.datacenter.ref), Recursion: types.EventFilterSpecRecursionOptionAll},
@@ -130,7 +130,7 @@ func isOurs(reason any, user string) bool {
 	return false
 }
 
-// certainlySame is sameUser for what must be no mistake: a name without a domain is only that of another name without one.
+// certainlySame is sameUser without guesses: a name without a domain matches only another name without a domain.
 func certainlySame(a, b string) bool {
 	userA, domainA := account(a)
 	userB, domainB := account(b)

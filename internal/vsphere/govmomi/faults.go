@@ -21,10 +21,10 @@ func (e taskError) Error() string {
 	return faultText(e.fault.Fault, e.fault.LocalizedMessage)
 }
 
-// Fault lets govmomi's fault package look inside.
+// Fault makes the fault available to govmomi's fault package.
 func (e taskError) Fault() types.BaseMethodFault { return e.fault.Fault }
 
-// translate turns an error of govmomi into a *vsphere.Error. op is what was tried, as a phrase.
+// translate turns an error of govmomi into a *vsphere.Error. op is the attempted operation, as a phrase.
 func translate(op string, err error) error {
 	if err == nil {
 		return nil
@@ -51,7 +51,7 @@ func translate(op string, err error) error {
 	return out
 }
 
-// isFault reports whether the server answered: what it refused did not happen.
+// isFault reports whether the server answered. A refused request had no effect.
 func isFault(err error) bool {
 	var task taskError
 	return errors.As(err, &task) || session.IsFault(err)
@@ -64,7 +64,7 @@ func notSent(err error) bool {
 	return (errors.As(err, &op) && op.Op == "dial") || errors.As(err, &dns)
 }
 
-// is reports whether err is, or is caused by, the fault type T, which may be a Base interface of govmomi.
+// is reports whether err is, or is caused by, the fault type T, which can be a Base interface of govmomi.
 func is[T any](err error) (T, bool) {
 	var target T
 	_, ok := fault.As(err, &target)
@@ -76,13 +76,12 @@ func has[T any](err error) bool {
 	return ok
 }
 
-// denies reports whether the account may not do something. A session that has ended answers with a fault of the same family, and says nothing of the account.
+// denies reports whether the account lacks a permission. The fault of an ended session belongs to the same family, but says nothing about the account.
 func denies(err error) bool {
 	return has[types.BaseNoPermission](err) && !has[*types.NotAuthenticated](err)
 }
 
-// class is one row of the translation; the first that matches wins, so the order carries meaning:
-// NotAuthenticated is a NoPermission, and InvalidPowerState an InvalidState.
+// class is one row of the translation. The first match wins, so the order matters: NotAuthenticated is a NoPermission, and InvalidPowerState an InvalidState.
 type class struct {
 	kind    vsphere.Kind
 	matches func(error) bool
@@ -164,13 +163,13 @@ func classify(err error, out *vsphere.Error) {
 	}
 }
 
-// neededFor says what a privilege is for that only some templates need.
+// neededFor holds the purpose of privileges that only some templates need.
 var neededFor = map[string]string{
 	vsphere.PrivilegeCrypto: " (the template is encrypted, as each one with a virtual TPM)",
 	vsphere.PrivilegeVApp:   " (the template has vApp properties, with which its guests ignore user data and metadata)",
 }
 
-// withCauses adds why each host was refused: NoCompatibleHost and GenericDrsFault hide that from their messages.
+// withCauses adds the reason of each host's refusal: NoCompatibleHost and GenericDrsFault omit the reasons from their messages.
 func withCauses(err error, causes []types.LocalizedMethodFault) error {
 	for i := range causes {
 		err = fmt.Errorf("%w; %s", err, taskError{&causes[i]}.Error())
@@ -178,20 +177,20 @@ func withCauses(err error, causes []types.LocalizedMethodFault) error {
 	return err
 }
 
-// alreadyThere reports whether a power operation was refused because the VM is in the wanted state.
+// alreadyThere reports whether vCenter refused a power operation because the VM is in the wanted state.
 func alreadyThere(kind vsphere.OperationKind, err error) bool {
 	f, ok := is[*types.InvalidPowerState](err)
 	return ok && kind != vsphere.OpReconfigure && f.RequestedState != "" && f.RequestedState == f.ExistingState
 }
 
-// notFound reports whether vCenter said that this very object does not exist.
+// notFound reports whether vCenter confirmed that exactly this object does not exist.
 func notFound(err error, ref vsphere.Ref) bool {
 	f, ok := is[*types.ManagedObjectNotFound](err)
 	return ok && fromRef(f.Obj) == ref
 }
 
-// translateFor is translate for an operation. A change of the configuration that names the version it is based on
-// is refused with ConcurrentAccess when the VM was changed since: not busy, but to be decided anew.
+// translateFor is translate for an operation. If a configuration change names its base version and the VM changed since, vCenter returns ConcurrentAccess.
+// That error is a conflict that needs a new decision, not a busy object.
 func translateFor(r operations.Request, err error) error {
 	out := translate(phrase(r), err)
 	var e *vsphere.Error
@@ -201,12 +200,12 @@ func translateFor(r operations.Request, err error) error {
 	case r.Kind == vsphere.OpReconfigure && has[*types.InvalidPowerState](err) && asError(out, &e):
 		e.Kind = vsphere.KindOffOnly
 	case r.Kind == vsphere.OpPowerOn && has[*types.GenericVmConfigFault](err) && asError(out, &e):
-		e.Kind = vsphere.KindTransient // a host also says this of files that are locked, and of memory that it lacks
+		e.Kind = vsphere.KindTransient // a host also returns this for locked files and for lack of memory
 	}
 	return out
 }
 
-// onVersion are the operations that name the version of the configuration which they are based on.
+// onVersion are the operations that name the configuration version that they are based on.
 var onVersion = []vsphere.OperationKind{
 	vsphere.OpMark, vsphere.OpRelease, vsphere.OpRestamp, vsphere.OpAdopt, vsphere.OpClaim, vsphere.OpReconfigure,
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// worded is a fault of vCenter in words for a person.
+// worded is a vCenter fault with a text for users.
 type worded struct {
 	error
 	words string
@@ -21,7 +21,7 @@ type worded struct {
 func (w worded) Error() string { return w.words }
 func (w worded) Unwrap() error { return w.error }
 
-// inWords gives the error of a fault a text that a person understands. Errors that are no fault stay as they are.
+// inWords gives the error of a fault a text for users. It returns other errors unchanged.
 func inWords(err error) error {
 	var f types.BaseMethodFault
 	if _, found := fault.As(err, &f); !found {
@@ -30,8 +30,8 @@ func inWords(err error) error {
 	return worded{err, faultText(f, messageOf(err))}
 }
 
-// faultText is what vCenter says of a fault, or our words for it where vCenter says nothing that is meant for people. The name of the
-// fault is in it: that is what one can look up.
+// faultText returns vCenter's text of a fault or, if that text is not meant for users, our own. It includes the fault's name, which
+// users can search for.
 func faultText(f types.BaseMethodFault, message string) string {
 	if f == nil {
 		return cmp.Or(message, unexplained)
@@ -43,7 +43,7 @@ func faultText(f types.BaseMethodFault, message string) string {
 	return fmt.Sprintf("%s (vCenter's fault %s)", strings.TrimRight(message, ". "), name)
 }
 
-// messageOf is what the server said itself.
+// messageOf returns the server's own message.
 func messageOf(err error) string {
 	var task taskError
 	if errors.As(err, &task) {
@@ -57,7 +57,7 @@ func messageOf(err error) string {
 	return ""
 }
 
-// nameOf is the name of a fault in the vSphere API, for example NoPermission.
+// nameOf returns the name of a fault in the vSphere API, for example NoPermission.
 func nameOf(f types.BaseMethodFault) string {
 	t := reflect.TypeOf(f)
 	if t.Kind() == reflect.Pointer {
@@ -68,7 +68,7 @@ func nameOf(f types.BaseMethodFault) string {
 
 const unexplained = "vCenter refuses this: its task and its log say why"
 
-// wording is what to say of a class of faults. The first that matches wins, so the special ones come first.
+// wording is the text for a class of faults. The first match wins, so special faults come first.
 type wording struct {
 	matches func(types.BaseMethodFault) bool
 	words   string

@@ -8,7 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 )
 
-// feed brings the inventory below the root folder into the index until something fails or ctx ends.
+// feed brings the inventory below the root folder into the index until an error occurs or ctx ends.
 type feed interface {
 	Run(ctx context.Context) error
 }
@@ -21,17 +21,17 @@ func (s *Server) newFeed(c *connection) feed {
 	return &watchFeed{source: source}
 }
 
-// source is what both feeds share: a view of the root folder and full listings of it.
+// source is the common part of both feeds: a view of the root folder and full listings of the view.
 type source struct {
 	server *Server
 	conn   *connection
 	reader reader
 	view   vsphere.Ref
-	// viewed is when the view was made.
+	// viewed is the creation time of the view.
 	viewed time.Time
 }
 
-// openView makes a view, and another one when it is old or something below the root was found that is not in it.
+// openView creates a view. It replaces a view that is old or lacks an object that was found below the root.
 func (f *source) openView(ctx context.Context) error {
 	stale := f.server.takeViewStale()
 	if !f.view.IsZero() && !stale && f.server.cfg.Now().Sub(f.viewed) < f.server.cfg.ResyncInterval {
@@ -64,13 +64,13 @@ func (f *source) apply(began inventory.Moment, vms []inventory.Seen, folders []v
 	f.followed()
 }
 
-// followed follows a full listing that was applied.
+// followed runs after a full listing was applied.
 func (f *source) followed() {
 	f.server.ask(f.server.outside(f.server.index.Elsewhere()))
 	f.server.applied()
 }
 
-// applied follows everything that was applied to the index.
+// applied runs after every application to the index.
 func (s *Server) applied() {
 	s.settle()
 	if s.ops.WantsListing(uint64(s.index.Applied())) {

@@ -8,8 +8,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 )
 
-// folderErrors remembers why folders could not be created, so that all groups of a namespace together ask vCenter
-// no more often than operations.Backoff says: a missing privilege would else cost a call for every pass of each.
+// folderErrors remembers why folders could not be created. It limits the attempts of all groups of a namespace together
+// to the rate of operations.Backoff. Otherwise a missing privilege would cost a call for every pass of each group.
 type folderErrors struct {
 	now func() time.Time
 
@@ -23,12 +23,12 @@ type folderError struct {
 	retryAt time.Time
 }
 
-// scopes are what an error of a folder may stand for: the group's alone, and its whole namespace.
+// scopes returns the possible scopes of a folder's error: the group alone, and its whole namespace.
 func scopes(path vsphere.FolderPath) (group, namespace vsphere.FolderPath) {
 	return path, vsphere.FolderPath{Member: path.Member, Namespace: path.Namespace}
 }
 
-// standing returns the last error while it is too soon to try again.
+// standing returns the last error until its retry time.
 func (f *folderErrors) standing(path vsphere.FolderPath) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -41,7 +41,7 @@ func (f *folderErrors) standing(path vsphere.FolderPath) error {
 	return nil
 }
 
-// record files the outcome of an attempt; leaf says that it was about the group's own folder. Success clears.
+// record stores the result of an attempt. leaf is true for the group's own folder. Success clears the error.
 func (f *folderErrors) record(path vsphere.FolderPath, leaf bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -53,16 +53,16 @@ func (f *folderErrors) record(path vsphere.FolderPath, leaf bool, err error) {
 		delete(f.last, namespace)
 		return
 	case kind == vsphere.KindFenced || kind == vsphere.KindCredentials:
-		return // nothing was sent, or the session holds it back itself
+		return // nothing was sent, or the session itself delays the login
 	}
 	scope := namespace
 	if leaf && kind == vsphere.KindNameTaken {
-		scope = group // the other groups' names may be free
+		scope = group // the other groups' names can be free
 	}
 	if f.last == nil {
 		f.last = map[vsphere.FolderPath]folderError{}
 	}
-	// What nobody tried again for long is over: its group may not exist any more.
+	// Errors without a retry for an hour are dropped: their groups can be deleted.
 	for p, old := range f.last {
 		if p != scope && f.now().Sub(old.retryAt) > time.Hour {
 			delete(f.last, p)

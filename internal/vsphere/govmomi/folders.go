@@ -17,8 +17,8 @@ import (
 
 var errRootFolder = errors.New("the operator's own root folder is never destroyed")
 
-// EnsureFolder returns the group's folder and creates what is missing of the path: see vsphere.Server. Folders that
-// are in the inventory cost no call.
+// EnsureFolder returns the group's folder and creates the missing parts of the path: see vsphere.Server. Folders in the
+// inventory cost no call.
 func (s *Server) EnsureFolder(ctx context.Context, path vsphere.FolderPath) (vsphere.Folder, error) {
 	c, err := s.live("find the folder of " + path.Leaf)
 	if err != nil {
@@ -33,7 +33,8 @@ func (s *Server) EnsureFolder(ctx context.Context, path vsphere.FolderPath) (vsp
 	return folder, nil
 }
 
-// unusable says why no VM can be put into a folder, as far as the inventory knows. The error is nil if one can.
+// unusable returns the reason why no VM can be put into a folder, according to the inventory. If the folder is usable,
+// the error is nil.
 func (s *Server) unusable(folder vsphere.Ref) (vsphere.Kind, error) {
 	switch _, state := s.index.FolderState(folder); state {
 	case inventory.Present:
@@ -53,7 +54,7 @@ func (s *Server) ensureChild(ctx context.Context, c *connection, parent vsphere.
 	if f, ok := s.index.Child(parent.Ref, name); ok {
 		return f, nil
 	}
-	// A hundred groups of one namespace ask for its folder at once: one of them creates it.
+	// If a hundred groups of a namespace need its folder at once, one of them creates it.
 	unlock, err := s.folders.lock(ctx, parent.Ref.Value+"/"+name)
 	if err != nil {
 		return vsphere.Folder{}, translate(op, err)
@@ -62,7 +63,7 @@ func (s *Server) ensureChild(ctx context.Context, c *connection, parent vsphere.
 	if f, ok := s.index.Child(parent.Ref, name); ok {
 		return f, nil
 	}
-	// Those who waited behind a call that found vCenter silent need not find it out one after the other.
+	// Groups that waited for a call to an unresponsive vCenter fail here at once instead of one after the other.
 	if _, err := s.live(op); err != nil {
 		return vsphere.Folder{}, err
 	}
@@ -71,7 +72,7 @@ func (s *Server) ensureChild(ctx context.Context, c *connection, parent vsphere.
 	}
 	f, err := s.createChild(ctx, c, parent, name, op)
 	if ctx.Err() == nil {
-		// What the caller broke off itself says nothing of vCenter.
+		// An attempt that the caller canceled says nothing about vCenter.
 		s.folderErrors.record(path, name == path.Leaf, err)
 	}
 	return f, err
@@ -100,8 +101,8 @@ func (s *Server) createChild(ctx context.Context, c *connection, parent vsphere.
 	return f, nil
 }
 
-// DestroyFolder removes a folder if nothing is in it: see vsphere.Server. vCenter itself would destroy the VMs in
-// it as well, which is why its content is read right before.
+// DestroyFolder removes an empty folder: see vsphere.Server. vCenter would also destroy the VMs in the folder, so
+// DestroyFolder reads the content right before the call.
 func (s *Server) DestroyFolder(ctx context.Context, ref vsphere.Ref) error {
 	op := "destroy folder " + ref.String()
 	c, err := s.live(op)
@@ -111,7 +112,7 @@ func (s *Server) DestroyFolder(ctx context.Context, ref vsphere.Ref) error {
 	if ref == c.root.Ref || ref == c.datacenter.vmFolder || ref.Type != vsphere.TypeFolder {
 		return &vsphere.Error{Kind: vsphere.KindForeign, Op: op, Object: ref, Err: errRootFolder}
 	}
-	// The session asks the fence again; asking here saves the reads of a caller that may not act.
+	// The session checks the fence again. This early check saves the reads of a caller without the right to act.
 	if err := vsphere.CheckFence(ctx); err != nil {
 		return translate(op, err)
 	}
@@ -132,7 +133,7 @@ func (s *Server) DestroyFolder(ctx context.Context, ref vsphere.Ref) error {
 		return &vsphere.Error{Kind: vsphere.KindForeign, Op: op, Object: ref,
 			Err: fmt.Errorf("the folder %s lies outside of %s", untrusted.Name(o.text(propName)), c.root.Path)}
 	}
-	// A clone on its way would be destroyed with the folder, or fail in it.
+	// A running clone would be destroyed with the folder, or fail in it.
 	n := 0
 	for _, owner := range s.index.Owners(ref) {
 		n += len(s.ops.Cloning(owner))
@@ -141,7 +142,7 @@ func (s *Server) DestroyFolder(ctx context.Context, ref vsphere.Ref) error {
 		return &vsphere.Error{Kind: vsphere.KindNotEmpty, Op: op, Object: ref,
 			Err: fmt.Errorf("%d clones into folder %s are on their way", n, untrusted.Name(o.text(propName)))}
 	}
-	// A property that cannot be read is not an empty one.
+	// An unreadable property is not an empty one.
 	if children := o.refsOf("childEntity"); len(children) > 0 || len(o.denied) > 0 {
 		count := len(children)
 		holds := slices.DeleteFunc(children, func(r vsphere.Ref) bool { return r.Type == vsphere.TypeFolder })
@@ -176,7 +177,7 @@ type keyedLock struct {
 	users int
 }
 
-// lock locks a name and returns how to unlock it, or the error of a context that ended meanwhile.
+// lock locks a name and returns the unlock function, or the error of a context that ended meanwhile.
 func (k *keyedLocks) lock(ctx context.Context, name string) (unlock func(), err error) {
 	k.mu.Lock()
 	if k.locks == nil {

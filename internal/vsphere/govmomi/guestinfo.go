@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 )
 
-// readGuests reads what guests have written, as long as a group waits for that. One call reads all VMs that are due, whosever they are.
+// readGuests reads the values that guests write while a group waits for them. One call reads all due VMs of all groups.
 func (s *Server) readGuests(ctx context.Context, c *connection) error {
 	for {
 		var timer <-chan time.Time
@@ -70,7 +70,7 @@ func (s *Server) readGuestsOnce(ctx context.Context, c *connection) error {
 	return nil
 }
 
-// waitsForGuest reports whether a VM is there, and its group is one that this process looks after.
+// waitsForGuest reports whether a VM is present and this process owns its group.
 func (s *Server) waitsForGuest(vm vsphere.Ref, group vsphere.GroupKey) bool {
 	_, state := s.index.VM(vm)
 	return state == inventory.Present && (s.cfg.Witness == nil || s.cfg.Witness.Cares(group))

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// guestFirst is how soon a VM is read that was not read since it was powered on: others may come along.
+	// guestFirst is the delay of the first read after a power-on. It lets several VMs share a read.
 	guestFirst = 50 * time.Millisecond
-	// guestLeast and guestMost bound the pause between two reads of a VM that waits. It is a part of how long the VM has waited: who waits for a guest that takes
-	// a minute to boot does not mind 15 seconds.
+	// guestLeast and guestMost limit the pause between two reads of a waiting VM. The pause is a fraction of the time that the VM has waited: for a guest that
+	// boots in a minute, a delay of 15 seconds is acceptable.
 	guestLeast = time.Second
 	guestMost  = time.Minute
 	guestPart  = 4
 )
 
-// guestValues are what guests have written for the groups that ask. Nothing but a read tells when a guest writes: the change version of its VM may stay as
-// it is. So a VM is read until it says what its group waits for, and then no more in this life of it. The zero value is ready to use.
+// guestValues are the values that guests wrote for groups with a query. Only a read detects a guest's write: the VM's change version can stay the same. So a
+// VM is read until its value is the one its group waits for, and then not again until the next power-on. The zero value is ready to use.
 type guestValues struct {
 	mu  sync.Mutex
 	vms map[vsphere.Ref]*guestValue
@@ -29,13 +29,13 @@ type guestValues struct {
 type guestValue struct {
 	group vsphere.GroupKey
 	query vsphere.GuestInfoQuery
-	// boot is the life of the VM that the rest is about.
+	// boot is the boot time of the VM that the other fields belong to.
 	boot  time.Time
 	value string
 	known bool
-	// since is when somebody began to wait, read when the VM was read last.
+	// since is the start of the wait, and read the time of the VM's last read.
 	since, read time.Time
-	// told is what else the guest has told. When that changes it is worth a look.
+	// told is what VMware Tools reported of the guest. If it changes, look requests an early read.
 	told toldByTools
 	look bool
 }
@@ -45,12 +45,12 @@ type toldByTools struct {
 	ip                 string
 }
 
-// over reports whether the guest has written what the group waits for.
+// over reports whether the guest has written the value that the group waits for.
 func (v *guestValue) over() bool {
 	return v.known && (v.value == v.query.Value || v.query.Value == "" && v.value != "")
 }
 
-// due is when the VM is to be read.
+// due returns the time of the VM's next read.
 func (v *guestValue) due() time.Time {
 	switch {
 	case v.read.IsZero():
@@ -61,7 +61,7 @@ func (v *guestValue) due() time.Time {
 	return v.read.Add(min(max(v.read.Sub(v.since)/guestPart, guestLeast), guestMost))
 }
 
-// observe adds to VMs of a group what is known of their guests. It reports whether there is something to read that was not before.
+// observe adds the known guest values to VMs of a group. It reports whether there is a new reason to read.
 func (g *guestValues) observe(now time.Time, q vsphere.Query, vms []vsphere.VM) (news bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -91,7 +91,7 @@ func (g *guestValues) observe(now time.Time, q vsphere.Query, vms []vsphere.VM) 
 	return news
 }
 
-// of returns what is known of a VM that is on, in this life of it and of this key. The lock is held.
+// of returns the entry of a running VM for its current boot and the queried key. The caller holds the lock.
 func (g *guestValues) of(now time.Time, q vsphere.Query, vm vsphere.VM) *guestValue {
 	v := g.vms[vm.Ref]
 	if v == nil || v.query.Key != q.GuestInfo.Key || v.boot != vm.BootTime {
@@ -108,7 +108,7 @@ func (g *guestValues) of(now time.Time, q vsphere.Query, vm vsphere.VM) *guestVa
 	return v
 }
 
-// next is how long until a VM is to be read, or false if none is.
+// next returns the time until the next read, or false if no VM waits.
 func (g *guestValues) next(now time.Time) (in time.Duration, waits bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -120,7 +120,7 @@ func (g *guestValues) next(now time.Time) (in time.Duration, waits bool) {
 	return in, waits
 }
 
-// take returns the VMs that are to be read now, or nearly so, by key. Those that are not to be kept are forgotten.
+// take returns the VMs that are due now or within guestLeast, by key. It forgets VMs for which keep returns false.
 func (g *guestValues) take(now time.Time, keep func(vsphere.Ref, vsphere.GroupKey) bool) map[string][]vsphere.Ref {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -140,10 +140,10 @@ func (g *guestValues) take(now time.Time, keep func(vsphere.Ref, vsphere.GroupKe
 	return out
 }
 
-// found records what was read of a VM's key in a life of the VM. It returns the group for which that is news, or nothing.
+// found records the value that was read of a VM's key at a boot. It returns the group for which the value is new, or "".
 func (g *guestValues) found(ref vsphere.Ref, boot time.Time, key, value string) vsphere.GroupKey {
 	if len(value) > vsphere.LongestGuestInfo {
-		value = strings.Clone(value[:vsphere.LongestGuestInfo]) // a part keeps all of it in memory
+		value = strings.Clone(value[:vsphere.LongestGuestInfo]) // a substring would keep the whole value in memory
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -155,7 +155,7 @@ func (g *guestValues) found(ref vsphere.Ref, boot time.Time, key, value string) 
 	return v.group
 }
 
-// reread has what is waited for read anew, after there was no connection: what was read before is old, and nobody shall take it for what the guest says now.
+// reread discards the values that groups still wait for, after a lost connection. The values are old, and must not appear as the guest's current ones.
 func (g *guestValues) reread() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -166,7 +166,7 @@ func (g *guestValues) reread() {
 	}
 }
 
-// forget drops what is remembered of a group.
+// forget drops the values of a group.
 func (g *guestValues) forget(group vsphere.GroupKey) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -15,34 +15,34 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 )
 
-// readingTasks is why nothing is concluded while a VM without a stamp is new to this process.
+// readingTasks is the reason for an incomplete observation while this process has not yet checked a VM without a stamp.
 const readingTasks = "vCenter's tasks are being read, for a VM in the group's folder that a clone may still be making"
 
-// makings are the VMs in groups' folders that show no stamp: vCenter can show a VM before its clone has ended, and a
-// clone writes the stamp last. The zero value is ready to use.
+// makings are the VMs in groups' folders without a stamp: vCenter can show a VM before its clone has ended, and a clone
+// writes the stamp last. The zero value is ready to use.
 type makings struct {
 	mu  sync.Mutex
 	vms map[vsphere.Ref]*making
-	// read is when vCenter's tasks were read last.
+	// read is the time of the last read of vCenter's tasks.
 	read time.Time
 }
 
-// making is what is known of one of them.
+// making is the known state of one such VM.
 type making struct {
-	// groups have this VM in their folder, and are told of what becomes of it.
+	// groups have this VM in their folder, and are notified of its result.
 	groups map[vsphere.GroupKey]struct{}
-	// since is when this process saw it first.
+	// since is the time when this process first saw the VM.
 	since time.Time
-	// known is true once vCenter's tasks have been read, and clones are those that may be making the VM.
+	// known is true after a read of vCenter's tasks. clones are the clones that can be creating the VM.
 	known  bool
 	clones []operations.Untracked
 }
 
-// final reports whether no clone makes the VM. No later one can.
+// final reports whether no clone creates the VM. No later clone can.
 func (m *making) final() bool { return m.known && len(m.clones) == 0 }
 
-// of returns the clones that may be making a VM in a group's folder. known is false before vCenter's tasks have been
-// read for it.
+// of returns the clones that can be creating a VM in a group's folder. known is false until vCenter's tasks are read
+// for this VM.
 func (m *makings) of(vm vsphere.Ref, group vsphere.GroupKey, now time.Time) (clones []operations.Untracked, known bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,8 +58,8 @@ func (m *makings) of(vm vsphere.Ref, group vsphere.GroupKey, now time.Time) (clo
 	return slices.Clone(entry.clones), entry.known
 }
 
-// due returns how long until vCenter's tasks are to be read again, or false if nobody waits for that. expected is how
-// long a clone takes.
+// due returns the time until the next read of vCenter's tasks, or false if no VM needs one. expected is the usual
+// duration of a clone.
 func (m *makings) due(now time.Time, expected time.Duration) (in time.Duration, waits bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,7 +78,7 @@ func (m *makings) due(now time.Time, expected time.Duration) (in time.Duration, 
 	return in, waits
 }
 
-// open returns the VMs that a clone may be making, and forgets those that are not present any more.
+// open returns the VMs that a clone can be creating, and forgets VMs that are no longer present.
 func (m *makings) open(present func(vsphere.Ref) bool) []vsphere.Ref {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -94,7 +94,8 @@ func (m *makings) open(present func(vsphere.Ref) bool) []vsphere.Ref {
 	return refs
 }
 
-// learn files what a reading of vCenter's tasks says of VMs. It returns the groups for which that is news.
+// learn stores which clones can be creating which VM, from a read of vCenter's tasks. It returns the groups for which
+// the result is new.
 func (m *makings) learn(now time.Time, clones map[vsphere.Ref][]operations.Untracked) []vsphere.GroupKey {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,7 +121,7 @@ func (m *makings) reset() {
 	clear(m.vms)
 }
 
-// forget drops VMs that are whole, or that have gone.
+// forget drops VMs that are complete or deleted.
 func (m *makings) forget(refs ...vsphere.Ref) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -129,9 +130,9 @@ func (m *makings) forget(refs ...vsphere.Ref) {
 	}
 }
 
-// takeHalfMade takes the VMs that a running clone may be making out of what the inventory shows of a group, and returns
-// those whose clone this process did not start: the operation itself shows the others. why says what has to be known
-// first, or is empty.
+// takeHalfMade removes the VMs that a running clone can be creating from the group's inventory. It returns those whose
+// clone this process did not start: the operations themselves show the others. why is the reason to wait for more
+// knowledge, or "".
 func (s *Server) takeHalfMade(q vsphere.Query, g *inventory.Group, cloning map[string]bool) (half []vsphere.HalfMade, why string) {
 	templates := s.cat.refs(q.Templates)
 	isHalf := func(vm vsphere.VM) bool {
@@ -163,7 +164,7 @@ func (s *Server) takeHalfMade(q vsphere.Query, g *inventory.Group, cloning map[s
 	return half, why
 }
 
-// since is when vCenter accepted a clone, or else when this process saw it first.
+// since returns the time when vCenter accepted a clone or, if unknown, when this process first saw it.
 func since(clone operations.Untracked) time.Time {
 	if clone.Queued.IsZero() {
 		return clone.Since
@@ -171,7 +172,7 @@ func since(clone operations.Untracked) time.Time {
 	return clone.Queued
 }
 
-// lookAtMakings reads vCenter's tasks where somebody has to know which clones run.
+// lookAtMakings reads vCenter's tasks if a group needs to know which clones run.
 func (w *taskWatch) lookAtMakings(ctx context.Context) error {
 	s, now := w.server, w.server.cfg.Now()
 	in, waits := s.makings.due(now, s.took.expected(vsphere.OpClone))
@@ -204,9 +205,9 @@ func (w *taskWatch) lookAtMakings(ctx context.Context) error {
 	return nil
 }
 
-// made reads the VMs that clones may be making, after the tasks: one that shows no stamp now, and that no clone was
-// making then, has none. It returns which of the clones may be making each, and the VMs that are whole. A VM is younger
-// than its clone's task.
+// made reads the VMs that clones can be creating, after the tasks. If a VM shows no stamp now and no clone was creating
+// it at that time, the VM has no stamp. made returns the possible clones of each VM, and the complete VMs. A VM is
+// younger than its clone's task.
 func (w *taskWatch) made(ctx context.Context, clones []operations.Untracked) (made map[vsphere.Ref][]operations.Untracked, whole []vsphere.Ref, err error) {
 	s := w.server
 	open := s.makings.open(func(ref vsphere.Ref) bool { _, state := s.index.VM(ref); return state == inventory.Present })

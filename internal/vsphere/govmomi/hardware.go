@@ -11,14 +11,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// hardware is what a clone gets of a template, or of its snapshot.
+// hardware is what a clone inherits from a template or its snapshot.
 type hardware struct {
 	disks disks
-	// cores per socket; zero if vCenter does not show them, or chooses them at power-on.
+	// cores per socket. Zero means that vCenter does not show the value, or chooses it at power-on.
 	cores int32
-	// fixedMAC is the label of the first network adapter with an address that a person set, or empty.
+	// fixedMAC is the label of the first network adapter with a manually set address, or "".
 	fixedMAC string
-	// tpm is true with a virtual TPM.
+	// tpm is true if the VM has a virtual TPM.
 	tpm bool
 }
 
@@ -56,7 +56,8 @@ func labelOf(info types.BaseDescription) string {
 	return untrusted.Name(info.GetDescription().Label)
 }
 
-// unfit says why no VM can be made of hardware, or is empty. vCenter may ignore an edit of the address in a clone, so that all VMs would have one.
+// unfit returns the reason why no VM can be cloned from the hardware, or "". vCenter can ignore an edit of the address in a clone, so that all VMs
+// would share it.
 func (h hardware) unfit(of string) string {
 	if h.fixedMAC == "" {
 		return ""
@@ -64,7 +65,7 @@ func (h hardware) unfit(of string) string {
 	return fmt.Sprintf("%s of %s has a MAC address that was set by hand, which all VMs would share; set it to automatic", h.fixedMAC, of)
 }
 
-// hardwareOfSnapshots reads what linked clones of templates are made of: a template may have been changed after its snapshot was taken.
+// hardwareOfSnapshots reads the hardware of linked clones: a template can change after its snapshot.
 func hardwareOfSnapshots(ctx context.Context, c *connection, templates []object) (map[vsphere.Ref]hardware, error) {
 	var refs []vsphere.Ref
 	for _, o := range templates {
@@ -83,7 +84,7 @@ func hardwareOfSnapshots(ctx context.Context, c *connection, templates []object)
 	return out, nil
 }
 
-// coresPerSocket returns what to ask for so that a VM can have this many CPUs, or nil if it has such sockets from its template.
+// coresPerSocket returns the value to request so that a VM can have this many CPUs, or nil if the template's value fits.
 func (h hardware) coresPerSocket(cpus int32) *int32 {
 	if h.cores <= 1 || cpus%h.cores == 0 {
 		return nil

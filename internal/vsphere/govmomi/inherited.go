@@ -14,11 +14,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 )
 
-// inheritance is what groups wait for: see operations.Inheritance.
+// inheritance holds the groups that wait for inherited clones: see operations.Inheritance.
 type inheritance struct {
-	// waiting are the groups that wait, to be told when there is less to wait for.
+	// waiting are the groups to notify when fewer clones remain.
 	waiting map[vsphere.GroupKey]struct{}
-	// left is how much there was to wait for when groups were told last.
+	// left is the number of remaining clones at the last notification.
 	left int
 }
 
@@ -26,13 +26,13 @@ func (s *Server) inheritedNow() operations.Inheritance {
 	return s.ops.Inherited(uint64(s.index.Applied()))
 }
 
-// settledFor reports whether no clone that somebody started before this process, and that may be one of the group's, is missing from
-// the inventory. The group is told when that may have changed.
+// settledFor reports whether the inventory has the VMs of all clones that can be the group's and that this process did not start. If not, the group is notified
+// when that can have changed.
 func (s *Server) settledFor(q vsphere.Query) (bool, string) {
 	if in := s.inheritedNow(); len(in.Running)+len(in.Ended) == 0 {
 		return true, ""
 	}
-	// It is entered before it is looked again, so that it is told of whatever happens from now on.
+	// The entry is made before the second check, so that the group is notified of every later change.
 	s.mu.Lock()
 	s.inheritance.waiting[q.ID.Key()] = struct{}{}
 	s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *Server) settledFor(q vsphere.Query) (bool, string) {
 	return true, ""
 }
 
-// running says what is waited for, and for how long at most.
+// running describes the clones that the group waits for, and the end of the wait.
 func (s *Server) running(tasks []operations.Untracked) string {
 	last := slices.MaxFunc(tasks, func(a, b operations.Untracked) int { return a.Since.Compare(b.Since) })
 	told := make([]string, 0, 3)
@@ -74,10 +74,10 @@ func (s *Server) running(tasks []operations.Untracked) string {
 
 func clockTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// tellWaiting tells the groups that wait when there is less to wait for than there was.
+// tellWaiting notifies the waiting groups when fewer clones remain.
 func (s *Server) tellWaiting() {
 	in := s.inheritedNow()
-	left := 2*len(in.Running) + len(in.Ended) // what runs has yet to end
+	left := 2*len(in.Running) + len(in.Ended) // a running clone has yet to end
 	s.mu.Lock()
 	var waiting map[vsphere.GroupKey]struct{}
 	if left != s.inheritance.left {
@@ -91,13 +91,13 @@ func (s *Server) tellWaiting() {
 	}
 }
 
-// undecided makes of a name that is taken by something which nobody sees a reason to wait: vCenter holds the name for a clone before it shows
-// the VM, and the clone may be this one, sent by another replica or with a reply that was lost. Another name would make a second VM. While vCenter shows such a
-// clone running, there is no end of the wait.
+// undecided turns a name conflict with an invisible object into a reason to wait: vCenter holds the name for a clone before it shows the VM. That clone can be
+// this one, sent by another replica or with a lost reply. Another name would create a second VM. While vCenter shows such a clone running, the wait does not
+// end.
 func (s *Server) undecided(ctx context.Context, c *connection, op operations.Request, err error) error {
 	holder := objectOf(err)
 	if holder.IsZero() {
-		holder.Value = op.Name // not every vCenter says what has the name
+		holder.Value = op.Name // not every vCenter names the object that has the name
 	}
 	if op.Kind != vsphere.OpClone || vsphere.KindOf(err) != vsphere.KindNameTaken {
 		return err
@@ -119,8 +119,8 @@ func (s *Server) undecided(ctx context.Context, c *connection, op operations.Req
 			"if a clone hangs, ask the platform team to cancel its task in vCenter: %w", clone, clockTime(until), err)}
 }
 
-// halfMade returns err unless a VM that has the name may be one that a clone is still making: vCenter can show a VM before its stamp. Such a VM is younger than its
-// clone's task, which still runs. Nobody waits for clones that began later than a foreign VM.
+// halfMade returns err unless the VM with the name can be one that a clone is still creating: vCenter can show a VM before its stamp. Such a VM is younger than
+// its clone's task, which still runs. Clones that began later than a foreign VM are not waited for.
 func (s *Server) halfMade(ctx context.Context, c *connection, op operations.Request, holder vsphere.Ref, err error) error {
 	if vm, _ := s.index.VM(holder); holder.Type != vsphere.TypeVirtualMachine || vm.Stamp != nil || vm.Released != nil {
 		return err
@@ -133,11 +133,11 @@ func (s *Server) halfMade(ctx context.Context, c *connection, op operations.Requ
 	return s.stillCloned(ctx, c, op, created.Add(createdRounded), err)
 }
 
-// createdRounded is by how much vCenter may round the date at which a VM was created.
+// createdRounded is the maximum rounding of a VM's creation date by vCenter.
 const createdRounded = time.Second
 
-// stillCloned returns err unless vCenter shows that a clone of the template runs which began early enough to be what has had the name until a moment. Where vCenter
-// does not say, one may.
+// stillCloned returns err unless vCenter shows a running clone of the template that began before moment, since which the name is taken. If vCenter does not
+// report its tasks, such a clone is possible.
 func (s *Server) stillCloned(ctx context.Context, c *connection, op operations.Request, moment time.Time, err error) error {
 	waits := func(why string) error {
 		return &vsphere.Error{Kind: vsphere.KindBusy, Op: phrase(op), Object: objectOf(err), Err: fmt.Errorf(
@@ -155,7 +155,7 @@ func (s *Server) stillCloned(ctx context.Context, c *connection, op operations.R
 	return err
 }
 
-// shown reports whether the inventory shows what an object is.
+// shown reports whether the inventory shows an object.
 func (s *Server) shown(ref vsphere.Ref) bool {
 	if ref.Type == vsphere.TypeFolder {
 		_, state := s.index.FolderState(ref)

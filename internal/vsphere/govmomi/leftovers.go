@@ -7,12 +7,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 )
 
-// EndLeftovers asks for another search for sessions at vCenter that nobody uses any more, for a moment at which
-// session.Process.Boots says more than before. It does not block: the search runs while the server is connected, and a
-// connection that is made later begins with one.
+// EndLeftovers requests another search for unused sessions at vCenter. Call it when session.Process.Boots has changed.
+// It does not block: the search runs while the server is connected, and every new connection begins with a search.
 func (s *Server) EndLeftovers() { kick(s.leftoverKick) }
 
-// keepEndingLeftovers searches when it is asked to, until ctx ends. It never fails: nothing depends on it.
+// keepEndingLeftovers searches on request until ctx ends. It never fails, because nothing depends on it.
 func (s *Server) keepEndingLeftovers(ctx context.Context, sess *session.Session) error {
 	for {
 		select {
@@ -28,8 +27,8 @@ func (s *Server) keepEndingLeftovers(ctx context.Context, sess *session.Session)
 	}
 }
 
-// endLeftovers ends the sessions that nobody uses any more. It reports whether that is settled: another try would fail
-// as well where the privilege is missing.
+// endLeftovers ends unused sessions. It reports whether no retry is needed. Without the privilege, a retry would fail
+// as well.
 func (s *Server) endLeftovers(ctx context.Context, sess *session.Session) (settled bool) {
 	if s.cfg.Session.Identity.Process == nil {
 		return true

@@ -9,30 +9,29 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 )
 
-// lingerFor is how long a group is remembered that nobody asks about any more.
+// lingerFor is the time for which a group is remembered after the last question about it.
 const lingerFor = 10 * time.Minute
 
-// lingerers are groups that do not exist any more, for which another process may have started clones. The zero value is
-// ready to use.
+// lingerers are deleted groups for which another process can have started clones. The zero value is ready to use.
 type lingerers struct {
 	mu     sync.Mutex
 	groups map[vsphere.GroupKey]*lingerer
-	// read is when vCenter's tasks were read last.
+	// read is the time of the last read of vCenter's tasks.
 	read time.Time
 }
 
-// lingerer is one of them.
+// lingerer is one such group.
 type lingerer struct {
 	asked time.Time
-	// clones are those that run of the ones that ran when vCenter's tasks were read first; nil before that. What is
-	// younger is not of the group.
+	// clones are the still running ones of those that ran at the first read of vCenter's tasks, or nil before that read.
+	// Younger clones do not belong to the group.
 	clones []string
 	known  bool
-	// at is the mark at which none ran any more. What they have made is in a listing that began later.
+	// at is the mark at which none ran. A listing that began later shows the VMs that the clones created.
 	at uint64
 }
 
-// of returns the clones that may be of a group, and the mark that a listing has to be newer than.
+// of returns the clones that can belong to a group, and the mark that a listing must be newer than.
 func (l *lingerers) of(group vsphere.GroupKey, now time.Time) (clones []string, at uint64, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,7 +47,7 @@ func (l *lingerers) of(group vsphere.GroupKey, now time.Time) (clones []string, 
 	return slices.Clone(g.clones), g.at, g.known
 }
 
-// due returns how long until vCenter's tasks are to be read again, or false if nobody waits for that.
+// due returns the time until the next read of vCenter's tasks, or false if no group needs one.
 func (l *lingerers) due(now time.Time) (in time.Duration, waits bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,8 +64,7 @@ func (l *lingerers) due(now time.Time) (in time.Duration, waits bool) {
 	return in, waits
 }
 
-// learn files which clones run, by vCenter's tasks as they were read from a mark on. It reports whether a listing is
-// wanted.
+// learn stores the running clones, from vCenter's tasks as read since a mark. It reports whether a listing is needed.
 func (l *lingerers) learn(now time.Time, at uint64, running []operations.Untracked) (listing bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +89,7 @@ func (l *lingerers) learn(now time.Time, at uint64, running []operations.Untrack
 	return listing
 }
 
-// Clones returns the clones that another process may have started for a group that is gone: see vsphere.Inventory.
+// Clones returns the clones that another process can have started for a deleted group: see vsphere.Inventory.
 func (s *Server) Clones(group vsphere.GroupKey) (running []string, known bool) {
 	running, at, known := s.lingerers.of(group, s.cfg.Now())
 	if !known {

@@ -8,11 +8,11 @@ import (
 
 // TaskMeter measures tasks. It must not block.
 type TaskMeter interface {
-	// Took reports how long a task took that succeeded, the time in vCenter's queue included.
+	// Took reports the duration of a successful task, including its time in vCenter's queue.
 	Took(kind vsphere.OperationKind, d time.Duration)
 }
 
-// Load returns what runs and what waits here, from memory.
+// Load returns the running and waiting tasks of this process, from memory.
 func (s *Server) Load() vsphere.Load {
 	var l vsphere.Load
 	l.Held, l.Waiting, l.Limit = s.budget.Load()
@@ -24,7 +24,7 @@ func (s *Server) Load() vsphere.Load {
 	return l
 }
 
-// learn takes in how long a task took by vCenter's clock, zero if vCenter does not report it.
+// learn records the duration of a task by vCenter's clock. It is zero if vCenter does not report it.
 func (s *Server) learn(kind vsphere.OperationKind, d time.Duration) {
 	s.took.learn(kind, d)
 	if s.cfg.Tasks != nil && d > 0 {
@@ -32,7 +32,7 @@ func (s *Server) learn(kind vsphere.OperationKind, d time.Duration) {
 	}
 }
 
-// measure measures tasks whose effect the watch showed before anybody read them, by our own clock.
+// measure measures tasks by our own clock if the watch showed their effect before their task was read.
 func (s *Server) measure(tasks []string) {
 	if s.cfg.Tasks == nil || len(tasks) == 0 {
 		return

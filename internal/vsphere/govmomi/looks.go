@@ -8,24 +8,24 @@ import (
 )
 
 const (
-	// lookFirst is how soon a task is looked at for the first time: what fails, fails early.
+	// lookFirst is the delay before the first read of a task: most failures are early.
 	lookFirst = 200 * time.Millisecond
-	// lookLast is the longest pause between two looks.
+	// lookLast is the longest pause between two reads.
 	lookLast = 5 * time.Second
 	// lookLeast is the shortest pause.
 	lookLeast = 50 * time.Millisecond
-	// lookLate is the shortest pause once a task takes longer than expected.
+	// lookLate is the shortest pause after a task exceeds its expected duration.
 	lookLate = 100 * time.Millisecond
-	// lookUnsure bounds the trust in an expectation: a task that is much shorter than the last ones is not found
-	// at the end of their time.
+	// lookUnsure limits the trust in an expectation, so that a task that is much shorter than the last ones is found
+	// before their usual end.
 	lookUnsure = time.Second
 	// lookMargin is added to the expected end.
 	lookMargin = 50 * time.Millisecond
 )
 
-// pause returns how long to wait before a task that has run for age is looked at again. expected is how long tasks
-// of its kind took lately, or zero when none has ended yet. A look too early costs a call, and one too late keeps a
-// slot from the next task: with pauses in proportion to the age alone, a clone of two seconds was found after three.
+// pause returns the time until the next read of a task that has run for age. expected is the recent duration of tasks
+// of its kind, or zero if none has ended yet. An early read costs a call, and a late one delays the next task's slot.
+// With pauses in proportion to the age alone, a clone of two seconds was found after three.
 func pause(age, expected time.Duration) time.Duration {
 	left := expected + lookMargin - age
 	wait := age / 4
@@ -42,13 +42,13 @@ func pause(age, expected time.Duration) time.Duration {
 	return min(max(wait, lookLeast), lookLast)
 }
 
-// durations remembers how long tasks took. The zero value is ready for use.
+// durations remembers the durations of tasks. The zero value is ready for use.
 type durations struct {
 	mu   sync.Mutex
 	took map[vsphere.OperationKind]time.Duration
 }
 
-// learn takes in how long a task took, by the server's clock. Later ones weigh more.
+// learn records the duration of a task by the server's clock. Later ones weigh more.
 func (d *durations) learn(kind vsphere.OperationKind, took time.Duration) {
 	if took <= 0 {
 		return
@@ -64,7 +64,7 @@ func (d *durations) learn(kind vsphere.OperationKind, took time.Duration) {
 	d.took[kind] = took
 }
 
-// expected returns how long a task will take, or zero when that is not known.
+// expected returns the expected duration of a task, or zero if it is unknown.
 func (d *durations) expected(kind vsphere.OperationKind) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()

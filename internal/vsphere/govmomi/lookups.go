@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// lookUpsAtOnce is how many objects are looked up for one member without a wait, twice as many as the largest group has VMs, and
-	// lookUpInterval the time after which the member has one of them back. Each takes up to three calls to vCenter.
+	// lookUpsAtOnce is the number of look-ups for one member without a wait: twice the VMs of the largest group. lookUpInterval is the time after
+	// which the member regains one of them. Each takes up to three calls to vCenter.
 	lookUpsAtOnce  = 1000
 	lookUpInterval = 100 * time.Millisecond
 )
@@ -17,16 +17,16 @@ const (
 // lookUp is an object that waits for a verdict.
 type lookUp struct {
 	ref vsphere.Ref
-	// member pays for the look-up: a group of it names the object, and the inventory has not shown it. Empty for an object that the
+	// member pays for the look-up: one of its groups names the object, and the inventory has not shown it. It is empty for an object that the
 	// inventory has shown, or that the operator itself asks for.
 	member string
 }
 
-// lookUpPace is at which pace objects are looked up that groups of a member name: by member, when it has all of lookUpsAtOnce again. Users who
-// can write status can name any objects, and others each time.
+// lookUpPace limits the look-ups of objects that groups of a member name. It maps a member to the time at which it has all of lookUpsAtOnce
+// again. Users with write access to status can name any objects, and new ones each time.
 type lookUpPace map[string]time.Time
 
-// take charges a member for a look-up by a number of instance UUIDs, or returns how long it has to wait.
+// take charges a member for a look-up by a number of instance UUIDs, or returns how long the member must wait.
 func (p lookUpPace) take(member string, uuids int, now time.Time) (wait time.Duration) {
 	full := p[member]
 	if full.Before(now) || full.Sub(now) > 2*lookUpsAtOnce*lookUpInterval { // the clock was set back
@@ -39,8 +39,8 @@ func (p lookUpPace) take(member string, uuids int, now time.Time) (wait time.Dur
 	return 0
 }
 
-// affordable returns the next batch of objects to look up, and charges their members. If others wait for their members' pace alone, it returns
-// after which time the first of them does not.
+// affordable returns the next batch of objects to look up, and charges their members. If other objects wait only for their members' pace, wait
+// is the time until the first of them can be looked up.
 func (s *Server) affordable(pending []lookUp) (batch []vsphere.Ref, wait time.Duration) {
 	now := s.cfg.Now()
 	s.mu.Lock()
@@ -68,15 +68,15 @@ func (s *Server) affordable(pending []lookUp) (batch []vsphere.Ref, wait time.Du
 	return batch, wait
 }
 
-// attempts are the look-ups that gave no verdict.
+// attempts are the look-ups without a verdict.
 type attempts struct {
 	tried map[vsphere.Ref]bool
-	// again is when they are tried again, zero if there are none, and pause the last pause before that.
+	// again is the time of their next try, zero if there are none, and pause the last pause before it.
 	again time.Time
 	pause time.Duration
 }
 
-// fresh returns what was not tried, or has to be tried again by now.
+// fresh returns the objects that were not tried, or whose retry is due.
 func (a *attempts) fresh(pending []lookUp, now time.Time) []lookUp {
 	if len(pending) == 0 || !a.again.IsZero() && !now.Before(a.again) {
 		clear(a.tried)
@@ -94,7 +94,7 @@ func (a *attempts) fresh(pending []lookUp, now time.Time) []lookUp {
 	return fresh
 }
 
-// note takes in what became of a batch: left are the objects that still wait. After a verdict the pause is short again.
+// note records the result of a batch. left are the objects that still wait. After a verdict the pause is short again.
 func (a *attempts) note(batch []vsphere.Ref, left []lookUp, now time.Time) {
 	waits := make(map[vsphere.Ref]bool, len(left))
 	for _, l := range left {

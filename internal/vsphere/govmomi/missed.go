@@ -15,25 +15,25 @@ import (
 )
 
 const (
-	// missFirst and missLast bound the pause until a name that was not found is looked for again. It doubles with each look.
+	// missFirst and missLast limit the pause before the next search for a missing name. It doubles with each search.
 	missFirst = 5 * time.Second
 	missLast  = 5 * time.Minute
-	// mostMisses is how many such names are remembered. No other is looked for before the catalog is read again.
+	// mostMisses is the maximum number of remembered names. No other name is searched for before the next read of the catalog.
 	mostMisses = 1000
-	// missedAtOnce is how many names a round looks for.
+	// missedAtOnce is the number of names in one round.
 	missedAtOnce = 20
 )
 
 // missing is a name that groups use and that the catalog does not have.
 type missing struct{ kind, name string }
 
-// misses are names that were not found. Members can make up any number.
+// misses are names that were not found. Members can invent any number of names.
 type misses struct {
 	mu    sync.Mutex
 	names map[missing]*look
 }
 
-// look is when a name is looked for next, and after which pause then.
+// look is the time of a name's next search, and the pause after it.
 type look struct {
 	next  time.Time
 	pause time.Duration
@@ -41,7 +41,7 @@ type look struct {
 	asked bool
 }
 
-// ask notes that a group misses a name, and reports whether it is time to look for it.
+// ask notes that a group misses a name, and reports whether a search is due.
 func (m *misses) ask(name missing, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -61,7 +61,7 @@ func (m *misses) ask(name missing, now time.Time) bool {
 	return !now.Before(l.next)
 }
 
-// forget drops names for which no group has asked since they could have been looked for again. The lock is held.
+// forget drops names that no group asked for since their next search was due. The caller holds the lock.
 func (m *misses) forget(now time.Time) {
 	if len(m.names) < mostMisses {
 		return
@@ -73,7 +73,7 @@ func (m *misses) forget(now time.Time) {
 	}
 }
 
-// due returns names to look for, and sets when each of them is looked for again.
+// due returns the names to search for, and sets the time of each name's next search.
 func (m *misses) due(now time.Time) (names []missing) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,14 +90,14 @@ func (m *misses) due(now time.Time) (names []missing) {
 	return names
 }
 
-// lookFor has a name that was not found be looked for, if it is time.
+// lookFor requests a search for a missing name, if one is due.
 func (s *Server) lookFor(kind, name string) {
 	if name != "" && s.misses.ask(missing{kind, name}, s.cfg.Now()) {
 		kick(s.catalogKick)
 	}
 }
 
-// lookForMissed looks for names that groups miss, with one call for each. It reports whether vCenter has something that the catalog has not.
+// lookForMissed searches for names that groups miss, with one call for each. It reports whether vCenter has an object that the catalog lacks.
 func (s *Server) lookForMissed(ctx context.Context, c *connection) (appeared bool, err error) {
 	for _, m := range s.misses.due(s.cfg.Now()) {
 		for _, path := range s.pathsOfMissing(c, m) {
@@ -109,7 +109,7 @@ func (s *Server) lookForMissed(ctx context.Context, c *connection) (appeared boo
 			switch {
 			case is:
 				return true, nil
-			case err != nil && !isFault(err) && !errors.Is(err, errUnreadable): // what vCenter says of a name that somebody made up ends no connection
+			case err != nil && !isFault(err) && !errors.Is(err, errUnreadable): // vCenter's answer about an invented name must not end the connection
 				return false, translate("look for "+m.kind+" "+path, err)
 			}
 		}
@@ -117,8 +117,8 @@ func (s *Server) lookForMissed(ctx context.Context, c *connection) (appeared boo
 	return false, nil
 }
 
-// pathsOfMissing is where something of a name is looked for: at the path that it is, or else right below the folder of its kind. What is deeper is found with the
-// next reading of the catalog.
+// pathsOfMissing returns the paths to search for a name: the name itself if it is a path, else directly below the folder of its kind. The next read of the
+// catalog finds deeper objects.
 func (s *Server) pathsOfMissing(c *connection, m missing) []string {
 	if strings.HasPrefix(m.name, "/") {
 		return []string{m.name}
@@ -134,7 +134,7 @@ func (s *Server) pathsOfMissing(c *connection, m missing) []string {
 	return []string{c.datacenter.path + "/" + folder + "/" + m.name}
 }
 
-// findPath returns what is at an inventory path, or the zero Ref.
+// findPath returns the object at an inventory path, or the zero Ref.
 func findPath(ctx context.Context, c *connection, path string) (vsphere.Ref, error) {
 	resp, err := methods.FindByInventoryPath(ctx, c.client, &types.FindByInventoryPath{
 		This: *c.client.ServiceContent.SearchIndex, InventoryPath: strings.Trim(path, "/"),
@@ -145,7 +145,7 @@ func findPath(ctx context.Context, c *connection, path string) (vsphere.Ref, err
 	return fromRef(*resp.Returnval), nil
 }
 
-// isMissing reports whether an object is of a kind, and not in the catalog.
+// isMissing reports whether an object has the kind and is not in the catalog.
 func (s *Server) isMissing(ctx context.Context, c *connection, kind string, ref vsphere.Ref) (bool, error) {
 	got := s.cat.get()
 	if ref.IsZero() || got == nil {

@@ -18,9 +18,10 @@ const (
 	propSwitchUUID = "uuid"
 )
 
-// HiddenSwitchError says that the account may use a port group and may not read its switch, without which no adapter can be connected to the port group.
+// HiddenSwitchError reports that the account can use a port group but cannot read its switch. Without the switch, no adapter can be connected to the
+// port group.
 type HiddenSwitchError struct {
-	// Group is the inventory path of the port group. Switch is the reference of its switch, if vCenter shows that.
+	// Group is the inventory path of the port group. Switch is the reference of its switch, if vCenter shows it.
 	Group  string
 	Switch vsphere.Ref
 }
@@ -33,7 +34,7 @@ func (e *HiddenSwitchError) Error() string {
 	return fmt.Sprintf("the operator's account lacks privilege %s on %s; grant it the role Read-only there", vsphere.PrivilegeRead, which)
 }
 
-// backing returns what connects an adapter to a network.
+// backing returns the device backing that connects an adapter to a network.
 func (s *Server) backing(ctx context.Context, c *connection, network vsphere.Ref) (types.BaseVirtualDeviceBackingInfo, error) {
 	s.mu.Lock()
 	cached, ok := s.backings[network]
@@ -63,7 +64,7 @@ func (s *Server) readBacking(ctx context.Context, c *connection, network vsphere
 	return ref.EthernetCardBackingInfo(ctx)
 }
 
-// portgroupBacking reads a port group and its switch. vCenter leaves the reference to the switch unset for an account that may not read the switch.
+// portgroupBacking reads a port group and its switch. If the account cannot read the switch, vCenter leaves the reference to the switch unset.
 func (s *Server) portgroupBacking(ctx context.Context, c *connection, network vsphere.Ref) (types.BaseVirtualDeviceBackingInfo, error) {
 	path := untrusted.Name(cmp.Or(s.cat.networkPath(network), network.String()))
 	hidden := func(dvs vsphere.Ref) error {

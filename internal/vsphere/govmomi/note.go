@@ -6,14 +6,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// writesNotes reports whether the account may write notes into VMs, as far as the root folder tells and as long as vCenter refused none.
+// writesNotes reports whether the account can write notes into VMs, according to the root folder and until vCenter refuses one.
 func (s *Server) writesNotes() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.privileges.notes
 }
 
-// withoutNotes turns notes off until the next connection, so that a missing privilege for notes prevents no clone.
+// withoutNotes disables notes until the next connection, so that a missing privilege for notes prevents no clone.
 func (s *Server) withoutNotes() {
 	s.mu.Lock()
 	was := s.state.privileges.notes
@@ -24,7 +24,7 @@ func (s *Server) withoutNotes() {
 	}
 }
 
-// lacks reports whether a call or its task was refused because of this privilege.
+// lacks reports whether vCenter refused a call or its task for lack of this privilege.
 func lacks(err error, privilege string) bool {
 	var known *vsphere.Error
 	if asError(err, &known) {

@@ -13,9 +13,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 )
 
-// Observe returns what is known of one group, from memory: see vsphere.Server.
+// Observe returns the known state of one group, from memory: see vsphere.Server.
 func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
-	// What is in flight is read first: an effect that becomes visible in between shows twice, never not at all.
+	// Operations in flight are read first: an effect that becomes visible in between shows twice instead of not at all.
 	group := q.ID.Key()
 	s.ops.Claimed(group, q.Known)
 	inFlight := s.ops.InFlight(group)
@@ -54,22 +54,23 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	}
 }
 
-// lacks returns what the account lacks for changes of VMs.
+// lacks returns the privileges to change VMs that the account lacks.
 func (s *Server) lacks() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.privileges.lacks
 }
 
-// instanceUUID returns that of the server to which the last login was. It is asked for last, so that it is never older than what was read before.
+// instanceUUID returns the UUID of the server of the last login. Observe calls it last, so that it is never older than the rest of the
+// observation.
 func (s *Server) instanceUUID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.instanceUUID
 }
 
-// conclusive reports whether a group's VMs that are not shown can be taken as absent. unread are known VMs without configuration. Whoever writes
-// status can make any VM a known one, so only those in the group's folder are called by their names.
+// conclusive reports whether VMs that are not shown can be taken as absent. unread are known VMs without configuration. Users with write access
+// to status can make any VM a known one, so conclusive names only VMs in the group's folder.
 func conclusive(g inventory.Group, unread []vsphere.VM, folder vsphere.Ref) (bool, string) {
 	for _, vm := range g.Suspects {
 		return false, fmt.Sprintf("VM %s (%s) is missing from vCenter's inventory and is being looked up", untrusted.Name(vm.Name), vm.Ref)
@@ -88,8 +89,7 @@ func conclusive(g inventory.Group, unread []vsphere.VM, folder vsphere.Ref) (boo
 	return true, ""
 }
 
-// unread returns the VMs whose configuration vCenter does not show: those that the group knows, and others in its
-// folder.
+// unread splits the VMs whose configuration vCenter does not show: those that the group knows, and others in its folder.
 func unread(g inventory.Group, recorded []vsphere.Ref) (known, unknown []vsphere.VM) {
 	for _, vm := range g.Unread {
 		if slices.Contains(recorded, vm.Ref) {
@@ -101,8 +101,8 @@ func unread(g inventory.Group, recorded []vsphere.Ref) (known, unknown []vsphere
 	return known, unknown
 }
 
-// askAgain starts another look-up, once in a while, of known objects that are outside of the root folder: nothing
-// tells when somebody moves them back or deletes them.
+// askAgain periodically starts another look-up of known objects outside of the root folder: vCenter reports neither their return nor their
+// deletion.
 func (s *Server) askAgain(q vsphere.Query, g inventory.Group) {
 	refs := slices.Concat(g.Elsewhere, g.Others)
 	s.claim(q.ID.Key(), refs, q.UUIDs)
@@ -112,7 +112,7 @@ func (s *Server) askAgain(q vsphere.Query, g inventory.Group) {
 	s.seek(q.ID.Member, s.outside(refs))
 }
 
-// outside returns those of objects outside of the root folder that were not looked up for a while, to be looked up now.
+// outside returns those of the objects outside of the root folder whose next look-up is due, and notes the look-up.
 func (s *Server) outside(refs []vsphere.Ref) []vsphere.Ref {
 	if len(refs) == 0 {
 		return nil
@@ -128,7 +128,7 @@ func (s *Server) outside(refs []vsphere.Ref) []vsphere.Ref {
 	return refs
 }
 
-// seek starts the look-up of objects that a group of a member knows, and that have no verdict.
+// seek starts the look-up of objects without a verdict that a group of a member knows.
 func (s *Server) seek(member string, refs []vsphere.Ref) {
 	if len(refs) == 0 {
 		return
@@ -143,7 +143,7 @@ func (s *Server) seek(member string, refs []vsphere.Ref) {
 	kick(s.confirmKick)
 }
 
-// unseek looks objects up no more that no group knows any more.
+// unseek stops the look-up of objects that no group knows any more.
 func (s *Server) unseek(refs []vsphere.Ref) {
 	if len(refs) == 0 {
 		return
@@ -169,8 +169,8 @@ func (s *Server) ask(refs []vsphere.Ref) {
 	kick(s.confirmKick)
 }
 
-// settle removes operations whose effect the inventory shows. It is called after everything that is applied. The
-// index tells when it becomes complete; what depends on a predecessor's clones is noticed here.
+// settle removes operations whose effect the inventory shows. It is called after every application. The index itself reports when it becomes
+// complete. settle detects changes that depend on a predecessor's clones.
 func (s *Server) settle() {
 	s.ops.Settle(uint64(s.index.Applied()), s.look)
 	s.tellWaiting()
@@ -184,7 +184,7 @@ func (s *Server) settle() {
 	}
 }
 
-// look tells what the inventory shows of what an operation was for.
+// look returns what the inventory shows of an operation's effect.
 func (s *Server) look(e operations.Effect) operations.Sight {
 	switch {
 	case e.Kind == vsphere.OpClone && !e.VM.IsZero():
@@ -230,8 +230,8 @@ func (s *Server) visible(e operations.Effect) bool {
 	return false
 }
 
-// cloned tells what became of the VM that the task of a clone named. vCenter may have given it another instance UUID
-// than the wanted one; then the group can only recognize it by the operation, which therefore stays in flight.
+// cloned returns the state of the VM that a clone's task named. If vCenter reassigned the VM's instance UUID, the group can recognize the VM only
+// by the operation, which therefore stays in flight.
 func (s *Server) cloned(e operations.Effect) operations.Sight {
 	vm, state := s.index.VM(e.VM)
 	switch state {
@@ -249,7 +249,7 @@ func (s *Server) cloned(e operations.Effect) operations.Sight {
 	return operations.Held
 }
 
-// stamped reports whether a VM with the stamp of a clone is there.
+// stamped reports whether a VM with the clone's stamp exists.
 func (s *Server) stamped(e operations.Effect) bool {
 	g := s.index.Group(vsphere.Query{ID: e.Stamp.GroupID})
 	for _, vm := range g.VMs {

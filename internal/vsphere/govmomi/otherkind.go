@@ -9,7 +9,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Kinds of objects that places are taken for.
+// Kinds of objects that users confuse with places.
 const (
 	kindTemplate  = "template"
 	kindDatastore = "datastore"
@@ -20,7 +20,7 @@ const (
 	kindUplinks   = "uplink port group"
 	kindFolder    = "folder"
 
-	// maxInstead bounds how many paths a message has.
+	// maxInstead limits the number of paths in a message.
 	maxInstead = 3
 
 	propUplinks    = "config.uplinkPortgroup"
@@ -34,18 +34,18 @@ const (
 	typeOpaque     = "OpaqueNetwork"
 )
 
-// otherKind is an object that people name as a place, and that is none.
+// otherKind is an object that users name as a place but that is none.
 type otherKind struct {
 	path, kind string
-	// instead are the paths of what can be named in its place.
+	// instead are the paths of valid alternatives.
 	instead []string
 }
 
-// OtherKindError says that a name is that of an object of another kind.
+// OtherKindError reports that a name belongs to an object of another kind.
 type OtherKindError struct {
-	// Path of the object, what it Is, and what was Wanted.
+	// Path of the object, its kind (Is), and the Wanted kind.
 	Path, Is, Wanted string
-	// Instead are paths to name instead; there may be none.
+	// Instead are paths of alternatives. It can be empty.
 	Instead []string
 }
 
@@ -72,7 +72,7 @@ func (e *OtherKindError) Error() string {
 	return said.String()
 }
 
-// explain makes of an error that says that there is no place of a name one that says what there is of that name.
+// explain replaces the error about a missing place if an object of another kind has that name.
 func (c *content) explain(err error, wanted, name string) error {
 	if vsphere.KindOf(err) != vsphere.KindNotFound || name == "" {
 		return err
@@ -95,7 +95,8 @@ func (c *content) explain(err error, wanted, name string) error {
 	return err
 }
 
-// readPlaces tells places from what is taken for one. objects are all that was read, and path tells their paths. The compute resources were read before.
+// readPlaces separates places from objects that users confuse with them. objects are all that was read, and path returns their paths. The compute
+// resources must be read before.
 func (c *content) readPlaces(objects []object, path func(vsphere.Ref) string) {
 	uplinks := map[vsphere.Ref]bool{}
 	for _, o := range objects {

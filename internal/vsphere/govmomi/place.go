@@ -16,10 +16,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 )
 
-// deepestFolder bounds the walk to the top of an inventory.
+// deepestFolder limits the walk to the top of an inventory.
 const deepestFolder = 64
 
-// remembered is where the root folder was before: by this process, or else by what the VCenter's status has.
+// remembered returns the earlier location of the root folder, from this process or else from the VCenter's status.
 func (s *Server) remembered(instance string) vsphere.Place {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,9 +31,9 @@ func (s *Server) remembered(instance string) vsphere.Place {
 	return vsphere.Place{}
 }
 
-// findPlace finds the datacenter and the root folder by their names. If the names lead to another folder than before, because a person
-// renamed the folder or added a datacenter, the previous folder is used, provided that vCenter shows VMs of this installation in it and
-// none in the other. The reference alone proves nothing: status may be copied or edited.
+// findPlace finds the datacenter and the root folder by their names. If a user renamed the folder or added a datacenter, the names can lead to another folder
+// than before. The previous folder is then used if vCenter shows VMs of this installation in it and none in the other. The reference alone proves nothing:
+// status can be copied or edited.
 func (s *Server) findPlace(ctx context.Context, c *connection) error {
 	before := s.remembered(c.client.ServiceContent.About.InstanceUuid)
 	var named vsphere.Folder
@@ -64,8 +64,8 @@ func (s *Server) findPlace(ctx context.Context, c *connection) error {
 	return err
 }
 
-// namedRoot looks for the root folder by its name, and returns the zero Folder where there is none. Where slashes do not part folders that exist, they may be in
-// the names of folders that do.
+// namedRoot finds the root folder by its name, or returns the zero Folder. If the parts between the slashes name no existing folders, the slashes can be part
+// of folder names.
 func (s *Server) namedRoot(ctx context.Context, c *connection) (vsphere.Folder, error) {
 	folder, err := s.literalRoot(ctx, c)
 	if err != nil || !folder.Ref.IsZero() || !strings.ContainsAny(s.cfg.RootFolder, `/%\`) {
@@ -84,7 +84,7 @@ func (s *Server) namedRoot(ctx context.Context, c *connection) (vsphere.Folder, 
 	return folder, nil
 }
 
-// literalRoot is the root folder if each slash of its name parts two folders.
+// literalRoot finds the root folder with each slash of its name as a separator.
 func (s *Server) literalRoot(ctx context.Context, c *connection) (vsphere.Folder, error) {
 	folder := vsphere.Folder{Ref: c.datacenter.vmFolder, Name: "vm", Path: c.datacenter.path + "/vm"}
 	for name := range strings.SplitSeq(strings.Trim(s.cfg.RootFolder, "/"), "/") {
@@ -93,15 +93,15 @@ func (s *Server) literalRoot(ctx context.Context, c *connection) (vsphere.Folder
 			return vsphere.Folder{}, translate("look for folder "+folder.Path+"/"+name, err)
 		}
 		if ref.Type != vsphere.TypeFolder {
-			return vsphere.Folder{}, nil // ensureRoot tells what is there instead
+			return vsphere.Folder{}, nil // ensureRoot reports the object in its place
 		}
 		folder = vsphere.Folder{Ref: ref, Name: name, Parent: folder.Ref, Path: folder.Path + "/" + name}
 	}
 	return folder, nil
 }
 
-// previousRoot returns the root folder of before with its datacenter, if it is to be used in place of the named one; otherwise the zero Folder.
-// If the account does not see enough of the inventory to tell, no other folder takes its place, unless that has VMs of this installation.
+// previousRoot returns the previous root folder with its datacenter if it replaces the named one, otherwise the zero Folder. If the account cannot see enough
+// of the inventory to decide, only a named folder with VMs of this installation is used instead.
 func (s *Server) previousRoot(ctx context.Context, c *connection, before, named vsphere.Ref) (vsphere.Folder, datacenter, error) {
 	kept, in, err := s.keptRoot(ctx, c, before)
 	if err != nil && vsphere.KindOf(err) != vsphere.KindPermission || err == nil && kept.Ref.IsZero() || named.IsZero() {
@@ -114,7 +114,7 @@ func (s *Server) previousRoot(ctx context.Context, c *connection, before, named 
 	return kept, in, err
 }
 
-// keptRoot returns the folder of a reference with its datacenter, if it is a root folder of this installation; otherwise the zero Folder.
+// keptRoot returns a folder with its datacenter if it is a root folder of this installation, otherwise the zero Folder.
 func (s *Server) keptRoot(ctx context.Context, c *connection, ref vsphere.Ref) (vsphere.Folder, datacenter, error) {
 	const op = "look for the previous root folder"
 	folder, in, err := located(ctx, c, ref)
@@ -134,14 +134,14 @@ func (s *Server) keptRoot(ctx context.Context, c *connection, ref vsphere.Ref) (
 	return folder, in, nil
 }
 
-// located returns where a folder of VMs is. The datacenter is zero for any other object. Paths begin with the first object that the account
-// sees, if that is the datacenter or above it; otherwise it returns an UnseenParentError.
+// located returns the location of a VM folder. For any other object the datacenter is zero. Paths begin with the first object that the account can see, if that
+// is the datacenter or above it. Otherwise located returns an UnseenParentError.
 func located(ctx context.Context, c *connection, ref vsphere.Ref) (folder vsphere.Folder, in datacenter, err error) {
 	if ref.Type != vsphere.TypeFolder {
 		return folder, in, nil
 	}
 	top := fromRef(c.client.ServiceContent.RootFolder)
-	below, steps := vsphere.Ref{}, 0 // below is the object on the way that was looked at last
+	below, steps := vsphere.Ref{}, 0 // below is the last object on the way up
 	for at := ref; at != top && !at.IsZero() && steps < deepestFolder; {
 		paths := []string{propName, propParent}
 		if at.Type == "Datacenter" {
@@ -170,8 +170,8 @@ func located(ctx context.Context, c *connection, ref vsphere.Ref) (folder vspher
 	return folder, in, nil
 }
 
-// readUpwards reads an object, the name included, on the way up from something whose path is known that far. It returns an UnseenParentError if
-// the account does not see the object.
+// readUpwards reads an object and its name on the way up from an object whose path is known so far. If the account cannot see the object, it returns an
+// UnseenParentError.
 func readUpwards(ctx context.Context, c *connection, at vsphere.Ref, path string, properties ...string) (object, error) {
 	o, err := exact(ctx, c.client, at, properties...)
 	if denies(err) || err == nil && !o.has(propName) {
@@ -181,8 +181,8 @@ func readUpwards(ctx context.Context, c *connection, at vsphere.Ref, path string
 	return o, err
 }
 
-// holdsGroups reports whether a VM of this installation lies three folders below, where those of groups are: by that it is a root folder, and neither above nor
-// below one.
+// holdsGroups reports whether a VM of this installation lies at the depth of groups' VMs below a folder. This identifies a root folder, as opposed to a folder
+// above or below one.
 func (s *Server) holdsGroups(ctx context.Context, c *connection, root vsphere.Ref) (bool, error) {
 	objects, err := contained(ctx, c.client, root, []types.PropertySpec{
 		{Type: vsphere.TypeVirtualMachine, PathSet: append([]string{propParent}, stampProperties...)},
@@ -206,8 +206,8 @@ func (s *Server) holdsGroups(ctx context.Context, c *connection, root vsphere.Re
 	return false, nil
 }
 
-// watchPlace looks from time to time whether a connection that is made anew would find the same root folder by its name, and when VMs turn out to be elsewhere,
-// where they are.
+// watchPlace checks every ResyncInterval whether a new connection would find the same root folder by name. It also checks when the number of VMs found
+// elsewhere changes.
 func (s *Server) watchPlace(ctx context.Context, c *connection) error {
 	var last time.Time
 	away := 0
@@ -237,7 +237,7 @@ func (s *Server) watchPlace(ctx context.Context, c *connection) error {
 	}
 }
 
-// placeProblem is what a person has to do so that the root folder is found by its name.
+// placeProblem returns the action with which a user makes the root folder found by name.
 func (s *Server) placeProblem(ctx context.Context, c *connection) (vsphere.PlaceProblem, error) {
 	found, unclear := findDatacenter(ctx, c.client, s.cfg.Datacenter)
 	switch kind := vsphere.KindOf(unclear); {
@@ -267,7 +267,7 @@ func (s *Server) placeProblem(ctx context.Context, c *connection) (vsphere.Place
 	return s.elsewhere(ctx, c)
 }
 
-// renamed is what a person has to do where spec.folder does not lead to the root folder: to another one, or, if unclear says so, to several.
+// renamed returns the action for a spec.folder that does not lead to the root folder: it leads to another one or, with unclear, to several.
 func (s *Server) renamed(ctx context.Context, c *connection, unclear error) (vsphere.PlaceProblem, error) {
 	problem := vsphere.PlaceProblem{Kind: vsphere.RootRenamed}
 	folder, in, err := located(ctx, c, c.root.Ref)
@@ -287,10 +287,10 @@ func (s *Server) renamed(ctx context.Context, c *connection, unclear error) (vsp
 	return problem, nil
 }
 
-// mostMissed is how many VMs are looked for while the root folder is suddenly empty.
+// mostMissed is the maximum number of VMs to search for while the root folder is suddenly empty.
 const mostMissed = 32
 
-// missed notes VMs that are to be looked for. The inventory is not told what is found: nothing may follow from it while the root folder is suddenly empty.
+// missed notes VMs to search for. The results do not enter the inventory: while the root folder is suddenly empty, nothing must follow from them.
 func (s *Server) missed(refs []vsphere.Ref) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -301,7 +301,7 @@ func (s *Server) missed(refs []vsphere.Ref) {
 	}
 }
 
-// missedNow are the VMs that are to be looked for; none once the root folder is not suddenly empty any more.
+// missedNow returns the VMs to search for. When the root folder is no longer suddenly empty, it returns none.
 func (s *Server) missedNow() []vsphere.Ref {
 	empty := s.index.SuddenlyEmpty()
 	s.mu.Lock()
@@ -312,7 +312,7 @@ func (s *Server) missedNow() []vsphere.Ref {
 	return slices.Collect(maps.Keys(s.missedVMs))
 }
 
-// foldersElsewhere are those of VMs of this installation that groups have recorded, and that are outside of the root folder.
+// foldersElsewhere returns the folders outside of the root folder that hold recorded VMs of this installation.
 func (s *Server) foldersElsewhere(ctx context.Context, c *connection) ([]vsphere.Ref, error) {
 	folders := s.index.ElsewhereFolders()
 	objects, err := existing(ctx, c.client, s.missedNow(),
@@ -338,7 +338,7 @@ func (s *Server) stampedHere(o object) bool {
 	return stamp != nil && stamp.Installation == s.cfg.Installation
 }
 
-// elsewhere tells where the VMs are that groups have recorded, if they are below one other folder as if that were the root folder.
+// elsewhere reports the location of the recorded VMs if all lie below one other folder with the structure of a root folder.
 func (s *Server) elsewhere(ctx context.Context, c *connection) (none vsphere.PlaceProblem, err error) {
 	if s.index.Stamped() > 0 {
 		return none, nil
@@ -369,7 +369,7 @@ func (s *Server) elsewhere(ctx context.Context, c *connection) (none vsphere.Pla
 		fmt.Sprintf("below %s: %s", untrusted.Name(folder.Path), advice))}, nil
 }
 
-// rootOf returns the folder below which all of these folders are where those of groups are, or the zero Ref.
+// rootOf returns the folder that has all these folders at the depth of group folders, or the zero Ref.
 func rootOf(ctx context.Context, c *connection, folders []vsphere.Ref) (root vsphere.Ref, err error) {
 	looked := map[vsphere.Ref]bool{}
 	for _, folder := range folders {
@@ -396,7 +396,7 @@ func rootOf(ctx context.Context, c *connection, folders []vsphere.Ref) (root vsp
 	return root, nil
 }
 
-// pathOf is the inventory path of a datacenter, which may have been renamed.
+// pathOf returns the inventory path of a datacenter, which can have been renamed.
 func (s *Server) pathOf(ctx context.Context, c *connection, ref vsphere.Ref, otherwise string) (string, error) {
 	o, err := exact(ctx, c.client, ref, propName)
 	if err != nil {

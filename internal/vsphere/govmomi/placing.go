@@ -14,8 +14,8 @@ import (
 var errRecommended = errors.New("DRS does not power the VM on by itself, and recommends how to: apply its recommendation in the vSphere Client " +
 	"(Monitor, vSphere DRS, Recommendations of the cluster), or set DRS to partially or fully automated")
 
-// placedBy returns the datacenter through which a VM is powered on, so that DRS chooses its host: the zero Ref where DRS is off, and where nobody knows. All
-// of it was read before.
+// placedBy returns the datacenter through which to power on a VM, so that DRS chooses its host. If DRS is off or its state is unknown, it returns the zero Ref.
+// It uses only data that was read before.
 func (s *Server) placedBy(vm vsphere.VM) vsphere.Ref {
 	s.mu.Lock()
 	refused := s.state.privileges.noPlacing
@@ -32,7 +32,7 @@ func (s *Server) placedBy(vm vsphere.VM) vsphere.Ref {
 	return vsphere.Ref{}
 }
 
-// powerOnPlaced has DRS choose a host for a VM and power it on. In a cluster whose DRS is set to manual it would only recommend a host; nobody waits there to apply that.
+// powerOnPlaced makes DRS choose a host for a VM and power it on. It overrides manual DRS, which would only recommend a host that no user applies.
 func powerOnPlaced(ctx context.Context, c *connection, datacenter, vm vsphere.Ref) (types.ManagedObjectReference, error) {
 	resp, err := methods.PowerOnMultiVM_Task(ctx, c.client, &types.PowerOnMultiVM_Task{
 		This: toRef(datacenter), Vm: []types.ManagedObjectReference{toRef(vm)},
@@ -46,7 +46,8 @@ func powerOnPlaced(ctx context.Context, c *connection, datacenter, vm vsphere.Re
 	return resp.Returnval, nil
 }
 
-// refusesPlacing reports whether the account lacks a privilege on the datacenter, as one may whose role is on the root folder. It is enough to power on the VM itself.
+// refusesPlacing reports whether the account lacks a privilege on the datacenter, for example because its role is on the root folder. Such an account can still
+// power on the VM itself.
 func refusesPlacing(err error, datacenter vsphere.Ref) bool {
 	f, ok := is[types.BaseNoPermission](err)
 	if !ok || !denies(err) {
@@ -56,7 +57,7 @@ func refusesPlacing(err error, datacenter vsphere.Ref) bool {
 	return on != nil && fromRef(*on) == datacenter
 }
 
-// withoutPlacing powers VMs on without DRS until the next connection: nobody goes without a VM for the lack of the better host.
+// withoutPlacing disables power-on through DRS until the next connection, so that a missing privilege costs the better host but not the VM.
 func (s *Server) withoutPlacing(err error) {
 	s.mu.Lock()
 	was := s.state.privileges.noPlacing
@@ -67,17 +68,17 @@ func (s *Server) withoutPlacing(err error) {
 	}
 }
 
-// placement is what came of a request to place VMs.
+// placement is the result of a request to place VMs.
 type placement struct {
-	// next are the tasks that power VMs on: empty for a VM whose task vCenter does not name.
+	// next are the tasks that power VMs on. The value is empty for a VM whose task vCenter does not name.
 	next map[vsphere.Ref]string
-	// refused are why VMs are not powered on.
+	// refused are the reasons why VMs are not powered on.
 	refused map[vsphere.Ref]error
-	// recommended is true if something waits for a person.
+	// recommended is true if a recommendation waits for a user.
 	recommended bool
 }
 
-// placementOf reads the result of a task, if it is that of such a request.
+// placementOf returns the result of a task if the task placed VMs.
 func placementOf(o object) (out placement, ok bool) {
 	var result types.ClusterPowerOnVmResult
 	switch r := o.values[taskResult].(type) {
@@ -103,7 +104,7 @@ func placementOf(o object) (out placement, ok bool) {
 	return out, true
 }
 
-// fate says why a VM is not powered on, or is nil if that may still go on.
+// fate returns the reason why a VM is not powered on, or nil if the power-on can still continue.
 func (p placement) fate(vm vsphere.Ref) error {
 	if _, goesOn := p.next[vm]; goesOn {
 		return nil
@@ -117,8 +118,8 @@ func (p placement) fate(vm vsphere.Ref) error {
 	return nil
 }
 
-// placed handles a task that ended after it had placed VMs. What powers them on are other tasks. op is the operation of this process that it belongs to, if
-// any. It returns what ended does.
+// placed handles an ended task that placed VMs. Other tasks power them on. op is the operation of this process that the task belongs to, if any. placed returns
+// the same values as ended.
 func (w *taskWatch) placed(ctx context.Context, id string, op operations.Request, p placement) (vsphere.Ref, bool) {
 	s := w.server
 	at := uint64(s.index.Begin())
@@ -130,6 +131,6 @@ func (w *taskWatch) placed(ctx context.Context, id string, op operations.Request
 		w.polled[next] = w.last // it has just begun
 		return vsphere.Ref{}, false
 	}
-	s.ops.TaskLost(id, at) // what vCenter does not mention is looked for among the tasks of the VM
+	s.ops.TaskLost(id, at) // the VM's tasks are searched for a task that vCenter does not mention
 	return vsphere.Ref{}, false
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// PowerOn submits a power-on: see vsphere.Server. A VM with a tombstone is not powered on.
+// PowerOn submits a power-on: see vsphere.Server. It refuses a VM with a tombstone.
 func (s *Server) PowerOn(ctx context.Context, t vsphere.Target) error {
 	r, vm, err := s.target(vsphere.OpPowerOn, t)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Server) PowerOn(ctx context.Context, t vsphere.Target) error {
 	})
 }
 
-// PowerOff submits a power-off: see vsphere.Server. It overtakes a guest that is shutting down.
+// PowerOff submits a power-off: see vsphere.Server. It overtakes a guest shutdown.
 func (s *Server) PowerOff(ctx context.Context, t vsphere.Target) error {
 	r, _, err := s.target(vsphere.OpPowerOff, t)
 	if err != nil {
@@ -50,8 +50,8 @@ func (s *Server) PowerOff(ctx context.Context, t vsphere.Target) error {
 	})
 }
 
-// ShutdownGuest asks the guest to shut down: see vsphere.Server. There is no task; it stays in flight until the
-// VM is off, or fails once its time is over.
+// ShutdownGuest asks the guest to shut down: see vsphere.Server. There is no task. The operation stays in flight until
+// the VM is off, or fails after its time limit.
 func (s *Server) ShutdownGuest(ctx context.Context, t vsphere.Target) error {
 	r, _, err := s.target(vsphere.OpShutdownGuest, t)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Server) ShutdownGuest(ctx context.Context, t vsphere.Target) error {
 	if _, err := methods.ShutdownGuest(ctx, c.client, &types.ShutdownGuest{This: toRef(t.VM)}); err != nil {
 		return s.refused(ctx, c, handle, r, began, "", translateFor(r, err), err)
 	}
-	// It runs no task in vCenter: the slot that the caller reserved is free again at once.
+	// The shutdown runs no task in vCenter, so the reserved slot is free again at once.
 	s.budget.Start(string(r.Group), "")(true)
 	handle.Finished(uint64(s.index.Begin()))
 	kick(s.taskKick)

@@ -8,19 +8,19 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 )
 
-// predecessorInterval is how often sessions of a predecessor are looked for.
+// predecessorInterval is the interval of the search for sessions of a predecessor.
 const predecessorInterval = 30 * time.Second
 
-// predecessor is an installation whose VMs are to be this one's.
+// predecessor is an installation whose VMs this installation adopts.
 type predecessor struct {
-	// named is its UID, or empty.
+	// named is its UID, or "".
 	named string
-	// gone is true once vCenter said that it has no session; problem says why that is not so.
+	// gone is true after vCenter confirmed that it has no session. problem is the reason why gone is false.
 	gone    bool
 	problem string
 }
 
-// SetPredecessor names the installation whose VMs this one takes over; empty for none. It does not block, and may be called again and again.
+// SetPredecessor names the installation whose VMs this one adopts, or "". It does not block, and can be called repeatedly.
 func (s *Server) SetPredecessor(installation string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,9 +30,9 @@ func (s *Server) SetPredecessor(installation string) {
 	}
 }
 
-// watchPredecessor looks whether the predecessor is gone, until ctx ends. It never fails: until it knows, nothing is taken over.
+// watchPredecessor checks whether the predecessor has ended, until ctx ends. It never fails: until the result is known, no VM is adopted.
 func (s *Server) watchPredecessor(ctx context.Context, sess *session.Session) error {
-	defer s.foundPredecessor(predecessor{}) // nobody looks any more
+	defer s.foundPredecessor(predecessor{}) // no check runs any more
 	tick := time.NewTicker(predecessorInterval)
 	defer tick.Stop()
 	for {
@@ -61,7 +61,7 @@ func (s *Server) watchPredecessor(ctx context.Context, sess *session.Session) er
 	}
 }
 
-// foundPredecessor stores what was found of the predecessor, unless another one was named meanwhile.
+// foundPredecessor stores the result of a check, unless another predecessor was named meanwhile.
 func (s *Server) foundPredecessor(next predecessor) {
 	s.mu.Lock()
 	changed := false
@@ -78,7 +78,7 @@ func (s *Server) foundPredecessor(next predecessor) {
 	}
 }
 
-// left is the predecessor once it is gone, or "".
+// left returns the predecessor after its end, or "".
 func (p predecessor) left() string {
 	if p.gone {
 		return p.named

@@ -13,20 +13,19 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/privileges"
 )
 
-// neededPrivileges are those that the operator uses on its root folder. What it needs on templates, pools, datastores
-// and networks is told by the errors of the clone itself. What only some groups need is not among them: a vCenter
-// without it is of use to all others, and those groups are told by the errors of their calls.
+// neededPrivileges are the privileges that the operator uses on its root folder. Errors of a clone report the missing privileges on templates, pools,
+// datastores and networks. Privileges that only some groups need are excluded: a vCenter without them still serves all other groups, and the errors of the
+// calls inform the affected groups.
 var neededPrivileges = privileges.On(privileges.RootFolder, privileges.Always)
 
-// changePrivileges are those that changes of VMs need. Groups are told of them before a VM is stopped to be changed.
+// changePrivileges are the privileges for changes of VMs. Groups see which are missing before a VM is stopped for a change.
 var changePrivileges = []string{vsphere.PrivilegeExtraConfig, vsphere.PrivilegeCPUs, vsphere.PrivilegeDevices, vsphere.PrivilegeMemory}
 
-// rootPrivileges are what the account needs on the vCenter's root object, on which vCenter checks privileges for what
-// is no part of the inventory: recent tasks, the outcome of a task whose VM is gone, and in some versions every page of
-// a listing but the first.
+// rootPrivileges are needed on the vCenter's root object. vCenter checks privileges there for objects outside of the inventory: recent tasks, the result of
+// a task whose VM was deleted, and in some versions every page of a listing except the first.
 var rootPrivileges = privileges.On(privileges.Root, privileges.Always)
 
-// onRoot says what to do where vCenter refuses something without a permission on its root object. Another error stays as it is.
+// onRoot adds the remedy to a refusal for a missing permission on the root object. It returns other errors unchanged.
 func onRoot(op string, c *vim25.Client, err error) error {
 	refused, ok := is[*types.NoPermission](err)
 	if !ok {
@@ -40,19 +39,19 @@ func onRoot(op string, c *vim25.Client, err error) error {
 	}
 }
 
-// granted is what the account has on the root folder.
+// granted holds the account's privileges on the root folder.
 type granted struct {
-	// missing is what the operator needs there, lacks what changes of VMs need, and the account does not have, each sorted. What it lacks on the vCenter's root
-	// object follows in missing.
+	// missing are the needed privileges that the account lacks, and lacks those for changes of VMs, each sorted. Those missing on the vCenter's root object are
+	// at the end of missing.
 	missing, lacks []string
-	// notes is true if it may write notes into VMs.
+	// notes is true if the account can write notes into VMs.
 	notes bool
-	// noPlacing is true once vCenter has refused to power on a VM through the datacenter.
+	// noPlacing is true after vCenter refused to power on a VM through the datacenter.
 	noPlacing bool
 }
 
-// readPrivileges asks what the account has on the root folder. A server that does not answer the question is taken to grant all that is needed: the first
-// refused call will tell.
+// readPrivileges reads the account's privileges on the root folder. If the server does not answer, it assumes that all are granted: the first refused call
+// then reports the problem.
 func readPrivileges(ctx context.Context, c *connection) (p granted) {
 	manager := c.client.ServiceContent.AuthorizationManager
 	if manager == nil {

@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// defaultProbeTime is after how long a probe sends nothing more.
+	// defaultProbeTime is the time after which a probe sends no more requests.
 	defaultProbeTime = 3 * time.Minute
-	// cleanUpTime is the end of that time, in which nothing is made any more.
+	// cleanUpTime is the last part of that time, in which the probe creates nothing.
 	cleanUpTime = 45 * time.Second
-	// toolsTime is how long VMware Tools are waited for.
+	// toolsTime is the maximum wait for VMware Tools.
 	toolsTime = time.Minute
 	// probeVM is the name of the VM in the probe's folder.
 	probeVM = "vmgroup-check"
-	// keyProbe of extraConfig has the name of the probe's folder. Such a VM has no stamp of the operator.
+	// keyProbe is the extraConfig key with the name of the probe's folder. Such a VM has no stamp of the operator.
 	keyProbe = "vmgroup.check"
 	// keyProbeGuest is a value that a guest could write.
 	keyProbeGuest = "guestinfo.vmgroup.check"
@@ -40,7 +40,7 @@ var (
 	errNoCloneName = errors.New("the task of the clone names no VM")
 )
 
-// prober makes one VM and removes it.
+// prober creates one VM and removes it.
 type prober struct {
 	*surveyor
 	name     string
@@ -49,16 +49,16 @@ type prober struct {
 	folder   vsphere.Ref
 	vm       vsphere.Ref
 	version  string
-	// cloning is true while a clone of this probe may run, and task is its task, if that is known.
+	// cloning is true while a clone of this probe can run. task is its task, if known.
 	cloning bool
 	task    vsphere.Ref
-	// from and until are when anything of this probe may be sent, by vCenter's clock.
+	// from and until limit the time in which this probe can send requests, by vCenter's clock.
 	from, until time.Time
 	found       *survey.Probe
 }
 
-// probe makes one VM as the operator would, looks at it, and removes it, also if something fails or ctx ends. What it
-// leaves if the process is killed is found by name.
+// probe creates one VM as the operator would, inspects it, and removes it, even if a step fails or ctx ends. If the
+// process is killed, a later check finds the leftovers by name.
 func (s *surveyor) probe(ctx context.Context) {
 	if s.o.ProbeTime <= 0 {
 		s.o.ProbeTime = defaultProbeTime
@@ -78,13 +78,13 @@ func (s *surveyor) probe(ctx context.Context) {
 	making, cancel := context.WithTimeout(fenced, s.o.ProbeTime-min(cleanUpTime, s.o.ProbeTime/2))
 	p.run(making)
 	cancel()
-	// Also after a signal.
+	// This also runs after a signal.
 	clean, cancel := context.WithDeadline(context.WithoutCancel(fenced), end)
 	defer cancel()
 	f.Left = problemOf(p.remove(clean))
 }
 
-// probeStep is a part of a probe.
+// probeStep is one step of a probe.
 type probeStep struct {
 	name string
 	do   func(context.Context) error
@@ -146,7 +146,7 @@ func (p *prober) clone(ctx context.Context) error {
 	}
 	extra := []inventory.KV{{Key: keyProbe, Value: p.name}}
 	for _, key := range inventory.Keys {
-		extra = append(extra, inventory.KV{Key: key}) // what a template carries of a VM of the operator
+		extra = append(extra, inventory.KV{Key: key}) // values that a template inherited from a VM of the operator
 	}
 	spec, err := p.server.cloneSpec(ctx, p.conn, req, p.template, extra)
 	if err != nil {
@@ -176,7 +176,7 @@ func (p *prober) clone(ctx context.Context) error {
 	return nil
 }
 
-// lookMidClone notes what vCenter shows of a VM that is being cloned.
+// lookMidClone notes what vCenter shows of a VM during its clone.
 func (p *prober) lookMidClone(ctx context.Context) {
 	o, err := exact(ctx, p.conn.client, p.folder, propChildren)
 	if err != nil {
@@ -231,7 +231,7 @@ func (p *prober) powerOn(ctx context.Context) error {
 	return nil
 }
 
-// moved reports whether the change version is another one since it was asked for last.
+// moved reports whether the change version differs from the last read.
 func (p *prober) moved(ctx context.Context) bool {
 	o, err := exact(ctx, p.conn.client, p.vm, propChangeVersion)
 	if err != nil {
@@ -287,7 +287,7 @@ func (p *prober) mark(ctx context.Context) error {
 	return p.write(ctx, inventory.KV{Key: inventory.KeyTombstone, Value: p.name})
 }
 
-// write changes a key of the VM's extraConfig, on the condition that the VM is as it was seen last.
+// write changes a key of the VM's extraConfig, on condition that the change version is the last one that was read.
 func (p *prober) write(ctx context.Context, kv inventory.KV) error {
 	task, err := writeKeys(ctx, p.conn, p.vm, p.version, []inventory.KV{kv})
 	if err != nil {
@@ -308,7 +308,7 @@ func (p *prober) destroy(ctx context.Context) error {
 	return nil
 }
 
-// remove clears away all that the probe has made, also what it does not know of because a reply was lost.
+// remove removes all objects of the probe, including those of requests whose reply was lost.
 func (p *prober) remove(ctx context.Context) error {
 	if p.folder.IsZero() {
 		ref, err := findChild(ctx, p.conn.client, p.home, p.name)
@@ -321,7 +321,7 @@ func (p *prober) remove(ctx context.Context) error {
 		p.folder = ref
 	}
 	if p.cloning && !p.task.IsZero() {
-		// Everybody may cancel tasks that they started. The folder shows whether that came too late.
+		// Every account can cancel its own tasks. The folder shows whether the request was too late.
 		_, _ = methods.CancelTask(ctx, p.conn.client, &types.CancelTask{This: toRef(p.task)})
 	}
 	return p.clear(ctx, leftFolder{ref: p.folder, name: p.name, from: p.from, until: p.until, cloning: p.cloning})

@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// probePrefix begins the name of a probe's folder. No MemberCluster can have a name with an underscore.
+	// probePrefix starts the name of a probe's folder. No name of a MemberCluster can contain an underscore.
 	probePrefix = "vmgroup_check_"
-	// clockSlack is how far clocks may be apart that judge whether a probe has ended.
+	// clockSlack is the accepted difference between clocks when deciding whether a probe has ended.
 	clockSlack = 5 * time.Second
-	// clearTime is how long it may take to remove what a killed probe left.
+	// clearTime is the time limit for removing the leftovers of a killed probe.
 	clearTime = time.Minute
 
 	propChildren = "childEntity"
@@ -33,12 +33,12 @@ var (
 	errStillCloning   = errors.New("a clone into the folder may still run; run the check with --probe again once it has ended")
 )
 
-// probeName is the name of the folder of a probe that ends at a moment, by vCenter's clock.
+// probeName returns the folder name of a probe that ends at a moment, by vCenter's clock.
 func probeName(until time.Time) string {
 	return fmt.Sprintf("%s%x_%s", probePrefix, until.Unix()+1, uuid.NewString()[:8])
 }
 
-// probeUntil reads the moment from a folder's name, or says that it is not a probe's.
+// probeUntil reads the moment from a folder's name, or returns false if the folder is not a probe's.
 func probeUntil(name string) (until time.Time, ok bool) {
 	rest, ok := strings.CutPrefix(name, probePrefix)
 	hex, id, found := strings.Cut(rest, "_")
@@ -54,11 +54,11 @@ type leftFolder struct {
 	ref         vsphere.Ref
 	name, path  string
 	from, until time.Time
-	// cloning is true if a clone into it may run.
+	// cloning is true if a clone into the folder can run.
 	cloning bool
 }
 
-// sweep looks for what killed probes left, and removes it if this look may change anything.
+// sweep searches for leftovers of killed probes. If this survey can make changes, sweep removes them.
 func (s *surveyor) sweep(ctx context.Context) {
 	found := s.facts.Leftovers[:0:0]
 	for _, l := range s.facts.Leftovers {
@@ -83,7 +83,7 @@ func (s *surveyor) clearLeft(ctx context.Context, folder leftFolder) error {
 	return s.clear(ctx, folder)
 }
 
-// leftFolders are the folders of probes on the way to the root folder, and in it.
+// leftFolders returns the probe folders in the root folder and in the folders above it.
 func (s *surveyor) leftFolders(ctx context.Context) (out []leftFolder) {
 	for _, parent := range s.above {
 		o, err := exact(ctx, s.conn.client, parent.Ref, propChildren)
@@ -103,7 +103,7 @@ func (s *surveyor) leftFolders(ctx context.Context) (out []leftFolder) {
 		for _, child := range children {
 			name := child.text(propName)
 			if until, ok := probeUntil(name); ok {
-				// How long that probe was allowed to run is not known; what an hour is to clones, it was less.
+				// The time limit of that probe is unknown. It was less than an hour, the unit of these limits for clones.
 				out = append(out, leftFolder{ref: child.ref, name: name, path: parent.Path + "/" + name, from: until.Add(-time.Hour), until: until, cloning: true})
 			}
 		}
@@ -111,8 +111,8 @@ func (s *surveyor) leftFolders(ctx context.Context) (out []leftFolder) {
 	return out
 }
 
-// clear removes a probe's folder with the VM in it, and nothing that it did not make. vCenter destroys what is in a
-// folder together with it, so the folder is read right before.
+// clear removes a probe's folder with its VM, and nothing that the probe did not create. vCenter destroys a folder's
+// content together with the folder, so clear reads the content right before.
 func (s *surveyor) clear(ctx context.Context, folder leftFolder) error {
 	for {
 		o, err := exact(ctx, s.conn.client, folder.ref, propName, propChildren)
@@ -143,7 +143,7 @@ func (s *surveyor) clear(ctx context.Context, folder leftFolder) error {
 				return err
 			}
 		}
-		if !sleep(ctx, lookFirst) { // the folder may show for a moment what is gone
+		if !sleep(ctx, lookFirst) { // the folder can still show deleted objects for a moment
 			return ctx.Err()
 		}
 	}
@@ -166,7 +166,7 @@ func (s *surveyor) destroyFolder(ctx context.Context, folder leftFolder) error {
 		_, err = s.await(ctx, fromRef(resp.Returnval), nil)
 	}
 	if err != nil {
-		// The task of what is gone may be hidden.
+		// The task of a deleted object can be hidden.
 		if _, gone := exact(ctx, s.conn.client, folder.ref, propName); notFound(gone, folder.ref) {
 			return nil
 		}
@@ -216,8 +216,8 @@ func (s *surveyor) switchOff(ctx context.Context, vm vsphere.Ref) error {
 	return err
 }
 
-// destroyVM destroys a VM of a probe, unless it has disks that the probe did not give it: vCenter deletes all that are
-// attached.
+// destroyVM destroys a VM of a probe, unless it has disks that the probe did not create: vCenter deletes all attached
+// disks.
 func (s *surveyor) destroyVM(ctx context.Context, vm vsphere.Ref, name string) (task vsphere.Ref, err error) {
 	o, err := exact(ctx, s.conn.client, vm, propDevices, extraConfigPath(keyProbe), extraConfigPath(inventory.KeyDisks))
 	if err != nil {
@@ -246,8 +246,8 @@ func (s *surveyor) destroyVM(ctx context.Context, vm vsphere.Ref, name string) (
 	return task, err
 }
 
-// await waits until a task has ended, and returns it. meanwhile, if it is not nil, is called after each look at a task
-// that runs.
+// await waits for the end of a task, and returns the task. If meanwhile is not nil, await calls it after each read of a
+// running task.
 func (s *surveyor) await(ctx context.Context, task vsphere.Ref, meanwhile func(context.Context)) (object, error) {
 	for wait := lookFirst; ; wait = min(2*wait, time.Second) {
 		o, err := exact(ctx, s.conn.client, task, taskState, taskErr, taskResult)

@@ -14,10 +14,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 )
 
-// pageSize is how many objects one answer holds. vCenter may send fewer and more pages.
+// pageSize is the maximum number of objects in one answer. vCenter can send smaller and more pages.
 const pageSize = 1000
 
-// object is what was read of one managed object.
+// object holds the properties that were read of one managed object.
 type object struct {
 	ref    vsphere.Ref
 	values map[string]any
@@ -88,12 +88,12 @@ func (o object) refsOf(name string) []vsphere.Ref {
 	return out
 }
 
-// retrieve reads properties, all pages. Missing objects are an error unless their spec asks to report them. The server hands each page
-// out once: after one that was lost the whole is read again, since a listing with a gap is worse than none.
+// retrieve reads all pages of properties. Missing objects are an error unless their spec asks to report them. The server sends each
+// page only once. If a page is lost, retrieve reads everything again, because a listing with a gap is worse than none.
 func retrieve(ctx context.Context, c *vim25.Client, specs ...types.PropertyFilterSpec) ([]object, error) {
 	var (
 		out    []object
-		failed error // to read the first page, which the session has repeated already
+		failed error // of the first page, which the session has repeated already
 	)
 	err := session.Repeat(ctx, func() (err error) {
 		ctx := session.OneListing(ctx)
@@ -113,7 +113,7 @@ func retrieve(ctx context.Context, c *vim25.Client, specs ...types.PropertyFilte
 	return out, nil
 }
 
-// pages reads what follows the first page.
+// pages reads the pages after the first one.
 func pages(ctx context.Context, c *vim25.Client, result *types.RetrieveResult) ([]object, error) {
 	var out []object
 	for result != nil {
@@ -133,8 +133,8 @@ func pages(ctx context.Context, c *vim25.Client, result *types.RetrieveResult) (
 	return out, nil
 }
 
-// existing reads properties of the given objects. Those that do not exist are not in the result; that an object
-// is missing from it is a hint, no proof.
+// existing reads properties of the given objects. Objects that do not exist are missing from the result. A missing object is a hint,
+// not a proof.
 func existing(ctx context.Context, c *vim25.Client, refs []vsphere.Ref, props ...types.PropertySpec) ([]object, error) {
 	if len(refs) == 0 {
 		return nil, nil
@@ -144,7 +144,7 @@ func existing(ctx context.Context, c *vim25.Client, refs []vsphere.Ref, props ..
 	})
 }
 
-// exact reads one object; that it does not exist is vCenter's own word (notFound).
+// exact reads one object. Its not-found error is vCenter's confirmation that the object does not exist (notFound).
 func exact(ctx context.Context, c *vim25.Client, ref vsphere.Ref, paths ...string) (object, error) {
 	objects, err := retrieve(ctx, c, types.PropertyFilterSpec{
 		ObjectSet: objectSet([]vsphere.Ref{ref}),
@@ -158,7 +158,7 @@ func exact(ctx context.Context, c *vim25.Client, ref vsphere.Ref, paths ...strin
 	}
 	for _, denied := range objects[0].denied {
 		if has[*types.NotAuthenticated](denied) {
-			return object{}, denied // the answer says nothing of the account's permissions
+			return object{}, denied // the answer says nothing about the account's permissions
 		}
 	}
 	return objects[0], nil
@@ -172,7 +172,7 @@ func objectSet(refs []vsphere.Ref) []types.ObjectSpec {
 	return out
 }
 
-// createView makes a view of everything below a container.
+// createView creates a view of all objects below a container.
 func createView(ctx context.Context, c *vim25.Client, container vsphere.Ref, kinds ...string) (vsphere.Ref, error) {
 	resp, err := methods.CreateContainerView(ctx, c, &types.CreateContainerView{
 		This: *c.ServiceContent.ViewManager, Container: toRef(container), Type: kinds, Recursive: true,
@@ -184,11 +184,11 @@ func createView(ctx context.Context, c *vim25.Client, container vsphere.Ref, kin
 }
 
 func destroyView(ctx context.Context, c *vim25.Client, view vsphere.Ref) {
-	// A view that cannot be destroyed dies with the session.
+	// A view that cannot be destroyed ends with the session.
 	_, _ = methods.DestroyView(ctx, c, &types.DestroyView{This: toRef(view)})
 }
 
-// viewSpec selects what a view holds.
+// viewSpec selects the content of a view.
 func viewSpec(view vsphere.Ref, props []types.PropertySpec) types.PropertyFilterSpec {
 	return types.PropertyFilterSpec{
 		ObjectSet: []types.ObjectSpec{{
@@ -199,7 +199,7 @@ func viewSpec(view vsphere.Ref, props []types.PropertySpec) types.PropertyFilter
 	}
 }
 
-// contained reads everything below a container that a property spec is about.
+// contained reads all objects below a container that match a property spec.
 func contained(ctx context.Context, c *vim25.Client, container vsphere.Ref, props []types.PropertySpec) ([]object, error) {
 	kinds := make([]string, len(props))
 	for i := range props {
@@ -213,7 +213,7 @@ func contained(ctx context.Context, c *vim25.Client, container vsphere.Ref, prop
 	return retrieve(ctx, c, viewSpec(view, props))
 }
 
-// tree knows names and parents, and tells inventory paths.
+// tree holds names and parents, and computes inventory paths.
 type tree struct {
 	root  vsphere.Ref
 	nodes map[vsphere.Ref]node
@@ -230,8 +230,8 @@ func (t *tree) add(ref, parent vsphere.Ref, name string) {
 	t.nodes[ref] = node{parent, shortened(name)}
 }
 
-// path returns the path of an object below the tree's root, for example /vm/a. If the account does not see a folder above the object,
-// it returns /…/a, which matches no object.
+// path returns the path of an object below the tree's root, for example /vm/a. If the account cannot see a folder above the object, it
+// returns /…/a, which matches no object.
 func (t *tree) path(ref vsphere.Ref) string {
 	var parts []string
 	for ref != t.root {
@@ -246,7 +246,7 @@ func (t *tree) path(ref vsphere.Ref) string {
 	return "/" + strings.Join(parts, "/")
 }
 
-// unseen returns the first object above another one that the account does not see; zero if it sees all.
+// unseen returns the first object above another one that the account cannot see, or the zero Ref.
 func (t *tree) unseen(ref vsphere.Ref) vsphere.Ref {
 	for range deepestFolder {
 		n, ok := t.nodes[ref]

@@ -29,15 +29,15 @@ const (
 
 var hostStateProperties = []string{propMaintenance, propHostState}
 
-// compute is a cluster, or a host that is in none, and what its hosts reach. A list is empty if vCenter does not show it.
+// compute is a cluster, or a host outside of any cluster, with the objects that its hosts reach. A list is empty if vCenter does not show it.
 type compute struct {
 	path                        string
 	datastores, networks, hosts []vsphere.Ref
-	// drs is true for a cluster whose VMs DRS places.
+	// drs is true for a cluster in which DRS places VMs.
 	drs bool
 }
 
-// readComputes reads which datastores and networks can be used together with a resource pool.
+// readComputes reads the compute resources with their datastores and networks.
 func (c *content) readComputes(objects []object, path func(vsphere.Ref) string) {
 	c.computes, c.hosts = map[vsphere.Ref]compute{}, map[vsphere.Ref]string{}
 	for _, o := range objects {
@@ -60,7 +60,7 @@ func sorted(refs []vsphere.Ref) []vsphere.Ref {
 	return refs
 }
 
-// hostAway says why a host runs no VM now, or is empty. What vCenter does not show is no reason.
+// hostAway returns the reason why a host cannot run a VM now, or "". A property that vCenter does not show is no reason.
 func hostAway(o object) string {
 	switch state := o.text(propHostState); {
 	case state == string(types.HostSystemConnectionStateDisconnected):
@@ -73,7 +73,7 @@ func hostAway(o object) string {
 	return ""
 }
 
-// computeOf returns what is known of a compute resource, for callers.
+// computeOf returns a compute resource in the form for callers.
 func (c *content) computeOf(ref vsphere.Ref) vsphere.Compute {
 	of, known := c.computes[ref]
 	if !known {
@@ -88,11 +88,11 @@ func (c *content) computeOf(ref vsphere.Ref) vsphere.Compute {
 	return out
 }
 
-// UnreachableError says that no host that runs VMs of a resource pool reaches a datastore or network.
+// UnreachableError reports that no host of a resource pool reaches a datastore or network.
 type UnreachableError struct {
-	// Kind of the place, its Path, and the Compute resource of the pool.
+	// Kind and Path of the place, and the Compute resource of the pool.
 	Kind, Path, Compute string
-	// Instead are paths of places that these hosts reach; there may be none.
+	// Instead are paths of places that these hosts reach. It can be empty.
 	Instead []string
 }
 
@@ -108,7 +108,7 @@ func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("%s; name another %s, for example %s, or another resource pool", said, e.Kind, strings.Join(names, ", "))
 }
 
-// reaches refuses a datastore or network that a resource pool cannot be used with.
+// reaches refuses a datastore or network that does not fit the resource pool.
 func (c *content) reaches(pool place, p vsphere.ResolvedPlacement) error {
 	of := c.computes[pool.compute]
 	for _, wanted := range []struct {
@@ -131,8 +131,8 @@ func (c *content) reaches(pool place, p vsphere.ResolvedPlacement) error {
 	return nil
 }
 
-// hostsReady refuses a clone while the template's host, or every host of the pool, runs no VM. The catalog is minutes old, so that hosts that were away then
-// are read once more: a clone whose hosts were there costs no call.
+// hostsReady refuses a clone while the template's host, or every host of the pool, cannot run a VM. The catalog is minutes old, so hostsReady reads
+// unavailable hosts again. A clone whose hosts were available costs no call.
 func (s *Server) hostsReady(ctx context.Context, c *connection, req vsphere.CloneRequest) error {
 	got := s.cat.get()
 	if got == nil {

@@ -48,13 +48,13 @@ const (
 )
 
 var (
-	// baseProperties are watched and listed. They are few, because every VM's are read again and again.
+	// baseProperties are watched and listed. There are few, because those of every VM are read repeatedly.
 	baseProperties = []string{
 		propName, propParent, propPool, propPower, propBootTime, propConnection, propGuestIP, propGuestNet, propTools, propHeartbeat, propQuestion,
 		propInstanceUUID, propTemplate, propChangeVersion, propDisabled,
 	}
-	// detailProperties are the whole configuration. They are read when the change version moved. Of extraConfig only the operator's own keys are asked for: the
-	// rest may be large, and guestinfo holds secrets.
+	// detailProperties are the whole configuration. They are read when the change version changes. Of extraConfig, only the operator's own keys are read: the rest
+	// can be large, and guestinfo contains secrets.
 	detailProperties = append([]string{
 		propCPU, propMemory, propInstanceUUID, propTemplate, propChangeVersion, propCores, propCPUHotAdd, propMemoryHotAdd, propMemoryLimit, propMemoryStep,
 		propDisks, propAdapters,
@@ -80,21 +80,21 @@ func listingSpec() []types.PropertySpec {
 	}
 }
 
-// reader reads VMs and folders, with as few calls as possible.
+// reader reads VMs and folders with as few calls as possible.
 type reader struct {
 	client *vim25.Client
 	index  *inventory.Index
-	// ops are the operations in flight; nil where nothing is listed.
+	// ops are the operations in flight, or nil for a reader that lists nothing.
 	ops *operations.Tracker
 }
 
-// making reports whether a clone of this process is making a VM of which vCenter shows no configuration yet. There is
-// nothing to read of it then, and the configuration is news.
+// making reports whether a clone of this process is creating a VM whose configuration vCenter does not show yet. Until then there is nothing to read, and the
+// configuration arrives as a change.
 func (r reader) making(vm *vsphere.VM) bool {
 	return vm.ChangeVersion == "" && r.ops != nil && r.ops.Makes(vm.Name)
 }
 
-// list reads everything in a view. VMs whose parent is not below the root are left out: a view may lag behind.
+// list reads everything in a view. It omits VMs whose parent is not below the root, because a view can be outdated.
 func (r reader) list(ctx context.Context, view vsphere.Ref) ([]inventory.Seen, []vsphere.Folder, error) {
 	objects, err := retrieve(ctx, r.client, viewSpec(view, listingSpec()))
 	if err != nil {
@@ -113,7 +113,7 @@ func (r reader) list(ctx context.Context, view vsphere.Ref) ([]inventory.Seen, [
 	return seen, folders, err
 }
 
-// listing makes a listing of base properties, reading the details that the index does not have.
+// listing builds a listing from base properties, and reads the details that the index lacks.
 func (r reader) listing(ctx context.Context, vms []vsphere.VM, folders []vsphere.Folder) ([]inventory.Seen, error) {
 	inside := map[vsphere.Ref]bool{r.index.Root(): true}
 	for _, f := range folders {
@@ -122,7 +122,7 @@ func (r reader) listing(ctx context.Context, vms []vsphere.VM, folders []vsphere
 	return r.complete(ctx, slices.DeleteFunc(vms, func(vm vsphere.VM) bool { return !inside[vm.Folder] }))
 }
 
-// complete adds the details to base properties. A VM that vanished meanwhile is left out.
+// complete adds the details to base properties. It omits VMs that vanished meanwhile.
 func (r reader) complete(ctx context.Context, vms []vsphere.VM) ([]inventory.Seen, error) {
 	out := make([]inventory.Seen, 0, len(vms))
 	var missing []vsphere.Ref
@@ -154,7 +154,7 @@ func (r reader) complete(ctx context.Context, vms []vsphere.VM) ([]inventory.See
 	return out, nil
 }
 
-// fetch reads objects whole. What does not exist is not in the result.
+// fetch reads objects whole. The result omits objects that do not exist.
 func (r reader) fetch(ctx context.Context, refs []vsphere.Ref) ([]object, error) {
 	return existing(ctx, r.client, refs,
 		types.PropertySpec{Type: vsphere.TypeVirtualMachine, PathSet: slices.Concat(baseProperties, detailProperties)},
@@ -162,10 +162,10 @@ func (r reader) fetch(ctx context.Context, refs []vsphere.Ref) ([]object, error)
 	)
 }
 
-// seenOf builds a VM from its base properties and its details. The details supply the whole configuration. The base properties can be from an earlier read, and an
-// older UUID or template flag under the change version of the details would not be read again.
+// seenOf builds a VM from its base properties and its details. The details supply the whole configuration. The base properties can be older. An older UUID or
+// template flag under the details' change version would never be read again.
 func seenOf(vm vsphere.VM, details object) (inventory.Seen, error) {
-	// A property that we may not read is not an empty one: a VM whose stamp is hidden must not look unstamped.
+	// An unreadable property is not an empty one: a VM with a hidden stamp must not look unstamped.
 	for path, err := range details.denied {
 		if has[types.BaseNoPermission](err) {
 			return inventory.Seen{}, fmt.Errorf("read %s of VM %s: %w", path, untrusted.Name(vm.Name), err)
@@ -191,7 +191,7 @@ func seenOf(vm vsphere.VM, details object) (inventory.Seen, error) {
 	return inventory.Seen{VM: vm}, nil
 }
 
-// stampValues returns what a VM carries of stamp and release mark. A fault on one of these properties says nothing of its value, so that it is an error.
+// stampValues returns the values of a VM's stamp and release mark. A fault on one of these properties leaves its value unknown, so it is an error.
 func stampValues(o object) (map[string]string, error) {
 	values := map[string]string{}
 	for i, key := range inventory.Keys {
@@ -205,7 +205,7 @@ func stampValues(o object) (map[string]string, error) {
 	return values, nil
 }
 
-// extraValue returns what was read of a key of extraConfig at its path; nothing if there is none.
+// extraValue returns the value of an extraConfig key at its path, or "".
 func extraValue(o object, path string) (value string) {
 	switch v := o.values[path].(type) {
 	case types.OptionValue:
@@ -235,7 +235,7 @@ func interfacesOf(o object) (out []vsphere.GuestInterface) {
 	return out
 }
 
-// questionOf is the text of what a VM asks.
+// questionOf returns the text of a VM's question.
 func questionOf(o object) string {
 	switch q := o.values[propQuestion].(type) {
 	case types.VirtualMachineQuestionInfo:
@@ -248,7 +248,7 @@ func questionOf(o object) string {
 	return ""
 }
 
-// setBase sets a base property. It reports false for a name that is none.
+// setBase sets a base property. It returns false for any other property name.
 func setBase(vm *vsphere.VM, name string, o object) bool {
 	switch name {
 	case propName:
@@ -313,7 +313,7 @@ func power(s string) vsphere.PowerState {
 	return vsphere.PowerUnknown
 }
 
-// bootTime is in UTC, so that two of them are the same value if they are the same moment.
+// bootTime returns the time in UTC, so that equal moments are equal values.
 func bootTime(o object) time.Time {
 	at, _ := o.values[propBootTime].(time.Time)
 	if at.IsZero() {
@@ -326,10 +326,10 @@ func folderOf(o object) vsphere.Folder {
 	return vsphere.Folder{Ref: o.ref, Name: shortened(o.text(propName)), Parent: o.refOf(propParent)}
 }
 
-// longestKept bounds a text of vCenter that is kept for each VM or folder, in bytes. A name has 80 characters, which are 240 bytes where all of them are escaped.
+// longestKept limits each text from vCenter that is stored per VM or folder, in bytes. A name has up to 80 characters, which are 240 bytes if all are escaped.
 const longestKept = 512
 
-// shortened returns what is kept of a text. What is longer than any that vCenter has is cut: it is not of use, and each VM would keep it.
+// shortened returns the part of a text to store. A text longer than any of vCenter's is useless, and each VM would store it, so it is cut.
 func shortened(s string) string {
 	if len(s) <= longestKept {
 		return s

@@ -11,8 +11,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 )
 
-// untracked reads vCenter's recent tasks and returns those that are queued or running, may be ours, and that no
-// operation of this process is known to have.
+// untracked reads vCenter's recent tasks. It returns the queued and running ones that can be ours and that belong to no known operation of
+// this process.
 func (s *Server) untracked(ctx context.Context, c *connection) ([]operations.Untracked, error) {
 	tasks, err := recentTasks(ctx, c)
 	if err != nil {
@@ -42,8 +42,8 @@ func (s *Server) untracked(ctx context.Context, c *connection) ([]operations.Unt
 	return out, nil
 }
 
-// matters reports whether a task of which no operation is known may have been started for us. A clone may be whoever's it
-// is: a predecessor may have logged in with another account. But it is made from a template of the catalog, and by somebody who logged in.
+// matters reports whether a task without a known operation can have been started for us. A clone can belong to any account, because a
+// predecessor can have used another one. But its template is in the catalog, and a logged-in account started it.
 func (s *Server) matters(task operations.Untracked, reason any, user string) bool {
 	if !task.Clone {
 		return maybeOurs(reason, user)
@@ -51,7 +51,7 @@ func (s *Server) matters(task operations.Untracked, reason any, user string) boo
 	return s.cat.mayHold(task.Entity) && loggedIn(reason)
 }
 
-// placedForUs reports whether DRS may power a VM on for us: it may do that in its own name, whoever asked for it.
+// placedForUs reports whether DRS can be powering a VM on for us: DRS can do that in its own name for any requester.
 func placedForUs(task operations.Untracked, reason any, descriptionID string) bool {
 	switch reason.(type) {
 	case types.TaskReasonSystem, *types.TaskReasonSystem:
@@ -60,7 +60,7 @@ func placedForUs(task operations.Untracked, reason any, descriptionID string) bo
 	return false
 }
 
-// recentTasks reads what vCenter remembers of the tasks of the last minutes: state, entity, reason, kind, and when it was queued.
+// recentTasks reads vCenter's tasks of the last minutes: state, entity, reason, kind, and queue time.
 func recentTasks(ctx context.Context, c *connection) ([]object, error) {
 	o, err := exact(ctx, c.client, fromRef(*c.client.ServiceContent.TaskManager), "recentTask")
 	if err != nil {
@@ -81,7 +81,7 @@ func isClone(descriptionID string) bool {
 	return strings.HasPrefix(strings.ToLower(method), "clone")
 }
 
-// loggedIn reports whether a task may have been started by an account: not by an alarm, a schedule or the system.
+// loggedIn reports whether an account can have started a task, as opposed to an alarm, a schedule or the system.
 func loggedIn(reason any) bool {
 	switch reason.(type) {
 	case types.TaskReasonUser, *types.TaskReasonUser, nil:
@@ -90,8 +90,7 @@ func loggedIn(reason any) bool {
 	return false
 }
 
-// maybeOurs reports whether a task may have been started by our account. A name without a domain says too little
-// to exclude it.
+// maybeOurs reports whether our account can have started a task. A name without a domain is not enough to exclude it.
 func maybeOurs(reason any, user string) bool {
 	var name string
 	switch r := reason.(type) {
@@ -105,7 +104,7 @@ func maybeOurs(reason any, user string) bool {
 	return strings.EqualFold(name, user) || !strings.ContainsAny(name, `\@`)
 }
 
-// objectOf returns the object that a fault named.
+// objectOf returns the object named in a fault.
 func objectOf(err error) vsphere.Ref {
 	var e *vsphere.Error
 	if asError(err, &e) {

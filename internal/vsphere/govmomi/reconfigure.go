@@ -29,7 +29,7 @@ func (s *Server) Reconfigure(ctx context.Context, t vsphere.Reconfiguration) err
 		if t.Network.IsZero() {
 			return nil
 		}
-		r.ChangeVersion = vm.ChangeVersion // nothing else of the change is observed
+		r.ChangeVersion = vm.ChangeVersion // no other part of the change is observable
 	}
 	return s.submit(ctx, r, "", func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
 		spec, err := s.reconfiguration(ctx, c, r, t, vm)
@@ -44,8 +44,8 @@ func (s *Server) Reconfigure(ctx context.Context, t vsphere.Reconfiguration) err
 	})
 }
 
-// reconfiguration is the change of a VM. What the observation that the change is based on shows to be so already is not in it: it needs no privilege,
-// and a running VM might refuse it.
+// reconfiguration returns the change of a VM. It omits values that the observation behind the change already shows: they need no privilege, and a
+// running VM can refuse them.
 func (s *Server) reconfiguration(ctx context.Context, c *connection, r operations.Request, t vsphere.Reconfiguration, seen vsphere.VM) (types.VirtualMachineConfigSpec, error) {
 	if t.ChangeVersion == "" || t.ChangeVersion != seen.ChangeVersion {
 		seen = vsphere.VM{Stamp: &vsphere.Stamp{}}
@@ -75,8 +75,8 @@ func (s *Server) reconfiguration(ctx context.Context, c *connection, r operation
 	return spec, nil
 }
 
-// reconnectNIC returns the edit that connects a VM's first network adapter to another network, or nil if it is connected to it. All else of the adapter
-// stays, its address above all.
+// reconnectNIC returns the edit that connects a VM's first network adapter to another network, or nil if it is already connected. The edit keeps
+// everything else of the adapter, above all its address.
 func (s *Server) reconnectNIC(ctx context.Context, c *connection, r operations.Request, network vsphere.Ref) (*types.VirtualDeviceConfigSpec, error) {
 	if err := vsphere.CheckFence(ctx); err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (s *Server) reconnectNIC(ctx context.Context, c *connection, r operations.R
 	return nil, &vsphere.Error{Kind: vsphere.KindSpec, Op: phrase(r), Object: r.VM, Err: errNoAdapter}
 }
 
-// sameNetwork reports whether two adapters are certainly connected to one network.
+// sameNetwork reports whether two adapters are certainly connected to the same network.
 func sameNetwork(a, b types.BaseVirtualDeviceBackingInfo) bool {
 	switch a := a.(type) {
 	case *types.VirtualEthernetCardNetworkBackingInfo:

@@ -14,7 +14,7 @@ func toRef(r vsphere.Ref) types.ManagedObjectReference {
 	return types.ManagedObjectReference{Type: r.Type, Value: r.Value}
 }
 
-// refOrNil is for optional parameters.
+// refOrNil returns nil for a zero Ref, for optional parameters.
 func refOrNil(r vsphere.Ref) *types.ManagedObjectReference {
 	if r.IsZero() {
 		return nil

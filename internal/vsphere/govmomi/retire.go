@@ -30,7 +30,7 @@ func (s *Server) Mark(ctx context.Context, t vsphere.Target) error {
 	return s.reconfigure(ctx, r, t, []inventory.KV{{Key: inventory.KeyTombstone, Value: now}})
 }
 
-// Release replaces the stamp by a release mark: see vsphere.Server.
+// Release replaces the stamp with a release mark: see vsphere.Server.
 func (s *Server) Release(ctx context.Context, t vsphere.Target) error {
 	r, vm, err := s.target(vsphere.OpRelease, t)
 	if vsphere.KindOf(err) == vsphere.KindNotFound || vm.Released.Of(t) {
@@ -63,14 +63,14 @@ func (s *Server) Restamp(ctx context.Context, t vsphere.Target, installation str
 	return s.reconfigure(ctx, r, t, owner)
 }
 
-// reconfigure changes extraConfig, if the VM is still what was observed.
+// reconfigure changes extraConfig if the VM still has the observed change version.
 func (s *Server) reconfigure(ctx context.Context, r operations.Request, t vsphere.Target, keys []inventory.KV) error {
 	return s.submit(ctx, r, "", func(ctx context.Context, c *connection) (types.ManagedObjectReference, error) {
 		return writeKeys(ctx, c, t.VM, t.ChangeVersion, keys)
 	})
 }
 
-// writeKeys starts a task that changes extraConfig, if the VM's configuration still is that of a change version.
+// writeKeys starts a task that changes extraConfig if the VM's configuration still has the change version.
 func writeKeys(ctx context.Context, c *connection, vm vsphere.Ref, changeVersion string, keys []inventory.KV) (types.ManagedObjectReference, error) {
 	resp, err := methods.ReconfigVM_Task(ctx, c.client, &types.ReconfigVM_Task{
 		This: toRef(vm), Spec: types.VirtualMachineConfigSpec{ChangeVersion: changeVersion, ExtraConfig: extraConfig(keys)},
@@ -81,9 +81,8 @@ func writeKeys(ctx context.Context, c *connection, vm vsphere.Ref, changeVersion
 	return resp.Returnval, nil
 }
 
-// Destroy submits a VM's destruction after it read, afresh, that the VM is the group's, marked, off, below the
-// root folder, and without disks of others: see vsphere.Server. vCenter has no conditional destroy, so what a person does between that read
-// and the call is not seen.
+// Destroy submits a VM's destruction after a fresh read: the VM must be the group's, marked, off, below the root folder, and without
+// foreign disks. See vsphere.Server. vCenter has no conditional destroy, so a user's change between the read and the call is not detected.
 func (s *Server) Destroy(ctx context.Context, t vsphere.Target) error {
 	r := operations.Request{
 		Key: operations.Key{Group: t.ID.Key(), Ordinal: t.Ordinal}, Kind: vsphere.OpDestroy, VM: t.VM,
@@ -150,7 +149,7 @@ func (s *Server) mayDestroy(ctx context.Context, c *connection, r operations.Req
 	return holdForDisks(o, path, t, refuse)
 }
 
-// readOnlyError marks the error of a read before a change: nothing was changed, whatever became of the read.
+// readOnlyError marks the error of a read before a change: whatever its result, nothing was changed.
 func readOnlyError(err error) error {
 	if isFault(err) {
 		return err

@@ -13,11 +13,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 )
 
-// errRenewed ends a serving round because the login was renewed: views and collectors are gone.
+// errRenewed ends a serving round because the login was renewed, which invalidates views and collectors.
 var errRenewed = errors.New("the session was renewed")
 
-// Run connects, observes and reconnects until ctx ends; then it logs out and returns nil. It must be called
-// once. Calls that are under way when ctx ends are not waited for.
+// Run connects, observes and reconnects until ctx ends. Then it logs out and returns nil. Call it once. It does not wait for calls that are in progress when
+// ctx ends.
 func (s *Server) Run(ctx context.Context) error {
 	var sess *session.Session
 	defer func() {
@@ -80,14 +80,14 @@ func (s *Server) Run(ctx context.Context) error {
 
 // round is one attempt to connect and to serve.
 type round struct {
-	// held is how long it lasted, served for how long there was a connection when it ended.
+	// held is the duration of the round, and served the duration of its connection.
 	held, served time.Duration
-	// renewed says that it ended because the login was renewed, listed that a full listing was applied.
+	// renewed is true if the round ended with a renewed login, and listed if a full listing was applied.
 	renewed, listed bool
 }
 
-// startsOver reports whether the pauses between rounds start over after this one. With a vCenter that is ill a round that held for longer than the pause
-// before it is worth it. A session that ends is no sign of illness if the round read the inventory: a person may end sessions one after the other.
+// startsOver reports whether the pauses between rounds start over after this round. For an unhealthy vCenter, the round must hold longer than the pause
+// before it. For a renewed login, it is enough that the round read the inventory: a user can end sessions one after the other.
 func (r round) startsOver(pause time.Duration) bool {
 	switch {
 	case r.held > retryLast:
@@ -98,7 +98,7 @@ func (r round) startsOver(pause time.Duration) bool {
 	return r.served > pause
 }
 
-// servedFor returns for how long there has been a connection, zero if there is none.
+// servedFor returns the age of the connection, or zero if there is none.
 func (s *Server) servedFor() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *Server) servedFor() time.Duration {
 	return s.cfg.Now().Sub(s.state.since)
 }
 
-// nextWait returns the pause before the next round. After a rejected login it is short: a round sends no login before its time, and another replica may have
+// nextWait returns the pause before the next round. After a rejected login it is short: a round sends no login before its time, and another replica can have
 // been accepted meanwhile.
 func nextWait(last time.Duration, err error) time.Duration {
 	if vsphere.KindOf(err) == vsphere.KindCredentials {
@@ -117,7 +117,7 @@ func nextWait(last time.Duration, err error) time.Duration {
 	return max(min(max(2*last, retryFirst), retryLast), leastWait(err))
 }
 
-// leastWait returns how long a server is left alone after an error: one that sent too much would send it again, and it would cost as much.
+// leastWait returns the minimum pause after an error. A server that sent too much would send it again, at the same cost.
 func leastWait(err error) time.Duration {
 	if vsphere.KindOf(err) == vsphere.KindLimitExceeded {
 		return retryLast
@@ -125,12 +125,12 @@ func leastWait(err error) time.Duration {
 	return 0
 }
 
-// sleep waits, and reports false when ctx ended first.
+// sleep waits for d. If ctx ends first, it returns false.
 func sleep(ctx context.Context, d time.Duration) bool {
 	return delay.For(ctx, d) == nil
 }
 
-// serve works with a session until something fails, or until vCenter is silent or has another certificate.
+// serve uses a session until an error occurs, vCenter stops responding, or its certificate changes.
 func (s *Server) serve(ctx context.Context, sess *session.Session) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return sess.Attend(ctx) })
@@ -138,7 +138,7 @@ func (s *Server) serve(ctx context.Context, sess *session.Session) error {
 	return g.Wait()
 }
 
-// work logs in if needed, builds everything up and keeps it running until something fails.
+// work logs in if needed, starts all loops and runs them until an error occurs.
 func (s *Server) work(ctx context.Context, sess *session.Session) error {
 	if generation, _ := sess.Generation(); generation == 0 {
 		if err := sess.Login(ctx); err != nil {
@@ -207,7 +207,7 @@ func (s *Server) connected(c *connection, may granted) {
 	s.serverChanged()
 }
 
-// disconnected records why there is no connection. What is known stays, and is not trusted.
+// disconnected records the reason for a missing connection. The known state stays, but is not trusted.
 func (s *Server) disconnected(err error, why string) {
 	err = translate("connect to vCenter", err)
 	s.mu.Lock()
@@ -223,7 +223,7 @@ func (s *Server) disconnected(err error, why string) {
 	}
 }
 
-// inherit finds clones that a predecessor of this process started. It is done once.
+// inherit finds clones that a predecessor of this process started. It runs once.
 func (s *Server) inherit(ctx context.Context, c *connection) error {
 	if s.inherited {
 		return nil

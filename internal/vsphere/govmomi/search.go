@@ -12,12 +12,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 )
 
-// mostStale bounds how many of a group's VMs that are gone are known to be so since a moment ago. Only that many can be replaced at once, and only
-// that many are looked for again and again while a group waits for something else.
+// mostStale limits how many of a group's deleted VMs have a recent confirmation. Only that many can be replaced at once. Only that many are searched for
+// repeatedly while the group waits for other reasons.
 const mostStale = 20
 
-// missing gives the verdict on an object that does not exist by its reference. Whoever unregisters a VM and registers it again gives it another
-// reference, so a VM is gone only if none has its instance UUID either.
+// missing gives the verdict on an object whose reference does not exist. A VM that a user unregisters and registers again gets another reference. So a VM is
+// Gone only if no VM has its instance UUID either.
 func (s *Server) missing(ctx context.Context, c *connection, began inventory.Moment, ref vsphere.Ref) error {
 	if ref.Type != vsphere.TypeVirtualMachine {
 		s.index.Confirm(began, ref, inventory.Gone)
@@ -39,15 +39,14 @@ func (s *Server) missing(ctx context.Context, c *connection, began inventory.Mom
 	return nil
 }
 
-// findByUUID returns the VMs outside of the root folder that have an instance UUID, and that the account may see. Those below the root are put into the
-// inventory.
+// findByUUID returns the visible VMs outside of the root folder with an instance UUID. It puts those below the root into the inventory.
 func (s *Server) findByUUID(ctx context.Context, c *connection, uuid string) ([]inventory.Outside, error) {
 	began := s.index.Begin()
 	resp, err := methods.FindAllByUuid(ctx, c.client, &types.FindAllByUuid{
 		This: *c.client.ServiceContent.SearchIndex, Uuid: uuid, VmSearch: true, InstanceUuid: types.NewBool(true),
 	})
 	if denies(err) {
-		return nil, nil // where the account may not look, nothing is known, as with a VM that it may not see
+		return nil, nil // if the account cannot search, nothing is known, as for a VM that it cannot see
 	}
 	if err != nil || len(resp.Returnval) == 0 {
 		return nil, err
@@ -74,15 +73,15 @@ func (s *Server) findByUUID(ctx context.Context, c *connection, uuid string) ([]
 		}
 		seen, err := seenOf(baseOf(o), o)
 		if err != nil {
-			seen = inventory.Seen{VM: vsphere.VM{Ref: o.ref, InstanceUUID: uuid}, Unread: true} // whose it is cannot be seen there
+			seen = inventory.Seen{VM: vsphere.VM{Ref: o.ref, InstanceUUID: uuid}, Unread: true} // its owner is not visible there
 		}
 		outside = append(outside, inventory.Outside{Seen: seen, Path: path})
 	}
 	return outside, nil
 }
 
-// whereabouts follows the parents of an object. It reports whether it is below the root folder, and otherwise its inventory path; the path is empty if
-// the account may not see all of it.
+// whereabouts follows the parents of an object. It reports whether the object is below the root folder, and otherwise returns its inventory path. If the
+// account cannot see all of the path, the path is empty.
 func (s *Server) whereabouts(ctx context.Context, c *connection, o object) (inside bool, path string, err error) {
 	const deepest = 64
 	path = "/" + o.text(propName)
@@ -110,8 +109,8 @@ func (s *Server) whereabouts(ctx context.Context, c *connection, o object) (insi
 	return false, "", nil
 }
 
-// claim remembers by which instance UUIDs a group knows objects that are being looked up: one for each object, so that a status that somebody makes up again
-// and again takes no more memory.
+// claim remembers the instance UUIDs by which a group knows objects during their look-up. It keeps one for each object, so that repeatedly invented status
+// uses no more memory.
 func (s *Server) claim(group vsphere.GroupKey, refs []vsphere.Ref, uuids map[vsphere.Ref]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,14 +126,14 @@ func (s *Server) claim(group vsphere.GroupKey, refs []vsphere.Ref, uuids map[vsp
 	}
 }
 
-// claimed are the instance UUIDs by which groups know an object that is being looked up.
+// claimed returns the instance UUIDs by which groups know an object during its look-up.
 func (s *Server) claimed(ref vsphere.Ref) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Compact(slices.Sorted(maps.Values(s.uuids[ref])))
 }
 
-// stale returns those of a group's VMs that are gone, by a search, and that were not looked for lately, and has some of them looked for again.
+// stale returns those of a group's deleted VMs whose last search is old, and requests a new search for some of them.
 func (s *Server) stale(q vsphere.Query, searched []vsphere.Ref) []vsphere.Ref {
 	now := s.cfg.Now()
 	s.mu.Lock()

@@ -15,11 +15,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 )
 
-// Mode says how the inventory is observed.
+// Mode selects how the inventory is observed.
 type Mode string
 
-// Modes. Watch keeps one property-collector stream; Poll reads a full listing every Config.PollInterval, which
-// suits simulators, whose watch is quadratic in the number of VMs.
+// Modes. Watch keeps one property-collector stream. Poll reads a full listing every Config.PollInterval, which suits simulators: their watch is quadratic in
+// the number of VMs.
 const (
 	Watch Mode = "Watch"
 	Poll  Mode = "Poll"
@@ -29,43 +29,42 @@ const (
 type Config struct {
 	// Name of the VCenter object, for logs.
 	Name string
-	// Session says where and how to log in.
+	// Session configures the login.
 	Session session.Config
-	// Installation is the UID of this installation, which is in every stamp.
+	// Installation is the UID of this installation. Every stamp contains it.
 	Installation string
-	// Datacenter is a name or inventory path; the only one is found when it is empty.
+	// Datacenter is a name or inventory path. If it is empty, the only datacenter is used.
 	Datacenter string
-	// RootFolder is the operator's folder below the datacenter's VM folder: a name, or names joined by slashes.
+	// RootFolder is the operator's folder below the datacenter's VM folder: a name, or names separated by slashes.
 	RootFolder string
-	// ResourcePool, Datastore and Network are the defaults for groups: names or paths. An empty pool means the
-	// only one; an empty datastore or network leaves the choice to the template.
+	// ResourcePool, Datastore and Network are the defaults for groups: names or paths. An empty pool selects the only one. An empty datastore or network leaves
+	// the choice to the template.
 	ResourcePool, Datastore, Network string
-	// TemplateFolders are inventory paths below which templates may be used; none means anywhere in the datacenter.
+	// TemplateFolders are inventory paths below which templates can be used. If it is empty, they can be anywhere in the datacenter.
 	TemplateFolders []string
-	// Mode is Watch unless set, PollInterval two seconds.
+	// Mode defaults to Watch, and PollInterval to two seconds.
 	Mode         Mode
 	PollInterval time.Duration
-	// ResyncInterval is how often the watch is checked against a full listing, and how often the catalog of
-	// templates and places is read: five minutes unless set.
+	// ResyncInterval is the interval of full listings that check the watch, and of reads of the catalog of templates and places. The default is five minutes.
 	ResyncInterval time.Duration
-	// Limits bounds the tasks that run at a time: eight, and four per template host, unless set.
+	// Limits limits the concurrent tasks. The defaults are eight, and four for each template host.
 	Limits budget.Limits
-	// ExpectedVMs is the number of our VMs known from before a restart: see vsphere.Health.SuddenlyEmpty.
+	// ExpectedVMs is the number of our VMs known before a restart: see vsphere.Health.SuddenlyEmpty.
 	ExpectedVMs int
-	// Known is where the root folder was before a restart. It is believed only as far as vCenter shows it.
+	// Known is the location of the root folder before a restart. It is used only if vCenter confirms it.
 	Known vsphere.Place
-	// Sightings is shared by all connections of a process, so that a new one does not wait anew for what hangs; it may be nil.
+	// Sightings is shared by all connections of a process, so that a new connection does not restart the wait for hanging tasks. It can be nil.
 	Sightings *operations.Sightings
-	// Notifier is told of changes; it may be nil.
+	// Notifier receives changes. It can be nil.
 	Notifier vsphere.Notifier
-	// Tasks measures tasks; it may be nil.
+	// Tasks measures tasks. It can be nil.
 	Tasks TaskMeter
-	// Witness is told who changed VMs; without one nobody asks.
+	// Witness receives the users who changed VMs. If it is nil, the Server does not ask for them.
 	Witness vsphere.Witness
-	// AskAgainAfter is when vCenter is asked again who made a change: after five seconds unless set.
+	// AskAgainAfter is the time until vCenter is asked again for the author of a change. The default is five seconds.
 	AskAgainAfter time.Duration
 	Log           logr.Logger
-	// Now is the clock for ages and backoff; time.Now unless set.
+	// Now is the clock for ages and backoff. The default is time.Now.
 	Now func() time.Time
 }
 
@@ -73,14 +72,14 @@ const (
 	defaultPollInterval   = 2 * time.Second
 	defaultResyncInterval = 5 * time.Minute
 	defaultRootFolder     = "vm-operator"
-	// retryFirst and retryLast bound the wait between attempts to connect.
+	// retryFirst and retryLast limit the wait between attempts to connect.
 	retryFirst = 500 * time.Millisecond
 	retryLast  = 30 * time.Second
-	// credentialsPause is the wait between looks whether a login may be tried.
+	// credentialsPause is the wait between checks whether a login can be tried.
 	credentialsPause = 10 * time.Second
 	// lookAgainAfter is the pause between look-ups of known objects outside of the root folder.
 	lookAgainAfter = 30 * time.Second
-	// logoutTimeout bounds the last call at the end of Run.
+	// logoutTimeout limits the last call at the end of Run.
 	logoutTimeout = 5 * time.Second
 )
 
@@ -93,72 +92,69 @@ type Server struct {
 	budget  *budget.Budget
 	cat     *catalog
 	folders keyedLocks
-	// took is how long tasks take here.
+	// took holds the durations of tasks at this vCenter.
 	took durations
 	// knock is session.Knock with the settings of the session.
 	knock func(context.Context) error
-	// folderErrors are why folders could not be created.
+	// folderErrors are the reasons why folders could not be created.
 	folderErrors folderErrors
-	// misses are names that groups use and that vCenter does not have.
+	// misses are names that groups use but vCenter does not have.
 	misses misses
 
-	// Each of these wakes a loop and holds at most one wake-up: that of running tasks, of suspects, of the
-	// catalog, and of full listings in mode Watch.
+	// Each of these channels wakes a loop and holds at most one wake-up: for running tasks, suspects, the catalog, and full listings in mode Watch.
 	taskKick, confirmKick, catalogKick, listKick chan struct{}
-	// compareKick is that of the comparison with what the stream shows.
+	// compareKick wakes the comparison with the stream.
 	compareKick chan struct{}
-	// leftoverKick is that of the search for sessions that nobody uses any more.
+	// leftoverKick wakes the search for unused sessions.
 	leftoverKick chan struct{}
-	// predecessorKick is that of the search for sessions of a predecessor.
+	// predecessorKick wakes the search for sessions of a predecessor.
 	predecessorKick chan struct{}
 
-	// strayKick is that of the look for VMs outside of the root folder.
+	// strayKick wakes the search for VMs outside of the root folder.
 	strayKick chan struct{}
-	// guestKick is that of the reads of what guests have written.
+	// guestKick wakes the reads of guest values.
 	guestKick chan struct{}
 	guests    guestValues
 
-	// questions are changes that vCenter is to be asked about, and told is the newest event of each VM that was told of. Only who asks
-	// touches told.
+	// questions are changes to ask vCenter about, and told is the newest reported event of each VM. Only the loop that asks uses told.
 	questions chan question
 	told      map[vsphere.Ref]int32
 
 	mu    sync.Mutex
 	conn  *connection
 	state health
-	// refetch are VMs and folders to read again, asked are objects that somebody wants a verdict on.
+	// refetch are VMs and folders to read again. asked are objects that need a verdict.
 	refetch, asked map[vsphere.Ref]struct{}
-	// uuids are the instance UUIDs by which groups know the objects that are asked for.
+	// uuids are the instance UUIDs by which groups know the objects in asked and sought.
 	uuids map[vsphere.Ref]map[vsphere.GroupKey]string
-	// sought are objects that groups know and want a verdict on, with the member that was first to ask. Anybody who can write status can make up any number, so
-	// one that no group knows any more is dropped, members take turns, and lookUps bounds what is asked for each.
+	// sought are objects that groups know and need a verdict on, with the first member that asked. Users with write access to status can invent any number. So an
+	// object that no group knows any more is dropped, members take turns, and lookUps limits the look-ups of each member.
 	sought  map[vsphere.Ref]string
 	lookUps lookUpPace
-	// looked is when an object outside of the root folder was last looked for again.
+	// looked is the time of the last search for an object outside of the root folder.
 	looked map[vsphere.Ref]time.Time
-	// landed asks for a look at running tasks, because the watch shows the VM of a clone.
+	// landed requests a read of running tasks, because the watch shows the VM of a clone.
 	landed bool
-	// viewStale asks the feed for another view, because an object below the root is not in the present one.
+	// viewStale requests a new view from the feed, because the current one lacks an object below the root.
 	viewStale bool
 	inherited bool
-	// strays is what the last look through the whole vCenter found, strayTried when the last one began.
+	// strays is the result of the last search through the whole vCenter, and strayTried the start of the last search.
 	strays      vsphere.Strays
 	strayTried  time.Time
 	predecessor predecessor
 	inheritance inheritance
 	unseen      unseen
-	// makings are VMs that clones may be making, and lingerers groups that are gone and that clones may be making VMs
-	// of.
+	// makings are VMs that clones can be creating. lingerers are deleted groups for which clones can be creating VMs.
 	makings   makings
 	lingerers lingerers
-	// atPlace is that of the last connection, placed what is wrong with it.
+	// atPlace is the place of the last connection, and placed its problem.
 	atPlace vsphere.Place
 	placed  vsphere.PlaceProblem
 	// missedVMs are some of the VMs that groups ask for while the root folder is suddenly empty.
 	missedVMs map[vsphere.Ref]struct{}
-	// wasComplete is what groups were last told of the inventory.
+	// wasComplete is the last reported completeness of the inventory.
 	wasComplete bool
-	// acted is when our own operation on a VM began last, and unasked counts changes that found too many others waiting.
+	// acted is the start of our last operation on each VM. unasked counts changes that were dropped because the queue was full.
 	acted    map[vsphere.Ref]time.Time
 	unasked  int
 	nics     map[vsphere.Ref]nicCache
@@ -175,7 +171,7 @@ type health struct {
 
 var _ vsphere.Server = (*Server)(nil)
 
-// New returns a server that is not connected: see Run.
+// New returns an unconnected server: see Run.
 func New(cfg Config) *Server {
 	if cfg.Mode == "" {
 		cfg.Mode = Watch
@@ -240,7 +236,7 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// notifier passes on what the parts of a Server notice. It implements inventory.Watcher.
+// notifier passes on the events of a Server's parts. It implements inventory.Watcher.
 type notifier struct{ s *Server }
 
 func (n notifier) GroupChanged(group vsphere.GroupKey) { n.s.groupChanged(group) }
@@ -275,7 +271,7 @@ func (s *Server) Health() vsphere.Health {
 	}
 }
 
-// complete reports whether conclusions may be drawn from what is not in the inventory.
+// complete reports whether an object that is missing from the inventory can be taken as absent.
 func (s *Server) complete() (bool, string) {
 	if ok, why := s.index.Complete(); !ok {
 		return false, why
@@ -286,48 +282,47 @@ func (s *Server) complete() (bool, string) {
 	return true, ""
 }
 
-// ExpectVMs says which VMs groups count on, which may explain a root folder that was empty from the start: see vsphere.Health.SuddenlyEmpty.
+// ExpectVMs sets the VMs that groups expect, which can explain a root folder that was empty from the start: see vsphere.Health.SuddenlyEmpty.
 func (s *Server) ExpectVMs(e vsphere.Expectation) { s.index.Expect(e) }
 
-// AcceptEmpty says that the root folder is rightly empty: see vsphere.Health.SuddenlyEmpty.
+// AcceptEmpty confirms that the empty root folder is correct: see vsphere.Health.SuddenlyEmpty.
 func (s *Server) AcceptEmpty() { s.index.AcceptEmpty() }
 
-// Owned returns the VMs that carry this installation's stamp, whosever they are, in no order; those that wait for a verdict are among them. While Health is not
-// Complete there may be more.
+// Owned returns all VMs with this installation's stamp, unordered, including those that wait for a verdict. While Health is not Complete, there can be more.
 func (s *Server) Owned() []vsphere.VM { return s.index.Owned() }
 
-// Marked returns what counts of a group's VMs: see vsphere.Inventory.
+// Marked returns the countable properties of a group's VMs: see vsphere.Inventory.
 func (s *Server) Marked(group vsphere.GroupKey) []vsphere.Marked { return s.index.Marked(group) }
 
-// MarkedGroups returns the groups that have any: see vsphere.Inventory.
+// MarkedGroups returns the groups with such VMs: see vsphere.Inventory.
 func (s *Server) MarkedGroups() []vsphere.GroupKey { return s.index.MarkedGroups() }
 
-// EmptyGroupFolders returns the folders at the place of a group's in which nothing is, and whether that is known: see inventory.Index.
+// EmptyGroupFolders returns the empty folders at the depth of group folders, and whether these are known: see inventory.Index.
 func (s *Server) EmptyGroupFolders() (empty []vsphere.GroupFolder, known bool) {
 	return s.index.EmptyGroupFolders()
 }
 
-// FolderPath is the inventory path of a folder below the root folder, or empty while it is not known.
+// FolderPath returns the inventory path of a folder below the root folder, or "" while it is unknown.
 func (s *Server) FolderPath(folder vsphere.Ref) string {
 	f, _ := s.index.Folder(folder)
 	return f.Path
 }
 
-// Budget is that of the tasks, for who shares the limits of this vCenter with other processes: it reads the usage and sets
-// the caps. Slots are had from Acquire.
+// Budget returns the task budget, for the code that shares this vCenter's limits with other processes: that code reads the usage and sets the caps. Slots come
+// from Acquire.
 func (s *Server) Budget() *budget.Budget { return s.budget }
 
-// SetLimits changes the limits on running tasks.
+// SetLimits changes the limits on concurrent tasks.
 func (s *Server) SetLimits(limits budget.Limits) { s.budget.SetLimits(limits) }
 
-// Forget drops what is remembered of a group that was deleted.
+// Forget drops the memory of a deleted group.
 func (s *Server) Forget(group vsphere.GroupKey) {
 	s.budget.Forget(string(group))
 	s.guests.forget(group)
 	s.unseek(s.index.Forget(group))
 }
 
-// Acquire asks for slots to run tasks: see vsphere.Server.
+// Acquire requests slots for tasks: see vsphere.Server.
 func (s *Server) Acquire(group vsphere.GroupKey, host string, want int) vsphere.Slots {
 	return s.budget.Acquire(string(group), host, want)
 }

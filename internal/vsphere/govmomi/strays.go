@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// strayEvery is how often the whole vCenter is looked through: that reads two properties of each of its VMs.
+	// strayEvery is the interval of searches through the whole vCenter. A search reads two properties of each VM.
 	strayEvery = time.Hour
-	// strayRetry is the pause after a look that failed.
+	// strayRetry is the pause after a failed search.
 	strayRetry = 5 * time.Minute
-	// mostStrays bounds how many VMs are named. Each costs some calls for its path.
+	// mostStrays limits how many VMs are named. Each costs some calls for its path.
 	mostStrays = 20
 )
 
-// Strays returns what the last look through the whole vCenter found of VMs with this installation's stamp outside of the root folder. It does not block. It asks
-// for another look when the last one is an hour old, so only one replica should call it.
+// Strays returns the result of the last search through the whole vCenter for VMs with this installation's stamp outside of the root folder. It does not block.
+// If the last search is an hour old, it requests another one, so only one replica must call it.
 func (s *Server) Strays() vsphere.Strays {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,7 +34,7 @@ func (s *Server) Strays() vsphere.Strays {
 	return s.strays
 }
 
-// keepLookingForStrays looks through the whole vCenter when somebody asks for that. An error ends nothing: whoever asked asks again.
+// keepLookingForStrays searches the whole vCenter on request. An error does not end it: the caller of Strays asks again.
 func (s *Server) keepLookingForStrays(ctx context.Context, c *connection) error {
 	for {
 		select {
@@ -62,7 +62,7 @@ func (s *Server) keepLookingForStrays(ctx context.Context, c *connection) error 
 	}
 }
 
-// lookForStrays reads the name and the owner of each VM that the account may see.
+// lookForStrays reads the name and the owner of each visible VM.
 func (s *Server) lookForStrays(ctx context.Context, c *connection) (vsphere.Strays, error) {
 	owner := extraConfigPath(inventory.KeyOwner)
 	all, err := contained(ctx, c.client, fromRef(c.client.ServiceContent.RootFolder),
@@ -103,7 +103,7 @@ func (s *Server) lookForStrays(ctx context.Context, c *connection) (vsphere.Stra
 	return found, nil
 }
 
-// stray finds out where a VM is. One that came below the root a moment ago, or that has gone, is none.
+// stray returns the location of a VM. A VM that just moved below the root, or that was deleted, is no stray.
 func (s *Server) stray(ctx context.Context, c *connection, o object) (stray vsphere.Stray, inside bool, err error) {
 	objects, err := existing(ctx, c.client, []vsphere.Ref{o.ref}, types.PropertySpec{Type: vsphere.TypeVirtualMachine, PathSet: folderProperties})
 	if err != nil || len(objects) == 0 {
@@ -116,7 +116,7 @@ func (s *Server) stray(ctx context.Context, c *connection, o object) (stray vsph
 	return vsphere.Stray{Ref: o.ref, Path: path}, inside, err
 }
 
-// notLooked says where the account may not look.
+// notLooked describes where the account cannot read.
 func (s *Server) notLooked(ctx context.Context, c *connection, unread int) string {
 	var parts []string
 	if manager := c.client.ServiceContent.AuthorizationManager; manager != nil {

@@ -15,13 +15,13 @@ import (
 var (
 	errNotOurs = errors.New("the VM does not carry the group's stamp for this ordinal; it is left alone")
 	errDoomed  = errors.New("the VM is marked for destruction and is never revived")
-	// errDone says that a read before a change has shown that nothing is left to do.
+	// errDone reports that, according to a read before the change, nothing is left to do.
 	errDone = errors.New("it is done already")
 )
 
 func asError(err error, target **vsphere.Error) bool { return errors.As(err, target) }
 
-// phrase says what an operation tries: "clone vg-1-0".
+// phrase describes an operation: "clone vg-1-0".
 func phrase(r operations.Request) string {
 	name := r.Name
 	if name == "" {
@@ -61,7 +61,7 @@ func phrase(r operations.Request) string {
 // call is a request that starts a task.
 type call func(ctx context.Context, c *connection) (types.ManagedObjectReference, error)
 
-// submit registers an operation, sends its request and files the answer. host is the template's for a clone.
+// submit registers an operation, sends its request and stores the answer. host is the template's host for a clone.
 func (s *Server) submit(ctx context.Context, r operations.Request, host string, send call) error {
 	op := phrase(r)
 	c, err := s.live(op)
@@ -75,7 +75,7 @@ func (s *Server) submit(ctx context.Context, r operations.Request, host string, 
 	began := s.index.Begin()
 	task, err := send(ctx, c)
 	if err == nil {
-		// The slot is taken before the task can be seen to end.
+		// The slot is taken before the end of the task can be seen.
 		handle.Accepted(task.Value, s.budget.Start(string(r.Group), host))
 		kick(s.taskKick)
 		return nil
@@ -83,11 +83,11 @@ func (s *Server) submit(ctx context.Context, r operations.Request, host string, 
 	return s.refused(ctx, c, handle, r, began, host, translateFor(r, err), err)
 }
 
-// refused files the answer of a request that started no task, and returns what the caller is told.
+// refused stores the answer of a request that started no task, and returns the error for the caller.
 func (s *Server) refused(ctx context.Context, c *connection, h *operations.Handle, r operations.Request, began inventory.Moment, host string, err, cause error) error {
 	switch {
 	case errors.Is(cause, errDone) && r.Kind == vsphere.OpReconfigure:
-		h.Withdraw() // it may be of a kind that no observation would show
+		h.Withdraw() // no observation might show the effect
 		s.readAgain(r.VM)
 		return nil
 	case errors.Is(cause, errDone):
@@ -95,7 +95,7 @@ func (s *Server) refused(ctx context.Context, c *connection, h *operations.Handl
 		s.readAgain(r.VM)
 		return nil
 	case vsphere.IsOutcomeUnknown(err):
-		// Not an error of the operation: what became of it will show.
+		// This is no error of the operation: its result will become visible.
 		s.log.Error(err, "The reply of vCenter was lost; its tasks will tell", "operation", phrase(r))
 		h.Unknown(s.budget.Start(string(r.Group), host))
 		kick(s.taskKick)
@@ -120,8 +120,8 @@ func (s *Server) refused(ctx context.Context, c *connection, h *operations.Handl
 	return err
 }
 
-// lost makes a suspect of an object that vCenter said does not exist while it was used for something else, and
-// reads again what was changed by somebody else.
+// lost makes a suspect of an object that vCenter reported as missing during another operation. It also disables notes
+// if their privilege was refused.
 func (s *Server) lost(err error) {
 	if lacks(err, vsphere.PrivilegeNotes) {
 		s.withoutNotes()
@@ -133,7 +133,7 @@ func (s *Server) lost(err error) {
 	}
 }
 
-// target checks a target against the inventory: only VMs that carry the group's stamp are touched.
+// target checks a target against the inventory: the operator changes only VMs that carry the group's stamp.
 func (s *Server) target(kind vsphere.OperationKind, t vsphere.Target) (operations.Request, vsphere.VM, error) {
 	vm, state := s.index.VM(t.VM)
 	r := operations.Request{

@@ -17,43 +17,43 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/survey"
 )
 
-// SurveyOptions say what to look at.
+// SurveyOptions configures a survey.
 type SurveyOptions struct {
-	// Config is that of a Server, whose settings are looked at. The login is sent once at most if Session.Gate allows
-	// one only.
+	// Config is the configuration of a Server, whose settings are checked. If Session.Gate allows only one login, at most
+	// one is sent.
 	Config
-	// Templates are names or paths; none means all that the settings allow.
+	// Templates are names or paths. If it is empty, all templates that the settings allow are checked.
 	Templates []string
-	// Dialer makes the connection whose certificate is looked at; nil for none.
+	// Dialer opens the connection whose certificate is checked. Nil skips the check.
 	Dialer session.Dialer
-	// Settle is how long after the login the sessions are counted again; zero for not at all.
+	// Settle is the time from the login to a second count of sessions. Zero skips it.
 	Settle time.Duration
-	// Probe makes one VM and removes it within ProbeTime.
+	// Probe creates one VM and removes it within ProbeTime.
 	Probe     bool
 	ProbeTime time.Duration
 }
 
-// partTime bounds one part of a look, so that a vCenter that hangs in one place is seen in the others.
+// partTime limits one part of a survey, so that a vCenter that hangs in one part does not hide the others.
 const partTime = time.Minute
 
-// surveyor looks at one vCenter.
+// surveyor examines one vCenter.
 type surveyor struct {
 	o     SurveyOptions
 	facts *survey.Facts
-	// server has the settings and is never run: names are looked up, and clones are specified, as by the operator.
+	// server holds the settings and never runs. It finds names and specifies clones like the operator.
 	server *Server
 	conn   *connection
-	// home is the root folder, or the folder that it will be created in.
+	// home is the root folder, or the folder in which it will be created.
 	home vsphere.Ref
-	// above are the folders on the way to the root folder, and the root folder, as far as they exist.
+	// above are the existing folders on the way to the root folder, and the root folder.
 	above []vsphere.Folder
-	// skew is how far vCenter's clock is ahead of this host's.
+	// skew is the lead of vCenter's clock over this host's.
 	skew time.Duration
-	// read are the templates that were looked at.
+	// read are the examined templates.
 	read []templateEntry
 }
 
-// Survey looks at a vCenter with one login. It changes nothing unless a probe is asked for.
+// Survey examines a vCenter with one login. It changes nothing unless the options request a probe.
 func Survey(ctx context.Context, o SurveyOptions) *survey.Facts {
 	s := &surveyor{o: o, facts: &survey.Facts{}, server: New(o.Config)}
 	s.o.Config = s.server.cfg
@@ -98,7 +98,7 @@ func Survey(ctx context.Context, o SurveyOptions) *survey.Facts {
 	return s.facts
 }
 
-// reach looks at what answers, without a login.
+// reach examines the server without a login.
 func (s *surveyor) reach(ctx context.Context) bool {
 	f, cfg := &s.facts.Server, s.o.Session
 	f.Host, f.PlainHTTP, f.Local = address(cfg.URL)
@@ -153,7 +153,7 @@ func answerOf(t session.Treatment) survey.Answer {
 	return survey.Failed
 }
 
-// address is the host of a URL, whether passwords go there in the clear, and whether it is this host's own.
+// address returns the host of a URL, whether passwords are sent unencrypted, and whether the host is the local one.
 func address(url string) (host string, plain, local bool) {
 	plain = strings.HasPrefix(url, "http://")
 	_, host, found := strings.Cut(url, "://")
@@ -182,7 +182,7 @@ func certificateOf(shown *session.Shown, trust session.TLS) *survey.Certificate 
 	return c
 }
 
-// login logs in, once. It returns a session that has to be closed, if there is one.
+// login logs in once. If it returns a session, the caller must close it.
 func (s *surveyor) login(ctx context.Context) (*session.Session, bool) {
 	f := &survey.Login{}
 	sess, err := session.Dial(ctx, s.o.Session)
@@ -220,7 +220,7 @@ func (s *surveyor) readClock(ctx context.Context) {
 	s.facts.Login.Skew, s.facts.Login.ClockRead = s.skew, true
 }
 
-// vcenterNow is the time by vCenter's clock.
+// vcenterNow returns the time by vCenter's clock.
 func (s *surveyor) vcenterNow() time.Time { return s.o.Now().Add(s.skew) }
 
 func (s *surveyor) count(ctx context.Context, sess *session.Session) {
@@ -230,7 +230,7 @@ func (s *surveyor) count(ctx context.Context, sess *session.Session) {
 	})
 }
 
-// problemOf describes an error; nil for none.
+// problemOf describes an error, or returns nil for none.
 func problemOf(err error) *survey.Problem {
 	if err == nil {
 		return nil

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// firstNews is how long vCenter may take to show the first news of a filter.
+	// firstNews is the time limit for the first update of a filter.
 	firstNews = 30 * time.Second
-	// eventsWithin is the time of which events are asked for.
+	// eventsWithin is the time range of the queried events.
 	eventsWithin = 10 * time.Minute
 )
 
-// readLists reads as the operator does all the time: listings, news, events and recent tasks.
+// readLists makes the operator's regular reads: listings, updates, events and recent tasks.
 func (s *surveyor) readLists(ctx context.Context) {
 	r := &survey.Reading{}
 	s.facts.Reading = r
@@ -51,8 +51,8 @@ func (s *surveyor) readLists(ctx context.Context) {
 	r.Tasks, r.RecentTasks = problemOf(err), len(tasks)
 }
 
-// readPages lists names below the datacenter. Where all fit into one page it begins again with pages of one object, so
-// that a second page is asked for in any case.
+// readPages lists names below the datacenter. If all fit into one page, it repeats the listing with pages of one
+// object, so that it always requests a second page.
 func (s *surveyor) readPages(ctx context.Context, r *survey.Reading) error {
 	props := []types.PropertySpec{
 		{Type: vsphere.TypeVirtualMachine, PathSet: []string{propName, propParent}}, {Type: vsphere.TypeFolder, PathSet: []string{propName, propParent}},
@@ -112,7 +112,7 @@ func (s *surveyor) nextPage(ctx context.Context, r *survey.Reading, token string
 	return resp.Returnval.Token, nil
 }
 
-// waitOnce makes a filter and waits for its first news, which come at once.
+// waitOnce creates a filter and waits for its first update, which comes at once.
 func (s *surveyor) waitOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, firstNews)
 	defer cancel()
@@ -136,8 +136,8 @@ func (s *surveyor) waitOnce(ctx context.Context) error {
 	return err
 }
 
-// clonesSince returns how many clones of this account that were asked for within a time have not ended; known is false
-// if vCenter does not show them.
+// clonesSince returns how many clones of this account from a time range have not ended. If vCenter does not show them,
+// known is false.
 func (s *surveyor) clonesSince(ctx context.Context, from, until time.Time) (n int, known bool) {
 	tasks, err := recentTasks(ctx, s.conn)
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 	propDatastoreSummary = "summary"
 )
 
-// findPlaces finds the datacenter, the root folder and what VMs are made of, with the operator's own code.
+// findPlaces finds the datacenter, the root folder, and the templates and places of VMs, with the operator's own code.
 func (s *surveyor) findPlaces(ctx context.Context) bool {
 	f := &survey.Places{}
 	s.facts.Places = f
@@ -58,7 +58,7 @@ func (s *surveyor) findPlaces(ctx context.Context) bool {
 	return true
 }
 
-// findHome finds the root folder, or the last folder on the way to it that exists.
+// findHome finds the root folder, or the last existing folder on the way to it.
 func (s *surveyor) findHome(ctx context.Context) error {
 	c, f := s.conn, s.facts.Places
 	s.above = []vsphere.Folder{{Ref: c.datacenter.vmFolder, Name: "vm", Path: c.datacenter.path + "/vm"}}
@@ -86,7 +86,7 @@ func (s *surveyor) findHome(ctx context.Context) error {
 	return nil
 }
 
-// chooseTemplates takes those that are named, or all.
+// chooseTemplates selects the named templates, or all.
 func (s *surveyor) chooseTemplates(got *content) bool {
 	if len(s.o.Templates) == 0 {
 		s.read = got.templates
@@ -105,7 +105,7 @@ func (s *surveyor) chooseTemplates(got *content) bool {
 	return true
 }
 
-// readPlacement reads where VMs go: what the settings name, or what the templates use.
+// readPlacement reads the locations of new VMs: those in the settings, or those of the templates.
 func (s *surveyor) readPlacement(ctx context.Context, got *content, placed vsphere.ResolvedPlacement) {
 	f := s.facts.Places
 	pool, err := choosePool(s.o.ResourcePool, got.pools)
@@ -131,8 +131,8 @@ func (s *surveyor) readPlacement(ctx context.Context, got *content, placed vsphe
 	}
 }
 
-// places returns the one that was found by its name in the settings. wanted is true if the settings name one, found or
-// not.
+// places returns the place that was found by its name in the settings. wanted is true if the settings name one, found
+// or not.
 func places(all []place, found vsphere.Ref, name string) (out []place, wanted bool) {
 	if name == "" {
 		return nil, false
@@ -211,7 +211,7 @@ func (s *surveyor) readDatastore(ctx context.Context, p place, of compute, wante
 	return d
 }
 
-// among counts the hosts that have something, and names those that have not.
+// among counts the hosts in a set, and names the other hosts.
 func (s *surveyor) among(hosts []vsphere.Ref, has map[vsphere.Ref]bool) (n int, lacks []string) {
 	for _, host := range hosts {
 		if has[host] {

@@ -13,10 +13,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/survey"
 )
 
-// rightsAtOnce is about how many objects one call asks.
+// rightsAtOnce is the number of objects in one call.
 const rightsAtOnce = 100
 
-// readRights asks what the account has on each object that privileges are needed on.
+// readRights reads the account's privileges on each object that needs privileges.
 func (s *surveyor) readRights(ctx context.Context) {
 	manager := s.conn.client.ServiceContent.AuthorizationManager
 	if manager == nil {
@@ -64,7 +64,7 @@ func (s *surveyor) rightsOn(ctx context.Context, manager types.ManagedObjectRefe
 		This: manager, Entities: entities, UserName: s.conn.session.User(),
 	})
 	if err != nil && len(objects) > 1 {
-		// One object that the account may not ask about is no reason to know nothing of the others.
+		// One object that the account cannot query must not hide the others.
 		out = out[:0]
 		for i := range objects {
 			out = append(out, s.rightsOn(ctx, manager, objects[i:i+1])...)
@@ -85,7 +85,7 @@ func (s *surveyor) rightsOn(ctx context.Context, manager types.ManagedObjectRefe
 	return out
 }
 
-// refOfText is the reference that Ref.String has written.
+// refOfText parses a reference from Ref.String.
 func refOfText(text string) types.ManagedObjectReference {
 	kind, value, _ := strings.Cut(text, ":")
 	return toRef(vsphere.Ref{Type: kind, Value: value})

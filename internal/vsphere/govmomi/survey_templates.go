@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// mostTemplates is how many templates are looked at one by one.
+	// mostTemplates is the maximum number of examined templates.
 	mostTemplates = 200
 
 	propHardwareVersion = "config.version"
@@ -36,7 +36,7 @@ var lintProperties = []string{
 	propDevices, propExtra, propStorage, propVApp, propHost,
 }
 
-// readTemplates reads what clones of the templates would get.
+// readTemplates reads what clones of the templates would inherit.
 func (s *surveyor) readTemplates(ctx context.Context) {
 	s.read = s.read[:min(len(s.read), mostTemplates)]
 	refs := make([]vsphere.Ref, 0, len(s.read))
@@ -126,8 +126,8 @@ func lintDevice(t *survey.Template, devices govc.VirtualDeviceList, device types
 
 func typeName(device types.BaseVirtualDevice) string { return reflect.TypeOf(device).Elem().Name() }
 
-// outOfReach says which datastore of a template the hosts of the resource pool do not reach; empty if they reach all,
-// or nobody knows.
+// outOfReach returns a datastore of a template that the hosts of the resource pool do not reach. It returns "" if they
+// reach all, or if that is unknown.
 func (s *surveyor) outOfReach(t templateEntry) string {
 	got := s.server.cat.get()
 	pool, err := choosePool(s.o.ResourcePool, got.pools)

@@ -18,16 +18,16 @@ const (
 	taskQueued   = "info.queueTime"
 	taskComplete = "info.completeTime"
 
-	// idleSettle is how often waiting operations are looked at although nothing was applied.
+	// idleSettle is the interval of checks of waiting operations without a change of the inventory.
 	idleSettle = 5 * time.Second
 )
 
-// taskWatch reads all running tasks with one call, as often as the youngest of them deserves.
+// taskWatch reads all running tasks with one call, at the pace that the youngest of them needs.
 type taskWatch struct {
 	server *Server
 	conn   *connection
 	reader reader
-	// polled is when each task was last read, and last when any was.
+	// polled is the time of each task's last read, and last the time of the last read of any.
 	polled map[string]time.Time
 	last   time.Time
 }
@@ -44,7 +44,7 @@ func (s *Server) watchTasks(ctx context.Context, c *connection) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.taskKick:
-			// Something was submitted or shall be read again: the time to wait may be shorter now.
+			// An operation was submitted or an object must be read again, so the next read can be due earlier.
 			if wait, ok := w.due(); !ok || wait > 0 {
 				continue
 			}
@@ -56,7 +56,7 @@ func (s *Server) watchTasks(ctx context.Context, c *connection) error {
 	}
 }
 
-// due returns how long until the next look, or false when there is nothing to look at.
+// due returns the time until the next read, or false if there is nothing to read.
 func (w *taskWatch) due() (time.Duration, bool) {
 	s := w.server
 	next, found := time.Duration(0), false
@@ -127,7 +127,7 @@ func (w *taskWatch) round(ctx context.Context) error {
 	return nil
 }
 
-// poll reads all tasks, and returns the VMs that those which ended have changed or destroyed.
+// poll reads all tasks. It returns the VMs that the ended ones changed or destroyed.
 func (w *taskWatch) poll(ctx context.Context) (changed, destroyed []vsphere.Ref, err error) {
 	s := w.server
 	s.mu.Lock()
@@ -151,7 +151,7 @@ func (w *taskWatch) poll(ctx context.Context) (changed, destroyed []vsphere.Ref,
 	for _, o := range objects {
 		found[o.ref] = true
 		if o.denied[taskState] != nil {
-			// The object of the task is gone, and the account sees nothing of it without a permission on the root object: what the task did is read from the inventory.
+			// The task's object was deleted. Without a permission on the root object, the account cannot see the result, so it is read from the inventory.
 			s.ops.TaskLost(o.ref.Value, uint64(s.index.Begin()))
 			continue
 		}
@@ -177,7 +177,7 @@ func (w *taskWatch) poll(ctx context.Context) (changed, destroyed []vsphere.Ref,
 	return changed, destroyed, nil
 }
 
-// ended handles one task. It returns the VM to read, and whether its task destroyed it.
+// ended handles one task. It returns the VM to read, and whether the task destroyed it.
 func (w *taskWatch) ended(ctx context.Context, o object) (vm vsphere.Ref, destroyed bool) {
 	s, id := w.server, o.ref.Value
 	op, mine := s.ops.Of(id)
@@ -196,7 +196,7 @@ func (w *taskWatch) ended(ctx context.Context, o object) (vm vsphere.Ref, destro
 		}
 		s.learn(op.Kind, took(o))
 		if s.look(operations.Effect{Request: op, VM: vm}) == operations.Seen {
-			return vsphere.Ref{}, false // the watch was faster: there is nothing left to read
+			return vsphere.Ref{}, false // the watch was faster: nothing is left to read
 		}
 		return vm, op.Kind == vsphere.OpDestroy
 	case types.TaskInfoStateError:
@@ -205,8 +205,7 @@ func (w *taskWatch) ended(ctx context.Context, o object) (vm vsphere.Ref, destro
 	return vsphere.Ref{}, false
 }
 
-// took returns how long a task that ended took by the server's clock, the time in its queue included; zero when the
-// server does not tell.
+// took returns the duration of an ended task by the server's clock, including its time in the queue. If the server does not report it, took returns zero.
 func took(o object) time.Duration {
 	queued, _ := o.values[taskQueued].(time.Time)
 	complete, _ := o.values[taskComplete].(time.Time)
@@ -226,7 +225,7 @@ func taskFault(o object) error {
 	return taskError{&types.LocalizedMethodFault{LocalizedMessage: "the task failed without a reason"}}
 }
 
-// failed decides whether a failure is one: what was to be done may have been done already.
+// failed decides whether a failure is a real one: the wanted effect can exist already.
 func (w *taskWatch) failed(ctx context.Context, id string, op operations.Request, cause error) (vsphere.Ref, bool) {
 	s := w.server
 	err := translateFor(op, cause)
@@ -239,7 +238,7 @@ func (w *taskWatch) failed(ctx context.Context, id string, op operations.Request
 		s.ops.Succeeded(id, vsphere.Ref{}, at)
 		return op.VM, true
 	case op.Kind == vsphere.OpClone && vsphere.KindOf(err) == vsphere.KindNameTaken:
-		// The name is the lock: if the VM that has it is the wanted one, an earlier request was answered.
+		// The name is the lock: if the wanted VM has it, an earlier request succeeded.
 		if ref, ok := w.ours(ctx, op, err); ok {
 			s.ops.Found(id, ref, at)
 			return ref, false
@@ -250,7 +249,7 @@ func (w *taskWatch) failed(ctx context.Context, id string, op operations.Request
 	return op.VM, false
 }
 
-// ours returns the VM that holds the name of a clone, if it carries the stamp of the clone's group and ordinal.
+// ours returns the VM that holds a clone's name, if it carries the stamp of the clone's group and ordinal.
 func (w *taskWatch) ours(ctx context.Context, op operations.Request, err error) (vsphere.Ref, bool) {
 	object := objectOf(err)
 	if object.Type != vsphere.TypeVirtualMachine {
@@ -269,8 +268,7 @@ func (w *taskWatch) ours(ctx context.Context, op operations.Request, err error) 
 	return object, ok
 }
 
-// show reads what changed and applies it. A VM whose destruction succeeded and that is not found is gone: two
-// words of vCenter.
+// show reads and applies the changed objects. A VM is Gone if its destruction succeeded and it is not found: two independent confirmations by vCenter.
 func (w *taskWatch) show(ctx context.Context, changed, destroyed []vsphere.Ref) error {
 	s := w.server
 	if len(changed)+len(destroyed) == 0 {
@@ -298,8 +296,8 @@ func (w *taskWatch) show(ctx context.Context, changed, destroyed []vsphere.Ref) 
 	return s.reread(ctx, w.reader, changed)
 }
 
-// landings ends the tasks whose effect the watch shows, and has the task watcher look at once for those of clones: a
-// server may show a VM before its clone has ended. Only the watch calls it: a listing shows what it shows again.
+// landings ends the tasks whose effect the watch shows. For clones, it requests a read of their tasks instead: a server can show a VM before its clone has
+// ended. Only the watch calls it, because a listing shows old effects again.
 func (s *Server) landings() {
 	clones, others := s.ops.Landed(s.look)
 	s.measure(others)
@@ -315,7 +313,7 @@ func (s *Server) landings() {
 	kick(s.taskKick)
 }
 
-// readAgain asks the task watcher to read VMs and folders, because something was learned about them.
+// readAgain makes the task watcher read VMs and folders about which something was learned.
 func (s *Server) readAgain(refs ...vsphere.Ref) {
 	if len(refs) == 0 {
 		return

@@ -9,14 +9,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 )
 
-// unseen remembers since when names are taken by things that the inventory does not show. Such a thing may be the VM that is to be made: of
-// a replica that died a moment ago, or of a clone whose reply was lost. The zero value is ready to use.
+// unseen remembers since when objects that the inventory does not show hold names. Such an object can be the wanted VM, from a replica that
+// just ended or from a clone with a lost reply. The zero value is ready to use.
 type unseen struct {
 	mu    sync.Mutex
 	since map[vsphere.Ref]time.Time
 }
 
-// until is when patience with a holder of a name ends. It begins when the holder is asked about first.
+// until returns the end of the wait for a name's holder. The wait begins with the first call for the holder.
 func (u *unseen) until(holder vsphere.Ref, now time.Time) time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -8,9 +8,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// UnseenParentError says that the account sees an object and not what is above it, so that the object's path is not known.
+// UnseenParentError reports that the account can see an object but not its parents, so that the object's path is unknown.
 type UnseenParentError struct {
-	// Path of the object, as far as it is known, and Above it what the account does not see. Path is empty if that is the object itself.
+	// Path is the known part of the object's path, and Above the object that the account cannot see. If Path is empty, that is the
+	// object itself.
 	Path  string
 	Above vsphere.Ref
 }
@@ -23,7 +24,7 @@ func (e *UnseenParentError) Error() string {
 		untrusted.Name(e.Path), e.Above, vsphere.PrivilegeRead)
 }
 
-// explainUnseen says of a name that was not found that an object may have it whose path is not known.
+// explainUnseen adds to a not-found error that an object with an unknown path can have the name.
 func (c *content) explainUnseen(err error, kind, name string, paths []string) error {
 	if vsphere.KindOf(err) != vsphere.KindNotFound {
 		return err
@@ -31,7 +32,7 @@ func (c *content) explainUnseen(err error, kind, name string, paths []string) er
 	wanted := inventoryname.Base(name)
 	for _, path := range paths {
 		base := inventoryname.Base(path)
-		// The name of a cluster stands for the cluster's pool, and an empty name for the only pool.
+		// The name of a cluster refers to the cluster's pool, and an empty name to the only pool.
 		ofCluster := kind == kindPool && base == "resources"
 		if !inventoryname.Truncated(path) || base != wanted && name != "" && !ofCluster {
 			continue
@@ -42,7 +43,7 @@ func (c *content) explainUnseen(err error, kind, name string, paths []string) er
 	return err
 }
 
-// noteUnseen remembers what is above objects whose paths are not known.
+// noteUnseen remembers the invisible parents of objects with unknown paths.
 func (c *content) noteUnseen(t *tree, refs map[vsphere.Ref]string) {
 	for ref, path := range refs {
 		if !inventoryname.Truncated(path) {

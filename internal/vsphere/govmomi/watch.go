@@ -15,37 +15,36 @@ import (
 )
 
 const (
-	// maxWaitSeconds is how long vCenter holds a call that has no news. It also keeps the session from idling out.
+	// maxWaitSeconds is the time for which vCenter holds a call without updates. It also keeps the session from becoming idle.
 	maxWaitSeconds = 60
-	// waitSlack is what the answer may take beyond that.
+	// waitSlack is the additional time for the answer.
 	waitSlack = 30 * time.Second
-	// maxObjectUpdates bounds one page of news.
+	// maxObjectUpdates limits one page of updates.
 	maxObjectUpdates = 500
-	// gather is the pause after an answer with news: what follows closely comes with one more answer, not with ten.
+	// gather is the pause after an answer with updates, so that several close updates come in one answer.
 	gather = 50 * time.Millisecond
-	// reopenings is how often in a row a stream is opened anew before the whole connection is: 2.35 s long. With a third of all calls failing,
-	// more than half of the streams break before their first listing is there. The pause before doubles from gather to reopenLast.
+	// reopenings is the number of consecutive reopenings of a stream (2.35 s) before the whole connection is reopened. If a third of all calls fail, more than
+	// half of the streams break before their first listing is complete. The pause before a reopening doubles from gather to reopenLast.
 	reopenings = 8
 	reopenLast = 400 * time.Millisecond
-	// listEvery bounds how often listings are asked for out of turn.
+	// listEvery is the minimum time between requested listings.
 	listEvery = time.Second
 )
 
-// watchFeed keeps one property-collector stream open, on a collector of its own: a wait on the session's default
-// collector would block every other read of it.
+// watchFeed keeps one property-collector stream open, on its own collector: a wait on the session's default collector would block every other read of it.
 type watchFeed struct {
 	source
 	collector vsphere.Ref
 	version   string
-	// shown is what the stream has shown.
+	// shown is the state that the stream has shown.
 	shown *inventory.Shown
-	// began is from before the filter was made.
+	// began is the moment before the filter was created.
 	began inventory.Moment
-	// filling is the context of the calls that read the first answer, which is a full listing in pages.
+	// filling is the context of the calls that read the first answer, a full listing in pages.
 	filling context.Context //nolint:containedctx // it is that of the stream
 }
 
-// brokenStream is the error of a call that the session does not repeat, since an answer that was lost is lost.
+// brokenStream is the error of a call that the session does not repeat, because the lost answer cannot be requested again.
 type brokenStream struct{ error }
 
 func (b brokenStream) Unwrap() error { return b.error }
@@ -58,8 +57,8 @@ func streamError(op string, err error) error {
 	return translate(op, err)
 }
 
-// Run keeps a stream open. One that broke has lost news, so the next one begins with a full listing. What is known is trusted
-// for the moment in between as it is between two listings of mode Poll.
+// Run keeps a stream open. A broken stream has lost updates, so the next one begins with a full listing. Meanwhile the known state is trusted, as between two
+// listings of mode Poll.
 func (f *watchFeed) Run(ctx context.Context) error {
 	for failed := 0; ; failed++ {
 		filled, err := f.stream(ctx)
@@ -72,7 +71,7 @@ func (f *watchFeed) Run(ctx context.Context) error {
 	}
 }
 
-// stream watches until something fails. It reports whether a full listing was applied.
+// stream watches until an error occurs. It reports whether a full listing was applied.
 func (f *watchFeed) stream(ctx context.Context) (filled bool, err error) {
 	defer f.close(context.WithoutCancel(ctx))
 	if err := f.open(ctx); err != nil {
@@ -93,8 +92,7 @@ func (f *watchFeed) stream(ctx context.Context) (filled bool, err error) {
 	return f.shown.Complete(), err
 }
 
-// resyncs reads full listings beside the stream: from time to time, and soon after somebody needs one to know that
-// nothing is missing.
+// resyncs reads full listings beside the stream: every ResyncInterval, and soon after a request for the proof that nothing is missing.
 func (f *watchFeed) resyncs(ctx context.Context) error {
 	for {
 		timer := time.NewTimer(f.server.cfg.ResyncInterval)
@@ -113,7 +111,7 @@ func (f *watchFeed) resyncs(ctx context.Context) error {
 	}
 }
 
-// open makes a view, a collector and a filter. Nobody else holds them, and a session that ends takes them along.
+// open creates a view, a collector and a filter. They belong to this stream only and end with the session.
 func (f *watchFeed) open(ctx context.Context) error {
 	const op = "watch the inventory"
 	if err := f.openView(ctx); err != nil {
@@ -132,7 +130,7 @@ func (f *watchFeed) open(ctx context.Context) error {
 	return streamError(op, err)
 }
 
-// close gives back what the server keeps for the watch. It does not wait for a server that does not answer.
+// close frees the server's resources for the watch. It does not wait for a server that does not answer.
 func (f *watchFeed) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -199,8 +197,8 @@ func (f *watchFeed) next(ctx context.Context) error {
 	return nil
 }
 
-// fill collects the first answer, which is a full listing in pages. An object can leave between two pages: a read that is under way may still show it, or a call
-// of ours may have made it, and no later answer tells that it has left.
+// fill collects the first answer, which is a full listing in pages. An object can leave between two pages. A read in progress can still show that object, or a
+// call of ours can have created it, and no later answer reports that it left.
 func (f *watchFeed) fill(ctx context.Context, updates []types.ObjectUpdate, more bool) error {
 	var left []vsphere.Ref
 	for _, u := range updates {
@@ -223,7 +221,7 @@ func (f *watchFeed) fill(ctx context.Context, updates []types.ObjectUpdate, more
 	return nil
 }
 
-// show takes in an update, and reports whether it is all that there is to know of a VM's base properties.
+// show records an update, and reports whether it contains all changes of a VM's base properties.
 func (f *watchFeed) show(u types.ObjectUpdate) bool {
 	ref := fromRef(u.Obj)
 	if u.Kind == types.ObjectUpdateKindLeave {
@@ -253,8 +251,8 @@ func (f *watchFeed) show(u types.ObjectUpdate) bool {
 	return known
 }
 
-// news applies a later answer to a call that began at a moment, one update of an object after the other: what only
-// moved base properties is applied as it is, the rest is read whole.
+// news applies the updates of a later answer to a call that began at a moment, in their order. It applies changes of base properties directly, and reads all
+// other objects whole.
 func (f *watchFeed) news(ctx context.Context, began inventory.Moment, updates []types.ObjectUpdate) error {
 	var left, changed, reread []vsphere.Ref
 	whole := map[vsphere.Ref]bool{}
@@ -296,8 +294,7 @@ func (f *watchFeed) news(ctx context.Context, began inventory.Moment, updates []
 	return nil
 }
 
-// making takes the VMs that clones of this process are making out of those that are to be read, as far as the stream
-// shows them in a known folder.
+// making separates the VMs that clones of this process are creating from those to read, as far as the stream shows them in a known folder.
 func (f *watchFeed) making(refs []vsphere.Ref) (half []inventory.Seen, reread []vsphere.Ref) {
 	for _, ref := range refs {
 		vm := f.shown.VM(ref)

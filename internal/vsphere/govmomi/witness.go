@@ -19,34 +19,34 @@ import (
 )
 
 const (
-	// defaultAskAgain is when vCenter is asked a second and last time, if its events did not say who made a change.
+	// defaultAskAgain is the time until the second and last query, if the first events did not name the author of a change.
 	defaultAskAgain = 5 * time.Second
-	// askPause is the time between two questions: a host that fails changes hundreds of VMs at once.
+	// askPause is the time between two queries: a failing host changes hundreds of VMs at once.
 	askPause = 200 * time.Millisecond
-	// mostQuestions is how many changes wait to be asked about. Others are not asked about at all.
+	// mostQuestions is the maximum number of queued changes. vCenter is not asked about further changes.
 	mostQuestions = 100
-	// ownEffects is for how long after our own operation on a VM its configuration may change by itself, as when it boots.
+	// ownEffects is the time after our own operation in which a VM's configuration can change on its own, for example at boot.
 	ownEffects = 3 * time.Minute
-	// eventsSince is how old an event may be, by clocks that may differ, and eventsMost how many are read.
+	// eventsSince is the maximum age of an event, with tolerance for different clocks. eventsMost is the maximum number of events read.
 	eventsSince = 10 * time.Minute
 	eventsMost  = 1000
 )
 
-// question is a change of which it is not known who made it.
+// question is a change whose author is unknown.
 type question struct {
 	inventory.Change
 	seen time.Time
-	// asked is true once vCenter was asked.
+	// asked is true after a query to vCenter.
 	asked bool
 }
 
-// key names the ordinal whose VM has changed.
+// key identifies the ordinal of the changed VM.
 func (q question) key() operations.Key {
 	stamp := q.Before.Stamp
 	return operations.Key{Group: stamp.Key(), Ordinal: stamp.Ordinal}
 }
 
-// wonder takes in a change of a VM. It does not block, and asks nothing that is known: what our own operations do.
+// wonder receives a change of a VM. It does not block, and ignores the effects of our own operations.
 func (s *Server) wonder(c inventory.Change) {
 	if s.cfg.Witness == nil {
 		return
@@ -58,7 +58,7 @@ func (s *Server) wonder(c inventory.Change) {
 	s.enqueue(q)
 }
 
-// acts notes that an operation of ours on a VM begins.
+// acts notes the start of our operation on a VM.
 func (s *Server) acts(vm vsphere.Ref) {
 	now := s.cfg.Now()
 	s.mu.Lock()
@@ -67,7 +67,7 @@ func (s *Server) acts(vm vsphere.Ref) {
 	s.acted[vm] = now
 }
 
-// actedLately reports whether we cloned the VM of a question, or did something to it, a moment ago.
+// actedLately reports whether we recently cloned the VM of a question or ran an operation on it.
 func (s *Server) actedLately(q question) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *Server) enqueue(q question) {
 	}
 }
 
-// answerQuestions asks vCenter who made changes, one after the other. Nothing is asked unless something changed.
+// answerQuestions asks vCenter for the authors of changes, one after the other. Without changes it sends nothing.
 func (s *Server) answerQuestions(ctx context.Context, c *connection) error {
 	var again []question // in the order in which they are due
 	for {
@@ -126,7 +126,7 @@ func (s *Server) answerQuestions(ctx context.Context, c *connection) error {
 	}
 }
 
-// tellUnasked says how many changes were dropped.
+// tellUnasked logs the number of dropped changes.
 func (s *Server) tellUnasked() {
 	s.mu.Lock()
 	n := s.unasked
@@ -137,17 +137,17 @@ func (s *Server) tellUnasked() {
 	}
 }
 
-// whoDid asks for the events of a change, and tells what they say.
+// whoDid reads the events of a change and reports the change to the Witness.
 func (s *Server) whoDid(ctx context.Context, c *connection, q question) (answered bool, err error) {
 	on, recursion := q.Before.Ref, types.EventFilterSpecRecursionOptionSelf
-	if q.Kind == vsphere.ChangeDeleted || q.Kind == vsphere.ChangeMoved { // what is gone, and a folder, have no events of their own
+	if q.Kind == vsphere.ChangeDeleted || q.Kind == vsphere.ChangeMoved { // deleted VMs and folders have no events of their own
 		on, recursion = c.datacenter.ref, types.EventFilterSpecRecursionOptionAll
 	}
 	since := s.cfg.Now().Add(-eventsSince)
 	resp, err := methods.QueryEvents(ctx, c.client, &types.QueryEvents{This: *c.client.ServiceContent.EventManager, Filter: types.EventFilterSpec{
 		Entity: &types.EventFilterSpecByEntity{Entity: toRef(on), Recursion: recursion},
 		Time:   &types.EventFilterSpecByTime{BeginTime: &since},
-		// Messages are for people, in their language: nothing is read out of them.
+		// Messages are localized texts for users, so nothing is parsed from them.
 		DisableFullMessage: types.NewBool(true), EventTypeId: eventsOf(q.Kind), MaxCount: eventsMost,
 	}})
 	if err != nil {
@@ -160,8 +160,8 @@ func (s *Server) whoDid(ctx context.Context, c *connection, q question) (answere
 	return answered, nil
 }
 
-// judge says what events tell of a change, and whether they do at all. One that was told of is not the event of another change. What the account
-// self did is ours, or that of a replica which was here before.
+// judge returns the change that events prove, and whether they prove one. An event that was reported already does not belong to another change.
+// Changes by our own account come from this or an earlier replica.
 func (s *Server) judge(events []types.BaseEvent, q question, self string) (change *vsphere.Change, answered bool) {
 	event, user, ok := newest(events, q)
 	if !ok || event.Key <= s.told[q.Before.Ref] {
@@ -169,7 +169,7 @@ func (s *Server) judge(events []types.BaseEvent, q question, self string) (chang
 	}
 	s.told[q.Before.Ref] = event.Key
 	if q.Kind == vsphere.ChangeDeleted {
-		delete(s.told, q.Before.Ref) // nothing more will be said of it
+		delete(s.told, q.Before.Ref) // no further event follows
 	}
 	if sameUser(user, self) {
 		return nil, true
@@ -183,8 +183,8 @@ func (s *Server) judge(events []types.BaseEvent, q question, self string) (chang
 	return change, true
 }
 
-// eventsOf are the types of events that tell of a change, the event of the change itself first. Of power these are all that end a state: if the
-// newest is another, that of the change has not come yet.
+// eventsOf returns the types of events for a change. The first is the event of the change itself. For power, the others are all that end a
+// state: if one of them is the newest, the event of the change has not arrived yet.
 func eventsOf(kind vsphere.ChangeKind) []string {
 	switch kind {
 	case vsphere.ChangePoweredOff:
@@ -196,14 +196,14 @@ func eventsOf(kind vsphere.ChangeKind) []string {
 	case vsphere.ChangeRenamed:
 		return []string{"VmRenamedEvent"}
 	case vsphere.ChangeMoved:
-		// That a VM was put into another folder is told by the event of the task alone.
+		// Only the event of the task reports a move to another folder.
 		return []string{"TaskEvent"}
 	default:
 		return []string{"VmReconfiguredEvent"}
 	}
 }
 
-// fits reports whether an event may be about a change.
+// fits reports whether an event can belong to a change.
 func (q question) fits(event types.BaseEvent) bool {
 	if task, ok := event.(*types.TaskEvent); ok {
 		info := task.Info
@@ -213,14 +213,14 @@ func (q question) fits(event types.BaseEvent) bool {
 	return about != nil && fromRef(about.Vm) == q.Before.Ref
 }
 
-// newest returns the newest event of a change, and who was behind it, unless something else happened since. A guest that was asked to shut
-// down powers its VM off in nobody's name: then it was who asked.
+// newest returns the newest event of a change and its user, unless something else happened since. A guest that was asked to shut down powers its
+// VM off without a user. The user is then the one who asked.
 func newest(events []types.BaseEvent, q question) (event *types.Event, user string, ok bool) {
 	events = slices.DeleteFunc(slices.Clone(events), func(e types.BaseEvent) bool { return !q.fits(e) })
 	slices.SortFunc(events, func(a, b types.BaseEvent) int { return cmp.Compare(b.GetEvent().Key, a.GetEvent().Key) })
 	for i, e := range events {
 		if asksGuest(e) {
-			continue // that is not the end of it
+			continue // the shutdown is not complete yet
 		}
 		if event = e.GetEvent(); reflect.TypeOf(e).Elem().Name() != eventsOf(q.Kind)[0] {
 			return nil, "", false
@@ -241,8 +241,8 @@ func asksGuest(e types.BaseEvent) bool {
 	return false
 }
 
-// sameUser compares accounts, which vCenter writes as DOMAIN\user in one place and as user@domain in another. Who has no domain is taken for
-// the one of this name.
+// sameUser compares accounts, which vCenter writes as DOMAIN\user or as user@domain. A name without a domain matches the same name with any
+// domain.
 func sameUser(a, b string) bool {
 	userA, domainA := account(a)
 	userB, domainB := account(b)

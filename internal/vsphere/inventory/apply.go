@@ -6,21 +6,21 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Seen is a VM as a read showed it.
+// Seen is a VM as a read returned it.
 type Seen struct {
 	vsphere.VM
-	// Unread is true when vCenter gave no configuration for the VM (its host is disconnected, or it is being
-	// created), so that its stamp is not known. What was known of it is kept.
+	// Unread is true if vCenter returned no configuration for the VM, because its host is disconnected or the VM is being created. Its stamp is then unknown, and
+	// the index keeps the known configuration.
 	Unread bool
 }
 
-// ApplyListing applies a complete listing of what is below the root folder, read after began was taken.
+// ApplyListing applies a complete listing of the objects below the root folder. The read must begin after began was taken.
 func (x *Index) ApplyListing(began Moment, vms []Seen, folders []vsphere.Folder) {
 	x.applyAll(reading{began: began, kind: aListing}, vms, folders)
 }
 
-// ApplyStream applies the first answer of a stream, which is a complete listing. began was taken before vCenter began to watch, so that each change
-// after an object was evaluated comes with the news.
+// ApplyStream applies the first answer of a stream, which is a complete listing. began must be taken before vCenter starts the watch, so that later updates
+// contain each change after an object's evaluation.
 func (x *Index) ApplyStream(began Moment, vms []Seen, folders []vsphere.Folder) {
 	x.applyAll(reading{began: began, kind: aStream}, vms, folders)
 }
@@ -55,8 +55,7 @@ func (x *Index) applyAll(r reading, vms []Seen, folders []vsphere.Folder) {
 	x.notify(touched, changed)
 }
 
-// missing makes suspects of what a listing should have shown and did not, and returns the stamped VMs of them
-// that we did not destroy ourselves.
+// missing makes suspects of present objects that a listing lacks. It returns the stamped VMs among them that this process did not destroy.
 func (x *Index) missing(r reading, listed map[vsphere.Ref]struct{}, touched groups) []vsphere.Ref {
 	var lost []vsphere.Ref
 	for ref, e := range x.vms {
@@ -64,7 +63,7 @@ func (x *Index) missing(r reading, listed map[vsphere.Ref]struct{}, touched grou
 			continue
 		}
 		if e.state == Present {
-			e.since = x.now() // one that is missing already is being looked up, and that must not count as overlapped again and again
+			e.since = x.now() // a suspect is being looked up, and must not count as overlapped again and again
 		}
 		x.setVM(e, Suspect, touched)
 		if x.ours(e) && !e.leaving {
@@ -74,8 +73,8 @@ func (x *Index) missing(r reading, listed map[vsphere.Ref]struct{}, touched grou
 	return lost
 }
 
-// shownSince reports whether an object that a listing lacks was shown by a read that overlaps it, so that it need not be missing. The next listing decides, or,
-// of what the first answer of a stream lacks, a look-up.
+// shownSince reports whether an object that a listing lacks was shown by an overlapping read, so that it need not be missing. The next listing decides. For the
+// first answer of a stream, a look-up decides.
 func (x *Index) shownSince(ref vsphere.Ref, since Moment, state State, r reading) bool {
 	if r.began >= since {
 		return false
@@ -121,8 +120,8 @@ func (x *Index) Upsert(began Moment, vms []Seen, folders []vsphere.Folder) {
 	x.notify(touched, before != after)
 }
 
-// Show applies what a stream tells of VMs: all base properties of each, as they are after its news. It returns the VMs that have to be read whole, because the
-// index does not know them or their configuration has changed.
+// Show applies the updates of a stream: all base properties of each VM after the update. It returns the VMs to read whole, because the index does not know them
+// or their configuration changed.
 func (x *Index) Show(vms []vsphere.VM) (unread []vsphere.Ref) {
 	touched := groups{}
 	x.mu.Lock()
@@ -155,7 +154,7 @@ func (x *Index) Suspects() []vsphere.Ref {
 	return out
 }
 
-// Leaving says that we submitted a VM's destruction, so that its absence is no surprise.
+// Leaving records that this process submitted a VM's destruction, so that its absence is expected.
 func (x *Index) Leaving(ref vsphere.Ref) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -164,7 +163,7 @@ func (x *Index) Leaving(ref vsphere.Ref) {
 	}
 }
 
-// Elsewhere returns the objects that are outside of the root folder, as far as they are remembered.
+// Elsewhere returns the remembered objects outside of the root folder.
 func (x *Index) Elsewhere() []vsphere.Ref {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -183,7 +182,7 @@ func (x *Index) Elsewhere() []vsphere.Ref {
 	return out
 }
 
-// expire forgets old verdicts. Whoever may still count on one is told, looks again, and has it looked up anew.
+// expire forgets old verdicts. Groups that can still depend on one are notified, observe again, and cause a new look-up.
 func (x *Index) expire(touched groups) {
 	for ref, e := range x.vms {
 		if e.state == Gone || e.state == Elsewhere {
@@ -205,7 +204,7 @@ func (x *Index) expire(touched groups) {
 	}
 }
 
-// everybody collects all groups: completeness concerns each of them.
+// everybody collects all groups, because completeness concerns each of them.
 func (x *Index) everybody(touched groups) {
 	for g := range x.byGroup {
 		touched[g] = struct{}{}

@@ -2,14 +2,14 @@ package inventory
 
 import "github.com/codeconnect/vmgroup-operator/internal/vsphere"
 
-// Change is what became of a VM that was known.
+// Change is a change of a known VM.
 type Change struct {
 	Kind vsphere.ChangeKind
-	// Before is the VM as it was known, Now as it is; of a VM that is gone Now is the reference only.
+	// Before is the VM before the change, and Now the VM after it. For a deleted VM, Now has only the reference.
 	Before, Now vsphere.VM
 }
 
-// changed notes what is new of a VM that carries this installation's stamp. Of one that we destroy nothing is of interest any more. The lock is held.
+// changed records the changes of a VM with this installation's stamp. It ignores a VM that is being destroyed. The caller holds the lock.
 func (x *Index) changed(e *vmEntry, now *vsphere.VM) {
 	if !x.watched(e) || now.Tombstone || now.Stamp == nil || now.Stamp.GroupID != e.vm.Stamp.GroupID {
 		return
@@ -32,14 +32,14 @@ func (x *Index) changed(e *vmEntry, now *vsphere.VM) {
 	x.changes = append(x.changes, Change{Kind: kind, Before: clone(e.vm), Now: clone(*now)})
 }
 
-// reconfigured reports whether the configuration of a VM differs in something that a person changes. vCenter moves the change version for much else: it is not
-// documented for what, and snapshots, vMotion and what guests write may be among it.
+// reconfigured reports whether a VM's configuration differs in a value that users change. vCenter also increments the change version for other, undocumented
+// reasons. Snapshots, vMotion and guests' writes can be among them.
 func reconfigured(was, now *vsphere.VM) bool {
 	return was.CPU != now.CPU || was.MemoryMiB != now.MemoryMiB || was.HotAdd != now.HotAdd || was.Devices != now.Devices ||
 		was.IsTemplate != now.IsTemplate || was.InstanceUUID != now.InstanceUUID || *was.Stamp != *now.Stamp
 }
 
-// left notes that a VM is not below the root folder any more. The lock is held.
+// left records that a VM is no longer below the root folder. The caller holds the lock.
 func (x *Index) left(e *vmEntry, verdict State, seen *Seen) {
 	if e.state == verdict || !x.watched(e) {
 		return
@@ -54,7 +54,7 @@ func (x *Index) left(e *vmEntry, verdict State, seen *Seen) {
 	x.changes = append(x.changes, c)
 }
 
-// watched reports whether changes of a VM are of interest: it was seen as one of ours, and nobody has decided to destroy it.
+// watched reports whether changes of a VM matter: it was seen with our stamp, and it is not being destroyed.
 func (x *Index) watched(e *vmEntry) bool {
 	return (e.state == Present || e.state == Suspect) && !e.unread && x.ours(e) && !e.leaving && !e.vm.Tombstone
 }

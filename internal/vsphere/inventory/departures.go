@@ -2,8 +2,8 @@ package inventory
 
 import "github.com/codeconnect/vmgroup-operator/internal/vsphere"
 
-// Left says that a stream, or vCenter's answer to a call, no longer shows these objects. They are suspects until confirmed. A read that is under way cannot
-// make them present again, not even one that the index does not know yet.
+// Left records that a stream, or vCenter's answer to a call, no longer shows these objects. They are suspects until confirmed. A read in progress cannot
+// make them present again, even if the index did not know them.
 func (x *Index) Left(refs ...vsphere.Ref) {
 	touched := groups{}
 	x.mu.Lock()
@@ -24,8 +24,8 @@ func (x *Index) Left(refs ...vsphere.Ref) {
 	x.notify(touched, before != after)
 }
 
-// Missed says that a look-up which began at began did not show these objects below the root. They are suspects, unless a read that overlaps it has shown
-// them: then they are looked up once more. What is looked up object by object is no mass departure.
+// Missed records that a look-up that began at began did not show these objects below the root. They become suspects. If an overlapping read has shown an
+// object, it is looked up again instead. Single look-ups never count as a mass departure.
 func (x *Index) Missed(began Moment, refs ...vsphere.Ref) {
 	touched := groups{}
 	x.mu.Lock()
@@ -40,7 +40,7 @@ func (x *Index) Missed(began Moment, refs ...vsphere.Ref) {
 	x.notify(touched, false)
 }
 
-// presentSince reports whether an object is present by a read that arrived after began.
+// presentSince reports whether a read that arrived after began shows an object as present.
 func (x *Index) presentSince(ref vsphere.Ref, began Moment) bool {
 	if ref.Type == vsphere.TypeFolder {
 		e := x.folders[ref]
@@ -50,7 +50,7 @@ func (x *Index) presentSince(ref vsphere.Ref, began Moment) bool {
 	return e != nil && e.state == Present && began < e.since
 }
 
-// suspect makes a suspect of an object that is present or unknown, from now on. Verdicts stay what they are.
+// suspect makes a suspect of a present or unknown object, from now on. Existing verdicts stay.
 func (x *Index) suspect(ref vsphere.Ref, touched groups) {
 	switch {
 	case ref == x.root:
@@ -77,8 +77,8 @@ func (x *Index) suspect(ref vsphere.Ref, touched groups) {
 	}
 }
 
-// Made records a folder that a call which began at began has made, or found under its name. Any listing that is under way by now may have been read before
-// that, and says nothing of the folder.
+// Made records a folder that a call that began at began created or found by name. A listing in progress can be older than the folder, so its lack of the
+// folder proves nothing.
 func (x *Index) Made(began Moment, folder vsphere.Folder) {
 	touched := groups{}
 	x.mu.Lock()

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// EncodeDisks returns what to write into extraConfig of a clone: the device keys of the disks that it gets from its template. Where they are
-// not known it empties the key: vCenter copies extraConfig, and what the template carries is about the template.
+// EncodeDisks returns the extraConfig entry with the device keys of a clone's disks. If the keys are unknown, it empties the entry: vCenter
+// copies extraConfig, and the template's entry describes the template.
 func EncodeDisks(keys []int32, known bool) KV {
 	if !known {
 		return KV{KeyDisks, ""}
@@ -20,8 +20,8 @@ func EncodeDisks(keys []int32, known bool) KV {
 	return KV{KeyDisks, disksVersion + ";" + strings.Join(parts, ",")}
 }
 
-// DecodeDisks reads the device keys of the disks that a VM was cloned with. One that is missing or malformed in any part is not known: a VM of
-// an older version has none.
+// DecodeDisks reads the device keys of the disks that a VM was cloned with. If the entry is missing or malformed in any part, known is false.
+// VMs from older versions have no entry.
 func DecodeDisks(value string) (keys []int32, known bool) {
 	version, list, ok := strings.Cut(value, ";")
 	if !ok || version != disksVersion {

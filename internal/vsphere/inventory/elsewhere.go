@@ -2,7 +2,7 @@ package inventory
 
 import "github.com/codeconnect/vmgroup-operator/internal/vsphere"
 
-// ElsewhereFolders returns the folder of each VM of this installation that is known to be outside of the root folder, in no order.
+// ElsewhereFolders returns the folders of this installation's VMs that are known to be outside of the root folder, unordered.
 func (x *Index) ElsewhereFolders() []vsphere.Ref {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -10,10 +10,10 @@ import (
 const suddenlyEmpty = "the root folder held VMs of this installation and then read empty at once; check " +
 	"vCenter, its permissions and its inventory, and accept the empty inventory on the VCenter if it is right"
 
-// emptyAtLeast is how many VMs must vanish together to be an accident: a single VM may well be deleted.
+// emptyAtLeast is the number of VMs that must vanish together to raise the alarm: the deletion of a single VM is normal.
 const emptyAtLeast = 2
 
-// guardListing is called with the stamped VMs that a listing lacks, and the number that it shows.
+// guardListing is called with the stamped VMs that a listing lacks, and with the number of those it shows.
 func (x *Index) guardListing(missing []vsphere.Ref, stamped int) {
 	x.reappeared()
 	if stamped > 0 {
@@ -29,7 +29,7 @@ func (x *Index) guardListing(missing []vsphere.Ref, stamped int) {
 	}
 }
 
-// guardLeft is called with the stamped VMs that left in one piece of news.
+// guardLeft is called with the stamped VMs that left in one update.
 func (x *Index) guardLeft(left []vsphere.Ref) {
 	if len(left) < emptyAtLeast || x.acceptEmpty || x.lost != nil {
 		return
@@ -50,8 +50,8 @@ func (x *Index) loseAll(refs []vsphere.Ref) {
 	}
 }
 
-// reappeared ends the alarm when one of the VMs that vanished is back. A new VM does not: it may be the last
-// clone that was on its way. What it carries by now does not matter: its host may be away. After a restart nobody knows which VMs there were, so any ends it.
+// reappeared ends the alarm if one of the vanished VMs is back, whatever it carries now, because its host can be unreachable. A new VM does not end the alarm:
+// it can be the last running clone. After a restart the former VMs are unknown, so any VM of ours ends it.
 func (x *Index) reappeared() {
 	if x.lost == nil {
 		return
@@ -65,11 +65,11 @@ func (x *Index) reappeared() {
 	}
 }
 
-// beforeUs reports whether the alarm is about an inventory from before this process.
+// beforeUs reports whether the alarm concerns an inventory from before this process.
 func (x *Index) beforeUs() bool { return x.lost != nil && len(x.lost) == 0 }
 
-// Vanished returns the VMs that the alarm is about; none while there is no alarm. If it is about an inventory from before this process, they are those that groups have
-// recorded, and none while not all of them are known.
+// Vanished returns the VMs of the alarm, or none without an alarm. If the alarm concerns an inventory from before this process, they are the VMs that groups
+// have recorded. While not all of those are known, Vanished returns none.
 func (x *Index) Vanished() []vsphere.Ref {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -79,8 +79,7 @@ func (x *Index) Vanished() []vsphere.Ref {
 	return slices.Collect(maps.Keys(x.lost))
 }
 
-// Explained says that these VMs were rightly destroyed, by another replica or by a predecessor. The alarm ends when that is so for all that
-// vanished.
+// Explained records that another replica or a predecessor correctly destroyed these VMs. When all vanished VMs are explained, the alarm ends.
 func (x *Index) Explained(refs []vsphere.Ref) {
 	touched := groups{}
 	x.mu.Lock()
@@ -108,8 +107,8 @@ func (x *Index) Explained(refs []vsphere.Ref) {
 	x.notify(touched, changed)
 }
 
-// Expect says which VMs the groups count on. If there are hardly any, that ends an alarm about an inventory from before this process: VMs that were counted then, and were
-// being destroyed, are rightly gone. Else it is known from now on which VMs are to be explained.
+// Expect sets the VMs that the groups expect. If there are fewer than emptyAtLeast, it ends an alarm about an inventory from before this process: the VMs
+// counted then were being destroyed. Otherwise the VMs that need an explanation are known from now on.
 func (x *Index) Expect(e vsphere.Expectation) {
 	touched := groups{}
 	x.mu.Lock()
@@ -122,7 +121,7 @@ func (x *Index) Expect(e vsphere.Expectation) {
 	x.notify(touched, changed)
 }
 
-// record notes which VMs groups have recorded, and reports whether all of them are explained. Of none that is never so.
+// record stores the VMs in the groups' status, and reports whether all are explained. An empty list is never explained.
 func (x *Index) record(e vsphere.Expectation) (explained bool) {
 	x.recorded = nil
 	if e.Unrecorded {
@@ -137,14 +136,14 @@ func (x *Index) record(e vsphere.Expectation) (explained bool) {
 	return len(e.Recorded) > 0 && len(x.recorded) == 0
 }
 
-// SuddenlyEmpty reports whether the alarm is on.
+// SuddenlyEmpty reports whether the alarm is active.
 func (x *Index) SuddenlyEmpty() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.lost != nil
 }
 
-// AcceptEmpty says that the root folder is rightly empty. It holds until VMs are there again.
+// AcceptEmpty confirms that the empty root folder is correct, until it holds VMs again.
 func (x *Index) AcceptEmpty() {
 	touched := groups{}
 	x.mu.Lock()

@@ -4,8 +4,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// putVM stores what a read showed, and collects the groups for which that is news. If the read overlaps what the entry is from, nobody knows which of the two
-// vCenter evaluated last. Then equal content stays, and of different content the entry keeps its own, until another read decides.
+// putVM stores a VM from a read, and collects the groups for which the content is new. If the read overlaps the entry's source, vCenter can have evaluated
+// either of the two last. Equal content then stays. If the content differs, the entry keeps its own until another read decides.
 func (x *Index) putVM(seen Seen, r reading, touched groups) {
 	vm, unread := seen.VM, seen.Unread
 	e := x.vms[vm.Ref]
@@ -44,14 +44,14 @@ func (x *Index) putVM(seen Seen, r reading, touched groups) {
 	x.enter(e, vm, unread, Present, touched)
 }
 
-// contest takes in what an overlapping read shows of a VM that is not present. Whose the VM is counts until there is a verdict.
+// contest applies an overlapping read to a VM that is not present. The VM's owner counts until there is a verdict.
 func (x *Index) contest(e *vmEntry, seen Seen, touched groups) {
 	if e.state == Elsewhere || e.state == Suspect && e.unread {
 		x.enter(e, seen.VM, seen.Unread, Suspect, touched)
 	}
 }
 
-// decides reports whether a read that overlaps what the entry is from can be applied, and takes out what cannot.
+// decides reports whether a read that overlaps the entry's source can be applied, and removes the parts that cannot.
 func (x *Index) decides(e *vmEntry, vm *vsphere.VM, unread *bool, r reading) bool {
 	same := e.unread == *unread && equalVM(&e.vm, vm)
 	switch {
@@ -71,7 +71,7 @@ func (x *Index) decides(e *vmEntry, vm *vsphere.VM, unread *bool, r reading) boo
 	return true
 }
 
-// showVM applies the base properties of a VM that a stream tells. It reports false if they do not make the VM whole.
+// showVM applies the base properties of a VM from a stream. It returns false if the VM must be read whole.
 func (x *Index) showVM(vm vsphere.VM, touched groups) bool {
 	e := x.vms[vm.Ref]
 	if e == nil || e.state != Present || e.unread {
@@ -92,7 +92,7 @@ func (x *Index) showVM(vm vsphere.VM, touched groups) bool {
 	return true
 }
 
-// enter gives an entry other content.
+// enter replaces the content of an entry.
 func (x *Index) enter(e *vmEntry, vm vsphere.VM, unread bool, s State, touched groups) {
 	x.unlink(e, touched)
 	e.vm, e.state, e.unread, e.age, e.version = vm, s, unread, 0, x.nextVersion()
@@ -100,7 +100,7 @@ func (x *Index) enter(e *vmEntry, vm vsphere.VM, unread bool, s State, touched g
 	x.link(e, touched)
 	if s == Present {
 		e.path, e.search, e.destroyed = "", nil, false
-		delete(x.waiting, vm.Ref) // these groups look again, and wait again if they have to
+		delete(x.waiting, vm.Ref) // these groups observe again, and wait again if they must
 	}
 }
 
@@ -109,14 +109,14 @@ func (x *Index) nextVersion() uint64 {
 	return x.version
 }
 
-// keepConfig takes over what only the configuration tells.
+// keepConfig copies the values that only the configuration contains.
 func keepConfig(to, from *vsphere.VM) {
 	to.CPU, to.MemoryMiB, to.HotAdd, to.Devices, to.IsTemplate = from.CPU, from.MemoryMiB, from.HotAdd, from.Devices, from.IsTemplate
 	to.ChangeVersion, to.InstanceUUID = from.ChangeVersion, from.InstanceUUID
 	to.Stamp, to.Tombstone, to.Released = from.Stamp, from.Tombstone, from.Released
 }
 
-// keepBase takes over all that a stream tells, but for the configuration.
+// keepBase copies all values from a stream except those of the configuration.
 func keepBase(to, from *vsphere.VM) {
 	base := *from
 	keepConfig(&base, to)
@@ -136,7 +136,7 @@ func same[T comparable](a, b *T) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
-// setVM moves an entry to another state.
+// setVM changes the state of an entry.
 func (x *Index) setVM(e *vmEntry, s State, touched groups) {
 	if e.state == s {
 		return
@@ -163,7 +163,7 @@ func (x *Index) link(e *vmEntry, touched groups) {
 	x.touch(e, touched)
 }
 
-// lives notes that the folder of a VM of this installation is one of its folders.
+// lives marks the folder of a VM of this installation as one of its folders.
 func (x *Index) lives(e *vmEntry) {
 	id, ok := named(&e.vm)
 	if f := x.folders[e.vm.Folder]; f != nil && ok && id.Installation == x.cfg.Installation {
@@ -182,7 +182,7 @@ func (x *Index) unlink(e *vmEntry, touched groups) {
 	remove(x.byFolder, e.vm.Folder, e.vm.Ref)
 }
 
-// named returns the group that a VM's stamp names, or its release mark if it has no stamp.
+// named returns the group in a VM's stamp or, without a stamp, in its release mark.
 func named(vm *vsphere.VM) (id vsphere.GroupID, ok bool) {
 	switch {
 	case vm.Stamp != nil:
@@ -198,8 +198,7 @@ func (x *Index) ours(e *vmEntry) bool {
 	return e.vm.Stamp != nil && e.vm.Stamp.Installation == x.cfg.Installation
 }
 
-// touch collects the groups that care about a VM: that of its stamp or release mark, that of its folder, and those that wait for
-// its fate.
+// touch collects the groups that a VM concerns: the group of its stamp or release mark, the groups of its folder, and those that wait for a verdict.
 func (x *Index) touch(e *vmEntry, touched groups) {
 	if id, ok := named(&e.vm); ok {
 		touched[id.Key()] = struct{}{}

@@ -6,10 +6,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// deepest bounds the walk along parents, which reads of different times may have tied into a ring.
+// deepest limits the walk along parents, which reads of different times can have linked into a cycle.
 const deepest = 64
 
-// children are the present folders by their parent and name. vCenter has one of each name at a time; two reads of different times may show two.
+// children are the present folders by parent and name. vCenter has at most one folder of a name at a time, but two reads of different times can
+// show two.
 type children map[vsphere.Ref]map[string]map[vsphere.Ref]struct{}
 
 func (c children) add(f vsphere.Folder) {
@@ -26,7 +27,7 @@ func (c children) remove(f vsphere.Folder) {
 	}
 }
 
-// putFolder stores what a read showed of a folder. What overlaps is decided as for a VM: see putVM.
+// putFolder stores a folder from a read. Overlaps are decided as for a VM: see putVM.
 func (x *Index) putFolder(f vsphere.Folder, r reading, touched groups) {
 	if f.Ref != x.root {
 		f.Path = ""
@@ -67,7 +68,7 @@ func (x *Index) putFolder(f vsphere.Folder, r reading, touched groups) {
 	x.touchTree(f.Ref, touched, deepest)
 }
 
-// child enters a present folder under its name. If another one has the name already, one of the two is not there any more.
+// child enters a present folder under its name. If another folder has the name already, one of the two no longer exists.
 func (x *Index) child(e *folderEntry) {
 	x.children.add(e.folder)
 	rivals := x.children[e.folder.Parent][e.folder.Name]
@@ -81,7 +82,7 @@ func (x *Index) child(e *folderEntry) {
 
 func (x *Index) unchild(e *folderEntry) { x.children.remove(e.folder) }
 
-// called returns the present folder of a name in a folder: of two the one that took the name last.
+// called returns the present child folder with a name. If there are two, it returns the one that took the name last.
 func (x *Index) called(parent vsphere.Ref, name string) *folderEntry {
 	var last *folderEntry
 	for ref := range x.children[parent][name] {
@@ -112,7 +113,7 @@ func (x *Index) dropFolder(ref vsphere.Ref) {
 	}
 }
 
-// touchTree collects the groups that asked for a folder or one below it: its name and parent are in the paths of these.
+// touchTree collects the groups that asked for a folder or one below it, whose paths contain the folder's name and parent.
 func (x *Index) touchTree(ref vsphere.Ref, touched groups, depth int) {
 	x.touchFolder(ref, touched)
 	if depth == 0 {
@@ -132,7 +133,7 @@ func (x *Index) shown(e *folderEntry) vsphere.Folder {
 	return f
 }
 
-// pathOf makes the path of a folder of its name and its parents'. It begins with the root's if that leads there.
+// pathOf builds the path of a folder from its name and its parents. If the parents lead to the root, the path begins with the root's.
 func (x *Index) pathOf(e *folderEntry) string {
 	var names []string
 	for range deepest {

@@ -7,10 +7,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// EmptyGroupFolders returns the present folders three below the root, where those of groups are, in which nothing is, or may be: a VM or folder
-// without a verdict counts as there, and a VM whose configuration is unread holds its own folder. A folder does not show which installation made it: so it returns
-// those in which this index has seen a VM of this installation. known is false while the inventory is not complete, and while VMs of another installation are below
-// the root: then nothing is known of any folder.
+// EmptyGroupFolders returns the present folders at the depth of group folders that certainly are empty: a VM or folder without a verdict counts as content, and so does
+// a VM whose configuration is unread. A folder does not show which installation created it, so the result has only folders in which this index saw a VM of this
+// installation. While the inventory is incomplete or VMs of another installation are below the root, known is false.
 func (x *Index) EmptyGroupFolders() (empty []vsphere.GroupFolder, known bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

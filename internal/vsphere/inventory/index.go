@@ -6,75 +6,74 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// State says what is known of an object's existence.
+// State is the known state of an object's existence.
 type State int
 
-// States. An object that the index never heard of is Unknown.
+// States. An object that the index does not know is Unknown.
 const (
 	Unknown State = iota
-	// Present: it was in the last listing, or was seen since.
+	// Present: the last listing or a later read shows the object.
 	Present
-	// Suspect: it is missing; whether it exists is not known.
+	// Suspect: the object is missing, and its existence is unknown.
 	Suspect
-	// Gone: vCenter said that it does not exist.
+	// Gone: vCenter confirmed that the object does not exist.
 	Gone
-	// Elsewhere: it exists outside of the root folder.
+	// Elsewhere: the object exists outside of the root folder.
 	Elsewhere
 )
 
-// keepListings is how many full listings a Gone or Elsewhere object is remembered for. One that is asked for
-// later is looked up again.
+// keepListings is the number of full listings for which a Gone or Elsewhere object is remembered. After that, a query causes a new look-up.
 const keepListings = 200
 
 // Config of an Index.
 type Config struct {
-	// Installation is the UID of this installation. VMs with a stamp of another are not counted as ours.
+	// Installation is the UID of this installation. VMs with the stamp of another one do not count as ours.
 	Installation string
-	// ExpectedVMs is the number of stamped VMs known before the first listing, from before a restart.
+	// ExpectedVMs is the number of stamped VMs known from before a restart.
 	ExpectedVMs int
 	Watcher     Watcher // nil in tests
 }
 
-// Watcher learns of changes of an Index: of groups, and of completeness or its reason. The Index holds no lock when it calls.
+// Watcher receives the changes of an Index: of groups, and of completeness or its reason. The Index holds no lock during a call.
 type Watcher interface {
 	vsphere.Notifier
-	// VMChanged gets each change of a VM with this installation's stamp that was known before.
+	// VMChanged receives each change of a known VM with this installation's stamp.
 	VMChanged(change Change)
 }
 
 type vmEntry struct {
 	vm    vsphere.VM
 	state State
-	// since is the moment of the arrival of what the entry is from. A read that began before it overlaps that, and may have the older content.
+	// since is the arrival of the entry's content. A read that began before since overlaps it, and can have older content.
 	since Moment
-	// told is the moment at which a stream showed the VM last. The stream tells each later change of its base properties, so that no read that began
-	// before it overrules them.
+	// told is the moment at which a stream last showed the VM. The stream reports each later change of the base properties, so a read that began before
+	// told does not override them.
 	told Moment
-	// version numbers what the index has held; another number is another content or state.
+	// version numbers the contents and states of the index. Another number means another content or state.
 	version uint64
-	// unread is true when vCenter showed the VM without its configuration, so that its stamp is not known.
+	// unread is true if vCenter showed the VM without its configuration, so that its stamp is unknown.
 	unread bool
-	// counted is true while stamped counts the VM.
+	// counted is true while the VM is counted in stamped.
 	counted bool
-	// leaving is true once we submitted its destruction.
+	// leaving is true after this process submitted the VM's destruction.
 	leaving bool
-	// age counts listings since the VM is Gone or Elsewhere.
+	// age counts the listings since the VM became Gone or Elsewhere.
 	age int
-	// path is where the VM is while it is Elsewhere; search is what a search for it found since it is Gone. destroyed is true for one that is Gone
-	// because we destroyed it: nobody looks for that.
+	// path is the location of a VM that is Elsewhere. search is the result of the search for a VM that is Gone. destroyed is true if this process
+	// destroyed the VM, which then needs no search.
 	path      string
 	search    *Search
 	destroyed bool
 }
 
 type folderEntry struct {
-	// folder has no path but for the root's: paths are made of the parents when they are asked for.
+	// folder has no path except for the root: paths are computed from the parents on request.
 	folder  vsphere.Folder
 	state   State
 	since   Moment
 	version uint64
 	age     int
-	// ours is true once a VM of this installation was seen in it.
+	// ours is true after a VM of this installation was seen in the folder.
 	ours bool
 }
 
@@ -89,44 +88,43 @@ type Index struct {
 	moment  Moment
 	version uint64
 	applied Moment
-	// arrived is the moment at which the last full listing, or the last first answer of a stream, arrived.
+	// arrived is the arrival of the last full listing, or of the last first answer of a stream.
 	arrived Moment
 	listed  bool
 	valid   bool
 	reason  string
 	root    vsphere.Ref
 	vms     map[vsphere.Ref]*vmEntry
-	// stamped is the number of VMs that count.
+	// stamped is the number of counted VMs.
 	stamped  int
 	folders  map[vsphere.Ref]*folderEntry
 	children children
 	// doubted are objects that overlapping reads show differently.
 	doubted map[vsphere.Ref]struct{}
-	// byGroup are the VMs, present or suspect, that carry a group's stamp or its release mark, whichever installation wrote it.
+	// byGroup are the present or suspect VMs with a group's stamp or release mark from any installation.
 	byGroup  map[vsphere.GroupKey]map[vsphere.Ref]struct{}
 	byFolder map[vsphere.Ref]map[vsphere.Ref]struct{}
-	// owners are the groups that asked for a folder, so that a foreign VM in it notifies them. Any group may ask for any folder, so none
-	// takes the place of another.
+	// owners are the groups that asked for a folder, so that a foreign VM in it notifies them. Any group can ask for any folder, so all of them are kept.
 	owners map[vsphere.Ref]groups
-	// waiting are the groups whose status knows a VM of which neither stamp nor folder leads to them. The entry may not tell whose it is: of a VM
-	// that this process never saw below the root, only the reference is known, and of one whose configuration was never read, not the stamp.
+	// waiting are the groups whose status lists a VM that leads to them by neither stamp nor folder. The entry can lack the VM's owner: for a VM that
+	// this process never saw below the root, only the reference is known. For one whose configuration was never read, the stamp is unknown.
 	waiting map[vsphere.Ref]groups
-	// awaited are the VMs that each group waits for, by what it knew when it was looked up last.
+	// awaited are the VMs that each group waits for, from its last query.
 	awaited map[vsphere.GroupKey]map[vsphere.Ref]struct{}
-	// unknownFolders are the folders that groups asked for last of those of which nothing is known.
+	// unknownFolders maps each group to the unknown folder that it asked for last.
 	unknownFolders map[vsphere.GroupKey]vsphere.Ref
-	// lost is not nil while SuddenlyEmpty: the VMs that vanished.
+	// lost are the vanished VMs. It is not nil while SuddenlyEmpty.
 	lost map[vsphere.Ref]struct{}
-	// recorded are the VMs that groups have recorded, while the alarm is about an inventory from before this process; empty while they are not all known.
-	// explained are those of them that were rightly destroyed.
+	// recorded are the VMs in the groups' status, while the alarm concerns an inventory from before this process. It is empty while not all are known.
+	// explained are those of them that were correctly destroyed.
 	recorded, explained map[vsphere.Ref]struct{}
-	// changes are those that nobody was told of yet.
+	// changes are the changes that were not reported yet.
 	changes []Change
-	// acceptEmpty is true from AcceptEmpty on until VMs are there again.
+	// acceptEmpty is true from AcceptEmpty until VMs are present again.
 	acceptEmpty bool
 }
 
-// New returns an empty index that is not complete.
+// New returns an empty, incomplete index.
 func New(cfg Config) *Index {
 	return &Index{
 		cfg:      cfg,
@@ -145,7 +143,7 @@ func New(cfg Config) *Index {
 	}
 }
 
-// SetRoot records the root folder. It is no child of itself and in no listing.
+// SetRoot records the root folder. The root folder is not its own child and in no listing.
 func (x *Index) SetRoot(root vsphere.Folder) {
 	x.mu.Lock()
 	if !x.root.IsZero() && x.root != root.Ref {
@@ -166,8 +164,8 @@ func (x *Index) Root() vsphere.Ref {
 	return x.root
 }
 
-// Invalidate says that the feed is interrupted, and why, as a sentence. What is known stays, and is not
-// trusted until the next full listing.
+// Invalidate records that the feed is interrupted, and the reason as a sentence. The known state stays, but is not trusted until the next full
+// listing.
 func (x *Index) Invalidate(reason string) {
 	x.mu.Lock()
 	changed := x.valid || x.reason != reason
@@ -185,7 +183,7 @@ func (x *Index) Listed() bool {
 	return x.listed
 }
 
-// Complete reports whether the index holds every VM below the root folder, and why not.
+// Complete reports whether the index holds every VM below the root folder, and the reason if not.
 func (x *Index) Complete() (bool, string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -202,14 +200,14 @@ func (x *Index) complete() (bool, string) {
 	return true, ""
 }
 
-// Stamped returns the number of VMs with this installation's stamp. One without a verdict counts: it is missing, and not known to be gone.
+// Stamped returns the number of VMs with this installation's stamp, including missing VMs without a verdict.
 func (x *Index) Stamped() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.stamped
 }
 
-// Owned returns the VMs that Stamped counts, in no order.
+// Owned returns the VMs that Stamped counts, unordered.
 func (x *Index) Owned() []vsphere.VM {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -222,12 +220,12 @@ func (x *Index) Owned() []vsphere.VM {
 	return owned
 }
 
-// counts reports whether a VM of this installation is, or may be, below the root.
+// counts reports whether a VM of this installation is, or can be, below the root.
 func (x *Index) counts(e *vmEntry) bool {
 	return (e.state == Present || e.state == Suspect) && x.ours(e)
 }
 
-// recount counts an entry that was changed.
+// recount updates the count for a changed entry.
 func (x *Index) recount(e *vmEntry) {
 	if counts := x.counts(e); counts != e.counted {
 		e.counted = counts
@@ -239,7 +237,7 @@ func (x *Index) recount(e *vmEntry) {
 	}
 }
 
-// notify tells groups and, if completeness changed, the server. It tells of changes before, so that nobody asks in vain.
+// notify notifies groups and, if completeness changed, the server. It reports changes of VMs first, so that a notified group finds their result.
 func (x *Index) notify(touched groups, server bool) {
 	x.mu.Lock()
 	changes := x.changes

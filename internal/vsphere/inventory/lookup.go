@@ -9,36 +9,36 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Group is what the index knows of one group.
+// Group is the index's knowledge of one group.
 type Group struct {
-	// VMs that carry the group's stamp or lie in its folder, and known ones wherever they are below the root.
+	// VMs are the VMs with the group's stamp or in its folder, and known ones anywhere below the root.
 	VMs []vsphere.VM
-	// Released are VMs below the root that carry the group's release mark and no stamp. One that is missing is among them until there is a verdict.
+	// Released are VMs below the root with the group's release mark and no stamp. They include missing VMs until there is a verdict.
 	Released []vsphere.VM
-	// Unread are VMs in the folder, or known ones, whose stamp cannot be read. They are not in VMs.
+	// Unread are VMs in the folder, or known ones, whose stamp is unreadable. They are not in VMs.
 	Unread []vsphere.VM
-	// Suspects are VMs that are missing and not among the known, but carry the group's stamp, or lie in its folder with a stamp that was never read:
-	// nothing may be concluded from their absence.
+	// Suspects are missing VMs outside of the known ones that carry the group's stamp, or lie in its folder with a stamp that was never read. Their absence proves
+	// nothing.
 	Suspects []vsphere.VM
 	// Gone and Elsewhere are known VMs with a verdict.
 	Gone, Elsewhere []vsphere.Ref
-	// Searched are those of Gone that were looked for by their instance UUID; the others were destroyed by the operator.
+	// Searched are those of Gone that were searched for by instance UUID. The operator destroyed the others.
 	Searched []vsphere.Ref
-	// Found is where those of Elsewhere are.
+	// Found maps references of Elsewhere to the VMs' locations.
 	Found map[vsphere.Ref]vsphere.Found
 	// Others are known VMs outside of the root folder that do not carry the group's stamp.
 	Others []vsphere.Ref
-	// Ask are known objects without a verdict; somebody should look them up.
+	// Ask are known objects without a verdict. The caller must look them up.
 	Ask []vsphere.Ref
-	// Dropped are VMs and folders of which nothing is known, and that no group waits for any more: this one knew them before. Nobody needs a verdict on them.
+	// Dropped are unknown VMs and folders that this group asked for before and that no group waits for any more. They need no verdict.
 	Dropped []vsphere.Ref
-	// Folder is the group's, if it is present; if it is elsewhere, its reference and its name as far as that is known.
+	// Folder is the group's folder if it is present. If it is elsewhere, Folder has only its reference and, if known, its name.
 	Folder vsphere.Folder
 	// FolderGone and FolderElsewhere are the verdict on the group's folder.
 	FolderGone, FolderElsewhere bool
 }
 
-// Group looks up a group, and remembers that it asked for the folder.
+// Group looks up a group, and remembers that the group asked for the folder.
 func (x *Index) Group(q vsphere.Query) Group {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -74,8 +74,8 @@ func (x *Index) Group(q vsphere.Query) Group {
 	return g
 }
 
-// drop lets a group wait no more for VMs that it does not know any more, and returns those of them of which nothing is known and that nobody waits for. A status
-// can be made up, with other references each time. The lock is held.
+// drop ends a group's wait for VMs that it no longer knows. It returns the unknown ones among them that no other group waits for. Status can be invented, with
+// new references each time. The caller holds the lock.
 func (x *Index) drop(group vsphere.GroupKey, known map[vsphere.Ref]struct{}) (dropped []vsphere.Ref) {
 	for ref := range x.awaited[group] {
 		if _, still := known[ref]; still {
@@ -94,14 +94,14 @@ func (x *Index) drop(group vsphere.GroupKey, known map[vsphere.Ref]struct{}) (dr
 	return dropped
 }
 
-// Forget drops what a group waits for that does not exist any more, and returns the VMs and folders of which nothing is known and that nobody else waits for.
+// Forget ends the waits of a deleted group, and returns the unknown VMs and folders that no other group waits for.
 func (x *Index) Forget(group vsphere.GroupKey) []vsphere.Ref {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return append(x.dropAsked(group), x.drop(group, nil)...)
 }
 
-// dropAsked lets a group wait no more for a folder of which nothing is known, and returns the folder if nobody waits for it. The lock is held.
+// dropAsked ends a group's wait for an unknown folder, and returns the folder if no other group waits for it. The caller holds the lock.
 func (x *Index) dropAsked(group vsphere.GroupKey) []vsphere.Ref {
 	ref, asked := x.unknownFolders[group]
 	delete(x.unknownFolders, group)
@@ -161,7 +161,7 @@ func (x *Index) classify(ref vsphere.Ref, known bool, q vsphere.Query, g *Group)
 	}
 }
 
-// absent sorts a VM that the group knows, and that is not present.
+// absent classifies a known VM that is not present.
 func (x *Index) absent(ref vsphere.Ref, e *vmEntry, q vsphere.Query, g *Group) {
 	switch {
 	case e.state == Gone:
@@ -175,7 +175,7 @@ func (x *Index) absent(ref vsphere.Ref, e *vmEntry, q vsphere.Query, g *Group) {
 	}
 }
 
-// placed adds where a folder lies.
+// placed adds the folder's Place.
 func (x *Index) placed(f vsphere.Folder) vsphere.Folder {
 	if f.Ref.IsZero() || f.Ref == x.root {
 		return f
@@ -207,7 +207,7 @@ func (x *Index) at(path vsphere.FolderPath) vsphere.Folder {
 	return x.shown(at)
 }
 
-// leadsTo reports whether a VM below the root leads to a group by its stamp or its folder, so that the group is notified of what becomes of it.
+// leadsTo reports whether a VM below the root leads to a group by its stamp or folder, so that its changes notify the group.
 func (e *vmEntry) leadsTo(q vsphere.Query) bool {
 	if e == nil || e.state != Present && e.state != Suspect {
 		return false
@@ -216,7 +216,7 @@ func (e *vmEntry) leadsTo(q vsphere.Query) bool {
 	return ok && id.Key() == q.ID.Key() || e.vm.Folder == q.Folder
 }
 
-// stampedFor reports whether a VM carries a group's stamp, whichever installation wrote it.
+// stampedFor reports whether a VM carries a group's stamp from any installation.
 func (e *vmEntry) stampedFor(id vsphere.GroupID) bool {
 	return e.vm.Stamp != nil && e.vm.Stamp.SameGroup(id)
 }
@@ -241,7 +241,7 @@ func (x *Index) VM(ref vsphere.Ref) (vsphere.VM, State) {
 	return clone(e.vm), e.state
 }
 
-// Named reports whether a VM of this name, or of an end of its inventory path, is below the root folder.
+// Named reports whether a VM with this name, or with a path that ends in it, is below the root folder.
 func (x *Index) Named(name string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -260,7 +260,7 @@ func (x *Index) Named(name string) bool {
 	return false
 }
 
-// Whole returns a VM of its base properties with the configuration that was read at the same change version, so that it need not be read again.
+// Whole adds to base properties the configuration that was read at the same change version, so that it need not be read again.
 func (x *Index) Whole(base vsphere.VM) (vsphere.VM, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -281,7 +281,7 @@ func (x *Index) Folder(ref vsphere.Ref) (vsphere.Folder, bool) {
 	return folder, state == Present
 }
 
-// FolderState returns what is known of a folder. Without being present it is the zero Folder.
+// FolderState returns the state of a folder. If the folder is not present, it returns the zero Folder.
 func (x *Index) FolderState(ref vsphere.Ref) (vsphere.Folder, State) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -295,14 +295,14 @@ func (x *Index) FolderState(ref vsphere.Ref) (vsphere.Folder, State) {
 	return x.shown(e), Present
 }
 
-// Owners returns the groups that a folder was looked up for, in no order.
+// Owners returns the groups that asked for a folder, unordered.
 func (x *Index) Owners(folder vsphere.Ref) []vsphere.GroupKey {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return slices.Collect(maps.Keys(x.owners[folder]))
 }
 
-// Child returns the present folder of a name in a folder.
+// Child returns the present child folder with a name.
 func (x *Index) Child(parent vsphere.Ref, name string) (vsphere.Folder, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

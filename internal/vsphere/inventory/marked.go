@@ -7,7 +7,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Marked returns what counts of a group's VMs: see vsphere.Inventory.
+// Marked returns the countable properties of a group's VMs: see vsphere.Inventory.
 func (x *Index) Marked(group vsphere.GroupKey) []vsphere.Marked {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -24,7 +24,7 @@ func (x *Index) Marked(group vsphere.GroupKey) []vsphere.Marked {
 	return all
 }
 
-// MarkedGroups returns the groups of which there are such VMs, in no order.
+// MarkedGroups returns the groups with such VMs, unordered.
 func (x *Index) MarkedGroups() []vsphere.GroupKey {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -5,7 +5,7 @@ import "github.com/codeconnect/vmgroup-operator/internal/vsphere"
 // Moment is a point in the index's own time. A read takes one before its first call (Begin).
 type Moment uint64
 
-// reading is a read of vCenter that is being applied. vCenter evaluates each object at some time between its beginning and its arrival.
+// reading is a read of vCenter that is being applied. vCenter evaluates each object at some time between the read's beginning and its arrival.
 type reading struct {
 	began Moment
 	kind  readingKind
@@ -14,29 +14,29 @@ type reading struct {
 type readingKind int
 
 const (
-	// aListing shows everything below the root. What it cannot decide the next one does, or the stream.
+	// aListing shows everything below the root. The next listing or the stream resolves its open cases.
 	aListing readingKind = iota
-	// aLookUp shows single objects. What it cannot decide is looked up once more.
+	// aLookUp shows single objects. Another look-up resolves its open cases.
 	aLookUp
-	// aStream is the first answer of a stream. The stream tells each later change, so the base properties in its answer count from their
-	// arrival: they win over all reads that began before.
+	// aStream is the first answer of a stream. The stream reports each later change, so the base properties in this answer count from their arrival and override
+	// all reads that began before.
 	aStream
 )
 
-// now returns the moment that is later than that of every read that has begun, and no later than that of every read that will begin. What
-// counts from now on cannot be overruled by a read that is under way.
+// now returns a moment later than that of every read that has begun, and no later than that of every future read. A read in progress cannot override content
+// from now on.
 func (x *Index) now() Moment { return x.moment + 1 }
 
-// unlisted reports whether a look-up shows an object that the index does not know, and that an overlapping full listing therefore lacks. The look-up or the listing may
-// be the older one. If the object was destroyed before the first answer of a stream, the stream never reports that it left.
+// unlisted reports whether a look-up shows an unknown object, which an overlapping full listing therefore lacks. Either of the two can be older. If the object
+// was destroyed before the first answer of a stream, the stream never reports that it left.
 func (x *Index) unlisted(state State, r reading) bool {
 	return state == Unknown && r.kind == aLookUp && r.began < x.arrived
 }
 
-// doubt asks for another look-up of an object that two overlapping reads show differently.
+// doubt requests another look-up of an object that two overlapping reads show differently.
 func (x *Index) doubt(ref vsphere.Ref) { x.doubted[ref] = struct{}{} }
 
-// Doubted returns, once, the objects that overlapping reads show differently. The caller reads them again.
+// Doubted returns, once, the objects that overlapping reads show differently. The caller must read them again.
 func (x *Index) Doubted() []vsphere.Ref {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -60,9 +60,8 @@ func (x *Index) Begin() Moment {
 	return x.moment
 }
 
-// Applied returns the moment with which the last applied full listing began; zero before the first, and zero
-// while the index is not valid. It is the beginning and not the arrival: what an operation concludes from an object that is not there holds only if
-// the listing was read after the operation.
+// Applied returns the moment at which the last applied full listing began. It returns zero before the first listing and while the index is invalid. It uses the
+// beginning, because an operation can conclude from a missing object only if the listing was read after the operation.
 func (x *Index) Applied() Moment {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -7,23 +7,23 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Outside is a VM outside of the root folder, as a read showed it.
+// Outside is a VM outside of the root folder, as a read returned it.
 type Outside struct {
 	Seen
-	// Path is its inventory path, empty if that cannot be read.
+	// Path is its inventory path, or "" if the path is unreadable.
 	Path string
 }
 
-// Search is what a search by instance UUID found of a VM that does not exist by its reference.
+// Search is the result of a search by instance UUID for a VM whose reference does not exist.
 type Search struct {
-	// UUIDs are those that were looked for, in lower case.
+	// UUIDs are the searched UUIDs, in lower case.
 	UUIDs []string
-	// Found are the VMs outside of the root folder that have one of them. Those below it are in the index by themselves.
+	// Found are the VMs outside of the root folder with one of the UUIDs. Those below it are in the index already.
 	Found []Outside
 }
 
-// SearchFor returns the instance UUIDs by which a VM has to be looked for before it is taken for gone: claimed are those that groups have recorded.
-// A VM whose destruction we submitted is not looked for.
+// SearchFor returns the instance UUIDs to search for before a VM is Gone. claimed are those that groups have recorded. For a VM whose destruction
+// this process submitted, it returns none.
 func (x *Index) SearchFor(ref vsphere.Ref, claimed ...string) []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -43,7 +43,7 @@ func (x *Index) SearchFor(ref vsphere.Ref, claimed ...string) []string {
 	return slices.Compact(uuids)
 }
 
-// ConfirmGone records that a VM does not exist by its reference, as a read that began at began showed, and what was found of it.
+// ConfirmGone records that a VM's reference does not exist, according to a read that began at began, and the result of its search.
 func (x *Index) ConfirmGone(began Moment, ref vsphere.Ref, search Search) {
 	touched := groups{}
 	x.mu.Lock()
@@ -51,7 +51,7 @@ func (x *Index) ConfirmGone(began Moment, ref vsphere.Ref, search Search) {
 	x.confirmVM(began, ref, Gone, nil, touched)
 	e := x.vms[ref]
 	e.search = &search
-	if again { // whoever waits for this search is told, and waits anew if it has to
+	if again { // groups that wait for this search are notified, and wait again if they must
 		x.touch(e, touched)
 		delete(x.waiting, ref)
 	}
@@ -59,7 +59,7 @@ func (x *Index) ConfirmGone(began Moment, ref vsphere.Ref, search Search) {
 	x.notify(touched, false)
 }
 
-// gone sorts in a known VM that does not exist by its reference.
+// gone classifies a known VM whose reference does not exist.
 func (x *Index) gone(e *vmEntry, q vsphere.Query, g *Group) {
 	ref, uuid := e.vm.Ref, strings.ToLower(q.UUIDs[e.vm.Ref])
 	switch {
@@ -78,8 +78,8 @@ func (x *Index) gone(e *vmEntry, q vsphere.Query, g *Group) {
 	}
 }
 
-// mayBe reports whether a VM that was found may be the one of a group that had an instance UUID; none was recorded if it is empty. Of a VM whose
-// configuration is not shown, nobody knows whose it is.
+// mayBe reports whether a found VM can be the group's VM with an instance UUID. An empty uuid matches any. If the VM's configuration is not shown,
+// its owner is unknown, so it can be.
 func (o *Outside) mayBe(id vsphere.GroupID, uuid string) bool {
 	if uuid != "" && !strings.EqualFold(o.InstanceUUID, uuid) {
 		return false

@@ -6,22 +6,22 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Shown is what a stream has shown so far: the base properties of each VM, and each folder. The stream tells what differs from it later, and nothing else: what
-// a read saw between two of its answers, and what had changed back by the second, it does not tell. It is safe for concurrent use.
+// Shown is the content of a stream so far: the base properties of each VM, and each folder. The stream reports only later differences. It does not report a
+// state that another read saw between two answers and that was reverted by the second. Shown is safe for concurrent use.
 type Shown struct {
 	mu      sync.Mutex
 	vms     map[vsphere.Ref]vsphere.VM
 	folders map[vsphere.Ref]vsphere.Folder
-	// complete is true once the first answer of the stream is.
+	// complete is true after the complete first answer of the stream.
 	complete bool
 }
 
-// NewShown returns what a new stream has shown, which is nothing.
+// NewShown returns the empty content of a new stream.
 func NewShown() *Shown {
 	return &Shown{vms: map[vsphere.Ref]vsphere.VM{}, folders: map[vsphere.Ref]vsphere.Folder{}}
 }
 
-// VM returns a VM as it was shown; only its reference if it was not.
+// VM returns a VM from the stream. For an unknown VM it returns only the reference.
 func (s *Shown) VM(ref vsphere.Ref) vsphere.VM {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,7 +30,7 @@ func (s *Shown) VM(ref vsphere.Ref) vsphere.VM {
 	return vm
 }
 
-// Folder returns a folder as it was shown; only its reference if it was not.
+// Folder returns a folder from the stream. For an unknown folder it returns only the reference.
 func (s *Shown) Folder(ref vsphere.Ref) vsphere.Folder {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,21 +39,21 @@ func (s *Shown) Folder(ref vsphere.Ref) vsphere.Folder {
 	return f
 }
 
-// PutVM says how a VM is shown now.
+// PutVM sets the current content of a VM.
 func (s *Shown) PutVM(vm vsphere.VM) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.vms[vm.Ref] = vm
 }
 
-// PutFolder says how a folder is shown now.
+// PutFolder sets the current content of a folder.
 func (s *Shown) PutFolder(f vsphere.Folder) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.folders[f.Ref] = f
 }
 
-// Drop says that objects are not shown any more.
+// Drop removes an object that the stream no longer shows.
 func (s *Shown) Drop(ref vsphere.Ref) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *Shown) Drop(ref vsphere.Ref) {
 	delete(s.folders, ref)
 }
 
-// Completed says that the first answer of the stream is complete.
+// Completed records that the first answer of the stream is complete.
 func (s *Shown) Completed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *Shown) Complete() bool {
 	return s.complete
 }
 
-// All returns all VMs and folders that are shown, in no order.
+// All returns all shown VMs and folders, unordered.
 func (s *Shown) All() (vms []vsphere.VM, folders []vsphere.Folder) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,15 +92,16 @@ func (s *Shown) All() (vms []vsphere.VM, folders []vsphere.Folder) {
 // Difference is an object that the index and a stream show differently.
 type Difference struct {
 	Ref vsphere.Ref
-	// Version numbers what the index holds of the object: it grows with each change.
+	// Version numbers the index's content of the object and grows with each change.
 	Version uint64
-	// Both is true if the object is below the root by both of them.
+	// Both is true if both show the object below the root.
 	Both bool
-	// Unread is true if the stream shows another configuration of the VM than the index has: a read failed, or saw an older configuration.
+	// Unread is true if the stream shows another configuration of the VM than the index: a read failed, or returned an older configuration.
 	Unread bool
 }
 
-// Differences returns the objects that the index and a stream show differently, sorted; none before the first answer of the stream is complete. What waits for a verdict, or is gone, is not among them.
+// Differences returns the objects that the index and a stream show differently, sorted. Before the complete first answer of the stream it returns none. It
+// excludes objects that wait for a verdict or are Gone.
 func (x *Index) Differences(s *Shown) []Difference {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +115,7 @@ func (x *Index) Differences(s *Shown) []Difference {
 	return out
 }
 
-// covers reports whether a stream shows a folder below the root. The lock is held.
+// covers reports whether a stream shows a folder below the root. The caller holds the lock.
 func (s *Shown) covers(folder, root vsphere.Ref) bool {
 	_, shown := s.folders[folder]
 	return shown || folder == root
@@ -159,13 +160,13 @@ func (x *Index) vmDifferences(s *Shown) (out []Difference) {
 	return out
 }
 
-// configDiffers reports whether a stream shows another configuration than the entry has. A stream shows only UUID, template flag and change version.
+// configDiffers reports whether a stream shows another configuration than the entry's. A stream shows only UUID, template flag and change version.
 func (e *vmEntry) configDiffers(shown *vsphere.VM) bool {
 	return shown.ChangeVersion != "" && (e.unread || shown.ChangeVersion != e.vm.ChangeVersion ||
 		shown.InstanceUUID != e.vm.InstanceUUID || shown.IsTemplate != e.vm.IsTemplate)
 }
 
-// sameBase reports whether an entry has the base properties that a stream shows of its VM, but for those of the configuration.
+// sameBase reports whether an entry has the base properties that a stream shows, except those of the configuration.
 func sameBase(e *vmEntry, shown vsphere.VM) bool {
 	keepConfig(&shown, &e.vm)
 	return equalVM(&e.vm, &shown)

@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Keys of a stamp in a VM's extraConfig, and the one of a release mark.
+// Keys of the stamp and of the release mark in a VM's extraConfig.
 const (
 	KeyOwner     = "vmgroup.owner"
 	KeyRevision  = "vmgroup.revision"
@@ -24,10 +24,10 @@ const (
 	KeyReleased  = vsphere.ReleaseKey
 )
 
-// KeyDisks holds which disks a VM got from its template. It is no part of the stamp: it stays when a VM is released, since it is true still.
+// KeyDisks holds the disks that a VM got from its template. It is not part of the stamp: it stays valid and in place after a release.
 const KeyDisks = "vmgroup.disks"
 
-// Keys are all keys that the operator writes into a VM that is or was a group's, in the order in which they are written.
+// Keys are all keys that the operator writes into a current or former VM of a group, in the order of writing.
 var Keys = []string{KeyOwner, KeyRevision, KeyCloneMode, KeyEpoch, KeyCreated, KeyTombstone, KeyReleased, KeyUUID}
 
 const (
@@ -46,8 +46,8 @@ var (
 // KV is one key of extraConfig with its value.
 type KV struct{ Key, Value string }
 
-// EncodeStamp returns what to write into extraConfig. It empties the tombstone and the release mark: vCenter copies extraConfig, and
-// clones of a template that was made of a VM with a tombstone would be doomed for ever.
+// EncodeStamp returns the extraConfig of a stamp. It empties the tombstone and the release mark: vCenter copies extraConfig, and clones of a template that was
+// made from a VM with a tombstone would otherwise be doomed forever.
 func EncodeStamp(s vsphere.Stamp) ([]KV, error) {
 	if !separable(s.Installation, s.Member, s.Group) || s.Ordinal < 0 || s.Incarnation < 0 {
 		return nil, errStamp
@@ -69,15 +69,14 @@ func EncodeStamp(s vsphere.Stamp) ([]KV, error) {
 	}, nil
 }
 
-// separable reports whether fields can be told apart again once they are joined by semicolons.
+// separable reports whether fields can be split again after joining them with semicolons.
 func separable(fields ...string) bool {
 	return !slices.ContainsFunc(fields, func(f string) bool { return f == "" || strings.ContainsAny(f, ";\x00") })
 }
 
-// DecodeStamp reads a stamp from extraConfig. A stamp that is missing, was released or is malformed in any
-// part gives nil: such a VM is nobody's and is never touched. The tombstone of a VM without a stamp means
-// nothing and reads as false. A revision or a clone mode that is longer than ours is cut: whoever may change the VM in vCenter wrote it, and status, which has
-// room for ours only, could not be written at all. Nobody takes what is cut for one of ours.
+// DecodeStamp reads a stamp from extraConfig. If the stamp is missing, was released or is malformed in any part, it returns nil: such a VM has no owner, and
+// the operator never changes it. The tombstone of a VM without a stamp has no meaning and reads as false. A revision or clone mode longer than ours is cut: a
+// user who can change the VM in vCenter wrote it. Status has room only for ours and could otherwise not be written. A cut value never equals one of ours.
 func DecodeStamp(values map[string]string) (stamp *vsphere.Stamp, tombstone bool) {
 	parts := strings.Split(values[KeyOwner], ";")
 	if len(parts) != 6 || parts[0] != ownerVersion {
@@ -103,7 +102,7 @@ func DecodeStamp(values map[string]string) (stamp *vsphere.Stamp, tombstone bool
 	return &s, values[KeyTombstone] != ""
 }
 
-// OwnerOf returns the installation that the owner of a stamp names, without the rest of the stamp; nothing if it is no owner.
+// OwnerOf returns the installation in a stamp's owner value, or "" if the value is malformed.
 func OwnerOf(owner string) (installation string) {
 	if parts := strings.Split(owner, ";"); len(parts) == 6 && parts[0] == ownerVersion {
 		return parts[1]
@@ -111,7 +110,7 @@ func OwnerOf(owner string) (installation string) {
 	return ""
 }
 
-// EncodeRelease returns what to write into extraConfig of a VM that is released: the mark, and nothing for all keys of the stamp but the UUID.
+// EncodeRelease returns the extraConfig of a released VM: the mark, and empty values for all keys of the stamp except the UUID.
 func EncodeRelease(m vsphere.ReleaseMark) ([]KV, error) {
 	if !separable(m.Installation, m.Member, m.Namespace, m.Group) || m.Ordinal < 0 {
 		return nil, errRelease
@@ -123,14 +122,14 @@ func EncodeRelease(m vsphere.ReleaseMark) ([]KV, error) {
 		case KeyUUID:
 			kvs[i].Value = m.UUID
 		case KeyReleased:
-			// The revision is last: it is what the stamp had, and may hold anything.
+			// The revision is last, because it comes from the stamp and can contain anything.
 			kvs[i].Value = fmt.Sprintf("%s;%s;%s;%s;%s;%d;%s", releasedVersion, m.Installation, m.Member, m.Namespace, m.Group, m.Ordinal, m.Revision)
 		}
 	}
 	return kvs, nil
 }
 
-// DecodeRelease reads a release mark from extraConfig. One that is missing or malformed in any part gives nil, and so does one beside a stamp.
+// DecodeRelease reads a release mark from extraConfig. If the mark is missing, malformed in any part, or beside a stamp, it returns nil.
 func DecodeRelease(values map[string]string) *vsphere.ReleaseMark {
 	parts := strings.SplitN(values[KeyReleased], ";", 7)
 	if len(parts) != 7 || parts[0] != releasedVersion {
@@ -150,7 +149,7 @@ func DecodeRelease(values map[string]string) *vsphere.ReleaseMark {
 	return &m
 }
 
-// number parses the canonical decimal form only, so that no two spellings mean the same ordinal.
+// number parses only the canonical decimal form, so that no two spellings mean the same ordinal.
 func number(s string) (int32, bool) {
 	n, err := strconv.ParseInt(s, 10, 32)
 	if err != nil || n < 0 || strconv.FormatInt(n, 10) != s {

@@ -2,7 +2,7 @@ package inventory
 
 import "github.com/codeconnect/vmgroup-operator/internal/vsphere"
 
-// ConfirmElsewhere records that a VM is outside of the root folder, as a read that began at began showed it.
+// ConfirmElsewhere records that a VM is outside of the root folder, according to a read that began at began.
 func (x *Index) ConfirmElsewhere(began Moment, vm Outside) {
 	touched := groups{}
 	x.mu.Lock()
@@ -15,8 +15,8 @@ func (x *Index) ConfirmElsewhere(began Moment, vm Outside) {
 	x.notify(touched, false)
 }
 
-// ConfirmFolderElsewhere records that a folder is outside of the root folder, as a read that began at began showed it. Its name tells
-// whether it ever was the folder of the group whose status names it.
+// ConfirmFolderElsewhere records that a folder is outside of the root folder, according to a read that began at began. The folder's name shows whether it ever
+// was the folder of the group whose status names it.
 func (x *Index) ConfirmFolderElsewhere(began Moment, folder vsphere.Folder) {
 	touched := groups{}
 	x.mu.Lock()
@@ -55,7 +55,7 @@ func (x *Index) confirmFolder(began Moment, ref vsphere.Ref, verdict State, seen
 	}
 	x.setFolder(e, verdict, touched)
 	if verdict == Gone {
-		delete(x.owners, ref) // nobody else will ask for it
+		delete(x.owners, ref) // no other group will ask for it
 	}
 }
 
@@ -73,15 +73,15 @@ func (x *Index) confirmVM(began Moment, ref vsphere.Ref, verdict State, seen *Se
 	e.destroyed = e.destroyed || e.leaving && verdict == Gone
 	e.leaving = e.leaving && verdict != Gone
 	if seen != nil && (!seen.Unread || e.vm.Stamp == nil) {
-		x.unlink(e, touched) // who waits for it is told: whose it is may be news
+		x.unlink(e, touched) // waiting groups are notified, because the owner can be new
 		e.vm, e.unread, e.version = seen.VM, seen.Unread, x.nextVersion()
 	}
 	x.setVM(e, verdict, touched)
 }
 
-// convicts reports whether a verdict counts. What does not exist was destroyed for good, and all reads that are under way may still show it; only a vCenter that
-// was restored from a backup gives the reference to another object, which a later read shows. What is elsewhere may have come back
-// since: if an overlapping read shows it below the root, it is looked up once more.
+// convicts reports whether a verdict counts. A missing object was destroyed for good, although all reads in progress can still show it. Only a vCenter that was
+// restored from a backup reuses a reference for another object, which a later read shows. An object elsewhere can have come back since. If an overlapping read
+// shows that object below the root, it is looked up again.
 func (x *Index) convicts(ref vsphere.Ref, began, since Moment, state, verdict State) bool {
 	if verdict == Gone || began >= since {
 		return true

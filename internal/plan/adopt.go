@@ -11,19 +11,19 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Adoption is what the group takes over of another group before it clones anything.
+// Adoption describes the VMs that the group adopts from another group before the group clones any VM.
 type Adoption struct {
-	// From is the UID of the other group. Legacy is true for VMs of the original operator; then it is only what they are marked with.
+	// From is the UID of the other group. Legacy is true for VMs of the original operator; From is then the value that these VMs are marked with.
 	From   string
 	Legacy bool
-	// Waits says why nothing can be taken over, or is nil. If somebody has to act, no VM is cloned until then; otherwise it is not known what there
-	// is to take over, and nothing is done at all.
+	// Waits explains why no VM can be adopted, or is nil. If Waits is terminal, a person must act and no VM is cloned until then. Otherwise the VMs
+	// to adopt are unknown, and the planner takes no action at all.
 	Waits *Blocker
-	// Candidates are the VMs that may be taken over. No VM carries the group's stamp.
+	// Candidates are the VMs that can be adopted. None of them carries the group's stamp.
 	Candidates []Candidate
 }
 
-// Name says whose VMs they are.
+// Name describes the previous owner of the VMs.
 func (a *Adoption) Name() string {
 	if a.Legacy {
 		return "the original operator"
@@ -31,21 +31,22 @@ func (a *Adoption) Name() string {
 	return "the VmGroup with UID " + a.From
 }
 
-// Candidate is a VM that may be taken over.
+// Candidate is a VM that can be adopted.
 type Candidate struct {
 	VM vsphere.VM
-	// Origin is what makes it the group's to take.
+	// Origin proves that the group can adopt the VM.
 	Origin vsphere.Origin
-	// Ordinal that it had, or -1; Revision that it was cloned with.
+	// Ordinal is the ordinal in the previous group, or -1. Revision is the revision that the VM was cloned with.
 	Ordinal  int32
 	Revision string
 }
 
-// takeOver takes VMs of another group, as many as are wanted, into free ordinals. A VM that carries nothing gets a mark first. It is moved into the group's folder, renamed, and stamped, in
-// this order: until it carries the stamp it is not the group's, so that nothing else is done to it. Each step is derived from what is seen, so
-// that whoever goes on needs to know nothing.
+// takeOver adopts VMs of another group into free ordinals, at most as many as the group wants. A VM without a stamp or release mark is claimed first.
+// The planner then moves the VM into the group's folder, renames it and stamps it, in this order. Until the VM carries the stamp, it is not the
+// group's and gets no other action. Each step follows from the observation, so another replica can continue without a record.
 //
-// Nothing else is decided until that has ended: a clone would take the place of a VM that comes, and a VM that leaves would make room for one.
+// No other pass decides anything until the adoption ends. A clone would take the place of a VM that is being adopted, and a VM that leaves would make
+// room for one.
 func (p *planner) takeOver() {
 	a := p.in.Adoption
 	if a == nil {
@@ -59,7 +60,7 @@ func (p *planner) takeOver() {
 		return
 	}
 	if p.spec.keep {
-		p.handsOff = true // nobody knows how many are wanted; what is on its way stays
+		p.handsOff = true // the wanted number is unknown; VMs that are being adopted stay
 		return
 	}
 	chosen := p.choose()
@@ -81,7 +82,7 @@ func (p *planner) takeOver() {
 		"Taking over %s of %s: %s. Nothing is cloned or removed until that has ended.", vms(len(chosen)), a.Name(), enumerate(labels(chosen)))})
 }
 
-// choose returns the members that are being taken over, by ordinal. The others leave the table: they stay what they are.
+// choose returns the members that are being adopted, by ordinal. The others leave the table and are not changed.
 func (p *planner) choose() []*member {
 	room := int(p.spec.desired)
 	for _, m := range p.table() {
@@ -112,7 +113,7 @@ func (p *planner) choose() []*member {
 	return chosen
 }
 
-// candidates are in the order in which they are chosen: those first that are on their way, then by the ordinal that they had.
+// candidates returns the candidates in the order of choice: first those whose adoption has begun, then by their previous ordinal.
 func (p *planner) candidates() []*Candidate {
 	all := make([]*Candidate, 0, len(p.in.Adoption.Candidates))
 	for i := range p.in.Adoption.Candidates {
@@ -136,7 +137,7 @@ func (p *planner) candidates() []*Candidate {
 	return all
 }
 
-// enter makes a member of a candidate. Its VM is not the group's, so the member has none.
+// enter makes a member of a candidate. The member has no VM, because the VM is not the group's.
 func (p *planner) enter(c *Candidate, ordinal int32) *member {
 	m := &member{state: adopting, candidate: c, status: VMStatus{
 		Ordinal: ordinal, Name: VMName(p.in.Name, ordinal), MoRef: c.VM.Ref.Value, UUID: c.VM.InstanceUUID, Power: c.VM.Power, Revision: c.Revision,
@@ -146,7 +147,7 @@ func (p *planner) enter(c *Candidate, ordinal int32) *member {
 	return m
 }
 
-// ordinalFor chooses a free ordinal: the one whose name the VM has already, the one that it had, or the lowest.
+// ordinalFor chooses a free ordinal: the one that matches the VM's name, the VM's previous ordinal, or the lowest.
 func (p *planner) ordinalFor(c *Candidate) int32 {
 	free := func(ordinal int32) bool {
 		holder := p.taken[ordinal]
@@ -156,7 +157,7 @@ func (p *planner) ordinalFor(c *Candidate) int32 {
 	}
 	for ordinal, ops := range p.ops.inFlight {
 		if p.member(ordinal) == nil && slices.ContainsFunc(ops, func(op vsphere.Operation) bool { return op.VM == c.VM.Ref }) {
-			return ordinal // status that recorded it is lost
+			return ordinal // the status that recorded it was lost
 		}
 	}
 	if named, ok := ordinalOf(p.in.Name, c.VM.Name); ok && named < maxReplicas && free(named) {
@@ -172,13 +173,13 @@ func (p *planner) ordinalFor(c *Candidate) int32 {
 	return ordinal
 }
 
-// nameRefused is true while vCenter says that something has the name of this ordinal.
+// nameRefused is true while vCenter reports that the name of this ordinal is taken.
 func (p *planner) nameRefused(ordinal int32) bool {
 	f := p.ops.failure(ordinal, vsphere.OpRename)
 	return f != nil && f.reason == v1alpha1.ReasonNameConflict && f.RetryAt.After(p.in.Now)
 }
 
-// take plans the next step of a VM.
+// take plans the next adoption step of a VM.
 func (p *planner) take(m *member) {
 	vm := &m.candidate.VM
 	a := Action{
@@ -191,9 +192,9 @@ func (p *planner) take(m *member) {
 		m.status.Message = fmt.Sprintf("%s is to be taken over, and %s: %s", vm.Ref.Value, vm.Connection.Problem(), vm.Connection.WayOut())
 		return
 	case a.Origin.Stamp == nil && a.Origin.Released == nil:
-		a.Kind = ClaimVM // so that it is told from others wherever it lies
+		a.Kind = ClaimVM // marks the VM so that it is recognized in any folder
 	case vm.Name != m.status.Name && (moved || f != nil && f.reason == v1alpha1.ReasonNameConflict):
-		a.Kind = RenameVM // something in the folder has the name that it has now
+		a.Kind = RenameVM // the VM's current name is taken in the folder
 	case !moved:
 		a.Kind = MoveVM
 	default:

@@ -7,15 +7,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// adoption decides over stamped VMs that no record names. One is ours when it is what a clone of ours must
-// look like: it lies in the group's folder under the name of its ordinal, with the instance UUID that follows
-// from its stamp, and nothing that was recorded speaks against it. vCenter may have assigned another UUID: then it
-// is ours if vCenter also said that a clone of ours, which is still in flight, made this very VM. (If the operator
-// ends, or the reply is lost, just then, the VM is reported as a copy, and its ordinal is passed over.) That happens when the operator ended between
-// the clone and the record of it. Everything else that carries the stamp is a copy made by hand.
+// adoption decides about stamped VMs that status does not record. Such a VM exists if the operator stopped between a clone and its record.
 //
-// On an incomplete observation nothing is adopted and nothing is called a copy that might still be adopted:
-// the VM that was recorded may just not be visible.
+// The VM is the group's if it looks like a clone of the group and no record contradicts that. It lies in the group's folder under the name of its
+// ordinal, and its instance UUID follows from its stamp. vCenter can assign another UUID. The VM is then the group's if vCenter reports that a clone
+// that is still in flight made this VM. (If the operator stops or loses the reply then, it reports the VM as a copy and skips its ordinal.) Every
+// other VM with the stamp is a manual copy.
+//
+// On an incomplete observation no VM is adopted, and no VM that could still be adopted is called a copy: the recorded VM can be invisible.
 func (p *planner) adoption() {
 	ordinals := make([]int32, 0, len(p.unclaimed))
 	for ordinal := range p.unclaimed {
@@ -39,7 +38,7 @@ func (p *planner) adoption() {
 	slices.Sort(p.ordinals)
 	slices.SortFunc(p.plan.Foreign, func(a, b Foreign) int { return strings.Compare(a.MoRef, b.MoRef) })
 	for _, ordinal := range p.ordinals {
-		// A VM of ours that was renamed can hold the name of another ordinal.
+		// A renamed VM of the group can hold the name of another ordinal.
 		m := p.members[ordinal]
 		if m.vm == nil {
 			continue
@@ -50,7 +49,7 @@ func (p *planner) adoption() {
 	}
 }
 
-// adopt takes the one genuine VM out of the candidates, and returns the others.
+// adopt removes the one genuine VM from the candidates, records it, and returns the others.
 func (p *planner) adopt(ordinal int32, m *member, candidates []*vsphere.VM) []*vsphere.VM {
 	var genuine []*vsphere.VM
 	for _, vm := range candidates {
@@ -59,11 +58,11 @@ func (p *planner) adopt(ordinal int32, m *member, candidates []*vsphere.VM) []*v
 		}
 	}
 	if len(genuine) > 1 && m != nil && m.state == intended {
-		// The clone was made after all, and the VM that it replaces is back: the group goes on with the clone.
+		// The clone exists, and the VM that it replaces is back: the group keeps the clone.
 		genuine = slices.DeleteFunc(genuine, func(vm *vsphere.VM) bool { return returned(vm, m) })
 	}
 	if len(genuine) != 1 {
-		return candidates // with two that look alike, neither can be proven ours
+		return candidates // of two genuine VMs, neither can be proven to be the group's
 	}
 	vm := genuine[0]
 	if m == nil && p.cameBack(vm) {
@@ -84,27 +83,27 @@ func without(candidates []*vsphere.VM, vm *vsphere.VM) []*vsphere.VM {
 	return slices.DeleteFunc(slices.Clone(candidates), func(c *vsphere.VM) bool { return c == vm })
 }
 
-// cameBack is true for a VM of the group that was lost and replaced, and that the group does not need now. Adoption would make the
-// group too large, and one VM would be destroyed. A person decides: if spec.replicas is raised, the VM is adopted. If the group is
-// deleted, the VM is deleted with it.
+// cameBack is true for a VM of the group that was lost and replaced, and that the group does not need now. To adopt it would make the group too
+// large, and one VM would be destroyed. A person decides: if spec.replicas is raised, the VM is adopted. If the group is deleted, the VM is deleted
+// with it.
 func (p *planner) cameBack(vm *vsphere.VM) bool {
 	if !contains(p.in.Replaced, vm.InstanceUUID) || p.in.Deleting || vm.Tombstone || p.doomed[vm.Stamp.Ordinal] {
 		return false
 	}
 	has := int32(0)
 	for _, m := range p.members {
-		if !m.doomed { // one that is gone may be registered again as well
+		if !m.doomed { // a deleted VM can be registered again as well
 			has++
 		}
 	}
 	return has >= p.spec.desired
 }
 
-// maxReplaced bounds what status records of VMs that were replaced: see v1alpha1.VmGroupStatus.
+// maxReplaced bounds the replaced VMs in status: see v1alpha1.VmGroupStatus.
 const maxReplaced = 100
 
-// nowReplaced returns the replaced VMs that status records, with the VMs that do not exist any more and that the group stops waiting
-// for, and without those that belong to the group again.
+// nowReplaced returns the replaced VMs that status records. It adds the deleted VMs that the group stops waiting for, and removes those that belong
+// to the group again.
 func (p *planner) nowReplaced() []string {
 	all := slices.Clone(p.in.Replaced)
 	for _, ordinal := range p.ordinals {
@@ -125,8 +124,9 @@ func contains(uuids []string, uuid string) bool {
 	return slices.ContainsFunc(uuids, func(other string) bool { return strings.EqualFold(other, uuid) })
 }
 
-// returned says whether vm is the recorded VM by another reference: its old one is gone, and it has the instance UUID that was recorded. That is so once
-// somebody has registered it again, under whatever name and in whatever folder below the root. It may also be the one in whose place a VM was to be cloned.
+// returned reports whether vm is the recorded VM under another reference. The recorded reference was deleted, and vm has the recorded instance UUID.
+// This happens if a person registers the VM again, under any name and in any folder below the root. vm can also be the VM that an intended clone
+// replaces.
 func returned(vm *vsphere.VM, m *member) bool {
 	switch {
 	case m == nil || m.known == nil || vm.Stamp.Ordinal != m.known.Ordinal:
@@ -137,7 +137,7 @@ func returned(vm *vsphere.VM, m *member) bool {
 	return m.state == gone && m.known.UUID != "" && strings.EqualFold(vm.InstanceUUID, m.known.UUID) && vm.Stamp.Incarnation >= m.known.Incarnation
 }
 
-// genuine says whether vm is what a clone of ours looks like, given what is recorded of its ordinal.
+// genuine reports whether vm looks like a clone of the group, given the record of its ordinal.
 func (p *planner) genuine(vm *vsphere.VM, m *member) bool {
 	s := vm.Stamp
 	if returned(vm, m) {
@@ -151,12 +151,12 @@ func (p *planner) genuine(vm *vsphere.VM, m *member) bool {
 		return true
 	}
 	if m.known.MoRef != "" {
-		// The recorded VM is gone: this is its replacement, or the same VM registered again.
+		// The recorded VM was deleted: vm is its replacement, or the same VM registered again.
 		return s.Incarnation >= m.known.Incarnation
 	}
 	if made {
 		return s.Incarnation == m.known.Incarnation
 	}
-	// A later incarnation was recorded once, and status went back since.
+	// A later incarnation was recorded once, and status was restored to an older state since.
 	return m.known.UUID == "" || strings.EqualFold(vm.InstanceUUID, m.known.UUID) || s.Incarnation > m.known.Incarnation
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// rank orders blockers: what stops more comes first.
+// rank orders blockers: a blocker that stops more comes first.
 type rank int
 
 const (
@@ -30,23 +30,23 @@ type ranked struct {
 	more int
 }
 
-// blockers collects why things are not done.
+// blockers collects the reasons why actions are not taken.
 type blockers struct{ all []ranked }
 
 func (b *blockers) add(r rank, blocker Blocker) {
 	b.all = append(b.all, ranked{Blocker: blocker, rank: r})
 }
 
-// addFailure adds a failure; of those with one reason the first is told and the others are counted.
+// addFailure adds a failure. Of several with one reason, the first is reported and the others are counted.
 func (b *blockers) addFailure(f *failure) { b.addOnce(f, false) }
 
-// addRemark adds a failure that holds nothing up.
+// addRemark adds a failure that blocks nothing.
 func (b *blockers) addRemark(f *failure) { b.addOnce(f, true) }
 
 func (b *blockers) addOnce(f *failure, remark bool) {
 	for i := range b.all {
 		if b.all[i].rank == rankFailure && b.all[i].Reason == f.reason {
-			if b.all[i].more++; b.all[i].Remark && !remark { // what holds something up is told
+			if b.all[i].more++; b.all[i].Remark && !remark { // a failure that blocks replaces a remark
 				b.all[i].Message, b.all[i].Brief, b.all[i].Remark = f.message, f.brief, false
 			}
 			b.all[i].Terminal = b.all[i].Terminal || f.terminal
@@ -81,7 +81,7 @@ func (b *blockers) sorted() []Blocker {
 // sentence ends a text with one full stop.
 func sentence(text string) string { return strings.TrimRight(text, ".") + "." }
 
-// listed is how many names a message spells out.
+// listed is the number of names that a message lists.
 const listed = 3
 
 // enumerate joins names for a sentence: "a, b, c and 4 more".
@@ -92,7 +92,7 @@ func enumerate(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:listed], ", "), len(names)-listed)
 }
 
-// about begins a few words with the VMs that they are about: the first one, and how many more there are.
+// about begins a brief with its VMs: the name of the first, and the number of the others.
 func about(members []*member, is, are string) string {
 	name := members[0].status.Name
 	if len(members) == 1 {
@@ -109,7 +109,7 @@ func vms(n int) string {
 	return fmt.Sprintf("%d VMs", n)
 }
 
-// label names a VM for a person who looks for it in vCenter.
+// label names a VM for a person who searches for it in vCenter.
 func label(m *member) string {
 	if m.status.MoRef == "" {
 		return m.status.Name

@@ -8,11 +8,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// strategy is how an update may disturb the group, with its defaults filled in.
+// strategy holds spec.updateStrategy with its defaults.
 type strategy struct {
 	onDelete, paused bool
 	resize           v1alpha1.ResizeMode
-	// surge is how many VMs there may be above what is wanted, unavailable how many may be missing below.
+	// surge is the number of VMs that can exist above the wanted number. unavailable is the number that can be missing below it.
 	surge, unavailable int32
 	maxFailures        int
 }
@@ -41,7 +41,7 @@ func strategyOf(spec *v1alpha1.UpdateStrategy, desired int32) strategy {
 		s.unavailable = scaled(*n, desired, false)
 	}
 	if s.surge == 0 && s.unavailable == 0 && percentage && !garbage {
-		s.unavailable = 1 // as Kubernetes does: a percentage of few VMs is not meant to forbid the update
+		s.unavailable = 1 // as in Kubernetes: a percentage of few VMs is not meant to forbid the update
 	}
 	return s
 }
@@ -52,7 +52,7 @@ func isPercentage(n intstr.IntOrString) bool {
 	return n.Type == intstr.String && err == nil && v >= 0
 }
 
-// scaled is a number, or a percentage of what is wanted. What is neither is zero: it allows nothing.
+// scaled returns a number, or a percentage of the wanted number. Other text yields 0 and allows nothing.
 func scaled(n intstr.IntOrString, desired int32, up bool) int32 {
 	v, err := intstr.GetScaledValueFromIntOrPercent(&n, int(desired), up)
 	if err != nil {
@@ -61,22 +61,23 @@ func scaled(n intstr.IntOrString, desired int32, up bool) int32 {
 	return int32(min(max(v, 0), math.MaxInt32))
 }
 
-// budget is how many VMs an update may take away now.
+// budget is the number of VMs that an update can take away now.
 type budget struct {
-	// there may be so many fewer VMs. New ones that are not available do not count as VMs: a target that never boots must not eat the older ones.
+	// there is how many fewer VMs can exist. New VMs that are not available do not count, so that a target that never boots does not use up the older
+	// VMs.
 	there int32
-	// available may be so many fewer VMs.
+	// available is how many fewer VMs can be available.
 	available int32
 }
 
-// budget counts the VMs that do not leave, and are not on their way only. Why one is not available does not matter.
+// budget counts the VMs that exist and do not leave. The reason why a VM is not available does not matter.
 func (p *planner) budget() budget {
 	least := max(p.spec.desired-p.spec.update.unavailable, 0)
 	b := budget{there: -least, available: -least}
 	for _, m := range p.table() {
 		switch {
 		case m.doomed || !m.exists():
-		case m.unstopped: // it may be going down all the same
+		case m.unstopped: // the VM can still be shutting down
 			b.there++
 		case m.status.Available && !p.reconnects(m):
 			b.there++
@@ -88,7 +89,8 @@ func (p *planner) budget() budget {
 	return b
 }
 
-// lend takes an available VM that may be cut off, and stays there. Where none may be missing, one is lent while none is: nothing could be updated else.
+// lend reserves an available VM that stays but that a change can disconnect. If spec allows no missing VM, lend still reserves one while none is
+// missing: otherwise no VM could be updated.
 func (b *budget) lend(unavailable int32) bool {
 	if b.available <= 0 && (unavailable > 0 || b.available < 0) {
 		return false
@@ -98,7 +100,7 @@ func (b *budget) lend(unavailable int32) bool {
 	return true
 }
 
-// take reports whether a VM may be taken away, and takes it out of the budget.
+// take reports whether a VM can be taken away, and deducts it from the budget.
 func (b *budget) take(available bool) bool {
 	if b.there <= 0 || available && b.available <= 0 {
 		return false
@@ -110,7 +112,7 @@ func (b *budget) take(available bool) bool {
 	return true
 }
 
-// surge is how many VMs above what is wanted there are to be now: no more than quotas grant. A quota takes none away of those that are there.
+// surge returns the number of VMs that are wanted above the desired number now, at most what quotas grant. A quota removes no VM that exists.
 func (p *planner) surge() int32 {
 	p.roll.lacksQuota = false
 	if !p.roll.active() || p.in.Deleting || p.spec.keep || p.spec.desired == 0 || p.ended() {
@@ -126,15 +128,15 @@ func (p *planner) surge() int32 {
 	return got
 }
 
-// adds is how many VMs above what is wanted an update that goes on wants. A VM that is restarted while none may be missing is made up for by another,
-// that leaves last, or by one that is too many anyway.
+// adds returns the number of surge VMs that a running update wants. If spec allows no missing VM, one surge VM makes up for a VM that is restarted.
+// It is an added VM, which leaves last, or an existing surplus VM.
 func (p *planner) adds() int32 {
 	var replaced, restarted int32
 	there := p.population() > p.spec.desired
 	for _, m := range p.table() {
 		switch change := p.change(m); {
 		case m.doomed || !m.exists():
-		case m.status.Updating || change == changeRestart || (change == changeDenied || change == changeBusy) && there: // who makes up for others leaves last
+		case m.status.Updating || change == changeRestart || (change == changeDenied || change == changeBusy) && there: // the VM that makes up for others leaves last
 			restarted++
 		case change == changeReplace && p.mayAdd():
 			replaced++
@@ -148,8 +150,8 @@ func (p *planner) adds() int32 {
 	return want
 }
 
-// rests is how many VMs above what is wanted an update keeps that does not go on, of those that it added: a VM that failed is the evidence, and who was
-// lost returns, too. A group that was just scaled down keeps none.
+// rests returns the number of its surge VMs that an update keeps while it does not run. A failed VM is evidence, and a lost VM returns, too. A group
+// that was just scaled down keeps none.
 func (p *planner) rests() int32 {
 	if p.in.Desired > p.spec.desired {
 		return 0
@@ -161,7 +163,7 @@ func (p *planner) rests() int32 {
 	return min(max(there-p.spec.desired, 0), p.spec.update.surge, int32(len(p.surging())))
 }
 
-// missed is the number of VMs that are gone, and that others are to make up for.
+// missed returns the number of deleted VMs that the group must replace.
 func (p *planner) missed() int32 {
 	n := int32(0)
 	for _, m := range p.table() {
@@ -172,7 +174,7 @@ func (p *planner) missed() int32 {
 	return n
 }
 
-// updated is the number of VMs of the target that are there or on their way, and do not leave.
+// updated returns the number of target VMs that exist or are being cloned, and do not leave.
 func (p *planner) updated() int32 {
 	n := int32(0)
 	for _, m := range p.table() {
@@ -183,11 +185,11 @@ func (p *planner) updated() int32 {
 	return n
 }
 
-// wanted is the number of VMs that shall be there now.
+// wanted returns the number of VMs that must exist now.
 func (p *planner) wanted() int32 { return p.spec.desired + p.roll.surge }
 
-// mayCome is how many VMs can be cloned beside those that exist, leave, or are being cloned, while an update is under way: up to what quotas grant. A VM
-// that leaves counts until it is gone.
+// mayCome returns how many more VMs can be cloned during an update, up to what quotas grant. VMs that exist, leave, or are being cloned count. A VM
+// that leaves counts until it is deleted.
 func (p *planner) mayCome() int32 {
 	if !p.roll.active() {
 		return math.MaxInt32

@@ -9,14 +9,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// busyPause is how long a VM whose change vCenter refused as busy is not stopped again, and no other of the group. A backup or a relocation may lock it for hours.
+// busyPause is how long no VM of the group is stopped after vCenter refused a change as busy. A backup or a relocation can lock a VM for hours.
 const busyPause = 15 * time.Minute
 
-// mostTransient is how many attempts in a row may fail for a passing reason before a VM that is off for them is started again.
+// mostTransient is the number of consecutive attempts that can fail for a transient reason before a stopped VM is started again.
 const mostTransient = 3
 
-// busyOff is true for a VM that was stopped to be changed, and of which vCenter says that it takes no change now. It is started as it is: nobody knows how long that
-// lasts.
+// busyOff is true for a VM that was stopped to be changed, and whose change vCenter refuses as busy. The VM is started unchanged, because the
+// duration of the lock is unknown.
 func (p *planner) busyOff(m *member) bool {
 	if m.vm == nil || m.vm.Power != vsphere.PoweredOff || !m.status.Updating || !p.outdated(m) {
 		return false
@@ -24,11 +24,11 @@ func (p *planner) busyOff(m *member) bool {
 	if m.status.RefusedAt.After(m.status.StoppedAt) {
 		return true
 	}
-	return m.refusedSince(p.ops.reconfigureFailure(m.status.Ordinal, p.roll.Revision)) // else on a VM that ran
+	return m.refusedSince(p.ops.reconfigureFailure(m.status.Ordinal, p.roll.Revision)) // otherwise the refusal was for a running VM
 }
 
-// stopRefused is the failure by which vCenter does not stop a VM that has to be off to be changed, or nil. Neither did its guest begin to shut down then, nor is its
-// plug pulled once the guest has had its time.
+// stopRefused returns the failure of vCenter to stop a VM that must be off to be changed, or nil. In this case the guest did not begin to shut down,
+// and the VM is not powered off after the shutdown timeout.
 func (p *planner) stopRefused(m *member) *failure {
 	if m.vm == nil || m.vm.Power != vsphere.PoweredOn || !m.status.Updating || !p.outdated(m) || m.doomed {
 		return nil
@@ -41,7 +41,7 @@ func (p *planner) stopRefused(m *member) *failure {
 	return nil
 }
 
-// refusedSince is true for what vCenter refused as busy since it was decided to stop the VM.
+// refusedSince is true for a failure that vCenter reported as busy after the operator decided to stop the VM.
 func (m *member) refusedSince(f *failure) bool {
 	if f == nil || f.At.Before(m.status.StoppedAt) {
 		return false
@@ -55,18 +55,18 @@ func (m *member) refusedSince(f *failure) bool {
 	return false
 }
 
-// wasBusy is true for a VM that was stopped in vain a short while ago. Until that is over its change is tried while it is on, whatever vCenter answers: a VM that
-// runs is often refused for being on before anybody looks whether it is locked.
+// wasBusy is true for a VM that was stopped in vain less than busyPause ago. Until then, its change is tried while it is on, whatever vCenter
+// answers. vCenter often refuses a running VM because it is on before it checks whether the VM is locked.
 func (p *planner) wasBusy(m *member) bool {
 	at := m.status.RefusedAt
 	return !at.IsZero() && p.in.Now.Before(at.Add(busyPause))
 }
 
-// seeBusy records what vCenter refused as busy, forgets it of VMs that have their change, and finds the VM that others wait for.
+// seeBusy records refusals as busy, clears them for VMs that got their change, and finds the VM that the others wait for.
 func (p *planner) seeBusy() {
 	for _, m := range p.table() {
 		switch {
-		case m.state != present: // it keeps the group from stopping another all the same
+		case m.state != present: // a deleted VM still keeps the group from stopping another
 		case !p.outdated(m):
 			p.roll.Tried = p.roll.Tried || p.gotItsChange(m)
 			m.status.StoppedAt, m.status.RefusedAt = time.Time{}, time.Time{}
@@ -74,7 +74,7 @@ func (p *planner) seeBusy() {
 		default:
 			p.noteRefusal(m)
 		}
-		if m.status.RefusedAt.After(p.in.Now) { // a clock ran ahead; nobody is to wait for that
+		if m.status.RefusedAt.After(p.in.Now) { // a clock ran ahead; the group must not wait for it
 			m.status.RefusedAt = p.in.Now
 		}
 		if m.state == present && p.roll.going && !m.doomed && p.change(m) == changeWaits && p.spec.wantOn && p.disabled(m) {
@@ -93,8 +93,8 @@ func (p *planner) seeBusy() {
 	}
 }
 
-// keepRefusals remembers for the group when the change of a VM was refused that leaves, or is gone: its record in status goes with it, and
-// what locked it can lock others.
+// keepRefusals records for the group when the change of a VM that leaves or was deleted was refused. The VM's own record in status is removed with
+// it, and the same lock can affect other VMs.
 func (p *planner) keepRefusals() {
 	for _, m := range p.members {
 		if at := m.status.RefusedAt; (m.doomed || m.state == gone) && p.outdated(m) && at.After(p.roll.RefusedAt) {
@@ -112,17 +112,17 @@ func (p *planner) keepRefusals() {
 	p.wake(until)
 }
 
-// pausesStops is true while no VM is stopped to be changed, since vCenter refused the change of another one as busy.
+// pausesStops is true while no VM is stopped to be changed, because vCenter refused the change of another VM as busy.
 func (p *planner) pausesStops() bool { return p.busyNow != nil || !p.roll.RefusedAt.IsZero() }
 
-// waitsToStop is true while a VM has to be stopped to be changed, and waits because of a VM that leaves, or has left.
+// waitsToStop is true while a VM must be stopped to be changed, and waits because of a VM that leaves or has left.
 func (p *planner) waitsToStop() bool {
 	return !p.roll.RefusedAt.IsZero() && slices.ContainsFunc(p.table(), func(m *member) bool {
 		return !m.doomed && (!m.status.Updating || m.unstopped) && p.change(m) == changeRestart
 	})
 }
 
-// noteRefusal records that a VM was stopped in vain, or could not be stopped, once for each time that it was stopped.
+// noteRefusal records that a VM was stopped in vain, or could not be stopped, once for each stop.
 func (p *planner) noteRefusal(m *member) {
 	off := p.busyOff(m)
 	if !off && p.stopRefused(m) == nil || m.status.RefusedAt.After(m.status.StoppedAt) {
@@ -134,13 +134,13 @@ func (p *planner) noteRefusal(m *member) {
 	}
 }
 
-// gotItsChange is true for a VM that was stopped for this update, and that turns out to have been changed.
+// gotItsChange is true for a VM that was stopped for this update and has been changed.
 func (p *planner) gotItsChange(m *member) bool {
 	return !m.status.StoppedAt.IsZero() && m.status.Revision == p.roll.Revision && m.known != nil && m.known.Revision != p.roll.Revision
 }
 
-// othersTry is true while another VM is stopped to find out whether vCenter takes the change at all. Several at once could all be stopped in vain before the first
-// refusal is known. One that vCenter does not reach finds out nothing.
+// othersTry is true while another VM is stopped to find out whether vCenter accepts the change. Several at once could all be stopped in vain before
+// the first refusal. A VM that vCenter cannot reach does not count.
 func (p *planner) othersTry(m *member) bool {
 	return !p.roll.Tried && slices.ContainsFunc(p.table(), func(o *member) bool {
 		return o != m && !o.doomed && o.state == present && o.vm.Connected() && !o.vm.IsTemplate && o.status.Updating && (!o.unstopped || o.changes) &&
@@ -148,14 +148,14 @@ func (p *planner) othersTry(m *member) bool {
 	})
 }
 
-// changesStopped is true for a VM that has been stopped for a change, or is about to be, and has not got it.
+// changesStopped is true for a VM that has been stopped for a change, or is about to be, and has not got the change.
 func (p *planner) changesStopped(m *member) bool {
 	c := p.change(m)
 	return c == changeRestart || c == changeLive && m.vm.Power == vsphere.PoweredOff
 }
 
-// disabled is true for a VM of which vCenter says, before anything is done, that it cannot be stopped or changed now. Another may be. A VM that is going down goes on:
-// vCenter disables more of it then.
+// disabled is true for a VM that vCenter already reports as impossible to stop or change now. Another VM can be changed instead. A VM that is
+// shutting down does not count, because vCenter disables more methods of it then.
 func (p *planner) disabled(m *member) bool {
 	if m.vm.Disabled == "" || m.vm.Power != vsphere.PoweredOn {
 		return false
@@ -164,7 +164,7 @@ func (p *planner) disabled(m *member) bool {
 	return asked.IsZero() && !p.ops.running(m.status.Ordinal, vsphere.OpPowerOff)
 }
 
-// waitsForDisabled is the first VM that is not stopped to be changed because vCenter has disabled that, or nil.
+// waitsForDisabled returns the first VM that is not stopped to be changed because vCenter has disabled the method, or nil.
 func (p *planner) waitsForDisabled() *member {
 	for _, m := range p.table() {
 		if m.state == present && !m.doomed && p.outdated(m) && p.change(m) == changeWaits && p.spec.wantOn && p.disabled(m) {
@@ -179,7 +179,7 @@ func explainDisabled(m *member) string {
 		"look in vCenter for what locks the VM", m.status.Name, m.vm.Disabled)
 }
 
-// explainBusy says that a VM was stopped for a change in vain, since when, why it waits, and what to do.
+// explainBusy explains since when and why a VM that was stopped in vain waits, and what to do.
 func (p *planner) explainBusy(m *member) string {
 	why := "vCenter said that it is busy"
 	if f := p.ops.reconfigureFailure(m.status.Ordinal, p.roll.Revision); f != nil {

@@ -2,34 +2,34 @@ package plan
 
 import "github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 
-// Cause is what an action is for, as metrics name it.
+// Cause is the purpose of an action, as metrics name it.
 type Cause string
 
 // Causes of actions.
 const (
-	// ForCreate is a VM that the group wants and does not have, ForScale one that leaves because the group wants fewer.
+	// ForCreate is a missing VM. ForScale is a VM that leaves because the group wants fewer.
 	ForCreate Cause = "create"
 	ForScale  Cause = "scale"
-	// ForRepair makes up for a change from outside.
+	// ForRepair corrects a change from outside.
 	ForRepair Cause = "repair"
 	ForUpdate Cause = "update"
-	// ForDelete is a group that is deleted.
+	// ForDelete is the deletion of the group.
 	ForDelete Cause = "delete"
-	// ForAdopt takes a VM over, from another group or another installation.
+	// ForAdopt adopts a VM from another group or another installation.
 	ForAdopt Cause = "adopt"
-	// ForPower is what spec.powerState asks for.
+	// ForPower applies spec.powerState.
 	ForPower Cause = "power"
 )
 
-// Causes are all of them.
+// Causes lists all causes.
 var Causes = []Cause{ForCreate, ForScale, ForRepair, ForUpdate, ForDelete, ForAdopt, ForPower}
 
-// ActionKinds are all kinds of actions.
+// ActionKinds lists all kinds of actions.
 var ActionKinds = []ActionKind{
 	CreateVM, PowerOnVM, ShutdownGuest, PowerOffVM, MarkVM, DestroyVM, ReleaseVM, RestampVM, CancelClone, ClaimVM, MoveVM, RenameVM, AdoptVM, ReconfigureVM,
 }
 
-// causeOf returns what an action is for.
+// causeOf returns the purpose of an action.
 func (p *planner) causeOf(m *member, a Action) Cause {
 	switch a.Kind {
 	case ClaimVM, MoveVM, RenameVM, AdoptVM, RestampVM:
@@ -62,7 +62,7 @@ func (p *planner) causeOf(m *member, a Action) Cause {
 	return ForPower
 }
 
-// causeOfNew is what a VM is made for that was not ready yet.
+// causeOfNew returns the purpose of a VM that was not ready yet.
 func (p *planner) causeOfNew(m *member) Cause {
 	switch {
 	case m.status.Incarnation > 0:

@@ -7,29 +7,29 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// change is what a VM needs to be as the update wants it.
+// change is how an update brings a VM to the target.
 type change int
 
 const (
-	// changeNone: the update does not concern it.
+	// changeNone: the update does not concern the VM.
 	changeNone change = iota
-	// changeReplace: another VM has to come in its place.
+	// changeReplace: another VM must replace the VM.
 	changeReplace
-	// changeLive: it can be changed as it is.
+	// changeLive: the VM can be changed in its current power state.
 	changeLive
-	// changeRestart: it has to be off for that.
+	// changeRestart: the VM must be off for the change.
 	changeRestart
-	// changePending: it has to be off for that, and is not to be restarted.
+	// changePending: the VM must be off for the change, and must not be restarted.
 	changePending
-	// changeDenied: it has to be off for that, and the operator's account may not change it.
+	// changeDenied: the VM must be off for the change, and the operator's account lacks the privilege.
 	changeDenied
-	// changeBusy: it has to be off for that, and was stopped for it a short while ago in vain.
+	// changeBusy: the VM must be off for the change, and was recently stopped for it in vain.
 	changeBusy
-	// changeWaits: nobody knows yet, or it is on its way to be off.
+	// changeWaits: the change is not known yet, or the VM is being stopped.
 	changeWaits
 )
 
-// change decides by what the VM and the target are made of. A VM of which that is not known is replaced.
+// change decides by the shapes of the VM and the target. A VM of unknown shape is replaced.
 func (p *planner) change(m *member) change {
 	if !p.outdated(m) {
 		return changeNone
@@ -54,7 +54,7 @@ func (p *planner) change(m *member) change {
 	case way == WayLive:
 		return changeLive
 	case !p.spec.wantOn:
-		return changeWaits // it is being stopped anyway
+		return changeWaits // the VM is being stopped anyway
 	case way == WayPending:
 		return changePending
 	case p.unfit(m, c) != nil, p.wasRefused(m):
@@ -69,7 +69,7 @@ func (p *planner) change(m *member) change {
 	return changeRestart
 }
 
-// hotRefused is true for a VM that vCenter did not give the size of the target while it was on.
+// hotRefused is true for a VM that vCenter refused to resize to the target while it was on.
 func (p *planner) hotRefused(m *member, target v1alpha1.Revision) bool {
 	f := p.ops.reconfigureFailure(m.status.Ordinal, target.Revision)
 	return f != nil && vsphere.KindOf(f.Err) == vsphere.KindOffOnly

@@ -11,9 +11,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// classify gives every recorded VM, every clone in flight and every observed VM its place. What status
-// recorded goes first: a recorded VM stays ours when it is renamed or moved to another folder below the root,
-// and any other VM with its stamp is a copy. VMs that nobody recorded are left to adoption.
+// classify assigns every recorded VM, every clone in flight and every observed VM to an ordinal. The record in status has priority. A recorded VM
+// stays the group's if it is renamed or moved to another folder below the root. Any other VM with its stamp is a copy. The adoption pass decides
+// about unrecorded VMs.
 func (p *planner) classify() {
 	p.members, p.unclaimed = map[int32]*member{}, map[int32][]*vsphere.VM{}
 	p.taken, p.doomed, p.adopting = map[int32]*vsphere.VM{}, map[int32]bool{}, map[string]*member{}
@@ -30,15 +30,14 @@ func (p *planner) classify() {
 			p.members[k.Ordinal] = p.enter(c, k.Ordinal)
 		case !released[k.Ordinal]:
 			if k.MoRef == "" && away[k.Replaces.MoRef] && !p.ops.cloning(k.Ordinal) && !p.uuidTaken(k.UUID) {
-				k = k.lost() // it came back before its successor was there
+				k = k.lost() // the VM came back before its successor existed
 			}
 			p.place(k, owned[k.Ordinal], gone[k.MoRef] && p.in.Observation.Complete, away[k.MoRef])
 		}
 	}
 	for _, ordinal := range p.ops.ordinals() {
 		if p.members[ordinal] == nil && p.ops.cloning(ordinal) {
-			// The intent is not recorded (or not read yet). Its incarnation is unknown, so no UUID is claimed:
-			// the stamp of the VM will tell.
+			// The intent is not recorded, or not read yet. Its incarnation is unknown, so the planner claims no UUID: the stamp of the VM has it.
 			p.add(cloning, nil, nil, VMStatus{Ordinal: ordinal, Revision: p.in.Revision})
 		}
 	}
@@ -49,8 +48,8 @@ func (p *planner) classify() {
 	slices.Sort(p.ordinals)
 }
 
-// recognize returns the observed VMs that are recorded, by ordinal, and the ordinals of which the record is of no VM of the group. It puts
-// aside what is not recorded.
+// recognize returns the recorded VMs among the observed ones, by ordinal. It also returns the ordinals whose record names no VM of the group.
+// Unrecorded VMs are set aside.
 func (p *planner) recognize(known []*Known, candidates map[string]*Candidate) (owned map[int32]*vsphere.VM, released map[int32]bool) {
 	recordOf := make(map[string]*Known, len(known))
 	for _, k := range known {
@@ -69,12 +68,12 @@ func (p *planner) recognize(known []*Known, candidates map[string]*Candidate) (o
 		case k != nil && vm.Stamp != nil:
 			owned[k.Ordinal] = vm
 		case k != nil && !p.in.Observation.Complete:
-			// Its stamp may just not have been read yet: it stays recorded.
+			// The VM's stamp can be unread yet: the VM stays recorded.
 		case vm.Stamp != nil:
 			p.unclaimed[vm.Stamp.Ordinal] = append(p.unclaimed[vm.Stamp.Ordinal], vm)
 		default:
 			if k != nil {
-				released[k.Ordinal] = true // its stamp was removed, or it never was the group's: somebody wrote status by hand
+				released[k.Ordinal] = true // the stamp was removed, or a person wrote the record by hand
 			}
 			if p.inFolder(vm) {
 				p.foreign(vm)
@@ -91,7 +90,7 @@ func (p *planner) recognize(known []*Known, candidates map[string]*Candidate) (o
 	return owned, released
 }
 
-// toAdopt returns the VMs that may be taken over by managed object reference.
+// toAdopt returns the VMs that can be adopted, by managed object reference.
 func (p *planner) toAdopt() map[string]*Candidate {
 	candidates := map[string]*Candidate{}
 	if p.in.Adoption != nil {
@@ -103,7 +102,7 @@ func (p *planner) toAdopt() map[string]*Candidate {
 	return candidates
 }
 
-// lost is the record of the VM in whose place one was to be cloned.
+// lost returns the record of the VM that the intended clone replaces.
 func (k *Known) lost() *Known {
 	return &Known{Ordinal: k.Ordinal, Incarnation: max(k.Incarnation-1, 0), MoRef: k.Replaces.MoRef, UUID: k.Replaces.UUID, Revision: k.Revision}
 }
@@ -140,12 +139,12 @@ func (p *planner) place(k *Known, vm *vsphere.VM, isGone, isElsewhere bool) {
 	}
 }
 
-// add puts a member into the table, with what its VM shows.
+// add puts a member into the table, with the observed state of its VM.
 func (p *planner) add(s state, k *Known, vm *vsphere.VM, status VMStatus) {
 	status.Name = VMName(p.in.Name, status.Ordinal)
 	m := &member{state: s, known: k, vm: vm, status: status, doomed: p.doomed[status.Ordinal]}
 	if status.Updating && vm != nil && vm.Power == vsphere.PoweredOff {
-		m.status.ReadySince = time.Time{} // it was stopped for an update, and not from outside
+		m.status.ReadySince = time.Time{} // the operator stopped it for an update, so this is no change from outside
 	}
 	if vm != nil && vm.Power == vsphere.PoweredOff && p.wasAsked(m) {
 		m.status.ReadySince = time.Time{} // its guest was asked to shut down when spec wanted the VM off
@@ -153,14 +152,14 @@ func (p *planner) add(s state, k *Known, vm *vsphere.VM, status VMStatus) {
 	m.wasReady = s == present && !m.status.ReadySince.IsZero()
 	if vm != nil {
 		if vm.InstanceUUID != "" {
-			m.status.UUID = vm.InstanceUUID // vCenter may have assigned another
+			m.status.UUID = vm.InstanceUUID // vCenter can have assigned another
 		}
 		if k != nil && vm.Power == vsphere.PoweredOn {
 			m.status.ShutdownTime = p.ops.guests.asked[vm.Ref.Value]
 		}
 		m.status.MoRef, m.status.Power, m.status.IPAddress = vm.Ref.Value, vm.Power, vm.GuestIP
 		m.status.Revision, m.status.CloneMode = vm.Stamp.Revision, v1alpha1.CloneMode(vm.Stamp.CloneMode)
-		if m.startsAnew() || status.StartTime.After(p.in.Now) { // nobody is to wait for a clock that ran ahead
+		if m.startsAnew() || status.StartTime.After(p.in.Now) { // a clock ran ahead; the VM must not wait for it
 			m.status.StartTime = time.Time{}
 		}
 		if vm.Tombstone || p.ops.leaving(status.Ordinal) {
@@ -177,7 +176,7 @@ func (p *planner) foreignBack(vm *vsphere.VM) {
 	f.Copy, f.Back = false, true
 }
 
-// foreign records a VM that is in no action.
+// foreign records a VM that gets no action.
 func (p *planner) foreign(vm *vsphere.VM) {
 	f := Foreign{MoRef: vm.Ref.Value, Name: vm.Name}
 	if vm.Stamp != nil {
@@ -200,8 +199,8 @@ func (p *planner) nameTaken(vm *vsphere.VM) (int32, bool) {
 	return ordinalOf(p.in.Name, vm.Name)
 }
 
-// explainNames tells which ordinals are passed over because their name is taken, as far as it matters: an
-// ordinal above those in use is in nobody's way.
+// explainNames reports the ordinals that are skipped because their name is taken. It reports only ordinals below the highest one in use: others block
+// nothing.
 func (p *planner) explainNames() {
 	if p.in.Deleting {
 		return
@@ -218,10 +217,10 @@ func (p *planner) explainNames() {
 		}
 		if vm := p.taken[ordinal]; vm != nil {
 			if vm.Stamp == nil && p.wasOurs(vm, ordinal) {
-				continue // somebody asked that it be kept
+				continue // a person asked to keep the VM
 			}
 			if slices.ContainsFunc(p.plan.Foreign, func(f Foreign) bool { return f.Back && f.MoRef == vm.Ref.Value }) {
-				continue // what to do about it is said where it is named
+				continue // the report of the returned VM already has the remedy
 			}
 			p.blockers.add(rankName, Blocker{
 				Reason: v1alpha1.ReasonNameConflict, Remark: true,
@@ -236,7 +235,7 @@ func (p *planner) explainNames() {
 	}
 }
 
-// nameHeld returns the failure that says that the name of an ordinal is taken, and asks to be run again when it can be tried anew.
+// nameHeld returns the failure that reports the name of an ordinal as taken, and schedules a run for the next attempt.
 func (p *planner) nameHeld(ordinal int32) *failure {
 	f := p.ops.nameHeld(ordinal)
 	if f != nil {
@@ -245,7 +244,7 @@ func (p *planner) nameHeld(ordinal int32) *failure {
 	return f
 }
 
-// contested returns the ordinals whose name may be taken, sorted.
+// contested returns the ordinals whose name can be taken, sorted.
 func (p *planner) contested() []int32 {
 	ordinals := make([]int32, 0, len(p.taken)+len(p.ops.failures))
 	for ordinal := range p.taken {
@@ -258,7 +257,7 @@ func (p *planner) contested() []int32 {
 	return slices.Compact(ordinals)
 }
 
-// recorded returns what status recorded, at most once per ordinal and per managed object reference, by ordinal.
+// recorded returns the records in status, at most one per ordinal and per managed object reference, by ordinal.
 func recorded(in []Known) []*Known {
 	all := make([]*Known, 0, len(in))
 	for i := range in {
@@ -292,8 +291,8 @@ func compareBools(a, b bool) int {
 	return 1
 }
 
-// observed returns the observed VMs by managed object reference. Of each, the stamp is the group's, whichever installation wrote it,
-// or nil; in is not changed.
+// observed returns the observed VMs by managed object reference. Each VM has the group's stamp, from any installation, or nil. The function does not
+// change in.
 func observed(in []vsphere.VM, id vsphere.GroupID) []*vsphere.VM {
 	all := make([]*vsphere.VM, 0, len(in))
 	for i := range in {

@@ -9,11 +9,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// revisionFor decides which revision the clone of an ordinal gets, and what forbids to clone it; m is what is recorded of the ordinal, or nil.
+// revisionFor returns the revision for the clone of an ordinal, and the blocker that forbids the clone. m is the recorded member of the ordinal, or
+// nil.
 //
-// Without an update it is that of spec. During one, a VM that was lost returns in the revision that it had. Others are of the target once a VM of it
-// has been available. Before that, older ones make up for what is missing, but for as many as the update may take away or add. Where none of the older
-// revision can be cloned, the target is tried: see tries.
+// Without an update, the revision is that of spec. During an update, a lost VM returns in its previous revision. Other clones get the target once a
+// target VM has been available. Before that, clones of an older revision fill the group, except for the VMs that the update can take away or add. If
+// no VM of an older revision can be cloned, the target is tried: see tries.
 func (p *planner) revisionFor(m *member) (string, *Blocker) {
 	target := p.roll.Revision
 	switch {
@@ -46,7 +47,8 @@ func (p *planner) revisionFor(m *member) (string, *Blocker) {
 	return older.Recorded.Revision, older.Blocked
 }
 
-// returnsAs is the shape in which a VM that was lost returns, or waits to return, or nil if it has none: the target is cloned in its place then.
+// returnsAs returns the shape in which a lost VM returns or waits to return. It returns nil if the VM has no such shape: then the target is cloned
+// instead.
 func (p *planner) returnsAs(m *member, mayTarget bool) *Shape {
 	had := p.had(m)
 	if had == "" || had == p.roll.Revision && !mayTarget {
@@ -59,14 +61,14 @@ func (p *planner) returnsAs(m *member, mayTarget bool) *Shape {
 	return shape
 }
 
-// tries is true where a VM of the target is cloned in place of an older one that cannot be, although none of the target has been available: nothing else
-// could show that it works. There are as many such VMs as the update may take away and add, and at least one. What has only not been read yet is
-// waited for.
+// tries is true if a target VM is cloned in place of an older one that cannot be cloned, before any target VM has been available. Only such a VM can
+// show that the target works. Their number is what the update can take away and add, and at least one. The planner waits for a blocker that is not
+// terminal, such as data that is not read yet.
 func (p *planner) tries(blocked *Blocker) bool {
 	return p.roll.going && blocked != nil && blocked.Terminal && p.trials() < max(p.spec.update.surge+p.spec.update.unavailable, 1)
 }
 
-// trials is the number of VMs of the target that show, or are to show, whether it works.
+// trials returns the number of target VMs that show, or will show, whether the target works.
 func (p *planner) trials() int32 {
 	n := int32(0)
 	for _, m := range p.table() {
@@ -77,17 +79,17 @@ func (p *planner) trials() int32 {
 	return n
 }
 
-// trial is true for a VM of the target that is there, on its way, or decided on in this look. One that had had its time before the update began shows nothing: the
-// update does not wait for it.
+// trial is true for a target VM that exists, is being cloned, or is planned in this run. A VM whose startup timeout ended before the update began
+// shows nothing, and the update does not wait for it.
 func (p *planner) trial(m *member) bool {
 	return !m.doomed && (!m.missing() || m.kept) && m.status.Revision == p.roll.Revision && !p.failedBefore(m)
 }
 
-// wentBack is true for a lost VM of the revision of spec while the group is held at another: spec went back to what the VM was, and that is not allowed
-// any more. Nobody asked for another one in its place, also long after: the update may have ended since, or its record was lost.
+// wentBack is true for a lost VM of the revision of spec while the group is held at another revision. spec returned to the VM's revision, which is
+// not allowed any more. No edit asked for another VM in its place. This also holds later, if the update has ended or its record was lost.
 //
-// Without an update it is also true for a VM of which nothing is recorded, as long as one of the revision of spec is there: spec was taken back from the
-// revision that the group is held at, so none of that one is added.
+// Without an update, wentBack is also true for an unrecorded VM as long as a VM with the revision of spec exists. spec went back from the revision
+// that the group is held at, so no VM of that revision is added.
 func (p *planner) wentBack(m *member) bool {
 	target := p.roll.Revision
 	switch {
@@ -99,7 +101,7 @@ func (p *planner) wentBack(m *member) bool {
 	return p.had(m) == target
 }
 
-// had is the revision of the VM that a clone makes up for, or empty.
+// had returns the revision of the VM that a clone makes up for, or "".
 func (p *planner) had(m *member) string {
 	if m != nil && (m.state == gone || m.state == intended && p.replacement(m)) {
 		return m.status.Revision
@@ -107,7 +109,7 @@ func (p *planner) had(m *member) string {
 	return ""
 }
 
-// proven is true once a VM of the target has been available.
+// proven is true once a target VM has been available.
 func (p *planner) proven() bool {
 	return slices.ContainsFunc(p.table(), func(m *member) bool {
 		since := m.status.ReadySince
@@ -115,7 +117,8 @@ func (p *planner) proven() bool {
 	})
 }
 
-// before is the shape of most of the VMs that are updated, the newest of several; or nil if it is not known, or none of them is left.
+// before returns the shape of most VMs that the update concerns, the newest of several. It returns nil if that shape is unknown or no such VM is
+// left.
 func (p *planner) before() *Shape {
 	var before *Shape
 	most := 0
@@ -136,7 +139,7 @@ func (p *planner) before() *Shape {
 	return before
 }
 
-// olds is the number of older VMs that are there, on their way, or decided on in this look.
+// olds returns the number of older VMs that exist, are being cloned, or are planned in this run.
 func (p *planner) olds() int32 {
 	n := int32(0)
 	for _, m := range p.table() {
@@ -147,7 +150,7 @@ func (p *planner) olds() int32 {
 	return n
 }
 
-// explainOlder reports VMs that cannot be cloned in an older revision. While one of the target is tried in their place, that is not terminal.
+// explainOlder reports VMs that cannot be cloned in an older revision. While a target VM is tried in their place, the blocker is not terminal.
 func (p *planner) explainOlder(revision string, b Blocker) {
 	if slices.ContainsFunc(p.roll.blockedOlder, func(b Blocker) bool { return strings.Contains(b.Message, revision) }) {
 		return
@@ -162,7 +165,7 @@ func (p *planner) explainOlder(revision string, b Blocker) {
 	p.blockers.add(rankCreate, b)
 }
 
-// trying is true while a VM of the target can become the first one that is available.
+// trying is true while a target VM can become the first available one.
 func (p *planner) trying() bool {
 	return slices.ContainsFunc(p.table(), func(m *member) bool {
 		return p.trial(m) && !p.failed(m)

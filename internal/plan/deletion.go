@@ -8,8 +8,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// deletion settles who has to go without any scaling: ordinals that status has doomed, VMs with a tombstone
-// and, when the group goes away, every VM. Who has a tombstone is doomed until it is gone; see reprieve for others.
+// deletion decides which VMs leave independent of scaling: ordinals in status.deleting, VMs with a tombstone and, if the group is deleted, every VM.
+// A VM with a tombstone leaves until it is deleted; see reprieve for others.
 func (p *planner) deletion() {
 	for _, ordinal := range p.ordinals {
 		m := p.members[ordinal]
@@ -23,7 +23,7 @@ func (p *planner) deletion() {
 			continue
 		}
 		if m.missing() && p.in.Observation.Complete {
-			m.dropped = true // nothing is left of it, or never was
+			m.dropped = true // no VM is left, or none ever existed
 		}
 	}
 	p.forget()
@@ -31,7 +31,7 @@ func (p *planner) deletion() {
 	p.explainKept()
 }
 
-// forget removes from Doomed what has left.
+// forget removes ordinals without a VM from Doomed.
 func (p *planner) forget() {
 	if !p.in.Observation.Complete {
 		return
@@ -58,7 +58,7 @@ func (p *planner) doom(m *member) {
 	}
 }
 
-// explainElsewhere tells of VMs that can be neither used nor deleted, because somebody took them away.
+// explainElsewhere reports VMs that the operator can neither use nor delete, because a person moved them out of the root folder.
 func (p *planner) explainElsewhere() {
 	var away []*member
 	for _, m := range p.table() {
@@ -77,8 +77,8 @@ func (p *planner) explainElsewhere() {
 	}
 }
 
-// removal brings every doomed VM one step nearer to its end. Each step is decided from what is observed, so
-// that it does not matter who took the step before.
+// removal plans the next removal step of every doomed VM. Each step follows from the observation, so it does not matter which replica took the
+// previous one.
 func (p *planner) removal() {
 	if p.in.Hold != nil {
 		p.holdRemoval()
@@ -119,7 +119,7 @@ func (p *planner) removal() {
 	}
 }
 
-// whyLeaves is why a VM is removed. byUpdate are those that leave for an update: see byReplacement.
+// whyLeaves returns why a VM is removed. byUpdate has the VMs that leave for an update: see byReplacement.
 func (p *planner) whyLeaves(m *member, byUpdate map[*member]bool) (string, RemovalCause) {
 	switch {
 	case p.in.Deleting:
@@ -130,9 +130,11 @@ func (p *planner) whyLeaves(m *member, byUpdate map[*member]bool) (string, Remov
 	return "it was chosen to leave the group", RemovedByScaleDown
 }
 
-// byReplacement are the VMs that leave because another comes, or came, in their place. Status does not record why a VM leaves, so it is counted: while an
-// update goes on, those are too many for a scale-down that are above what is wanted, beside what updates may have added to the older VMs. As many leave for
-// that, the nearest to their end first, so that none is counted in another's stead later; the rest is replaced. An update that rests replaces none.
+// byReplacement returns the VMs that leave because another VM replaces them. Status does not record why a VM leaves, so byReplacement counts.
+//
+// While an update runs, VMs above the wanted number are surplus for a scale-down, except those that updates can have added to the older VMs. As many
+// VMs leave for the scale-down, the nearest to their end first, so that a later run does not swap them. The update replaces the rest. An update that
+// does not run replaces none.
 func (p *planner) byReplacement() map[*member]bool {
 	update := p.spec.update
 	if !p.roll.active() || update.onDelete || update.paused || p.stopped() {
@@ -164,7 +166,7 @@ func (p *planner) byReplacement() map[*member]bool {
 	return byUpdate
 }
 
-// stepsLeft is how far a VM that leaves is from its end.
+// stepsLeft returns the number of removal steps that a VM has left.
 func (p *planner) stepsLeft(m *member) int {
 	switch {
 	case m.state == cloning:
@@ -177,8 +179,8 @@ func (p *planner) stepsLeft(m *member) int {
 	return 2
 }
 
-// replaced is true for a VM that leaves for no other reason than that another comes, or came, in its place: a hold is not for it. If there are more
-// VMs than are wanted and an update may add, which of them leave for that cannot be told.
+// replaced is true for a VM that leaves only because another VM replaces it: a hold does not apply to it. If the group has more VMs than wanted and
+// an update can add VMs, the two cannot be distinguished.
 func (p *planner) replaced(m *member) bool {
 	there := int32(0)
 	for _, other := range p.table() {
@@ -189,7 +191,7 @@ func (p *planner) replaced(m *member) bool {
 	return p.roll.going && p.outdated(m) && there <= p.spec.desired+p.spec.update.surge
 }
 
-// holdRemoval keeps what is to leave, as it is. It says so only if there is something to keep.
+// holdRemoval keeps the VMs that would leave. It reports the hold only if there is such a VM.
 func (p *planner) holdRemoval() {
 	kept := slices.ContainsFunc(p.table(), func(m *member) bool { return p.in.Deleting || m.doomed && !p.replaced(m) })
 	if !kept && !p.surplusHeld {

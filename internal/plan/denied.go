@@ -9,23 +9,24 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// denied is true for a VM that the operator's account may not change: as vCenter said when that was tried, or else by what the account lacks on the root
-// folder. Such a VM is not stopped to be changed, or it would stay off. The change is tried while the VM is on instead, now and then: vCenter refuses it with
-// the name of the privilege, until somebody has granted that. Then it says that the VM has to be off, or just does it.
+// denied is true for a VM that the operator's account cannot change. The last attempt in vCenter decides, or else the privileges that the account
+// lacks on the root folder. Such a VM is not stopped to be changed, because it would stay off. Instead the change is tried periodically while the VM
+// is on. vCenter refuses the change with the name of the privilege until an administrator grants it. After that, vCenter either makes the change or
+// answers that the VM must be off.
 func (p *planner) denied(m *member, c InPlace) bool {
 	if f := p.ops.reconfigureFailure(m.status.Ordinal, c.To.Revision); f != nil {
 		switch vsphere.KindOf(f.Err) {
 		case vsphere.KindPermission:
 			return true
 		case vsphere.KindOffOnly:
-			return false // the account was asked for nothing but that
+			return false // vCenter asks only that the VM is off
 		}
 	}
 	return slices.ContainsFunc(c.Privileges(), func(needed string) bool { return slices.Contains(p.in.Observation.Lacks, needed) })
 }
 
-// deniedToTry is the first of the VMs that are not stopped because the operator's account may not change them, and that can be tried, or nil. No other is
-// stopped meanwhile, and one try tells of all. One that cannot be tried tells nothing, so that nobody waits for it.
+// deniedToTry returns the first VM that is not stopped for lack of a privilege and that can be tried, or nil. Meanwhile no other VM is stopped,
+// because one attempt answers for all. A VM that cannot be tried answers nothing, so no VM waits for it.
 func (p *planner) deniedToTry(b budget) *member {
 	for _, m := range p.table() {
 		if p.isDenied(m) && m.vm.Connected() && !m.vm.IsTemplate && (!p.cutsOff(m) || p.reconnects(m) || b.lend(p.spec.update.unavailable)) {
@@ -39,20 +40,20 @@ func (p *planner) isDenied(m *member) bool {
 	return !m.doomed && m.state == present && p.change(m) == changeDenied
 }
 
-// tooEarly is true for a change that failed and is not tried again yet.
+// tooEarly is true for a change that failed and whose retry is not due yet.
 func (p *planner) tooEarly(m *member) bool {
 	f := p.ops.reconfigureFailure(m.status.Ordinal, p.roll.Revision)
 	return f != nil && f.waits(p.in.Now, m.vm)
 }
 
-// explainDenied says which privilege lacks, for the VM that is tried now and then.
+// explainDenied names the missing privilege for the VM that is tried periodically.
 func (p *planner) explainDenied(m *member) string {
 	return fmt.Sprintf("waiting, because the operator's account in vCenter lacks %s to change %s: no VM is stopped to be changed before it has it",
 		p.lacking(m), m.status.Name)
 }
 
-// explainUntried tells of a VM that the account may not change, as far as is known, and that cannot be tried now. Empty when there is none, or another is
-// tried.
+// explainUntried reports a VM that the account probably cannot change and that cannot be tried now. It returns "" if there is no such VM, or another
+// is tried.
 func (p *planner) explainUntried() string {
 	if !p.roll.going || p.repairHeld || p.deniedNow != nil {
 		return ""
@@ -71,7 +72,7 @@ func (p *planner) explainUntried() string {
 	return fmt.Sprintf(". The operator's account in vCenter lacked %s to change %s, which is tried again when %s", p.lacking(m), m.status.Name, when)
 }
 
-// lacking names the privilege that the account lacks to change a VM, as far as it is known.
+// lacking names the missing privilege to change a VM, as far as it is known.
 func (p *planner) lacking(m *member) string {
 	var missing []string
 	var e *vsphere.Error

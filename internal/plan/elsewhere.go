@@ -7,12 +7,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// found is where a VM is that is outside of the root folder, as far as that is known.
+// found returns the location of a VM outside of the root folder, as far as it is known.
 func (p *planner) found(m *member) vsphere.Found {
 	return p.in.Observation.Found[vsphere.VMRef(m.status.MoRef)]
 }
 
-// away says of a VM that it is outside of the root folder, by which reference, and where.
+// away describes a VM outside of the root folder, with its reference and path.
 func (p *planner) away(m *member) string {
 	at := p.found(m)
 	what := m.status.MoRef + " was moved out of the operator's root folder"
@@ -25,7 +25,7 @@ func (p *planner) away(m *member) string {
 	return what
 }
 
-// places names VMs that are outside of the root folder, each with its reference and its path.
+// places names VMs outside of the root folder, each with its reference and path.
 func (p *planner) places(members []*member) []string {
 	out := make([]string, len(members))
 	for i, m := range members {

@@ -10,24 +10,24 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// failure is the last failed operation of an ordinal, in the words of conditions.
+// failure is the last failed operation of an ordinal, worded for conditions.
 type failure struct {
 	vsphere.Failure
 	reason, message string
-	// brief is message, and begins with the VM.
+	// brief is message with the VM's name first.
 	brief    string
 	terminal bool
 }
 
-// explained returns why an operation failed. brief begins with the name of the VM, which most errors have after the verb.
+// explained returns why an operation failed. brief begins with the name of the VM, which follows the verb in most errors.
 func explained(f vsphere.Failure, name string) failure {
 	reason, terminal := Explain(f.Err)
 	message := f.Err.Error()
 	return failure{Failure: f, reason: reason, message: message, brief: name + ": " + strings.Replace(message, " "+name+":", ":", 1), terminal: terminal}
 }
 
-// waits reports whether it is too early to try again. A VM that is kept because of its disks is tried again as soon as its
-// configuration has changed, since a person may have detached them. The same holds for a VM whose question was answered.
+// waits reports whether it is too early to retry. A VM that is kept because of its disks is retried as soon as its configuration changes, since a
+// person can have detached them. The same holds for a VM whose question was answered.
 func (f *failure) waits(now time.Time, vm *vsphere.VM) bool {
 	var disks *vsphere.ForeignDisks
 	if errors.As(f.Err, &disks) && vm != nil && vm.ChangeVersion != disks.ChangeVersion {
@@ -42,7 +42,7 @@ func compareFailures(a, b *failure) int {
 		strings.Compare(a.message, b.message), strings.Compare(a.Revision, b.Revision))
 }
 
-// Explain maps an error of vCenter to a condition reason, and says whether somebody has to act before trying again can help.
+// Explain maps a vCenter error to a condition reason. terminal is true if a person must act before a retry can succeed.
 func Explain(err error) (reason string, terminal bool) {
 	switch vsphere.KindOf(err) {
 	case vsphere.KindSpec:

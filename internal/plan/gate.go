@@ -9,21 +9,22 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Gate is what VMs have to pass to be ready, and since when they are judged by it. The zero value is PoweredOn alone, which every gate implies.
+// Gate is the readiness gate that VMs must pass, and the time since when it applies. The zero value is PoweredOn alone, which every gate implies.
 type Gate struct {
-	// Name of the gate, with a hash of what the guest has to publish.
+	// Name of the gate, with a hash of the value that the guest must publish.
 	Name  string
 	Since time.Time
 }
 
-// gateOf is the gate of this look. It counts from now on if it asks for more than the one that status records: since when a VM passes it, nobody has seen.
+// gateOf returns the gate of this run. If the gate asks for more than the recorded one, it applies from now on: the time since when a VM passes it is
+// unknown.
 func gateOf(in *Input, s settings) (g Gate, changes bool) {
 	g.Name = gateName(s.gate, s.guestInfo)
 	was := in.Gate
 	switch {
 	case g.Name == "":
 		return g, false
-	case implies(was.Name, g.Name) && !was.Since.After(in.Now): // else it was recorded by a clock that ran ahead
+	case implies(was.Name, g.Name) && !was.Since.After(in.Now): // otherwise a clock that ran ahead recorded it
 		g.Since = was.Since
 		return g, false
 	}
@@ -43,14 +44,14 @@ func gateName(gate v1alpha1.ReadinessGate, g *v1alpha1.GuestInfoGate) string {
 	return name
 }
 
-// implies is true where a VM that passes one gate passes the other as well.
+// implies is true if a VM that passes one gate also passes the other.
 func implies(one, other string) bool {
 	has, published, _ := strings.Cut(one, "+")
 	gate, value, _ := strings.Cut(other, "+")
 	return (gate == "" || gate == has) && (value == "" || value == published)
 }
 
-// availableAt is when a VM that is ready since then is available: it has to pass the gate of spec for long enough.
+// availableAt returns when a VM with this ReadySince becomes available: it must pass the gate for minReadySeconds.
 func (p *planner) availableAt(readySince time.Time) time.Time {
 	if p.gate.Since.After(readySince) {
 		readySince = p.gate.Since
@@ -58,7 +59,7 @@ func (p *planner) availableAt(readySince time.Time) time.Time {
 	return readySince.Add(p.spec.minReady)
 }
 
-// counts says whether a VM that passes its gate has passed it for long enough.
+// counts sets whether a VM that passes its gate has passed it for minReadySeconds.
 func (p *planner) counts(m *member) {
 	at := p.availableAt(m.status.ReadySince)
 	m.status.Available = !at.After(p.in.Now)
@@ -66,6 +67,6 @@ func (p *planner) counts(m *member) {
 	p.wake(at)
 }
 
-// serves is true for a VM that is available, and for one that was before spec got another gate. To take the latter away costs as much, and nothing may be taken away
-// because of it.
+// serves is true for a VM that is available, or that was available before spec got another gate. Taking away the latter costs as much, and its
+// unavailability allows no other removal.
 func (m *member) serves() bool { return m.status.Available || m.byFormerGate }

@@ -8,8 +8,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// halfMade returns the VMs that a clone of another process may be making, by the ordinals whose names they have. Each
-// counts as a clone in flight: its VM may be the group's, and if it is not, its name is taken all the same.
+// halfMade returns the VMs that another process's clone is possibly making, by the ordinals whose names they have. Each counts as a clone in flight:
+// the VM can be the group's, and its name is taken in any case.
 func halfMade(in *Input) map[int32]vsphere.HalfMade {
 	half := map[int32]vsphere.HalfMade{}
 	for _, vm := range in.Observation.HalfMade {
@@ -20,7 +20,7 @@ func halfMade(in *Input) map[int32]vsphere.HalfMade {
 	return half
 }
 
-// ordinals returns the ordinals that something is in flight for, sorted.
+// ordinals returns the ordinals that have an operation in flight, sorted.
 func (o operations) ordinals() []int32 {
 	ordinals := make([]int32, 0, len(o.inFlight)+len(o.halfMade))
 	for ordinal := range o.inFlight {
@@ -33,7 +33,7 @@ func (o operations) ordinals() []int32 {
 	return slices.Compact(ordinals)
 }
 
-// explainHalfMade names the clone that a VM waits for, and once it has run for long, what to do.
+// explainHalfMade names the clone that a VM waits for. If the clone runs for long, it also names the remedy.
 func (p *planner) explainHalfMade(m *member) {
 	half, ok := p.ops.halfMade[m.status.Ordinal]
 	if !ok || m.state != cloning {

@@ -9,20 +9,20 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// blocked is true while the ordinal may not get this action. A step towards the end of a VM does not wait for a task that hangs: vCenter refuses what it does
-// not want, and says why.
+// blocked is true while the ordinal cannot get this action. A removal step does not wait for a hanging task: vCenter refuses the step with a reason
+// if the two conflict.
 func (o operations) blocked(ordinal int32, kind ActionKind) bool {
 	return slices.ContainsFunc(o.inFlight[ordinal], func(op vsphere.Operation) bool {
 		return !o.overdue(op) && (!operationOf[kind].Ends() || !op.Overtaken(o.now))
 	})
 }
 
-// cancelClone has vCenter cancel the clone of a VM that leaves once it has run for long. A younger one is waited for: most end sooner than that. vCenter is asked
-// again from time to time: it may have been away, or the account may have got the privilege meanwhile.
+// cancelClone asks vCenter to cancel a long-running clone of a VM that leaves. The planner waits for a younger clone: most clones end before that.
+// The request is repeated periodically: vCenter can have been unreachable, or the account can have got the privilege since.
 func (p *planner) cancelClone(m *member) {
 	for _, op := range p.ops.inFlight[m.status.Ordinal] {
 		if op.Kind != vsphere.OpClone || !op.Hangs(p.in.Now) {
-			continue // explainHanging has it looked at again
+			continue // explainHanging schedules the next check
 		}
 		if again := op.CanceledAt.Add(vsphere.HangsAfter); !op.CanceledAt.IsZero() && p.in.Now.Before(again) {
 			p.wake(again)
@@ -34,7 +34,7 @@ func (p *planner) cancelClone(m *member) {
 	}
 }
 
-// canceled is what became of the cancellation of a task, or "".
+// canceled describes the result of a task's cancellation, or is "".
 func canceled(op vsphere.Operation) string {
 	switch {
 	case op.CanceledAt.IsZero():
@@ -45,7 +45,7 @@ func canceled(op vsphere.Operation) string {
 	return "; vCenter was asked to cancel it at " + op.CanceledAt.UTC().Format(time.RFC3339)
 }
 
-// explainHanging names the tasks that run for long, since when, and what to look at. Times are of the clock, so that the message stays the same.
+// explainHanging reports long-running tasks with their start time and the remedy. Times are absolute, so that the message does not change.
 func (p *planner) explainHanging() {
 	for _, m := range p.table() {
 		p.explainHalfMade(m)
@@ -66,13 +66,13 @@ func (p *planner) explainHanging() {
 	}
 }
 
-// hangs adds to what is said of the VM.
+// hangs adds a reason to the message of the VM.
 func (m *member) hangs(why string) {
 	m.status.Message = joined(m.status.Message, why)
 	m.status.Hangs = joined(m.status.Hangs, why)
 }
 
-// joined is both, or the one that there is.
+// joined returns both texts, or the only one.
 func joined(a, b string) string {
 	if a == "" {
 		return b
@@ -82,7 +82,7 @@ func joined(a, b string) string {
 
 const lookAtTask = ": ask the platform team to look at the task, and to cancel it if it hangs"
 
-// hanging is what to say of a task that runs for long.
+// hanging has the message for each long-running kind of task.
 var hanging = map[vsphere.OperationKind]string{
 	vsphere.OpPowerOn: "its power-on %s: look at the VM in the vSphere Client, which may wait for an answer to a question, " +
 		"or ask the platform team to cancel the task",

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// longestNamedGroup leaves room for a hyphen and an ordinal of three digits in a host name, which has at most 63 characters.
+	// longestNamedGroup leaves room for a hyphen and a three-digit ordinal in a host name, which has at most 63 characters.
 	longestNamedGroup = 59
-	// longestNetBIOSName is how much Windows keeps of a host name.
+	// longestNetBIOSName is the number of characters that Windows keeps of a host name.
 	longestNetBIOSName = 15
 )
 
@@ -21,8 +21,8 @@ const (
 	hostnameHasDot  = "guest.hostname Name needs a VmGroup's name without dots: a guest takes what is before the first dot for its host name, the same for all VMs. Choose a name without dots, or set Keep"
 )
 
-// RefusedHostname says why guests cannot have the names of their VMs as host names, or is empty. old is the spec before, nil for a new group: what is so
-// already is not refused.
+// RefusedHostname explains why guests cannot use the names of their VMs as host names, or returns "". old is the previous spec, or nil for a new
+// group: a setting that exists already is not refused.
 func RefusedHostname(name string, old *v1alpha1.VmGroupSpec, spec v1alpha1.VmGroupSpec) string {
 	switch {
 	case !namesGuests(spec) || old != nil && namesGuests(*old):
@@ -35,7 +35,7 @@ func RefusedHostname(name string, old *v1alpha1.VmGroupSpec, spec v1alpha1.VmGro
 	return ""
 }
 
-// LongHostname is a warning of host names that Windows shortens, or empty.
+// LongHostname returns a warning for host names that Windows shortens, or "".
 func LongHostname(name string, spec v1alpha1.VmGroupSpec) string {
 	if !namesGuests(spec) || name == "" || spec.Replicas != nil && *spec.Replicas <= 0 {
 		return ""

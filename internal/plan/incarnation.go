@@ -6,9 +6,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// freeIncarnation returns the lowest incarnation of an ordinal, from the given one on, whose instance UUID no VM is
-// seen to have. A VM that was released keeps its UUID; once it is renamed, its ordinal is used again, and vCenter would
-// give a clone that asks for the same UUID another one, or give the released VM another one.
+// freeIncarnation returns the lowest incarnation of an ordinal, starting at from, whose instance UUID no observed VM has. A released VM keeps its
+// UUID, and after a rename its ordinal is used again. If a clone asked for the same UUID, vCenter would give the clone or the released VM another
+// one.
 func (p *planner) freeIncarnation(ordinal, from int32) int32 {
 	for p.uuidTaken(InstanceUUID(p.in.ID.Key(), ordinal, from)) {
 		from++
@@ -16,12 +16,12 @@ func (p *planner) freeIncarnation(ordinal, from int32) int32 {
 	return from
 }
 
-// wasOurs is true for a VM that has the instance UUID of one of this ordinal's: deletionPolicy Retain let it go.
+// wasOurs is true for a VM that deletionPolicy Retain released: it has an instance UUID of this ordinal.
 func (p *planner) wasOurs(vm *vsphere.VM, ordinal int32) bool {
 	return WasGenuine(p.in.ID.Key(), ordinal, vm.InstanceUUID)
 }
 
-// uuidTaken is true for the instance UUID of a VM that is seen.
+// uuidTaken is true if an observed VM has this instance UUID.
 func (p *planner) uuidTaken(uuid string) bool {
 	if p.uuids == nil {
 		p.uuids = make(map[string]bool, len(p.in.Observation.VMs))
@@ -32,7 +32,7 @@ func (p *planner) uuidTaken(uuid string) bool {
 	return p.uuids[strings.ToLower(uuid)]
 }
 
-// replacement is true when the VM of this ordinal makes up for one that was lost.
+// replacement is true if the VM of this ordinal makes up for a lost one.
 func (p *planner) replacement(m *member) bool {
 	return m.status.Incarnation > 0 && m.status.Incarnation > p.freeIncarnation(m.status.Ordinal, 0)
 }

@@ -7,19 +7,19 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// InPlace is the change of a VM of one shape to another that is made to the VM itself. Whoever plans it, asks quotas for it or foretells it decides by this.
+// InPlace is a change of a VM from one shape to another without a replacement. Plans, quota requests and previews all use it.
 type InPlace struct {
 	From, To v1alpha1.Revision
-	// Resize as in spec.updateStrategy. Empty means Restart.
+	// Resize is as in spec.updateStrategy. Empty means Restart.
 	Resize v1alpha1.ResizeMode
 }
 
-// InPlaceAs is the change of a VM of a shape to what spec says.
+// InPlaceAs returns the change of a VM from a shape to the shape of spec.
 func InPlaceAs(spec *v1alpha1.VmGroupSpec, from v1alpha1.Revision) InPlace {
 	return InPlace{From: from, To: ShapeOf(*spec), Resize: strategyOf(spec.UpdateStrategy, 0).resize}
 }
 
-// Possible is false where another VM has to come in its place: more differs than size and network, or Resize says Recreate.
+// Possible is false if another VM must replace the VM: more than size and network differs, or Resize is Recreate.
 func (c InPlace) Possible() bool {
 	a, b := c.From, c.To
 	a.CPU, a.Memory = b.CPU, b.Memory
@@ -27,13 +27,13 @@ func (c InPlace) Possible() bool {
 	return bytes.Equal(fields(a), fields(b)) && (c.Resize != v1alpha1.ResizeRecreate || !c.Resizes())
 }
 
-// Resizes is true where the size differs.
+// Resizes is true if the size differs.
 func (c InPlace) Resizes() bool { return c.From.CPU != c.To.CPU || c.From.Memory != c.To.Memory }
 
-// Reconnects is true where the network differs.
+// Reconnects is true if the network differs.
 func (c InPlace) Reconnects() bool { return networkOf(c.From) != networkOf(c.To) }
 
-// Privileges are those that the account needs on a VM for the change.
+// Privileges returns the privileges that the account needs on a VM for the change.
 func (c InPlace) Privileges() []string {
 	needed := []string{vsphere.PrivilegeExtraConfig} // for the revision
 	if c.From.CPU != c.To.CPU {
@@ -48,19 +48,19 @@ func (c InPlace) Privileges() []string {
 	return needed
 }
 
-// Way is what a change in place does to a VM.
+// Way is how a change in place affects a VM.
 type Way int
 
 const (
-	// WayLive says that the VM is changed as it is.
+	// WayLive changes the VM in its current power state.
 	WayLive Way = iota
-	// WayRestart says that the VM has to be off for that, and is restarted.
+	// WayRestart restarts the VM, because the VM must be off for the change.
 	WayRestart
-	// WayPending says that the VM has to be off for that, and waits until somebody has powered it off.
+	// WayPending waits until a person powers the VM off, because the VM must be off for the change.
 	WayPending
 )
 
-// Way of a VM, by what it says of itself; refused is true where vCenter has said that it cannot be changed while it is on.
+// Way returns how the change affects a VM, by its hot-add settings. refused is true if vCenter has refused to change it while it is on.
 func (c InPlace) Way(vm *vsphere.VM, refused bool) Way {
 	can, _ := vsphere.CanHotAdd(*vm, c.To.CPU, memoryMiB(c.To))
 	switch {
@@ -88,5 +88,5 @@ func networkOf(r v1alpha1.Revision) string {
 	return r.Placement.Network
 }
 
-// memoryMiB of a shape, which has GiB.
+// memoryMiB converts the memory of a shape from GiB.
 func memoryMiB(r v1alpha1.Revision) int64 { return int64(r.Memory) * 1024 }

@@ -7,75 +7,76 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Input is everything that a decision depends on.
+// Input has all the data that a decision depends on.
 type Input struct {
 	// Now is the time of the decision.
 	Now time.Time
 	// Name of the VmGroup; VMs are called <Name>-<ordinal>.
 	Name string
-	// ID of the VmGroup. A stamp of another group is none; one that another installation wrote for this group holds it. Instance UUIDs are derived from the group's UID.
+	// ID of the VmGroup. A stamp of another group is ignored. A stamp that another installation wrote for this group holds the group. Instance UUIDs
+	// are derived from the group's UID.
 	ID vsphere.GroupID
-	// Predecessor is an installation whose VMs of this group are this one's now, or empty.
+	// Predecessor is an installation whose VMs of this group now belong to this installation, or empty.
 	Predecessor string
 	// Folder of the VmGroup, or zero before it was created.
 	Folder vsphere.Ref
-	// Spec of the VmGroup, as stored. Unset optional fields mean their documented defaults.
+	// Spec of the VmGroup, as stored. Unset optional fields have their documented defaults.
 	Spec v1alpha1.VmGroupSpec
-	// Revision of Spec: see Revision. A VM that is cloned gets it, unless Rollout has older VMs that it must not take the place of: see Shapes.
+	// Revision of Spec: see Revision. Clones get it, unless Rollout has older VMs that a clone must not replace: see Shapes.
 	Revision string
-	// UpdateRevision is the revision that VMs are to have. It is Revision unless the group is held at an older shape than it asks for.
+	// UpdateRevision is the target revision of VMs. It equals Revision unless the group is held at an older shape than it asks for.
 	UpdateRevision string
-	// Edited is true when the VmGroup was edited since the status that Known is of: its generation is above observedGeneration.
+	// Edited is true if the VmGroup was edited since the status that has Known: its generation is above observedGeneration.
 	Edited bool
-	// Rollout that status records, or nil when it records none: the group is new, or its status was lost or written by an older version.
+	// Rollout is the recorded update. It is nil if status has none: the group is new, status was lost, or an older version wrote it.
 	Rollout *Rollout
-	// UpdateBlocked says why no VM is updated now (the group is not allowed as written), or is nil. An update begins all the same: an edit is
-	// seen once only.
+	// UpdateBlocked explains why no VM is updated now (the spec is not allowed), or is nil. An update still begins, because an edit is visible only
+	// once.
 	UpdateBlocked *Blocker
-	// Surge is how many VMs quotas grant to an update.
+	// Surge is the number of VMs that quotas grant to an update.
 	Surge SurgeRoom
-	// Shapes are those that status records, the newest last. See Believed.
+	// Shapes are the recorded shapes, the newest last. See Believed.
 	Shapes []Shape
-	// MayStay is how many VMs may stay although Spec wants fewer: what a group asks for that is held at less. A hold only keeps
-	// a group from growing. 0 when it is not held.
+	// MayStay is the number of VMs that can stay although Spec wants fewer. It is what a held group asks for: a hold only keeps a group from growing.
+	// It is 0 if the group is not held.
 	MayStay int32
 	// Deleting is true once the VmGroup has a deletion timestamp.
 	Deleting bool
-	// Keep is true when the VMs shall stay though the VmGroup is being deleted. Those that have a tombstone leave all the same.
+	// Keep is true if the VMs must stay although the VmGroup is being deleted. VMs with a tombstone still leave.
 	Keep bool
-	// Paused stops every action, and says who paused; nil when nobody did.
+	// Paused stops every action and explains the pause. It is nil if the group is not paused.
 	Paused *Blocker
-	// CreateBlocked explains why nothing may be cloned (missing template, missing grant, ...), or is nil.
-	// It does not stop deletions or repairs of power.
+	// CreateBlocked explains why no VM can be cloned (missing template, missing grant, ...), or is nil. It does not stop deletions or repairs of
+	// power.
 	CreateBlocked *Blocker
-	// Adoption is what is taken over of another group first; nil for nothing.
+	// Adoption describes the VMs to adopt from another group first, or is nil.
 	Adoption *Adoption
-	// Hold keeps VMs that are to leave because the group is deleted or wants fewer; nil when they may go.
+	// Hold keeps VMs that would leave because the group is deleted or wants fewer. It is nil if they can leave.
 	Hold *RemovalHold
-	// Observation of vCenter. It has the VMs that carry the group's stamp or lie in its folder, and those of Known: a
-	// released VM that somebody moved would otherwise be suspect for ever, and hold the group's deletion.
+	// Observation of vCenter. It has the VMs that carry the group's stamp or lie in its folder, and those of Known. Without the latter, a released VM
+	// that a person moved would stay suspect forever and block the group's deletion.
 	Observation vsphere.Observation
-	// Desired is how many VMs status says are wanted: if Spec wants fewer, it was just scaled down.
+	// Desired is the wanted number of VMs in status. If Spec wants fewer, the group was just scaled down.
 	Desired int32
-	// Gate is what status records of the gate by which VMs were judged.
+	// Gate is the recorded readiness gate.
 	Gate Gate
 	// Known are the VMs recorded in status, Doomed the ordinals recorded in status.deleting.
 	Known  []Known
 	Doomed []int32
-	// Listed are the VMs that status records of those in spec.scaleDown.deleteFirst.
+	// Listed are the recorded VMs that spec.scaleDown.deleteFirst names.
 	Listed []Listed
-	// Replaced are the instance UUIDs that status records of VMs that were lost, and that the group did without.
+	// Replaced are the recorded instance UUIDs of VMs that were lost and replaced.
 	Replaced []string
 }
 
-// RemovalHold says why VMs that are to leave are kept for now.
+// RemovalHold explains why VMs that would leave are kept for now.
 type RemovalHold struct {
 	Blocker
-	// Until is when to look again.
+	// Until is the time of the next check.
 	Until time.Time
 }
 
-// Lost is a VM whose reference does not exist in vCenter any more. The zero value stands for no VM.
+// Lost is a VM whose reference no longer exists in vCenter. The zero value stands for no VM.
 type Lost struct {
 	MoRef, UUID string
 }
@@ -84,23 +85,22 @@ type Lost struct {
 type Known struct {
 	Ordinal     int32
 	Incarnation int32
-	// MoRef is empty while a clone was decided on and its VM has not been seen.
+	// MoRef is empty if a clone was planned and its VM has not been observed.
 	MoRef      string
 	UUID       string
 	Revision   string
 	ReadySince time.Time
-	// StartTime is when it was found to be on, while it has not passed its readiness gate since; Updating says that it is stopped, or was,
-	// for an update. See VMStatus.
+	// StartTime is when the VM was first observed on, while it has not passed its readiness gate since. Updating is true while the VM is or was
+	// stopped for an update. See VMStatus.
 	StartTime time.Time
 	Updating  bool
 	// StoppedAt and RefusedAt are as in VMStatus.
 	StoppedAt, RefusedAt time.Time
 	// Replaces is as in VMStatus.
 	Replaces Lost
-	// ShutdownTime is when its guest was asked to shut down, or zero.
+	// ShutdownTime is when the guest was asked to shut down, or zero.
 	ShutdownTime time.Time
-	// Phase that status recorded last, or empty. ReadySince outlives an outage, so that a VM that was ready once
-	// can be told from one that never started; Phase tells that there was an outage, after which the time of
-	// minReadySeconds runs anew.
+	// Phase that status recorded last, or empty. ReadySince survives an outage and so distinguishes a VM that was ready once from one that never
+	// started. Phase shows the outage, after which minReadySeconds starts again.
 	Phase v1alpha1.VMPhase
 }

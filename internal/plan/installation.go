@@ -8,10 +8,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// installation holds a group whose VMs carry the stamp of another installation: either that one serves the group too, or it did until it
-// was lost. To clone other VMs beside these would double them, and each of two installations would undo what the other does.
+// installation holds a group whose VMs carry the stamp of another installation. That installation serves the group too, or did so until it was lost.
+// New clones would double the VMs, and two installations would undo each other's actions.
 //
-// An installation that was named as the predecessor left its VMs to this one. They are stamped anew, and nothing else is done until all are.
+// An installation that is named as the predecessor left its VMs to this one. They are stamped anew, and no other action is taken until all are.
 func (p *planner) installation() {
 	var strange, inherited []*member
 	for _, m := range p.table() {
@@ -41,7 +41,7 @@ func (p *planner) installation() {
 	p.handsOff = true
 }
 
-// inherit stamps VMs of the predecessor anew.
+// inherit stamps the VMs of the predecessor anew.
 func (p *planner) inherit(members []*member) {
 	message := fmt.Sprintf("Stamping %s that installation %s left to this one: %s.", vms(len(members)), p.in.Predecessor, enumerate(labels(members)))
 	away := slices.DeleteFunc(slices.Clone(members), func(m *member) bool { return m.vm.Connected() })

@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// Listed is a VM that spec.scaleDown.deleteFirst names, as its name was first seen there. A new VM that gets the name later is not meant. It is known by
-// its reference: the instance UUID of a VM follows from its ordinal, and a later one of the same name may have the same.
+// Listed is a VM that spec.scaleDown.deleteFirst names. It is the VM that had the name when the name was first observed there; a later VM with this
+// name is not meant. The reference identifies the VM. The instance UUID follows from the ordinal, so a later VM of the same name can have the same
+// UUID.
 type Listed struct{ Name, MoRef string }
 
-// list makes p.plan.Listed what is known of the names that spec lists, by name: what status records, and what is seen now for the first time. What spec
-// does not list any more is forgotten, so that a name counts anew when somebody lists it again.
+// list sets p.plan.Listed to the VMs that spec names, by name: those in status and those that are observed now for the first time. A name that spec
+// no longer lists is forgotten, so that it counts anew when it is listed again.
 func (p *planner) list() {
 	all := slices.Clone(p.in.Listed)
 	for _, m := range p.table() {
@@ -40,7 +41,7 @@ func (p *planner) list() {
 	}
 }
 
-// registeredAnew is true for a VM that status knows, and that has got another reference in vCenter.
+// registeredAnew is true for a recorded VM that has got another reference in vCenter.
 func (m *member) registeredAnew() bool {
 	return m.state == present && m.known != nil && m.known.MoRef != "" && m.known.MoRef != m.status.MoRef &&
 		m.known.Incarnation == m.status.Incarnation && strings.EqualFold(m.known.UUID, m.status.UUID)
@@ -50,7 +51,7 @@ func compareListed(a, b Listed) int {
 	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.MoRef, b.MoRef))
 }
 
-// listed reports whether a VM is to leave before others. While no VM of a name has been seen, the first that comes is meant.
+// listed reports whether a VM leaves before others. As long as no VM with a name was observed, the name means the first one that appears.
 func (p *planner) listed(m *member) bool {
 	if !p.spec.deleteFirst[m.status.Name] {
 		return false

@@ -8,13 +8,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// state is what is known of the VM of one ordinal.
+// state is the knowledge about the VM of one ordinal.
 type state int
 
 const (
 	// present: the VM is observed.
 	present state = iota
-	// suspect: recorded, not observed, and vCenter has not confirmed that it is gone.
+	// suspect: recorded, not observed, and vCenter has not confirmed its deletion.
 	suspect
 	// elsewhere: recorded, and it exists outside of the operator's root folder.
 	elsewhere
@@ -22,64 +22,64 @@ const (
 	gone
 	// cloning: a clone is in flight and its VM is not visible.
 	cloning
-	// adopting: another group's VM that is being taken over. It is not the group's yet, and not in vm.
+	// adopting: another group's VM that is being adopted. It is not the group's yet, and not in member.vm.
 	adopting
-	// intended: a clone was decided on, and a complete observation shows neither VM nor operation.
+	// intended: a clone was planned, and a complete observation shows neither VM nor operation.
 	intended
 )
 
-// member is one ordinal of the group while the passes work on it.
+// member is one ordinal of the group while the passes run.
 type member struct {
 	state  state
 	status VMStatus
-	// known is what status recorded, vm the genuine VM; either may be nil.
+	// known is the record in status, vm the genuine VM. Either can be nil.
 	known *Known
 	vm    *vsphere.VM
-	// candidate is the VM that is being taken over, or nil.
+	// candidate is the VM that is being adopted, or nil.
 	candidate *Candidate
 	// doomed members leave for good.
 	doomed bool
 	// leaves is why a doomed member is removed.
 	leaves RemovalCause
-	// awaits is true for a doomed member that is wanted again if a suspect VM turns out to be gone.
+	// awaits is true for a doomed member that is wanted again if a suspect VM turns out to be deleted.
 	awaits bool
-	// kept members are gone or intended and keep ordinal and status although nothing is created for them.
+	// kept members are gone or intended and keep ordinal and status although no VM is created for them.
 	kept bool
 	// dropped members leave the table.
 	dropped bool
-	// wasReady is true when the VM has passed its readiness gate before.
+	// wasReady is true if the VM has passed its readiness gate before.
 	wasReady bool
 	// byFormerGate is true for a VM that would be available if spec had not got another gate since.
 	byFormerGate bool
-	// surge is true for a VM that an update has added to those that are wanted.
+	// surge is true for a VM that an update added above the wanted number.
 	surge bool
-	// wrongPower is true when somebody else changed the power state and repair means to change it back.
+	// wrongPower is true if the power state was changed from outside and a repair would change it back.
 	wrongPower bool
-	// unstopped is true for a VM that status has as stopped for an update, and that is available: nothing was done to it, as far as anybody knows.
+	// unstopped is true for an available VM that status records as stopped for an update. As far as is known, no stop was begun.
 	unstopped bool
-	// defies is true for a VM that was to be restarted, and whose guest was asked to shut down, had its time, and runs as before. spared is true while it is neither
-	// powered off nor replaced, since too few others are available.
+	// defies is true for a VM that an update restarts and whose guest still runs after its shutdown timeout. spared is true while that VM is neither
+	// powered off nor replaced, because too few others are available.
 	defies, spared bool
-	// changes is true when the update stops or changes the VM now, or has stopped it to change it: it is not powered on meanwhile.
+	// changes is true if the update stops or changes the VM now, or has stopped it to change it. Meanwhile the VM is not powered on.
 	changes bool
 }
 
-// exists is true for a VM that is there as far as anybody knows. A suspect one does: unknown is not absent.
+// exists is true for a VM that exists as far as is known, including a suspect VM: unknown is not absent.
 func (m *member) exists() bool {
 	return m.state == present || m.state == suspect || m.state == elsewhere
 }
 
-// missing is true for an ordinal without a VM and without a clone on its way.
+// missing is true for an ordinal without a VM and without a clone in flight.
 func (m *member) missing() bool { return m.state == gone || m.state == intended }
 
-// operations indexes what is in flight and what failed by ordinal.
+// operations indexes operations in flight and failures by ordinal.
 type operations struct {
 	now      time.Time
 	inFlight map[int32][]vsphere.Operation
 	failures map[int32][]failure
 	// guests are those that were asked to shut down.
 	guests guests
-	// halfMade are the VMs that a clone of another process may be making.
+	// halfMade are the VMs that a clone of another process is possibly making.
 	halfMade map[int32]vsphere.HalfMade
 }
 
@@ -97,21 +97,21 @@ func newOperations(in *Input, spec settings) operations {
 	return o
 }
 
-// cloneFailure is that of a clone of the revision. What another one failed with may have been the spec.
+// cloneFailure returns the failure of a clone of the revision. The clone of another revision can have failed because of its spec.
 func (o operations) cloneFailure(ordinal int32, revision string) *failure {
 	return o.worst(ordinal, func(f *failure) bool {
 		return f.Kind == vsphere.OpClone && (f.Revision == "" || f.Revision == revision)
 	})
 }
 
-// reconfigureFailure is that of a change to the revision.
+// reconfigureFailure returns the failure of a change to the revision.
 func (o operations) reconfigureFailure(ordinal int32, revision string) *failure {
 	return o.worst(ordinal, func(f *failure) bool {
 		return f.Kind == vsphere.OpReconfigure && (f.Revision == "" || f.Revision == revision)
 	})
 }
 
-// cloning is true while a clone of this ordinal is in flight, or may be.
+// cloning is true while a clone of this ordinal is, or can be, in flight.
 func (o operations) cloning(ordinal int32) bool {
 	_, half := o.halfMade[ordinal]
 	return half || o.running(ordinal, vsphere.OpClone)
@@ -129,23 +129,22 @@ func (o operations) running(ordinal int32, kind vsphere.OperationKind) bool {
 	return slices.ContainsFunc(o.inFlight[ordinal], func(op vsphere.Operation) bool { return op.Kind == kind })
 }
 
-// busy is true while the ordinal may get no other operation. A guest that ignores its shutdown does not make
-// the VM busy for ever.
+// busy is true while the ordinal cannot get another operation. A guest that ignores its shutdown does not make the VM busy forever.
 func (o operations) busy(ordinal int32) bool {
 	return slices.ContainsFunc(o.inFlight[ordinal], func(op vsphere.Operation) bool { return !o.overdue(op) })
 }
 
-// leaving is true while a step is in flight that a VM does not come back from.
+// leaving is true while an irreversible removal step is in flight.
 func (o operations) leaving(ordinal int32) bool {
 	return o.running(ordinal, vsphere.OpMark) || o.running(ordinal, vsphere.OpDestroy) || o.running(ordinal, vsphere.OpRelease)
 }
 
-// overdue is true for a guest shutdown that had its time.
+// overdue is true for a guest shutdown whose timeout has ended.
 func (o operations) overdue(op vsphere.Operation) bool {
 	return op.Kind == vsphere.OpShutdownGuest && o.guests.overdue(o.guests.earliest(op))
 }
 
-// failure returns the failure of an operation that may be repeated last, or nil.
+// failure returns the failure of this kind that is retried last, or nil.
 func (o operations) failure(ordinal int32, kind vsphere.OperationKind) *failure {
 	return o.worst(ordinal, func(f *failure) bool { return f.Kind == kind })
 }
@@ -161,8 +160,8 @@ func (o operations) worst(ordinal int32, is func(*failure) bool) *failure {
 	return worst
 }
 
-// nameHeld returns the failure that says that the name of this ordinal is taken by something that the
-// observation does not show, while it is too early to try again.
+// nameHeld returns the failure that reports the name of this ordinal as taken by an object outside of the observation. It returns nil once a retry is
+// due.
 func (o operations) nameHeld(ordinal int32) *failure {
 	f := o.failure(ordinal, vsphere.OpClone)
 	if f != nil && f.reason == v1alpha1.ReasonNameConflict && f.RetryAt.After(o.now) {

@@ -8,7 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// outOfReach names VMs that vCenter does not reach, by what is wrong with them, and says what to do about each kind.
+// outOfReach names the VMs that vCenter cannot reach, by connection state, with the remedy for each state.
 func outOfReach(members []*member) string {
 	var states []vsphere.Connection
 	by := map[vsphere.Connection][]*member{}

@@ -16,42 +16,42 @@ type planner struct {
 	spec settings
 	ops  operations
 
-	// members by ordinal; ordinals are the sorted keys.
+	// members by ordinal; ordinals has the sorted keys.
 	members  map[int32]*member
 	ordinals []int32
-	// unclaimed are stamped VMs that no record names, by the ordinal of their stamp.
+	// unclaimed has the stamped VMs that no record names, by the ordinal of their stamp.
 	unclaimed map[int32][]*vsphere.VM
-	// taken are the ordinals whose name another VM in the folder has.
+	// taken has the VMs in the folder that have the name of an ordinal, by this ordinal.
 	taken map[int32]*vsphere.VM
-	// uuids are the instance UUIDs of the observed VMs, in lower case; see uuidTaken.
+	// uuids has the instance UUIDs of the observed VMs, in lower case; see uuidTaken.
 	uuids map[string]bool
-	// adopting are the members that are being taken over, by managed object reference.
+	// adopting has the members that are being adopted, by managed object reference.
 	adopting map[string]*member
-	// doomed are the ordinals that leave for good.
+	// doomed has the ordinals that leave for good.
 	doomed map[int32]bool
 
-	// gate is that of spec; gateChanges is true if it asks for more than the one that status records.
+	// gate is that of spec. gateChanges is true if it asks for more than the recorded one.
 	gate        Gate
 	gateChanges bool
-	// handsOff is true when nothing may be decided: the group is paused, the observation incomplete, or its VMs are another
-	// installation's.
+	// handsOff is true if no action can be planned: the group is paused, the observation is incomplete, an adoption is under way, or its VMs are
+	// another installation's.
 	handsOff bool
-	// roll is the update of VMs to the revision of spec.
+	// roll is the update of VMs to the target revision.
 	roll rollout
-	// deniedNow is the VM by which is found out whether the account may change VMs, or nil: see deniedToTry.
+	// deniedNow is the VM that is tried to find out whether the account can change VMs, or nil: see deniedToTry.
 	deniedNow *member
-	// busyNow is the VM that was stopped to be changed in vain, or nil: see busy.go. No other is stopped before its time is over.
+	// busyNow is the VM that was stopped to be changed in vain, or nil: see busy.go. No other VM is stopped before busyPause ends.
 	busyNow *member
 	// repairHeld is true when maxUnhealthy forbids repairs.
 	repairHeld bool
-	// templates are members that somebody converted to templates: vCenter changes nothing of such a VM but its mark.
+	// templates are members that a person converted to templates. vCenter can change only the mark of such a VM.
 	templates []*member
-	// surplusHeld is true when VMs would be chosen to leave, were it not for a hold.
+	// surplusHeld is true if VMs would be chosen to leave without the hold.
 	surplusHeld bool
-	// createsWanted is the number of VMs that are missing, whether or not they may be created now.
+	// createsWanted is the number of missing VMs, whether or not they can be created now.
 	createsWanted int
 
-	// actions of all passes; finish puts them in order.
+	// actions of all passes; finish sorts them.
 	actions  []Action
 	blockers blockers
 	plan     Plan
@@ -61,7 +61,7 @@ type planner struct {
 type pass struct {
 	name string
 	run  func(*planner)
-	// looks is true for a pass that decides nothing: it also runs on an incomplete observation and while paused.
+	// looks is true for a pass that decides nothing. It also runs on an incomplete observation and while the group is paused.
 	looks bool
 }
 
@@ -87,10 +87,10 @@ var passes = []pass{
 	{name: "conclude", run: (*planner).conclude, looks: true},
 }
 
-// Compute decides what to do next. It never fails: what cannot be done is a Blocker.
+// Compute returns the next actions. It never fails: an action that is not possible is a Blocker.
 //
-// Actions come in this order: what doomed VMs need, because it frees names and room, the last step first; then
-// power; then clones. Actions of one kind stand together, by ordinal. No ordinal is in two actions.
+// Actions come in this order: those of doomed VMs, because they free names and room, the last step first; then power; then clones. Actions of one
+// kind stand together, by ordinal. No ordinal is in two actions.
 func Compute(in Input) Plan {
 	p := &planner{in: &in, spec: settingsOf(&in)}
 	p.ops = newOperations(&in, p.spec)
@@ -105,7 +105,7 @@ func Compute(in Input) Plan {
 	return p.finish()
 }
 
-// explainInput adds the blockers that the input itself brings.
+// explainInput adds the blockers that the input contains.
 func (p *planner) explainInput() {
 	if p.in.Paused != nil {
 		p.blockers.add(rankPaused, *p.in.Paused)
@@ -137,7 +137,7 @@ func (p *planner) explainInput() {
 	}
 }
 
-// finish turns the table into the Plan.
+// finish builds the Plan from the table.
 func (p *planner) finish() Plan {
 	plan := &p.plan
 	plan.Desired, plan.Replaced, plan.Gate = p.spec.desired, p.nowReplaced(), p.gate
@@ -173,9 +173,8 @@ func (p *planner) finish() Plan {
 	return *plan
 }
 
-// leftNothing is true once no operation is waited for. A task that hangs on another group's VM, such as a move during an adoption,
-// does not hold the deletion: a process that took over would not know about the task. A clone holds the deletion, since its VM would
-// have no group.
+// leftNothing is true if the deletion waits for no operation. A hanging task on another group's VM, such as a move during an adoption, does not block
+// the deletion: after a takeover, a new process would not know the task. A clone blocks the deletion, because its VM would have no group.
 func (p *planner) leftNothing() bool {
 	return !slices.ContainsFunc(p.in.Observation.InFlight, func(op vsphere.Operation) bool { return op.Kind == vsphere.OpClone || !op.Hangs(p.in.Now) })
 }
@@ -191,7 +190,7 @@ func (p *planner) table() []*member {
 	return table
 }
 
-// member returns the member of an ordinal, or nil when nothing is there.
+// member returns the member of an ordinal, or nil if the table has none.
 func (p *planner) member(ordinal int32) *member {
 	if m := p.members[ordinal]; m != nil && !m.dropped {
 		return m
@@ -199,7 +198,7 @@ func (p *planner) member(ordinal int32) *member {
 	return nil
 }
 
-// insert adds a member or puts it in the place of one. The caller sorts the ordinals when it is done.
+// insert adds or replaces a member. The caller sorts the ordinals afterwards.
 func (p *planner) insert(m *member) {
 	if p.members[m.status.Ordinal] == nil {
 		p.ordinals = append(p.ordinals, m.status.Ordinal)
@@ -207,7 +206,7 @@ func (p *planner) insert(m *member) {
 	p.members[m.status.Ordinal] = m
 }
 
-// wake asks to be run again at t.
+// wake schedules a run at t.
 func (p *planner) wake(t time.Time) {
 	if t.After(p.in.Now) && (p.plan.WakeAt.IsZero() || t.Before(p.plan.WakeAt)) {
 		p.plan.WakeAt = t
@@ -220,7 +219,7 @@ var turn = map[ActionKind]int{
 	AdoptVM: 9, RenameVM: 10, MoveVM: 11, ClaimVM: 12, CancelClone: 13,
 }
 
-// operationOf names the operation that an action becomes.
+// operationOf maps an action to its operation.
 var operationOf = map[ActionKind]vsphere.OperationKind{
 	CreateVM: vsphere.OpClone, PowerOnVM: vsphere.OpPowerOn, PowerOffVM: vsphere.OpPowerOff, ShutdownGuest: vsphere.OpShutdownGuest,
 	MarkVM: vsphere.OpMark, DestroyVM: vsphere.OpDestroy, ReleaseVM: vsphere.OpRelease, RestampVM: vsphere.OpRestamp,
@@ -228,7 +227,7 @@ var operationOf = map[ActionKind]vsphere.OperationKind{
 	ReconfigureVM: vsphere.OpReconfigure,
 }
 
-// failureOf returns the failure that this action had last, or nil.
+// failureOf returns the last failure of this action, or nil.
 func (p *planner) failureOf(m *member, a Action) *failure {
 	switch a.Kind {
 	case CreateVM:
@@ -236,18 +235,18 @@ func (p *planner) failureOf(m *member, a Action) *failure {
 	case ReconfigureVM:
 		f := p.ops.reconfigureFailure(a.Ordinal, a.Revision)
 		if f != nil && m.vm.Power == vsphere.PoweredOff && m.status.Updating && f.At.Before(m.status.StoppedAt) {
-			return nil // it was on then
+			return nil // the VM was on then
 		}
 		if f != nil && vsphere.KindOf(f.Err) == vsphere.KindOffOnly && m.vm.Power == vsphere.PoweredOff {
-			return nil // it is off now
+			return nil // the VM is off now
 		}
 		return f
 	}
 	return p.ops.failure(a.Ordinal, operationOf[a.Kind])
 }
 
-// try adds an action, unless the ordinal is busy or the last attempt failed and it is too early for
-// the next, and reports whether it did. A failure stays visible while it is being tried again, so that status does not flicker.
+// try adds an action and reports whether it did. It does not if the ordinal is busy, or if the last attempt failed and the retry is not due. A
+// failure stays visible during a retry, so that status does not flicker.
 func (p *planner) try(m *member, a Action) bool {
 	a.Ordinal, a.Name, a.Cause = m.status.Ordinal, m.status.Name, p.causeOf(m, a)
 	if m.vm != nil && m.vm.IsTemplate {
@@ -260,7 +259,7 @@ func (p *planner) try(m *member, a Action) bool {
 	if f := p.failureOf(m, a); f != nil {
 		p.blockers.addFailure(f)
 		m.status.Message = f.message
-		if !m.doomed && !busy && m.status.Phase != v1alpha1.VMReady { // what is ready stays so: only a change of it failed
+		if !m.doomed && !busy && m.status.Phase != v1alpha1.VMReady { // a ready VM stays so: only its change failed
 			m.status.Phase = v1alpha1.VMFailed
 		}
 		a.Quiet = f.reason == v1alpha1.ReasonForeignDisk

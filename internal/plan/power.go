@@ -7,12 +7,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// power brings VMs to spec.powerState. A new VM is started once it was cloned. A VM that was ready and is off,
-// or is suspended, was changed from outside: powering it on is a repair and obeys spec.repair. Switching off is
-// never a repair: whether somebody powered the VM on or spec changed, spec's word is what counts.
+// power brings VMs to spec.powerState. A new VM is started after its clone. A suspended VM, or a VM that was ready and is off, was changed from
+// outside: its power-on is a repair and obeys spec.repair. A power-off is never a repair. It makes no difference whether the VM was powered on from
+// outside or spec changed.
 func (p *planner) power() {
 	if p.spec.keep || p.in.Deleting {
-		return // spec does not say what is wanted, or does not count any more
+		return // spec does not define what is wanted, or no longer counts
 	}
 	var unreachable, observed []*member
 	for _, m := range p.table() {
@@ -48,7 +48,7 @@ func (p *planner) power() {
 	p.explainPower(unreachable, observed)
 }
 
-// powerOff stops a VM that shall be off. One whose power state vCenter does not report is left alone.
+// powerOff stops a VM that spec wants off. A VM with an unknown power state gets no action.
 func (p *planner) powerOff(m *member) {
 	switch m.vm.Power {
 	case vsphere.PoweredOff, vsphere.PowerUnknown, "":
@@ -57,7 +57,7 @@ func (p *planner) powerOff(m *member) {
 	p.stop(m, "spec.powerState is PoweredOff")
 }
 
-// explainPower tells of VMs that are left as they are.
+// explainPower reports VMs whose power state is not changed.
 func (p *planner) explainPower(unreachable, observed []*member) {
 	if len(unreachable) > 0 {
 		p.blockers.add(rankLost, Blocker{
@@ -74,7 +74,7 @@ func (p *planner) explainPower(unreachable, observed []*member) {
 		m.status.Message += " and is not powered on: spec.repair holds it back"
 	}
 	if p.repairHeld {
-		return // told already
+		return // already reported
 	}
 	p.blockers.add(rankObserved, Blocker{
 		Reason: v1alpha1.ReasonRepairHeld,

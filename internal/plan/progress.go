@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// progress says how far the VMs are as spec says, and what is waited for. Its times are of the clock: a message that counts seconds would be written
+// progress reports how far the VMs match spec, and what the update waits for. Its times are absolute: a message that counts seconds would be written
 // each second.
 func (p *planner) progress() Update {
 	all := p.spec.desired
@@ -43,7 +43,7 @@ func (p *planner) progress() Update {
 	return p.underWay(counts)
 }
 
-// underWay says what an update waits for that may go on.
+// underWay reports what an update that can continue waits for.
 func (p *planner) underWay(counts string) Update {
 	pending, replaced, others := p.remaining()
 	if u, ok := p.retained(counts, others); ok {
@@ -68,8 +68,8 @@ func (p *planner) underWay(counts string) Update {
 	return Update{v1alpha1.ReasonRolloutProgressing, fmt.Sprintf("%s; %s%s.", counts, p.waitsFor(), p.explainUntried())}
 }
 
-// nothingMay is true while VMs are left that have to be replaced or restarted, and spec allows neither one more nor one less. The API refuses such a spec
-// today; an older one stored it, and text that is no percentage comes to 0 as well.
+// nothingMay is true while VMs must be replaced or restarted, and spec allows neither one more nor one less VM. The API refuses such a spec now.
+// Older versions stored it, and text that is no percentage also yields 0.
 func (p *planner) nothingMay() bool {
 	u := p.spec.update
 	return u.surge == 0 && u.unavailable == 0 && p.population() <= p.spec.desired && slices.ContainsFunc(p.table(), func(m *member) bool {
@@ -78,7 +78,7 @@ func (p *planner) nothingMay() bool {
 	})
 }
 
-// remaining counts the VMs that are left: those that wait for a restart, those that are to be replaced, and others.
+// remaining counts the VMs that are left to update: those that wait for a restart, those that must be replaced, and others.
 func (p *planner) remaining() (pending, replaced, others int) {
 	for _, m := range p.table() {
 		switch change := p.change(m); {
@@ -95,7 +95,7 @@ func (p *planner) remaining() (pending, replaced, others int) {
 	return pending, replaced, others
 }
 
-// waitsFor names the first thing that is under way, the nearest to its end first.
+// waitsFor names the first step in progress, the nearest to its end first.
 func (p *planner) waitsFor() string {
 	if !p.in.Observation.Complete {
 		return "waiting for the inventory of vCenter"
@@ -128,7 +128,7 @@ func (p *planner) waitsFor() string {
 	return p.waitsForOthers()
 }
 
-// boots is true for a VM of the target that is on and has yet to become ready: one that was cloned, or that was restarted and has been changed.
+// boots is true for a target VM that is on and not ready yet. It was cloned, or it was restarted and changed.
 func (p *planner) boots(m *member) bool {
 	s := &m.status
 	return m.state == present && s.Revision == p.roll.Revision && !s.StartTime.IsZero() && s.ShutdownTime.IsZero() && !p.failedBefore(m)
@@ -136,7 +136,7 @@ func (p *planner) boots(m *member) bool {
 
 func (p *planner) waitsForGuest(m *member) string {
 	s := &m.status
-	if p.unread(m) && !p.in.Now.Before(p.deadline(m)) { // else nobody waits for it yet
+	if p.unread(m) && !p.in.Now.Before(p.deadline(m)) { // otherwise the update does not wait for it yet
 		return fmt.Sprintf("waiting until %s is read, which the guest of %s may have set", p.spec.guestInfo.Key, s.Name)
 	}
 	return fmt.Sprintf("waiting for the guest of %s since %s UTC, until %s at most", s.Name, s.StartTime.UTC().Format(time.TimeOnly), p.deadline(m).UTC().Format(time.TimeOnly))
@@ -151,7 +151,7 @@ func (p *planner) waitsForRestart(m *member) string {
 	return "restarting " + s.Name
 }
 
-// What a VM that is ready is waited for, with its name.
+// What the update waits for at a ready VM, with its name.
 const (
 	mayShutDown = "waiting for %s, whose guest may yet follow a request to shut down"
 	staysReady  = "%s is ready, and has to stay so for spec.readiness.minReadySeconds"
@@ -164,7 +164,7 @@ func waitsAfterReady(m *member) string {
 	return staysReady
 }
 
-// waitsForOthers names what is under way beside VMs that start.
+// waitsForOthers names steps other than VMs that start.
 func (p *planner) waitsForOthers() string {
 	first := map[string]string{}
 	note := func(what string, m *member) {
@@ -205,7 +205,7 @@ func (p *planner) waitsForOthers() string {
 	return p.waitsForAction(failed, away)
 }
 
-// waitsForAction names what needs an action.
+// waitsForAction names the VM that needs an action.
 func (p *planner) waitsForAction(failed, away []*member) string {
 	switch {
 	case len(failed) > 0:
@@ -226,8 +226,8 @@ func (p *planner) waitsForAction(failed, away []*member) string {
 	return "going on"
 }
 
-// waitsForAway tells of a VM that is not available and does not start: somebody has to act, unless it comes back. More may be missing only while there are
-// other VMs to update.
+// waitsForAway reports a VM that is neither available nor starting: a person must act unless it comes back. spec can allow more missing VMs only if
+// there are other VMs to update.
 func (p *planner) waitsForAway(m *member) string {
 	act := "mend it, or set spec back to what it was"
 	if slices.ContainsFunc(p.table(), func(other *member) bool { return other != m && !other.doomed && p.outdated(other) }) {
@@ -236,7 +236,7 @@ func (p *planner) waitsForAway(m *member) string {
 	return fmt.Sprintf("waiting for %s, which is not available; if it does not come back by itself, %s", m.status.Name, act)
 }
 
-// waitsForFailed tells of VMs that failed where more may fail before the update stops: nothing goes on before they are ready, or somebody acts.
+// waitsForFailed reports failed VMs if more can fail before the update stops. The update continues once they are ready, or a person acts.
 func (p *planner) waitsForFailed(failed []*member) string {
 	act := "delete the VM in vCenter to have it cloned anew"
 	if p.spec.observe {
@@ -247,7 +247,7 @@ func (p *planner) waitsForFailed(failed []*member) string {
 		enumerate(labels(failed)), p.within(), act, p.spec.update.maxFailures)
 }
 
-// restartPending are the names of VMs that are changed when they are off.
+// restartPending returns the names of VMs that are changed when they are off.
 func (p *planner) restartPending() []string {
 	var names []string
 	for _, m := range p.table() {
@@ -258,7 +258,7 @@ func (p *planner) restartPending() []string {
 	return names
 }
 
-// failedMembers are the VMs that failed and are still there.
+// failedMembers returns the VMs that failed and still exist.
 func (p *planner) failedMembers() []*member {
 	var failed []*member
 	for _, m := range p.table() {
@@ -269,13 +269,14 @@ func (p *planner) failedMembers() []*member {
 	return failed
 }
 
-// failed is true for a VM that is there, as far as anybody knows, and did not become ready in time. An older one may have the UUID of one that failed and left.
+// failed is true for a VM that exists, as far as is known, and did not become ready in time. An older VM can have the UUID of one that failed and
+// left.
 func (p *planner) failed(m *member) bool {
 	there := m.state == present || m.state == suspect
 	return there && m.status.Revision == p.roll.Revision && slices.Contains(p.roll.Failed, strings.ToLower(m.status.UUID))
 }
 
-// whoFailed says which VMs stopped the update.
+// whoFailed names the VMs that stopped the update.
 func (p *planner) whoFailed() string {
 	within := p.within()
 	if m := p.firstRefused(); m != nil {
@@ -287,7 +288,7 @@ func (p *planner) whoFailed() string {
 	return fmt.Sprintf("%s did not become ready %s, and left the group since", vms(len(p.roll.Failed)), within)
 }
 
-// brieflyFailed says the same in few words.
+// brieflyFailed is a short form of whoFailed.
 func (p *planner) brieflyFailed() string {
 	if m := p.firstRefused(); m != nil {
 		return m.status.Name + ": vCenter refused the new size; the update is stopped"
@@ -298,7 +299,8 @@ func (p *planner) brieflyFailed() string {
 	return vms(len(p.roll.Failed)) + " did not become ready, and left the group; the update is stopped"
 }
 
-// afterFailure says what to do once the update has stopped. A VM that was refused its size still runs: nobody is to replace all VMs for that.
+// afterFailure returns the remedy for a stopped update. A VM whose size vCenter refused still runs, so the remedy does not suggest to replace all
+// VMs.
 func (p *planner) afterFailure() string {
 	if p.firstRefused() != nil {
 		return "Set spec back to what it was, or to another size; or " + askAgain
@@ -306,7 +308,7 @@ func (p *planner) afterFailure() string {
 	return "Find out why from the console of the VM; then set spec back to what it was, or to what works, or set spec.updateStrategy.replaceTrigger to a new value to try again."
 }
 
-// within is how long a VM may take, and what else is a failure.
+// within describes the startup timeout and the failure value.
 func (p *planner) within() string {
 	within := fmt.Sprintf("within %s (spec.readiness.startupTimeoutSeconds)", p.spec.startup)
 	if g := p.spec.guestInfo; g != nil && g.FailedValue != "" {

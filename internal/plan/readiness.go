@@ -9,7 +9,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// readiness gives each status the phase that status shows, and says which VMs are available. It decides nothing.
+// readiness sets the phase and availability of each VM for status. It decides nothing.
 func (p *planner) readiness() {
 	for _, ordinal := range p.ordinals {
 		m := p.members[ordinal]
@@ -17,7 +17,7 @@ func (p *planner) readiness() {
 		case present:
 			p.assess(m)
 		case suspect:
-			// Its reference is beside it in status. Without it the message is the same each time, and its events are one series.
+			// Status has its reference next to the message. Without the reference, the message stays the same and its events form one series.
 			p.lost(m, "not found; waiting for vCenter to confirm")
 			if !p.in.Observation.Complete {
 				m.status.Message = "not seen while the inventory of vCenter is incomplete"
@@ -30,15 +30,15 @@ func (p *planner) readiness() {
 			m.status.Phase, m.status.ReadySince = v1alpha1.VMCloning, time.Time{}
 			m.status.StartTime, m.status.Updating = time.Time{}, false
 			if f := p.ops.cloneFailure(ordinal, m.status.Revision); f != nil && m.state == cloning && !m.doomed {
-				p.blockers.addFailure(f) // the attempt that runs has not done better yet
+				p.blockers.addFailure(f) // the current attempt has not succeeded yet
 				m.status.Message = f.message
 			}
 		}
 	}
 }
 
-// lost says that a VM is out of sight. One that was seen not to be ready before, and one that nobody has seen pass a new gate, has to show itself anew when it is
-// back. Its phase does not tell that any more; that it has both times does.
+// lost marks a VM as not visible. Two kinds of VMs must pass the gate again when they are back: those that were observed not ready before, and those
+// that were not observed to pass a new gate. The phase no longer shows this, but a record with both times does.
 func (p *planner) lost(m *member, message string) {
 	seen := m.known != nil && m.known.Phase != v1alpha1.VMLost
 	if !m.status.ReadySince.IsZero() && (seen && m.interrupted() || p.gateChanges) {
@@ -47,7 +47,7 @@ func (p *planner) lost(m *member, message string) {
 	m.status.Phase, m.status.Power, m.status.Message = v1alpha1.VMLost, vsphere.PowerUnknown, message
 }
 
-// assess sets phase, availability and message of a VM that is observed.
+// assess sets phase, availability and message of an observed VM.
 func (p *planner) assess(m *member) {
 	vm, status := m.vm, &m.status
 	switch {
@@ -72,16 +72,16 @@ func (p *planner) assess(m *member) {
 	}
 }
 
-// assessRunning assesses a VM that shall be powered on.
+// assessRunning assesses a VM that spec wants on.
 func (p *planner) assessRunning(m *member) {
 	vm, status := m.vm, &m.status
 	if !m.doomed {
-		status.ShutdownTime = time.Time{} // nobody waits for that any more
+		status.ShutdownTime = time.Time{} // the operator no longer waits for a shutdown
 	}
 	waiting := p.waitingFor(m)
 	if waiting == "" {
 		status.Phase, status.StartTime = v1alpha1.VMReady, time.Time{}
-		// A time that is yet to come was recorded by a clock that ran ahead. Nobody is to wait for that.
+		// A clock that ran ahead recorded a time in the future. The VM must not wait for it.
 		if status.ReadySince.IsZero() || status.ReadySince.After(p.in.Now) || m.interrupted() || p.reconnected(m) {
 			status.ReadySince = p.in.Now
 		}
@@ -95,18 +95,18 @@ func (p *planner) assessRunning(m *member) {
 		status.Phase = v1alpha1.VMUnhealthy
 	}
 	if status.Phase == v1alpha1.VMUnhealthy || vm.Power != vsphere.PoweredOff {
-		status.Message = fmt.Sprintf("%s %s", vm.Ref.Value, waiting) // a new VM is off, and nothing is wrong with that
+		status.Message = fmt.Sprintf("%s %s", vm.Ref.Value, waiting) // a new VM is off, which is no problem
 	}
-	// Nobody but the operator powers a new VM on, and the operator suspends none: these came from outside.
+	// Only the operator powers a new VM on, and the operator suspends none: these changes came from outside.
 	m.wrongPower = vm.Power == vsphere.Suspended || (vm.Power == vsphere.PoweredOff && m.wasReady)
 }
 
-// mayGoDown has a VM not count as available while its guest has time to follow a request to shut down: spec wanted it off then, and wants it on now. An update
-// that took another away meanwhile would leave too few.
+// mayGoDown makes a VM unavailable while its guest can still follow a request to shut down. spec wanted the VM off at the request, and wants it on
+// now. Otherwise an update could take another VM away meanwhile and leave too few.
 func (p *planner) mayGoDown(m *member) {
 	asked, _ := p.asked(m)
 	if m.vm.Tombstone || m.status.Updating || asked.IsZero() || p.ops.guests.overdue(asked) {
-		return // an update sees to those that it stops: see updating
+		return // the update handles the VMs that it stops: see updating
 	}
 	end := p.ops.guests.end(asked)
 	p.wake(end)
@@ -115,8 +115,8 @@ func (p *planner) mayGoDown(m *member) {
 		asked.UTC().Format(time.TimeOnly), end.UTC().Format(time.TimeOnly))
 }
 
-// interrupted is true when status says that the VM did not pass its gate although it had been ready. A VM that was only chosen to be restarted, or whose power-off
-// failed, was ready all the time: see goesDown.
+// interrupted is true if status records that the VM did not pass its gate although it had been ready. A VM that was only chosen to be restarted, or
+// whose power-off failed, was always ready: see goesDown.
 func (m *member) interrupted() bool {
 	if m.known == nil {
 		return false
@@ -135,19 +135,21 @@ func (m *member) interrupted() bool {
 	}
 }
 
-// forgetReadiness has a VM that leaves, and is seen not to be ready, be ready anew if it stays after all: its phase tells no more than that it leaves.
+// forgetReadiness resets ReadySince of a VM that leaves and is not ready, so that it must pass the gate again if it stays. Its phase Deleting does
+// not show readiness.
 func (m *member) forgetReadiness() {
 	if m.state == present && m.status.Phase != v1alpha1.VMReady && m.status.Phase != v1alpha1.VMDeleting {
 		m.status.ReadySince = time.Time{}
 	}
 }
 
-// unread is true for a VM that passes all of its gate but what its guest has written, which nobody has read yet: after a takeover, or after vCenter was away.
+// unread is true for a VM that passes its whole gate except for the guest's value, which this process has not read yet: after a takeover, or after
+// vCenter was unreachable.
 func (p *planner) unread(m *member) bool {
 	return p.spec.guestInfo != nil && !m.vm.GuestInfoKnown && p.waitingForGate(m.vm) == ""
 }
 
-// waitingFor says what keeps a connected VM from being ready, or nothing.
+// waitingFor returns why a connected VM is not ready, or "".
 func (p *planner) waitingFor(m *member) string {
 	vm := m.vm
 	if waiting := p.waitingForGate(vm); waiting != "" {
@@ -156,14 +158,14 @@ func (p *planner) waitingFor(m *member) string {
 	g := p.spec.guestInfo
 	switch {
 	case g == nil || vm.GuestInfoKnown && vm.GuestInfo == g.Value:
-	case !vm.GuestInfoKnown && m.wasReady && !m.interrupted(): // unknown is not sick: who looks now has not read it yet
+	case !vm.GuestInfoKnown && m.wasReady && !m.interrupted(): // unknown is not unhealthy: this process has not read it yet
 	default:
 		return fmt.Sprintf("has not set %s to %q in its guest (see spec.readiness.guestInfo)", g.Key, g.Value)
 	}
 	return ""
 }
 
-// waitingForGate says what keeps a connected VM from passing spec.readiness.gate, or nothing.
+// waitingForGate returns why a connected VM does not pass spec.readiness.gate, or "".
 func (p *planner) waitingForGate(vm *vsphere.VM) string {
 	switch vm.Power {
 	case vsphere.PoweredOn:
@@ -183,8 +185,8 @@ func (p *planner) waitingForGate(vm *vsphere.VM) string {
 	return ""
 }
 
-// assessStopped assesses a VM that shall be powered off. A stopped VM has no ReadySince: when the group is
-// powered on again, that is a start and not a repair.
+// assessStopped assesses a VM that spec wants off. A stopped VM has no ReadySince: when the group is powered on again, that is a start and not a
+// repair.
 func (p *planner) assessStopped(m *member) {
 	vm, status := m.vm, &m.status
 	status.StartTime, status.Updating = time.Time{}, false
@@ -203,8 +205,8 @@ func (p *planner) assessStopped(m *member) {
 	}
 }
 
-// unhealthy is true for a VM that leaves before healthy ones: wrong power state, unreachable, failed, or not ready any more. One that was not
-// started yet is not ready, and no more than that.
+// unhealthy is true for a VM that leaves before healthy ones: wrong power state, unreachable, failed, or not ready any more. A VM that was never
+// started is only not ready.
 func (p *planner) unhealthy(m *member) bool {
 	switch m.state {
 	case present:

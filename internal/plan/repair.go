@@ -7,9 +7,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// repair decides whether VMs that were lost or powered off from outside are made up for, and keeps the ordinals of
-// those that are not. How many it concerns depends on what is wanted: a group that shrinks does not miss the
-// VM that it would have deleted. The first clone and the first start of a VM are no repairs.
+// repair decides whether VMs that were lost or powered off from outside are replaced or powered on, and keeps the ordinals of the others. Their
+// number depends on the wanted number: a group that shrinks does not miss a VM that it would have deleted. The first clone and the first start of a
+// VM are no repairs.
 func (p *planner) repair() {
 	if p.in.Deleting {
 		return
@@ -21,7 +21,7 @@ func (p *planner) repair() {
 		switch {
 		case m.doomed:
 		case m.missing() && p.ops.busy(m.status.Ordinal):
-			// Something is still under way for a VM that is gone: wait for its end, and replace nothing meanwhile.
+			// An operation for a deleted VM is still in flight: wait for its end, and do not replace the VM meanwhile.
 			if room > 0 {
 				m.kept = true
 				room--
@@ -60,7 +60,7 @@ func (p *planner) repair() {
 	p.explainHeld(held)
 }
 
-// explainHeld tells of lost VMs that are not replaced.
+// explainHeld reports lost VMs that are not replaced.
 func (p *planner) explainHeld(held []*member) {
 	why := "spec.repair.mode is Observe"
 	if p.repairHeld {
@@ -80,8 +80,8 @@ func (p *planner) explainHeld(held []*member) {
 	}
 }
 
-// howToReplace says what a person does to have VMs replaced. One that is deleted in vCenter is lost, and that may be only observed. To list a VM alone does
-// nothing: it says who leaves first once fewer are wanted.
+// howToReplace explains how a person gets VMs replaced. A VM that is deleted in vCenter is lost, and with mode Observe it is not replaced. A name in
+// deleteFirst alone does nothing: it only orders the VMs that leave once fewer are wanted.
 func (p *planner) howToReplace() string {
 	const shrink = "name them in spec.scaleDown.deleteFirst, lower spec.replicas by as many, and raise it again when they are gone"
 	if p.spec.observe {
@@ -90,7 +90,7 @@ func (p *planner) howToReplace() string {
 	return "to have the others replaced, delete them in vCenter; or " + shrink
 }
 
-// suspects is the number of VMs that are counted although they may not exist any more: nobody knows yet.
+// suspects returns the number of VMs that are counted although they possibly no longer exist.
 func (p *planner) suspects() int32 {
 	n := int32(0)
 	for _, m := range p.table() {
@@ -101,7 +101,7 @@ func (p *planner) suspects() int32 {
 	return n
 }
 
-// population is the number of VMs that are there or on their way and not leaving.
+// population returns the number of VMs that exist or are being cloned, and do not leave.
 func (p *planner) population() int32 {
 	n := int32(0)
 	for _, m := range p.table() {

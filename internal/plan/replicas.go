@@ -8,10 +8,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// replicas plans to clone what is missing, at the lowest free ordinals, or to remove what is too much, in the scale-down order. Clones
-// in flight count as VMs.
+// replicas plans to clone missing VMs at the lowest free ordinals, or to remove surplus VMs in the scale-down order. Clones in flight count as VMs.
 //
-// A VM that is gone, or that was only intended, leaves the table at the end, unless it is cloned here or kept by repair.
+// At the end, a VM that was deleted or only intended leaves the table, unless it is cloned here or kept by repair.
 func (p *planner) replicas() {
 	if p.in.Deleting {
 		return
@@ -35,7 +34,7 @@ func (p *planner) replicas() {
 	}
 }
 
-// fill creates what is missing. A VM that was chosen to leave, and that nobody sees now, may yet stay: see reprieve.
+// fill creates missing VMs. A suspect VM that was chosen to leave can still stay: see reprieve.
 func (p *planner) fill(have int32) {
 	room := p.wanted() - have
 	for _, m := range p.table() {
@@ -55,7 +54,7 @@ func (p *planner) fill(have int32) {
 		}
 		room--
 		m := p.member(ordinal)
-		if may--; may < 0 { // what leaves makes room for it
+		if may--; may < 0 { // a VM that leaves makes room for it
 			if m != nil {
 				m.kept = true
 			}
@@ -73,7 +72,7 @@ func (p *planner) fill(have int32) {
 	slices.Sort(p.ordinals)
 }
 
-// cloneOrSay clones the VM of an ordinal, in the revision that it shall have, or says why that cannot be.
+// cloneOrSay clones the VM of an ordinal in its revision, or reports why it cannot be cloned.
 func (p *planner) cloneOrSay(ordinal int32, m *member, reason string) {
 	revision, blocked := p.revisionFor(m)
 	switch {
@@ -84,20 +83,20 @@ func (p *planner) cloneOrSay(ordinal int32, m *member, reason string) {
 	}
 	switch {
 	case m != nil && p.stale(m):
-		m.kept = true // it is being looked for, and the group is told of the result
+		m.kept = true // the operator searches for it, and the group gets the result
 		if p.undecided(m) {
 			m.status.Message = fmt.Sprintf("%s, which it replaces, is being looked for in vCenter", m.status.Replaces.MoRef)
 		}
 	case !p.spec.noCreate && blocked == nil:
 		p.create(ordinal, m, revision, reason)
 	case m != nil:
-		m.kept = true // its incarnation is needed when the clone is allowed
+		m.kept = true // a later clone needs its incarnation
 		m.status.Message = "the VM cannot be cloned now: see the group's message"
 	}
 }
 
-// occupied reports whether an ordinal cannot get a new VM: it has one, its VM is being removed, another VM has its name, or a call about
-// it is in flight.
+// occupied reports whether an ordinal cannot get a new VM: it has a VM, its VM is being removed, another VM has its name, or an operation for it is
+// in flight.
 func (p *planner) occupied(ordinal int32) bool {
 	if m := p.member(ordinal); m != nil && (!m.missing() || m.kept) {
 		return true
@@ -105,9 +104,8 @@ func (p *planner) occupied(ordinal int32) bool {
 	return p.doomed[ordinal] || p.taken[ordinal] != nil || p.ops.busy(ordinal) || p.nameHeld(ordinal) != nil
 }
 
-// create plans a clone. If this clone was decided on before, it keeps its incarnation and its UUID: the VM of the earlier decision may
-// appear late, and is recognized then. A VM that replaces a lost one gets the next incarnation. An incarnation is left out if another
-// VM has its UUID.
+// create plans a clone. If this clone was planned before, it keeps its incarnation and UUID. The VM of the earlier plan can then appear late and
+// still be recognized. A VM that replaces a lost one gets the next incarnation. create skips an incarnation whose UUID another VM has.
 func (p *planner) create(ordinal int32, m *member, revision, reason string) {
 	status := VMStatus{
 		Ordinal: ordinal, Name: VMName(p.in.Name, ordinal), Phase: v1alpha1.VMCloning, Revision: revision,
@@ -128,7 +126,7 @@ func (p *planner) create(ordinal int32, m *member, revision, reason string) {
 		status.Incarnation = p.freeIncarnation(ordinal, status.Incarnation)
 		status.UUID = InstanceUUID(p.in.ID.Key(), ordinal, status.Incarnation)
 	}
-	if !p.stopped() { // else the update would go on by that
+	if !p.stopped() { // otherwise the update would continue because of it
 		p.roll.forgive(status.UUID)
 	}
 	m.status, m.kept = status, true
@@ -138,8 +136,8 @@ func (p *planner) create(ordinal int32, m *member, revision, reason string) {
 	})
 }
 
-// stale is true for a VM that is gone as far as is known, and that somebody may have registered again since vCenter was asked. An attempt to replace it may have
-// failed for hours, so that is asked before each.
+// stale is true for a VM that no longer exists as far as is known. A person can have registered it again since vCenter was asked. Earlier attempts to
+// replace the VM can have failed for hours, so vCenter is asked again before each attempt.
 func (p *planner) stale(m *member) bool {
 	ref := vsphere.VMRef(m.status.MoRef)
 	if m.state == intended {
@@ -148,7 +146,7 @@ func (p *planner) stale(m *member) bool {
 	return ref.Value != "" && slices.Contains(p.in.Observation.Stale, ref) || p.undecided(m)
 }
 
-// undecided is true where vCenter has not said what became of the VM that is to be replaced: another process was told.
+// undecided is true if this process does not know what became of the VM that is replaced, because vCenter answered another process.
 func (p *planner) undecided(m *member) bool {
 	return m.state == intended && m.status.Replaces.MoRef != "" && p.in.Observation.Undecided(vsphere.VMRef(m.status.Replaces.MoRef))
 }

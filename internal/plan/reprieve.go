@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// reprieve keeps VMs that were chosen to leave, as far as the group wants them again: it was scaled up meanwhile, a clone that was counted on
-// never came, or the record of what leaves is from another time. It would be wrong to take such a VM away and to clone another beside
-// it. A VM with a tombstone leaves, and so does one that is being given one: that is final. So none gets one while a suspect VM, which may
-// be gone already, would then be missed.
+// reprieve keeps VMs that were chosen to leave, as far as the group wants them again. It was scaled up meanwhile, an expected clone never came, or
+// the record of the leaving VMs is outdated. To remove such a VM and clone another next to it would be wrong. A VM with a tombstone leaves, and so
+// does a VM that is getting one: that is final. So no VM gets a tombstone while the group would miss it if a suspect VM turned out to be deleted.
 func (p *planner) reprieve() {
 	if p.in.Deleting && p.in.Keep {
 		p.spare()
@@ -24,7 +23,7 @@ func (p *planner) reprieve() {
 			candidates = append(candidates, m)
 		}
 	}
-	slices.SortFunc(candidates, func(a, b *member) int { return cmp.Or(one(a.surge)-one(b.surge), p.compareLeaving(b, a)) }) // who would leave last is kept first
+	slices.SortFunc(candidates, func(a, b *member) int { return cmp.Or(one(a.surge)-one(b.surge), p.compareLeaving(b, a)) }) // the VM that would leave last is kept first
 	for i, m := range candidates[:min(int(room+p.suspects()), len(candidates))] {
 		if i >= int(room) {
 			m.awaits = true

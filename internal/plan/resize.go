@@ -8,18 +8,18 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// changeInPlace changes VMs as they are. A new size disturbs nobody. A new network may cut a guest off, which shows only later: until it is seen in the
-// new network, an available VM counts as one that was taken away. One that is not available loses nothing.
+// changeInPlace changes VMs in their current power state. A new size disturbs no guest. A new network can disconnect a guest, which shows only later.
+// Until an available VM is observed in the new network, it counts as taken away. A VM that is not available has nothing to lose.
 func (p *planner) changeInPlace(b *budget) {
 	for _, m := range p.table() {
 		if m.doomed || m.state != present || !m.vm.Connected() || p.change(m) != changeLive && m != p.deniedNow && m != p.busyNow {
 			continue
 		}
 		if p.busyOff(m) {
-			m.changes = false // it is started as it is
+			m.changes = false // the VM is started unchanged
 			continue
 		}
-		cuts := p.cutsOff(m) && !p.tooEarly(m) // one that only waits leaves the budget to others
+		cuts := p.cutsOff(m) && !p.tooEarly(m) // a VM that only waits leaves the budget to others
 		if cuts && (p.reconnects(m) || !b.lend(p.spec.update.unavailable)) {
 			continue
 		}
@@ -27,17 +27,17 @@ func (p *planner) changeInPlace(b *budget) {
 	}
 }
 
-// cutsOff is true for a VM that a change may take away, since it gets another network.
+// cutsOff is true for a VM that a change can disconnect, because it gets another network.
 func (p *planner) cutsOff(m *member) bool {
 	return p.networkDiffers(m) && m.vm.Power == vsphere.PoweredOn && m.serves()
 }
 
-// reconnects is true for a VM that is on and about to be in the network of the target.
+// reconnects is true for a running VM whose change to the target's network is in flight.
 func (p *planner) reconnects(m *member) bool {
 	return m.state == present && m.vm.Power == vsphere.PoweredOn && p.networkDiffers(m) && p.ops.running(m.status.Ordinal, vsphere.OpReconfigure)
 }
 
-// reconnected is true for a VM that status has in another network still: it has to show that it is ready in this one, too.
+// reconnected is true for a VM that status still records in another network: it must become ready in the new network, too.
 func (p *planner) reconnected(m *member) bool {
 	if m.known == nil || m.known.Revision == m.status.Revision {
 		return false
@@ -46,14 +46,14 @@ func (p *planner) reconnected(m *member) bool {
 	return own != nil && target != nil && InPlace{From: own.Recorded, To: target.Recorded}.Reconnects()
 }
 
-// networkDiffers is true for a VM that the update concerns, and that the target has in another network, as far as that is known.
+// networkDiffers is true for a VM that the update concerns, if the target has another network, as far as is known.
 func (p *planner) networkDiffers(m *member) bool {
 	own, target := p.roll.shapes[m.status.Revision], p.roll.shapes[p.roll.Revision]
 	return p.outdated(m) && own != nil && target != nil && InPlace{From: own.Recorded, To: target.Recorded}.Reconnects()
 }
 
-// reconfigure changes what differs, and the revision, in one call. The VM that is seen may have a size of its own by now. While it is on, it keeps that
-// unless spec asks for another: vCenter takes nothing away from a VM that runs, and nobody asked for more.
+// reconfigure changes all differences and the revision in one call. The VM's own size can differ from its recorded shape. While the VM is on, it
+// keeps that size unless spec asks for another. vCenter takes nothing away from a running VM, and no edit asked for more.
 func (p *planner) reconfigure(m *member) {
 	own, target := p.roll.shapes[m.status.Revision].Recorded, p.roll.shapes[p.roll.Revision].Recorded
 	a := Action{Kind: ReconfigureVM, Revision: target.Revision, Reason: "spec asks for " + sizeOf(target)}
@@ -72,13 +72,13 @@ func (p *planner) reconfigure(m *member) {
 	}
 	tried := p.try(m, a)
 	f := p.ops.reconfigureFailure(m.status.Ordinal, target.Revision)
-	// One that was not stopped for that is not kept off by a change that fails, and none is where a person has to act first.
+	// A failed change does not keep a VM off that was not stopped for it. If a person must act first, no VM is kept off.
 	m.changes = tried || m.status.Updating && (f == nil || !f.terminal)
 }
 
-// restart stops a VM so that it can be changed. That it is started again whatever happens follows from what status records first.
+// restart stops a VM to change it. The record in status ensures that it is started again in any case.
 func (p *planner) restart(m *member) {
-	if !m.status.Updating || m.status.StoppedAt.IsZero() || !m.status.RefusedAt.IsZero() { // the pause after a refusal is over: this is another try
+	if !m.status.Updating || m.status.StoppedAt.IsZero() || !m.status.RefusedAt.IsZero() { // the pause after a refusal has ended: this is another try
 		m.status.StoppedAt, m.status.RefusedAt = p.in.Now, time.Time{}
 	}
 	m.changes, m.status.Updating = true, true
@@ -87,14 +87,14 @@ func (p *planner) restart(m *member) {
 	p.stop(m, "it is restarted to get "+sizeOf(p.roll.shapes[p.roll.Revision].Recorded))
 }
 
-// spareGuests keeps VMs on whose guests were asked to shut down and did not, as many as there are too few others. Since they were asked, others went missing, or an
-// edit wants more: to power off or replace a VM that runs takes it away, and that obeys the budget of now. It ends when others are available, or when the request lapses:
-// then the VM waits for its turn as one to which nothing was done.
+// spareGuests keeps VMs on whose guests were asked to shut down and did not, as many as available VMs are missing. Since the request, other VMs were
+// lost or an edit wants more. To power off or replace a running VM takes it away, and that obeys the current budget. The VM is spared until others
+// are available, or until the request lapses: then it waits for its turn like a VM that was not stopped.
 func (p *planner) spareGuests(b budget) {
 	lacks := -b.available
 	for _, m := range p.table() {
 		if m.unstopped {
-			lacks-- // it is counted as missing, and is not
+			lacks-- // it is counted as missing but is not
 		}
 	}
 	for _, m := range p.table() {
@@ -105,8 +105,8 @@ func (p *planner) spareGuests(b budget) {
 	}
 }
 
-// goesDown marks a VM that is stopped for an update, or is about to be. It keeps the time since when it is ready, since it may have to wait: if others are missing
-// by then it is as available as before. One that did not pass its gate has to show itself anew.
+// goesDown marks a VM that is stopped for an update, or is about to be. The VM keeps ReadySince, because it can have to wait: if others are missing
+// by then, it is as available as before. A VM that did not pass its gate must pass it again.
 func (m *member) goesDown() {
 	if m.status.Phase == v1alpha1.VMUnhealthy {
 		m.status.ReadySince = time.Time{}
@@ -114,9 +114,9 @@ func (m *member) goesDown() {
 	m.status.Available, m.byFormerGate, m.status.Phase = false, false, v1alpha1.VMStarting
 }
 
-// updating carries on with what status says of a VM that was stopped for an update, or was about to be. Off, it has yet to be started, and that is no
-// repair. On, it is ready again once it is available, unless its guest may still go down. One to which nothing was done yet waits its turn again: others may be
-// missing by now.
+// updating continues with a VM that status records as stopped for an update, or about to be. If the VM is off, it must still be started, which is no
+// repair. If it is on, its update ends once it is available, unless its guest can still shut down. A VM whose stop has not begun waits its turn
+// again, because others can be missing.
 func (p *planner) updating(m *member) {
 	if !m.status.Updating || m.vm.Power != vsphere.PoweredOn {
 		return
@@ -130,12 +130,12 @@ func (p *planner) updating(m *member) {
 		m.defies = m.status.Phase == v1alpha1.VMReady && (asked.IsZero() || p.ops.guests.overdue(asked))
 		m.status.ShutdownTime = asked
 		if !asked.IsZero() && m.known != nil {
-			m.status.ReadySince = m.known.ReadySince // until it is off: it is ready anew once it turns out to stay on, and not in each look
+			m.status.ReadySince = m.known.ReadySince // until the VM is off: it becomes ready anew once if it stays on, and not in each run
 		}
-		p.wake(p.ops.guests.end(asked).Add(shutdownLapses)) // then it is not going down
+		p.wake(p.ops.guests.end(asked).Add(shutdownLapses)) // then the VM is not shutting down
 		m.goesDown()
 		m.status.Message = fmt.Sprintf("%s is restarted to be changed", m.vm.Ref.Value)
-	case m.status.Available && !p.ops.busy(m.status.Ordinal): // else it may be going down
+	case m.status.Available && !p.ops.busy(m.status.Ordinal): // otherwise it can be shutting down
 		m.status.Updating = false
 	}
 }

@@ -6,17 +6,17 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// mayAdd is true where an update may clone a VM above what is wanted, since it may destroy one at its end. With deletionPolicy Retain each update would
-// leave one behind: on, nobody's, and counted by quotas until somebody deletes it.
+// mayAdd is true if an update can clone a VM above the wanted number, because it can destroy one at its end. With deletionPolicy Retain, each update
+// would leave one VM behind: powered on, without an owner, and counted by quotas until a person deletes it.
 func (p *planner) mayAdd() bool { return p.spec.policy == v1alpha1.DeletionDelete }
 
-// Unavailable is how many VMs may be missing during an update of a group.
+// Unavailable returns how many VMs can be missing during an update of a group.
 func Unavailable(spec v1alpha1.VmGroupSpec) int32 {
 	wanted, _ := Wanted(spec)
 	return strategyOf(spec.UpdateStrategy, wanted).unavailable
 }
 
-// retained tells of an update that can go on only by restarts, and may neither take a VM away nor add one; ok is false for any other.
+// retained reports an update that can continue only by restarts, and can neither take a VM away nor add one. ok is false for any other update.
 func (p *planner) retained(counts string, others int) (u Update, ok bool) {
 	restarts := 0
 	for _, m := range p.table() {

@@ -9,16 +9,15 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// revisionVersion names the fields that a revision is made of and how. Changing what is hashed needs a new
-// version and code that still computes the old one for VMs that carry it; otherwise an upgrade of the operator
-// would report, and later roll, every VM.
+// revisionVersion names the hashed fields of a revision and the method. A change of the hash needs a new version, and code that still computes the
+// old one for VMs that carry it. Otherwise an upgrade of the operator would report, and later update, every VM.
 const revisionVersion = "1"
 
-// Revision returns the revision of a spec: equal for equal VMs, different when a new VM would differ. Fields
-// at their default do not count, so that a default added to the API later changes no revision.
+// Revision returns the revision of a spec: equal for equal VMs, different if a new VM would differ. Fields at their default do not count, so that a
+// default added to the API later changes no revision.
 func Revision(spec v1alpha1.VmGroupSpec) string { return hash(ShapeOf(spec)) }
 
-// ShapeOf returns what VMs of a spec are made of. Its revision is that of the spec.
+// ShapeOf returns the shape of the VMs of a spec. Its revision is that of the spec.
 func ShapeOf(spec v1alpha1.VmGroupSpec) v1alpha1.Revision {
 	shape := v1alpha1.Revision{
 		CPU: spec.CPU, Memory: spec.Memory, Template: spec.Template, Placement: spec.Placement, CloneMode: spec.CloneMode,
@@ -31,8 +30,8 @@ func ShapeOf(spec v1alpha1.VmGroupSpec) v1alpha1.Revision {
 	return *shape.DeepCopy()
 }
 
-// Believed returns the shapes that status records as far as they are what they say: the revision that is computed of one is the one that it names.
-// Status can be written by hand, and an API server that does not keep to the schema can show any number of them: only as many count as the operator records.
+// Believed returns the recorded shapes whose computed revision matches the revision that they name. Status can be written by hand, and an API server
+// that ignores the schema can return any number of shapes. So only as many count as the operator records.
 func Believed(recorded []v1alpha1.Revision) []Shape {
 	var shapes []Shape
 	for _, r := range recorded[:min(len(recorded), v1alpha1.MaxRevisions)] {
@@ -44,7 +43,7 @@ func Believed(recorded []v1alpha1.Revision) []Shape {
 	return shapes
 }
 
-// Apply returns spec with another shape: what a VM of that shape is cloned with.
+// Apply returns spec with another shape: the spec for a clone of that shape.
 func Apply(shape v1alpha1.Revision, spec v1alpha1.VmGroupSpec) v1alpha1.VmGroupSpec {
 	out := *spec.DeepCopy()
 	shape = *shape.DeepCopy()
@@ -64,9 +63,9 @@ func hash(spec v1alpha1.Revision) string {
 	return revisionVersion + "-" + hex.EncodeToString(sum[:5])
 }
 
-// fields is the text that a revision is the hash of. Equal VMs have the same.
+// fields returns the text whose hash is the revision. Equal VMs have the same text.
 func fields(spec v1alpha1.Revision) []byte {
-	b := make([]byte, 0, 256) // it is computed in each look, of each shape
+	b := make([]byte, 0, 256) // it is computed in each run, for each shape
 	field := func(name, value string) {
 		if value != "" {
 			b = append(append(b, name...), '=')

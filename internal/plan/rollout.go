@@ -10,33 +10,33 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// rollout is the update of this look.
+// rollout is the update in this run.
 type rollout struct {
 	Rollout
 	from map[string]bool
-	// shapes of the revisions that are known, by revision.
+	// shapes are the known shapes, by revision.
 	shapes map[string]*Shape
-	// going is true when VMs may be changed.
+	// going is true if VMs can be changed now.
 	going bool
-	// surge is how many VMs above what is wanted there shall be; lacksQuota that a quota forbids them all.
+	// surge is the wanted number of VMs above the desired one. lacksQuota is true if a quota forbids all of them.
 	surge      int32
 	lacksQuota bool
-	// blockedOlder are the reasons why VMs of older revisions cannot be cloned.
+	// blockedOlder explains why VMs of older revisions cannot be cloned.
 	blockedOlder []Blocker
 }
 
-// active is true while there are VMs to update, or new ones to wait for.
+// active is true while there are VMs to update, or new VMs to wait for.
 func (r *rollout) active() bool { return len(r.From) > 0 }
 
-// begin reads what status records of an update, or begins one. It also does while nothing may be done, since an edit is seen once only.
+// begin reads the recorded update, or begins one. It also does so while no action is possible, because an edit is visible only once.
 func (p *planner) begin() {
 	var revisions []string
 	if p.in.Edited {
 		for _, m := range p.table() {
-			revisions = append(revisions, m.status.Revision) // one that leaves may yet stay: see reprieve
+			revisions = append(revisions, m.status.Revision) // a VM that leaves can still stay: see reprieve
 		}
 		if p.in.UpdateBlocked != nil {
-			revisions = append(revisions, p.in.Revision) // what is cloned until it is allowed
+			revisions = append(revisions, p.in.Revision) // the revision of clones until the edit is allowed
 		}
 	}
 	p.roll.Rollout = Begin(p.in.Rollout, p.in.Edited, p.in.UpdateRevision, revisions, p.in.Now)
@@ -58,7 +58,7 @@ func (p *planner) begin() {
 	p.keepRefusals()
 }
 
-// aim decides whether the update goes on, and how many VMs it wants: before any pass could take away what it made.
+// aim decides whether the update runs, and how many surge VMs it wants. It runs before any pass that could remove VMs that the update made.
 func (p *planner) aim() {
 	p.learnSurge()
 	p.roll.going = p.roll.active() && !p.in.Deleting && p.in.UpdateBlocked == nil && !p.spec.keep && !p.spec.noCreate &&
@@ -66,7 +66,7 @@ func (p *planner) aim() {
 	p.roll.surge = p.surge()
 }
 
-// stopped is true for an update of which too many VMs failed.
+// stopped is true for an update with too many failed VMs.
 func (p *planner) stopped() bool {
 	return p.roll.Stopped(p.in.Spec.UpdateStrategy)
 }
@@ -74,7 +74,7 @@ func (p *planner) stopped() bool {
 // outdated is true for a VM that the update concerns.
 func (p *planner) outdated(m *member) bool { return p.roll.from[m.status.Revision] }
 
-// update takes the next steps.
+// update plans the next steps of the update.
 func (p *planner) update() {
 	b := p.budget()
 	p.seeBusy()
@@ -93,7 +93,7 @@ func (p *planner) update() {
 	p.explainUnfit()
 }
 
-// takeAway replaces and restarts VMs, as many as the budget allows. Those that are not available go first.
+// takeAway replaces and restarts VMs, as many as the budget allows. VMs that are not available come first.
 func (p *planner) takeAway(b *budget) {
 	p.spareGuests(*b)
 	var candidates []*member
@@ -107,22 +107,22 @@ func (p *planner) takeAway(b *budget) {
 		}
 	}
 	slices.SortStableFunc(candidates, func(a, b *member) int {
-		// One that was ready before may be ready again.
+		// A VM that was ready before can become ready again.
 		return cmp.Or(service(a)-service(b), wasReady(a)-wasReady(b), a.status.RefusedAt.Compare(b.status.RefusedAt), p.compareLeaving(a, b))
 	})
 	spare := p.population() - p.spec.desired
 	for _, m := range candidates {
 		if p.change(m) == changeRestart {
-			if p.deniedNow == nil && !p.pausesStops() && !p.othersTry(m) && b.take(m.serves()) { // what one VM was denied may be denied to the next
+			if p.deniedNow == nil && !p.pausesStops() && !p.othersTry(m) && b.take(m.serves()) { // a denial for one VM can apply to the next
 				p.restart(m)
 			}
 			continue
 		}
 		if p.in.CreateBlocked != nil && spare <= 0 {
 			p.createsWanted++
-			continue // nothing could come in its place
+			continue // no VM could replace it
 		}
-		if p.spec.policy == v1alpha1.DeletionDelete && b.take(m.serves()) { // else nobody may destroy it
+		if p.spec.policy == v1alpha1.DeletionDelete && b.take(m.serves()) { // otherwise the policy does not allow to destroy it
 			p.plan.Replaces = p.plan.Replaces || spare <= 0
 			p.doom(m)
 			spare--
@@ -130,12 +130,12 @@ func (p *planner) takeAway(b *budget) {
 	}
 }
 
-// goOn carries on with a VM that was taken away before, or that nobody misses, and reports whether it did.
+// goOn continues with a VM that was taken away before or that is needless, and reports whether it did.
 func (p *planner) goOn(m *member, c change, b *budget) bool {
 	switch {
 	case m.spared:
-	case m.unstopped && (p.deniedNow != nil || p.pausesStops() || p.othersTry(m)): // what one VM was denied may be denied to this one
-	case m.unstopped && b.available < 0: // with all that were chosen more would be missing than may be: this one waits, and leaves its share to the next
+	case m.unstopped && (p.deniedNow != nil || p.pausesStops() || p.othersTry(m)): // a denial for one VM can apply to this one
+	case m.unstopped && b.available < 0: // with all chosen VMs, too many would be missing: this one waits, and leaves its share to the next
 		b.available++
 	case m.unstopped:
 		b.there--
@@ -144,15 +144,15 @@ func (p *planner) goOn(m *member, c change, b *budget) bool {
 		p.restart(m)
 	case p.replaceMissing(m, c, *b):
 	case p.removeNeedless(m, c):
-		b.there-- // no other may be taken away because of it
+		b.there-- // no other VM can be taken away because of it
 	default:
 		return false
 	}
 	return true
 }
 
-// replaceMissing replaces a VM that was stopped for an update and did not come back, and reports whether it did. One that passes its gate, and has yet to do so for
-// minReadySeconds, is back in a moment: it stays while too few others are available.
+// replaceMissing replaces a VM that was stopped for an update and did not come back, and reports whether it did. A VM that passes its gate and waits
+// only for minReadySeconds is back soon: it stays while too few others are available.
 func (p *planner) replaceMissing(m *member, c change, b budget) bool {
 	missing := m.status.Updating && c == changeReplace && !m.serves() && (b.there >= 0 || p.failedToReturn(m))
 	if !missing || !p.mayReplace() || m.status.Phase == v1alpha1.VMReady && b.available < 0 {
@@ -163,13 +163,13 @@ func (p *planner) replaceMissing(m *member, c change, b budget) bool {
 	return true
 }
 
-// mayReplace is true where a VM may go and another come in its place, or is there already.
+// mayReplace is true if a VM can leave and another can be cloned for it or exists already.
 func (p *planner) mayReplace() bool {
 	return p.spec.policy == v1alpha1.DeletionDelete && (p.in.CreateBlocked == nil || p.population() > p.spec.desired)
 }
 
-// failedToReturn is true for a VM that was stopped for an update and has not become ready in its time, while more VMs are there than must be. It makes up for
-// none, so that it can go before others are available: if several did not return, each would wait for the others.
+// failedToReturn is true for a VM that was stopped for an update and has not become ready in time, while more VMs exist than must. It makes up for no
+// other VM, so it can leave before others are available. If several VMs did not return, each would wait for the others otherwise.
 func (p *planner) failedToReturn(m *member) bool {
 	if p.population() <= p.spec.desired-p.spec.update.unavailable {
 		return false
@@ -182,7 +182,7 @@ func (p *planner) hadTime(m *member) bool {
 	return !m.status.StartTime.IsZero() && !p.in.Now.Before(p.startsUntil(m))
 }
 
-// removeNeedless replaces a VM that nobody misses, and reports whether it did.
+// removeNeedless replaces a needless VM, and reports whether it did.
 func (p *planner) removeNeedless(m *member, c change) bool {
 	if c != changeReplace || p.spec.policy != v1alpha1.DeletionDelete || !p.needless(m) {
 		return false
@@ -191,8 +191,8 @@ func (p *planner) removeNeedless(m *member, c change) bool {
 	return true
 }
 
-// needless is true for a VM that has not become ready in its time, while as many as are wanted have the target and one of them is available now: it makes
-// up for none of these that is not. So undo removes what failed, also where the group was short of a VM before.
+// needless is true for a VM that has not become ready in time and makes up for no other VM. The wanted number of VMs have the target, and one of them
+// is available. So an undo removes failed VMs, even if the group lacked a VM before.
 func (p *planner) needless(m *member) bool {
 	never := p.spec.wantOn && !m.wasReady && !m.status.Updating && !m.status.Available
 	return never && p.hadTime(m) && p.updated() >= p.spec.desired && slices.ContainsFunc(p.table(), func(o *member) bool {
@@ -206,7 +206,7 @@ func service(m *member) int { return one(m.serves()) }
 
 func availability(m *member) int { return one(m.status.Available) }
 
-// one is 1 for what is true, and 0 for what is not.
+// one is 1 for true and 0 for false.
 func one(is bool) int {
 	if is {
 		return 1
@@ -214,7 +214,7 @@ func one(is bool) int {
 	return 0
 }
 
-// conclude ends the update once all is as it was meant to be, and counts.
+// conclude counts VMs, and ends the update once its goal is reached.
 func (p *planner) conclude() {
 	for _, m := range p.table() {
 		switch {
@@ -244,7 +244,7 @@ func (p *planner) conclude() {
 	p.explainUpdate()
 }
 
-// explainUpdate tells of an update that waits for somebody, as of what is in the way of the group.
+// explainUpdate adds a blocker for an update that waits for a person.
 func (p *planner) explainUpdate() {
 	message := p.plan.Update.Message
 	switch p.plan.Update.Reason {
@@ -261,8 +261,8 @@ func (p *planner) explainUpdate() {
 	}
 }
 
-// explainMore tells of VMs above what is wanted, while the update that has them is held: they stay until it goes on, also where as many as are wanted have
-// the revision of spec.
+// explainMore reports surge VMs while their update is held. They stay until the update continues, even if the wanted number of VMs have the revision
+// of spec.
 func (p *planner) explainMore() {
 	n := min(p.population()-p.spec.desired, p.roll.surge)
 	if p.in.UpdateBlocked == nil || p.handsOff || p.in.Hold != nil || n <= 0 {
@@ -273,13 +273,14 @@ func (p *planner) explainMore() {
 		vms(int(n)), p.spec.desired)
 }
 
-// left is true while a VM of an older revision is there, may come, or was not restarted to its end.
+// left is true while a VM of an older revision exists, can appear, or has an unfinished restart.
 func (p *planner) left() bool {
 	return slices.ContainsFunc(p.table(), func(m *member) bool { return p.outdated(m) || m.status.Updating && !m.doomed })
 }
 
-// ended is true once no VM is left that the update concerns, and the new ones have become ready: the last one can fail, too. It does not end while the
-// group is held at another shape, in which VMs may come, nor while a change in place is under way, which may be of an edit that was taken back.
+// ended is true once no VM is left that the update concerns, and the new ones have become ready: the last one can fail, too. The update does not end
+// while the group is held at another shape, because VMs of that shape can appear. It also does not end during a change in place, which can belong to
+// an edit that was reverted.
 func (p *planner) ended() bool {
 	held := p.in.UpdateBlocked != nil && p.in.Revision != p.roll.Revision
 	if !p.roll.active() || held || p.left() || p.population() < p.spec.desired {
@@ -293,7 +294,7 @@ func (p *planner) ended() bool {
 	})
 }
 
-// revisions returns the shapes that status is to record: those that VMs have, and others as far as there is room, the newest last.
+// revisions returns the shapes to record in status, the newest last: those that VMs have, and others if there is room.
 func (p *planner) revisions() []v1alpha1.Revision {
 	var kept []v1alpha1.Revision
 	for _, s := range p.in.Shapes {
@@ -321,12 +322,12 @@ func (p *planner) revisions() []v1alpha1.Revision {
 	return kept
 }
 
-// forgive takes a VM that left out of those that failed: another is cloned that gets its UUID, and has not failed yet.
+// forgive removes a VM that left from the failed ones: a new clone gets its UUID, and has not failed yet.
 func (r *Rollout) forgive(uuid string) {
 	r.Failed = slices.DeleteFunc(r.Failed, func(failed string) bool { return strings.EqualFold(failed, uuid) })
 }
 
-// fail adds a VM to those that failed.
+// fail adds a VM to the failed ones.
 func (r *Rollout) fail(uuid string) {
 	uuid = strings.ToLower(uuid)
 	if uuid != "" && !slices.Contains(r.Failed, uuid) && len(r.Failed) < maxFailed {

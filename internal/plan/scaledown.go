@@ -5,18 +5,24 @@ import (
 	"slices"
 )
 
-// scaleDown dooms surplus VMs: first those that spec.scaleDown.deleteFirst names, then unhealthy ones, then those that are not available yet, then
-// those that an update concerns, then by spec.scaleDown.order. A clone in flight counts as the newest of all and is deleted once it appears, so that
-// no running VM goes in its stead. VMs that are suspect or elsewhere cannot be deleted and are never chosen. One that is
-// elsewhere counts. One that is suspect may be gone already, so that no other goes before that is known. VMs that an update added, and that leave by
-// themselves, are not chosen.
+// scaleDown dooms surplus VMs in this order:
+//
+//   - VMs that spec.scaleDown.deleteFirst names
+//   - unhealthy VMs
+//   - VMs that are not available yet
+//   - VMs that an update concerns
+//   - other VMs, by spec.scaleDown.order
+//
+// A clone in flight counts as the newest of all and is deleted once it appears, so that no running VM leaves instead. VMs that are suspect or
+// elsewhere cannot be deleted and are never chosen. A VM that is elsewhere counts. A suspect VM is possibly deleted already, so no other VM leaves in its
+// place until that is known. Surge VMs that endSurge removes are not chosen.
 func (p *planner) scaleDown(surplus int, but []*member) {
 	for _, m := range p.firstToLeave(surplus, but) {
 		p.doom(m)
 	}
 }
 
-// firstToLeave returns the VMs that a scale-down by n takes, apart from some.
+// firstToLeave returns the VMs that a scale-down by n removes, except for those in but.
 func (p *planner) firstToLeave(n int, but []*member) []*member {
 	var candidates []*member
 	for _, m := range p.table() {
@@ -28,7 +34,7 @@ func (p *planner) firstToLeave(n int, but []*member) []*member {
 	return candidates[:min(max(n, 0), len(candidates))]
 }
 
-// compareLeaving orders members by who leaves first.
+// compareLeaving orders members by which leaves first.
 func (p *planner) compareLeaving(a, b *member) int {
 	if c := cmp.Compare(p.leavingRank(a), p.leavingRank(b)); c != 0 {
 		return c

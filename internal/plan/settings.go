@@ -11,21 +11,20 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// maxReplicas is the bound of spec.replicas in the API.
+// maxReplicas is the maximum of spec.replicas in the API.
 const maxReplicas = 500
 
-// defaultStartupSeconds is readiness.startupTimeoutSeconds of a group that does not say it.
+// defaultStartupSeconds is the default of readiness.startupTimeoutSeconds.
 const defaultStartupSeconds = 600
 
-// settings is a spec with its defaults filled in, and what is wrong with it.
+// settings is a spec with its defaults and its errors.
 type settings struct {
 	desired int32
-	// keep is true when spec does not say how many VMs are wanted: nothing is created, and nothing leaves
-	// because of a number that nobody meant.
+	// keep is true if spec does not define the wanted number of VMs: no VM is created, and none leaves because of an unintended number.
 	keep bool
-	// noCreate is true when no VM can be made from this spec.
+	// noCreate is true if no VM can be cloned from this spec.
 	noCreate bool
-	// blockers say what is wrong with spec.
+	// blockers are the errors in spec.
 	blockers []Blocker
 
 	wantOn       bool
@@ -37,9 +36,9 @@ type settings struct {
 	oldestFirst  bool
 	// deleteFirst are names: see listed.
 	deleteFirst map[string]bool
-	// shutdown is how long a guest may take to shut down; zero for guests that are not asked.
+	// shutdown is the time that a guest has to shut down. Zero means that guests are not asked.
 	shutdown time.Duration
-	// startup is how long an updated VM may take to become ready, guestInfo what it has to say, or nil.
+	// startup is the time that an updated VM has to become ready. guestInfo is the value that its guest must publish, or nil.
 	startup   time.Duration
 	guestInfo *v1alpha1.GuestInfoGate
 	update    strategy
@@ -91,7 +90,7 @@ func settingsOf(in *Input) settings {
 	return s
 }
 
-// count sets how many VMs are wanted, and whether they can be made.
+// count sets the wanted number of VMs, and whether they can be created.
 func (s *settings) count(spec *v1alpha1.VmGroupSpec) {
 	if reflect.ValueOf(*spec).IsZero() {
 		s.keep, s.noCreate = true, true
@@ -130,7 +129,7 @@ func (s *settings) invalid(message string) {
 	s.blockers = append(s.blockers, Blocker{Reason: v1alpha1.ReasonInvalidSpec, Message: message, Terminal: true})
 }
 
-// Wanted is how many VMs a spec asks for. known is false if it does not say that: then none leaves.
+// Wanted returns the number of VMs that a spec asks for. known is false if spec does not define it: then no VM leaves.
 func Wanted(spec v1alpha1.VmGroupSpec) (n int32, known bool) {
 	var s settings
 	s.count(&spec)

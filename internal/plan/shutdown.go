@@ -8,23 +8,23 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// shutdownLapses is after how much more than its time a recorded shutdown is from another time: status was restored, or nobody looked for
-// long. The guest is asked anew then: it may never have been, or its VM was started since.
+// shutdownLapses is the time after the end of a recorded shutdown when its record lapses. Such a record is outdated: status was restored, or no run
+// took place for long. The guest is then asked anew: possibly it was never asked, or its VM was started since.
 const shutdownLapses = 10 * time.Minute
 
-// recordedIn is what a recorded time is a multiple of. It is rounded up, so that a guest never has less than its time.
+// recordedIn is the unit of recorded times. They are rounded up, so that a guest never has less than its time.
 const recordedIn = time.Second
 
 // guests are those that were asked to shut down.
 type guests struct {
 	now time.Time
-	// within is how long each may take; zero for no time at all.
+	// within is the time that each guest has; zero for none.
 	within time.Duration
-	// asked is when status recorded it, by the managed object reference of the VM.
+	// asked is when status recorded the request, by the managed object reference of the VM.
 	asked map[string]time.Time
 }
 
-// guestsOf has what status recorded, as far as it is of this time.
+// guestsOf returns the recorded requests that have not lapsed.
 func guestsOf(in *Input, spec settings) guests {
 	g := guests{now: in.Now, within: spec.shutdown, asked: map[string]time.Time{}}
 	for _, k := range in.Known {
@@ -39,7 +39,7 @@ func guestsOf(in *Input, spec settings) guests {
 	return g
 }
 
-// earliest is when the guest of a shutdown in flight was asked first: perhaps by another replica.
+// earliest is when the guest of a shutdown in flight was first asked, possibly by another replica.
 func (g guests) earliest(op vsphere.Operation) time.Time {
 	if at, ok := g.asked[op.VM.Value]; ok && at.Before(op.Since.Add(recordedIn)) {
 		return at
@@ -47,12 +47,12 @@ func (g guests) earliest(op vsphere.Operation) time.Time {
 	return op.Since
 }
 
-// end is when a guest that was asked then has had its time.
+// end is when the time of a guest ends that was asked then.
 func (g guests) end(asked time.Time) time.Time { return asked.Add(g.within) }
 
 func (g guests) overdue(asked time.Time) bool { return !g.now.Before(g.end(asked)) }
 
-// wakeForGuests asks to be run again when guests have had their time, and when the record of one that nothing is done to lapses.
+// wakeForGuests schedules runs for the end of each guest's time, and for the lapse of each record without an action.
 func (p *planner) wakeForGuests() {
 	for _, m := range p.table() {
 		at := m.status.ShutdownTime
@@ -68,8 +68,8 @@ func (p *planner) wakeForGuests() {
 	}
 }
 
-// stop brings a VM nearer to being off. A guest that can be asked is asked to shut down, and waited for; it may stop VMware Tools long before
-// the VM is off. Then, and where the guest cannot be asked, the plug is pulled.
+// stop plans the next step to power off a VM. If its guest can be asked, the guest is asked to shut down, and the operator waits. The guest can stop
+// VMware Tools long before the VM is off. After that time, or if the guest cannot be asked, the VM is powered off.
 func (p *planner) stop(m *member, why string) {
 	asked, mine := p.asked(m)
 	deaf := !m.vm.ToolsRunning && (asked.IsZero() || p.ops.failure(m.status.Ordinal, vsphere.OpShutdownGuest) != nil)
@@ -90,7 +90,7 @@ func (p *planner) stop(m *member, why string) {
 	p.try(m, off)
 }
 
-// asked is when the guest of a VM was asked to shut down, or zero, and whether this process did.
+// asked returns when the guest of a VM was asked to shut down, or zero, and whether this process asked.
 func (p *planner) asked(m *member) (at time.Time, mine bool) {
 	at = p.ops.guests.asked[m.vm.Ref.Value]
 	for _, op := range p.ops.inFlight[m.status.Ordinal] {
@@ -105,14 +105,14 @@ func (p *planner) asked(m *member) (at time.Time, mine bool) {
 	return at, mine
 }
 
-// wasAsked is true for a VM whose guest the operator asked to shut down. That such a VM is off is no change from outside.
+// wasAsked is true for a VM whose guest the operator asked to shut down. If such a VM is off, that is no change from outside.
 func (p *planner) wasAsked(m *member) bool {
 	at, _ := p.asked(m)
 	return !at.IsZero()
 }
 
-// await asks a guest to shut down, unless this process has done so, and waits. To ask again after a takeover does no harm, and who was
-// interrupted may not have asked. The time that the guest has is not made longer by that.
+// await asks a guest to shut down, unless this process has done so, and waits. To ask again after a takeover does no harm, because an interrupted
+// replica possibly never asked. The second request does not extend the guest's time.
 func (p *planner) await(m *member, asked time.Time, mine bool, why string) {
 	first := asked.IsZero()
 	if first {

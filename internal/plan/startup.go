@@ -6,8 +6,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// failures records which VMs of the update did not become ready in time, and which were stopped to be changed and were refused that. That is decided before
-// anything else of the update: at the last one that may fail it stops. A VM that becomes ready after all stays recorded: nobody is to wonder why the update went on.
+// failures records the VMs of the update that did not become ready in time, and those that vCenter refused to change after they were stopped. This
+// pass runs before all other decisions of the update, which stops at maxFailures. A VM that becomes ready later stays recorded: the record explains
+// why the update stopped.
 func (p *planner) failures() {
 	if !p.roll.active() || p.in.Deleting || !p.spec.wantOn || !p.in.Observation.Complete {
 		return
@@ -19,28 +20,28 @@ func (p *planner) failures() {
 	}
 }
 
-// failedToStart is true for a VM that says so itself, or has had its time.
+// failedToStart is true for a VM that published the failure value, or whose time ended.
 func (p *planner) failedToStart(m *member) bool {
 	vm := m.vm
 	if vm.IsTemplate || !vm.Connected() || vm.Power != vsphere.PoweredOn || m.wasReady || p.waitingFor(m) == "" || p.failedBefore(m) || p.unread(m) {
 		return false
 	}
 	start := m.status.StartTime
-	before := !start.IsZero() && start.Before(p.roll.Start) // what it says may be of then
+	before := !start.IsZero() && start.Before(p.roll.Start) // its value can be from before the update
 	if g := p.spec.guestInfo; !before && g != nil && g.FailedValue != "" && vm.GuestInfoKnown && vm.GuestInfo == g.FailedValue {
 		return true
 	}
 	return !start.IsZero() && !p.in.Now.Before(p.deadline(m))
 }
 
-// failedBefore is true for a VM that had had its time when the update began, and that the update has not changed: spec was set back to what it is. The
-// update neither fails by it nor waits for it.
+// failedBefore is true for a VM whose time ended before the update began, and that the update has not changed: spec returned to its revision. The
+// update neither fails because of this VM nor waits for it.
 func (p *planner) failedBefore(m *member) bool {
 	start := m.status.StartTime
 	return m.state == present && m.vm.Connected() && !start.IsZero() && !p.roll.Start.Before(p.startsUntil(m))
 }
 
-// deadline is when a VM that has not been ready has had its time. What was before the update is not counted.
+// deadline is when the time of a VM ends that has not been ready. The time before the update does not count.
 func (p *planner) deadline(m *member) time.Time {
 	from := m.status.StartTime
 	if p.roll.Start.After(from) {
@@ -49,12 +50,13 @@ func (p *planner) deadline(m *member) time.Time {
 	return from.Add(p.spec.startup)
 }
 
-// startsAnew is true for a VM that has all its time from now on: it was changed since status told of it, or its host was away, and nobody saw what it did.
+// startsAnew is true for a VM whose startup time begins now. The VM was changed since its record, or its host was unreachable and the VM was not
+// observed.
 func (m *member) startsAnew() bool {
 	return !m.vm.Connected() || m.known != nil && m.known.Revision != m.status.Revision
 }
 
-// starts keeps since when a VM that is on has not been ready. Once it was, another outage is no start.
+// starts records since when a running VM has not been ready. After it was ready once, another outage is no start.
 func (p *planner) starts(m *member) {
 	status := &m.status
 	switch {
@@ -75,5 +77,5 @@ func (p *planner) starts(m *member) {
 	}
 }
 
-// startsUntil is when a VM has had its time to become ready, whatever the update.
+// startsUntil is when the startup time of a VM ends, independent of the update.
 func (p *planner) startsUntil(m *member) time.Time { return m.status.StartTime.Add(p.spec.startup) }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// markSurge marks the VMs that updates have added to those that are wanted, as status names them.
+// markSurge marks the surge VMs that status names: VMs that updates added above the wanted number.
 func (p *planner) markSurge() {
 	for _, m := range p.table() {
 		m.surge = p.namesSurge(m.status.UUID) || m.known != nil && p.namesSurge(m.known.UUID)
@@ -17,7 +17,7 @@ func (p *planner) namesSurge(uuid string) bool {
 	return uuid != "" && slices.ContainsFunc(p.roll.Surge, func(named string) bool { return strings.EqualFold(named, uuid) })
 }
 
-// learnSurge finds them for an update that an older version began, which did not record them: the newest ones of the target, above what is wanted.
+// learnSurge finds the surge VMs of an update that an older version began without recording them: the newest target VMs above the wanted number.
 func (p *planner) learnSurge() {
 	if !p.roll.active() || p.roll.SurgeKnown {
 		return
@@ -40,7 +40,7 @@ func (p *planner) learnSurge() {
 	}
 }
 
-// surging are the VMs that updates have added, that are there or on their way, and do not leave. One that is lost is not made up for.
+// surging returns the surge VMs that exist or are being cloned, and do not leave. A lost surge VM is not replaced.
 func (p *planner) surging() (added []*member) {
 	for _, m := range p.table() {
 		if m.surge && !m.doomed && !m.missing() {
@@ -73,7 +73,7 @@ func (p *planner) endSurge(n, fewer int32) []*member {
 	return added
 }
 
-// nameSurge marks those of the VMs that are cloned now, the last ones first, that are above what is wanted. Some may have been decided on before, when more were
+// nameSurge marks the surge VMs among the VMs that are cloned now, the last ones first. Some clones can have been planned earlier, when more were
 // wanted.
 func (p *planner) nameSurge(made []*member) {
 	above := -p.spec.desired
@@ -93,8 +93,7 @@ func (p *planner) nameSurge(made []*member) {
 	}
 }
 
-// recordSurge says which VMs updates have added. As soon as an older one leaves, one that was added is one of those that are wanted: an available one, the
-// oldest.
+// recordSurge records the surge VMs. When an older VM leaves, a surge VM becomes one of the wanted VMs: an available one, the oldest.
 func (p *planner) recordSurge() {
 	var stay int32
 	for _, m := range p.table() {
@@ -115,7 +114,7 @@ func (p *planner) recordSurge() {
 		uuids = append(uuids, strings.ToLower(m.status.UUID))
 	}
 	for _, m := range p.table() {
-		if m.surge && m.doomed { // it may stay yet: see reprieve
+		if m.surge && m.doomed { // the VM can still stay: see reprieve
 			uuids = append(uuids, strings.ToLower(m.status.UUID))
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// unfit says why a VM that is on is not stopped to get a size, which it cannot have, or is nil.
+// unfit explains why a running VM is not stopped for a size that it cannot have, or returns nil.
 func (p *planner) unfit(m *member, c InPlace) *Blocker {
 	if cores := m.vm.HotAdd.CoresPerSocket; c.From.CPU != c.To.CPU && cores > 0 && c.To.CPU%cores != 0 {
 		return &Blocker{Reason: v1alpha1.ReasonInvalidSpec, Terminal: true, Message: fmt.Sprintf(
@@ -18,7 +18,7 @@ func (p *planner) unfit(m *member, c InPlace) *Blocker {
 	return nil
 }
 
-// retryRefused forgets what vCenter refused before the update began. It has another look at what somebody asks for again.
+// retryRefused forgets what vCenter refused before the update began, so that a repeated edit is tried again.
 func (p *planner) retryRefused() {
 	for ordinal, all := range p.ops.failures {
 		p.ops.failures[ordinal] = slices.DeleteFunc(all, func(f failure) bool {
@@ -27,13 +27,14 @@ func (p *planner) retryRefused() {
 	}
 }
 
-// refused is true for a VM that was stopped to be changed, and of which vCenter said that it cannot be. It is started as it is.
+// refused is true for a VM that was stopped to be changed, and whose change vCenter rejected as impossible. It is started unchanged.
 func (p *planner) refused(m *member) bool {
 	f := p.ops.reconfigureFailure(m.status.Ordinal, p.roll.Revision)
 	return m.status.Updating && p.outdated(m) && f != nil && f.Revision == p.roll.Revision && vsphere.KindOf(f.Err) == vsphere.KindSpec
 }
 
-// wasRefused is true for a VM of which status says so. One that is to be replaced may have the UUID of one that failed and left.
+// wasRefused is true for a VM whose refusal is recorded in status. A VM that must be replaced is excluded, because it can have the UUID of one that
+// failed and left.
 func (p *planner) wasRefused(m *member) bool {
 	own, target := p.roll.shapes[m.status.Revision], p.roll.shapes[p.roll.Revision]
 	if !p.outdated(m) || own == nil || target == nil || !slices.Contains(p.roll.Failed, strings.ToLower(m.status.UUID)) {
@@ -43,7 +44,7 @@ func (p *planner) wasRefused(m *member) bool {
 	return c.Possible() && c.Resizes()
 }
 
-// firstRefused is the first VM of which status says that vCenter refused it its size, or nil.
+// firstRefused returns the first VM whose recorded size change vCenter refused, or nil.
 func (p *planner) firstRefused() *member {
 	for _, m := range p.table() {
 		if m.state == present && !m.doomed && p.wasRefused(m) {
@@ -55,11 +56,11 @@ func (p *planner) firstRefused() *member {
 
 const (
 	setFitting = "Set such a number; or another template with other sockets, whose VMs replace these (their disks are lost)."
-	// askAgain: see retryRefused. The operator has to have seen the old size, and an update to it ends by UpToDate.
+	// askAgain: see retryRefused. The operator must have observed the old size, and an update to it ends with UpToDate.
 	askAgain = "mend what was in the way, set the old size, and once condition UpToDate is True this one again."
 )
 
-// explainSize tells of VMs that stay as they are, since they cannot get the size of spec.
+// explainSize reports VMs that stay unchanged, because they cannot get the size of spec.
 func (p *planner) explainSize() string {
 	var unfit, refused []string
 	for _, m := range p.table() {
@@ -82,7 +83,7 @@ func (p *planner) explainSize() string {
 	return strings.Join(parts, " ")
 }
 
-// explainUnfit tells of the first VM that is not stopped because of that.
+// explainUnfit reports the first VM that is not stopped because its size is impossible.
 func (p *planner) explainUnfit() {
 	for _, m := range p.table() {
 		if p.spec.update.resize == v1alpha1.ResizeHot || m.doomed || m.state != present || p.change(m) != changePending {

@@ -8,8 +8,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// NeverRepairs says in a sentence that the percentage in spec.repair.maxUnhealthy is of so few VMs that it lets none be repaired. Empty where it does not,
-// or where 0 is what somebody asked for.
+// NeverRepairs returns a sentence if the percentage in spec.repair.maxUnhealthy rounds to 0 VMs, so that none is ever repaired. It returns ""
+// otherwise, and if spec asks for 0.
 func NeverRepairs(spec v1alpha1.VmGroupSpec) string {
 	n, known := Wanted(spec)
 	if spec.Repair == nil || spec.Repair.MaxUnhealthy == nil || !known || n == 0 {
@@ -23,7 +23,7 @@ func NeverRepairs(spec v1alpha1.VmGroupSpec) string {
 		"set it to a number, or to %d%% or more", limit.String(), vms(int(n)), (100+n-1)/n)
 }
 
-// unhealthyText is spec.repair.maxUnhealthy for a person, with the number that a percentage stands for.
+// unhealthyText formats spec.repair.maxUnhealthy for a person, with the number of VMs that a percentage yields.
 func unhealthyText(limit intstr.IntOrString, desired int32) string {
 	if !isPercentage(limit) {
 		return limit.String()

@@ -6,26 +6,26 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Name of the VmGroupPolicy.
+// Name returns the name of the VmGroupPolicy.
 func (p *Policy) Name() string { return p.name }
 
-// Priority of the policy: the highest is first.
+// Priority returns the priority of the policy: the highest comes first.
 func (p *Policy) Priority() int32 { return p.priority }
 
 // Enforced is false for a policy that only warns.
 func (p *Policy) Enforced() bool { return !p.warns }
 
-// Problem says why the policy cannot be used as it is written, or is empty. What then holds is said at [Policy].
+// Problem explains why the policy cannot be used as written, or is empty. [Policy] describes the effect of such a policy.
 func (p *Policy) Problem() string { return p.problem }
 
 // Refusal is the message, without the field, of every growth that an unusable policy refuses; empty for a usable one.
 func (p *Policy) Refusal() string { return p.unusable() }
 
-// Exclude returns the patterns of namespace names that the policy does not hold for.
+// Exclude returns the patterns of namespace names that the policy does not apply to.
 func (p *Policy) Exclude() []string { return textsOf(p.exclude) }
 
-// Requirements returns the namespace selector, with its labels written as requirements. None match all namespaces,
-// and are also what is returned for a selector that cannot be parsed: the policy may hold anywhere.
+// Requirements returns the namespace selector, with its labels written as requirements. An empty result matches all namespaces. A selector that
+// cannot be parsed also returns an empty result, because the policy can apply anywhere.
 func (p *Policy) Requirements() []metav1.LabelSelectorRequirement {
 	if p.selector == nil {
 		return nil
@@ -36,28 +36,28 @@ func (p *Policy) Requirements() []metav1.LabelSelectorRequirement {
 // Bounds returns the policy's ranges.
 func (p *Policy) Bounds() Bounds { return p.bounds }
 
-// Allow returns the patterns of templates, one of which has to match; none allow all.
+// Allow returns the patterns of allowed templates. At least one must match; an empty result allows all.
 func (p *Policy) Allow() []string { return textsOfNames(p.allow) }
 
-// AllowList is how messages list [Policy.Allow].
+// AllowList returns [Policy.Allow] as messages list it.
 func (p *Policy) AllowList() string { return p.allowList }
 
-// Deny returns the patterns of templates, none of which may match. A message names the first that does.
+// Deny returns the patterns of denied templates. A message names the first one that matches.
 func (p *Policy) Deny() []string { return textsOfNames(p.deny) }
 
-// MustExist says whether the policy refuses templates that are not in vCenter.
+// MustExist reports whether the policy refuses templates that do not exist in vCenter.
 func (p *Policy) MustExist() bool { return p.mustExist }
 
-// Defaults returns what the policy fills in; a zero value is none.
+// Defaults returns the policy's default values; a zero value is no default.
 func (p *Policy) Defaults() v1alpha1.PolicyDefaults { return p.defaults }
 
-// HasQuota says whether the policy bounds totals.
+// HasQuota reports whether the policy limits totals.
 func (p *Policy) HasQuota() bool { return p.quota != nil }
 
-// QuotaLimits are the limits of a quota; a nil one is open. Memory is in GiB.
+// QuotaLimits are the limits of a quota; nil means no limit. Memory is in GiB.
 type QuotaLimits struct{ Groups, VMs, CPU, Memory *int64 }
 
-// QuotaLimits returns the limits of the policy's quota, all open without one.
+// QuotaLimits returns the limits of the policy's quota, all nil without a quota.
 func (p *Policy) QuotaLimits() QuotaLimits {
 	if p.quota == nil {
 		return QuotaLimits{}

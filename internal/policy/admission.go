@@ -10,45 +10,45 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Findings are what there is to say about a group's spec.
+// Findings are the results of the checks of a group's spec.
 type Findings struct {
 	// Spec of the group, and its revision.
 	Spec     v1alpha1.VmGroupSpec
 	Revision string
-	// Admitted is what was admitted last, or nil when nothing is known to have been.
+	// Admitted is the last admitted state, or nil if none is known.
 	Admitted *v1alpha1.Admitted
-	// Unrecorded says what to do if something may have been admitted that nobody can tell, or is empty. It only chooses words.
+	// Unrecorded is the remedy if the group was possibly admitted without a record, or is empty. It affects only messages.
 	Unrecorded string
-	// Existing is the number of VMs that the group has. It only chooses words.
+	// Existing is the number of VMs that the group has. It affects only messages.
 	Existing int32
-	// Standing is how many of them have the revision of spec, if that is of another shape than was admitted.
+	// Standing is the number of VMs with the revision of spec, if that revision has another shape than the admitted one.
 	Standing int32
-	// Violations of spec. Those that are not enforced are mentioned and change nothing.
+	// Violations of spec. Those that are not enforced appear in messages and have no other effect.
 	Violations []Violation
-	// Denials are what grants refuse of spec.
+	// Denials are the references in spec that grants refuse.
 	Denials []Denial
-	// Quota is what quotas refuse of spec.
+	// Quota has the violations of quotas.
 	Quota []Violation
-	// Unavailable says why policies or quotas cannot be read; empty when they can.
+	// Unavailable explains why policies or quotas cannot be read; empty if they can.
 	Unavailable string
-	// Unresolved is true when spec is not complete, or something that it names was not found or not looked up, so that it is
-	// neither allowed nor refused. Spec is planned with, since nothing can be cloned from it, but it is not admitted.
+	// Unresolved is true if spec is incomplete, or a reference in spec was not found or not looked up. Such a spec is neither allowed nor refused.
+	// The planner uses it, since it yields no clones, but it is not admitted.
 	Unresolved bool
 }
 
-// Admission is how far a group may follow its spec.
+// Admission is the part of its spec that a group can follow.
 type Admission struct {
-	// Spec to plan with: that of the group, or with the replicas and shape that were admitted last.
+	// Spec for the planner: that of the group, or one with the last admitted replicas and shape.
 	Spec v1alpha1.VmGroupSpec
-	// Admitted has to be stored before anything is done for Spec; nil when nothing was ever admitted.
+	// Admitted must be stored before any action for Spec. It is nil if nothing was ever admitted.
 	Admitted *v1alpha1.Admitted
-	// Held is true when something that spec asks for is not done.
+	// Held is true if the group does not follow a part of its spec.
 	Held bool
-	// Reshaped is true when Spec has another shape than the group's spec.
+	// Reshaped is true if Spec has another shape than the group's spec.
 	Reshaped bool
-	// NoCreate is true when nothing may be cloned, because nothing was ever admitted.
+	// NoCreate is true if no VM can be cloned, because nothing was ever admitted.
 	NoCreate bool
-	// Terminal is true when the group stays held until somebody acts.
+	// Terminal is true if the group stays held until a person acts.
 	Terminal bool
 	// Status, Reason and Message are condition PolicyCompliant.
 	Status  metav1.ConditionStatus
@@ -56,10 +56,9 @@ type Admission struct {
 	Message string
 }
 
-// Decide says how far a group may follow its spec. What is allowed is admitted. What is refused is held: VMs that are
-// lost come back in the admitted shape, the group may shrink, and neither grows nor changes. Nothing that runs is ever
-// removed by a policy. The power state, the scale-down order, readiness, repair, pause and the deletion policy always
-// follow spec.
+// Decide returns the part of its spec that a group can follow. An allowed spec is admitted. A group with a refused spec is held: lost VMs return in
+// the admitted shape, the group can shrink, and it neither grows nor changes. A policy never removes a running VM. The power state, the scale-down
+// order, readiness, repair, pause and the deletion policy always follow spec.
 func Decide(v Findings) Admission {
 	v.Violations = v.judged()
 	reason, refusals := v.refusals()
@@ -69,15 +68,15 @@ func Decide(v Findings) Admission {
 	}
 	a := Admission{Spec: v.Spec, Admitted: v.Admitted.DeepCopy()}
 	if a.Admitted != nil && a.Admitted.CPU == 0 {
-		a.Admitted = nil // has no shape: nothing can be cloned from it
+		a.Admitted = nil // it has no shape, so no VM can be cloned from it
 	}
-	if a.Admitted != nil && !absent(&v.Spec) { // who took all of spec away gave nothing up
+	if a.Admitted != nil && !absent(&v.Spec) { // a user who removed the whole spec gave up no replicas
 		a.Admitted.Replicas = min(a.Admitted.Replicas, max(replicas, 0))
 	}
 	same := a.Admitted != nil && SameShape(v.Spec, *a.Admitted)
 	within := same && v.Admitted.Replicas >= replicas
 	if same {
-		a.Admitted.Revision = v.Revision // an operator of another version may compute it in another way
+		a.Admitted.Revision = v.Revision // another version of the operator can compute it differently
 	}
 	switch {
 	case reason == "" && v.Unavailable != "":
@@ -103,13 +102,13 @@ func (v Findings) allow(replicas int32) Admission {
 	return a
 }
 
-// Refused reports whether spec is refused, so that no quota has to be asked.
+// Refused reports whether spec is refused, so that quotas need not be checked.
 func (v Findings) Refused() bool {
 	return len(v.Denials) > 0 || anyEnforced(v.judged()) || anyEnforced(v.Quota)
 }
 
-// judged are the violations as they count for this group. A minimum of replicas holds for new groups only: [Set.EvaluateUpdate] never refuses an edit
-// for it, so no admitted group is held for it either. A group of which the hub has lost the record is no new one.
+// judged returns the violations that count for this group. A minimum of replicas applies to new groups only: [Set.EvaluateUpdate] never refuses an
+// edit because of it, so no admitted group is held because of it either. A group whose record the hub has lost is not new.
 func (v Findings) judged() []Violation {
 	existed := v.Unrecorded != "" || v.Admitted != nil && v.Admitted.CPU > 0
 	if !existed || !slices.ContainsFunc(v.Violations, Violation.tooFew) {
@@ -124,7 +123,7 @@ func (v Findings) judged() []Violation {
 	return out
 }
 
-// refusals returns the reason to refuse spec, or "", and the words.
+// refusals returns the reason to refuse spec, or "", and the message.
 func (v Findings) refusals() (reason, words string) {
 	var all []string
 	for _, d := range v.Denials {
@@ -150,7 +149,7 @@ func (v Findings) refusals() (reason, words string) {
 	return reason, strings.Join(all, "; ")
 }
 
-// refuse holds a group whose spec is refused. Within what was admitted there is nothing to hold back.
+// refuse holds a group whose spec is refused. If spec is within the admitted state, refuse holds back nothing.
 func (a *Admission) refuse(v Findings, reason, words string, within bool) {
 	a.Status, a.Reason = metav1.ConditionFalse, reason
 	switch {
@@ -177,7 +176,7 @@ func (a *Admission) refuse(v Findings, reason, words string, within bool) {
 	}
 }
 
-// unavailable holds a group that asks for more than was admitted while nobody can say whether it may have it.
+// unavailable holds a group that asks for more than was admitted, while its policies or quotas cannot be checked.
 func (a *Admission) unavailable(v Findings, within bool) {
 	a.Status, a.Reason = metav1.ConditionUnknown, v1alpha1.ReasonPolicyUnavailable
 	a.Message = v.Unavailable + ". "
@@ -194,17 +193,17 @@ func (a *Admission) unavailable(v Findings, within bool) {
 	}
 }
 
-// hold plans with what was admitted.
+// hold sets Spec to the admitted state.
 func (a *Admission) hold(spec v1alpha1.VmGroupSpec) {
 	a.Held = true
 	a.Reshaped = !SameShape(spec, *a.Admitted)
 	a.Spec = AdmittedSpec(spec, *a.Admitted)
 	if replicas := replicasOf(&spec); replicas < a.Admitted.Replicas {
-		a.Spec.Replicas = &replicas // less than nothing is for the planner to report
+		a.Spec.Replicas = &replicas // the planner reports negative replicas
 	}
 }
 
-// AdmittedSpec is spec with the replicas and the shape that were admitted.
+// AdmittedSpec returns spec with the admitted replicas and shape.
 func AdmittedSpec(spec v1alpha1.VmGroupSpec, admitted v1alpha1.Admitted) v1alpha1.VmGroupSpec {
 	a := admitted.DeepCopy()
 	spec.Replicas = &a.Replicas
@@ -221,14 +220,14 @@ func admit(spec v1alpha1.VmGroupSpec, revision string, replicas int32) *v1alpha1
 	return a.DeepCopy()
 }
 
-// SameShape reports whether a VM cloned from spec is like one that was admitted. The fields are those of a revision.
+// SameShape reports whether a VM cloned from spec has the admitted shape. The fields are those of a revision.
 func SameShape(spec v1alpha1.VmGroupSpec, a v1alpha1.Admitted) bool {
 	return spec.CPU == a.CPU && spec.Memory == a.Memory && spec.Template == a.Template &&
 		place(spec.Placement) == place(a.Placement) && cloneMode(spec.CloneMode) == cloneMode(a.CloneMode) &&
 		secretName(spec.UserDataSecretRef) == secretName(a.UserDataSecretRef)
 }
 
-// place is where VMs go.
+// place returns the placement of VMs.
 func place(p *v1alpha1.Placement) v1alpha1.Placement {
 	if p == nil {
 		return v1alpha1.Placement{}
@@ -269,7 +268,7 @@ func sentences(all ...[]Violation) string {
 	return strings.Join(words, "; ")
 }
 
-// Describe says in words what was admitted.
+// Describe describes an admitted state for messages.
 func Describe(a v1alpha1.Admitted) string {
 	vms := fmt.Sprintf("%d VMs", a.Replicas)
 	if a.Replicas == 1 {

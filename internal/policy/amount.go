@@ -12,14 +12,14 @@ import (
 
 const bytesPerGiB = 1 << 30
 
-// readable are the amounts that the schema accepts. It is checked first: resource.ParseQuantity computes a power of ten of the exponent, and one of
-// eight digits takes seconds of a processor.
+// readable matches the amounts that the schema accepts. It is checked first: resource.ParseQuantity computes a power of ten of the exponent, and an
+// exponent of eight digits takes seconds of CPU time.
 var readable = regexp.MustCompile(`^([0-9]{1,19}([.][0-9]{0,9})?|[.][0-9]{1,9})([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,2})?$`)
 
-// ceilGiB is the least number of whole GiB that is not below an amount. problem says why the amount cannot be used, or is empty.
+// ceilGiB rounds an amount up to whole GiB. problem explains why the amount cannot be used, or is empty.
 func ceilGiB(a v1alpha1.Amount) (gib int64, problem string) { return wholeGiB(a, 1) }
 
-// floorGiB is the greatest number of whole GiB that is not above an amount.
+// floorGiB rounds an amount down to whole GiB.
 func floorGiB(a v1alpha1.Amount) (gib int64, problem string) { return wholeGiB(a, -1) }
 
 func wholeGiB(a v1alpha1.Amount, round int64) (gib int64, problem string) {
@@ -40,7 +40,7 @@ func wholeGiB(a v1alpha1.Amount, round int64) (gib int64, problem string) {
 	return gib, ""
 }
 
-// shortened quotes text of an object, shortened.
+// shortened quotes text of an object and shortens it.
 func shortened(text string) string {
 	const most = 40
 	if len(text) > most {

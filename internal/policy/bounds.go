@@ -6,7 +6,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Range bounds a number; a nil end is open.
+// Range limits a number; a nil end means no limit.
 type Range struct {
 	Min, Max *int64
 }
@@ -15,7 +15,7 @@ type Range struct {
 type Bounds struct {
 	// CPU in virtual CPUs per VM.
 	CPU Range
-	// Memory in whole GiB per VM, since spec.memory counts these: a minimum is rounded up, a maximum down.
+	// Memory in whole GiB per VM, the unit of spec.memory. A minimum is rounded up, a maximum down.
 	Memory Range
 	// Replicas of the group.
 	Replicas Range
@@ -24,7 +24,7 @@ type Bounds struct {
 func (r Range) exceeded(n int64) bool { return r.Max != nil && n > *r.Max }
 func (r Range) missed(n int64) bool   { return r.Min != nil && n < *r.Min }
 
-// check returns what is wrong with a range, or an empty string.
+// check returns the error of a range, or "".
 func (r Range) check(field, unit string) string {
 	if r.Min != nil && r.Max != nil && *r.Min > *r.Max {
 		return fmt.Sprintf("%s allows no value: the minimum %d%s is above the maximum %d%s", field, *r.Min, unit, *r.Max, unit)
@@ -39,7 +39,7 @@ func countRange(r *v1alpha1.CountRange) Range {
 	return Range{Min: widen(r.Min), Max: widen(r.Max)}
 }
 
-// memoryRange also reports what is wrong with an end of the range, or an empty string.
+// memoryRange also returns the error of an end of the range, or "".
 func memoryRange(r *v1alpha1.MemoryRange) (out Range, problem string) {
 	if r == nil {
 		return out, ""
@@ -69,15 +69,15 @@ func widen(n *int32) *int64 {
 	return new(int64(*n))
 }
 
-// What the schema of VmGroup allows one group at most.
+// The maximums of one group in the schema of VmGroup.
 const (
 	mostReplicas = 500
 	mostCPU      = 768
 	mostMemory   = 24576
 )
 
-// Largest returns what one group of a requester can take at most: with as many VMs, each as large, as the enforced policies and the default limits
-// allow, and the schema where they set no maximum.
+// Largest returns the maximum usage of one group of a requester: the most VMs, each of the largest size, that the enforced policies and the default
+// limits allow. If they set no maximum, the one of the schema applies.
 func (s *Set) Largest(r Requester) Usage {
 	replicas, cpu, memory := int64(mostReplicas), int64(mostCPU), int64(mostMemory)
 	for _, p := range s.rulesFor(r) {
@@ -88,7 +88,7 @@ func (s *Set) Largest(r Requester) Usage {
 	return Usage{Groups: 1, VMs: replicas, CPU: replicas * cpu, Memory: replicas * memory}
 }
 
-// atMost is n, or the end of the range if that is lower. Nothing is below zero.
+// atMost returns n, or the maximum of the range if that is lower. The result is at least 0.
 func (r Range) atMost(n int64) int64 {
 	if r.exceeded(n) {
 		return max(*r.Max, 0)

@@ -13,16 +13,17 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// maxProblem bounds what is said about an unusable policy, in bytes: selectors can be long.
+// maxProblem limits the message about an unusable policy, in bytes: selectors can be long.
 const maxProblem = 400
 
-// Policy is a VmGroupPolicy, parsed. It never changes; neither may what its methods return.
+// Policy is a parsed VmGroupPolicy. It never changes, and callers must not change the results of its methods.
 //
-// A policy that cannot be used as it is written fails closed, and says so by [Policy.Problem]. With a selector that
-// cannot be parsed nobody knows whom it holds for: it is taken to hold for every namespace of its members that it
-// does not exclude, only to refuse growth there, and the rest of it is left alone. With a range that allows no value,
-// or a negative amount, it refuses growth of the groups that it matches; its other limits hold. The default limits hold for
-// what such a range is about.
+// A policy that cannot be used as written fails closed, and [Policy.Problem] reports the error:
+//
+//   - If its selector cannot be parsed, its namespaces are unknown. The policy then applies to every namespace of its members that it does not
+//     exclude. It only refuses growth there; the rest of the policy has no effect.
+//   - If a range allows no value, or an amount is negative, the policy refuses growth of the groups that it matches. Its other limits apply. The
+//     default limits apply to the field of such a range.
 type Policy struct {
 	name     string
 	origin   string
@@ -31,10 +32,10 @@ type Policy struct {
 
 	members, exclude []pattern
 	requirements     []metav1.LabelSelectorRequirement
-	selector         labels.Selector // nil when it cannot be parsed
+	selector         labels.Selector // nil if it cannot be parsed
 
 	bounds Bounds
-	// lifts are the fields whose default limits do not hold where the policy does: those that it bounds, if it is enforced.
+	// lifts are the fields whose default limits do not apply where the policy does: the fields that an enforced policy limits.
 	lifts       fieldSet
 	allow, deny []namePattern
 	allowList   string
@@ -44,14 +45,13 @@ type Policy struct {
 	problem     string
 }
 
-// Set is all policies of a hub, in the order in which they are applied. It never changes and is safe for concurrent
-// use.
+// Set has all policies of a hub, in the order of their application. It never changes and is safe for concurrent use.
 type Set struct {
 	policies []*Policy
 }
 
-// Compile parses policies once, so that an evaluation parses nothing. The order of the argument does not matter, and
-// nothing of it is kept.
+// Compile parses policies once, so that an evaluation parses nothing. The order of the argument does not matter, and the Set keeps no reference to
+// it.
 func Compile(policies []v1alpha1.VmGroupPolicy) *Set {
 	set := &Set{policies: make([]*Policy, 0, len(policies))}
 	for i := range policies {
@@ -63,7 +63,7 @@ func Compile(policies []v1alpha1.VmGroupPolicy) *Set {
 	return set
 }
 
-// Problems says by name what is wrong with each policy that cannot be used as it is written.
+// Problems returns the error of each policy that cannot be used as written, by name.
 func (s *Set) Problems() map[string]string {
 	problems := map[string]string{}
 	for _, p := range s.policies {
@@ -84,10 +84,10 @@ func compile(name string, spec *v1alpha1.VmGroupPolicySpec) *Policy {
 		exclude:  patternsOf(spec.Match.Exclude),
 	}
 	if len(p.members) == 0 {
-		// What the API server fills in when the list is left out.
+		// The API server's default for a missing list.
 		p.members = patternsOf([]string{"*"})
 	}
-	// What a member is told of the policy, whatever else is wrong with it, has to be text that its API server stores as it is.
+	// A member's API server must store the policy's texts unchanged, even if the policy has other errors.
 	p.exclude = slices.DeleteFunc(p.exclude, func(e pattern) bool { return hasControl(e.text) })
 	p.requirements = requirementsOf(spec.Match.NamespaceSelector)
 	selector, err := metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchExpressions: p.requirements})
@@ -137,7 +137,7 @@ func (p *Policy) compileLimits(spec *v1alpha1.VmGroupPolicySpec) {
 	p.problem = strings.Join(problems, "; ")
 }
 
-// requirementsOf writes a selector as requirements only, in an order that depends on nothing but the selector.
+// requirementsOf writes a selector as requirements only, in an order that depends only on the selector.
 func requirementsOf(selector *metav1.LabelSelector) []metav1.LabelSelectorRequirement {
 	if selector == nil {
 		return nil
@@ -151,7 +151,7 @@ func requirementsOf(selector *metav1.LabelSelector) []metav1.LabelSelectorRequir
 	return append(out, selector.MatchExpressions...)
 }
 
-// shorten makes text of an object fit for a message.
+// shorten prepares text of an object for a message.
 func shorten(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if control(r) {

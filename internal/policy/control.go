@@ -9,8 +9,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// control reports whether a character has no place in a name or pattern. The schema of VmGroupPolicy refuses the same ones: an API server that reads an
-// applied object as YAML refuses it because of them, or takes them for line breaks.
+// control reports whether a character is not allowed in a name or pattern. The schema of VmGroupPolicy refuses the same characters: an API server
+// that reads an applied object as YAML refuses it because of them, or treats them as line breaks.
 func control(r rune) bool {
 	switch r {
 	case '\u2028', '\u2029', '\ufffe', '\uffff':
@@ -21,7 +21,7 @@ func control(r rune) bool {
 
 func hasControl(text string) bool { return strings.ContainsFunc(text, control) }
 
-// unprintable names the first field with such a character, or is empty.
+// unprintable names the first field with such a character, or returns "".
 func unprintable(spec *v1alpha1.VmGroupPolicySpec) string {
 	type texts struct {
 		field  string

@@ -1,6 +1,6 @@
 package policy
 
-// limited are the fields of a group that limits bound. The place of each is its bit in a [fieldSet].
+// limited are the fields of a group that limits apply to. The index of each is its bit in a [fieldSet].
 var limited = [...]struct {
 	name, unit string
 	in         func(*Bounds) *Range
@@ -10,22 +10,22 @@ var limited = [...]struct {
 	{"replicas", "", func(b *Bounds) *Range { return &b.Replicas }},
 }
 
-// fieldSet is a set of what is limited.
+// fieldSet is a set of limited fields.
 type fieldSet uint8
 
-// defaultLimits are those of the original operator. Each holds until an enforced policy sets a range for its field: an
-// installation without any policy allows what it always did, and no policy opens what it says nothing of.
+// defaultLimits are those of the original operator. Each applies until an enforced policy sets a range for its field. So an installation without
+// policies allows what it always did, and a policy opens no field without a range.
 var defaultLimits = Bounds{
 	CPU:      Range{Min: new(int64(1)), Max: new(int64(4))},
 	Memory:   Range{Min: new(int64(1)), Max: new(int64(8))},
 	Replicas: Range{Min: new(int64(1))},
 }
 
-// DefaultLimits returns the bounds that hold for each field that no enforced policy sets a range for.
+// DefaultLimits returns the bounds of each field without a range in an enforced policy.
 func DefaultLimits() Bounds { return defaultLimits }
 
-// byDefault are the default limits as a policy, for each set of fields that enforced policies have lifted. They are made
-// once: groups are evaluated all the time.
+// byDefault has the default limits as a policy, for each set of fields that enforced policies have lifted. It is built once, because groups are
+// evaluated often.
 var byDefault = func() (made [1 << len(limited)]*Policy) {
 	for lifted := range made {
 		p := &Policy{origin: " that holds by default: no VmGroupPolicy in mode Enforce limits it here", bounds: defaultLimits}
@@ -39,7 +39,7 @@ var byDefault = func() (made [1 << len(limited)]*Policy) {
 	return made
 }()
 
-// Lifts names the fields whose default limits do not hold where the policy does.
+// Lifts names the fields whose default limits do not apply where the policy does.
 func (p *Policy) Lifts() []string {
 	var names []string
 	for i, field := range limited {

@@ -4,9 +4,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Default fills in what the spec of a new group leaves out: spec.cpu, spec.memory, spec.template and spec.vcenter
-// where they are zero. Of several policies the first that has a default gives it. filled names the fields that were
-// set. An object without any spec is left alone: nothing is made for it.
+// Default fills in missing fields in the spec of a new group: spec.cpu, spec.memory, spec.template and spec.vcenter if they are zero. Of several
+// policies, the first with a default sets the field. filled names the fields that were set. An object without any spec is not changed, because the
+// operator creates nothing for it.
 func (s *Set) Default(r Requester, spec *v1alpha1.VmGroupSpec) (filled []string) {
 	if absent(spec) {
 		return nil
@@ -20,9 +20,8 @@ func (s *Set) Default(r Requester, spec *v1alpha1.VmGroupSpec) (filled []string)
 	return filled
 }
 
-// DefaultUpdate fills in what an update took away. The required fields come from policies, as for a new group.
-// spec.vcenter does not: VMs do not move between vCenters, so a group keeps the one that it has, also when that is
-// none by name.
+// DefaultUpdate fills in fields that an update removed. The required fields come from policies, as for a new group. spec.vcenter comes from the old
+// spec, also if it was empty: VMs do not move between vCenters, so a group keeps its vCenter.
 func (s *Set) DefaultUpdate(r Requester, old v1alpha1.VmGroupSpec, spec *v1alpha1.VmGroupSpec) (filled []string) {
 	if absent(spec) {
 		return nil
@@ -34,7 +33,7 @@ func (s *Set) DefaultUpdate(r Requester, old v1alpha1.VmGroupSpec, spec *v1alpha
 	return filled
 }
 
-// fillRequired fills in what the schema does not accept without a value.
+// fillRequired fills in the fields that the schema requires.
 func (s *Set) fillRequired(r Requester, spec *v1alpha1.VmGroupSpec) (filled []string) {
 	if spec.CPU != 0 && spec.Memory != 0 && spec.Template != "" {
 		return nil
@@ -58,16 +57,16 @@ func (s *Set) fillRequired(r Requester, spec *v1alpha1.VmGroupSpec) (filled []st
 	return filled
 }
 
-// Refilled is a required field of an update that has a default of today, and had another value before.
+// Refilled is a required field whose new value in an update equals a current default, and differs from the old value.
 type Refilled struct {
 	// Field of the VmGroup, for example spec.cpu.
 	Field string
-	// Was is the value before, and Default that which a policy of this name gives.
+	// Was is the old value. Default is the value that the policy of this name sets.
 	Was, Default any
 	Policy       string
 }
 
-// Refilled returns the fields that [Set.DefaultUpdate] may have filled in. Whether it did, or the author wrote the same value, a spec does not tell.
+// Refilled returns the fields that [Set.DefaultUpdate] possibly filled in. A spec does not show whether the author wrote the same value.
 func (s *Set) Refilled(r Requester, old, spec v1alpha1.VmGroupSpec) []Refilled {
 	var out []Refilled
 	if spec.CPU == old.CPU && spec.Memory == old.Memory && spec.Template == old.Template || absent(&old) {
@@ -86,7 +85,7 @@ func refilled[T comparable](out []Refilled, field string, was, now T, matching [
 			if value == now && was != now {
 				out = append(out, Refilled{Field: field, Was: was, Default: value, Policy: p.name})
 			}
-			break // the first that has a default gives it
+			break // the first policy with a default sets the field
 		}
 	}
 	return out

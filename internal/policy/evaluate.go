@@ -6,12 +6,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Evaluate returns what spec breaks, of all policies that hold for the requester, in their order and then in that of
-// the rules. templatePath is the inventory path that spec.template stands for, or empty when it is not known: then a
-// pattern with a slash is not judged, neither for nor against the template.
+// Evaluate returns the violations of spec, of all policies that apply to the requester, in their order and then in that of the rules. templatePath is
+// the inventory path of spec.template, or empty if it is unknown. Then a pattern with a slash is not checked, neither for nor against the template.
 //
-// Violations of policies that only warn are among them; see [Split]. Quotas are apart, see [Policy.CheckQuota], and
-// so are whether the template exists, see [Set.MissingTemplate], and whether VMs may be left behind, see [Set.Retained].
+// The result includes violations of policies that only warn; see [Split]. It does not include quotas ([Policy.CheckQuota]), missing templates
+// ([Set.MissingTemplate]) and VMs that would be left behind ([Set.Retained]).
 func (s *Set) Evaluate(r Requester, spec v1alpha1.VmGroupSpec, templatePath string) []Violation {
 	if absent(&spec) {
 		return nil
@@ -28,13 +27,15 @@ func (s *Set) Evaluate(r Requester, spec v1alpha1.VmGroupSpec, templatePath stri
 	return violations
 }
 
-// EvaluateUpdate parts what the new spec breaks into what is refused and what is kept, which is fit for a warning. Refused is
-// only what gets worse: a value further from its limit than before, another template, or more VMs of a kind that breaks a
-// limit. Kept is what was there before, for which the group is held, and what gets worse by a policy that only warns. What has
-// no effect on the update is in neither: a minimum of replicas, which holds for new groups only, and what broke a policy that
-// only warns before. Shrinking is never refused.
+// EvaluateUpdate divides the violations of the new spec into refused ones and kept ones, which suit a warning.
 //
-// A spec where there was none before is judged as a new one.
+//   - refused has fields that get worse: a value further from its limit than before, another template, or more VMs of a kind that breaks a limit.
+//   - kept has violations that existed before and hold the group, and fields that get worse under a policy that only warns.
+//
+// Two kinds have no effect on the update and are in neither: a minimum of replicas, which applies to new groups only, and earlier violations of a
+// policy that only warns. An update can always shrink a group.
+//
+// If the object had no spec before, its spec is checked like a new one.
 func (s *Set) EvaluateUpdate(r Requester, old, spec v1alpha1.VmGroupSpec, templatePath string) (refused, kept []Violation) {
 	if absent(&spec) {
 		return nil, nil
@@ -58,9 +59,9 @@ func (s *Set) EvaluateUpdate(r Requester, old, spec v1alpha1.VmGroupSpec, templa
 	return refused, kept
 }
 
-// MissingTemplate returns the violations of a template that does not exist in a VCenter: one for each policy that
-// wants templates to exist. old is the spec before, nil for a new group. What is refused and what is kept is as in
-// [Set.EvaluateUpdate]; of a new group only what policies break that only warn is kept.
+// MissingTemplate returns the violations of a template that does not exist in a VCenter: one for each policy that requires templates to exist. old is
+// the previous spec, or nil for a new group. refused and kept are as in [Set.EvaluateUpdate]. For a new group, kept has only violations of policies
+// that only warn.
 func (s *Set) MissingTemplate(r Requester, old *v1alpha1.VmGroupSpec, spec v1alpha1.VmGroupSpec, vcenter string) (refused, kept []Violation) {
 	if spec.Template == "" {
 		return nil, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/inventoryname"
 )
 
-// Requester is who asks: a namespace of a member cluster.
+// Requester is the origin of a request: a namespace of a member cluster.
 type Requester struct {
 	// Member is the name of the MemberCluster.
 	Member string
@@ -19,17 +19,17 @@ type Requester struct {
 	NamespaceLabels map[string]string
 }
 
-// Reference is an object of a vCenter that a group names.
+// Reference is an object of a vCenter that a group references.
 type Reference struct {
-	// Field of the VmGroup that names it, for example spec.template.
+	// Field of the VmGroup with the reference, for example spec.template.
 	Field string
-	// Kind for people: "template", "resource pool", "datastore", "network".
+	// Kind for messages: "template", "resource pool", "datastore", "network".
 	Kind ReferenceKind
-	// Given is what the group says; Path the inventory path it was resolved to.
+	// Given is the text in the group. Path is the inventory path that it was resolved to.
 	Given, Path string
 }
 
-// ReferenceKind is a kind of object that grants speak of.
+// ReferenceKind is a kind of object that grants list.
 type ReferenceKind string
 
 // Reference kinds.
@@ -40,16 +40,16 @@ const (
 	NetworkReference      ReferenceKind = "network"
 )
 
-// Denial is a reference, or the use of a vCenter as a whole, that no grant covers.
+// Denial is a reference, or the use of a whole vCenter, that no grant covers.
 type Denial struct {
 	// Field of the VmGroup.
 	Field string
-	// Message is a sentence that says what to change, and where.
+	// Message is a sentence with the required change and its place.
 	Message string
 }
 
-// CheckVCenter says whether requester may use a vCenter at all; nil means yes. A vCenter without grants is the
-// hub's own. A selector that cannot be parsed grants nothing.
+// CheckVCenter checks whether requester can use a vCenter at all; nil means yes. Only the hub's own member, local, can use a vCenter without grants.
+// A selector that cannot be parsed grants nothing.
 func CheckVCenter(vcenter string, grants []v1alpha1.Grant, requester Requester) *Denial {
 	if len(grants) == 0 && requester.Member == v1alpha1.LocalMember {
 		return nil
@@ -64,8 +64,8 @@ func CheckVCenter(vcenter string, grants []v1alpha1.Grant, requester Requester) 
 	}
 }
 
-// CheckReferences returns a denial for each of refs that no grant of the vCenter covers, in their order. The
-// patterns of all grants that match requester count together.
+// CheckReferences returns a denial for each reference that no grant of the vCenter covers, in their order. The patterns of all grants that match
+// requester count together.
 func CheckReferences(vcenter string, grants []v1alpha1.Grant, requester Requester, refs []Reference) []Denial {
 	if len(grants) == 0 && requester.Member == v1alpha1.LocalMember {
 		return nil
@@ -103,8 +103,7 @@ func covered(grants []v1alpha1.Grant, ref Reference) bool {
 		case NetworkReference:
 			patterns = grant.Networks
 		}
-		// Only where the reference was resolved to counts, never how the group spelled it: a pattern must not be
-		// satisfied by a spelling such as "linux-x/../windows".
+		// Only the resolved path counts, never the spelling in the group: a spelling such as "linux-x/../windows" must not satisfy a pattern.
 		found := foundAt(ref.Path)
 		for _, text := range patterns {
 			if p := namePatternOf(text); p.matchesName(found.name) || p.matchesPath(found) {

@@ -6,13 +6,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/inventoryname"
 )
 
-// maxLevels is how many parts a text may have in which a name of vCenter is looked for. Nobody writes more; what has more is judged once it was found.
+// maxLevels is the maximum number of parts of a text for a search of a vCenter name. Users write no more in practice. A longer text is checked after
+// the object is found.
 const maxLevels = 12
 
-// foundObject is an object of vCenter, by its name and its inventory path.
+// foundObject is an object of vCenter, with its name and its inventory path.
 type foundObject struct {
 	name, path, shown string
-	// truncated is true if nobody knows the whole path.
+	// truncated is true if a part of the path is unknown.
 	truncated bool
 }
 
@@ -22,17 +23,17 @@ func foundAt(path string) foundObject {
 	}
 }
 
-// namePattern is a pattern for names and paths of vCenter. It may be written as the vSphere Client shows them, or as the API has them.
+// namePattern is a pattern for names and paths of vCenter. Users can write it as the vSphere Client shows them, or as the API has them.
 type namePattern struct {
 	text string
-	// names are its readings as a pattern for names, and paths that as one for paths, split at the stars.
+	// names are its readings as a pattern for names, and paths is its reading as a pattern for paths, split at the stars.
 	names [][]string
 	paths []string
-	// shown is the path that it is as the client shows it, if it has no star.
+	// shown is the path as the client shows it, if the pattern has no star.
 	shown string
 	// anySlash is the pattern as the client shows it, split at the stars.
 	anySlash []string
-	// path is true if it has a slash: without a look at vCenter nobody knows whether it is one for names or for paths.
+	// path is true if the pattern has a slash: without the vCenter inventory, such a pattern can mean a name or a path.
 	path bool
 }
 
@@ -68,7 +69,7 @@ func textsOfNames(patterns []namePattern) []string {
 	return out
 }
 
-// matchesName takes a folded name as it is shown.
+// matchesName reports whether the pattern matches a folded name as the client shows it.
 func (p *namePattern) matchesName(name string) bool {
 	for _, parts := range p.names {
 		if matchParts(parts, name) {
@@ -78,20 +79,21 @@ func (p *namePattern) matchesName(name string) bool {
 	return false
 }
 
-// matchesPath tells slashes in names from those between them, unless the whole path is written out as it is shown. A path of which a part is not known matches
-// nothing.
+// matchesPath distinguishes slashes in names from those between names, unless the pattern is the whole path as the client shows it. A truncated path
+// matches no pattern.
 func (p *namePattern) matchesPath(o foundObject) bool {
 	return !o.truncated && (matchParts(p.paths, o.path) || p.shown != "" && p.shown == o.shown)
 }
 
-// deniesPath is matchesPath for a pattern that forbids: nobody can tell which slashes of it part folders and which are in the name of one, so that it forbids both.
+// deniesPath is matchesPath for a pattern that forbids. A slash in the pattern can separate folders or be a part of a name, so the pattern forbids
+// both.
 func (p *namePattern) deniesPath(o foundObject) bool {
 	return p.matchesPath(o) || matchParts(p.anySlash, o.shown)
 }
 
-// Candidates returns the names that an object may have which somebody writes like this, before it is looked up: the last part, and each end of the text
-// that may be a name with slashes, as it stands and as the API has it. It returns none for a text of which nobody can tell. Package objects has the same as an
-// expression for members.
+// Candidates returns the possible names of an object with this text, before the object is looked up. These are the last part, and each end of the
+// text that can be a name with slashes. Both are returned as written and as the API has them. A text with too many parts has no candidates. Package
+// objects has the same as an expression for members.
 func Candidates(text string) []string {
 	parts := strings.FieldsFunc(text, func(r rune) bool { return r == '/' })
 	switch {
@@ -102,7 +104,7 @@ func Candidates(text string) []string {
 	}
 	first := 0
 	if strings.HasPrefix(text, "/") {
-		first = min(2, len(parts)-1) // a datacenter and its folder of VMs
+		first = min(2, len(parts)-1) // a datacenter and its VM folder
 	}
 	var names []string
 	for i := len(parts) - 1; i >= first; i-- {

@@ -2,8 +2,8 @@ package policy
 
 import "strings"
 
-// Matches reports whether pattern matches the whole of s. In a pattern, * stands for any run of characters,
-// also an empty one and also across slashes; every other character stands for itself.
+// Matches reports whether pattern matches the whole of s. In a pattern, * stands for any sequence of characters, including an empty one and slashes;
+// every other character stands for itself.
 func Matches(pattern, s string) bool {
 	return matchParts(strings.Split(pattern, "*"), s)
 }
@@ -28,7 +28,7 @@ func matchParts(parts []string, s string) bool {
 	return strings.HasSuffix(s, last)
 }
 
-// matchesAny reports whether one of patterns matches one of the names that an object goes by.
+// matchesAny reports whether one of patterns matches one of the names of an object.
 func matchesAny(patterns []string, names ...string) bool {
 	for _, pattern := range patterns {
 		for _, name := range names {

@@ -7,13 +7,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// quota bounds totals; a nil one is open.
+// quota limits totals; nil means no limit.
 type quota struct {
 	groups, vms, cpu, memory *int64
 	together, retain         bool
 }
 
-// quotaOf also says what is wrong with a quota, or returns an empty string.
+// quotaOf also returns the error of a quota, or "".
 func quotaOf(spec *v1alpha1.PolicyQuota) (*quota, string) {
 	if spec == nil || spec.Groups == nil && spec.VMs == nil && spec.CPU == nil && spec.Memory == nil {
 		return nil, ""
@@ -32,7 +32,7 @@ func quotaOf(spec *v1alpha1.PolicyQuota) (*quota, string) {
 	return q, ""
 }
 
-// Quotas returns the policies with a quota that hold for a requester, in the order of [Set.Matching].
+// Quotas returns the policies with a quota that apply to a requester, in the order of [Set.Matching].
 func (s *Set) Quotas(r Requester) []*Policy {
 	var out []*Policy
 	for _, p := range s.policies {
@@ -43,7 +43,7 @@ func (s *Set) Quotas(r Requester) []*Policy {
 	return out
 }
 
-// Unlimited returns the dimensions that no enforced quota of a requester limits, of VMs and of what they take. One that cannot be used limits all.
+// Unlimited returns the dimensions (VMs, CPU, memory) that no enforced quota of a requester limits. An unusable policy limits all.
 func (s *Set) Unlimited(r Requester) []Rule {
 	free := []Rule{RuleQuotaVMs, RuleQuotaCPU, RuleQuotaMemory}
 	for _, p := range s.Quotas(r) {
@@ -68,8 +68,8 @@ func (q *quota) limits(rule Rule) bool {
 	}
 }
 
-// Retained returns the violations of a group that is to leave VMs behind: one for each policy with a quota that does not allow it. old is
-// the spec before, nil for a new group. What is refused and what is kept is as in [Set.EvaluateUpdate].
+// Retained returns the violations of a group that would leave VMs behind: one for each policy with a quota that does not allow it. old is the
+// previous spec, or nil for a new group. refused and kept are as in [Set.EvaluateUpdate].
 func (s *Set) Retained(r Requester, old *v1alpha1.VmGroupSpec, spec v1alpha1.VmGroupSpec) (refused, kept []Violation) {
 	if spec.DeletionPolicy != v1alpha1.DeletionRetain {
 		return nil, nil
@@ -93,8 +93,7 @@ func (s *Set) Retained(r Requester, old *v1alpha1.VmGroupSpec, spec v1alpha1.VmG
 	return refused, kept
 }
 
-// QuotaScope is a key of what is counted together: groups of which it is the same share one total of this policy.
-// The keys of different policies have nothing to do with each other.
+// QuotaScope is the key of a total: groups with the same key share one total of this policy. Keys of different policies are unrelated.
 func (p *Policy) QuotaScope(r Requester) string {
 	if p.quota != nil && p.quota.together {
 		return "match"
@@ -102,7 +101,7 @@ func (p *Policy) QuotaScope(r Requester) string {
 	return "namespace/" + r.Member + "/" + r.Namespace
 }
 
-// Exceeded reports whether more is used than the policy's quota allows.
+// Exceeded reports whether the usage exceeds the policy's quota.
 func (p *Policy) Exceeded(used Usage) bool {
 	if p.quota == nil {
 		return false
@@ -111,9 +110,9 @@ func (p *Policy) Exceeded(used Usage) bool {
 	return over(p.quota.groups, used.Groups) || over(p.quota.vms, used.VMs) || over(p.quota.cpu, used.CPU) || over(p.quota.memory, used.Memory)
 }
 
-// CheckQuota says what of the policy's quota is exceeded when a group of this name gets spec. want is what it takes then, which is at least
-// [UsageOf] spec; granted is what the group has already, zero for a new one: a dimension that does not grow is not refused, however much is
-// used. usedByOthers is what all other groups of the same [Policy.QuotaScope] have.
+// CheckQuota returns the violations of the policy's quota if a group of this name gets spec. want is the usage of the group then, at least [UsageOf]
+// spec. granted is the usage that the group already has, or zero for a new one: a dimension that does not grow is never refused. usedByOthers is the
+// usage of all other groups of the same [Policy.QuotaScope].
 func (p *Policy) CheckQuota(r Requester, name string, spec v1alpha1.VmGroupSpec, want, granted, usedByOthers Usage) []Violation {
 	if p.quota == nil {
 		return nil
@@ -148,7 +147,7 @@ func (p *Policy) CheckQuota(r Requester, name string, spec v1alpha1.VmGroupSpec,
 		}
 		detail += fmt.Sprintf(", %d are left", max(add(*d.limit, -used), 0))
 		if d.product {
-			// The value is that of one VM; what is counted is that of all.
+			// The value is that of one VM; the quota counts all VMs.
 			detail += fmt.Sprintf(", %d%s are needed", add(d.want, -d.granted), more)
 		}
 		violations = append(violations, Violation{

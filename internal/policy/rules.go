@@ -7,7 +7,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// shape is what rules look at.
+// shape has the fields that rules check.
 type shape struct {
 	cpu, memory, replicas int32
 	template              string
@@ -21,11 +21,11 @@ func shapeOf(spec *v1alpha1.VmGroupSpec, templatePath string) shape {
 	}
 }
 
-// absent says whether an object has no spec at all. The original operator accepted such objects; nothing is made
-// for them, so there is nothing to fill in or to refuse.
+// absent reports whether an object has no spec at all. The original operator accepted such objects. The operator creates nothing for them, so there
+// is nothing to fill in or to refuse.
 func absent(spec *v1alpha1.VmGroupSpec) bool { return reflect.ValueOf(spec).Elem().IsZero() }
 
-// replicasOf is the number of VMs that spec asks for. The API server fills in 1 where there is a spec.
+// replicasOf returns the number of VMs that spec asks for. The API server's default is 1 if there is a spec.
 func replicasOf(spec *v1alpha1.VmGroupSpec) int32 {
 	switch {
 	case spec.Replicas != nil:
@@ -36,16 +36,16 @@ func replicasOf(spec *v1alpha1.VmGroupSpec) int32 {
 	return 1
 }
 
-// rule is one thing that a policy can want of one field.
+// rule is one condition of a policy on one field.
 type rule struct {
 	id    Rule
 	field string
 	value func(shape) any
-	// broken says what is wrong, or returns an empty string.
+	// broken returns the error, or "".
 	broken func(*Policy, shape) string
-	// worse says, of a shape that breaks the rule, whether the one before was better.
+	// worse reports, for a shape that breaks the rule, whether the previous shape was better.
 	worse func(was, now shape) bool
-	// newOnly is true for a rule that holds for new groups only.
+	// newOnly is true for a rule that applies to new groups only.
 	newOnly bool
 }
 
@@ -86,7 +86,7 @@ var rules = []rule{
 	{
 		id: RuleReplicasMinimum, field: "spec.replicas", value: replicas,
 		broken: func(p *Policy, s shape) string { return tooLittle(p, p.bounds.Replicas, s.replicas, "") },
-		// Shrinking always passes, also to below a minimum.
+		// An update can always shrink a group, also to below a minimum.
 		worse: func(_, _ shape) bool { return false }, newOnly: true,
 	},
 	{
@@ -104,10 +104,10 @@ func memory(s shape) any   { return s.memory }
 func replicas(s shape) any { return s.replicas }
 func template(s shape) any { return s.template }
 
-// grows says whether there are more VMs: one more of a kind that a policy forbids makes things worse, too.
+// grows reports whether there are more VMs: one more VM of a forbidden kind also makes the group worse.
 func grows(was, now shape) bool { return now.replicas > was.replicas }
 
-// differs says whether there are more VMs or VMs from something else.
+// differs reports whether there are more VMs or another template.
 func differs(was, now shape) bool { return now.template != was.template || grows(was, now) }
 
 func tooMuch(p *Policy, r Range, n int32, unit string) string {
@@ -135,7 +135,7 @@ func denied(p *Policy, s shape) string {
 	return fmt.Sprintf("is denied by VmGroupPolicy %q: %s", p.name, text)
 }
 
-// notAllowed is silent where a pattern denies the template: one message per field and policy is enough.
+// notAllowed reports nothing if a pattern denies the template: one message per field and policy is enough.
 func notAllowed(p *Policy, s shape) string {
 	if s.template == "" || s.names.allows(p.allow) || denied(p, s) != "" {
 		return ""

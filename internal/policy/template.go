@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// maxListed is the number of patterns that a message names, so that it stays readable.
+// maxListed is the maximum number of patterns in a message, so that it stays readable.
 const maxListed = 10
 
 // pattern is a compiled pattern; see [Matches].
 type pattern struct {
 	text  string
-	parts []string // what stands between the stars
+	parts []string // the parts between the stars
 }
 
 func patternsOf(texts []string) []pattern {
@@ -43,16 +43,16 @@ func anyMatches(patterns []pattern, s string) bool {
 	return false
 }
 
-// templateNames are what a template goes by. As with grants, the way a group spells it does not count once it is found.
+// templateNames are the possible names of a template. As with grants, the spelling in a group does not count once the template is found.
 type templateNames struct {
-	// candidates are the names that the template may have, the last part of what the group wrote first. Of one that was found it is its name.
-	// Without any nothing is judged.
+	// candidates are the possible names of the template, the last part of the text in the group first. If the template was found, it is its name.
+	// Without candidates, no pattern is checked.
 	candidates []string
-	// found is where it is, once that is known.
+	// found is the location of the template, if it is known.
 	found *foundObject
 }
 
-// namesOf returns the names of a template that a group spells like this, and that is at the path resolved if that is known.
+// namesOf returns the names of a template with this text in a group. resolved is the path of the template, or "" if it is unknown.
 func namesOf(given, resolved string) templateNames {
 	if resolved == "" {
 		return templateNames{candidates: Candidates(given)}
@@ -61,8 +61,8 @@ func namesOf(given, resolved string) templateNames {
 	return templateNames{candidates: []string{found.name}, found: &found}
 }
 
-// match tries a pattern with a slash on the path, too. A member's admission policy does not know paths: were *images* to match a folder too, it would
-// refuse for ever what the hub allows.
+// match also tries a pattern with a slash on the path. A member's admission policy does not know paths. If *images* also matched a folder, the member
+// would always refuse groups that the hub allows.
 func (n templateNames) match(p *namePattern, name string) bool {
 	if p.path {
 		return n.found != nil && (p.matchesName(name) || p.matchesPath(*n.found))
@@ -70,11 +70,11 @@ func (n templateNames) match(p *namePattern, name string) bool {
 	return p.matchesName(name)
 }
 
-// denies returns the first of patterns that matches, if there is one for each name that the template may have.
+// denies returns the first matching pattern, if a pattern matches each possible name of the template.
 func (n templateNames) denies(patterns []namePattern) (text string, denied bool) {
 	for i, name := range n.candidates {
 		first := slices.IndexFunc(patterns, func(p namePattern) bool {
-			// What is denied by a path may be at a path that is not known as a whole.
+			// A template with a truncated path can lie at a denied path.
 			return n.match(&p, name) || p.path && n.found != nil && (n.found.truncated || p.deniesPath(*n.found))
 		})
 		if first < 0 {
@@ -87,7 +87,7 @@ func (n templateNames) denies(patterns []namePattern) (text string, denied bool)
 	return text, len(n.candidates) > 0
 }
 
-// allows says whether one of patterns matches a name that the template may have, or may match once the path is known.
+// allows reports whether a pattern matches a possible name of the template, or can match once the path is known.
 func (n templateNames) allows(patterns []namePattern) bool {
 	for i := range patterns {
 		p := &patterns[i]

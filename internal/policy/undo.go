@@ -6,11 +6,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// stands reports whether all VMs that spec wants are there already, as spec says. Somebody has set spec back to what they are, after another shape
-// had been admitted. Then nothing has to be held back, but no VM may come in that shape.
+// stands reports whether all wanted VMs exist already with the revision of spec. A user set spec back to the shape of the VMs after another shape was
+// admitted. Then the group is not held back, but no VM is cloned in that shape.
 func (v Findings) stands() bool { return v.Standing > 0 && v.Standing >= replicasOf(&v.Spec) }
 
-// stand leaves a group as it is whose spec went back to a shape that is refused by now, and that all its VMs have.
+// stand keeps a group unchanged whose spec went back to a shape that is now refused and that all its VMs have.
 func (a *Admission) stand(v Findings, reason, words string) {
 	a.NoCreate = true
 	if reason != v1alpha1.ReasonNotGranted {
@@ -20,7 +20,7 @@ func (a *Admission) stand(v Findings, reason, words string) {
 		words, v.Revision, have(v.Standing), a.Admitted.Revision)
 }
 
-// mixed says of a group that is held which of its VMs are as spec says, or is empty if none is.
+// mixed describes which VMs of a held group have the revision of spec, or returns "" if none has.
 func (v Findings) mixed() string {
 	if v.Standing == 0 || v.Admitted.Revision == v.Revision {
 		return ""

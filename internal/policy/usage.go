@@ -6,16 +6,15 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Usage is what groups take of a quota. Sums saturate, so that no total ever looks small because it was too large.
+// Usage is the part of a quota that groups use. Sums saturate, so that a total that is too large never overflows to a small number.
 type Usage struct {
-	// Groups is the number of VmGroups, VMs that of their replicas.
+	// Groups is the number of VmGroups. VMs is the number of their replicas.
 	Groups, VMs int64
-	// CPU is spec.cpu times spec.replicas, in virtual CPUs; Memory spec.memory times spec.replicas, in GiB.
+	// CPU is spec.cpu times spec.replicas, in virtual CPUs. Memory is spec.memory times spec.replicas, in GiB.
 	CPU, Memory int64
 }
 
-// UsageOf returns what one group with this spec takes. The power state makes no difference: VMs that are off can be
-// turned on at any time.
+// UsageOf returns the usage of one group with this spec. The power state makes no difference: users can power VMs on at any time.
 func UsageOf(spec v1alpha1.VmGroupSpec) Usage {
 	n := max(int64(replicasOf(&spec)), 0)
 	return Usage{
@@ -46,10 +45,10 @@ func (u Usage) Min(v Usage) Usage {
 	}
 }
 
-// Covers says whether v is no more than u in any dimension.
+// Covers reports whether v is at most u in every dimension.
 func (u Usage) Covers(v Usage) bool { return u.Max(v) == u }
 
-// add is a+b, or the nearest number that there is.
+// add returns a+b, or the nearest possible number.
 func add(a, b int64) int64 {
 	switch sum := a + b; {
 	case a > 0 && b > 0 && sum < 0:

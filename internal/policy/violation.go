@@ -7,12 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Rule names what a violation breaks. The values are stable: metrics and tests may count by them.
+// Rule names the broken rule. The values are stable: metrics and tests can count by them.
 type Rule string
 
 // Rules, in the order in which they are reported for one policy.
 const (
-	// RuleUnusable is broken by every growth of a group that an unusable policy may hold for; see [Policy.Problem].
+	// RuleUnusable is broken by every growth of a group that an unusable policy can apply to; see [Policy.Problem].
 	RuleUnusable        Rule = "PolicyUnusable"
 	RuleCPUMaximum      Rule = "CPUMaximum"
 	RuleCPUMinimum      Rule = "CPUMinimum"
@@ -34,19 +34,19 @@ const (
 type Violation struct {
 	// Field of the VmGroup, for example spec.cpu.
 	Field string
-	// Value of that field: an int32 or a string; nil where no single value is at fault.
+	// Value of that field: an int32 or a string; nil if no single value is the cause.
 	Value any
-	// Detail says what is wrong with the value, and which policy says so.
+	// Detail describes the error of the value, and names the policy.
 	Detail string
 	// Policy is the name of the VmGroupPolicy; empty for [DefaultLimits].
 	Policy string
 	// Rule that is broken.
 	Rule Rule
-	// Enforced is false when the policy only warns.
+	// Enforced is false if the policy only warns.
 	Enforced bool
 }
 
-// Error returns the message that a person sees, the same wherever the violation is found.
+// Error returns the message for users. It does not depend on where the violation is found.
 func (v Violation) Error() string { return v.FieldError().Error() }
 
 // FieldError returns the violation as a cause of a Status.
@@ -61,10 +61,10 @@ func (v Violation) FieldError() *field.Error {
 	return &field.Error{Type: field.ErrorTypeInvalid, Field: v.Field, BadValue: value, Detail: v.Detail}
 }
 
-// quoted is text that is shown as strings.quote of the Common Expression Language shows it: members' policies and the hub refuse in the same words.
+// quoted is text formatted like strings.quote of the Common Expression Language, so that members' policies and the hub use the same messages.
 type quoted string
 
-// quotation is what strings.quote escapes.
+// quotation has the escapes of strings.quote.
 var quotation = strings.NewReplacer("\a", `\a`, "\b", `\b`, "\f", `\f`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "\v", `\v`, `\`, `\\`, `"`, `\"`)
 
 // String implements fmt.Stringer.
@@ -80,7 +80,7 @@ func (quoted) MarshalJSON() ([]byte, error) { return nil, errNoJSON }
 // tooFew reports whether an enforced minimum of replicas is missed.
 func (v Violation) tooFew() bool { return v.Enforced && v.Rule == RuleReplicasMinimum }
 
-// Split parts violations of policies that are enforced from those of policies that only warn. Both keep their order.
+// Split separates violations of enforced policies from those of policies that only warn. Both keep their order.
 func Split(violations []Violation) (enforced, warned []Violation) {
 	for _, v := range violations {
 		if v.Enforced {

@@ -10,11 +10,11 @@ import (
 
 const policiesUnread = "The VmGroupPolicies on the hub have not been read yet"
 
-// Ask claims what a group's spec needs beyond what it holds. It reads memory and never blocks: a claim that needs a
-// write is Waiting, and the group is notified. The holder of the group asks again in each pass; what was granted stays
-// granted, and costs nothing.
+// Ask claims the part of a group's needs that the group does not hold yet. It reads memory and never blocks. If a claim needs a write, the answer is
+// Waiting, and the group is notified later. The holder of the group asks again in each pass. A grant stays granted, and a repeated claim costs
+// nothing.
 //
-// A group that asks for no more than was admitted to it is always granted.
+// A group that asks for no more than was admitted is always granted.
 func (l *Ledger) Ask(ctx context.Context, c Claim) Answer {
 	answer := l.judge(ctx, c)
 	l.opts.Counters.Asked(words[answer.Outcome])
@@ -59,7 +59,7 @@ func (l *Ledger) judge(ctx context.Context, c Claim) Answer {
 	return answer
 }
 
-// ask also reports whether the group has to look again, since there is something to give back.
+// ask also reports whether the group must be reconciled again, because it must give something back.
 func (l *Ledger) ask(f facts, c Claim, quotas []*policy.Policy) (answer Answer, again bool) {
 	id := c.Key()
 	seats := l.seats(quotas, c.Requester)
@@ -67,12 +67,12 @@ func (l *Ledger) ask(f facts, c Claim, quotas []*policy.Policy) (answer Answer, 
 		if slices.ContainsFunc(seats, func(s seat) bool { return s.book == b }) {
 			continue
 		}
-		b.forget(id) // it does not count there any more
+		b.forget(id) // it no longer counts there
 		if _, entered := b.entry(id); entered && b.known {
 			b.lower(id, giveBack{epoch: c.Epoch})
 		}
 	}
-	l.unpend(id) // what the group asked before comes too late
+	l.unpend(id) // the group's earlier claim is outdated
 	if delete(l.asked, id); len(seats) == 0 {
 		return Answer{}, false
 	}
@@ -80,7 +80,7 @@ func (l *Ledger) ask(f facts, c Claim, quotas []*policy.Policy) (answer Answer, 
 		l.asked[id] = append(l.asked[id], s.book)
 	}
 	enforced := slices.ContainsFunc(seats, seat.enforced)
-	_, lowering := l.later[id] // that comes first
+	_, lowering := l.later[id] // a give-back comes first
 	if (!l.settled() || lowering) && (c.grows() && enforced || !c.grows() && c.Holds.Groups > 0) {
 		l.pending = append(l.pending, c)
 		l.head.want()
@@ -106,7 +106,7 @@ func (l *Ledger) grow(f facts, c Claim, seats []seat, quotas []*policy.Policy) (
 	id := c.Key()
 	var refusing, open []seat
 	for _, s := range seats {
-		// Where nothing is enforced nothing is held, so nothing has to be written first: what the group gets is entered once it has it.
+		// Without an enforced quota no claim is held, so no write must come first: the grant is entered once the group has it.
 		free := !s.enforced() || s.granted(c, s.quotas)
 		if !free && !s.certain(id) {
 			open = append(open, s)
@@ -152,12 +152,12 @@ func (l *Ledger) grow(f facts, c Claim, seats []seat, quotas []*policy.Policy) (
 		return answer, false
 	}
 	for _, s := range open[1:] {
-		s.forget(id) // its turn comes
+		s.forget(id) // its turn comes later
 	}
 	return open[0].claim(c, l.opts.Now()), false
 }
 
-// orElse is a, or b for an empty a.
+// orElse returns a, or b if a is empty.
 func orElse(a, b string) string {
 	if a == "" {
 		return b
@@ -165,7 +165,7 @@ func orElse(a, b string) string {
 	return a
 }
 
-// inOrder sorts what was said of policies by the order of the policies.
+// inOrder sorts violations by the order of their policies.
 func inOrder(violations []policy.Violation, quotas []*policy.Policy) []policy.Violation {
 	order := make(map[string]int, len(quotas))
 	for i, p := range quotas {
@@ -175,8 +175,8 @@ func inOrder(violations []policy.Violation, quotas []*policy.Policy) []policy.Vi
 	return violations
 }
 
-// Check says from memory what quotas would refuse of a group that becomes next; old is nil for one that is created. It
-// is for admission, where it is advice: two that ask at the same time can both pass, and the reconciler holds one.
+// Check returns from memory the violations of quotas if a group becomes next; old is nil for a new group. Admission uses it as advice: two groups
+// that ask at the same time can both pass, and the reconciler then holds one.
 func (l *Ledger) Check(ctx context.Context, r policy.Requester, old, next *v1alpha1.VmGroup) []policy.Violation {
 	set, ok := l.opts.Lister.Policies(ctx)
 	if !ok {

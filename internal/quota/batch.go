@@ -1,6 +1,6 @@
 package quota
 
-// batch is what one write is to do.
+// batch is the work for one write.
 type batch struct {
 	claims []Claim
 	lowers map[Key]giveBack
@@ -8,7 +8,7 @@ type batch struct {
 
 func (w batch) empty() bool { return len(w.claims)+len(w.lowers) == 0 }
 
-// next takes everything that waits.
+// next takes all waiting work.
 func (b *book) next() batch {
 	work := batch{claims: b.claims, lowers: b.lowers}
 	b.claims, b.lowers = nil, map[Key]giveBack{}

@@ -11,47 +11,47 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// book is a replica's view of one ledger: that of a total, or the head. The lock of the Ledger holds for it.
+// book is a replica's view of one ledger: that of a total, or the head. The lock of the Ledger guards it.
 type book struct {
 	// key of the total, or "" for the head.
 	key string
-	// of tells people whose total it is.
+	// of describes the total for users.
 	of string
-	// policy names the one whose total it is, or is empty before somebody asked.
+	// policy is the name of the total's policy, or empty until it is needed.
 	policy string
-	// where are the books that a group has entries in.
+	// where lists the books with entries of a group.
 	where map[Key][]*book
-	// dirty is set for the Ledger when something is due.
+	// dirty is set for the Ledger when work is due.
 	dirty *bool
 
-	// raw is what is stored. stored is what of it counts.
+	// raw is the stored ledger. stored is the part of it that counts.
 	raw, stored Stored
 	totals      map[string]policy.Usage
-	// read is true once the ledger was read; known is false before that, and after a write whose outcome nobody knows.
+	// read is true once the ledger was read. known is false before that, and after a write with an unknown result.
 	read, known bool
-	// failure says why the ledger cannot be read or written, or is empty.
+	// failure explains why the ledger cannot be read or written, or is empty.
 	failure string
-	// due: something waits for the next round. resting: after a failure it waits for a moment, ever longer.
+	// due is true if work waits for the next round. resting is true while the book waits after a failure, each time longer.
 	due, resting bool
 	pause        wait.Backoff
-	// claims and lowers wait for the next write, claims in the order of their coming; flying are those of the one under
-	// way, with what they ask for or lower to.
+	// claims and lowers wait for the next write, claims in order of arrival. flying has those of the current write, with the usage that they ask for
+	// or lower to.
 	claims []Claim
 	lowers map[Key]giveBack
 	flying map[Key]policy.Usage
-	// refused are the groups that want more than there is, unsure those that asked for their surplus while nobody knew.
+	// refused are the groups that want more than is available. unsure are those that asked for their surplus while it was unknown.
 	refused, unsure map[Key]struct{}
 	// short are the groups that have what their specs need, and would get more VMs for an update if there was room.
 	short map[Key]struct{}
-	// problems are why claims could not be judged when they were written.
+	// problems explain why claims could not be checked when they were written.
 	problems map[Key]problem
-	// foreign are the groups whose entry somebody else changed after this replica had claimed it. It may be an entry of long ago, from
-	// a backup, and grants nothing before it is claimed again.
+	// foreign are the groups whose entry another writer changed after this replica had claimed it. The entry can be an old one from a backup. It
+	// grants nothing until the group claims again.
 	foreign map[Key]struct{}
-	// delays are until when the budgets of members have the ledger wait, and wakes is when it is looked at again for that, or zero.
+	// delays are the times until which the budgets of members delay the ledger. wakes is the time of the next check for that, or zero.
 	delays map[string]time.Time
 	wakes  time.Time
-	// behind is since when the watch tells of older versions than are known, or zero.
+	// behind is the time since when the watch reports older versions than the known one, or zero.
 	behind time.Time
 }
 
@@ -60,11 +60,11 @@ type problem struct {
 	since time.Time
 }
 
-// problemLasts is how long a claim that could not be written for a reason of its own is not tried again.
+// problemLasts is how long a claim is not retried that could not be written for a reason of its own.
 const problemLasts = 20 * time.Second
 
-// catchesUp is how long a watch may tell of older versions than this replica has read or written. After that they are not late news: the
-// hub's storage has gone back.
+// catchesUp is how long a watch can report older versions than this replica has read or written. After that time the events are not just late: the
+// hub's storage was restored to an older state.
 const catchesUp = 20 * time.Second
 
 func newBook(key string, where map[Key][]*book, dirty *bool) *book {
@@ -74,10 +74,10 @@ func newBook(key string, where map[Key][]*book, dirty *bool) *book {
 	}
 }
 
-// entry returns what counts of a group.
+// entry returns the entry of a group that counts.
 func (b *book) entry(id Key) (Entry, bool) { return b.stored.State.entry(id) }
 
-// keep enters what a group holds that asks for nothing more.
+// keep enters the usage of a group that asks for nothing more.
 func (b *book) keep(c Claim, quotas []*policy.Policy) {
 	delete(b.refused, c.Key())
 	if c.Holds.Groups == 0 {
@@ -89,13 +89,13 @@ func (b *book) keep(c Claim, quotas []*policy.Policy) {
 	}
 }
 
-// count enters what a group holds whose claim is refused: what exists counts, granted or not.
+// count enters the usage of a group whose claim is refused: existing VMs count, granted or not.
 func (s seat) count(c Claim) {
 	c.Wants, c.Surges = c.Granted, nil
 	s.keep(c, s.quotas)
 }
 
-// granted reports whether this holder of the group was granted what it asks for, and keeps it.
+// granted reports whether this holder of the group already has the grant that it asks for, and keeps it.
 func (b *book) granted(c Claim, quotas []*policy.Policy) bool {
 	e, entered := b.entry(c.Key())
 	if !entered || !b.known || !slices.Equal(e.Keys, keysOf(quotas, c.Requester)) {
@@ -104,23 +104,23 @@ func (b *book) granted(c Claim, quotas []*policy.Policy) bool {
 	_, foreign := b.foreign[c.Key()]
 	lower, lowering := b.lowers[c.Key()]
 	flight, flying := b.flying[c.Key()]
-	// What is given back meanwhile leaves enough.
+	// A give-back in progress leaves enough.
 	return !foreign && !e.Doubted && e.Epoch == c.Epoch && e.granted().Covers(c.Wants) &&
 		(!lowering || lower.to.Covers(c.Wants)) && (!flying || flight.Covers(c.Wants))
 }
 
-// evaluate says from memory what would become of a claim.
+// evaluate returns from memory the result that a claim would have.
 func (b *book) evaluate(f facts, c Claim, quotas []*policy.Policy) Answer {
 	return evaluate(f, &b.stored.State, b.totals, c, quotas)
 }
 
-// certain reports whether memory can refuse a claim: a fresh ledger would refuse it as well, or its change will be told. That costs no call.
+// certain reports whether memory can refuse a claim: a fresh read would refuse it as well, or a watch event follows its change. This costs no call.
 func (b *book) certain(id Key) bool {
 	_, flying := b.flying[id]
 	return b.known && !flying
 }
 
-// claim has the next write decide over a claim.
+// claim lets the next write decide a claim.
 func (b *book) claim(c Claim, now time.Time) Answer {
 	if p, ok := b.problems[c.Key()]; ok && now.Sub(p.since) < problemLasts {
 		return Answer{Outcome: Unavailable, Problem: p.words}
@@ -135,14 +135,14 @@ func (b *book) claim(c Claim, now time.Time) Answer {
 	return Answer{Outcome: Waiting, Wait: b.delay(c.Requester.Member, now)}
 }
 
-// unsettled reports whether nobody knows what the group has here, or it is about to change.
+// unsettled reports whether the group's entry here is unknown or about to change.
 func (b *book) unsettled(id Key) bool {
 	_, flying := b.flying[id]
 	return !b.known || flying || slices.ContainsFunc(b.claims, func(c Claim) bool { return c.Key() == id })
 }
 
-// looksAgain reports whether a group that is refused has to look again at once: it has more here than it holds, and gives nothing of that back
-// yet. While it gives back something, down to what it wanted before it was refused, it looks again once that is written.
+// looksAgain reports whether a refused group must be reconciled again at once: its entry here is larger than its holdings, and none of that is being
+// given back. If a give-back down to its previous wish is waiting, the group is reconciled once that is written.
 func (b *book) looksAgain(c Claim) bool {
 	e, entered := b.entry(c.Key())
 	if !entered || c.Holds.Covers(e.Usage) {
@@ -165,7 +165,7 @@ func (b *book) lower(id Key, g giveBack) {
 	b.want()
 }
 
-// want has the next round look at it.
+// want schedules the book for the next round.
 func (b *book) want() { b.due, *b.dirty = true, true }
 
 func (b *book) forget(id Key) {
@@ -175,8 +175,8 @@ func (b *book) forget(id Key) {
 	delete(b.problems, id)
 }
 
-// observe takes what a watch tells, and returns the groups that may get another answer now. What is older than what is known already is
-// dropped, as late news; if nothing newer follows, [Ledger.Collect] has the ledger read afresh.
+// observe processes a watch event, and returns the groups that can get another answer now. An event that is older than the known version is dropped
+// as late. If no newer event follows, [Ledger.Collect] has the ledger read afresh.
 func (b *book) observe(s Stored, set string, now time.Time) (notify []Key) {
 	order, err := resourceversion.CompareResourceVersion(s.Seen, b.raw.Seen)
 	switch {
@@ -190,13 +190,13 @@ func (b *book) observe(s Stored, set string, now time.Time) (notify []Key) {
 	return notify
 }
 
-// learn takes what was read, and returns the groups that may get another answer now. Those whose entries are not as they were, by
-// another replica or by a person, are among them: their holders enter what they hold, or give back what they do not.
+// learn processes a read ledger, and returns the groups that can get another answer now. These include groups whose entries another replica or a
+// person changed: their holders enter their holdings, or give back the rest.
 func (b *book) learn(s Stored, set string) []Key {
 	first := !b.read
 	notify, others := b.take(s, set)
 	if first {
-		return notify // who asked before the first reading is unsure
+		return notify // groups that asked before the first read are unsure
 	}
 	for _, id := range others {
 		b.foreign[id] = struct{}{}
@@ -204,8 +204,8 @@ func (b *book) learn(s Stored, set string) []Key {
 	return append(notify, others...)
 }
 
-// take makes s what is known. It returns the groups that may get another answer now, and those whose entries are not as they were. What
-// is left over from another set of ledgers does not count, and is replaced.
+// take makes s the known ledger. It returns the groups that can get another answer now, and those whose entries changed. Entries from another set of
+// ledgers do not count, and are replaced.
 func (b *book) take(s Stored, set string) (notify, others []Key) {
 	b.raw = s
 	if s.Err != nil {
@@ -229,7 +229,7 @@ func (b *book) take(s Stored, set string) (notify, others []Key) {
 	return append(drained(b.refused), drained(b.short)...), others
 }
 
-// index notes whether a group has an entry here.
+// index records whether a group has an entry here.
 func (b *book) index(id Key, entered bool) {
 	others := slices.DeleteFunc(slices.Clone(b.where[id]), func(o *book) bool { return o == b })
 	if entered {
@@ -240,21 +240,21 @@ func (b *book) index(id Key, entered bool) {
 	}
 }
 
-// overtaken reports whether a watch has told of a later version than this one.
+// overtaken reports whether a watch has reported a later version than this one.
 func (b *book) overtaken(version string) bool {
 	order, err := resourceversion.CompareResourceVersion(b.raw.Seen, version)
 	return b.known && err == nil && order > 0
 }
 
-// drained empties a set and returns what was in it.
+// drained empties a set and returns its elements.
 func drained(set map[Key]struct{}) []Key {
 	ids := slices.Collect(maps.Keys(set))
 	clear(set)
 	return ids
 }
 
-// anyLess reports whether any of these groups has less than before. A total can be as high as before, or higher: the
-// entry of a group that is refused can rise in the same write in which another one falls.
+// anyLess reports whether any of these groups has less than before. The total alone does not show this: the entry of a refused group can rise in the
+// same write in which another entry falls.
 func anyLess(was, is *State, ids []Key) bool {
 	return slices.ContainsFunc(ids, func(id Key) bool {
 		before, _ := was.entry(id)

@@ -6,22 +6,23 @@ import (
 	"time"
 )
 
-// Budget bounds what is written of ledgers for each member. A ledger is written whole, whatever changes in it.
+// Budget limits the writes of ledgers for each member. Each change writes the whole ledger.
 type Budget interface {
-	// Ask returns zero if the ledger of a total may be written for a member now, of which it pays so many bytes. Otherwise it returns when to ask again.
+	// Ask returns zero if the ledger of a total can be written for a member now; the member pays this number of bytes. Otherwise it returns the time
+	// to wait before the next Ask.
 	Ask(member, key string, bytes int) time.Duration
-	// Withdraw drops what was asked for, and is not needed any more.
+	// Withdraw drops a request that is no longer needed.
 	Withdraw(member, key string)
-	// Settle notes what a member paid for, of what was asked.
+	// Settle records the bytes that a member paid for, out of those that it asked for.
 	Settle(member string, asked, wrote int)
 }
 
 const (
-	// entryBytes is about what an entry takes that was not encoded yet, and ledgerBytes what a ledger takes besides its entries.
+	// entryBytes is the approximate size of an entry that was not encoded yet. ledgerBytes is that of a ledger without its entries.
 	entryBytes, ledgerBytes = 160, 1 << 10
 )
 
-// bytes is about what the ledger takes as it is stored.
+// bytes returns the approximate size of the stored ledger.
 func (s *State) bytes() int {
 	n := ledgerBytes
 	for _, p := range s.parts {
@@ -37,7 +38,7 @@ func (s *State) bytes() int {
 	return n
 }
 
-// payers are the members for which something waits here.
+// payers returns the members with work that waits here.
 func (b *book) payers() []string {
 	of := map[string]struct{}{}
 	for _, c := range b.claims {
@@ -49,11 +50,11 @@ func (b *book) payers() []string {
 	return slices.Sorted(maps.Keys(of))
 }
 
-// paid is what members pay for one write of a ledger: what each asked for, which is nothing for those that only go along.
+// paid has the bytes that members pay for one write of a ledger. A member whose work is only included pays 0.
 type paid map[string]int
 
-// mayWrite reports whether a ledger may be written for one of the members for which something waits. What waits for the others goes along, so that a member
-// that has used up its budget delays no other. If all have, the ledger is looked at again once one of them may.
+// mayWrite reports whether a ledger can be written for one of the members with waiting work. The write includes the work of the others, so that a
+// member that has used up its budget delays no other. If all have used up their budgets, the ledger is checked again once one of them can pay.
 func (l *Ledger) mayWrite(b *book) (paid, bool) {
 	payers := b.payers()
 	if l.opts.Budget == nil || len(payers) == 0 {
@@ -83,14 +84,14 @@ func (l *Ledger) mayWrite(b *book) (paid, bool) {
 	return may, true
 }
 
-// pay has those pay that a ledger was written for.
+// pay charges the members that a ledger was written for.
 func (l *Ledger) pay(p paid, wrote int) {
 	for member, asked := range p {
 		l.opts.Budget.Settle(member, asked, wrote/len(p))
 	}
 }
 
-// lookAgain has a ledger looked at after some time, unless that is so earlier.
+// lookAgain schedules a check of a ledger after some time, unless an earlier one is scheduled.
 func (l *Ledger) lookAgain(b *book, after time.Duration) {
 	at := l.opts.Now().Add(after)
 	if !b.wakes.IsZero() && !at.Before(b.wakes) {
@@ -106,7 +107,7 @@ func (l *Ledger) lookAgain(b *book, after time.Duration) {
 	})
 }
 
-// delay is for how long the budget of a member has a ledger wait.
+// delay returns how long the budget of a member delays a ledger.
 func (b *book) delay(member string, now time.Time) time.Duration {
 	return max(0, b.delays[member].Sub(now))
 }

@@ -10,7 +10,7 @@ import (
 // errMoved means that other ledgers count now.
 var errMoved = errors.New("other ledgers of quotas count now")
 
-// carryOut does what waits for one ledger. The groups were found before, if there is anything to decide.
+// carryOut does the waiting work of one ledger. The caller has listed the groups before, if there is a decision to make.
 func (l *Ledger) carryOut(ctx context.Context, t *task, found *survey) error {
 	b, work := t.book, t.work
 	for range conflicts {
@@ -27,7 +27,7 @@ func (l *Ledger) carryOut(ctx context.Context, t *task, found *survey) error {
 		d.state.Set, d.state.Of = set, orElse(d.state.Of, b.of)
 		version, err := l.write(ctx, t, d, current.Version)
 		if errors.Is(err, ErrFull) {
-			// What shrinks or was entered before still fits.
+			// Entries that shrink or existed before still fit.
 			full := err
 			d, answers = decide(current, f, groups, work, false)
 			d.state.Set, d.state.Of = set, orElse(d.state.Of, b.of)
@@ -59,19 +59,19 @@ func (l *Ledger) carryOut(ctx context.Context, t *task, found *survey) error {
 	return fmt.Errorf("%w, %d times in a row", ErrConflict, conflicts)
 }
 
-// decide is what a write does. It is pure. Without claims only what gives back and what is missing is written.
+// decide computes the content of a write. It is pure. Without claims, it only writes give-backs and missing entries.
 func decide(current Stored, f facts, groups [][]Group, work batch, claims bool) (*draft, map[Key]Answer) {
 	d := newDraft(current.State, f)
 	for id, g := range work.lowers {
 		d.lower(id, g)
 	}
-	d.totals = totals(&d.state) // sums that were too large for a number cannot be taken from
+	d.totals = totals(&d.state) // sums that overflowed cannot be subtracted from
 	answers := make(map[Key]Answer, len(work.claims))
 	if claims {
 		d.countAll(groups, work.lowers)
 		d.mark()
 	}
-	for _, growing := range []bool{false, true} { // what is there comes before what is to come
+	for _, growing := range []bool{false, true} { // existing usage comes before growth
 		for _, c := range work.claims {
 			switch {
 			case c.grows() != growing:
@@ -100,7 +100,7 @@ func (l *Ledger) write(ctx context.Context, t *task, d *draft, version string) (
 	return version, err
 }
 
-// answer makes a write known and tells those that it answers.
+// answer publishes a write and notifies the groups that it answers.
 func (l *Ledger) answer(b *book, d *draft, version string, work batch, answers map[Key]Answer) {
 	l.mu.Lock()
 	var notify []Key
@@ -109,7 +109,7 @@ func (l *Ledger) answer(b *book, d *draft, version string, work batch, answers m
 		var others []Key
 		notify, others = b.take(stored, l.set)
 		for _, id := range others {
-			if _, asked := b.flying[id]; !asked { // it was counted
+			if _, asked := b.flying[id]; !asked { // the survey counted it
 				notify = append(notify, id)
 			}
 		}
@@ -127,7 +127,7 @@ func (l *Ledger) answer(b *book, d *draft, version string, work batch, answers m
 		if answer.Outcome == Unavailable {
 			b.problems[c.Key()] = problem{words: answer.Problem, since: l.opts.Now()}
 		}
-		// A claim that does not grow enters what the group holds. What was entered before, by an old cache, may be more.
+		// A claim that does not grow enters the group's holdings. An earlier entry, from an old cache, can be larger.
 		e, _ := d.state.entry(c.Key())
 		if !told[c.Key()] && (c.grows() || !c.Holds.Covers(e.Usage)) {
 			notify = append(notify, c.Key())
@@ -137,7 +137,7 @@ func (l *Ledger) answer(b *book, d *draft, version string, work batch, answers m
 	l.tell(notify)
 }
 
-// confirm reads whether the ledgers of a set count still. What was granted in one that is left over would be granted twice.
+// confirm checks that the ledgers of a set still count. A grant in an outdated ledger would be granted twice.
 func (l *Ledger) confirm(ctx context.Context, set string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

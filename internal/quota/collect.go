@@ -15,21 +15,20 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// collectInterval is how often the leader looks for entries of groups that are gone; an entry is one when its group
-// was missing for absentFor.
+// collectInterval is how often the leader searches for entries of deleted groups. A group counts as deleted if it was missing for absentFor.
 const collectInterval, absentFor = 30 * time.Second, time.Minute
 
-// askFor is for how long a member is asked about its groups at a time. Nothing waits for the answers, so a slow API server delays only what is given back of its own
-// groups. The groups that were not asked about are asked about at the next collectInterval.
+// askFor is the time limit for one series of questions to a member about its groups. No work waits for the answers, so a slow API server delays only
+// the give-backs of its own groups. The remaining groups are asked about at the next collectInterval.
 const askFor = 20 * time.Second
 
-// unseenEvery is how often it is said of a vCenter that it cannot be looked at for groups that are gone.
+// unseenEvery is the interval of the log message about a vCenter that cannot be searched for VMs of deleted groups.
 const unseenEvery = 10 * time.Minute
 
-// UnseenError says that nobody knows what is left of a group in a vCenter.
+// UnseenError means that the remaining VMs of a group in a vCenter are unknown.
 type UnseenError struct {
 	VCenter string
-	// Clones that run there may be making VMs of the group. Without any, the vCenter cannot be looked at.
+	// Clones in flight can be making VMs of the group. If Clones is empty, the vCenter cannot be read.
 	Clones []string
 }
 
@@ -41,14 +40,14 @@ func (e *UnseenError) Error() string {
 	return fmt.Sprintf("clones that run in VCenter %q may be of the group: %s", e.VCenter, strings.Join(e.Clones[:min(len(e.Clones), mostClones)], ", "))
 }
 
-// mostClones bounds how many clones are named.
+// mostClones is the maximum number of clones in a message.
 const mostClones = 3
 
-// unseen are the groups that are charged since a vCenter does not show what is left of them, and why it does not.
+// unseen are the groups that stay charged because a vCenter does not show their remaining VMs, with the reasons.
 type unseen struct {
 	groups, why map[string][]string
 	said        time.Time
-	// counted are the numbers of groups by VCenter when all members had answered last. The mutex of the ledger guards it.
+	// counted has the number of groups by VCenter after the last complete series of answers. The mutex of the ledger guards it.
 	counted map[string]int
 }
 
@@ -59,19 +58,18 @@ func (u *unseen) add(e *UnseenError, group string) {
 	}
 }
 
-// Collect makes, on the leader, the entries of groups that do not exist any more what is left of them. A group is gone only if a member
-// that is served has not had it for a while, and says so when it is asked. A member without a MemberCluster has none. It also
-// removes ledgers that nobody needs.
+// Collect sets, on the leader, the entries of deleted groups to the usage of their remaining VMs. A group counts as deleted only if a served member
+// has not had it for absentFor and confirms this when asked. A member without a MemberCluster has no groups. Collect also removes unused ledgers.
 //
-// On every replica it has ledgers read afresh of which the watch stays behind what is known.
+// On every replica, it schedules a fresh read of ledgers whose watch stays behind the known version.
 //
-// It returns once the members have answered, or were asked for long enough. [Ledger.Start] does not wait for that.
+// It returns once the members have answered or their time has ended. [Ledger.Start] does not wait for that.
 func (l *Ledger) Collect(ctx context.Context) { l.askMembers(ctx, l.collect(ctx)) }
 
-// missingOf are the groups of each member that are missing there, with their largest entries.
+// missingOf has the missing groups of each member, with their largest entries.
 type missingOf map[string]map[Key]Entry
 
-// collect does what [Ledger.Collect] does without asking members, and returns the groups to ask about.
+// collect does the work of [Ledger.Collect] except for the questions to members, and returns the groups to ask about.
 func (l *Ledger) collect(ctx context.Context) missingOf {
 	l.mu.Lock()
 	l.collected = true
@@ -94,7 +92,7 @@ func (l *Ledger) collect(ctx context.Context) missingOf {
 	return l.findMissing(found)
 }
 
-// findMissing returns the groups with entries that have been missing in members for long enough to ask about them. It removes the entries of those whose member has no
+// findMissing returns the groups with entries that have been missing in members for absentFor. It removes the entries of groups whose member has no
 // MemberCluster.
 func (l *Ledger) findMissing(found *survey) missingOf {
 	exist := map[Key]bool{}
@@ -133,7 +131,7 @@ func (l *Ledger) findMissing(found *survey) missingOf {
 	return due
 }
 
-// askMembers asks all members at once about groups that are missing there, and reports what vCenters hold up. It is called once at a time.
+// askMembers asks all members at once about their missing groups, and reports the vCenters that block give-backs. Calls must not overlap.
 func (l *Ledger) askMembers(ctx context.Context, due missingOf) {
 	if due == nil {
 		return
@@ -149,8 +147,8 @@ func (l *Ledger) askMembers(ctx context.Context, due missingOf) {
 	l.report(ctx, l.opts.Now())
 }
 
-// askMember corrects those entries of one member whose groups are certainly gone. One question without an answer is enough. It asks in no order, so that all are
-// asked about in time.
+// askMember corrects the entries of one member whose groups are confirmed as deleted. It stops at the first question without an answer. The order is
+// random, so that over time every group is asked about.
 func (l *Ledger) askMember(ctx context.Context, entries map[Key]Entry) {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
@@ -170,7 +168,7 @@ func (l *Ledger) askMember(ctx context.Context, entries map[Key]Entry) {
 	}
 }
 
-// gone makes the entry of a group that does not exist any more what is left of it.
+// gone sets the entry of a deleted group to the usage of its remaining VMs.
 func (l *Ledger) gone(id Key, left policy.Usage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -178,7 +176,7 @@ func (l *Ledger) gone(id Key, left policy.Usage) {
 	l.signal()
 }
 
-// entered are all groups with entries, each with the largest of them.
+// entered returns all groups with entries, each with the largest of them.
 func (l *Ledger) entered() map[Key]Entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -194,7 +192,7 @@ func (l *Ledger) entered() map[Key]Entry {
 	return all
 }
 
-// report names the vCenters because of which quota is not given back.
+// report names the vCenters that block give-backs of quota.
 func (l *Ledger) report(ctx context.Context, now time.Time) {
 	counted := map[string]int{}
 	for vcenter, groups := range l.unseen.groups {
@@ -216,7 +214,7 @@ func (l *Ledger) report(ctx context.Context, now time.Time) {
 	}
 }
 
-// tidy removes the ledgers of totals that have had no entry for a whole interval, and those that are left over from another set.
+// tidy removes the ledgers of totals without an entry for a whole interval, and those of another set.
 func (l *Ledger) tidy(ctx context.Context) {
 	policies, ok := l.opts.Lister.Policies(ctx)
 	if !ok {

@@ -17,23 +17,23 @@ type Group struct {
 	UID       types.UID
 	Name      string
 	Requester policy.Requester
-	// Holds is what the group was admitted, or what exists of it, whichever is more. It counts.
+	// Holds is the admitted or the existing usage of the group, whichever is more. It counts.
 	Holds policy.Usage
-	// Granted is what of it needs no grant: what was admitted. What exists beyond that counts, and is claimed as growth.
+	// Granted is the part that needs no grant: the admitted usage. Existing usage beyond it counts, and is claimed as growth.
 	Granted policy.Usage
 }
 
-// Key of the group.
+// Key returns the key of the group.
 func (g Group) Key() Key { return Key{g.Requester.Member, g.UID} }
 
-// Claim asks for what a spec needs.
+// Claim asks for the usage that a spec needs.
 type Claim struct {
 	Group
 	Spec v1alpha1.VmGroupSpec
-	// Wants is what the group takes with spec: more than spec says while it has VMs that are larger.
+	// Wants is the usage of the group with spec. It is more than spec needs while the group has larger VMs.
 	Wants policy.Usage
-	// Surges are what it takes with one VM more, with two more, and so on, each no less than Wants, for as long as its VMs are updated. As many are granted as there is
-	// room for. Without that the claim is granted all the same.
+	// Surges are the usages with one VM more, with two more, and so on, each at least Wants, while the VMs are updated. As many are granted as there
+	// is room for. The claim is granted even if none of them is.
 	Surges []policy.Usage
 	// Epoch of the asking holder.
 	Epoch v1alpha1.Epoch
@@ -41,69 +41,70 @@ type Claim struct {
 
 func (c Claim) grows() bool { return !c.Granted.Covers(c.Wants) }
 
-// giveBack lowers an entry, or makes that of a group that is gone what is left of it; nothing removes it.
+// giveBack lowers an entry, or sets the entry of a deleted group to its remaining usage. A zero usage removes the entry.
 type giveBack struct {
 	to    policy.Usage
 	epoch v1alpha1.Epoch
-	// gone is true for a group that does not exist any more, so that no later holder can mind.
+	// gone is true for a deleted group, which has no later holder.
 	gone bool
-	// settles is true if the group holds all that it needs, so that nothing of its entry can be a grant of long ago.
+	// settles is true if the group holds all that it needs, so that no part of its entry can be an old grant.
 	settles bool
-	// keys are the totals that the entry counts in, as far as that is known.
+	// keys are the totals that the entry counts in, as far as they are known.
 	keys []string
 }
 
-// ends reports whether the group does not exist any more.
+// ends reports whether the group was deleted.
 func (g giveBack) ends() bool { return g.to.Groups == 0 }
 
-// Outcome is what became of a claim.
+// Outcome is the result of a claim.
 type Outcome int
 
 // Outcomes.
 const (
-	// Granted: the group may become what its spec says.
+	// Granted: the group can follow its spec.
 	Granted Outcome = iota
 	// Refused: a quota has not enough left.
 	Refused
-	// Waiting: the claim is on its way; the group is notified.
+	// Waiting: the claim is in progress; the group is notified.
 	Waiting
-	// Unavailable: nobody can say now.
+	// Unavailable: the claim cannot be decided now.
 	Unavailable
 )
 
-// Answer to a claim.
+// Answer is the answer to a claim.
 type Answer struct {
 	Outcome Outcome
-	// Wait is for how long a claim waits at least, since its member has used up its budget of writes; zero if it is answered soon.
+	// Wait is the minimum time that a claim waits because its member has used up its budget of writes. It is zero if the answer comes soon.
 	Wait time.Duration
-	// Violations are what quotas refuse, and what those would that only warn.
+	// Violations are those of enforced quotas, and those of quotas that only warn.
 	Violations []policy.Violation
-	// Problem says why the quota is unavailable; of a claim that is granted, why nobody can say whether its Surges are: nobody tells when that changes.
+	// Problem explains why the quota is unavailable. For a granted claim, it explains why its Surges cannot be decided; the group is not notified
+	// when that changes.
 	Problem string
-	// Surge is how many of the claim's Surges are granted, with a claim that is. Short says why not all are, or is empty; the group is notified
-	// when there is more room.
+	// Surge is the number of granted Surges of a granted claim. Short explains why not all are granted, or is empty. The group is notified when there
+	// is more room.
 	Surge int
 	Short string
 }
 
-// facts is what is known besides the ledger.
+// facts is the knowledge outside of the ledger.
 type facts struct {
 	// remnants are of groups that are in no cache.
 	remnants []Remnant
-	// key of the total that is decided over; "" where no write is decided.
+	// key of the total of this decision, or "" without a write.
 	key string
 	set *policy.Set
-	// served reports whether all groups of a member are known here; members are the names of all.
+	// served reports whether all groups of a member are known here. members has the names of all members.
 	served  func(member string) bool
 	members []string
 }
 
-// quotas are the policies whose quotas are counted here and hold for a requester.
+// quotas returns the policies whose quotas are counted here and apply to a requester.
 func (f *facts) quotas(r policy.Requester) []*policy.Policy {
 	return countedIn(f.key, f.set.Quotas(r), r)
 }
 
-// countedIn are those of a requester's quotas that are counted in the ledger of a total.
+// countedIn returns the quotas of a requester that are counted in the ledger of a total.
 func countedIn(key string, quotas []*policy.Policy, r policy.Requester) []*policy.Policy {
 	for i, p := range quotas {
 		if keyOf(p, r) == key {
@@ -113,7 +114,7 @@ func countedIn(key string, quotas []*policy.Policy, r policy.Requester) []*polic
 	return nil
 }
 
-// draft decides over one write of the ledger. It is pure.
+// draft decides one write of the ledger. It is pure.
 type draft struct {
 	facts
 	state   State
@@ -121,13 +122,13 @@ type draft struct {
 	changed bool
 }
 
-// newDraft begins with a state, which is left as it is.
+// newDraft starts from a state, which it does not change.
 func newDraft(s State, f facts) *draft {
 	s.Counted = maps.Clone(s.Counted)
 	return &draft{facts: f, state: s, totals: totals(&s)}
 }
 
-// put enters a group, and keeps the totals in step.
+// put enters a group and updates the totals.
 func (d *draft) put(id Key, e Entry) {
 	old, had := d.state.entry(id)
 	if had && old.Usage == e.Usage && old.Beyond == e.Beyond && old.Epoch == e.Epoch && old.Doubted == e.Doubted && slices.Equal(old.Keys, e.Keys) {
@@ -157,7 +158,7 @@ func minus(a, b policy.Usage) policy.Usage {
 	return policy.Usage{Groups: a.Groups - b.Groups, VMs: a.VMs - b.VMs, CPU: a.CPU - b.CPU, Memory: a.Memory - b.Memory}
 }
 
-// usedByOthers is what all groups but one have of a total.
+// usedByOthers returns the usage of all groups but one in a total.
 func usedByOthers(s *State, sums map[string]policy.Usage, key string, id Key) policy.Usage {
 	used := sums[key]
 	if own, ok := s.entry(id); ok && slices.Contains(own.Keys, key) {
@@ -166,8 +167,8 @@ func usedByOthers(s *State, sums map[string]policy.Usage, key string, id Key) po
 	return used
 }
 
-// adoptable is what a total has of VMs of a group of the same namespace that is gone, and that another group says it will take over. They do not count
-// twice in advice. What is granted does not go by what a group says: a VM counts for the group whose stamp it carries.
+// adoptable returns the usage in a total of a deleted group of the same namespace whose VMs another group will adopt. The advice of Check does not
+// count these VMs twice. Grants ignore what a group announces: a VM counts for the group whose stamp it carries.
 func adoptable(s *State, key string, r policy.Requester, of *v1alpha1.VmGroup) policy.Usage {
 	e, ok := s.entry(Key{r.Member, types.UID(of.Annotations[v1alpha1.AdoptAnnotation])})
 	if !ok || e.Namespace != r.Namespace || e.Usage.Groups > 0 || !slices.Contains(e.Keys, key) {
@@ -176,11 +177,11 @@ func adoptable(s *State, key string, r policy.Requester, of *v1alpha1.VmGroup) p
 	return e.Usage
 }
 
-// lower gives back what a group does not need any more, unless a later holder has spoken. The entry of a group that is gone becomes what is left of it, be
-// that more: one from a backup can be too low.
+// lower gives back what a group no longer needs, unless a later holder has written the entry. The entry of a deleted group becomes its remaining
+// usage, even if that is more: an entry from a backup can be too low.
 //
-// The doubt of an entry stays if what the group needs includes what it wants and is not admitted yet: its holder may
-// not know yet that the grant is doubted.
+// The doubt of an entry stays if the group needs a wanted part that is not admitted yet: its holder possibly does not know yet that the grant is
+// doubted.
 func (d *draft) lower(id Key, g giveBack) {
 	e, ok := d.state.entry(id)
 	if !ok || !g.gone && g.epoch.Less(e.Epoch) {
@@ -197,12 +198,11 @@ func (d *draft) lower(id Key, g giveBack) {
 	d.put(id, e.counts(g.to, e.granted()))
 }
 
-// countAll enters what the groups hold. Where that is more than the ledger says, it is not the newest there was, and the rest of it is
-// doubted.
+// countAll enters the holdings of the groups. If these are more than the ledger has, the ledger is not the newest one, and the rest of it is doubted.
 //
-// A ledger that exceeds the quota, and has entries that are doubted or beyond a grant, is doubted again before each
-// decision. It can be from a backup: a group was granted since what was doubted or beyond a grant there, and the grant
-// of another group, given back since, would give the same room once more.
+// A ledger that exceeds the quota, and has entries that are doubted or beyond a grant, is doubted again before each decision. It can be from a
+// backup. In that case, a group got a grant since for the part that was doubted or beyond a grant. The grant of another group, which has been given
+// back since, would give the same room again.
 func (d *draft) countAll(groups [][]Group, lowered map[Key]giveBack) {
 	behind := false
 	var quotas []*policy.Policy
@@ -215,7 +215,7 @@ func (d *draft) countAll(groups [][]Group, lowered map[Key]giveBack) {
 				lower, lowers := lowered[of[i].Key()]
 				ends = lowers && lower.ends()
 			}
-			if len(keys) > 0 && !ends { // the cache may still show one that is gone
+			if len(keys) > 0 && !ends { // the cache can still show a deleted group
 				behind = d.count(&of[i], keys) || behind
 			}
 		}
@@ -226,7 +226,7 @@ func (d *draft) countAll(groups [][]Group, lowered map[Key]giveBack) {
 	}
 }
 
-// overdrawn reports whether the entries exceed an enforced quota that is counted here, and not all that they have was granted for certain.
+// overdrawn reports whether the entries exceed an enforced quota that is counted here, and some of their usage is doubted or beyond a grant.
 func (d *draft) overdrawn(quotas []*policy.Policy) bool {
 	over := func(p *policy.Policy) bool { return p.Enforced() && p.Exceeded(d.totals[d.key]) }
 	if !slices.ContainsFunc(quotas, over) {
@@ -240,7 +240,7 @@ func (d *draft) overdrawn(quotas []*policy.Policy) bool {
 	return false
 }
 
-// doubtAll doubts the entries that have more than their groups, or more granted than was admitted to them, and those of groups that nobody can look at.
+// doubtAll doubts entries that exceed the group's holdings, entries with more granted than admitted, and entries of groups in no cache.
 func (d *draft) doubtAll(groups [][]Group) {
 	listed, doubted := map[Key]bool{}, map[Key]Entry{}
 	for _, of := range groups {
@@ -263,10 +263,9 @@ func (d *draft) doubtAll(groups [][]Group) {
 	}
 }
 
-// count enters a group with what it holds already. It reports whether that was missing.
+// count enters a group with its holdings, and reports whether they were missing.
 //
-// That something of the group is given back says nothing here: the give-back can be of before the ledger came back from
-// a backup, or of a former holder, and the group has more than it.
+// A pending give-back of the group is no evidence here. It can be older than the restored ledger, or from a former holder, while the group has more.
 func (d *draft) count(g *Group, keys []string) (behind bool) {
 	if g.Holds.Groups == 0 {
 		return false
@@ -285,8 +284,8 @@ func (d *draft) count(g *Group, keys []string) (behind bool) {
 	return behind
 }
 
-// mark notes which members have been counted for the totals over all members, and forgets those that are not counted in
-// them now: a quota that comes back as it once was has not counted what went on meanwhile.
+// mark records which members have been counted for the totals over all members, and removes those that are not counted in them now. A quota that
+// returns to its earlier form has not counted the changes in between.
 func (d *draft) mark() {
 	over := map[string]*policy.Policy{}
 	for _, p := range d.set.Policies() {
@@ -323,16 +322,15 @@ func (d *draft) mark() {
 	}
 }
 
-// entryOf counts what a group holds.
+// entryOf returns an entry with the group's holdings.
 func entryOf(g Group) Entry {
 	return Entry{Namespace: g.Requester.Namespace, Name: g.Name}.counts(g.Holds, g.Granted)
 }
 
-// claim grants or refuses one claim. What the group has already counts in any case, and is granted only if the claim is.
+// claim grants or refuses one claim. Existing usage of the group counts in any case, and is granted only with the claim.
 //
-// A claim settles the doubt of an entry, and lowers no entry: what a claim says of the group comes from a cache, which
-// can miss what a former holder admitted. What a doubted entry has beyond the claim still counts, without a grant. The
-// holder gives it back after it has read the group afresh.
+// A claim ends the doubt of an entry, and lowers no entry: its data comes from a cache, which can miss what a former holder admitted. The part of a
+// doubted entry beyond the claim still counts, without a grant. The holder gives it back after it has read the group afresh.
 func (d *draft) claim(c Claim) Answer {
 	quotas := d.quotas(c.Requester)
 	if len(quotas) == 0 {
@@ -356,7 +354,7 @@ func (d *draft) claim(c Claim) Answer {
 	return answer
 }
 
-// evaluate says what would become of a claim. It changes nothing.
+// evaluate returns the result that a claim would have. It changes nothing.
 func evaluate(f facts, s *State, sums map[string]policy.Usage, c Claim, quotas []*policy.Policy) Answer {
 	granted := c.Granted
 	if e, ok := s.entry(c.Key()); ok && !e.Doubted {
@@ -381,7 +379,7 @@ func evaluate(f facts, s *State, sums map[string]policy.Usage, c Claim, quotas [
 	return answer
 }
 
-// unknown says whose groups would have to be known to judge a claim and are not, or returns an empty string.
+// unknown names the member whose groups must be known to decide a claim and are not, or returns "".
 func unknown(f facts, s *State, p *policy.Policy, r policy.Requester) string {
 	if !f.served(r.Member) {
 		return fmt.Sprintf("The quota of VmGroupPolicy %q cannot be judged before all groups of MemberCluster %q are known", p.Name(), r.Member)

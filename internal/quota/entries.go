@@ -11,53 +11,53 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// parts is how many parts the entries of a ledger are kept in. A grant writes one of them anew, and who watches decodes that one only.
+// parts is the number of parts of a ledger's entries. A grant rewrites one of them, and a watch decodes only that one.
 const parts = 64
 
-// State is what was granted. It is never changed once it is shared, and states that follow each other share the parts that did not change.
+// State has the grants. It never changes once it is shared, and consecutive states share the parts that did not change.
 type State struct {
 	// Set names the ledgers that count together; see [Stored].
 	Set string
-	// Of tells people whose total it is.
+	// Of describes the total for users.
 	Of string
-	// Counted are, by quota, the members whose groups have all been entered for it; see markOf.
+	// Counted has, by quota, the members whose groups have all been entered for it; see markOf.
 	Counted map[string][]string
 
 	parts [parts]*part
 }
 
-// part are the entries whose UIDs fall into it.
+// part has the entries whose UIDs hash to it.
 type part struct {
 	entries map[Key]Entry
-	// sums are what they add up to, by total; nil while the entries change.
+	// sums are the sums of the entries, by total; nil while the entries change.
 	sums map[string]policy.Usage
-	// stored is the part as it is stored, once that is known.
+	// stored is the encoded part, once it is known.
 	stored atomic.Pointer[string]
 }
 
-// Entry is what one group was granted.
+// Entry is the grant of one group.
 type Entry struct {
 	Namespace, Name string
-	// Usage is what counts. It has no group once the group is gone and VMs of it are left.
+	// Usage is the usage that counts. Its Groups is 0 if the group was deleted and VMs of it remain.
 	Usage policy.Usage
-	// Beyond is what of Usage exists without a grant. A group that asks for it claims it.
+	// Beyond is the part of Usage that exists without a grant. A group that asks for this part claims it.
 	Beyond policy.Usage
 	// Keys are the totals that the group counts in; see keyOf.
 	Keys []string
 	// Epoch of the holder that wrote it.
 	Epoch v1alpha1.Epoch
-	// Doubted says that the ledger turned out to be behind what groups have, as one from a backup is. What this entry has beyond what its
-	// group holds may be from then, when others had less, and grants nothing before its holder has claimed it anew or given it back.
+	// Doubted is true if the ledger was behind the holdings of groups, for example a ledger from a backup. The part of the entry beyond the group's
+	// holdings can be from then, when others had less. It grants nothing until its holder has claimed it again or given it back.
 	Doubted bool
 }
 
-// granted is what of the entry was granted.
+// granted returns the granted part of the entry.
 func (e Entry) granted() policy.Usage { return minus(e.Usage, e.Beyond) }
 
-// counts returns the entry with what counts now, and what of it was granted.
+// counts returns the entry with the usage that counts now, and its granted part.
 func (e Entry) counts(usage, granted policy.Usage) Entry {
 	e.Usage, e.Beyond = usage, minus(usage, usage.Min(granted))
-	e.Beyond.Groups = 0 // that the group exists needs no grant
+	e.Beyond.Groups = 0 // the existence of the group needs no grant
 	return e
 }
 
@@ -74,7 +74,7 @@ func StateOf(entries map[Key]Entry) State {
 // Entries returns a copy of all entries.
 func (s State) Entries() map[Key]Entry { return maps.Collect(s.all()) }
 
-// entry returns what a group was granted.
+// entry returns the entry of a group.
 func (s *State) entry(id Key) (Entry, bool) {
 	p := s.parts[partOf(id.UID)]
 	if p == nil {
@@ -99,7 +99,7 @@ func (s *State) all() iter.Seq2[Key, Entry] {
 	}
 }
 
-// empty reports whether it has no entries.
+// empty reports whether the state has no entries.
 func (s *State) empty() bool {
 	for range s.all() {
 		return false
@@ -107,7 +107,7 @@ func (s *State) empty() bool {
 	return true
 }
 
-// part returns one that can be changed.
+// part returns a part that can be changed.
 func (s *State) part(n int) *part {
 	switch p := s.parts[n]; {
 	case p == nil:
@@ -141,7 +141,7 @@ func (p *part) add() map[string]policy.Usage {
 	return sums
 }
 
-// totals are what the entries of a state add up to, by key.
+// totals returns the sums of the entries of a state, by key.
 func totals(s *State) map[string]policy.Usage {
 	all := map[string]policy.Usage{}
 	for _, p := range s.parts {
@@ -159,7 +159,7 @@ func totals(s *State) map[string]policy.Usage {
 	return all
 }
 
-// changed are the groups whose entries are not as they were.
+// changed returns the groups whose entries differ between two states.
 func changed(was, is *State) (ids []Key) {
 	for n := range parts {
 		if was.parts[n] == is.parts[n] {
@@ -186,7 +186,7 @@ func changed(was, is *State) (ids []Key) {
 	return ids
 }
 
-// partOf spreads UIDs over the parts, by FNV-1a of their end.
+// partOf distributes UIDs over the parts, by FNV-1a of their end.
 func partOf(uid types.UID) int {
 	h := uint32(2166136261)
 	for i := max(0, len(uid)-8); i < len(uid); i++ {

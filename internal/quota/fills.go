@@ -7,7 +7,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotametrics"
 )
 
-// bytesOfGiB turns memory, which policies count in GiB, into bytes.
+// bytesOfGiB converts memory from GiB, the unit of policies, to bytes.
 const bytesOfGiB = 1 << 30
 
 // HeldByVCenter implements quotametrics.Source.
@@ -56,7 +56,7 @@ func (l *Ledger) fullest(set *policy.Set) map[string]policy.Usage {
 		if !b.known {
 			continue
 		}
-		// The key of a total does not tell whose it is. An entry of it does, and it stays so.
+		// The key of a total does not contain its policy. An entry reveals the policy, which never changes.
 		if b.policy == "" {
 			b.policy = policyOf(b, set)
 		}
@@ -67,7 +67,7 @@ func (l *Ledger) fullest(set *policy.Set) map[string]policy.Usage {
 	return used
 }
 
-// policyOf names the policy of a total, or "" for one without entries.
+// policyOf returns the name of a total's policy, or "" without entries.
 func policyOf(b *book, set *policy.Set) string {
 	for id, e := range b.stored.State.all() {
 		for _, p := range set.Policies() {

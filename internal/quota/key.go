@@ -13,15 +13,15 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// Key names a group. Its UID alone does not: it is what the API server of its member says, and another one can say the same.
+// Key identifies a group. Its UID alone does not: the API server of its member assigns it, and another API server can use the same one.
 type Key struct {
 	// Member is the name of the MemberCluster.
 	Member string
 	UID    types.UID
 }
 
-// keyOf names the total that a requester's groups count in under a policy's quota. It is short, since every entry
-// carries it, and long enough that two totals never share one.
+// keyOf returns the key of the total that a requester's groups count in under a policy's quota. It is short, since every entry carries it, and long
+// enough that two totals never share one.
 func keyOf(p *policy.Policy, r policy.Requester) string {
 	return short(p.Name(), p.QuotaScope(r))
 }
@@ -35,12 +35,12 @@ func keysOf(quotas []*policy.Policy, r policy.Requester) []string {
 	return keys
 }
 
-// compareKeys orders keys, so that what is done for many groups is done in one order.
+// compareKeys orders keys, so that work for many groups has a fixed order.
 func compareKeys(a, b Key) int {
 	return cmp.Or(cmp.Compare(a.Member, b.Member), cmp.Compare(a.UID, b.UID))
 }
 
-// nameOfTotal tells people which total it is that a requester's groups count in under a policy's quota.
+// nameOfTotal describes for users the total that a requester's groups count in under a policy's quota.
 func nameOfTotal(p *policy.Policy, r policy.Requester) string {
 	if together(p) {
 		return fmt.Sprintf("VmGroupPolicy %q, all that it matches", p.Name())
@@ -53,11 +53,11 @@ func together(p *policy.Policy) bool {
 	return p.QuotaScope(policy.Requester{Member: "one"}) == p.QuotaScope(policy.Requester{Member: "another"})
 }
 
-// markOf names a quota and whom it matches inside a member: once that changes, members have to be counted again.
+// markOf identifies a quota and its match inside a member: if the match changes, members must be counted again.
 func markOf(p *policy.Policy) string {
 	match, err := json.Marshal([]any{p.Exclude(), p.Requirements()})
 	if err != nil {
-		return "" // strings and lists of them can be encoded
+		return "" // unreachable: strings and lists of strings can be encoded
 	}
 	return short(p.Name(), string(match))
 }

@@ -14,31 +14,30 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
-// Lister is what the ledger asks about groups and policies. Every method reads memory.
+// Lister lists groups and policies for the ledger. Every method reads memory.
 type Lister interface {
-	// Policies returns the compiled policies, false while they have not been read.
+	// Policies returns the compiled policies, or false while they have not been read.
 	Policies(ctx context.Context) (*policy.Set, bool)
-	// Groups returns all groups of all members that are served, those of a namespace together: they have one requester. It fails rather than
-	// leave one out.
+	// Groups returns all groups of all served members, those of a namespace together: they have one requester. It fails rather than omit one.
 	Groups(ctx context.Context) ([][]Group, error)
-	// Remnants returns what exists, or is on record, of groups that Groups does not return: their member is away, or they do not exist any more.
+	// Remnants returns the existing or recorded usage of groups that Groups does not return: their member is unreachable, or they were deleted.
 	Remnants(ctx context.Context) ([]Remnant, error)
 	// Served reports whether all groups of a member are known.
 	Served(member string) bool
-	// Members returns the names of all members that there are, served or not.
+	// Members returns the names of all members, served or not.
 	Members(ctx context.Context) ([]string, error)
 }
 
-// Listener takes the news of answers. *observe.Sources implements it.
+// Listener receives notifications about answers. *observe.Sources implements it.
 type Listener interface {
-	// QuotaAnswered takes the news that the Answer to a group has changed. It does not block.
+	// QuotaAnswered reports that the Answer to a group has changed. It does not block.
 	QuotaAnswered(Key)
 }
 
-// Inspector finds out what is left of groups. *observe.Sources implements it.
+// Inspector finds the remaining VMs of groups. *observe.Sources implements it.
 type Inspector interface {
-	// Left reads afresh whether a group does not exist in a member that is served, and what its VMs take that are left. It fails with an
-	// [UnseenError] while a vCenter cannot be looked at. It ends with its context, and is called for several members at a time.
+	// Left reads afresh whether a group does not exist in a served member, and the usage of its remaining VMs. It fails with an [UnseenError] while a
+	// vCenter cannot be read. It ends with its context, and is called for several members at a time.
 	Left(ctx context.Context, id Key, namespace, name string) (left policy.Usage, gone bool, err error)
 }
 
@@ -46,26 +45,25 @@ type Inspector interface {
 type Options struct {
 	Store  Store
 	Lister Lister
-	// Listener takes the news of answers.
+	// Listener receives notifications about answers.
 	Listener Listener
 	// Now is the clock.
 	Now func() time.Time
-	// Leader says whether this replica collects the entries of groups that are gone; nil means never.
+	// Leader reports whether this replica collects the entries of deleted groups; nil means never.
 	Leader sharding.Leader
 	// Inspector is asked before the leader corrects an entry.
 	Inspector Inspector
-	// Budget bounds what is written for each member; nil means that nothing does.
+	// Budget limits the writes for each member; nil means no limit.
 	Budget Budget
-	// Counters count what the ledger does; nil counts nothing.
+	// Counters count the work of the ledger; nil counts nothing.
 	Counters *quotametrics.Counters
 }
 
-// Ledger is a replica's view of what was granted. It is safe for concurrent use. It is a Runnable of the manager; before
-// it is started every claim waits.
+// Ledger is a replica's view of the grants. It is safe for concurrent use. It is a Runnable of the manager; before it is started, every claim waits.
 //
-// Each total has a ledger of its own, and a group an entry in each of those that it counts in. It may become what its spec says once all of
-// them cover that. They are asked one after the other, in the order of their keys: two groups that each fit cannot take turns in refusing each
-// other. What the first ones granted when a later one refuses is surplus, which the holder gives back.
+// Each total has its own ledger, and a group has an entry in each ledger that it counts in. The group can follow its spec once all of them cover the
+// spec. The ledgers are asked one after the other, in the order of their keys. So two groups of which each fits cannot refuse each other in turns. If
+// a later ledger refuses, the grants of the earlier ones are surplus, which the holder gives back.
 type Ledger struct {
 	opts Options
 	wake chan struct{}
@@ -75,22 +73,22 @@ type Ledger struct {
 	head *book
 	// books are those of totals, by key.
 	books map[string]*book
-	// where are the books that a group has entries in; asked are those that it was last asked for in.
+	// where lists the books with entries of a group. asked lists the books of its last claim.
 	where, asked map[Key][]*book
-	// dirty: something is due, and the writer was not woken yet.
+	// dirty is true if work is due and the writer was not woken yet.
 	dirty *bool
-	// set names the ledgers that count, or is empty while that is not known.
+	// set names the ledgers that count, or is empty while it is unknown.
 	set string
 	// pending and later wait until it is known which ledgers count.
 	pending []Claim
 	later   map[Key]giveBack
 
-	// missing are the groups with entries that do not exist, since when; idle the ledgers that nobody needs. Only [Ledger.collect] uses them, and
-	// only [Ledger.askMembers] uses unseen.
+	// missing has the groups with entries that do not exist, and since when. idle has the unused ledgers. Only [Ledger.collect] uses them, and only
+	// [Ledger.askMembers] uses unseen.
 	missing map[Key]time.Time
 	idle    map[string]string
 	unseen  unseen
-	// collected is true once it was called, when all that was there at the start is known.
+	// collected is true after the first call of collect, when all ledgers that existed at the start are known.
 	collected bool
 }
 
@@ -102,7 +100,7 @@ type seat struct {
 
 func (s seat) enforced() bool { return slices.ContainsFunc(s.quotas, (*policy.Policy).Enforced) }
 
-// New returns a ledger that knows nothing yet.
+// New returns an empty ledger.
 func New(opts Options) *Ledger {
 	where, dirty := map[Key][]*book{}, new(bool)
 	return &Ledger{
@@ -111,7 +109,7 @@ func New(opts Options) *Ledger {
 	}
 }
 
-// book returns that of a total, or the head for "".
+// book returns the book of a total, or the head for "".
 func (l *Ledger) book(key string) *book {
 	if key == "" {
 		return l.head
@@ -124,12 +122,12 @@ func (l *Ledger) book(key string) *book {
 	return b
 }
 
-// settled reports whether it is known which ledgers count, and there is something to count in.
+// settled reports whether it is known which ledgers count, and the head exists.
 func (l *Ledger) settled() bool {
 	return l.head.known && l.head.stored.Version != ""
 }
 
-// seats are the books that a requester's groups count in, in the order in which they are asked.
+// seats returns the books that a requester's groups count in, in the order of the claims.
 func (l *Ledger) seats(quotas []*policy.Policy, r policy.Requester) (seats []seat) {
 	for i, p := range quotas {
 		s := seat{l.book(keyOf(p, r)), quotas[i : i+1]}
@@ -142,7 +140,7 @@ func (l *Ledger) seats(quotas []*policy.Policy, r policy.Requester) (seats []sea
 	return seats
 }
 
-// of are the books that have to do with a group.
+// of returns the books of a group's entries and of its last claim.
 func (l *Ledger) of(id Key) []*book {
 	books := slices.Clone(l.asked[id])
 	for _, b := range l.where[id] {
@@ -153,10 +151,9 @@ func (l *Ledger) of(id Key) []*book {
 	return books
 }
 
-// Surplus reports whether the ledger holds more for a group than it needs, and what that is, so that the holder has
-// something to [Ledger.GiveBack]. What was granted for what the group wants and is not admitted yet is needed, unless the grant is doubted, or
-// a quota has refused it.
-// While nobody knows, there is none; the group is notified once it is known.
+// Surplus reports whether the ledger holds more for a group than it needs, and returns the need for [Ledger.GiveBack]. A grant for a wish that is not
+// admitted yet is needed, unless the grant is doubted or a quota has refused the wish. While the ledgers are unknown, there is no surplus; the group
+// is notified once they are known.
 func (l *Ledger) Surplus(id Key, holds, wants policy.Usage) (needs policy.Usage, some bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -189,9 +186,9 @@ func (l *Ledger) Surplus(id Key, holds, wants policy.Usage) (needs policy.Usage,
 	})
 }
 
-// GiveBack lowers what a group was granted to what it needs; nothing removes it. Only the holder of the group may call it,
-// in a pass of the group, and only after the API server, not a cache, has said that the group needs no more. What it
-// needs and does not hold is claimed anew if the grant is doubted.
+// GiveBack lowers the grant of a group to its need. A zero need removes the grant. Only the holder of the group can call it, in a pass of the group.
+// Before the call, a read from the API server, not from a cache, must have shown that the group needs no more. If the grant is doubted, needs beyond
+// holds are claimed again.
 func (l *Ledger) GiveBack(id Key, holds, needs policy.Usage, epoch v1alpha1.Epoch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -210,8 +207,8 @@ func (l *Ledger) GiveBack(id Key, holds, needs policy.Usage, epoch v1alpha1.Epoc
 	}
 }
 
-// Leave makes what is charged to a group that does not exist any more what is left of it: another group took its VMs over, and they count for
-// that one. Only who has claimed the VMs may call it, after the API server of the member has said that the group is gone.
+// Leave sets the entry of a deleted group to its remaining usage: another group adopted its VMs, which count for that group. Only the group that
+// claimed the VMs can call it, after the API server of the member has confirmed the deletion.
 func (l *Ledger) Leave(id Key, left policy.Usage) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -219,10 +216,10 @@ func (l *Ledger) Leave(id Key, left policy.Usage) {
 	l.signal()
 }
 
-// lower gives back in all books what a group has there.
+// lower gives back a group's entries in all books.
 func (l *Ledger) lower(id Key, back giveBack) {
 	if back.gone {
-		delete(l.later, id) // the group gives back nothing any more
+		delete(l.later, id) // the group no longer gives back itself
 	}
 	for _, b := range l.of(id) {
 		e, entered := b.entry(id)
@@ -236,7 +233,7 @@ func (l *Ledger) lower(id Key, back giveBack) {
 	}
 }
 
-// Forget drops the claim of a group that is not this replica's any more. What it was granted stays.
+// Forget drops the claim of a group that this replica no longer holds. Its grant stays.
 func (l *Ledger) Forget(id Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -253,14 +250,14 @@ func (l *Ledger) unpend(id Key) {
 	l.pending = slices.DeleteFunc(l.pending, func(c Claim) bool { return c.Key() == id })
 }
 
-// Observe takes what a watch of the Store tells of the ledger of a total, or of the head.
+// Observe processes an event of a watch of the Store, for the ledger of a total or the head.
 func (l *Ledger) Observe(key string, s Stored) {
 	l.mu.Lock()
 	b := l.book(key)
 	first := !b.read && l.collected
 	notify := b.observe(s, l.set, l.opts.Now())
 	if first {
-		for id := range b.stored.State.all() { // a ledger that came later than this replica
+		for id := range b.stored.State.all() { // a ledger that is newer than this replica
 			notify = append(notify, id)
 		}
 	}
@@ -272,8 +269,8 @@ func (l *Ledger) Observe(key string, s Stored) {
 	l.tell(notify)
 }
 
-// follow lets those ledgers count that the head names, and returns the groups that may get another answer now. What waits for a write goes
-// where it belongs with the next round.
+// follow switches to the ledgers that the head names, and returns the groups that can get another answer now. The next round routes the work that
+// waits for a write.
 func (l *Ledger) follow() (notify []Key) {
 	if !l.head.known || l.set == l.head.stored.State.Set {
 		return nil
@@ -284,7 +281,7 @@ func (l *Ledger) follow() (notify []Key) {
 		b.claims, b.lowers = nil, map[Key]giveBack{}
 		notify = append(append(append(notify, drained(b.refused)...), drained(b.short)...), drained(b.unsure)...)
 		clear(b.problems)
-		// Nothing was read: a ledger of which the watch stays behind has still to be read afresh.
+		// No ledger was read: one whose watch is behind must still be read afresh.
 		if known, behind := b.known, b.behind; b.read && b != l.head {
 			_, others := b.take(b.raw, l.set)
 			if b.known, b.behind = known, behind; l.collected {
@@ -297,7 +294,7 @@ func (l *Ledger) follow() (notify []Key) {
 	return slices.Compact(notify)
 }
 
-// putOff has the next round find out where all this belongs.
+// putOff lets the next round route this work to its ledgers.
 func (l *Ledger) putOff(b batch) {
 	for _, c := range b.claims {
 		if !slices.ContainsFunc(l.pending, func(o Claim) bool { return o.Key() == c.Key() }) {
@@ -318,7 +315,7 @@ func (l *Ledger) tell(ids []Key) {
 	}
 }
 
-// signal wakes the writer if something is due.
+// signal wakes the writer if work is due.
 func (l *Ledger) signal() {
 	if !*l.dirty {
 		return

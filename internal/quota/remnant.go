@@ -6,28 +6,28 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// Remnant is what is known of a group that no cache has: its member is away, or it does not exist any more.
+// Remnant is a group that is in no cache: its member is unreachable, or it was deleted.
 type Remnant struct {
-	// Group as far as it is known. Holds is what it counts with until it is known to be gone: what the hub has on record, or what its status
-	// showed last. Without a namespace it only counts where it has an entry.
+	// Group as far as it is known. Holds counts until the group is known to be deleted: it is the hub's record, or the last usage in the group's
+	// status. Without a namespace, Holds counts only in existing entries.
 	Group
-	// Stands is what VMs of it take that exist.
+	// Stands is the usage of its existing VMs.
 	Stands policy.Usage
-	// Unlabeled is true if the labels of its namespace are not known.
+	// Unlabeled is true if the labels of its namespace are unknown.
 	Unlabeled bool
 }
 
-// countRemnants raises the entries of groups that no cache has to what exists of them, and enters those that are missing. It reports whether there were any.
+// countRemnants raises the entries of remnants to what exists of them, and adds missing entries. It reports whether it changed any.
 func (d *draft) countRemnants(lowered map[Key]giveBack) (behind bool) {
 	var spaces map[[2]string][]string
 	for i := range d.remnants {
 		r := &d.remnants[i]
 		e, ok := d.state.entry(r.Key())
 		has := r.Stands
-		if !ok || e.Usage.Groups > 0 { // not known to be gone
+		if !ok || e.Usage.Groups > 0 { // not known to be deleted
 			has = has.Max(r.Holds)
 		}
-		if lower, lowers := lowered[r.Key()]; lowers && lower.ends() { // vCenter's news can come later
+		if lower, lowers := lowered[r.Key()]; lowers && lower.ends() { // events of vCenter can arrive later
 			has = has.Min(lower.to)
 		}
 		switch {
@@ -50,8 +50,8 @@ func (d *draft) countRemnants(lowered map[Key]giveBack) (behind bool) {
 	return behind
 }
 
-// keysOf are the totals that a remnant counts in. If the labels of its namespace are unknown, it counts where other groups of that namespace have
-// entries, and where a policy matches a namespace without labels.
+// keysOf returns the totals that a remnant counts in. If the labels of its namespace are unknown, two kinds count: those in which other groups of
+// that namespace have entries, and those of policies that match a namespace without labels.
 func (d *draft) keysOf(r *Remnant, spaces map[[2]string][]string) []string {
 	keys := keysOf(d.quotas(r.Requester), r.Requester)
 	if r.Unlabeled {
@@ -62,7 +62,7 @@ func (d *draft) keysOf(r *Remnant, spaces map[[2]string][]string) []string {
 	return keys
 }
 
-// spaces are the totals in which each namespace of a member has entries.
+// spaces returns the totals in which each namespace of a member has entries.
 func (d *draft) spaces() map[[2]string][]string {
 	spaces := map[[2]string][]string{}
 	for id, e := range d.state.all() {

@@ -12,20 +12,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// task is what one round does for one ledger.
+// task is the work of one round for one ledger.
 type task struct {
 	*book
 	work batch
-	// paid by the members that the work is for, and wrote is how many bytes were written.
+	// paid has the bytes that the members of the work pay. wrote is the number of written bytes.
 	paid  paid
 	wrote int
-	// current is what was stored when the groups were looked at, of the ledgers of set.
+	// current is the stored ledger at the time of the survey, of the ledgers of set.
 	current Stored
 	set     string
 	err     error
 }
 
-// round answers everything that waits, with one write of each ledger that needs one. What fails waits still, and goes to failed.
+// round does all waiting work, with one write of each ledger that needs one. Failed work waits again, and its book is passed to failed.
 func (l *Ledger) round(ctx context.Context, width int, failed func(*book)) error {
 	if err := l.settle(ctx); err != nil {
 		l.mu.Lock()
@@ -40,7 +40,7 @@ func (l *Ledger) round(ctx context.Context, width int, failed func(*book)) error
 	}
 	l.route(ctx)
 	due := l.due()
-	// All ledgers are read before the groups are looked at once: what was given back since would look as if it were missing in them.
+	// All ledgers are read before one survey of the groups: otherwise quota that was given back in between would look like missing entries.
 	each(due, width, func(t *task) { t.err = l.read(ctx, t) })
 	var found *survey
 	var blind error
@@ -73,7 +73,7 @@ func (l *Ledger) round(ctx context.Context, width int, failed func(*book)) error
 	return errors.Join(errs...)
 }
 
-// each calls do for all of them, some at a time.
+// each calls do for all tasks, some at a time.
 func each(tasks []*task, width int, do func(*task)) {
 	if width == 1 {
 		for _, t := range tasks {
@@ -93,7 +93,7 @@ func each(tasks []*task, width int, do func(*task)) {
 	running.Wait()
 }
 
-// settle finds out which ledgers count, and makes the head if there is none.
+// settle finds out which ledgers count, and creates the head if there is none.
 func (l *Ledger) settle(ctx context.Context) error {
 	for range conflicts {
 		l.mu.Lock()
@@ -118,7 +118,7 @@ func (l *Ledger) settle(ctx context.Context) error {
 	return fmt.Errorf("%w, %d times in a row", ErrConflict, conflicts)
 }
 
-// route brings to their ledgers what waited until it was known which ones count.
+// route moves work to its ledgers that waited until it was known which ones count.
 func (l *Ledger) route(ctx context.Context) {
 	l.mu.Lock()
 	if !l.settled() {
@@ -144,7 +144,7 @@ func (l *Ledger) route(ctx context.Context) {
 	}
 }
 
-// due are the ledgers at which something waits, in order, with that.
+// due returns the ledgers with waiting work, in order, with that work.
 func (l *Ledger) due() (due []*task) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -163,14 +163,14 @@ func (l *Ledger) due() (due []*task) {
 	return due
 }
 
-// fail lets all of a batch wait still, and returns the groups to tell.
+// fail puts all work of a batch back into the queue, and returns the groups to notify.
 func (l *Ledger) fail(ctx context.Context, b *book, work batch, err error) (notify []Key) {
 	log.FromContext(ctx).Error(err, "The ledger of quotas cannot be written; nothing that a quota holds for grows",
 		"ledger", nameOf(b.key), "claims", len(work.claims))
-	b.known = false // nobody knows what became of the write
+	b.known = false // the result of the write is unknown
 	b.failure = "The ledger of quotas on the hub cannot be written: " + err.Error()
 	b.want()
-	*l.dirty = false // it is tried again after a pause
+	*l.dirty = false // the retry comes after a pause
 	clear(b.flying)
 	for _, c := range work.claims {
 		notify = append(notify, c.Key())
@@ -189,7 +189,7 @@ func (l *Ledger) fail(ctx context.Context, b *book, work batch, err error) (noti
 	return notify
 }
 
-// read has a ledger known, and what is current: from memory if that is what was written or read last.
+// read makes a ledger known, and sets the task's current state: from memory if the last read or write is known.
 func (l *Ledger) read(ctx context.Context, t *task) error {
 	b := t.book
 	l.mu.Lock()

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// format of the ledgers and of the head. A replica that meets another one grants nothing.
+	// format of the ledgers and of the head. A replica that finds another one grants nothing.
 	format = 2
-	// plainPart is up to how many bytes a part is stored as text, for people. A larger part is compressed.
+	// plainPart is the maximum size in bytes of a part that is stored as text, for people. A larger part is compressed.
 	plainPart = 4 << 10
-	// fullSize is the most that is stored, in bytes. A ConfigMap may have 1 MiB.
+	// fullSize is the maximum size of a ledger, in bytes. A ConfigMap can have 1 MiB.
 	fullSize = 900 << 10
-	// readSize bounds what is unpacked.
+	// readSize limits the unpacked size, in bytes.
 	readSize = 64 << 20
 
 	plainKey = "ledger.json"
@@ -31,7 +31,7 @@ const (
 	partKey, packedPart = "part-%02d.json", "part-%02d.json.gz"
 )
 
-// ErrFull means that the ledger has no room for what was to be added.
+// ErrFull means that the ledger has no room for an addition.
 var ErrFull = errors.New("the ledger of quotas is full: split the groups over several hubs, or remove quotas that are not needed")
 
 type storedState struct {
@@ -44,7 +44,7 @@ type storedState struct {
 	Counted map[string][]string `json:"counted,omitempty"`
 }
 
-// storedEntry has short names: there may be thousands.
+// storedEntry has short names, because there can be thousands.
 type storedEntry struct {
 	Namespace string   `json:"n"`
 	Name      string   `json:"g"`
@@ -52,11 +52,11 @@ type storedEntry struct {
 	Beyond    [3]int64 `json:"b,omitzero"`
 	Epoch     [2]int64 `json:"e"`
 	Doubted   bool     `json:"d,omitempty"`
-	// Gone: the group is not there any more.
+	// Gone is true if the group was deleted.
 	Gone bool `json:"x,omitempty"`
 }
 
-// entryName is what the entry of a group is stored under: the name of its member, which has no slash, and its UID.
+// entryName returns the stored name of a group's entry: the name of its member, which has no slash, and its UID.
 func entryName(id Key) string { return id.Member + "/" + string(id.UID) }
 
 func idOf(name string) (id Key, ok bool) {
@@ -64,7 +64,7 @@ func idOf(name string) (id Key, ok bool) {
 	return Key{member, types.UID(uid)}, ok && member != "" && uid != ""
 }
 
-// content is what a ConfigMap holds.
+// content is the content of a ConfigMap.
 type content struct {
 	data   map[string]string
 	binary map[string][]byte
@@ -79,7 +79,7 @@ func encodeHead() (content, error) {
 	return content{data: map[string]string{plainKey: string(text)}}, nil
 }
 
-// encodeTotal returns the ledger of one total. Of the parts only those are encoded that are new.
+// encodeTotal returns the ledger of one total. It encodes only new parts.
 func encodeTotal(key string, s *State) (content, error) {
 	text, err := json.Marshal(storedState{Format: format, Key: key, Of: s.Of, Set: s.Set, Counted: s.Counted})
 	if err != nil {
@@ -129,13 +129,13 @@ func encodeEntries(entries map[Key]Entry) map[string]storedEntry {
 	return stored
 }
 
-// decodeHead reads the head.
+// decodeHead checks the head.
 func decodeHead(c content) error {
 	_, err := decodeFormat(c)
 	return err
 }
 
-// decodeFormat reads what is not in the parts, of a format that this operator knows.
+// decodeFormat decodes the fields outside of the parts. It fails for an unknown format.
 func decodeFormat(c content) (stored storedState, err error) {
 	if err := json.Unmarshal([]byte(c.data[plainKey]), &stored); err != nil {
 		return stored, fmt.Errorf("decode the ledger of quotas: %w", err)
@@ -146,7 +146,7 @@ func decodeFormat(c content) (stored storedState, err error) {
 	return stored, nil
 }
 
-// decodeTotal reads the ledger of a total. What is stored as it was in last is not decoded again.
+// decodeTotal decodes the ledger of a total. It does not decode a part again that is stored as in last.
 func decodeTotal(key string, c content, last *State) (State, error) {
 	stored, err := decodeFormat(c)
 	if err != nil {
@@ -210,7 +210,7 @@ func decodePart(n int, text string, packed bool, keys []string) (*part, error) {
 	return p, nil
 }
 
-// decodeEntries reads the entries of totals.
+// decodeEntries decodes the entries of a total.
 func decodeEntries(stored map[string]storedEntry, keys []string) (map[Key]Entry, error) {
 	entries := make(map[Key]Entry, len(stored))
 	for name, e := range stored {
@@ -235,7 +235,7 @@ func decodeEntries(stored map[string]storedEntry, keys []string) (map[Key]Entry,
 	return entries, nil
 }
 
-// packers are kept, since making one costs more than packing a part.
+// packers are kept, since the creation of one costs more than packing a part.
 var packers = sync.Pool{New: func() any { return gzip.NewWriter(io.Discard) }}
 
 func pack(text []byte) ([]byte, error) {

@@ -18,44 +18,44 @@ import (
 // Name of the head: the ConfigMap in the release namespace whose UID names the ledgers that count.
 const Name = "vmgroup-operator-quota"
 
-// component is what the ConfigMaps of the ledgers have as their label.
+// component is the component label of the ledgers' ConfigMaps.
 const component = configmaps.Component("quota")
 
 // The names of the totals' ledgers are not known ahead, so the right is not limited to names.
 
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;update;delete,namespace=system
 
-// ErrConflict means that the ledger is not the one that was to be replaced any more. It has to be read again.
+// ErrConflict means that the ledger is no longer at the version to replace. It must be read again.
 var ErrConflict = errors.New("the ledger of quotas was changed by another replica")
 
-// Stored is a ledger as it is stored. The one with the key "" is the head: its State has no entries, and its Set is that of the ledgers that
-// count. Those of another set are left over from a head that was deleted.
+// Stored is a stored ledger. The one with the key "" is the head: its State has no entries, and its Set is that of the ledgers that count. Those of
+// another set remain from a head that was deleted.
 type Stored struct {
 	State State
-	// Version to replace, or "" when there is no ledger.
+	// Version to replace, or "" if there is no ledger.
 	Version string
-	// Seen orders what is read and watched; it is the version, also of a ledger that was deleted.
+	// Seen orders reads and watch events. It is the version, also of a deleted ledger.
 	Seen string
-	// Err says why the ledger cannot be read although it is there.
+	// Err explains why an existing ledger cannot be decoded.
 	Err error
 }
 
 // Store holds the ledgers by the keys of their totals. Every method is one request, never repeated.
 type Store interface {
-	// Read returns a ledger afresh.
+	// Read reads a ledger afresh.
 	Read(ctx context.Context, key string) (Stored, error)
-	// Write replaces the ledger of a total and a version, "" to make the first. It fails with ErrConflict when that is not the one
-	// that is stored, with ErrFull when there is no room; after any other error nobody knows whether it was written.
+	// Write replaces a version of a total's ledger; version "" creates the ledger. It fails with ErrConflict if another version is stored, and with
+	// ErrFull if there is no room. After any other error, the result of the write is unknown.
 	Write(ctx context.Context, key string, s State, version string) (newVersion string, err error)
-	// MakeHead makes the head. It fails as Write does, with ErrConflict if there is one.
+	// MakeHead creates the head. It fails as Write does, with ErrConflict if there is one.
 	MakeHead(ctx context.Context) error
-	// Delete removes the ledger of a total if it has a version.
+	// Delete removes the ledger of a total if it has this version.
 	Delete(ctx context.Context, key, version string) error
-	// Watch tells of every change until ctx ends.
+	// Watch reports every change to o until ctx ends.
 	Watch(ctx context.Context, o Observer)
 }
 
-// Observer gets the ledgers that a watch tells of, by the keys of their totals. *Ledger implements it.
+// Observer receives the ledgers of watch events, by the keys of their totals. *Ledger implements it.
 type Observer interface{ Observe(key string, s Stored) }
 
 // ConfigMaps stores each ledger in a ConfigMap.
@@ -64,7 +64,7 @@ type ConfigMaps struct {
 	Client corev1client.ConfigMapInterface
 
 	mu sync.Mutex
-	// last are the newest states that were read or written, so that only what has changed is decoded.
+	// last are the newest states that were read or written, so that only changes are decoded.
 	last map[string]State
 }
 
@@ -75,7 +75,7 @@ func nameOf(key string) string {
 	return Name + "-" + key
 }
 
-// keyIn returns the key of a ConfigMap with a name.
+// keyIn returns the key of the ConfigMap with a name.
 func keyIn(name string) (key string, ok bool) {
 	if name == Name {
 		return "", true
@@ -152,7 +152,7 @@ func (c *ConfigMaps) Watch(ctx context.Context, o Observer) {
 	component.Watch(ctx, c.Client, watcher{c, o})
 }
 
-// watcher passes on what a watch of the ledgers tells.
+// watcher passes on the watch events of the ledgers.
 type watcher struct {
 	c *ConfigMaps
 	Observer

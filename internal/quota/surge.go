@@ -7,11 +7,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// askSurge claims what spec needs, with as many VMs for an update beside it as no ledger refuses from memory. One that refuses some of them is
-// asked again when there is room, and no claim waits for that: what spec needs is granted meanwhile.
+// askSurge claims the usage of spec, plus as many surge VMs for an update as all ledgers accept from memory. A ledger that refuses some of them is
+// asked again when there is room. No claim waits for that: the usage of spec is granted meanwhile.
 func (l *Ledger) askSurge(f facts, c Claim, quotas []*policy.Policy) (answer Answer, again bool) {
 	base, seats := c.Wants, l.seats(quotas, c.Requester)
-	n := sort.Search(len(c.Surges), func(i int) bool { // what is refused to some is refused to more
+	n := sort.Search(len(c.Surges), func(i int) bool { // a refusal for some VMs is a refusal for more
 		c.Wants = c.Surges[i]
 		refusing, _ := l.refusing(f, c, seats)
 		return len(refusing) > 0
@@ -41,7 +41,7 @@ func (l *Ledger) askSurge(f facts, c Claim, quotas []*policy.Policy) (answer Ans
 	return answer, again
 }
 
-// refusing are the books that refuse a claim from memory, with what they say.
+// refusing returns the books that refuse a claim from memory, with their messages.
 func (l *Ledger) refusing(f facts, c Claim, seats []seat) (refusing []seat, said string) {
 	if !c.grows() || !l.settled() {
 		return nil, ""

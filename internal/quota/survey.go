@@ -8,22 +8,22 @@ import (
 	"sync"
 )
 
-// survey is what is known of all groups and policies at a moment.
+// survey is a snapshot of all groups and policies.
 type survey struct {
 	facts
-	// groups are those of each namespace; byTotal the same by the totals that they count in.
+	// groups are those of each namespace. byTotal has the same groups by the totals that they count in.
 	groups  [][]Group
 	byTotal func() map[string][][]Group
 }
 
-// of returns what matters for one ledger.
+// of returns the facts and groups for one ledger.
 func (s *survey) of(key string) (facts, [][]Group) {
 	f := s.facts
 	f.key = key
 	return f, s.byTotal()[key]
 }
 
-// survey looks at all groups that are known, and at what is left of others, so that nothing is forgotten in what is granted.
+// survey lists all known groups, and the remnants of others, so that grants account for all usage.
 func (l *Ledger) survey(ctx context.Context) (*survey, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -55,18 +55,18 @@ func (l *Ledger) survey(ctx context.Context) (*survey, error) {
 	}, nil
 }
 
-// holders are all that hold a share of a quota, and the members that were served all the while that these were listed.
+// holders are all groups with a share of a quota, and the members that were served during the whole listing.
 type holders struct {
 	served   map[string]bool
 	remnants []Remnant
 	groups   [][]Group
 }
 
-// surveys is how often the holders are listed while members go away meanwhile.
+// surveys is how often the holders are listed if members become unreachable meanwhile.
 const surveys = 3
 
-// holders lists what is left of groups that no member has, and the groups of members. A member that goes away between the two lists has its groups in neither:
-// then both are listed again.
+// holders lists the remnants and the groups of members. If a member becomes unreachable between the two lists, its groups are in neither: then both
+// are listed again.
 func (l *Ledger) holders(ctx context.Context, members []string) (h holders, err error) {
 	for range surveys {
 		h.served = map[string]bool{}

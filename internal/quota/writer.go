@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// requestTimeout bounds one request to the hub.
+	// requestTimeout limits one request to the hub.
 	requestTimeout = 5 * time.Second
-	// conflicts is how often in a row another replica may be first before the claims wait for a moment.
+	// conflicts is the number of consecutive conflicts with other replicas before the claims pause.
 	conflicts = 10
-	// width is how many ledgers are written at the same time.
+	// width is the number of ledgers that are written at the same time.
 	width = 8
 )
 
 // retry is the pause after a failure.
 var retry = wait.Backoff{Duration: 250 * time.Millisecond, Factor: 2, Cap: 10 * time.Second, Steps: math.MaxInt}
 
-// Start implements manager.Runnable: it watches the ledgers, and writes what was claimed, until ctx ends.
+// Start implements manager.Runnable: it watches the ledgers, and writes claims, until ctx ends.
 func (l *Ledger) Start(ctx context.Context) error {
 	var watching sync.WaitGroup
 	defer watching.Wait()
@@ -46,10 +46,10 @@ func (l *Ledger) Start(ctx context.Context) error {
 		case <-collect.C:
 			select {
 			case asking <- l.collect(ctx):
-			default: // members are being asked still
+			default: // the previous questions to members still run
 			}
 		case <-l.wake:
-			// Each ledger that failed is tried again by itself.
+			// Each failed ledger schedules its own retry.
 			l.mu.Lock()
 			rests := l.head.resting && !l.head.known
 			l.mu.Unlock()
@@ -60,7 +60,7 @@ func (l *Ledger) Start(ctx context.Context) error {
 	}
 }
 
-// rest lets a ledger wait for a moment after a failure, ever longer. Others are not delayed.
+// rest pauses a ledger after a failure, each time longer. Other ledgers are not delayed.
 func (l *Ledger) rest(b *book) {
 	b.resting = true
 	time.AfterFunc(b.pause.Step(), func() {
@@ -72,7 +72,7 @@ func (l *Ledger) rest(b *book) {
 	})
 }
 
-// Flush answers everything that waits now, as [Ledger.Start] does when something comes.
+// Flush does all work that waits now, as [Ledger.Start] does.
 func (l *Ledger) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	l.head.want()

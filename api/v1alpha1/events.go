@@ -1,14 +1,14 @@
 package v1alpha1
 
-// Reasons of events of a VmGroup, beside those of its conditions.
+// Reasons of events of a VmGroup, in addition to the reasons of its conditions.
 const (
 	EventVMsCreated      = "VMsCreated"      // VMs were cloned
 	EventVMsAdopting     = "VMsAdopting"     // VMs of another group are being adopted
 	EventVMsAdopted      = "VMsAdopted"      // VMs of another group were adopted
-	EventVMsLost         = "VMsLost"         // VMs are not found any more; the operator waits until vCenter confirms it
+	EventVMsLost         = "VMsLost"         // VMs are not found any more; the operator waits until vCenter confirms their deletion
 	EventVMsReplaced     = "VMsReplaced"     // VMs were deleted outside the operator and are replaced
-	EventVMsRemoved      = "VMsRemoved"      // VMs were removed that are not wanted any more
-	EventVMsVanished     = "VMsVanished"     // VMs that are not wanted any more were gone before the operator removed them
+	EventVMsRemoved      = "VMsRemoved"      // surplus VMs were removed
+	EventVMsVanished     = "VMsVanished"     // surplus VMs were deleted outside the operator
 	EventVMsKept         = "VMsKept"         // the VmGroup was deleted, and its VMs stay
 	EventVMsUpdated      = "VMsUpdated"      // VMs were updated to the current revision; at most ten events for each update
 	EventRolloutStarted  = "RolloutStarted"  // an update began
@@ -17,7 +17,7 @@ const (
 	EventGroupForgotten  = "GroupForgotten"  // the VmGroup was deleted without its vCenter; also of the MemberCluster
 )
 
-// Reasons of events of a VmGroup and its VCenter: somebody else changed a VM.
+// Reasons of events of a VmGroup and its VCenter: a VM was changed outside the operator.
 const (
 	EventVMPoweredOff   = "VMPoweredOff"   // a VM was powered off
 	EventVMSuspended    = "VMSuspended"    // a VM was suspended
@@ -27,16 +27,16 @@ const (
 	EventVMMoved        = "VMMoved"        // a VM was moved to another folder
 )
 
-// Reasons of events of a VCenter, beside those of its conditions.
+// Reasons of events of a VCenter, in addition to the reasons of its conditions.
 const (
 	EventFolderRemoved = "FolderRemoved" // an empty folder of a deleted VmGroup was removed
 )
 
-// Reasons of events of a MemberCluster, beside those of its conditions.
+// Reasons of events of a MemberCluster, in addition to the reasons of its conditions.
 const (
-	EventLeft           = "Left"           // the member was left, and its VmGroups were let go
+	EventLeft           = "Left"           // the operator left the member, and its VmGroups kept their VMs
 	EventLeftBehind     = "LeftBehind"     // objects of the operator stay in the member
 	EventGroupReleased  = "GroupReleased"  // a VmGroup was deleted and kept its VMs; the note names the receipt
-	EventForeignRecord  = "ForeignRecord"  // the status of a VmGroup names a folder or a VM of others; it does not count
-	EventSharedGroupUID = "SharedGroupUID" // VmGroups of two members have the same UID: one API server lies, or is a copy of the other
+	EventForeignRecord  = "ForeignRecord"  // the status of a VmGroup names a folder or a VM of others; the operator ignores it
+	EventSharedGroupUID = "SharedGroupUID" // VmGroups of two members have the same UID: one API server reports false data, or is a copy of the other
 )

@@ -12,20 +12,20 @@ const (
 	// LocalMember is the name of the hub itself as a member.
 	LocalMember = "local"
 
-	// TakeClusterUIDAnnotation on a MemberCluster names a cluster UID that it may take over from a MemberCluster of another
-	// name, which had it and has left.
+	// TakeClusterUIDAnnotation on a MemberCluster names a cluster UID that it can take over from a MemberCluster of another name, which had
+	// the UID and which the operator has left.
 	TakeClusterUIDAnnotation = "vm.codeconnect.vmworld.com/take-cluster-uid"
 
-	// AcceptAdmittedAnnotation on a MemberCluster is the time, as in RFC 3339 and at most an hour ahead, until which the
-	// operator accepts what status.admitted shows of groups of which the hub has no record.
+	// AcceptAdmittedAnnotation on a MemberCluster is a time, in RFC 3339 and at most an hour ahead. Until then, the operator accepts
+	// status.admitted of groups of which the hub has no record.
 	AcceptAdmittedAnnotation = "vm.codeconnect.vmworld.com/accept-admitted-until"
 
-	// AllowMassDeletionAnnotation on a MemberCluster lets any number of its VMs be removed until this time, in RFC 3339. It counts only
-	// within the hour before it.
+	// AllowMassDeletionAnnotation on a MemberCluster allows removal of any number of its VMs until this time, in RFC 3339. It has an effect
+	// only within the hour before that time.
 	AllowMassDeletionAnnotation = "vm.codeconnect.vmworld.com/allow-mass-deletion-until"
 
-	// AllowAdoptionAnnotation on a MemberCluster lets its VmGroups adopt VMs for which there is no receipt, because their group vanished, until
-	// this time, in RFC 3339. It counts only within the hour before it.
+	// AllowAdoptionAnnotation on a MemberCluster allows its VmGroups to adopt VMs whose group vanished without a receipt, until this time,
+	// in RFC 3339. It has an effect only within the hour before that time.
 	AllowAdoptionAnnotation = "vm.codeconnect.vmworld.com/allow-adoption-until"
 )
 
@@ -43,7 +43,7 @@ type KubeconfigReference struct {
 	Key string `json:"key,omitempty"`
 }
 
-// UserDataSecrets says whether groups of a member may hand a Secret to their VMs.
+// UserDataSecrets specifies whether groups of a member can pass a Secret to their VMs.
 // +kubebuilder:validation:Enum=Deny;Allow
 type UserDataSecrets string
 
@@ -53,7 +53,7 @@ const (
 	UserDataAllow UserDataSecrets = "Allow"
 )
 
-// AdmissionFailurePolicy says what a member does when the hub's webhook cannot be reached.
+// AdmissionFailurePolicy specifies how a member handles requests when it cannot reach the hub's webhook.
 // +kubebuilder:validation:Enum=Ignore;Fail
 type AdmissionFailurePolicy string
 
@@ -63,58 +63,59 @@ const (
 	AdmissionFail   AdmissionFailurePolicy = "Fail"
 )
 
-// MemberAdmission says how a member reaches the hub's admission webhook.
+// MemberAdmission specifies how a member reaches the hub's admission webhook.
 type MemberAdmission struct {
-	// url under which the member's API server reaches the hub's webhook, https only.
+	// url at which the member's API server reaches the hub's webhook, https only.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="self == '' || isURL(self) && url(self).getHostname() != '' && !self.matches('^[^:]*://[^/]*@') && url(self).getEscapedPath() in ['', '/'] && !self.contains('?') && !self.contains('#')",message="url must be of the form https://<host>[:port], without a user name, a path, a query or a fragment"
 	URL string `json:"url,omitempty"`
-	// failurePolicy is Ignore, with which the member allows a request that the webhook does not answer, as far as its own policies do, or Fail, with
-	// which it refuses the request.
+	// failurePolicy is Ignore or Fail, for requests that the webhook does not answer. With Ignore, the member allows the request if its own
+	// policies do. With Fail, it refuses the request.
 	// +optional
 	// +kubebuilder:default=Ignore
 	FailurePolicy AdmissionFailurePolicy `json:"failurePolicy,omitempty"`
 }
 
-// Manage says what the operator installs into a member.
+// Manage specifies what the operator installs into a member.
 // +kubebuilder:validation:Enum=CRDsAndAdmission;None
 type Manage string
 
 // Values of Manage.
 const (
-	// ManageCRDsAndAdmission lets the operator install the CRD and the admission objects.
+	// ManageCRDsAndAdmission: the operator installs the CRD and the admission objects.
 	ManageCRDsAndAdmission Manage = "CRDsAndAdmission"
-	// ManageNone leaves them to somebody else, for example GitOps; `manager render` prints them.
+	// ManageNone: another tool, for example GitOps, installs them; `manager render` prints them.
 	ManageNone Manage = "None"
 )
 
-// MassDeletion says when removals in a member are so many that they wait for somebody's word.
+// MassDeletion specifies how many removals in a member need confirmation.
 type MassDeletion struct {
-	// maxVMs is how many VMs of groups older than an hour may be about to leave, or have left in the last ten minutes, for no other
-	// reason than that their groups were deleted or want fewer. With more than that all such removals are held. It is a whole number, or a
-	// percentage of the VMs of these groups, of which at least 10 may leave in any case; 100% turns this off. Left out, it is 20%. What one
-	// group removes while no other does is never too much.
+	// maxVMs is the number of VMs that can be removed without confirmation: VMs about to be removed plus those removed in the last ten
+	// minutes. Only VMs of groups older than an hour count, and only if their groups were deleted or scaled down. Above the threshold, the
+	// operator holds all such removals. The value is a whole number, or a percentage of the VMs of these groups. With a percentage, at
+	// least 10 VMs can be removed in any case, and 100% disables the check. The default is 20%. Removals of a single group, while no other
+	// group removes VMs, are never held.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 1000000 : self.matches('^(100|[0-9]{1,2})%$')",message="maxVMs must be a whole number from 0 to 1000000, or a percentage from 0% to 100%"
 	MaxVMs *intstr.IntOrString `json:"maxVMs,omitempty"`
 }
 
-// MemberClusterSpec is how the hub reaches a member cluster.
+// MemberClusterSpec specifies how the hub reaches a member cluster.
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.clusterUID) || (has(self.clusterUID) && self.clusterUID == oldSelf.clusterUID)",fieldPath=".clusterUID",messageExpression="'spec.clusterUID says which cluster this MemberCluster is, and can neither be changed nor removed. Keep clusterUID: ' + oldSelf.clusterUID + ' in what you write. For another cluster, create another MemberCluster.'",message="spec.clusterUID can neither be changed nor removed"
 type MemberClusterSpec struct {
-	// kubeconfigSecretRef names the kubeconfig. Kubeconfigs with exec or auth-provider plugins, file paths,
-	// insecure TLS or impersonation are refused. It must be left out for the member "local" only.
+	// kubeconfigSecretRef names the kubeconfig. Kubeconfigs with exec or auth-provider plugins, file paths, insecure TLS or impersonation
+	// are refused. Leave it out only for the member "local".
 	// +optional
 	KubeconfigSecretRef *KubeconfigReference `json:"kubeconfigSecretRef,omitempty"`
-	// bootstrapKubeconfigSecretRef names a kubeconfig of another identity, with which the operator installs the CRDs and
-	// the admission objects, so that the one it runs with need not be allowed to. Left out, kubeconfigSecretRef is used.
+	// bootstrapKubeconfigSecretRef names a kubeconfig of another identity, with which the operator installs the CRDs and the admission
+	// objects. The identity of kubeconfigSecretRef then does not need these permissions. If left out, kubeconfigSecretRef is used.
 	// +optional
 	BootstrapKubeconfigSecretRef *KubeconfigReference `json:"bootstrapKubeconfigSecretRef,omitempty"`
-	// clusterUID is the UID of the namespace kube-system of the cluster that this MemberCluster is pinned to. The operator
-	// writes the first one that the cluster shows; any other is refused from then on. Once set it can neither be changed nor
-	// removed. Keep it in backups; a manifest that is applied may leave it out.
+	// clusterUID is the UID of the namespace kube-system of the cluster that this MemberCluster is pinned to. The operator writes the first
+	// UID that the cluster shows, and refuses any other from then on. Once set, it can be neither changed nor removed. Keep it in backups.
+	// An applied manifest can leave it out.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
@@ -123,19 +124,19 @@ type MemberClusterSpec struct {
 	// paused stops every action on the member's groups.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
-	// userDataSecrets is Allow or Deny: whether VmGroups of the member may hand Secrets to their VMs.
+	// userDataSecrets is Allow or Deny: whether VmGroups of the member can pass Secrets to their VMs.
 	// +optional
 	// +kubebuilder:default=Deny
 	UserDataSecrets UserDataSecrets `json:"userDataSecrets,omitempty"`
-	// admission says how the member reaches the hub's admission webhook.
+	// admission specifies how the member reaches the hub's admission webhook.
 	// +optional
 	Admission *MemberAdmission `json:"admission,omitempty"`
-	// manage is CRDsAndAdmission, with which the operator installs CRDs and admission objects into the member, or None, which leaves them to you:
-	// `manager render` prints them.
+	// manage is CRDsAndAdmission or None. With CRDsAndAdmission, the operator installs CRDs and admission objects into the member. With
+	// None, you install them: `manager render` prints them.
 	// +optional
 	// +kubebuilder:default=CRDsAndAdmission
 	Manage Manage `json:"manage,omitempty"`
-	// massDeletion says when removals in the member are so many that they wait for somebody's word.
+	// massDeletion specifies how many removals in the member need confirmation.
 	// +optional
 	MassDeletion *MassDeletion `json:"massDeletion,omitempty"`
 }
@@ -151,8 +152,8 @@ type MemberClusterStatus struct {
 	// observedGeneration is the metadata.generation that this status describes. It is -1 until the operator writes status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// clusterUID is the UID of the member's namespace kube-system, by which its groups are known whatever the MemberCluster is
-	// called. It is that of spec once the hub has let this MemberCluster have it.
+	// clusterUID is the UID of the member's namespace kube-system. It identifies the member's groups, whatever the name of the
+	// MemberCluster. It equals spec.clusterUID once the hub has assigned the UID to this MemberCluster.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	ClusterUID string `json:"clusterUID,omitempty"`
@@ -185,15 +186,15 @@ type MemberClusterStatus struct {
 	// heldVMs is the number of VMs that these groups would remove.
 	// +optional
 	HeldVMs int32 `json:"heldVMs,omitempty"`
-	// lastContactTime is when the member last answered before its state changed; it is not a heartbeat.
+	// lastContactTime is when the member last responded before its state changed; it is not a heartbeat.
 	// +optional
 	LastContactTime *metav1.Time `json:"lastContactTime,omitempty"`
 	// caBundleHash is the hash of the CA bundle that the member acknowledged.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	CABundleHash string `json:"caBundleHash,omitempty"`
-	// segmentPeriod is the number of the period whose path segment the member acknowledged: it calls the hub's webhooks by that one. 0 is the
-	// segment that does not change.
+	// segmentPeriod is the number of the period whose path segment the member acknowledged. The member calls the hub's webhooks with that
+	// segment. 0 is the segment that does not change.
 	// +optional
 	SegmentPeriod int64 `json:"segmentPeriod,omitempty"`
 }
@@ -221,7 +222,7 @@ type MemberCluster struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-	// spec is how the hub reaches the member.
+	// spec specifies how the hub reaches the member.
 	// +required
 	Spec MemberClusterSpec `json:"spec"`
 	// status is what the operator last saw.

@@ -7,10 +7,10 @@ type NotReadyGroups struct {
 	// groups is their number.
 	// +required
 	Groups int32 `json:"groups"`
-	// oldest is since when the first of them has not been ready.
+	// oldest is the time since which the first of them has not been ready.
 	// +optional
 	Oldest *metav1.Time `json:"oldest,omitempty"`
-	// worst names those that have not been ready for the longest, the oldest first.
+	// worst lists the groups that have not been ready for the longest time, the oldest first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10

@@ -6,17 +6,18 @@ import (
 	"strings"
 )
 
-// Place is where a VCenter keeps its VMs. Two VCenters of one place report each other's VMs as orphans.
+// Place is where a VCenter keeps its VMs. If two VCenters have the same place, each reports the other's VMs
+// as orphans.
 //
 // +kubebuilder:object:generate=false
 type Place struct {
-	// Host with its port, in lower case; empty where spec.server is empty or no URL.
+	// Host with its port, in lower case. It is empty if spec.server is empty or not a URL.
 	Host string
-	// Datacenter and Folder as spec has them.
+	// Datacenter and Folder as in spec.
 	Datacenter, Folder string
 }
 
-// Place returns where the VMs are, as far as spec says.
+// Place returns the place that spec names.
 func (s *VCenterSpec) Place() Place {
 	p := Place{Datacenter: s.Datacenter, Folder: cmp.Or(strings.Trim(s.Folder, "/"), "vm-operator")}
 	server := s.Server

@@ -10,22 +10,21 @@ import (
 // VCenterFinalizer holds a VCenter until the operator has logged out of it.
 const VCenterFinalizer = "vm.codeconnect.vmworld.com/vcenter"
 
-// AcceptEmptyAnnotation on a VCenter tells the operator that its root folder is rightly empty, with the
-// instance UUID of the vCenter as value. Without it a root that held VMs and suddenly reads empty pauses
-// every create and delete there.
+// AcceptEmptyAnnotation on a VCenter, with the instance UUID of the vCenter as value, confirms that its root folder is empty. Without it,
+// if a root folder that had VMs suddenly appears empty, the operator creates and deletes nothing there.
 const AcceptEmptyAnnotation = "vm.codeconnect.vmworld.com/accept-empty-inventory"
 
-// PredecessorAnnotation on a MemberCluster and on a VCenter has the UID of another installation of the operator, which is lost for good. This
-// installation takes over the member, and the VMs which that one stamped, with the same references. It is done once no sign of life of that
-// installation is left: its claim on the member is three hours old, and it has no session at the vCenter.
+// PredecessorAnnotation on a MemberCluster and on a VCenter has the UID of another operator installation that is permanently lost. This
+// installation takes over the member, and the VMs with that installation's stamp, with the same references. It does so once that
+// installation shows no sign of life: its claim on the member is three hours old, and it has no session at the vCenter.
 const PredecessorAnnotation = "vm.codeconnect.vmworld.com/predecessor"
 
-// AcceptInstanceAnnotation on a VCenter tells the operator that the server behind it rightly has another instance
-// UUID than the one its VMs were recorded in, with the new UUID as value: the vCenter was rebuilt with its VMs.
+// AcceptInstanceAnnotation on a VCenter, with a new instance UUID as value, confirms that the server has another instance UUID than the one
+// in which its VMs were recorded: the vCenter was rebuilt with its VMs.
 const AcceptInstanceAnnotation = "vm.codeconnect.vmworld.com/accept-instance"
 
-// TLSConfig says how the vCenter's certificate is checked. At most one field may be set; with none, the
-// system's certificate authorities are trusted.
+// TLSConfig specifies how the vCenter's certificate is checked. Set at most one field. With none, the system's certificate authorities are
+// trusted.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.caBundle) && size(self.caBundle) > 0, has(self.thumbprint) && size(self.thumbprint) > 0, has(self.insecureSkipVerify) && self.insecureSkipVerify].filter(x, x).size() <= 1",message="set only one of caBundle, thumbprint and insecureSkipVerify"
 type TLSConfig struct {
@@ -39,12 +38,12 @@ type TLSConfig struct {
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:XValidation:rule="self.replace(':', '').matches('^([0-9A-Fa-f]{40}|[0-9A-Fa-f]{64})?$')",message="thumbprint must be the SHA-1 or SHA-256 of the server's certificate, 20 or 32 bytes in hexadecimal"
 	Thumbprint string `json:"thumbprint,omitempty"`
-	// insecureSkipVerify turns certificate checks off. Anybody on the network path can then read the password.
+	// insecureSkipVerify turns certificate checks off. Anyone on the network path can then read the password.
 	// +optional
 	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
 }
 
-// VCenterUserNames says whether members learn the names of vCenter users.
+// VCenterUserNames specifies whether members can see the names of vCenter users.
 // +kubebuilder:validation:Enum=Deny;Allow
 type VCenterUserNames string
 
@@ -54,10 +53,9 @@ const (
 	VCenterUserNamesAllow VCenterUserNames = "Allow"
 )
 
-// Templates says where templates are looked for.
+// Templates specifies where the operator searches for templates.
 type Templates struct {
-	// folders are inventory paths; only templates below one of them may be used. Empty means any VM that is
-	// marked as template.
+	// folders are inventory paths. Only templates below one of them can be used. If empty, any VM that is marked as template can be used.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -66,8 +64,8 @@ type Templates struct {
 	Folders []string `json:"folders,omitempty"`
 }
 
-// Grant lets groups of some member clusters and namespaces use this vCenter and some of its objects.
-// Patterns may contain * for any run of characters, also across slashes.
+// Grant allows groups of some member clusters and namespaces to use this vCenter and some of its objects. Patterns can contain * for any
+// run of characters, including slashes.
 type Grant struct {
 	// memberClusters are patterns of MemberCluster names; the hub itself is "local".
 	// +required
@@ -77,7 +75,7 @@ type Grant struct {
 	// +kubebuilder:validation:items:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p && p.lowerAscii() == p)",message="a pattern must not be empty, begin or end with a space, or have capital letters: it would match no MemberCluster"
 	MemberClusters []string `json:"memberClusters"`
-	// namespaceSelector chooses namespaces by their labels in the member; left out or empty, all.
+	// namespaceSelector selects namespaces by their labels in the member; if left out or empty, all.
 	// +optional
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 	// templates are patterns of template names or inventory paths. Empty grants no template.
@@ -87,21 +85,21 @@ type Grant struct {
 	// +kubebuilder:validation:items:MaxLength=255
 	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p)",message="a pattern must not be empty, nor begin or end with a space: it would match nothing"
 	Templates []string `json:"templates,omitempty"`
-	// resourcePools are patterns that a group may name in its placement. The VCenter's default needs no grant.
+	// resourcePools are patterns that a group can name in its placement. The VCenter's default needs no grant.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=255
 	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p)",message="a pattern must not be empty, nor begin or end with a space: it would match nothing"
 	ResourcePools []string `json:"resourcePools,omitempty"`
-	// datastores are patterns that a group may name in its placement. The VCenter's default needs no grant.
+	// datastores are patterns that a group can name in its placement. The VCenter's default needs no grant.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=255
 	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p)",message="a pattern must not be empty, nor begin or end with a space: it would match nothing"
 	Datastores []string `json:"datastores,omitempty"`
-	// networks are patterns that a group may name in its placement. The VCenter's default needs no grant.
+	// networks are patterns that a group can name in its placement. The VCenter's default needs no grant.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -110,16 +108,16 @@ type Grant struct {
 	Networks []string `json:"networks,omitempty"`
 }
 
-// VCenterLimits bounds what the operator asks of a vCenter at one time.
+// VCenterLimits limits the load on a vCenter.
 type VCenterLimits struct {
-	// tasks is the number of running tasks over all groups.
+	// tasks is the maximum number of running tasks of all groups.
 	// +optional
 	// +kubebuilder:default=8
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=640
 	Tasks int32 `json:"tasks,omitempty"`
-	// tasksPerHost is the number of running clones whose template is on one host. vSphere itself runs four
-	// full clones of one host at a time and queues the rest.
+	// tasksPerHost is the maximum number of running clones whose template is on one host. vSphere runs four full clones of one host at a
+	// time and queues the rest.
 	// +optional
 	// +kubebuilder:default=4
 	// +kubebuilder:validation:Minimum=1
@@ -127,7 +125,7 @@ type VCenterLimits struct {
 	TasksPerHost int32 `json:"tasksPerHost,omitempty"`
 }
 
-// InventoryMode says how the operator learns of changes in vCenter.
+// InventoryMode specifies how the operator detects changes in vCenter.
 // +kubebuilder:validation:Enum=Watch;Poll
 type InventoryMode string
 
@@ -139,9 +137,10 @@ const (
 	InventoryPoll InventoryMode = "Poll"
 )
 
-// Inventory says how the operator observes its root folder.
+// Inventory specifies how the operator observes its root folder.
 type Inventory struct {
-	// mode is Watch, which keeps a stream of changes open, or Poll, which reads the root folder every pollSeconds. Poll suits simulators, whose watch is quadratic in the number of VMs.
+	// mode is Watch or Poll. Watch keeps a stream of changes open. Poll reads the root folder every pollSeconds. Use Poll for simulators,
+	// whose watch has a cost quadratic in the number of VMs.
 	// +optional
 	// +kubebuilder:default=Watch
 	Mode InventoryMode `json:"mode,omitempty"`
@@ -153,9 +152,9 @@ type Inventory struct {
 	PollSeconds int32 `json:"pollSeconds,omitempty"`
 }
 
-// LegacyFolder grants the VMs of a folder to a VmGroup of the original operator, which takes them over.
+// LegacyFolder grants the VMs of a folder to a VmGroup of the original operator, which adopts them.
 type LegacyFolder struct {
-	// folder that the VMs lie directly in: its path below the datacenter's VM folder, or its whole inventory path.
+	// folder that directly contains the VMs: its path below the datacenter's VM folder, or its full inventory path.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
@@ -170,26 +169,26 @@ type LegacyFolder struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace"`
-	// group is its name.
+	// group is the name of the group.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Group string `json:"group"`
 }
 
-// SameLegacyFolder reports whether two paths may name the same folder. One may be the end of the other, which has the datacenter in it.
+// SameLegacyFolder reports whether two paths can name the same folder. One path can be the end of the other, which includes the datacenter.
 func SameLegacyFolder(a, b string) bool {
 	return LegacyFolderKey(a) == LegacyFolderKey(b)
 }
 
-// LegacyFolderKey is the same for paths that may name the same folder: it has no datacenter in it, and does not tell capital letters from small ones.
+// LegacyFolderKey returns the same key for paths that can name the same folder. The key has no datacenter and ignores case.
 func LegacyFolderKey(path string) string {
 	if strings.HasPrefix(path, "/") {
 		if _, rest, found := strings.Cut(path, "/vm/"); found {
 			path = rest
 		}
 	}
-	// The least of the letters that are one but for their case, as strings.EqualFold has it; some have more than two forms.
+	// The smallest of the letters that differ only in case, as in strings.EqualFold; some letters have more than two forms.
 	return strings.Map(func(letter rune) rune {
 		least := letter
 		for other := unicode.SimpleFold(letter); other != letter; other = unicode.SimpleFold(other) {
@@ -199,79 +198,81 @@ func LegacyFolderKey(path string) string {
 	}, strings.Trim(path, "/"))
 }
 
-// VCenterSpec is a vCenter and who may use it.
+// VCenterSpec is a vCenter and the grants for its use.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.server) || !self.server.lowerAscii().startsWith('http://') || has(self.tls) && has(self.tls.insecureSkipVerify) && self.tls.insecureSkipVerify",message="server must use https: http would send the password in the clear",fieldPath=".server"
 type VCenterSpec struct {
-	// server is the URL of the vCenter, https://host[:port], optionally with the path /sdk and no other. Empty takes
-	// VC_HOST from the Secret, as the original operator did.
+	// server is the URL of the vCenter, https://host[:port], optionally with the path /sdk and no other. If empty, VC_HOST of the Secret is
+	// used, as by the original operator.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!self.contains('@')",message="server must not contain a user name or password: put them into the Secret of credentialsSecretRef"
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-zA-Z0-9]+://)?[^/?#]*(/(sdk/?)?)?$')",message="server may have a host, a port and the path /sdk only"
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(((?i:https?)://)?([[][0-9a-fA-F:.]+[]]|[^]/:@ []+)(:[0-9]+)?(/[^ ]*)?)?$')",message="server must be a URL of the form https://<host>[:port]"
 	// +kubebuilder:validation:MaxLength=512
 	Server string `json:"server,omitempty"`
-	// credentialsSecretRef names a Secret in the operator's namespace with keys username and password, or the
-	// original's VC_USER and VC_PASS. They are sent only to the vCenters that the Secret names: in its annotation
+	// credentialsSecretRef names a Secret in the operator's namespace with keys username and password, or the original's VC_USER and
+	// VC_PASS. The operator sends them only to the vCenters that the Secret names: in its annotation
 	// vm.codeconnect.vmworld.com/vcenter-hosts, or else in its key VC_HOST.
 	// +required
 	CredentialsSecretRef LocalObjectReference `json:"credentialsSecretRef"`
-	// tls says how the server's certificate is checked.
+	// tls specifies how the server's certificate is checked.
 	// +optional
 	TLS *TLSConfig `json:"tls,omitempty"`
-	// datacenter is the name or inventory path of the datacenter; the only one is found when it is empty.
+	// datacenter is the name or inventory path of the datacenter. If empty, the only datacenter is used.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	Datacenter string `json:"datacenter,omitempty"`
-	// folder is the root folder of the operator below the datacenter's VM folder. It is created when missing.
+	// folder is the root folder of the operator below the datacenter's VM folder. The operator creates it if it is missing.
 	// +optional
 	// +kubebuilder:default=vm-operator
 	// +kubebuilder:validation:MaxLength=255
 	Folder string `json:"folder,omitempty"`
-	// resourcePool is the default for groups: a name or path; the only one is found when it is empty.
+	// resourcePool is the default for groups: a name or path. If empty, the only resource pool is used.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	ResourcePool string `json:"resourcePool,omitempty"`
-	// datastore is the default for groups: a name or path. Empty leaves new VMs on the template's datastore.
+	// datastore is the default for groups: a name or path. If empty, new VMs stay on the template's datastore.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	Datastore string `json:"datastore,omitempty"`
-	// network is the default for groups: a name or path. Empty leaves new VMs on the template's network.
+	// network is the default for groups: a name or path. If empty, new VMs keep the template's network.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	Network string `json:"network,omitempty"`
-	// templates says where templates are looked for.
+	// templates specifies where the operator searches for templates.
 	// +optional
 	Templates *Templates `json:"templates,omitempty"`
-	// grants say who may use this vCenter. Without any, only the hub's own member "local" may, with
-	// everything in it; with any, whatever is not granted is refused.
+	// grants specify which members and namespaces can use this vCenter. Without grants, only the hub's own member "local" can use it, with
+	// all its objects. With grants, anything that is not granted is refused.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Grants []Grant `json:"grants,omitempty"`
-	// vcenterUserNames is Allow or Deny: whether events of VmGroups name the vCenter user who powered off, deleted, or otherwise changed a VM
-	// behind the operator's back. With Deny, and without it, only the VCenter's own events on the hub and the operator's log do.
+	// vcenterUserNames is Allow or Deny: whether events of VmGroups name the vCenter user who changed a VM outside the operator, for
+	// example powered it off or deleted it. With Deny, the default, only the VCenter's own events on the hub and the operator's log name
+	// the user.
 	// +optional
 	VCenterUserNames VCenterUserNames `json:"vcenterUserNames,omitempty"`
-	// legacyFolders grant folders with VMs of the original operator to VmGroups that take them over, each folder to one group.
+	// legacyFolders grant folders with VMs of the original operator to VmGroups that adopt them, each folder to one group.
 	// +optional
 	// +listType=map
 	// +listMapKey=folder
 	// +kubebuilder:validation:MaxItems=512
 	LegacyFolders []LegacyFolder `json:"legacyFolders,omitempty"`
-	// limits bounds what the operator asks of this vCenter at one time.
+	// limits limits the load on this vCenter.
 	// +optional
 	// +kubebuilder:default={}
 	Limits VCenterLimits `json:"limits,omitzero"`
-	// inventory says how the operator observes its root folder.
+	// inventory specifies how the operator observes its root folder.
 	// +optional
 	// +kubebuilder:default={}
 	Inventory Inventory `json:"inventory,omitzero"`
 }
 
-// VCenterRoot is a root folder that was found by its name. It is used only if vCenter shows VMs of this installation in it, as they are in a root folder.
+// VCenterRoot is a root folder that was found by its name. The operator uses it only if vCenter shows VMs of this installation in it,
+// placed as in a root folder.
 type VCenterRoot struct {
-	// instanceUuid of the vCenter that the reference is of.
+	// instanceUuid of the vCenter that moRef belongs to.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	InstanceUUID string `json:"instanceUuid"`
@@ -289,7 +290,7 @@ type VCenterRoot struct {
 	MoRef string `json:"moRef"`
 }
 
-// VCenterCheck is a `manager check vcenter` that passed: nothing failed.
+// VCenterCheck is a `manager check vcenter` that passed without failures.
 type VCenterCheck struct {
 	// time when the check began.
 	// +required
@@ -302,7 +303,7 @@ type VCenterCheck struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Build string `json:"build,omitempty"`
-	// operator is the version of the program that checked.
+	// operator is the version of the program that ran the check.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Operator string `json:"operator,omitempty"`
@@ -319,10 +320,11 @@ type VCenterStatus struct {
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// observedGeneration is the metadata.generation that this status describes. It stays behind until it is known whether the settings of a new generation work. It is -1 until the operator writes status.
+	// observedGeneration is the metadata.generation that this status describes. It stays behind until the operator knows whether the
+	// settings of a new generation work. It is -1 until the operator writes status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// server that the operator is connected to, or was last. It differs from spec.server while that does not work.
+	// server that the operator is connected to, or was last connected to. It differs from spec.server while that server does not work.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Server string `json:"server,omitempty"`
@@ -334,14 +336,14 @@ type VCenterStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	InstanceUUID string `json:"instanceUuid,omitempty"`
-	// root is where the root folder is, so that it is found again after it was renamed, or a datacenter was added.
+	// root is the location of the root folder. The operator uses it to find the folder after a rename, or after a datacenter was added.
 	// +optional
 	Root *VCenterRoot `json:"root,omitempty"`
-	// check is the last `manager check vcenter` that passed. The command writes it, and the operator keeps it. Compare its
-	// build with that of vCenter after an upgrade.
+	// check is the last `manager check vcenter` that passed. The command writes it, and the operator keeps it. After a vCenter upgrade,
+	// compare its build with that of vCenter.
 	// +optional
 	Check *VCenterCheck `json:"check,omitempty"`
-	// templates is the number of templates that may be used.
+	// templates is the number of templates that can be used.
 	// +optional
 	Templates int32 `json:"templates"`
 	// vms is the number of VMs below the root folder that carry this installation's stamp.
@@ -380,7 +382,7 @@ type VCenter struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-	// spec is a vCenter and who may use it.
+	// spec is a vCenter and the grants for its use.
 	// +required
 	Spec VCenterSpec `json:"spec"`
 	// status is what the operator last saw.

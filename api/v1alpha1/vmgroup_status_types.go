@@ -9,18 +9,18 @@ type Phase string
 
 // Phases, as in the original operator.
 const (
-	// PhaseRunning means that all VMs are as asked for.
+	// PhaseRunning means that all VMs match spec.
 	PhaseRunning Phase = "RUNNING"
-	// PhasePending means that work is under way or will be tried again on its own.
+	// PhasePending means that work is in progress, or that the operator retries it automatically.
 	PhasePending Phase = "PENDING"
-	// PhaseError means that somebody has to act; condition Stalled says who and how.
+	// PhaseError means that a user must act; condition Stalled names the user and the action.
 	PhaseError Phase = "ERROR"
 )
 
-// Epoch is a fencing number: a controller with a lower one than recorded must not act. It is ordered by
-// generation, then number.
+// Epoch is a fencing number: a controller with a lower epoch than the recorded one must not act. Epochs are ordered by generation, then
+// number.
 type Epoch struct {
-	// generation of the ring of shards. It rises when the ring is rebuilt.
+	// generation of the shard map. It increases when the shard map is rebuilt.
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
 	// number of the shard's takeover within the generation.
@@ -28,7 +28,7 @@ type Epoch struct {
 	Number int64 `json:"number,omitempty"`
 }
 
-// Less says whether e was overtaken by o.
+// Less reports whether o supersedes e.
 func (e Epoch) Less(o Epoch) bool {
 	return e.Generation < o.Generation || (e.Generation == o.Generation && e.Number < o.Number)
 }
@@ -40,7 +40,7 @@ type Ownership struct {
 	Epoch Epoch `json:"epoch,omitzero"`
 }
 
-// FolderStatus is the vCenter folder of a group. It is found or created once and never recomputed.
+// FolderStatus is the vCenter folder of a group. The operator finds or creates it once and never recomputes it.
 type FolderStatus struct {
 	// path is the inventory path at the time of creation; for people.
 	// +optional
@@ -57,34 +57,34 @@ type VMPhase string
 
 // VM phases.
 const (
-	// VMPending means that a VM is wanted and waits for a free task slot of its vCenter, or for a retry.
+	// VMPending means that the VM waits for a free task slot of its vCenter, or for a retry.
 	VMPending VMPhase = "Pending"
-	// VMCloning means that a clone was decided on; it may or may not have reached vCenter yet.
+	// VMCloning means that the operator decided to clone; the request has possibly not reached vCenter yet.
 	VMCloning VMPhase = "Cloning"
 	// VMStarting means that the VM exists and is being powered on or has not passed its readiness gate.
 	VMStarting VMPhase = "Starting"
 	// VMReady means that the VM passed its readiness gate.
 	VMReady VMPhase = "Ready"
-	// VMStopped means that the VM is powered off as asked for.
+	// VMStopped means that the VM is powered off as spec requires.
 	VMStopped VMPhase = "Stopped"
 	// VMDeleting means that the VM is being removed. It is never revived.
 	VMDeleting VMPhase = "Deleting"
-	// VMLost means that the VM was seen before and is not found now, or cannot be reached.
+	// VMLost means that the VM was seen before and is now not found or unreachable.
 	VMLost VMPhase = "Lost"
 	// VMUnhealthy means that the VM has the wrong power state or its host is disconnected.
 	VMUnhealthy VMPhase = "Unhealthy"
-	// VMAdopting means that the VM is another group's still, and is being taken over.
+	// VMAdopting means that the VM still belongs to another group and is being adopted.
 	VMAdopting VMPhase = "Adopting"
-	// VMFailed means that the last clone or power operation of this VM failed; message says why.
+	// VMFailed means that the last clone or power operation of this VM failed; message has the reason.
 	VMFailed VMPhase = "Failed"
 )
 
-// ListedVM is the VM that a name in spec.scaleDown.deleteFirst means. Another VM that gets the name later is not meant.
+// ListedVM is the VM that a name in spec.scaleDown.deleteFirst refers to. The name does not refer to another VM that gets it later.
 type ListedVM struct {
 	// name of the VM, as in spec.
 	// +kubebuilder:validation:MaxLength=80
 	Name string `json:"name"`
-	// moRef is the managed object reference. A later VM of the same name has another.
+	// moRef is the managed object reference. A later VM of the same name has another one.
 	// +kubebuilder:validation:MaxLength=128
 	MoRef string `json:"moRef"`
 }
@@ -98,15 +98,15 @@ type VMStatus struct {
 	// ordinal of the VM within its group, from 0.
 	// +required
 	Ordinal int32 `json:"ordinal"`
-	// incarnation counts how often this ordinal was replaced after its VM was lost.
+	// incarnation is the number of times that this ordinal was replaced after its VM was lost.
 	// +optional
 	Incarnation int32 `json:"incarnation,omitempty"`
 	// uuid is the instance UUID.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	UUID string `json:"uuid,omitempty"`
-	// moRef is the managed object reference, for example vm-42. With uuid it is the VM's identity: another VM
-	// that carries the same owner stamp is a copy.
+	// moRef is the managed object reference, for example vm-42. moRef and uuid identify the VM: another VM with the same owner stamp is a
+	// copy.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	MoRef string `json:"moRef,omitempty"`
@@ -130,61 +130,63 @@ type VMStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	CloneMode CloneMode `json:"cloneMode,omitempty"`
-	// readySince is since when the VM passes the readiness gate, also one that was another before: see readinessGate.
+	// readySince is the time since which the VM passes the readiness gate, including an earlier gate: see readinessGate.
 	// +optional
 	ReadySince *metav1.Time `json:"readySince,omitempty"`
-	// shutdownTime is when the guest was asked to shut down, while that is waited for. spec.shutdown says for how long.
+	// shutdownTime is when the operator asked the guest to shut down, while it waits for that. spec.shutdown has the timeout.
 	// +optional
 	ShutdownTime *metav1.Time `json:"shutdownTime,omitempty"`
-	// startTime is when the VM was found to be on for the first time, while it has not passed its readiness gate since. It is found anew when the VM
-	// was changed in place, and when its host was away. A lost VM that was ready once has it if it was not ready when it was seen last.
+	// startTime is when the operator first saw the VM powered on, until the VM passes its readiness gate. It is set anew after the VM was
+	// changed in place, and after its host was unreachable. A lost VM that was ready once has a startTime if it was not ready when last
+	// seen.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
-	// updating is true from before the VM is stopped for an update until it is ready again.
+	// updating is true from before the VM is stopped for an update until the VM is ready again.
 	// +optional
 	Updating bool `json:"updating,omitempty"`
-	// stoppedForChange is when the operator began to stop the VM for a change that it has not got yet.
+	// stoppedForChange is when the operator began to stop the VM for a change that is not applied yet.
 	// +optional
 	StoppedForChange *metav1.Time `json:"stoppedForChange,omitempty"`
-	// changeRefused is when vCenter refused that change as busy. The VM was started again, and is not stopped for a while.
+	// changeRefused is when vCenter refused that change as busy. The operator started the VM again, and does not stop it for a while.
 	// +optional
 	ChangeRefused *metav1.Time `json:"changeRefused,omitempty"`
-	// replaces is the VM that was lost and in whose place this one is cloned, until the clone is seen. It is looked for before each attempt.
+	// replaces is the lost VM that this one is cloned in place of, until the operator sees the clone. The operator searches for the lost VM
+	// before each attempt.
 	// +optional
 	Replaces *LostVM `json:"replaces,omitempty"`
-	// restartPending is true while the VM needs a restart to be as spec says, and updateStrategy.resize is Hot.
+	// restartPending is true while the VM needs a restart to match spec, and updateStrategy.resize is Hot.
 	// +optional
 	RestartPending bool `json:"restartPending,omitempty"`
-	// message says what is wrong with the VM and what to do, for a person.
+	// message has the VM's problem and the action to take.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
 }
 
-// JudgingGate is a readiness gate by which VMs are judged.
+// JudgingGate is a readiness gate that is applied to VMs.
 type JudgingGate struct {
 	// name is readiness.gate, followed by a hash of readiness.guestInfo if that is set.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Name string `json:"name"`
-	// since is when VMs were judged by it for the first time. minReadySeconds of a VM runs from then, if it was ready before.
+	// since is when the gate was first applied to VMs. For a VM that was ready before, minReadySeconds starts at this time.
 	// +required
 	Since metav1.Time `json:"since"`
 }
 
-// LostVM is a VM that vCenter says does not exist.
+// LostVM is a VM that does not exist according to vCenter.
 type LostVM struct {
-	// moRef that it had.
+	// moRef that the VM had.
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	MoRef string `json:"moRef"`
-	// uuid is its instance UUID, which it keeps when it is registered again.
+	// uuid is the instance UUID of the VM. The VM keeps it when it is registered again.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	UUID string `json:"uuid,omitempty"`
 }
 
-// Admitted is what policy and quota last granted. While spec asks for more than they allow, the group is held at it.
+// Admitted is what policies and quotas last allowed. While spec exceeds them, the group is kept at these values.
 type Admitted struct {
 	// revision that was admitted last.
 	// +optional
@@ -193,8 +195,8 @@ type Admitted struct {
 	// replicas that were admitted last.
 	// +optional
 	Replicas int32 `json:"replicas,omitempty"`
-	// cpu, memory, template, placement, cloneMode and userDataSecretRef are what revision stands for: a VM that is lost
-	// while the group is held is replaced by one of that kind.
+	// cpu, memory, template, placement, cloneMode and userDataSecretRef describe revision. If a VM is lost while the group is held, the
+	// operator replaces it with one of this kind.
 	// +optional
 	CPU int32 `json:"cpu,omitempty"`
 	// +optional
@@ -210,10 +212,11 @@ type Admitted struct {
 	UserDataSecretRef *LocalObjectReference `json:"userDataSecretRef,omitempty"`
 }
 
-// MaxRevisions is how many shapes status.revisions records.
+// MaxRevisions is the number of shapes that status.revisions records.
 const MaxRevisions = 5
 
-// Revision is what VMs of a revision were made of. It is believed only if the revision that is computed of it is the one that it names.
+// Revision is the shape of the VMs of a revision. The operator uses it only if the revision computed from its fields equals the one it
+// names.
 type Revision struct {
 	// revision as in vms.
 	// +required
@@ -238,20 +241,19 @@ type Revision struct {
 	ReplaceTrigger string `json:"replaceTrigger,omitempty"`
 }
 
-// Rollout is the update of a group's VMs to a revision, the one that is under way or the last one. What it does and waits for is
-// condition UpToDate.
+// Rollout is the current or last update of a group's VMs to a revision. Condition UpToDate shows its progress.
 type Rollout struct {
-	// revision that VMs are brought to.
+	// revision that VMs are updated to.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Revision string `json:"revision"`
-	// from are the revisions whose VMs are updated. Without any, no VM is: the update has ended, or none was started.
+	// from are the revisions whose VMs are updated. If empty, no VM is updated: the update has ended, or none was started.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=64
 	From []string `json:"from,omitempty"`
-	// startTime of the update, while there is one.
+	// startTime of the update, while it is in progress.
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
 	// failed are the instance UUIDs of updated VMs that did not become ready in time.
@@ -260,15 +262,16 @@ type Rollout struct {
 	// +kubebuilder:validation:MaxItems=500
 	// +kubebuilder:validation:items:MaxLength=64
 	Failed []string `json:"failed,omitempty"`
-	// surge are the VMs that updates have added. They leave before others do, once the update does not want them any more. A release that does not
-	// know of it leaves it out.
+	// surge are the VMs that updates have added. They are removed before others, once the update does not need them any more. A release
+	// that does not support surge leaves it out.
 	// +optional
 	Surge *RolloutSurge `json:"surge,omitempty"`
-	// tried is true once a VM that was stopped for this update got its change, and vCenter has refused none as busy since. Until then one VM is stopped at a time.
+	// tried is true once a VM that was stopped for this update got its change, and vCenter has refused no change as busy since. Until then,
+	// the operator stops one VM at a time.
 	// +optional
 	Tried bool `json:"tried,omitempty"`
-	// changeRefused is when vCenter last refused as busy the change of a VM that leaves the group, or has left it. For 15 minutes after
-	// that, no VM is stopped to be changed. Absent after that time.
+	// changeRefused is when vCenter last refused as busy a change of a VM that is being removed from the group, or was removed. For 15
+	// minutes after that, the operator stops no VM for a change. Absent after that time.
 	// +optional
 	ChangeRefused *metav1.Time `json:"changeRefused,omitempty"`
 }
@@ -283,7 +286,7 @@ type RolloutSurge struct {
 	UUIDs []string `json:"uuids,omitempty"`
 }
 
-// The counts of a status have defaults, because a merge patch writes no zero where nothing was before, and kubectl would show an empty column.
+// The counts of a status have defaults: a merge patch writes no zero for a field that was absent, and kubectl would show an empty column.
 
 // VmGroupStatus is what the operator last saw and did.
 type VmGroupStatus struct {
@@ -301,7 +304,7 @@ type VmGroupStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Phase Phase `json:"phase,omitempty"`
-	// currentReplicas is the number of VMs that exist and are not being deleted. The original's name for replicas.
+	// currentReplicas is the number of VMs that exist and are not being deleted: replicas, under the name of the original operator.
 	// +optional
 	// +kubebuilder:default=0
 	CurrentReplicas int32 `json:"currentReplicas"`
@@ -309,7 +312,8 @@ type VmGroupStatus struct {
 	// +optional
 	// +kubebuilder:default=0
 	DesiredReplicas int32 `json:"desiredReplicas"`
-	// lastMessage says in at most 120 characters what there is to say, the object first. The conditions Ready and Stalled have the whole sentence.
+	// lastMessage is a summary of at most 120 characters that begins with the object. The conditions Ready and Stalled have the full
+	// message.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	LastMessage string `json:"lastMessage,omitempty"`
@@ -340,7 +344,7 @@ type VmGroupStatus struct {
 	// rollout is the update of the VMs to updateRevision.
 	// +optional
 	Rollout *Rollout `json:"rollout,omitempty"`
-	// revisions are what VMs of the group are or were made of, the newest last.
+	// revisions are the present and past shapes of the group's VMs, the newest last.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=5
@@ -352,7 +356,7 @@ type VmGroupStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	VCenter string `json:"vcenter,omitempty"`
-	// vcenterInstanceUuid is the instance UUID of the vCenter in which folder and vms are known: references mean nothing in another.
+	// vcenterInstanceUuid is the instance UUID of the vCenter that folder and vms refer to: references have no meaning in another vCenter.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	VCenterInstanceUUID string `json:"vcenterInstanceUuid,omitempty"`
@@ -364,7 +368,7 @@ type VmGroupStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1200
 	VMs []VMStatus `json:"vms,omitempty"`
-	// readinessGate is the gate by which vms are judged. Absent is PoweredOn without guestInfo.
+	// readinessGate is the gate that is applied to vms. If absent, the gate is PoweredOn without guestInfo.
 	// +optional
 	ReadinessGate *JudgingGate `json:"readinessGate,omitempty"`
 	// deleting holds the ordinals whose VMs are being destroyed. It is written before the first destroy.
@@ -372,22 +376,23 @@ type VmGroupStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1200
 	Deleting []int32 `json:"deleting,omitempty"`
-	// deleteFirst are the VMs that spec.scaleDown.deleteFirst names, as they were when a VM of the name was first seen.
+	// deleteFirst are the VMs that spec.scaleDown.deleteFirst names, as recorded when a VM of that name was first seen.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=500
 	DeleteFirst []ListedVM `json:"deleteFirst,omitempty"`
-	// replaced are the instance UUIDs of VMs that were lost and replaced, or not needed any more, the latest last. One that comes back is named, and is not surplus.
+	// replaced are the instance UUIDs of VMs that were lost and then replaced or not needed any more, the latest last. If such a VM
+	// reappears, the operator reports it and does not remove it as surplus.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:items:MaxLength=64
 	Replaced []string `json:"replaced,omitempty"`
-	// adoptedFrom is the UID of the group whose VMs were taken over, once that has ended.
+	// adoptedFrom is the UID of the group whose VMs were adopted, once the adoption has ended.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	AdoptedFrom string `json:"adoptedFrom,omitempty"`
-	// admitted is what policy and quota last granted.
+	// admitted is what policies and quotas last allowed.
 	// +optional
 	Admitted *Admitted `json:"admitted,omitempty"`
 }

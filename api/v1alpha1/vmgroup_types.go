@@ -6,16 +6,15 @@ import (
 )
 
 const (
-	// VmGroupFinalizer holds a VmGroup until its VMs are gone from vCenter (or retained there, with
-	// deletionPolicy Retain).
+	// VmGroupFinalizer holds a VmGroup until its VMs are deleted from vCenter, or retained there with deletionPolicy Retain.
 	VmGroupFinalizer = "vm.codeconnect.vmworld.com/vmgroup"
 
-	// LegacyFinalizer is the finalizer of the original codeconnect VM operator. An object that carries it is
-	// held untouched until [AdoptAnnotation] says what shall become of it.
+	// LegacyFinalizer is the finalizer of the original codeconnect VM operator. The operator does not touch an object with this finalizer
+	// until [AdoptAnnotation] is set.
 	LegacyFinalizer = "vm-operator"
 
-	// AdoptAnnotation decides over an object of the original operator: [AdoptLegacy] or [AdoptAbandon]. Any other value is the UID of a VmGroup of the
-	// same namespace that does not exist any more, and whose VMs this one takes over before it clones any.
+	// AdoptAnnotation is [AdoptLegacy] or [AdoptAbandon] on an object of the original operator. Any other value is the UID of a deleted
+	// VmGroup of the same namespace. This VmGroup adopts the VMs of that one before it clones any.
 	AdoptAnnotation = "vm.codeconnect.vmworld.com/adopt"
 	// AdoptLegacy stamps the original's VMs and keeps them, with their managed object references.
 	AdoptLegacy = "legacy"
@@ -26,7 +25,7 @@ const (
 	PausedAnnotation = "vm.codeconnect.vmworld.com/paused"
 )
 
-// CloneMode says how the disks of a new VM relate to those of its template.
+// CloneMode specifies how the disks of a new VM relate to those of its template.
 // +kubebuilder:validation:Enum=Full;Linked;LinkedPreferred
 type CloneMode string
 
@@ -34,13 +33,13 @@ type CloneMode string
 const (
 	// CloneFull copies the template's disks.
 	CloneFull CloneMode = "Full"
-	// CloneLinked shares the template's disks through its current snapshot; without a snapshot nothing is cloned.
+	// CloneLinked shares the template's disks through its current snapshot. Without a snapshot, no VM is cloned.
 	CloneLinked CloneMode = "Linked"
-	// CloneLinkedPreferred is Linked where the template has a snapshot, Full otherwise.
+	// CloneLinkedPreferred is Linked if the template has a snapshot, otherwise Full.
 	CloneLinkedPreferred CloneMode = "LinkedPreferred"
 )
 
-// PowerState is the power state that a group's VMs shall have.
+// PowerState is the desired power state of a group's VMs.
 // +kubebuilder:validation:Enum=PoweredOn;PoweredOff
 type PowerState string
 
@@ -50,7 +49,7 @@ const (
 	PoweredOff PowerState = "PoweredOff"
 )
 
-// DeletionPolicy says what becomes of VMs that are no longer wanted.
+// DeletionPolicy specifies what happens to surplus VMs.
 // +kubebuilder:validation:Enum=Delete;Retain
 type DeletionPolicy string
 
@@ -58,34 +57,34 @@ type DeletionPolicy string
 const (
 	// DeletionDelete destroys the VMs with their disks.
 	DeletionDelete DeletionPolicy = "Delete"
-	// DeletionRetain replaces the owner stamp by a retention mark and leaves the VMs as they are otherwise.
+	// DeletionRetain replaces the owner stamp with a retention mark and does not change the VMs otherwise.
 	DeletionRetain DeletionPolicy = "Retain"
 )
 
-// ShutdownMode says whether the guest of a VM is asked before the VM is powered off.
+// ShutdownMode specifies whether the guest of a VM is asked to shut down before the VM is powered off.
 // +kubebuilder:validation:Enum=Graceful;Hard
 type ShutdownMode string
 
 // Shutdown modes.
 const (
-	// ShutdownGraceful asks the guest to shut down, and powers the VM off if it has not done so in time.
+	// ShutdownGraceful asks the guest to shut down, and powers the VM off after a timeout.
 	ShutdownGraceful ShutdownMode = "Graceful"
 	// ShutdownHard powers the VM off at once.
 	ShutdownHard ShutdownMode = "Hard"
 )
 
-// DefaultShutdownTimeoutSeconds is spec.shutdown.timeoutSeconds of a group that does not say it.
+// DefaultShutdownTimeoutSeconds is the default of spec.shutdown.timeoutSeconds.
 const DefaultShutdownTimeoutSeconds = 180
 
-// Shutdown says how a VM is stopped: when it is removed, and when powerState becomes PoweredOff. A VM in whose guest VMware Tools do
-// not run is powered off at once, whatever this says.
+// Shutdown specifies how a VM is stopped: when it is removed, and when powerState becomes PoweredOff. If VMware Tools do not run in the
+// guest, the VM is powered off at once, whatever the mode.
 type Shutdown struct {
-	// mode is Graceful (ask the guest to shut down, and power off what has not done so in time) or Hard (power off at once).
-	// Set it to Hard to end a wait that is under way.
+	// mode is Graceful or Hard. Graceful asks the guest to shut down, and powers the VM off after timeoutSeconds. Hard powers the VM off at
+	// once. Set it to Hard to end a wait in progress.
 	// +optional
 	// +kubebuilder:default=Graceful
 	Mode ShutdownMode `json:"mode,omitempty"`
-	// timeoutSeconds is how long a guest may take, in seconds, from when it was asked. A change also holds for guests that
+	// timeoutSeconds is how long a guest can take to shut down, in seconds, from when it was asked. A change also applies to guests that
 	// were asked before.
 	// +optional
 	// +kubebuilder:default=180
@@ -94,7 +93,7 @@ type Shutdown struct {
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
 }
 
-// DeletionProtection says whether a group may be deleted.
+// DeletionProtection specifies whether a group can be deleted.
 // +kubebuilder:validation:Enum=Enabled;Disabled
 type DeletionProtection string
 
@@ -104,8 +103,8 @@ const (
 	DeletionProtectionDisabled DeletionProtection = "Disabled"
 )
 
-// Placement chooses where new VMs go. Every reference is an inventory name or path and must be granted by the
-// VCenter; an empty one takes the VCenter's default.
+// Placement specifies where new VMs are placed. Every reference is an inventory name or path, and the VCenter must grant it. An empty
+// reference uses the VCenter's default.
 type Placement struct {
 	// resourcePool is the name or inventory path of the resource pool.
 	// +optional
@@ -121,7 +120,7 @@ type Placement struct {
 	Network string `json:"network,omitempty"`
 }
 
-// UpdateStrategyType says when VMs of an older revision are brought up to date.
+// UpdateStrategyType specifies when VMs of an older revision are updated.
 // +kubebuilder:validation:Enum=RollingUpdate;OnDelete
 type UpdateStrategyType string
 
@@ -131,7 +130,7 @@ const (
 	UpdateOnDelete UpdateStrategyType = "OnDelete"
 )
 
-// ResizeMode says how far an update of cpu or memory may disturb a VM.
+// ResizeMode specifies how far an update of cpu or memory can disturb a VM.
 // +kubebuilder:validation:Enum=Hot;Restart;Recreate
 type ResizeMode string
 
@@ -142,44 +141,47 @@ const (
 	ResizeRecreate ResizeMode = "Recreate"
 )
 
-// UpdateStrategy says how an edit of spec reaches the VMs that already exist.
+// UpdateStrategy specifies how an edit of spec reaches existing VMs.
 //
-// A percentage is of spec.replicas. That of maxSurge is rounded up, that of maxUnavailable down; if both are percentages that round to
+// A percentage refers to spec.replicas. That of maxSurge is rounded up, that of maxUnavailable down. If both are percentages that round to
 // zero, maxUnavailable counts as 1.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.maxSurge) && has(self.maxUnavailable) && type(self.maxSurge) == int && self.maxSurge == 0 && type(self.maxUnavailable) == int && self.maxUnavailable == 0)",message="maxSurge and maxUnavailable must not both be 0: no VM could be updated"
 type UpdateStrategy struct {
-	// type is RollingUpdate, which updates VMs after an edit, or OnDelete, which leaves it to people to delete VMs in vCenter, or to name
-	// them in spec.scaleDown.deleteFirst, lower replicas by as many, and raise it again when they are gone; what comes in their place is as spec says.
+	// type is RollingUpdate or OnDelete. RollingUpdate updates VMs after an edit. OnDelete replaces only VMs that you remove. Delete them
+	// in vCenter. Or name them in spec.scaleDown.deleteFirst, lower replicas by their number, and raise replicas again after they were
+	// deleted. Replacements match spec.
 	// +optional
 	// +kubebuilder:default=RollingUpdate
 	Type UpdateStrategyType `json:"type,omitempty"`
-	// maxSurge is the number of VMs that may exist above spec.replicas during an update: a whole number from 0
-	// to 500, or a percentage up to 100%.
+	// maxSurge is the number of VMs above spec.replicas that can exist during an update: a whole number from 0 to 500, or a percentage up
+	// to 100%.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 500 : self.matches('^(100|[0-9]{1,2})%$')",message="maxSurge must be a whole number from 0 to 500, or a percentage up to 100%"
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
-	// maxUnavailable is the number of VMs that may be missing below spec.replicas during an update: a whole number
-	// from 0 to 500, or a percentage up to 100%.
+	// maxUnavailable is the number of VMs below spec.replicas that can be missing during an update: a whole number from 0 to 500, or a
+	// percentage up to 100%.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 500 : self.matches('^(100|[0-9]{1,2})%$')",message="maxUnavailable must be a whole number from 0 to 500, or a percentage up to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// resize says how cpu and memory reach a VM. Hot never restarts one: where the VM cannot be changed while it runs, status.vms says
-	// restartPending, and it is changed when it is off. Restart changes it while it runs where the VM can do that, and restarts it otherwise, within
-	// maxUnavailable. Recreate replaces it.
+	// resize is Hot, Restart or Recreate: how changes of cpu and memory reach a VM. Hot never restarts a VM. If a running VM cannot be
+	// changed, status.vms shows restartPending, and the VM is changed when it is off. Restart changes the running VM if possible.
+	// Otherwise, it restarts the VM, within maxUnavailable. Recreate replaces the VM.
 	// +optional
 	// +kubebuilder:default=Restart
 	Resize ResizeMode `json:"resize,omitempty"`
-	// paused stops the update where it is. What exists stays, and is repaired.
+	// paused stops the update in its current state. Existing VMs are kept and repaired.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
-	// replaceTrigger replaces all VMs when it changes: after a template was rebuilt under its name, or user data changed. Any text will do.
+	// replaceTrigger is any text. When it changes, all VMs are replaced. Use it after a template was rebuilt under its name, or user data
+	// changed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	ReplaceTrigger string `json:"replaceTrigger,omitempty"`
-	// maxFailures is how many updated VMs may fail to become ready within readiness.startupTimeoutSeconds before the update stops.
+	// maxFailures is the number of updated VMs that can fail to become ready within readiness.startupTimeoutSeconds before the update
+	// stops.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=1
@@ -187,7 +189,7 @@ type UpdateStrategy struct {
 	MaxFailures int32 `json:"maxFailures,omitempty"`
 }
 
-// ScaleDownOrder says which VM leaves first.
+// ScaleDownOrder specifies which VM is removed first.
 // +kubebuilder:validation:Enum=Newest;Oldest
 type ScaleDownOrder string
 
@@ -197,16 +199,16 @@ const (
 	ScaleDownOldest ScaleDownOrder = "Oldest"
 )
 
-// ScaleDown chooses the VMs that leave when replicas shrink: first those already being deleted, then those
-// named in deleteFirst, then unhealthy ones, then by order; the name breaks ties.
+// ScaleDown specifies the order in which VMs are removed when replicas decrease: VMs already being deleted, VMs named in deleteFirst,
+// unhealthy VMs, then by order. The name breaks ties.
 type ScaleDown struct {
-	// order is Newest or Oldest: which VMs leave first, by the time of the clone.
+	// order is Newest or Oldest: which VMs are removed first, by the time of the clone.
 	// +optional
 	// +kubebuilder:default=Newest
 	Order ScaleDownOrder `json:"order,omitempty"`
-	// deleteFirst names VMs that leave before others. Naming a VM here does not delete it; shrinking replicas does.
-	// A name means the VM that has it when it is listed: status.deleteFirst. A new VM that gets the name later is not
-	// meant, until the name is taken off the list and listed again.
+	// deleteFirst names VMs that are removed before others. Naming a VM here does not delete it; a decrease of replicas does. A name refers
+	// to the VM that has it when it is listed: see status.deleteFirst. It does not refer to a new VM that gets the name later, until you
+	// remove the name from the list and list it again.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=500
@@ -220,16 +222,16 @@ type ReadinessGate string
 
 // Readiness gates.
 const (
-	// GatePoweredOn counts a VM ready when it runs on a connected host.
+	// GatePoweredOn counts a VM as ready when it runs on a connected host.
 	GatePoweredOn ReadinessGate = "PoweredOn"
-	// GateGuestHeartbeat also wants a green heartbeat from VMware Tools.
+	// GateGuestHeartbeat also requires a green heartbeat from VMware Tools.
 	GateGuestHeartbeat ReadinessGate = "GuestHeartbeat"
-	// GateGuestIP also wants an IP address reported by VMware Tools.
+	// GateGuestIP also requires an IP address reported by VMware Tools.
 	GateGuestIP ReadinessGate = "GuestIP"
 )
 
-// GuestInfoGate is a guestinfo value by which a guest says that it is ready, for example with
-// vmtoolsd --cmd "info-set guestinfo.ready yes". It is gone when the VM is powered off, and cleared in a clone.
+// GuestInfoGate is a guestinfo value with which a guest reports that it is ready, for example by vmtoolsd --cmd "info-set guestinfo.ready
+// yes". It is lost when the VM is powered off, and cleared in a clone.
 type GuestInfoGate struct {
 	// key begins with guestinfo.
 	// +required
@@ -238,48 +240,49 @@ type GuestInfoGate struct {
 	// +kubebuilder:validation:XValidation:rule="!self.lowerAscii().startsWith('guestinfo.ignition.')",message="the key is one that Ignition reads"
 	// +kubebuilder:validation:XValidation:rule="!(self.lowerAscii() in ['guestinfo.metadata', 'guestinfo.metadata.encoding', 'guestinfo.userdata', 'guestinfo.userdata.encoding', 'guestinfo.vendordata', 'guestinfo.vendordata.encoding'])",message="the key is one that cloud-init reads"
 	Key string `json:"key"`
-	// value that the key has to have.
+	// value that the key must have.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	Value string `json:"value"`
-	// failedValue says that the guest will not become ready: an updated VM counts as failed at once.
+	// failedValue is the value with which the guest reports that it will not become ready. An updated VM with this value counts as failed
+	// at once.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	FailedValue string `json:"failedValue,omitempty"`
 }
 
-// Readiness says when a VM counts as ready.
+// Readiness specifies when a VM counts as ready.
 type Readiness struct {
-	// gate is PoweredOn, which counts a VM that runs on a connected host; GuestHeartbeat, which also wants a green heartbeat from VMware Tools; or
-	// GuestIP, which also wants an IP address that VMware Tools report.
+	// gate is PoweredOn, GuestHeartbeat or GuestIP. PoweredOn requires that the VM runs on a connected host. GuestHeartbeat also requires a
+	// green heartbeat from VMware Tools. GuestIP also requires an IP address reported by VMware Tools.
 	// +optional
 	// +kubebuilder:default=PoweredOn
 	Gate ReadinessGate `json:"gate,omitempty"`
-	// minReadySeconds is how long a VM must have passed the gate before it counts, in seconds.
+	// minReadySeconds is how long a VM must have passed the gate before it counts as ready, in seconds.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=86400
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
-	// startupTimeoutSeconds is how long an updated VM may take from its first start, or from when it was changed in place, until it passes
-	// the gate, in seconds. After that it counts as failed: see updateStrategy.maxFailures. What was before the update is not counted.
+	// startupTimeoutSeconds is how long an updated VM can take to pass the gate, in seconds. It runs from the VM's first start, or from its
+	// change in place; the time before the update does not count. After that, the VM counts as failed: see updateStrategy.maxFailures.
 	// +optional
 	// +kubebuilder:default=600
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=86400
 	StartupTimeoutSeconds int32 `json:"startupTimeoutSeconds,omitempty"`
-	// guestInfo is a value that the guest has to publish, beside the gate.
+	// guestInfo is a value that the guest must publish, in addition to the gate.
 	// +optional
 	GuestInfo *GuestInfoGate `json:"guestInfo,omitempty"`
-	// progressDeadlineSeconds is how long a change may take before the group is reported Stalled, in seconds.
-	// Zero means no deadline. The operator keeps trying after the deadline.
+	// progressDeadlineSeconds is how long a change can take before the group is reported as Stalled, in seconds. Zero means no deadline.
+	// The operator keeps trying after the deadline.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=604800
 	ProgressDeadlineSeconds int32 `json:"progressDeadlineSeconds,omitempty"`
 }
 
-// RepairMode says what happens to VMs that were changed or lost behind the operator's back.
+// RepairMode specifies how the operator handles VMs that were changed or lost outside the operator.
 // +kubebuilder:validation:Enum=Enforce;Observe
 type RepairMode string
 
@@ -287,44 +290,46 @@ type RepairMode string
 const (
 	// RepairEnforce corrects the power state and replaces VMs that were deleted.
 	RepairEnforce RepairMode = "Enforce"
-	// RepairObserve reports and leaves them alone.
+	// RepairObserve reports such VMs and does not change them.
 	RepairObserve RepairMode = "Observe"
 )
 
-// Repair says how far the operator repairs on its own.
+// Repair specifies how far the operator repairs VMs automatically.
 type Repair struct {
-	// mode is Enforce, which corrects the power state of VMs and replaces those that were deleted, or Observe, which reports and leaves them alone.
+	// mode is Enforce or Observe. Enforce corrects the power state of VMs and replaces deleted VMs. Observe reports them and does not
+	// change them.
 	// +optional
 	// +kubebuilder:default=Enforce
 	Mode RepairMode `json:"mode,omitempty"`
-	// maxUnhealthy is the number of lost or wrongly powered VMs up to which repair acts: a whole number from 0 to 500, or
-	// a percentage of spec.replicas up to 100%, rounded down. With more than that the cause is probably not the VMs, and
-	// repair waits for a person. Unset means no limit.
+	// maxUnhealthy is the number of lost or wrongly powered VMs up to which the operator repairs. It is a whole number from 0 to 500, or a
+	// percentage of spec.replicas up to 100%, rounded down. Above this number, the cause is probably not the VMs, and repair waits for a
+	// user. Unset means no limit.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 500 : self.matches('^(100|[0-9]{1,2})%$')",message="maxUnhealthy must be a whole number from 0 to 500, or a percentage up to 100%"
 	MaxUnhealthy *intstr.IntOrString `json:"maxUnhealthy,omitempty"`
 }
 
-// GuestHostname says which host name a guest gets.
+// GuestHostname specifies which host name a guest gets.
 // +kubebuilder:validation:Enum=Name;Keep
 type GuestHostname string
 
 // Host names of guests.
 const (
-	// GuestHostnameName gives a guest the name of its VM.
+	// GuestHostnameName sets a guest's host name to the name of its VM.
 	GuestHostnameName GuestHostname = "Name"
-	// GuestHostnameKeep leaves it to the template and to user data.
+	// GuestHostnameKeep leaves the host name to the template and to user data.
 	GuestHostnameKeep GuestHostname = "Keep"
 )
 
-// Guest is what each guest is told about itself, through guestinfo.metadata for cloud-init. It is written with the clone, and never changed: VMs
-// that exist do not get it, since cloud-init would take them for new ones. An edit of it is no update.
+// Guest is metadata about itself that each guest gets, through guestinfo.metadata for cloud-init. The operator writes it with the clone and
+// never changes it. Existing VMs do not get it, because cloud-init would treat them as new. An edit of it starts no update.
 type Guest struct {
-	// hostname is Name, which gives a guest the name of its VM, or Keep, which leaves it to the template and to user data. Name needs a VmGroup's name without dots and of at most 59 characters; Windows keeps 15 characters of a host name.
+	// hostname is Name or Keep. Name sets a guest's host name to the name of its VM. Keep leaves the host name to the template and to user
+	// data. With Name, the VmGroup's name must have no dots and at most 59 characters. Windows keeps 15 characters of a host name.
 	// +optional
 	// +kubebuilder:default=Keep
 	Hostname GuestHostname `json:"hostname,omitempty"`
-	// metadata are further entries for the guest. instance-id, local-hostname and hostname are the operator's.
+	// metadata are further entries for the guest. The operator sets instance-id, local-hostname and hostname.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() > 0 && k.size() <= 128 && self[k].size() <= 1024)",message="keys have 1 to 128 characters, values at most 1024"
@@ -341,7 +346,7 @@ type LocalObjectReference struct {
 	Name string `json:"name"`
 }
 
-// VmGroupSpec is what a team wants: replicas VMs of one shape, cloned from one template.
+// VmGroupSpec is the desired state: replicas VMs of one shape, cloned from one template.
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.vcenter) || oldSelf.vcenter.size() == 0 || has(self.vcenter) && self.vcenter == oldSelf.vcenter",message="vcenter is immutable once set: VMs do not move between vCenters. Create a new VmGroup instead."
 type VmGroupSpec struct {
@@ -360,7 +365,7 @@ type VmGroupSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
 	Template string `json:"template,omitempty"`
-	// replicas is the number of VMs. Leave it out when an autoscaler owns it.
+	// replicas is the number of VMs. Leave it out if an autoscaler sets it.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
@@ -370,11 +375,11 @@ type VmGroupSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	VCenter string `json:"vcenter,omitempty"`
-	// placement chooses where new VMs go.
+	// placement specifies where new VMs are placed.
 	// +optional
 	Placement *Placement `json:"placement,omitempty"`
-	// cloneMode is Full, which copies the template's disks; Linked, which shares them through the template's current snapshot, and clones nothing
-	// without one; or LinkedPreferred, which is Linked where the template has a snapshot, and Full otherwise.
+	// cloneMode is Full, Linked or LinkedPreferred. Full copies the template's disks. Linked shares them through the template's current
+	// snapshot; without a snapshot, no VM is cloned. LinkedPreferred is Linked if the template has a snapshot, otherwise Full.
 	// +optional
 	// +kubebuilder:default=Full
 	CloneMode CloneMode `json:"cloneMode,omitempty"`
@@ -382,45 +387,46 @@ type VmGroupSpec struct {
 	// +optional
 	// +kubebuilder:default=PoweredOn
 	PowerState PowerState `json:"powerState,omitempty"`
-	// shutdown says how VMs are stopped that are removed, or shall be off. Without it the guest is asked, and has 180 seconds.
-	// With deletionPolicy Retain nothing is stopped.
+	// shutdown specifies how VMs are stopped before removal or power-off. Without it, the guest is asked to shut down and has 180 seconds.
+	// With deletionPolicy Retain, no VM is stopped.
 	// +optional
 	Shutdown *Shutdown `json:"shutdown,omitempty"`
-	// updateStrategy says how an edit reaches VMs that exist. Without it they are updated as with its defaults.
+	// updateStrategy specifies how an edit reaches existing VMs. Without it, its defaults apply.
 	// +optional
 	UpdateStrategy *UpdateStrategy `json:"updateStrategy,omitempty"`
-	// scaleDown chooses the VMs that leave first.
+	// scaleDown specifies which VMs are removed first.
 	// +optional
 	ScaleDown *ScaleDown `json:"scaleDown,omitempty"`
-	// readiness says when a VM counts as ready.
+	// readiness specifies when a VM counts as ready.
 	// +optional
 	Readiness *Readiness `json:"readiness,omitempty"`
-	// guest is what each guest is told about itself.
+	// guest is metadata about itself that each guest gets.
 	// +optional
 	Guest *Guest `json:"guest,omitempty"`
-	// repair says how far the operator repairs on its own.
+	// repair specifies how far the operator repairs VMs automatically.
 	// +optional
 	Repair *Repair `json:"repair,omitempty"`
-	// deletionPolicy is Delete, which destroys surplus VMs with their disks, or Retain, which leaves them in vCenter without the group's stamp.
+	// deletionPolicy is Delete or Retain. Delete destroys surplus VMs with their disks. Retain leaves them in vCenter without the group's
+	// stamp.
 	// +optional
 	// +kubebuilder:default=Delete
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
-	// deletionProtection, if Enabled, has this cluster refuse to delete the group, and its namespace, until it is Disabled or the namespace's
-	// deletion is confirmed. Without a value it is Disabled.
+	// deletionProtection is Enabled or Disabled, the default. If Enabled, this cluster refuses to delete the group and its namespace, until
+	// it is Disabled or the namespace's deletion is confirmed.
 	// +optional
 	DeletionProtection DeletionProtection `json:"deletionProtection,omitempty"`
-	// userDataSecretRef names a Secret in the group's namespace whose key "userdata" is handed to cloud-init, and whose key
-	// "ignition" to Ignition, through guestinfo. Only where the MemberCluster allows it. The Secret has the label vm.codeconnect.vmworld.com/user-data with the value
-	// true, or the type of that name: no other is meant for those who may look into VMs.
+	// userDataSecretRef names a Secret in the group's namespace. Through guestinfo, its key "userdata" is passed to cloud-init, and its key
+	// "ignition" to Ignition. The MemberCluster must allow it. The Secret must have the label vm.codeconnect.vmworld.com/user-data with the
+	// value true, or the type of that name. Other Secrets are not meant for people with access to VMs.
 	// +optional
 	UserDataSecretRef *LocalObjectReference `json:"userDataSecretRef,omitempty"`
-	// paused stops every action on the group's VMs; status is still kept. See also the annotation
+	// paused stops every action on the group's VMs; the operator still updates status. See also the annotation
 	// vm.codeconnect.vmworld.com/paused.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 }
 
-// VmGroup asks for a number of equal VMs in a vCenter.
+// VmGroup requests a number of identical VMs in a vCenter.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -444,7 +450,7 @@ type VmGroup struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-	// spec is what is wanted. The original operator accepted objects without one; they read as zero replicas.
+	// spec is the desired state. The original operator accepted objects without spec; they read as zero replicas.
 	// +optional
 	Spec VmGroupSpec `json:"spec,omitzero"`
 	// status is what the operator last saw and did.

@@ -7,32 +7,33 @@ import (
 // LimitsName is the name of the one VmGroupLimits that each member has.
 const LimitsName = "vmgroup-operator"
 
-// LimitsRange bounds a number; an unset end is open.
+// LimitsRange limits a number; an unset end has no limit.
 type LimitsRange struct {
-	// min is the least that is allowed.
+	// min is the minimum.
 	// +optional
 	Min *int64 `json:"min,omitempty"`
-	// max is the most that is allowed.
+	// max is the maximum.
 	// +optional
 	Max *int64 `json:"max,omitempty"`
 }
 
 // LimitsPattern is a pattern of a VmGroupPolicy.
 type LimitsPattern struct {
-	// pattern as the policy has it; * stands for any run of characters.
+	// pattern as in the policy; * stands for any run of characters.
 	// +required
 	// +kubebuilder:validation:MaxLength=255
 	Pattern string `json:"pattern"`
-	// expression is the same as a regular expression, for a pattern with a star, and for one of names of vCenter in which %2f, %5c or %25 stands for a character.
+	// expression is the pattern as a regular expression. It is set for a pattern with a star, and for a pattern of vCenter names in which
+	// %2f, %5c or %25 stands for a character.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1200
 	Expression string `json:"expression,omitempty"`
-	// path is set for a template's pattern with a slash: whether it means a name or an inventory path only the hub can tell.
+	// path is set for a template's pattern with a slash: only the hub can determine whether it means a name or an inventory path.
 	// +optional
 	Path bool `json:"path,omitempty"`
 }
 
-// LimitsRequirement is one requirement that a namespace's labels have to meet.
+// LimitsRequirement is one requirement that a namespace's labels must meet.
 type LimitsRequirement struct {
 	// key of the label.
 	// +required
@@ -52,23 +53,23 @@ type LimitsRequirement struct {
 
 // LimitsTemplates are the templates that a policy allows and denies.
 type LimitsTemplates struct {
-	// allow are patterns, one of which must match. Empty allows all.
+	// allow are patterns, one of which must match. If empty, all are allowed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Allow []LimitsPattern `json:"allow,omitempty"`
-	// allowList is how messages list allow.
+	// allowList is the text that lists allow in messages.
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	AllowList string `json:"allowList,omitempty"`
-	// deny are patterns, none of which may match.
+	// deny are patterns, none of which can match.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Deny []LimitsPattern `json:"deny,omitempty"`
 }
 
-// LimitsBounds are bounds of the fields of a group.
+// LimitsBounds limits the fields of a group.
 type LimitsBounds struct {
 	// cpu bounds spec.cpu, in virtual CPUs per VM.
 	// +optional
@@ -87,19 +88,19 @@ type LimitsPolicy struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// enforced is false for a policy that only warns: it gives defaults, and its limits are not refused.
+	// enforced is false for a policy that only warns: its defaults apply, and requests that exceed its limits are not refused.
 	// +optional
 	Enforced bool `json:"enforced"`
-	// refusal is set when the policy cannot be used as it is written: it is the answer to everything that would grow.
+	// refusal is set if the policy is unusable as written. It is the message that refuses every request that would grow.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	Refusal string `json:"refusal,omitempty"`
-	// exclude are the namespaces that the policy does not hold for.
+	// exclude are the namespaces that the policy does not apply to.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Exclude []LimitsPattern `json:"exclude,omitempty"`
-	// selector are requirements that a namespace's labels all have to meet for the policy to hold.
+	// selector are requirements. The policy applies only to namespaces whose labels meet all of them.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -107,37 +108,37 @@ type LimitsPolicy struct {
 
 	LimitsBounds `json:",inline"`
 
-	// templates that a group may name.
+	// templates that a group can name.
 	// +optional
 	Templates LimitsTemplates `json:"templates,omitzero"`
-	// defaults fill in what a group leaves out.
+	// defaults set fields that a group leaves out.
 	// +optional
 	Defaults PolicyDefaults `json:"defaults,omitzero"`
 }
 
-// VmGroupLimitsSpec is what this cluster allows while the hub is away, and with it.
+// VmGroupLimitsSpec is what this cluster allows, whether or not it can reach the hub.
 type VmGroupLimitsSpec struct {
 	// member is the name of this cluster on the hub.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Member string `json:"member,omitempty"`
-	// summary names the policies, for a person.
+	// summary lists the policies, for display.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Summary string `json:"summary,omitempty"`
-	// policies in the order in which defaults are taken and violations are reported. All that match a namespace hold.
+	// policies in the order in which defaults are applied and violations are reported. All policies that match a namespace apply.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
 	Policies []LimitsPolicy `json:"policies,omitempty"`
-	// unmatched are the default limits: that of cpu, memory or replicas holds wherever no enforced policy that matches bounds the
+	// unmatched are the default limits. A default limit of cpu, memory or replicas applies where no matching enforced policy limits the
 	// same field.
 	// +required
 	Unmatched LimitsBounds `json:"unmatched"`
 }
 
-// VmGroupLimits says what VmGroups of this cluster may ask for. The operator writes the only one, "vmgroup-operator", from
-// the VmGroupPolicies of its hub; the cluster's admission policies read it.
+// VmGroupLimits limits the VmGroups of this cluster. The operator writes the only object, "vmgroup-operator", from the VmGroupPolicies of
+// its hub. The cluster's admission policies read it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=vmgrouplimits,singular=vmgrouplimits,scope=Cluster,shortName=vgl

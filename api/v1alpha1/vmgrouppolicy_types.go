@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// PolicyMatch chooses the groups that a policy holds for.
+// PolicyMatch selects the groups that a policy applies to.
 type PolicyMatch struct {
 	// memberClusters are patterns of MemberCluster names; * stands for any run of characters.
 	// +optional
@@ -14,10 +14,10 @@ type PolicyMatch struct {
 	// +kubebuilder:validation:items:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p && p.lowerAscii() == p)",message="a pattern must not be empty, begin or end with a space, or have capital letters: it would match no MemberCluster"
 	MemberClusters []string `json:"memberClusters,omitempty"`
-	// namespaceSelector chooses namespaces by their labels in the member; left out, all.
+	// namespaceSelector selects namespaces by their labels in the member; if left out, all.
 	// +optional
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
-	// exclude are patterns of namespace names that the policy does not hold for.
+	// exclude are patterns of namespace names that the policy does not apply to.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -26,68 +26,68 @@ type PolicyMatch struct {
 	Exclude []string `json:"exclude,omitempty"`
 }
 
-// CountRange bounds a number; an unset end is open.
+// CountRange limits a number; an unset end has no limit.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || self.min <= self.max",message="min must not exceed max"
 type CountRange struct {
-	// min is the least that is allowed.
+	// min is the minimum.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Min *int32 `json:"min,omitempty"`
-	// max is the most that is allowed.
+	// max is the maximum.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Max *int32 `json:"max,omitempty"`
 }
 
-// MemoryRange bounds an amount of memory, for example 1Gi to 8Gi; an unset end is open.
+// MemoryRange limits an amount of memory, for example 1Gi to 8Gi; an unset end has no limit.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || [self.min, self.max].exists(a, string(a).matches('[eE][+-]?[0-9]{3}') || !isQuantity(string(a))) || quantity(string(self.min)).compareTo(quantity(string(self.max))) <= 0",message="min must not exceed max"
 type MemoryRange struct {
-	// min is the least that is allowed.
+	// min is the minimum.
 	// +optional
 	Min *Amount `json:"min,omitempty"`
-	// max is the most that is allowed.
+	// max is the maximum.
 	// +optional
 	Max *Amount `json:"max,omitempty"`
 }
 
-// PolicyLimits bounds the fields of a group.
+// PolicyLimits limits the fields of a group.
 type PolicyLimits struct {
-	// cpu bounds spec.cpu, in virtual CPUs per VM.
+	// cpu limits spec.cpu, in virtual CPUs per VM.
 	// +optional
 	CPU *CountRange `json:"cpu,omitempty"`
-	// memory bounds spec.memory, per VM.
+	// memory limits spec.memory, per VM.
 	// +optional
 	Memory *MemoryRange `json:"memory,omitempty"`
-	// replicas bounds spec.replicas.
+	// replicas limits spec.replicas.
 	// +optional
 	Replicas *CountRange `json:"replicas,omitempty"`
 }
 
-// PolicyTemplates says which templates a group may name. A pattern with a slash is matched against the name and
-// the inventory path of what was found, any other against the name; * stands for any run of characters, and case does not count.
+// PolicyTemplates specifies which templates a group can name. A pattern with a slash is matched against the name and the inventory path of
+// the template; any other pattern against the name. * stands for any run of characters. Case is ignored.
 type PolicyTemplates struct {
-	// allow are patterns, one of which must match. Empty allows all.
+	// allow are patterns, one of which must match. If empty, all are allowed.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=255
 	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p && !p.matches(r'[\\p{Cc}\\x{2028}\\x{2029}\\x{fffe}\\x{ffff}]'))",message="a pattern must not be empty, begin or end with a space, or have control characters or line breaks: it would match nothing"
 	Allow []string `json:"allow,omitempty"`
-	// deny are patterns, none of which may match.
+	// deny are patterns, none of which can match.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=255
 	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '' && p.trim() == p && !p.matches(r'[\\p{Cc}\\x{2028}\\x{2029}\\x{fffe}\\x{ffff}]'))",message="a pattern must not be empty, begin or end with a space, or have control characters or line breaks: it would match nothing"
 	Deny []string `json:"deny,omitempty"`
-	// mustExist refuses a group whose template is not in vCenter yet, instead of warning.
+	// mustExist refuses a group whose template is not in vCenter yet, instead of a warning.
 	// +optional
 	MustExist bool `json:"mustExist,omitempty"`
 }
 
-// PolicyDefaults fills in what a group leaves out.
+// PolicyDefaults sets fields that a group leaves out.
 type PolicyDefaults struct {
 	// cpu is the default of spec.cpu, in virtual CPUs per VM.
 	// +optional
@@ -111,19 +111,19 @@ type PolicyDefaults struct {
 	VCenter string `json:"vcenter,omitempty"`
 }
 
-// QuotaScope says what a quota's totals are counted over.
+// QuotaScope specifies what a quota's totals are counted over.
 // +kubebuilder:validation:Enum=Namespace;Match
 type QuotaScope string
 
 // Quota scopes.
 const (
-	// QuotaNamespace counts each namespace of each member by itself.
+	// QuotaNamespace counts each namespace of each member separately.
 	QuotaNamespace QuotaScope = "Namespace"
-	// QuotaMatch counts everything that the policy matches together, over all members.
+	// QuotaMatch counts all groups that the policy matches together, over all members.
 	QuotaMatch QuotaScope = "Match"
 )
 
-// QuotaRetain says whether groups under a quota may leave VMs behind.
+// QuotaRetain specifies whether groups under a quota can leave VMs behind.
 // +kubebuilder:validation:Enum=Deny;Allow
 type QuotaRetain string
 
@@ -133,7 +133,7 @@ const (
 	RetainAllow QuotaRetain = "Allow"
 )
 
-// PolicyQuota bounds totals; an unset one is not bounded.
+// PolicyQuota limits totals; an unset total has no limit.
 type PolicyQuota struct {
 	// groups is the number of VmGroups.
 	// +optional
@@ -150,18 +150,19 @@ type PolicyQuota struct {
 	// memory is the sum of spec.memory times spec.replicas.
 	// +optional
 	Memory *Amount `json:"memory,omitempty"`
-	// scope is Namespace, which counts each namespace of each member by itself, or Match, which counts all that the policy matches together.
+	// scope is Namespace or Match. Namespace counts each namespace of each member separately. Match counts all groups that the policy
+	// matches together.
 	// +optional
 	// +kubebuilder:default=Namespace
 	Scope QuotaScope `json:"scope,omitempty"`
-	// retain is Allow or Deny: whether groups may have deletionPolicy Retain. VMs that such a group leaves behind count until the platform
-	// team removes them, or their retention mark.
+	// retain is Allow or Deny: whether groups can have deletionPolicy Retain. VMs that such a group leaves behind count until a hub
+	// administrator removes them, or their retention mark.
 	// +optional
 	// +kubebuilder:default=Deny
 	Retain QuotaRetain `json:"retain,omitempty"`
 }
 
-// PolicyMode says what a violation does.
+// PolicyMode specifies the effect of a violation.
 // +kubebuilder:validation:Enum=Enforce;Warn
 type PolicyMode string
 
@@ -171,30 +172,29 @@ const (
 	PolicyWarn    PolicyMode = "Warn"
 )
 
-// VmGroupPolicySpec is what platform owners allow.
+// VmGroupPolicySpec is what hub administrators allow.
 type VmGroupPolicySpec struct {
-	// priority decides whose defaults are taken; the highest wins, then the first name. Limits of all matching
-	// policies hold together.
+	// priority decides whose defaults apply: the highest priority, then the first name. Limits of all matching policies apply together.
 	// +optional
 	Priority int32 `json:"priority,omitempty"`
-	// match chooses the groups that the policy holds for.
+	// match selects the groups that the policy applies to.
 	// +optional
 	// +kubebuilder:default={}
 	Match PolicyMatch `json:"match,omitzero"`
-	// limits bounds the fields of a group. In mode Enforce a range replaces the default limit of its field. These are: cpu 1 to 4,
-	// memory 1Gi to 8Gi, replicas at least 1.
+	// limits limits the fields of a group. In mode Enforce, a range replaces the default limit of its field. The default limits are: cpu 1
+	// to 4, memory 1Gi to 8Gi, replicas at least 1.
 	// +optional
 	Limits *PolicyLimits `json:"limits,omitempty"`
-	// templates says which templates a group may name.
+	// templates specifies which templates a group can name.
 	// +optional
 	Templates *PolicyTemplates `json:"templates,omitempty"`
-	// defaults fills in what a group leaves out.
+	// defaults sets fields that a group leaves out.
 	// +optional
 	Defaults *PolicyDefaults `json:"defaults,omitempty"`
-	// quota bounds totals.
+	// quota limits totals.
 	// +optional
 	Quota *PolicyQuota `json:"quota,omitempty"`
-	// mode is Enforce, which rejects requests and holds VmGroups that violate the policy, or Warn, which reports violations and blocks
+	// mode is Enforce or Warn. Enforce rejects requests and holds VmGroups that violate the policy. Warn reports violations and blocks
 	// nothing.
 	// +optional
 	// +kubebuilder:default=Enforce
@@ -212,15 +212,15 @@ type VmGroupPolicyStatus struct {
 	// observedGeneration is the metadata.generation that this status describes. It is -1 until the operator writes status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// matchedGroups is the number of groups that the policy holds for.
+	// matchedGroups is the number of groups that the policy applies to.
 	// +optional
 	MatchedGroups int32 `json:"matchedGroups"`
-	// violations is the number of those that break it.
+	// violations is the number of matched groups that violate the policy.
 	// +optional
 	Violations int32 `json:"violations"`
 }
 
-// VmGroupPolicy says what VmGroups may ask for, on the hub.
+// VmGroupPolicy limits the VmGroups that it selects, on the hub.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -234,7 +234,7 @@ type VmGroupPolicy struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-	// spec is what is allowed.
+	// spec is what the policy allows.
 	// +required
 	Spec VmGroupPolicySpec `json:"spec"`
 	// status is what the operator last counted.

@@ -1,3 +1,3 @@
-// Package admission knows what the operator leaves in a member and how it goes away again when the hub is gone. What makes
-// policy hold there is rendered by package objects; certificates are in packages trust and serving.
+// Package admission lists what the operator installs in a member, and how to remove it if the hub is lost. Package objects
+// renders the objects that enforce policies there; packages trust and serving handle certificates.
 package admission

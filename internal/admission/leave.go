@@ -8,31 +8,31 @@ import (
 )
 
 const (
-	// claimNamespace and claimName name the ConfigMap that says which installation serves a member.
+	// claimNamespace and claimName identify the ConfigMap that names the installation that serves a member.
 	claimNamespace = "kube-system"
 	claimName      = "vmgroup-operator-claim"
 )
 
-// Step is one thing to do in a member that the operator leaves or has left.
+// Step is one action in a member that the operator leaves or has left.
 type Step struct {
-	// Why is a sentence for the person who does it; empty where the step before said it.
+	// Why explains the step to its user; empty if the previous step's text also covers this one.
 	Why string
-	// Delete names what to delete if it is there; nil when the step is to let groups go.
+	// Delete identifies the object to delete if it exists; nil if the step removes finalizers.
 	Delete *Target
-	// LetGo removes this finalizer from all VmGroups; "" when the step is to delete something.
+	// LetGo is the finalizer to remove from all VmGroups; "" if the step deletes an object.
 	LetGo string
 }
 
-// Target is an object as kubectl names it.
+// Target identifies an object as kubectl does.
 type Target struct {
-	// Group is the API group, "" for the core one, and Resource the plural.
+	// Group is the API group, "" for the core group. Resource is the plural.
 	Group, Resource string
-	// Namespace is "" for what is cluster-scoped.
+	// Namespace is "" for cluster-scoped objects.
 	Namespace, Name string
 }
 
-// Leave returns what has to be done in a member so that it is usable without the operator, in this order. Each step may be
-// repeated, and none needs the hub. CRDs, VmGroups and VMs stay.
+// Leave returns the steps that make a member usable without the operator, in this order. Each step can be repeated, and
+// none needs the hub. CRDs, VmGroups and VMs stay.
 func Leave() []Step {
 	var doors, limits []Step
 	said := ""

@@ -33,8 +33,8 @@ remove() {
 }
 `
 
-// letGo finds the position of the finalizer in each group and removes it there; the test operation makes the API server
-// refuse when another finalizer has moved to that position meanwhile.
+// letGo finds the position of the finalizer in each group and removes it there. With the test operation, the API server
+// refuses the patch if another finalizer has moved to that position meanwhile.
 const letGo = `if serves GROUP vmgroups; then
   held=$(kubectl get vmgroups.GROUP --all-namespaces --output=go-template='{{range .items}}{{$g := .metadata}}{{range $i, $f := .metadata.finalizers}}{{if eq $f "FINALIZER"}}{{$g.namespace}} {{$g.name}} {{$i}}{{"\n"}}{{end}}{{end}}{{end}}')
   printf '%s' "$held${held:+
@@ -56,7 +56,7 @@ const scriptTail = `
 #   kubectl delete customresourcedefinition vmgroups.vm.codeconnect.vmworld.com vmgrouplimits.vm.codeconnect.vmworld.com
 `
 
-// LeaveScript prints [Leave] as a shell script for a person. member is the name of the MemberCluster, "" if it is not known.
+// LeaveScript returns [Leave] as a shell script for a user. member is the name of the MemberCluster, "" if it is not known.
 func LeaveScript(member string) string {
 	which := "this cluster"
 	if member != "" {

@@ -7,12 +7,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// maxBody is the size of the largest review that is read. An API server takes objects of up to 1.5 MiB from its users,
-// and a review of an update holds two of those.
+// maxBody is the size of the largest review that is read. API servers accept objects of up to 1.5 MiB, and a review of an update holds two of those.
 const maxBody = 3 << 20
 
-// maxWeight is how heavy a review may be, in bytes of memory, as [untrusted.Weight] estimates it. An update of a group with 500 VMs weighs 2 MiB. What is
-// heavier is made for it: 3 MiB of `{},` would be a gigabyte.
+// maxWeight is the largest weight of a review, in bytes of memory, as [untrusted.Weight] estimates it. An update of a group with 500 VMs weighs 2 MiB. A
+// heavier review is an attack: 3 MiB of `{},` would be a gigabyte.
 const maxWeight = 24 << 20
 
 // Errors of reading a body.
@@ -22,7 +21,7 @@ var (
 	errNoMemory = errors.New("too many large requests at a time")
 )
 
-// body is one that was read. Its owner calls release once and does not use bytes afterwards.
+// body is a body that was read. Its owner calls release once and does not use bytes afterwards.
 type body struct {
 	bytes  []byte
 	caller string
@@ -30,7 +29,7 @@ type body struct {
 	memory *shares
 }
 
-// weigh takes memory for what the body becomes when it is decoded. It is given back with that of the bytes.
+// weigh takes memory for the decoded body. release returns it along with that of the bytes.
 func (b *body) weigh() error {
 	weight := untrusted.Weight(b.bytes)
 	if weight > maxWeight {
@@ -48,13 +47,13 @@ func (b *body) release() {
 	b.taken, b.bytes = 0, nil
 }
 
-// readBody reads r to its end. It takes memory as bytes arrive and not as they are announced, so that a slow sender holds
-// little. On an error nothing is held.
+// readBody reads r to its end. It takes memory as bytes arrive, not as Content-Length announces them, so that a slow sender holds little. On an error, it
+// holds none.
 func readBody(r io.Reader, limit int, memory *shares, caller string) (*body, error) {
 	const first = 8 << 10
 	b := &body{memory: memory, caller: caller}
 	for size := first; ; size *= 2 {
-		// One byte more than the limit tells a body that is too large from one that just fits.
+		// One byte more than the limit distinguishes a body that is too large from one that just fits.
 		size = min(size, limit+1)
 		if !memory.take(caller, int64(size)) {
 			b.release()

@@ -7,13 +7,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// call is what handlers and the HTTP layer know of one request. Only the goroutine of the request uses it.
+// call is the state of one request for handlers and the HTTP layer. Only the goroutine of the request uses
+// it.
 type call struct {
-	// member is the MemberCluster that asks; empty for the hub's own kinds.
+	// member is the MemberCluster that sent the request; empty for the hub's own kinds.
 	member string
-	// turn of the request, while it is worked on.
+	// turn of the request, while it is processed.
 	turn *turn
-	// failure is set when nobody can tell whether the object may pass.
+	// failure is set if the operator cannot review the object at present.
 	failure error
 }
 
@@ -23,10 +24,11 @@ func withCall(ctx context.Context, c *call) context.Context {
 	return context.WithValue(ctx, callKey{}, c)
 }
 
-// callOf returns the call of a request. There is always one: handlers run below an endpoint only.
+// callOf returns the call of a request. A call always exists: handlers run below an endpoint only.
 func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
-// unavailableError says that a request cannot be reviewed now. The member's failurePolicy decides.
+// unavailable reports that the operator cannot review a request at present. The member's failurePolicy
+// decides.
 func (c *call) unavailable(err error) error {
 	c.failure = err
 	return apierrors.NewInternalError(fmt.Errorf("admission: %w", err))

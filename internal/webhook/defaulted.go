@@ -9,8 +9,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// defaulted warns of fields that an update leaves out and that change because a default is another one today. A member's own policies fill in before
-// they ask the hub, and cannot warn, so that this looks at what came out: a field that was filled in is in no manager's fields.
+// defaulted warns about fields that an update leaves out and that change because the default has changed. A member's own policies set defaults
+// before they call the hub, and cannot warn. So defaulted checks the result: a field with a default is in no manager's fields.
 func (said *review) defaulted(set *policy.Set, requester policy.Requester, old, group *v1alpha1.VmGroup) {
 	if old == nil || len(group.ManagedFields) == 0 {
 		return
@@ -28,7 +28,7 @@ func (said *review) defaulted(set *policy.Set, requester policy.Requester, old, 
 	}
 }
 
-// asWritten is a value of a field as somebody writes it.
+// asWritten returns a value of a field as a user writes it.
 func asWritten(value any) string {
 	if text, ok := value.(string); ok {
 		return untrusted.Name(text)
@@ -36,7 +36,7 @@ func asWritten(value any) string {
 	return fmt.Sprint(value)
 }
 
-// managedSpec returns the required fields of spec that somebody has written. Managed fields are recorded before anything is filled in.
+// managedSpec returns the required fields of spec that a client has written. The API server records managed fields before defaults are set.
 func managedSpec(group *v1alpha1.VmGroup) map[string]bool {
 	managed := map[string]bool{}
 	for _, entry := range group.ManagedFields {

@@ -28,62 +28,61 @@ const (
 	VmGroupPolicyPath = "/validate-vm-codeconnect-vmworld-com-v1alpha1-vmgrouppolicy"
 )
 
-// MutatePath is where a member's API server sends what is to be filled in, below the address of the hub.
+// MutatePath is the path, on the hub, to which a member's API server sends objects for defaults.
 func MutatePath(member, segment string) string {
 	return "/clusters/" + member + "/" + segment + "/mutate"
 }
 
-// ValidatePath is where a member's API server sends what is to be reviewed, below the address of the hub.
+// ValidatePath is the path, on the hub, to which a member's API server sends objects for review.
 func ValidatePath(member, segment string) string {
 	return "/clusters/" + member + "/" + segment + "/validate"
 }
 
-// What the webhooks of the hub's own kinds may take at a time, as requests and as bytes of memory. All their callers are one, and one caller
-// gets half: the hub's API server writes a few objects a day. Half of the memory is one review that is as large and as heavy as any may be.
+// Limits of the webhooks of the hub's own kinds, in concurrent requests and in bytes of memory. All their callers count as one, and one caller gets half: the
+// hub's API server writes a few objects a day. Half of the memory holds one review of the largest size and weight.
 const (
 	hubRequests = 16
 	hubMemory   = 64 << 20
 )
 
-// Segments are the secret parts of the paths by which members call. *trust.Rotator implements it.
+// Segments are the secret parts of the paths that members call. *trust.Rotator implements it.
 type Segments interface {
-	// Knows reports whether a member may call by this segment. It answers from memory, and the time that it takes tells nothing of the
-	// answer, nor of whether there is such a member.
+	// Knows reports whether a member can call with this segment. It answers from memory. Its duration reveals neither the answer nor whether the member
+	// exists.
 	Knows(member, segment string) bool
 }
 
-// Impact is what policies would do to groups that exist.
+// Impact computes the effect of policies on existing groups.
 type Impact interface {
-	// PolicyImpact counts the groups that a policy would match, and those of them that would break it.
+	// PolicyImpact counts the groups that a policy would match, and those of them that would violate it.
 	PolicyImpact(ctx context.Context, changed *v1alpha1.VmGroupPolicy) (matched, broken int, err error)
 }
 
-// Options say what the webhooks know and how much they take at a time. Zero values mean the defaults.
+// Options configure the webhooks and their limits. Zero values mean the defaults.
 type Options struct {
 	// Knowledge answers about groups. Required.
 	Knowledge Knowledge
-	// Segments are those of the paths by which members call. Required.
+	// Segments are those of the paths that members call. Required.
 	Segments Segments
 	// Hub reads VmGroupPolicies from memory. Required.
 	Hub client.Reader
-	// Impact warns of groups that a policy would refuse. Without it nothing is said.
+	// Impact warns about groups that a policy would refuse. Without it, there is no such warning.
 	Impact Impact
 	Log    logr.Logger
 	// Registerer of the metrics; default controller-runtime's registry.
 	Registerer prometheus.Registerer
-	// Requests of members that are answered at a time, default 256. Memory is what their bodies, and what these become,
-	// may take together, in bytes, default 64 MiB. No member gets more of it than it leaves free. What is above is refused at once with status 503.
+	// Requests is how many requests of members are answered at a time, default 256. Memory limits the memory of their bodies, and of the decoded bodies,
+	// together, in bytes, default 64 MiB. Each member gets at most as much as it leaves free. Requests above the limits are refused at once with status 503.
 	Requests int
 	Memory   int64
-	// BodyTimeout is how long a caller may take to send its request, default 5 s.
+	// BodyTimeout is how long a caller can take to send its request, default 5 s.
 	BodyTimeout time.Duration
-	// Timeout bounds a handler for members, default 800 ms: their API servers wait for 1 s. HubTimeout is that of the hub's own kinds,
-	// default 2.5 s: its API server waits for 3 s.
+	// Timeout limits a handler for members, default 800 ms: their API servers wait for 1 s. HubTimeout is that of the hub's own kinds, default 2.5 s: its API
+	// server waits for 3 s.
 	Timeout, HubTimeout time.Duration
 	// NewsPatience is how long a call waits for a member or namespace that is not known yet, default 500 ms.
 	NewsPatience time.Duration
-	// NewUID draws a UID for a group that the hub does not know, so that the one in a request stands for no other group. Default
-	// uuid.NewString.
+	// NewUID generates a UID for a group that the hub does not know, so that the UID in a request cannot refer to another group. Default uuid.NewString.
 	NewUID func() string
 }
 
@@ -91,11 +90,11 @@ type Options struct {
 type Doors struct {
 	// Members is for the port that members reach.
 	Members http.Handler
-	// Hub is for the one that only the hub's API server is to reach. It asks for no credential, since an API server shows none.
+	// Hub is for the port that only the hub's API server must reach. It does not authenticate requests, since an API server sends no credential.
 	Hub http.Handler
 }
 
-// New makes the handlers. It registers metrics, so it is called once for a Registerer.
+// New creates the handlers. It registers metrics, so call it once for a Registerer.
 func New(o Options) (Doors, error) {
 	if o.Knowledge == nil || o.Segments == nil || o.Hub == nil {
 		return Doors{}, errors.New("webhooks need a Knowledge, segments and a reader of the hub")
@@ -108,14 +107,14 @@ func New(o Options) (Doors, error) {
 		room: newShares(int64(cmp.Or(o.Requests, 256))), memory: newShares(cmp.Or(o.Memory, 64<<20)), turns: &turns{},
 		metrics: newMetrics(registerer), log: o.Log, failures: &seldom.Told[failure]{}, bodyTimeout: cmp.Or(o.BodyTimeout, 5*time.Second),
 	}
-	// What the hub asks must not take anything from the members.
+	// Requests of the hub must not use the room or memory of the members.
 	forHub := *forMembers
 	forHub.room, forHub.memory, forHub.turns = newShares(hubRequests), newShares(hubMemory), &turns{}
 	return Doors{Members: newMembers(o, forMembers), Hub: newHubKinds(o, &forHub)}, nil
 }
 
-// only is a scheme with one kind, whose decoder refuses others. The kind to decode is what an object says it is: it may be another than that of its path, and
-// cost what the handler of that other one looks for first.
+// only returns a scheme with one kind, whose decoder refuses others. The kind to decode comes from the object, not from the path. An object of another kind
+// could avoid the checks of that kind's handler, and their limits.
 func only(of schema.GroupVersion, object runtime.Object) *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	scheme.AddKnownTypes(of, object)

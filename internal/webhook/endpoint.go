@@ -21,13 +21,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// drain is how long the server goes on reading the body of a request that it has answered already.
+// drain is how long the server keeps reading the body of a request that it has already answered.
 const drain = 250 * time.Millisecond
 
-// front is what all endpoints share: it keeps callers from taking more than their part.
+// front is shared by all endpoints: it limits what each caller can use.
 type front struct {
-	room        *shares // requests at a time
-	memory      *shares // bytes of bodies, and of what they become
+	room        *shares // concurrent requests
+	memory      *shares // bytes of bodies, raw and decoded
 	turns       *turns
 	metrics     *metrics
 	log         logr.Logger
@@ -37,13 +37,14 @@ type front struct {
 
 const tooMany = "too many admission requests at a time"
 
-// failureInterval is how often the log tells of one failure at most: who calls may cause it at any rate. The metrics count all.
+// failureInterval is the least time between log lines for one failure: callers can cause it at any rate. The metrics count all
+// failures.
 const failureInterval = time.Minute
 
-// failure is a kind of what the log tells.
+// failure identifies a kind of failure in the log.
 type failure struct{ message, webhook, member string }
 
-// tell writes a line to the log, if there was none about the same for a while.
+// tell logs a failure, unless the same failure was logged less than failureInterval ago.
 func (e *endpoint) tell(c *call, message string, details ...any) {
 	if more, tell := e.failures.Next(failure{message, e.name, c.member}, time.Now(), failureInterval); tell {
 		e.log.Info(message, append([]any{"webhook", e.name, "member", c.member, "more since the last such line", more}, details...)...)
@@ -56,7 +57,7 @@ type endpoint struct {
 	// name is the webhook's label in metrics.
 	name    string
 	handler admission.Handler
-	// timeout of the handler. It ends before the API server stops waiting, so that the answer says why.
+	// timeout of the handler. It ends before the API server's timeout, so that the response contains the reason.
 	timeout time.Duration
 }
 
@@ -64,10 +65,10 @@ type endpoint struct {
 type answer struct {
 	verdict verdict
 	status  int
-	// text of a response that is no review.
+	// text of a response that is not a review.
 	text   string
 	review []byte
-	// hangUp closes the connection, so that the rest of a body is not waited for.
+	// hangUp closes the connection, so that the server does not wait for the rest of a body.
 	hangUp bool
 }
 
@@ -75,7 +76,7 @@ func problem(v verdict, status int, text string) answer {
 	return answer{verdict: v, status: status, text: text}
 }
 
-// serve answers one admission request. The caller has shown that it may ask: member is its name, or empty for the hub.
+// serve answers one admission request. The caller is authenticated: member is its name, or empty for the hub.
 func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, member string, start time.Time) {
 	c := &call{member: member}
 	a := e.answer(c, w, r)
@@ -100,7 +101,7 @@ func (e *endpoint) answer(c *call, w http.ResponseWriter, r *http.Request) answe
 		return a
 	}
 	defer b.release()
-	// The time of the handler begins here: the API server waits as well.
+	// The handler's time starts here: the API server is waiting too.
 	ctx, cancel := context.WithTimeout(r.Context(), e.timeout)
 	defer cancel()
 	var err error
@@ -111,13 +112,13 @@ func (e *endpoint) answer(c *call, w http.ResponseWriter, r *http.Request) answe
 	return e.respond(ctx, c, b)
 }
 
-// receive reads the body of a request, or says why not.
+// receive reads the body of a request, or returns the error response.
 func (e *endpoint) receive(w http.ResponseWriter, r *http.Request, caller string) (*body, answer) {
 	if r.ContentLength > maxBody {
 		return nil, answer{verdict: tooLarge, status: http.StatusRequestEntityTooLarge, text: errTooLarge.Error(), hangUp: true}
 	}
 	control := http.NewResponseController(w)
-	// A response writer that knows no deadlines is one of a test.
+	// A response writer without deadlines is one of a test.
 	_ = control.SetReadDeadline(time.Now().Add(e.bodyTimeout))
 	b, err := readBody(r.Body, maxBody, e.memory, caller)
 	switch {
@@ -130,12 +131,12 @@ func (e *endpoint) receive(w http.ResponseWriter, r *http.Request, caller string
 	case err != nil:
 		return nil, answer{verdict: malformed, status: http.StatusBadRequest, text: "the body cannot be read", hangUp: true}
 	}
-	// The deadline must not outlive the body: the server would take it for the end of the connection.
+	// The deadline must end with the body: the server would treat it as the end of the connection.
 	_ = control.SetReadDeadline(time.Time{})
 	return b, answer{}
 }
 
-// respond decodes a review, asks the handler and encodes its response.
+// respond decodes a review, calls the handler and encodes its response.
 func (e *endpoint) respond(ctx context.Context, c *call, b *body) answer {
 	if nestedTooDeeply(b.bytes, maxNesting) {
 		return problem(malformed, http.StatusBadRequest, fmt.Sprintf("the body nests more than %d levels", maxNesting))
@@ -180,7 +181,7 @@ func (e *endpoint) respond(ctx context.Context, c *call, b *body) answer {
 	return a
 }
 
-// handle runs the handler, and returns false when it panicked. A bug must neither end the process nor refuse an object:
+// handle runs the handler, and returns false if the handler panicked. A bug must neither end the process nor refuse an object:
 // the member's failurePolicy decides.
 func (e *endpoint) handle(ctx context.Context, req admission.Request) (response admission.Response, ok bool) {
 	defer func() {
@@ -198,13 +199,13 @@ func (e *endpoint) handle(ctx context.Context, req admission.Request) (response 
 	return e.handler.Handle(ctx, req), true
 }
 
-// write sends the response. The caller has given back what the request held, so that a slow reader holds nothing.
+// write sends the response. The caller has released the resources of the request, so a slow reader holds none.
 func (a answer) write(w http.ResponseWriter, patience time.Duration) {
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Now().Add(patience))
 	if a.hangUp {
 		w.Header().Set("Connection", "close")
-		// The server reads a little of what is left of a body, so that the caller gets the answer; not for long.
+		// The server briefly reads some of the remaining body, so that the caller gets the response.
 		_ = control.SetReadDeadline(time.Now().Add(drain))
 	}
 	content, kind := a.review, "application/json"

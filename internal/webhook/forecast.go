@@ -12,15 +12,15 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
-// told are the reasons for which a plan waits that the person who sends the object can do something about, or should know.
+// told are the reasons for which a plan waits that the sender of the object can resolve, or needs to know.
 var told = []string{
 	v1alpha1.ReasonPaused, v1alpha1.ReasonMemberPaused, v1alpha1.ReasonInvalidSpec, v1alpha1.ReasonNotSupported,
 	v1alpha1.ReasonNotATemplate, v1alpha1.ReasonTemplateAmbiguous, v1alpha1.ReasonTemplateUnfit, v1alpha1.ReasonPlacementNotFound,
 	v1alpha1.ReasonPlacementAmbiguous, v1alpha1.ReasonPlacementImpossible, v1alpha1.ReasonUserDataNotFound, v1alpha1.ReasonMetadataTooLarge, v1alpha1.ReasonLegacyObject,
 }
 
-// forecast says in sentences what the operator does for a change of old, nil for a new group, into group. It says nothing
-// of a new group whose VMs can be made: the object says so itself.
+// forecast returns sentences about what the operator does for a change of old, nil for a new group, into group. For a new group whose VMs can be created, it
+// returns none: the object itself is clear.
 func forecast(old, group *v1alpha1.VmGroup, preview Preview) []string {
 	p := preview.Plan
 	var sentences []string
@@ -46,8 +46,8 @@ func forecast(old, group *v1alpha1.VmGroup, preview Preview) []string {
 	return sentences
 }
 
-// notDone says of an edit of the shape that makes nothing worse, and so is accepted, that the operator does not carry it out. It is empty where the forecast
-// says so of VMs.
+// notDone returns a sentence about an edit of the shape that is accepted, because it makes nothing worse, but that the operator does not carry out. It
+// returns "" if the forecast covers that.
 func notDone(old, group *v1alpha1.VmGroup, preview Preview) string {
 	if old == nil || !preview.NotDone || preview.Held != nil && preview.Update.VMs() > 0 || plan.Revision(old.Spec) == plan.Revision(group.Spec) {
 		return ""
@@ -55,7 +55,7 @@ func notDone(old, group *v1alpha1.VmGroup, preview Preview) string {
 	return "this change is accepted, and not carried out until spec complies; see condition PolicyCompliant"
 }
 
-// effects are what happens to VMs, as phrases.
+// effects returns the effects on VMs, as phrases.
 func effects(old, group *v1alpha1.VmGroup, p plan.Plan) []string {
 	var does []string
 	count := map[plan.ActionKind]int{}
@@ -81,7 +81,7 @@ func effects(old, group *v1alpha1.VmGroup, p plan.Plan) []string {
 	return does
 }
 
-// leaving is what becomes of VMs that leave, as a phrase, or empty.
+// leaving returns what happens to VMs that are to be removed, as a phrase, or "".
 func leaving(old, group *v1alpha1.VmGroup, p plan.Plan) string {
 	names := namesLeaving(old, p)
 	switch {
@@ -93,7 +93,7 @@ func leaving(old, group *v1alpha1.VmGroup, p plan.Plan) string {
 	return "removes " + vms(len(names)) + ": " + enumerate(names)
 }
 
-// namesLeaving are the VMs that this change makes leave, by ordinal. Others were on their way before.
+// namesLeaving returns the VMs that this change removes, by ordinal. It omits VMs whose removal began earlier.
 func namesLeaving(old *v1alpha1.VmGroup, p plan.Plan) []string {
 	var names []string
 	for _, vm := range p.VMs {
@@ -118,7 +118,7 @@ func keep(n int) string {
 	return fmt.Sprintf("%d VMs keep", n)
 }
 
-// updates are what happens to VMs that exist and are not as spec says, as phrases; waits are sentences about those to which nothing happens by itself.
+// updates returns the effects on existing VMs that do not match spec, as phrases. waits are sentences about VMs that do not change automatically.
 func updates(of *v1alpha1.VmGroup, u group.Foretold) (does, waits []string) {
 	strategy := strategyOf(of.Spec)
 	switch {
@@ -158,7 +158,7 @@ func updates(of *v1alpha1.VmGroup, u group.Foretold) (does, waits []string) {
 	return does, waits
 }
 
-// inTurn says that VMs go one by one, where they do.
+// inTurn returns the phrase " one by one" if the VMs are updated one at a time.
 func inTurn(n int, strategy v1alpha1.UpdateStrategy) string {
 	one := func(v *intstr.IntOrString, is int32) bool { return v == nil || v.Type == intstr.Int && v.IntVal <= is }
 	if n > 1 && one(strategy.MaxSurge, 1) && one(strategy.MaxUnavailable, 0) || n > 1 && strategy.MaxSurge != nil && one(strategy.MaxSurge, 0) && one(strategy.MaxUnavailable, 1) {
@@ -167,7 +167,7 @@ func inTurn(n int, strategy v1alpha1.UpdateStrategy) string {
 	return ""
 }
 
-// enumerate lists names as far as they fit into a warning.
+// enumerate lists as many names as fit into a warning.
 func enumerate(names []string) string {
 	const room = 120
 	length := 0

@@ -8,13 +8,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
-// handling is what decides, beside the revision, what becomes of VMs that are not as spec says. An edit of it may let an update go on that waited, or
-// have one wait.
+// handling has the settings, other than the revision, that decide how VMs that do not match spec are updated. An edit of it can resume a waiting update, or
+// stop one.
 type handling struct {
 	paused, onDelete, updatePaused, stopped bool
 	resize                                  v1alpha1.ResizeMode
 	policy                                  v1alpha1.DeletionPolicy
-	// noRestart is true where nothing makes up for a VM that restarts, and none may be missing.
+	// noRestart is true if no VM can be added to replace one that restarts, and none can be missing.
 	noRestart bool
 }
 
@@ -28,7 +28,8 @@ func handlingOf(spec v1alpha1.VmGroupSpec, u group.Foretold) handling {
 	return h
 }
 
-// updatesOtherwise is true for an edit that changes what becomes of VMs which are not as spec says. What a group does that is paused as a whole is said by that.
+// updatesOtherwise reports whether an edit changes how VMs that do not match spec are updated. For a group that is paused as a whole, another message covers
+// that.
 func updatesOtherwise(old, now *v1alpha1.VmGroup, u group.Foretold) bool {
 	return plan.Revision(old.Spec) != plan.Revision(now.Spec) || !now.Spec.Paused && handlingOf(old.Spec, u) != handlingOf(now.Spec, u)
 }
@@ -40,7 +41,7 @@ func strategyOf(spec v1alpha1.VmGroupSpec) v1alpha1.UpdateStrategy {
 	return *spec.UpdateStrategy
 }
 
-// stopped is true for an update of which as many VMs failed as may.
+// stopped reports whether as many VMs of an update failed as the strategy allows.
 func stopped(strategy v1alpha1.UpdateStrategy, u group.Foretold) bool {
 	return u.Failed >= max(int(strategy.MaxFailures), 1)
 }

@@ -8,11 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// The validators of the hub's own kinds judge what stands in the request. Whoever reaches their port can ask them, also with objects that
-// nobody has: an API server shows no credential. So they tell nothing of Secrets, of other VCenters or of what a kubeconfig holds. Controllers
-// tell that in conditions, which RBAC guards. The one exception is what a VmGroupPolicy would do; see docs/explanation/security.md.
+// The validators of the hub's own kinds check only the content of the request. Requests are not authenticated, because an API server sends no
+// credential: any client that reaches the port can send one, even for objects that do not exist. So the validators reveal nothing about
+// Secrets, other VCenters or kubeconfigs. Controllers report those in conditions, which RBAC protects. The one exception is the effect of a
+// VmGroupPolicy; see docs/explanation/security.md.
 
-// checkPatterns refuses patterns that no name can match.
+// checkPatterns refuses patterns that match no name.
 func checkPatterns(where *field.Path, patterns []string) field.ErrorList {
 	var errs field.ErrorList
 	for i, pattern := range patterns {
@@ -26,7 +27,7 @@ func checkPatterns(where *field.Path, patterns []string) field.ErrorList {
 	return errs
 }
 
-// checkMemberPatterns refuses patterns that no MemberCluster's name can match.
+// checkMemberPatterns refuses patterns that match no MemberCluster's name.
 func checkMemberPatterns(where *field.Path, patterns []string) field.ErrorList {
 	errs := checkPatterns(where, patterns)
 	for i, pattern := range patterns {

@@ -30,7 +30,7 @@ func (v memberValidator) ValidateUpdate(_ context.Context, old, m *v1alpha1.Memb
 	return v.check(m)
 }
 
-// ValidateDelete allows.
+// ValidateDelete allows every deletion.
 func (v memberValidator) ValidateDelete(context.Context, *v1alpha1.MemberCluster) (admission.Warnings, error) {
 	return nil, nil
 }
@@ -51,7 +51,7 @@ func (v memberValidator) check(m *v1alpha1.MemberCluster) (admission.Warnings, e
 	return warn.result(), refuse("MemberCluster", m.Name, errs)
 }
 
-// checkAdmissionURL refuses what an API server does not accept as the address of a webhook.
+// checkAdmissionURL refuses addresses that an API server does not accept for a webhook.
 func checkAdmissionURL(where *field.Path, address string) field.ErrorList {
 	if address == "" {
 		return nil

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// members is the port that members' API servers reach, and so may anybody else. Who does not know a member's segment gets one
-// and the same answer on every path, by every method, and after the same work: nothing of a request is looked at but its line.
-// It is no http.ServeMux: that one redirects some paths and tells of others which methods they have.
+// members serves the port that members' API servers reach. Any other client can reach it too. A caller without a member's segment
+// gets the same response for every path and method, after the same amount of work: only the request line is read. It is not an
+// http.ServeMux: that one redirects some paths, and reveals the methods of others.
 type members struct {
 	segments Segments
 	webhooks map[string]*endpoint
@@ -18,9 +18,9 @@ type members struct {
 // ServeHTTP answers a call of a member.
 func (m *members) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	// Split so that it costs the same whatever the path looks like.
+	// Split with the same cost for every path.
 	member, segment, name := pathOf(r.URL.Path)
-	// Asked of every path, also of those that no member can have.
+	// Called for every path, including those that no member can have.
 	known := m.segments.Knows(member, segment)
 	webhook := m.webhooks[name]
 	if !known || webhook == nil || r.Method != http.MethodPost {
@@ -30,7 +30,8 @@ func (m *members) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	webhook.serve(w, r, member, start)
 }
 
-// pathOf takes /clusters/{member}/{segment}/{webhook} apart. Of any other path the webhook is empty, and the rest is not a member's.
+// pathOf splits /clusters/{member}/{segment}/{webhook}. For any other path, the webhook is empty, and the other results belong to no
+// member.
 func pathOf(path string) (member, segment, webhook string) {
 	parts := strings.SplitN(path, "/", 6)
 	if len(parts) != 5 || parts[0] != "" || parts[1] != "clusters" {
@@ -39,7 +40,7 @@ func pathOf(path string) (member, segment, webhook string) {
 	return parts[2], parts[3], parts[4]
 }
 
-// hubKinds is the port that only the hub's API server calls, about the operator's own kinds.
+// hubKinds serves the port for the operator's own kinds, which only the hub's API server calls.
 type hubKinds struct {
 	webhooks map[string]*endpoint // by path
 	*front
@@ -56,7 +57,7 @@ func (h *hubKinds) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	webhook.serve(w, r, "", start)
 }
 
-// refuse is the answer to a call that is for nobody. The body of the request is not waited for.
+// refuse answers a call without a valid path. It does not wait for the body of the request.
 func (f *front) refuse(w http.ResponseWriter, start time.Time) {
 	f.metrics.observe("", "", notFound, time.Since(start))
 	answer{verdict: notFound, status: http.StatusNotFound, text: "404 page not found", hangUp: true}.write(w, f.bodyTimeout)

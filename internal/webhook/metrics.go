@@ -8,7 +8,7 @@ import (
 	definitions "github.com/codeconnect/vmgroup-operator/internal/metrics"
 )
 
-// verdict is how a request ended, as a metric label.
+// verdict is the result of a request, as a metric label.
 type verdict string
 
 // Verdicts.
@@ -25,8 +25,8 @@ const (
 	notFound    verdict = "not_found"
 )
 
-// metrics of the webhooks. The label member holds names of MemberClusters whose segment was right, and is empty for the
-// hub's own kinds and for callers that nobody knows.
+// metrics of the webhooks. The label member has names of MemberClusters that sent a valid segment. It is empty for the
+// hub's own kinds and for unknown callers.
 type metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec

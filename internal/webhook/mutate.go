@@ -14,14 +14,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// defaulter fills in what a group leaves out. It is not a typed Defaulter: that one compares whole objects, and would also
-// add whatever our version of the type writes and the sender left out.
+// defaulter sets fields that a group leaves out. It is not a typed Defaulter: that one compares whole objects, and would also add fields that this version of
+// the type writes and the sender left out.
 type defaulter struct {
 	knowledge Knowledge
 	decoder   admission.Decoder
 }
 
-// Handle returns a patch of the fields that policies fill in. The patch is empty when nothing is missing.
+// Handle returns a patch of the fields for which policies have defaults. The patch is empty if no field is missing.
 func (d defaulter) Handle(ctx context.Context, req admission.Request) admission.Response {
 	if req.Resource != groupResource || req.SubResource != "" ||
 		(req.Operation != admissionv1.Create && req.Operation != admissionv1.Update) {
@@ -29,7 +29,7 @@ func (d defaulter) Handle(ctx context.Context, req admission.Request) admission.
 	}
 	var group v1alpha1.VmGroup
 	if err := d.decoder.Decode(req, &group); err != nil {
-		// Mutation comes before the schema, which says better what is wrong with the object.
+		// Mutation comes before schema validation, which reports errors of the object better.
 		return admission.Allowed("")
 	}
 	if group.DeletionTimestamp != nil || complete(group.Spec) {
@@ -57,8 +57,8 @@ func (d defaulter) Handle(ctx context.Context, req admission.Request) admission.
 	return admission.Patched("", patch...)
 }
 
-// writtenIn returns the required fields that an object has, also as zero or as empty text: those are not left out, and the schema refuses them. An empty vcenter
-// stands for the default one. Other fields are not decoded: an object with thousands of invented fields must cost nothing.
+// writtenIn returns the required fields that an object has, including zero and empty ones: those are not left out, and the schema refuses them. An empty
+// vcenter stands for the default one. Other fields are not decoded: an object with thousands of invented fields must cost nothing.
 func writtenIn(object []byte) map[string]bool {
 	var group struct {
 		Spec struct {
@@ -67,7 +67,7 @@ func writtenIn(object []byte) map[string]bool {
 			Template json.RawMessage `json:"template"`
 		} `json:"spec"`
 	}
-	// As an API server does, it takes a field CPU for another one than cpu.
+	// Like an API server, utiljson distinguishes the field CPU from cpu.
 	if utiljson.Unmarshal(object, &group) != nil {
 		return nil
 	}
@@ -75,7 +75,7 @@ func writtenIn(object []byte) map[string]bool {
 	return map[string]bool{"spec.cpu": is(group.Spec.CPU), "spec.memory": is(group.Spec.Memory), "spec.template": is(group.Spec.Template)}
 }
 
-// complete says whether there is nothing that policies could fill in, so that nobody has to be asked.
+// complete reports whether policies have no field to set, so that no lookup is needed.
 func complete(spec v1alpha1.VmGroupSpec) bool {
 	return spec.CPU != 0 && spec.Memory != 0 && spec.Template != "" && spec.VCenter != ""
 }
@@ -93,7 +93,7 @@ func (d defaulter) fill(ctx context.Context, req admission.Request, group *v1alp
 		return policies.Default(requester, &group.Spec), nil
 	}
 	var old v1alpha1.VmGroup
-	// One that was stored in another shape reads as empty: then it had no VCenter that could be put back.
+	// An object that was stored in another shape decodes as empty. In that case it had no VCenter to restore.
 	_ = d.decoder.DecodeRaw(req.OldObject, &old)
 	return policies.DefaultUpdate(requester, old.Spec, &group.Spec), nil
 }

@@ -1,11 +1,11 @@
 package webhook
 
-// maxNesting is how deep objects and arrays may be nested in a review. A VmGroup with its managed fields has about
-// fifteen levels. Decoders recurse, so depth is stack.
+// maxNesting is the maximum nesting depth of objects and arrays in a review. A VmGroup with its managed fields has
+// about fifteen levels. Decoders recurse, so depth uses stack.
 const maxNesting = 64
 
 // nestedTooDeeply reports whether a JSON text opens more than limit objects and arrays within each other. It does not
-// check the syntax, and looks at each byte at most once.
+// check the syntax, and reads each byte at most once.
 func nestedTooDeeply(text []byte, limit int) bool {
 	depth := 0
 	for i := 0; i < len(text); i++ {

@@ -12,11 +12,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// maxMessage bounds the message of a refusal, and each of its causes, in bytes. All causes are in the details.
+// maxMessage limits the message of a refusal, and of each of its causes, in bytes. The details list all causes.
 const maxMessage = 2048
 
-// refuse returns nil without errs, else one error that holds them all, in their order. Its message begins with the first:
-// the API server puts the webhook's name before it, and people read the beginning.
+// refuse returns nil without errs, else one error that holds them all, in their order. Its message begins with the first
+// cause: the API server puts the webhook's name before it, and people read the beginning.
 func refuse(kind, name string, errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil

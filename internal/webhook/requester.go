@@ -12,16 +12,17 @@ const namespaceLook = 10 * time.Millisecond
 
 var errNamespaceUnknown = errors.New("the operator does not know the namespace yet; try again in a few seconds")
 
-// patient is a Knowledge that waits for news. A group often comes in the same file as its namespace, and may be here before the news
-// of that. To review it by the labels that are known, which are none, would be to review it by other policies than the member's
-// own. In the same way a member calls as soon as the leader has told it to, when this replica may still be connecting to it.
+// patient is a Knowledge that waits for members and namespaces that are not known yet. A group often comes in the same file as its
+// namespace, and can arrive before the namespace. A review without the namespace's labels would apply other policies than the
+// member's own. Likewise, a member calls as soon as the leader has installed its webhook, possibly while this replica still connects
+// to the member.
 type patient struct {
 	Knowledge
 	patience time.Duration
 }
 
-// Requester returns who asks. It waits for a member that is not known, and for a namespace: every one that is has at least the
-// label of its name, which API servers give to all. While it waits, other requests of the member have its turn.
+// Requester returns the requester. It waits for an unknown member or namespace. Every known namespace has at least the label of its
+// name, which API servers set on all. While it waits, other requests of the member use its turn.
 func (p patient) Requester(ctx context.Context, member, namespace string) (policy.Requester, error) {
 	patience := time.NewTimer(p.patience)
 	defer patience.Stop()

@@ -11,12 +11,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// groupResource is what members ask about.
+// groupResource is the resource in requests of members.
 var groupResource = metav1.GroupVersionResource{
 	Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: "vmgroups",
 }
 
-// byResource hands a request to the validator of what it is about: a webhook has one path for vmgroups and vmgroups/scale.
+// byResource passes a request to the validator of its resource: a webhook has one path for vmgroups and vmgroups/scale.
 type byResource struct {
 	groups, scale admission.Handler
 }

@@ -15,10 +15,10 @@ import (
 
 var errNoPolicies = errors.New("this replica of the operator has not read the VmGroupPolicies of the hub yet; try again in a few seconds")
 
-// reviewer says whether a group may become another one. Creating, updating and scaling are the same question.
+// reviewer decides whether a group can change into another one. Creating, updating and scaling use the same rules.
 type reviewer struct{ knowledge Knowledge }
 
-// review is what is said of one change.
+// review has the errors and warnings for one change.
 type review struct {
 	refused field.ErrorList
 	warnings
@@ -33,8 +33,8 @@ func (said *review) violations(refused, kept []policy.Violation) {
 	}
 }
 
-// change reviews the change of old, nil for a new group, into group. group carries the namespace and status of the request;
-// only the spec is the user's word.
+// change reviews the change of old, nil for a new group, into group. group has the namespace and status from the request;
+// only the spec comes from the user.
 func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (review, error) {
 	var said review
 	c := callOf(ctx)
@@ -61,7 +61,7 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 	if err != nil {
 		return said, c.unavailable(err)
 	}
-	// Where a template is, whether it exists and what would become of VMs is told to those only who may know.
+	// Only requesters with a grant learn the path of a template, whether it exists, and what would happen to VMs.
 	if len(preview.Denials) > 0 {
 		preview = Preview{
 			VCenter: preview.VCenter, Denials: preview.Denials, Standing: preview.Standing, NotDone: preview.NotDone, Plan: plan.Plan{VMs: preview.Plan.VMs, Doomed: preview.Plan.Doomed},
@@ -75,7 +75,7 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 	said.violations(policy.Split(r.knowledge.Quota(ctx, requester, old, group)))
 	said.grants(old, group, preview.Denials)
 	held := undoes(old, group, preview) && said.forgive(group, preview.Standing)
-	// The schema refuses it too, also where an edit is taken back.
+	// The schema refuses it too, even if an edit is undone.
 	said.hostname(old, group)
 	if len(said.refused) > 0 {
 		return said, nil
@@ -97,19 +97,19 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 	return said, nil
 }
 
-// settings warns of what spec alone tells, if it was not so before. It does not depend on a vCenter.
+// settings warns about problems of spec alone, if the old spec did not have them. It does not depend on a vCenter.
 func (said *review) settings(old, group *v1alpha1.VmGroup) {
 	for _, problem := range []func(v1alpha1.VmGroupSpec) string{
 		plan.NeverRepairs,
 		func(spec v1alpha1.VmGroupSpec) string { return plan.LongHostname(group.Name, spec) },
 	} {
 		if old == nil || problem(atLeast(old.Spec, group.Spec)) == "" {
-			said.add(problem(group.Spec)) // nothing for an empty sentence
+			said.add(problem(group.Spec)) // add ignores an empty sentence
 		}
 	}
 }
 
-// atLeast is a spec for no VMs with as many as another wants: a group that was scaled to zero comes back.
+// atLeast returns spec with the replicas of other if spec has none: a group that was scaled to zero is scaled up again.
 func atLeast(spec, other v1alpha1.VmGroupSpec) v1alpha1.VmGroupSpec {
 	if policy.UsageOf(spec).VMs == 0 {
 		spec.Replicas = other.Replicas
@@ -117,8 +117,8 @@ func atLeast(spec, other v1alpha1.VmGroupSpec) v1alpha1.VmGroupSpec {
 	return spec
 }
 
-// policies reviews by the policies that hold for the requester. unsaid is true when the template does not exist and no policy
-// has anything to say about that.
+// policies applies the policies that match the requester. unsaid is true if the template does not exist and no policy reports
+// that.
 func (said *review) policies(set *policy.Set, requester policy.Requester, old, group *v1alpha1.VmGroup, preview Preview) (unsaid bool) {
 	before := specOf(old)
 	if old == nil {
@@ -135,8 +135,8 @@ func (said *review) policies(set *policy.Set, requester policy.Requester, old, g
 	return len(refused)+len(kept) == 0
 }
 
-// remind warns of what a group is held for that is edited without a change of its spec: its labels, say. Such an edit always
-// passes, whatever is not known.
+// remind warns why a group is held, if an edit does not change its spec but, for example, its labels. Such an edit always
+// passes, even if policies or the requester are unknown.
 func (r reviewer) remind(ctx context.Context, said *review, group *v1alpha1.VmGroup) {
 	policies, ok := r.knowledge.Policies(ctx)
 	if !ok || groupSize(group) != nil {
@@ -150,8 +150,8 @@ func (r reviewer) remind(ctx context.Context, said *review, group *v1alpha1.VmGr
 	said.violations(policies.Retained(requester, &group.Spec, group.Spec))
 }
 
-// movesVCenter refuses another VCenter for a group whose VMs are in one already. The schema compares spec with spec; it
-// cannot see what an empty spec.vcenter stood for.
+// movesVCenter refuses another VCenter for a group whose VMs are already in one. The schema compares spec with spec; it
+// cannot resolve an empty spec.vcenter.
 func movesVCenter(old, group *v1alpha1.VmGroup) *field.Error {
 	if old == nil || old.Status.VCenter == "" || group.Spec.VCenter == "" || group.Spec.VCenter == old.Status.VCenter ||
 		group.Spec.VCenter == old.Spec.VCenter {
@@ -161,7 +161,7 @@ func movesVCenter(old, group *v1alpha1.VmGroup) *field.Error {
 		"the VMs of this group are in VCenter %q and do not move; create a new VmGroup instead", old.Status.VCenter))
 }
 
-// grants refuses what is not granted, where the change asks for it or for more of it. What was there before is kept.
+// grants refuses objects that are not granted, if the change names them or asks for more VMs. Otherwise, it warns.
 func (said *review) grants(old, group *v1alpha1.VmGroup, denials []policy.Denial) {
 	for _, denial := range denials {
 		err := &field.Error{Type: field.ErrorTypeForbidden, Field: denial.Field, Detail: denial.Message}
@@ -173,7 +173,7 @@ func (said *review) grants(old, group *v1alpha1.VmGroup, denials []policy.Denial
 	}
 }
 
-// asksElse says whether the change touches what a denial is about.
+// asksElse reports whether the change affects the field of a denial.
 func asksElse(name string, old, group *v1alpha1.VmGroup) bool {
 	was, now := placementOf(old), placementOf(group)
 	switch name {
@@ -193,14 +193,14 @@ func asksElse(name string, old, group *v1alpha1.VmGroup) bool {
 	return true
 }
 
-// hostname refuses host names that guests cannot have.
+// hostname refuses host names that are invalid for guests.
 func (said *review) hostname(old, group *v1alpha1.VmGroup) {
 	if problem := plan.RefusedHostname(group.Name, specOf(old), group.Spec); problem != "" {
 		said.refused = append(said.refused, field.Invalid(field.NewPath("spec", "guest", "hostname"), string(group.Spec.Guest.Hostname), problem))
 	}
 }
 
-// specOf is the spec of a group, or nil without one.
+// specOf returns the spec of a group, or nil without a group.
 func specOf(group *v1alpha1.VmGroup) *v1alpha1.VmGroupSpec {
 	if group == nil {
 		return nil
@@ -215,12 +215,12 @@ func placementOf(group *v1alpha1.VmGroup) v1alpha1.Placement {
 	return *group.Spec.Placement
 }
 
-// grows says whether there are to be more VMs.
+// grows reports whether the change adds VMs.
 func grows(old, group *v1alpha1.VmGroup) bool {
 	return policy.UsageOf(group.Spec).VMs > policy.UsageOf(old.Spec).VMs
 }
 
-// foretell says what becomes of the group.
+// foretell adds warnings about what happens to the group.
 func (said *review) foretell(old, group *v1alpha1.VmGroup, preview Preview) {
 	if !preview.Known {
 		reason := preview.Reason

@@ -12,13 +12,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// scaleValidator reviews changes of the subresource scale: kubectl scale and autoscalers use it, and a webhook of vmgroups
-// does not see them.
+// scaleValidator reviews changes of the subresource scale. kubectl scale and autoscalers use it, and a webhook of vmgroups
+// does not receive these changes.
 type scaleValidator struct{ reviewer }
 
 var _ admission.Validator[*autoscalingv1.Scale] = scaleValidator{}
 
-// ValidateCreate allows: a subresource is not created.
+// ValidateCreate allows every request: a subresource is not created.
 func (v scaleValidator) ValidateCreate(context.Context, *autoscalingv1.Scale) (admission.Warnings, error) {
 	return nil, nil
 }
@@ -45,13 +45,13 @@ func (v scaleValidator) ValidateUpdate(ctx context.Context, old, scale *autoscal
 	return said.result(), refuse("VmGroup", group.Name, said.refused)
 }
 
-// ValidateDelete allows.
+// ValidateDelete allows every deletion.
 func (v scaleValidator) ValidateDelete(context.Context, *autoscalingv1.Scale) (admission.Warnings, error) {
 	return nil, nil
 }
 
-// unknown reviews the replicas of a group that was created a moment ago and is not in memory yet. Nothing else of it is
-// known; the reconciler will look at all of it.
+// unknown reviews the replicas of a group that was just created and is not in memory yet. The rest of the group is
+// unknown; the reconciler reviews it later.
 func (v scaleValidator) unknown(ctx context.Context, req admission.Request, old, scale *autoscalingv1.Scale) (admission.Warnings, error) {
 	policies, ok := v.knowledge.Policies(ctx)
 	if !ok {
@@ -61,7 +61,7 @@ func (v scaleValidator) unknown(ctx context.Context, req admission.Request, old,
 	if err != nil {
 		return nil, callOf(ctx).unavailable(err)
 	}
-	// Of a Scale only the number of VMs says anything; "spec" is a policy that cannot be used.
+	// A Scale has only the number of VMs; field "spec" stands for a policy that cannot be used.
 	ofNumber := func(v policy.Violation) bool { return v.Field == "spec.replicas" || v.Field == "spec" }
 	var said review
 	refused, kept := policies.EvaluateUpdate(requester,

@@ -2,11 +2,11 @@ package webhook
 
 import "sync"
 
-// shares divides something that is limited among callers: requests at a time, or bytes. No caller gets more than it leaves free: one gets half, two
-// a third each, and so on. So members that flood the hub, however many, do not keep the others out. It is safe for concurrent use.
+// shares divides a limited resource among callers: concurrent requests, or bytes. No caller gets more than it leaves free: one gets half, two a
+// third each, and so on. So members that flood the hub, in any number, cannot lock out the others. It is safe for concurrent use.
 type shares struct {
 	mu sync.Mutex
-	// free is what nobody holds.
+	// free is the part that no caller holds.
 	free int64
 	held map[string]int64
 }
@@ -15,7 +15,7 @@ func newShares(total int64) *shares {
 	return &shares{free: total, held: map[string]int64{}}
 }
 
-// take gives a caller n, or returns false at once. Whoever got it gives it back.
+// take gives n to a caller, or returns false at once. After a true result, the caller must give it back.
 func (s *shares) take(caller string, n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Sizes of objects of the hub's own kinds that are judged, those of their schemas. An API server has held an object against its schema before it
-// asks, but any other caller of the port has not: without these bounds a small request could make very much work.
+// Maximum sizes of objects of the hub's own kinds, equal to those in their schemas. An API server validates an object against its schema before it calls, but
+// other callers of the port do not. Without these limits, a small request could cause a lot of work.
 const (
 	maxPatterns      = 64
 	maxPattern       = 255
@@ -24,27 +24,27 @@ const (
 	maxURL           = 512
 	maxCABundle      = 262144
 	maxThumbprint    = 128
-	// The schemas do not bound labels of a selector.
+	// The schemas do not limit labels of a selector.
 	maxSelectors   = 64
 	maxSelectorSet = 256
 )
 
-// maxGroupText bounds each text of a VmGroup that sentences quote, in characters. It is far above what the schema allows today: groups of the original operator
-// are held against no schema for what they have already.
+// maxGroupText limits each text of a VmGroup that messages quote, in characters. It is far above the limit of the present schema: the API server does not
+// validate unchanged fields of groups of the original operator.
 const maxGroupText = 4 << 10
 
-// maxCauses is how many things are said to be wrong with an object of the hub's own kinds. Who has put these right is told of the next.
+// maxCauses is how many errors are reported for an object of the hub's own kinds. After the user has corrected these, the next ones are reported.
 const maxCauses = 20
 
-// atMostCauses cuts what is said to be wrong.
+// atMostCauses truncates a list of errors.
 func atMostCauses(errs field.ErrorList) field.ErrorList {
 	return errs[:min(len(errs), maxCauses)]
 }
 
-// sizes remembers the first part of an object that is larger than it may be.
+// sizes records the first part of an object that exceeds its limit.
 type sizes struct{ err *field.Error }
 
-// items looks at the length of a list, and reports whether it is good.
+// items checks the length of a list, and reports whether no limit is exceeded so far.
 func (s *sizes) items(where *field.Path, n, most int) bool {
 	if s.err == nil && n > most {
 		s.err = field.TooMany(where, n, most)
@@ -52,14 +52,14 @@ func (s *sizes) items(where *field.Path, n, most int) bool {
 	return s.err == nil
 }
 
-// text looks at the length of a text, which schemas count in characters.
+// text checks the length of a text, which schemas count in characters.
 func (s *sizes) text(where *field.Path, text string, most int) {
 	if s.err == nil && len(text) > most && utf8.RuneCountInString(text) > most {
 		s.err = field.TooLong(where, field.OmitValueType{}, most)
 	}
 }
 
-// patterns looks at a list of patterns.
+// patterns checks a list of patterns.
 func (s *sizes) patterns(where *field.Path, list []string, length int) {
 	if !s.items(where, len(list), maxPatterns) {
 		return
@@ -78,7 +78,7 @@ func (s *sizes) selector(where *field.Path, selector *metav1.LabelSelector) {
 	}
 }
 
-// policySize refuses a policy that would take long to look at: each pattern is compared with each group.
+// policySize refuses a policy that would be slow to evaluate: each pattern is compared with each group.
 func policySize(spec *field.Path, p *v1alpha1.VmGroupPolicy) *field.Error {
 	var s sizes
 	match, templates := spec.Child("match"), spec.Child("templates")
@@ -134,8 +134,8 @@ func (s *sizes) legacyFolder(where *field.Path, folder *v1alpha1.LegacyFolder) {
 	s.text(where.Child("group"), folder.Group, maxGroupName)
 }
 
-// groupSize refuses a VmGroup of a name or with texts that none has. What policies and the planner say repeats them: for each policy, and the name for
-// each of 500 VMs, so that one review of 3 MiB would become gigabytes.
+// groupSize refuses a VmGroup with a name or texts of an impossible length. Policies and the planner repeat them in messages: for each policy, and the name for
+// each of 500 VMs. One review of 3 MiB would become gigabytes.
 func groupSize(g *v1alpha1.VmGroup) *field.Error {
 	var s sizes
 	s.text(field.NewPath("metadata", "name"), g.Name, maxGroupName)
@@ -156,7 +156,7 @@ func groupSize(g *v1alpha1.VmGroup) *field.Error {
 	return s.err
 }
 
-// groupSizes refuses the change of a group, nil for a new one, if either is larger than it may be: policies compare both.
+// groupSizes refuses the change of a group, nil for a new one, if either exceeds its limits: policies compare both.
 func groupSizes(old, g *v1alpha1.VmGroup) *field.Error {
 	if err := groupSize(g); err != nil || old == nil {
 		return err

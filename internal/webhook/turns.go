@@ -7,30 +7,30 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// atOnce is how many requests of a caller are worked on at a time. The others wait, and have been read by then: a hundred that each take a few
-// milliseconds of the processor would otherwise be a queue before every request of others.
+// atOnce is how many requests of a caller are processed at a time. The others wait after their bodies were read. Otherwise, a hundred requests of a few
+// milliseconds of CPU each would delay every request of others.
 const atOnce = 8
 
-// turns has callers wait for their own requests, and not for those of others. The zero value is ready. It is safe for concurrent use, and keeps a little for
-// each caller that ever came.
+// turns makes callers wait for their own requests, not for those of others. The zero value is ready. It is safe for concurrent use, and keeps a little
+// memory for each caller ever seen.
 type turns struct {
 	mu   sync.Mutex
 	each map[string]*semaphore.Weighted
 }
 
-// begin waits until it is a request's turn, first come first served. Whoever got it ends it by rest. The error is that of ctx.
+// begin waits for the turn of a request, first come first served. The caller ends the turn with rest. The error is that of ctx.
 func (t *turns) begin(ctx context.Context, caller string) (*turn, error) {
 	own := &turn{of: t.of(caller)}
 	return own, own.resume(ctx)
 }
 
-// turn is that of one request. It is for one goroutine at a time.
+// turn is the turn of one request. One goroutine uses it at a time.
 type turn struct {
 	of   *semaphore.Weighted
 	held bool
 }
 
-// rest gives the turn to another request, if the request has it: a request that only waits for news works on nothing.
+// rest releases the turn, if the request has it: a request that waits for news uses no CPU.
 func (t *turn) rest() {
 	if t.held {
 		t.of.Release(1)
@@ -38,7 +38,7 @@ func (t *turn) rest() {
 	}
 }
 
-// resume waits for a turn, if the request has none. The error is that of ctx, and it has none then.
+// resume waits for a turn, if the request has none. On an error, which is that of ctx, the request has no turn.
 func (t *turn) resume(ctx context.Context) error {
 	if t.held {
 		return nil

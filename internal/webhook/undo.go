@@ -11,17 +11,18 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// undoes reports whether the change sets spec back to what VMs of the group are, and asks for no more of them. An undo is never refused: who takes an
-// edit back has to get past policies that came meanwhile. It gives nothing: the reconciler judges again, and clones nothing that is refused.
+// undoes reports whether the change sets spec back to the shape of existing VMs of the group, without adding VMs. An undo is never refused: a user
+// who reverts an edit must get past policies that were created meanwhile. An undo grants nothing: the reconciler checks again, and clones nothing
+// that is refused.
 func undoes(old, group *v1alpha1.VmGroup, preview Preview) bool {
 	return old != nil && preview.Standing > 0 && !grows(old, group) && plan.Revision(old.Spec) != plan.Revision(group.Spec)
 }
 
-// forgive makes warnings of what is refused of the shape of VMs, and returns whether there was any.
+// forgive turns errors about the shape of VMs into warnings, and reports whether there were any.
 func (said *review) forgive(group *v1alpha1.VmGroup, standing int32) bool {
 	var stays, forgiven field.ErrorList
 	for _, err := range said.refused {
-		if slices.Contains([]string{"spec.vcenter", "spec.deletionPolicy"}, err.Field) { // no part of a shape
+		if slices.Contains([]string{"spec.vcenter", "spec.deletionPolicy"}, err.Field) { // not part of a shape
 			stays = append(stays, err)
 		} else {
 			forgiven = append(forgiven, err)
@@ -49,7 +50,7 @@ func (said *review) forgive(group *v1alpha1.VmGroup, standing int32) bool {
 	return true
 }
 
-// shrinks says which VMs leave for an undo that wants fewer. Nothing else becomes of VMs.
+// shrinks warns which VMs an undo removes if it decreases replicas. Other VMs do not change.
 func (said *review) shrinks(old, group *v1alpha1.VmGroup, p plan.Plan) {
 	was, now := policy.UsageOf(old.Spec).VMs, policy.UsageOf(group.Spec).VMs
 	if now >= was {
@@ -59,7 +60,7 @@ func (said *review) shrinks(old, group *v1alpha1.VmGroup, p plan.Plan) {
 	switch {
 	case leave != "":
 		said.add("this change " + leave)
-	case len(p.VMs) == 0, int64(len(p.VMs)-len(p.Doomed)) > now: // nothing is known, or they are held for now
+	case len(p.VMs) == 0, int64(len(p.VMs)-len(p.Doomed)) > now: // the VMs are unknown, or held for now
 		said.add(fmt.Sprintf("this change lowers spec.replicas from %d to %d, and VMs leave; which ones cannot be said now", was, now))
 	}
 }

@@ -35,7 +35,7 @@ func (v vcenterValidator) ValidateUpdate(_ context.Context, old, vc *v1alpha1.VC
 	return v.check(vc, old)
 }
 
-// ValidateDelete allows.
+// ValidateDelete allows every deletion.
 func (v vcenterValidator) ValidateDelete(context.Context, *v1alpha1.VCenter) (admission.Warnings, error) {
 	return nil, nil
 }
@@ -65,7 +65,8 @@ func (v vcenterValidator) check(vc, old *v1alpha1.VCenter) (admission.Warnings, 
 	return warn.result(), refuse("VCenter", vc.Name, atMostCauses(errs))
 }
 
-// checkServer refuses addresses that the operator would not connect to. It does not quote one that may hold a password.
+// checkServer refuses addresses to which the operator would not connect. It does not quote an address that can contain
+// a password.
 func checkServer(where *field.Path, server string, insecure bool) *field.Error {
 	if server == "" {
 		return nil // VC_HOST of the Secret
@@ -81,7 +82,7 @@ func checkServer(where *field.Path, server string, insecure bool) *field.Error {
 	case u.Scheme != "https" && u.Scheme != "http":
 		return field.Invalid(where, server, fmt.Sprintf("must use https, not %q", u.Scheme))
 	case u.RawQuery != "" || u.Fragment != "" || !slices.Contains([]string{"", "/", "/sdk", "/sdk/"}, u.Path):
-		// A Secret that names a host means the vCenter there, and not another application of that host.
+		// A Secret that names a host means the vCenter on it, not another application of that host.
 		return field.Invalid(where, field.OmitValueType{}, "may have a host, a port and the path /sdk only")
 	}
 	return nil
@@ -132,7 +133,7 @@ func checkGrants(where *field.Path, grants []v1alpha1.Grant) field.ErrorList {
 	return errs
 }
 
-// checkLegacyFolders refuses a folder that is granted twice, also in another spelling, and a group that is granted two.
+// checkLegacyFolders refuses a folder that is granted twice, also in another spelling, and a group with two folders.
 func checkLegacyFolders(where *field.Path, folders []v1alpha1.LegacyFolder) field.ErrorList {
 	type groupKey struct{ member, namespace, name string }
 	var errs field.ErrorList
@@ -150,7 +151,7 @@ func checkLegacyFolders(where *field.Path, folders []v1alpha1.LegacyFolder) fiel
 	return errs
 }
 
-// warnOfMove warns when VMs would be left behind.
+// warnOfMove warns if VMs would be left behind.
 func warnOfMove(vc, old *v1alpha1.VCenter, warn *warnings) {
 	if old != nil && old.Status.VMs > 0 && old.Spec.Place() != vc.Spec.Place() {
 		warn.add(fmt.Sprintf("%d VMs are in the place that this VCenter names now; they do not move, and their groups will wait for them", old.Status.VMs))

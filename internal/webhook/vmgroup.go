@@ -14,24 +14,23 @@ import (
 // groupValidator reviews VmGroups that are created or changed.
 type groupValidator struct {
 	reviewer
-	// newUID draws a UID for a group that the hub does not know.
+	// newUID generates a UID for a group that the hub does not know.
 	newUID func() string
 }
 
 var _ admission.Validator[*v1alpha1.VmGroup] = groupValidator{}
 
-// ValidateCreate reviews a new group. Nobody creates a status, and the UID is not the user's word either: a sender must not feign the
-// one of another group.
+// ValidateCreate reviews a new group. It ignores status and UID of the request: a sender must not use the UID of another group.
 func (v groupValidator) ValidateCreate(ctx context.Context, group *v1alpha1.VmGroup) (admission.Warnings, error) {
 	group.Status, group.UID = v1alpha1.VmGroupStatus{}, types.UID(v.newUID())
 	return v.answer(ctx, nil, group)
 }
 
-// ValidateUpdate reviews a change. What the group is, and what status it has, is what the hub has seen of it, and not what the
-// request says: with a status of one's own making one could ask about VMs and folders of others.
+// ValidateUpdate reviews a change. Identity and status of the group are those that the hub has seen, not those of the request: with a
+// made-up status, a client could query VMs and folders of others.
 func (v groupValidator) ValidateUpdate(ctx context.Context, old, group *v1alpha1.VmGroup) (admission.Warnings, error) {
 	if group.DeletionTimestamp != nil || apiequality.Semantic.DeepEqual(old.Spec, group.Spec) {
-		return v.answer(ctx, old, group) // it passes, whatever is known of it
+		return v.answer(ctx, old, group) // it passes, whatever the hub knows
 	}
 	req, err := admission.RequestFromContext(ctx)
 	if err != nil {
@@ -41,7 +40,7 @@ func (v groupValidator) ValidateUpdate(ctx context.Context, old, group *v1alpha1
 	switch {
 	case err == nil && known.UID == old.UID:
 		old.Status = known.Status
-	case err == nil || apierrors.IsNotFound(err): // it was created a moment ago
+	case err == nil || apierrors.IsNotFound(err): // it was just created
 		old.Status, old.UID = v1alpha1.VmGroupStatus{}, types.UID(v.newUID())
 	default:
 		return nil, callOf(ctx).unavailable(err)
@@ -50,14 +49,14 @@ func (v groupValidator) ValidateUpdate(ctx context.Context, old, group *v1alpha1
 	return v.answer(ctx, old, group)
 }
 
-// ValidateDelete allows. Members do not ask.
+// ValidateDelete allows every deletion. Members do not call for deletions.
 func (v groupValidator) ValidateDelete(context.Context, *v1alpha1.VmGroup) (admission.Warnings, error) {
 	return nil, nil
 }
 
 func (v groupValidator) answer(ctx context.Context, old, group *v1alpha1.VmGroup) (admission.Warnings, error) {
 	if req, err := admission.RequestFromContext(ctx); err == nil {
-		// A name that is generated is not known here; the namespace of the request is the one that counts.
+		// A generated name is not known here; the namespace of the request is authoritative.
 		group.Namespace = req.Namespace
 	}
 	j, err := v.change(ctx, old, group)

@@ -14,12 +14,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// policyValidator checks VmGroupPolicies. It tells how many groups a policy would match and how many would break it, and which other
-// policy has other defaults: whoever reaches the port can ask that.
+// policyValidator checks VmGroupPolicies. It reports how many groups a policy would match, how many would violate it, and which
+// other policy has other defaults. Any client that reaches the port can query that.
 type policyValidator struct {
 	reader client.Reader
 	impact Impact
-	// counting is held while groups are counted. One count at a time leaves the other cores to those who are judged.
+	// counting is held while groups are counted. One count at a time leaves the other cores to reviews.
 	counting chan struct{}
 }
 
@@ -42,7 +42,7 @@ func (v policyValidator) ValidateUpdate(ctx context.Context, old, p *v1alpha1.Vm
 	return v.check(ctx, p)
 }
 
-// ValidateDelete allows.
+// ValidateDelete allows every deletion.
 func (v policyValidator) ValidateDelete(context.Context, *v1alpha1.VmGroupPolicy) (admission.Warnings, error) {
 	return nil, nil
 }
@@ -62,7 +62,8 @@ func (v policyValidator) check(ctx context.Context, p *v1alpha1.VmGroupPolicy) (
 	}
 	selector := checkSelector(match.Child("namespaceSelector"), p.Spec.Match.NamespaceSelector)
 	errs = append(errs, selector...)
-	// What package policy cannot apply makes every group wait that it may hold for; it is refused here, in its own words.
+	// A policy that package policy cannot apply would make every group wait that it selects. It is refused here, with the message of
+	// that package.
 	problem := policy.Compile([]v1alpha1.VmGroupPolicy{*p}).Problems()[p.Name]
 	if problem != "" && len(selector) == 0 {
 		errs = append(errs, field.Invalid(spec, field.OmitValueType{}, problem))
@@ -75,7 +76,7 @@ func (v policyValidator) check(ctx context.Context, p *v1alpha1.VmGroupPolicy) (
 	return warn.result(), refuse("VmGroupPolicy", p.Name, atMostCauses(errs))
 }
 
-// warnOwnDefaults warns about defaults that the policy's own limits refuse, or the default limits that it leaves in force.
+// warnOwnDefaults warns about defaults that violate the policy's own limits, or the default limits that the policy leaves in force.
 func warnOwnDefaults(p *v1alpha1.VmGroupPolicy, warn *warnings) {
 	if p.Spec.Defaults == nil {
 		return
@@ -99,7 +100,7 @@ func warnOwnDefaults(p *v1alpha1.VmGroupPolicy, warn *warnings) {
 	}
 }
 
-// fieldDefault is what a policy fills a field with, as text; empty for nothing.
+// fieldDefault is a policy's default of a field, as text; empty without one.
 type fieldDefault struct{ field, value string }
 
 func defaultsOf(p *v1alpha1.VmGroupPolicy) []fieldDefault {
@@ -118,7 +119,7 @@ func defaultsOf(p *v1alpha1.VmGroupPolicy) []fieldDefault {
 	}
 }
 
-// warnOtherDefaults warns where only the names of two policies decide whose default is taken.
+// warnOtherDefaults warns if only the names of two policies decide whose default applies.
 func (v policyValidator) warnOtherDefaults(ctx context.Context, p *v1alpha1.VmGroupPolicy, warn *warnings) {
 	var others v1alpha1.VmGroupPolicyList
 	if v.reader.List(ctx, &others) != nil {

@@ -8,19 +8,19 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// Kubernetes shortens or drops warnings that are longer, and drops all when together they have more than 4,096 characters.
+// Kubernetes shortens or drops longer warnings, and drops all if together they exceed 4,096 characters.
 const (
 	maxWarning  = 256
 	maxWarnings = 12
 )
 
-// warnings collects sentences for whoever sent the object.
+// warnings collects sentences for the sender of the object.
 type warnings struct {
 	list []string
 	seen map[string]bool
 }
 
-// add appends a warning. It is shortened where it is too long, and said only once. What it names may be of vCenter, and it stands in an HTTP header.
+// add appends a warning once, and shortens it if it is too long. The text can contain names of vCenter objects, and is sent in an HTTP header.
 func (w *warnings) add(text string) {
 	text = strings.TrimSpace(untrusted.Text(text, maxWarning))
 	if text == "" || w.seen[text] {
@@ -33,7 +33,7 @@ func (w *warnings) add(text string) {
 	w.list = append(w.list, text)
 }
 
-// result is what the API server may show.
+// result returns the warnings that the API server can show.
 func (w *warnings) result() admission.Warnings {
 	if len(w.list) <= maxWarnings {
 		return w.list

@@ -9,7 +9,7 @@ import (
 )
 
 // BundleHash identifies the certificate authorities in a PEM bundle: lower-case hexadecimal SHA-256 over the hashes of its
-// certificates, whatever their order, repetition and comments. It is "" when the bundle has no certificate.
+// certificates. Order, repetition and comments do not change it. It is "" if the bundle has no certificate.
 func BundleHash(bundle []byte) string {
 	var hashes [][sha256.Size]byte
 	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {

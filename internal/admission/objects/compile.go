@@ -19,21 +19,21 @@ const (
 	maxValues       = 256
 	maxRefusal      = 2048
 
-	// maxSummary bounds the summary, which is a column of kubectl.
+	// maxSummary limits the summary, which is a column of kubectl.
 	maxSummary = 120
 
-	// maxSize bounds all policies of a member together, in bytes as JSON: etcd takes no more than 2 MiB. maxExpressions bounds
-	// their regular expressions, in bytes: an API server refuses requests whose evaluation costs too much. With both
-	// filled up, requests pass; see TestTheLargestLimitsStayWithinTheCost.
+	// maxSize limits all policies of a member together, in bytes as JSON: etcd accepts no more than 2 MiB. maxExpressions limits their regular
+	// expressions, in bytes: an API server refuses requests whose evaluation costs too much. Requests pass when both limits are fully used; see
+	// TestTheLargestLimitsStayWithinTheCost.
 	maxSize        = 512 << 10
 	maxExpressions = 96 << 10
 )
 
-// TooLargeError says that a member cannot be given its policies. What it has stays.
+// TooLargeError reports policies that do not fit into a member's VmGroupLimits. The member keeps its present ones.
 type TooLargeError struct {
-	// Policy is the name of the VmGroupPolicy at fault; "" when there are too many policies.
+	// Policy is the name of the VmGroupPolicy at fault; "" if there are too many policies.
 	Policy string
-	// What is too large, with the limit.
+	// What is the part that is too large, with the limit.
 	What string
 }
 
@@ -44,7 +44,7 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("VmGroupPolicy %q does not fit into VmGroupLimits: %s", e.Policy, e.What)
 }
 
-// Compile returns what a member is told of the policies that can hold there. A nil set is one without policies.
+// Compile returns the VmGroupLimits of a member, from the policies that can apply there. A nil set has no policies.
 func Compile(policies *policy.Set, member string) (v1alpha1.VmGroupLimitsSpec, error) {
 	if policies == nil {
 		policies = policy.Compile(nil)
@@ -142,8 +142,8 @@ func templatePatterns(patterns []string) []v1alpha1.LimitsPattern {
 	return result
 }
 
-// nameExpressionOf is the same for a pattern of names of vCenter, whose case does not count, and which may be written as the API has them. One without
-// a star, of plain letters, needs none either.
+// nameExpressionOf does the same for a pattern of vCenter names, which ignore case and can be written as the API returns them. A pattern without a
+// star needs no expression if it has only plain ASCII letters and one reading.
 func nameExpressionOf(pattern string) string {
 	readings := inventoryname.Readings(pattern)
 	plain := strings.IndexFunc(pattern, func(r rune) bool { return r > unicode.MaxASCII }) < 0
@@ -163,8 +163,8 @@ func nameExpressionOf(pattern string) string {
 	return "(?is)^(?:" + strings.Join(readings, "|") + ")$"
 }
 
-// expressionOf is a pattern with a star as a regular expression of the whole of a name, also of one with line breaks. A
-// pattern without a star needs none.
+// expressionOf returns a pattern with a star as a regular expression that matches the whole name, including line breaks. A pattern without a star
+// needs none.
 func expressionOf(pattern string) string {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {

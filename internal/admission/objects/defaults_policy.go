@@ -10,39 +10,40 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// filled is a list of patches that set a required field which the group leaves out, or an empty list when no policy has a
-// default for it. The first policy that has one decides. A zero that the author wrote is not left out, and the schema refuses it.
+// filled is a list of patches that set a required field which the group leaves out, or an empty list if no policy has a default for it.
+// The first policy with a default decides. A zero that the author wrote is not left out, and the schema refuses it.
 func filled(field string) string {
 	return strings.ReplaceAll(
 		`(!has(object.spec.FIELD) && variables.defaults.exists(d, has(d.FIELD)) ?
     [JSONPatch{op: 'add', path: '/spec/FIELD', value: variables.defaults.filter(d, has(d.FIELD))[0].FIELD}] : [])`, "FIELD", field)
 }
 
-// filledVCenter is the same for spec.vcenter. VMs do not move between vCenters, so an update gets what the group had, if that has a name.
+// filledVCenter does the same for spec.vcenter. VMs do not move between vCenters, so an update gets the group's previous value, if it is
+// not empty.
 const filledVCenter = `(has(object.spec.vcenter) && object.spec.vcenter != '' ? [] :
     oldObject == null && variables.defaults.exists(d, has(d.vcenter)) ?
       [JSONPatch{op: 'add', path: '/spec/vcenter', value: variables.defaults.filter(d, has(d.vcenter))[0].vcenter}] :
     oldObject != null && oldObject.?spec.?vcenter.orValue('') != '' ?
       [JSONPatch{op: 'add', path: '/spec/vcenter', value: oldObject.spec.vcenter}] : [])`
 
-// somethingMissing holds where the policy may have something to fill in.
+// somethingMissing holds if the policy possibly has a default to set.
 const somethingMissing = `!has(object.spec.cpu) || !has(object.spec.memory) || !has(object.spec.template) ||
   (!has(object.spec.vcenter) || object.spec.vcenter == '') &&
     (oldObject == null ? params.spec.?policies.orValue([]).exists(p, has(p.defaults) && has(p.defaults.vcenter)) : oldObject.?spec.?vcenter.orValue('') != '')`
 
-// defaultsPolicy fills in what a group leaves out, so that it can be created while the hub is down. It does what the hub's
-// webhook does; where both do, the webhook finds nothing left to do.
+// defaultsPolicy sets the fields that a group leaves out, so that it can be created while the hub is down. It has the same effect as the
+// hub's webhook. If both run, the webhook finds no field left to set.
 func defaultsPolicy() *admissionv1.MutatingAdmissionPolicy {
 	return &admissionv1.MutatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: Name, Labels: managed()},
 		Spec: admissionv1.MutatingAdmissionPolicySpec{
 			ParamKind: &admissionv1.ParamKind{APIVersion: v1alpha1.GroupVersion.String(), Kind: "VmGroupLimits"},
-			// What is not filled in is refused by the schema, with a message that names the field.
+			// The schema refuses a missing field without a default, with a message that names the field.
 			FailurePolicy:      ptr.To(admissionv1.Ignore),
 			ReinvocationPolicy: admissionv1.NeverReinvocationPolicy,
 			MatchConstraints:   matching(groups(admissionv1.Create, admissionv1.Update)),
 			MatchConditions: []admissionv1.MatchCondition{
-				// A policy that is evaluated to no patch costs a creation as much as one with a patch.
+				// An evaluation of the policy costs a creation as much without a patch as with one.
 				{Name: "something-missing", Expression: specChanges + " && " + hasSpec + " && (" + somethingMissing + ")"},
 			},
 			Variables: []admissionv1.Variable{

@@ -11,24 +11,25 @@ import (
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 )
 
-// ofNamespace is the group's namespace. Its declared type has the UID under a name that its value does not have, so it is not checked.
+// ofNamespace is the group's namespace. Its declared type has the UID under another name than its value, so dyn turns type checks off.
 const ofNamespace = `dyn(namespaceObject)`
 
-// notGoing holds for objects that nobody has deleted yet: what is being deleted already must not be held up.
+// notGoing holds for objects that are not being deleted: the policy must not delay a deletion in progress.
 const notGoing = `oldObject != null && !has(oldObject.metadata.deletionTimestamp)`
 
-// confirmed holds for an object, in that variable, whose annotation has the object's own UID.
+// confirmed holds for an object, in the named variable, whose annotation equals the object's own UID.
 func confirmed(object string) string {
 	return fmt.Sprintf("%[1]s.metadata.?annotations[?'%[2]s'].orValue('') == %[1]s.metadata.uid", object, v1alpha1.ConfirmDeletionAnnotation)
 }
 
-// howToConfirm is the command that confirms the deletion of a kind of object; name and uid are expressions.
+// howToConfirm is the command that confirms the deletion of an object of a kind; name and uid are expressions.
 func howToConfirm(kind, name, uid string) string {
 	return fmt.Sprintf(`'kubectl annotate %s ' + %s + ' --overwrite %s=' + %s`, kind, name, v1alpha1.ConfirmDeletionAnnotation, uid)
 }
 
-// deletionPolicy refuses to delete the CRDs of the operator unless that is confirmed, and VmGroups with spec.deletionProtection unless their
-// namespace's deletion is. It fails open: what it guards against is a mistake, and a bug of ours must not keep anything from being deleted.
+// deletionPolicy refuses to delete the CRDs of the operator unless their deletion is confirmed. It refuses to delete VmGroups with
+// spec.deletionProtection unless the deletion of their namespace is confirmed. It fails open: it protects against mistakes, and a bug of the
+// operator must not prevent deletions.
 func deletionPolicy() *admissionv1.ValidatingAdmissionPolicy {
 	definitions := rule("customresourcedefinitions", admissionv1.Delete)
 	definitions.APIGroups, definitions.APIVersions = []string{"apiextensions.k8s.io"}, []string{"v1"}
@@ -63,9 +64,10 @@ func deletionPolicy() *admissionv1.ValidatingAdmissionPolicy {
 	}
 }
 
-// namespacesPolicy refuses to delete a namespace with protected groups unless that is confirmed. An expression sees no other objects but
-// parameters. Here these are the groups: the API server says of a request about a namespace that it is in that namespace, and takes
-// parameters without a namespace of their own from there. So it is a policy of its own: a request about a CRD is in none, and would be an error.
+// namespacesPolicy refuses to delete a namespace with protected groups unless that is confirmed. An expression can read no other objects than
+// parameters. Here, the groups are the parameters. For a request about a namespace, the API server sets that namespace as the request's, and
+// searches there for parameters without a namespace of their own. This is a separate policy, because a request about a CRD has no namespace and
+// would be an error.
 func namespacesPolicy() *admissionv1.ValidatingAdmissionPolicy {
 	namespaces := rule("namespaces", admissionv1.Delete)
 	namespaces.APIGroups, namespaces.APIVersions = []string{""}, []string{"v1"}
@@ -88,7 +90,7 @@ func namespacesPolicy() *admissionv1.ValidatingAdmissionPolicy {
 	}
 }
 
-// bindingTo puts a policy without parameters in force.
+// bindingTo binds a policy without parameters.
 func bindingTo(policy string) *admissionv1.ValidatingAdmissionPolicyBinding {
 	return &admissionv1.ValidatingAdmissionPolicyBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: policy, Labels: managed()},
@@ -99,14 +101,14 @@ func bindingTo(policy string) *admissionv1.ValidatingAdmissionPolicyBinding {
 	}
 }
 
-// bindingToLimits puts a policy in force that reads the limits, and refuses while there are none.
+// bindingToLimits binds a policy that reads the limits. It refuses requests while the limits do not exist.
 func bindingToLimits(policy string) *admissionv1.ValidatingAdmissionPolicyBinding {
 	binding := bindingTo(policy)
 	binding.Spec.ParamRef = &admissionv1.ParamRef{Name: v1alpha1.LimitsName, ParameterNotFoundAction: ptr.To(admissionv1.DenyAction)}
 	return binding
 }
 
-// bindingToGroups puts a policy in force that reads all groups of the namespace that a request is about, and passes where there are none.
+// bindingToGroups binds a policy that reads all groups of the request's namespace. It allows the request if there are none.
 func bindingToGroups(policy string) *admissionv1.ValidatingAdmissionPolicyBinding {
 	binding := bindingTo(policy)
 	binding.Spec.ParamRef = &admissionv1.ParamRef{Selector: &metav1.LabelSelector{}, ParameterNotFoundAction: ptr.To(admissionv1.AllowAction)}

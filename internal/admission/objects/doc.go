@@ -1,12 +1,12 @@
-// Package objects renders what the operator keeps in a member cluster so that policy holds at its door. Rendering is
-// pure and its output is the same for the same input, so that a bundle can be compared, applied again and shown to a person.
+// Package objects renders the objects in a member cluster that enforce policies at admission. Rendering is pure, and the
+// same input gives the same output. So a bundle can be compared, applied again and displayed.
 //
 // Three layers, each of which works without the next:
 //
-//   - A ValidatingAdmissionPolicy with a VmGroupLimits as its parameter refuses what breaks limits or template lists, also
-//     while the hub is down. A second one lets nobody but the operator write VmGroupLimits.
-//   - A MutatingAdmissionPolicy fills in defaults, where the member serves that kind.
-//   - Webhook configurations call the hub, which also knows quotas, inventory and the planner.
+//   - A ValidatingAdmissionPolicy with a VmGroupLimits as its parameter refuses requests that violate limits or template
+//     lists, even while the hub is down. A second one allows only the operator to write VmGroupLimits.
+//   - A MutatingAdmissionPolicy sets defaults, if the member serves that kind.
+//   - Webhook configurations call the hub, which also checks quotas, inventory and the planner.
 //
-// The expressions are constant: limits change by writing the parameter, which the next request sees.
+// The expressions are constant: to change limits, the operator writes the parameter, and the next request uses it.
 package objects

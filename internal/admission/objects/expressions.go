@@ -9,24 +9,22 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Expressions that several objects share. They are in the Common Expression Language; a variable is evaluated at most
-// once per request, when it is first used. Everything that an object may lack is asked for with has() first: an error
-// in an expression refuses the request.
+// Expressions that several objects share, in the Common Expression Language. A variable is evaluated at most once per request, on its first use. Optional
+// fields are checked with has() first: an error in an expression refuses the request.
 
 const (
-	// specChanges holds for a new object, and for an update that is about more than labels and finalizers. It does not hold for what somebody has deleted:
-	// that must never be held up by policy. It is one condition and not two: each costs a request something of its own.
+	// specChanges holds for a new object, and for an update that changes more than labels and finalizers. It does not hold for an object that is being
+	// deleted: policies must never delay a deletion. It is one condition and not two: each condition has a cost for every request.
 	specChanges = `!has(object.metadata.deletionTimestamp) && (oldObject == null || object.?spec != oldObject.?spec)`
 
-	// hasSpec leaves out groups without a spec, which the original operator accepted: nothing is made for them.
+	// hasSpec excludes groups without a spec, which the original operator accepted: they get no VMs.
 	hasSpec = `has(object.spec)`
 
 	// labelsOfNamespace are the labels of the group's namespace.
 	labelsOfNamespace = `has(namespaceObject.metadata.labels) ? namespaceObject.metadata.labels : {}`
 )
 
-// policiesOfNamespace are the policies that hold for the group, in their order. Requirements mean what they mean in a
-// Kubernetes label selector.
+// policiesOfNamespace are the policies that apply to the group, in their order. Requirements have the semantics of a Kubernetes label selector.
 var policiesOfNamespace = `!has(params.spec.policies) ? [] : params.spec.policies.filter(p,
   (!has(p.selector) || p.selector.all(r,
     r.operator == 'In' ? r.key in variables.labels && has(r.values) && variables.labels[r.key] in r.values :
@@ -35,13 +33,13 @@ var policiesOfNamespace = `!has(params.spec.policies) ? [] : params.spec.policie
     !(r.key in variables.labels))) &&
   !(has(p.exclude) && p.exclude.exists(e, ` + matches("e", "request.namespace") + `)))`
 
-// matches says whether name matches the pattern that the variable holds. Regular expressions are compiled anew with each
-// request, so only patterns with a star have one.
+// matches reports whether name matches the pattern in the variable. The API server compiles regular expressions anew for each request, so only patterns
+// with a star have one.
 func matches(pattern, name string) string {
 	return fmt.Sprintf("(%[1]s.pattern == %[2]s || has(%[1]s.expression) && %[2]s.matches(%[1]s.expression))", pattern, name)
 }
 
-// namesMatch says whether a name of vCenter, folded, matches the pattern that the variable holds. Package policy decides it in the same way.
+// namesMatch reports whether a vCenter name, folded, matches the pattern in the variable. Package policy uses the same rule.
 func namesMatch(pattern, name string) string {
 	return fmt.Sprintf("(%[1]s.pattern.lowerAscii() == %[2]s || has(%[1]s.expression) && %[2]s.matches(%[1]s.expression))", pattern, name)
 }
@@ -54,7 +52,7 @@ func groups(operations ...admissionv1.OperationType) admissionv1.NamedRuleWithOp
 	return rule("vmgroups", operations...)
 }
 
-// scaling is what kubectl scale and autoscalers do; rules about vmgroups alone do not see it.
+// scaling is the request of kubectl scale and autoscalers; rules for vmgroups alone do not cover it.
 func scaling() admissionv1.NamedRuleWithOperations {
 	return rule("vmgroups/scale", admissionv1.Update)
 }

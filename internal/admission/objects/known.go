@@ -8,13 +8,14 @@ import (
 )
 
 const (
-	// Name of everything that the operator keeps in a member, apart from what guards VmGroupLimits.
+	// Name of all objects that the operator keeps in a member, except those that protect VmGroupLimits or guard against
+	// deletion.
 	Name = v1alpha1.LimitsName
-	// ProtectionName is the name of the policy and the binding that guard VmGroupLimits.
+	// ProtectionName is the name of the policy and the binding that protect VmGroupLimits.
 	ProtectionName = "vmgroup-operator-protection"
 	// DeletionName is the name of the policy and the binding that guard CRDs and groups against deletion.
 	DeletionName = "vmgroup-operator-deletion"
-	// NamespacesName is the name of those that guard namespaces.
+	// NamespacesName is the name of the policy and the binding that guard namespaces against deletion.
 	NamespacesName = "vmgroup-operator-deletion-namespaces"
 	// FieldManager is the field manager of the server-side applies.
 	FieldManager = "vmgroup-operator"
@@ -23,7 +24,7 @@ const (
 // Identity names an object of the operator in a member. All are cluster-scoped.
 type Identity struct {
 	schema.GroupVersionKind
-	// Resource is the plural, as a REST path has it.
+	// Resource is the plural, as in a REST path.
 	Resource string
 	Name     string
 }
@@ -32,8 +33,9 @@ func registered(kind, resource, name string) Identity {
 	return Identity{GroupVersionKind: admissionv1.SchemeGroupVersion.WithKind(kind), Resource: resource, Name: name}
 }
 
-// Known returns everything that may ever be in a member, in the order in which it has to be removed: what calls the hub
-// first, then what binds a policy, so that no request meets a policy whose parameter is gone. Installation is the reverse.
+// Known returns all objects that a member can ever have, in the order in which they must be removed: first webhook
+// configurations, then bindings, so that no request is checked by a policy whose parameter is missing. Installation uses
+// the reverse order.
 func Known() []Identity {
 	return []Identity{
 		registered("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", Name),

@@ -10,21 +10,21 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// refusalInGeneral stands in when the message of a broken rule is longer than Kubernetes passes on (5 KiB).
+// refusalInGeneral replaces the message of a violated rule that exceeds the limit of Kubernetes (5 KiB).
 const refusalInGeneral = "the VmGroup breaks the policies of this cluster; see kubectl get vmgrouplimits " +
 	v1alpha1.LimitsName + " -o yaml"
 
-// of ends a message with the policy p whose rule is broken. The default limits have no name.
+// of ends a message with the policy p whose rule is violated. The default limits have no name.
 const of = `(has(p.name) ? ' of VmGroupPolicy "' + p.name + '"' : ' that holds by default: no VmGroupPolicy in mode Enforce limits it here')`
 
-// byDefault is the field's default limit as an entry of a map, or no entry where an enforced policy sets one.
+// byDefault is the field's default limit as a map entry, or no entry if an enforced policy sets one.
 func byDefault(field string) string {
 	return strings.ReplaceAll(
 		`?'FIELD': variables.enforced.exists(p, has(p.FIELD)) ? optional.none() : params.spec.unmatched.?FIELD`, "FIELD", field)
 }
 
-// bounds are the rules about one numeric field of p, as links of a chain of conditions that ends in the message of the
-// first that is broken. A bound that was broken before is broken anew by what makes it worse only.
+// bounds are the rules about one numeric field of p, as links of a chain of conditions. The chain ends in the message of the first violated rule. If a
+// limit was exceeded before, only a change for the worse violates it again.
 func bounds(field, unit, whenAbove, whenBelow string) string {
 	return strings.NewReplacer("FIELD", field, "UNIT", unit, "OF", of, "ABOVE", whenAbove, "BELOW", whenBelow).Replace(`
   has(p.FIELD) && has(p.FIELD.max) && has(object.spec.FIELD) && object.spec.FIELD > p.FIELD.max && ABOVE ?
@@ -33,12 +33,12 @@ func bounds(field, unit, whenAbove, whenBelow string) string {
     'spec.FIELD: Invalid value: ' + string(object.spec.FIELD) + ': is below the minimum ' + string(p.FIELD.min) + 'UNIT' + OF :`)
 }
 
-// unusable is the rule about policies that cannot be used as they are written, as a link of the same chain.
+// unusable is the rule about policies that cannot be used as written, as a link of the same chain.
 const unusable = `
   has(p.refusal) && variables.worse ? 'spec: Forbidden: ' + p.refusal :`
 
-// templates are the rules about spec.template, as links of the same chain. They refuse what each name that may be meant forbids, and
-// say nothing where a pattern with a slash could decide otherwise.
+// templates are the rules about spec.template, as links of the same chain. They refuse a template if every name that it can stand for is forbidden.
+// They do not apply if a pattern with a slash could decide otherwise.
 var templates = strings.NewReplacer("DENIES", namesMatch("d", "n"), "FIRST", namesMatch("d", "variables.templateNames[0]"), "ALLOWS", namesMatch("a", "n")).Replace(`
   has(p.templates) && has(p.templates.deny) && variables.templateDiffers && variables.templateNames.size() > 0 &&
     variables.templateNames.all(n, p.templates.deny.exists(d, !has(d.path) && DENIES)) ?
@@ -49,8 +49,8 @@ var templates = strings.NewReplacer("DENIES", namesMatch("d", "n"), "FIRST", nam
     'spec.template: Invalid value: ' + strings.quote(variables.template) + ': matches none of the templates that VmGroupPolicy "' +
       p.name + '" allows: ' + p.templates.allowList :`)
 
-// templateEnds are the ends of spec.template that may be a name with slashes, the shortest first, and templateNames those and what they are as the API
-// has them: see policy.Candidates.
+// templateEnds are the ends of spec.template that can be a name with slashes, the shortest first. templateNames are those, and the same names as the
+// API returns them: see policy.Candidates.
 const (
 	templateEnds = `variables.templateParts.size() == 0 ? ['/'] : variables.templateParts.size() > 12 ? [] :
   [12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1].filter(i, i == variables.templateParts.size() ||
@@ -60,8 +60,8 @@ const (
   variables.templateEnds.map(n, n.replace('%2f', '/').replace('%5c', '\\').replace('%25', '%'))`
 )
 
-// limitsPolicy refuses groups and scalings that break the limits or template lists of an enforced policy, with the message of
-// the first broken rule. It decides as policy.Set.EvaluateUpdate does, but for an undo. Of a Scale it sees the replicas only.
+// limitsPolicy refuses groups and scalings that violate the limits or template lists of an enforced policy, with the message of the first violated
+// rule. It decides like policy.Set.EvaluateUpdate, except for an undo. Of a Scale, it checks the replicas only.
 func limitsPolicy() *admissionv1.ValidatingAdmissionPolicy {
 	return &admissionv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: Name, Labels: managed()},
@@ -75,13 +75,13 @@ func limitsPolicy() *admissionv1.ValidatingAdmissionPolicy {
 			Variables: []admissionv1.Variable{
 				variable("labels", labelsOfNamespace),
 				variable("enforced", `(`+policiesOfNamespace+`).filter(p, p.enforced)`),
-				// What is left of the default limits comes last, as a policy without a name.
+				// The remaining default limits come last, as a policy without a name.
 				variable("scale", `has(request.subResource) && request.subResource == 'scale'`),
-				// The condition above sees to it that object has one; the original operator accepted groups without.
+				// The condition above ensures that object has a spec; the original operator accepted groups without one.
 				variable("old", `oldObject != null && has(oldObject.spec) ? oldObject.spec : {}`),
-				// A spec where there was none before is judged as a new one.
+				// A spec that was absent before is checked like a new one.
 				variable("created", `!variables.scale && (oldObject == null || !has(oldObject.spec))`),
-				// A Scale leaves out replicas when they are 0; in a group, the schema fills in 1.
+				// A Scale leaves out replicas when they are 0; for a group, the schema sets 1.
 				variable("replicas", `has(object.spec.replicas) ? object.spec.replicas : variables.scale ? 0 : 1`),
 				variable("oldReplicas", `has(variables.old.replicas) ? variables.old.replicas : variables.scale ? 0 : 1`),
 				variable("grows", `variables.created || variables.replicas > variables.oldReplicas`),
@@ -103,7 +103,7 @@ func limitsPolicy() *admissionv1.ValidatingAdmissionPolicy {
 					bounds("cpu", "", `(variables.grows || variables.cpu > variables.oldCPU)`, `(variables.grows || variables.cpu < variables.oldCPU)`)+
 					bounds("memory", " GiB", `(variables.grows || variables.memory > variables.oldMemory)`,
 						`(variables.grows || variables.memory < variables.oldMemory)`)+
-					// Shrinking always passes, also to below a minimum.
+					// A decrease always passes, even below a minimum.
 					bounds("replicas", "", `variables.grows`, `variables.created`)+
 					templates+`
   '').filter(refusal, refusal != '')`),

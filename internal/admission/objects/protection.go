@@ -8,17 +8,17 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// protectionMessage answers whoever wants to change the limits in the member.
+// protectionMessage is the response to users who try to change the limits in the member.
 const protectionMessage = "VmGroupLimits are written by the VmGroup operator alone. Change a VmGroupPolicy on its hub instead. " +
 	"If the operator has left this cluster for good, first delete ValidatingAdmissionPolicyBinding " + ProtectionName +
 	" and ValidatingAdmissionPolicyBinding " + Name
 
-// statusMessage answers whoever wants to write the status of a group.
+// statusMessage is the response to users who try to write the status of a group.
 const statusMessage = "The status of a VmGroup is written by the VmGroup operator alone: it goes by what it admitted there. " +
 	"An administrator who may delete ValidatingAdmissionPolicyBinding " + ProtectionName + " may write it as well"
 
-// protectionPolicy lets nobody but writers write VmGroupLimits, and nobody but the operator, under its own usernames, the status of groups. Admission policies
-// cannot guard admission policies: who may write those is a matter of RBAC, and who may take this one away is not kept from what it guards.
+// protectionPolicy allows only writers to write VmGroupLimits. It allows only the operator, with its own usernames, to write the status of groups. Admission
+// policies cannot protect admission policies: RBAC controls who can write those. A user who can delete this policy is not kept from what it protects.
 func protectionPolicy(operator, writers []string) *admissionv1.ValidatingAdmissionPolicy {
 	return &admissionv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: ProtectionName, Labels: managed()},
@@ -42,8 +42,8 @@ func protectionPolicy(operator, writers []string) *admissionv1.ValidatingAdmissi
 	}
 }
 
-// listOf is a list of strings as an expression. Usernames come from the member and from certificates, so every character
-// that could end the string is escaped.
+// listOf returns a list of strings as an expression. Usernames come from the member and from certificates, so every character that could end the string is
+// escaped.
 func listOf(values []string) string {
 	quoted := make([]string, len(values))
 	for i, value := range values {
@@ -52,7 +52,7 @@ func listOf(values []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// quote is a string literal of the Common Expression Language.
+// quote returns a string literal of the Common Expression Language.
 func quote(value string) string {
 	var b strings.Builder
 	b.WriteByte('\'')

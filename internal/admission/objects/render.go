@@ -13,13 +13,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Render returns the objects of a member. It fails with [ErrNoIdentity], or when something of the input cannot be encoded.
+// Render returns the objects of a member. It fails with [ErrNoIdentity], or if a part of the input cannot be encoded.
 func Render(in Input) (Bundle, error) {
 	if len(in.Exempt) == 0 {
 		return Bundle{}, ErrNoIdentity
 	}
 	in.Exempt = distinct(in.Exempt)
-	// What is guarded comes before what guards it, and a parameter before what is bound to it.
+	// Protected objects come before the policies that protect them, and parameters before their bindings.
 	typed := []runtime.Object{
 		&v1alpha1.VmGroupLimits{
 			TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "VmGroupLimits"},
@@ -54,12 +54,12 @@ func Render(in Input) (Bundle, error) {
 	return bundle, nil
 }
 
-// distinct sorts usernames, so that their order makes no difference.
+// distinct sorts usernames and removes duplicates, so that their order does not matter.
 func distinct(usernames []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(usernames)))
 }
 
-// encode turns object into what a server-side apply sends: only fields that have a value, with the object's kind.
+// encode turns object into the content of a server-side apply: only fields that have a value, with the object's kind.
 func encode(object runtime.Object) (*unstructured.Unstructured, error) {
 	text, err := json.Marshal(object)
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// After how many seconds a member gives up a call of the hub. The hub answers from memory, in milliseconds; what is left is for the way. With
-// Ignore it is the least that Kubernetes knows: a hub that is silent costs a creation that leaves something out two of them, and any other write
-// one. With Fail a call that is given up is a write refused, so that a long way must not be taken for a silent hub.
+// Timeout of a member's call to the hub, in seconds. The hub answers from memory, in milliseconds; the rest is for the network. With Ignore, the
+// timeout is the minimum in Kubernetes: an unresponsive hub delays a creation with missing fields by two timeouts, and any other write by one.
+// With Fail, a timeout refuses the write, so a slow network must not count as an unresponsive hub.
 const (
 	ignoreTimeout = 1
 	failTimeout   = 3
 )
 
-// webhooks says how a member calls the hub.
+// webhooks specifies how a member calls the hub.
 type webhooks struct {
 	base          string
 	caBundle      []byte
@@ -29,11 +29,11 @@ type webhooks struct {
 	// timeout of a call, in seconds.
 	timeout    int32
 	conditions []admissionv1.MatchCondition
-	// missing is the condition on which the hub is asked for defaults.
+	// missing is the condition for calling the hub for defaults.
 	missing string
 }
 
-// newWebhooks returns nil and a sentence why when the member cannot call the hub.
+// newWebhooks returns nil and a sentence with the reason if the member cannot call the hub.
 func newWebhooks(in Input) (*webhooks, string) {
 	base, problem := parseBase(in.WebhookBase)
 	switch {
@@ -59,8 +59,8 @@ func newWebhooks(in Input) (*webhooks, string) {
 	}, ""
 }
 
-// parseBase returns the URL below which the member calls the hub, without a slash at its end, or what is wrong with it. The
-// member's API server takes no user, query or fragment in the URL of a webhook.
+// parseBase returns the base URL at which the member calls the hub, without a trailing slash, or its problem. The member's API server accepts no
+// user, query or fragment in the URL of a webhook.
 func parseBase(base string) (trimmed, problem string) {
 	if base == "" {
 		return "", "No URL is known under which the member reaches the hub's webhook, so that the member's policies alone hold. " +
@@ -114,12 +114,12 @@ func (w *webhooks) validating() *admissionv1.ValidatingWebhookConfiguration {
 	}
 }
 
-// missing holds where the hub could fill something in. A member with mutating policies asks those first, so that there is nothing left to ask for
-// but what they failed to fill in, and what no policy has a default for; the schema then refuses that.
+// missing holds if the hub could set a field. A member with mutating policies applies those first. Only fields that they failed to set, or that
+// have no default, are left; the schema then refuses the latter.
 func missing(policies bool) string {
 	unset := `!has(object.spec.cpu) || !has(object.spec.memory) || !has(object.spec.template)`
 	if !policies {
-		// A group keeps the vCenter that it has, also when that is none by name.
+		// A group keeps its vCenter, even if that has no name.
 		unset += ` ||
   (!has(object.spec.vcenter) || object.spec.vcenter == '') && (oldObject == null || oldObject.?spec.?vcenter.orValue('') != '')`
 	}

@@ -11,14 +11,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
 )
 
-// Names of the files in the directory, those of a Secret of the type kubernetes.io/tls that cert-manager writes.
+// Names of the files in the directory: those of a Secret of the type kubernetes.io/tls that cert-manager writes.
 const (
 	CertificateFile = "tls.crt"
 	KeyFile         = "tls.key"
 	AuthorityFile   = "ca.crt"
 )
 
-// dataLink is what kubelet swaps when it updates a volume: a link to the directory with the present files.
+// dataLink is the link that kubelet swaps when it updates a volume. It leads to the directory with the current files.
 const dataLink = "..data"
 
 // contents of the files.
@@ -28,22 +28,22 @@ func (c contents) equal(other contents) bool {
 	return bytes.Equal(c.certificate, other.certificate) && bytes.Equal(c.key, other.key) && bytes.Equal(c.authority, other.authority)
 }
 
-// errSwapped is returned when the volume was updated while it was read.
+// errSwapped is returned if the volume was updated during the read.
 var errSwapped = errors.New("the files were replaced while they were read")
 
-// readFiles reads all files of one generation. Plain files that are written over one after the other can be read in between:
-// the certificate then does not fit the key, and the next look finds them whole.
+// readFiles reads all files of one generation. Plain files that are overwritten one after the other can be read in between:
+// the certificate then does not match the key, and the next read finds them complete.
 func readFiles(dir string) (contents, error) {
 	link := filepath.Join(dir, dataLink)
 	target, err := os.Readlink(link)
 	if err != nil {
-		return readPlain(dir) // no volume of kubelet's
+		return readPlain(dir) // not a volume of kubelet
 	}
 	c, err := readPlain(filepath.Join(dir, target))
 	if err != nil {
 		return contents{}, err
 	}
-	// The old directory is deleted after the swap: what was missing from it may have been there.
+	// The old directory is deleted after the swap: a missing file was possibly there before.
 	if now, err := os.Readlink(link); err != nil || now != target {
 		return contents{}, errSwapped
 	}

@@ -13,46 +13,46 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
 )
 
-// ErrNoCertificate is what a handshake fails with while it is not known what to serve.
+// ErrNoCertificate is the error of a handshake while no certificate to serve is known.
 var ErrNoCertificate = errors.New("there is no serving certificate for the webhooks yet")
 
-// DefaultPoll is how often the files are looked at. Three small files cost nothing, and what watches of links miss (a
-// directory that is swapped and not deleted), a look does not.
+// DefaultPoll is the interval at which the files are read. Three small files cost nothing, and polling also detects what
+// watches of links miss (a directory that is swapped and not deleted).
 const DefaultPoll = time.Second
 
 // Options of a [Keeper].
 type Options struct {
-	// Dir holds tls.crt, tls.key and, if it is there, ca.crt.
+	// Dir holds tls.crt, tls.key and, optionally, ca.crt.
 	Dir string
-	// Poll is how often Dir is looked at.
+	// Poll is the interval at which Dir is read.
 	Poll time.Duration
 	Now  func() time.Time
 	Log  logr.Logger
 }
 
-// Keeper knows the certificate to serve. It is safe for concurrent use.
+// Keeper holds the certificate to serve. It is safe for concurrent use.
 type Keeper struct {
 	opts Options
 
 	mu sync.RWMutex
-	// read is what the files held when they were last read; offer is the last of them that fitted together.
+	// read is the content of the files at the last read; offer is the last content that was consistent.
 	read  contents
 	offer trust.Offer
-	// problem was logged last.
+	// problem is the last one that was logged.
 	problem string
-	// known says that it was looked for what the leader chose; chosen is nil when it never chose.
+	// known is true once the Secret with the leader's choice was read; chosen is nil if the leader never chose.
 	known  bool
 	chosen *trust.Leaf
 }
 
-// New returns a Keeper that has looked at the files once. That they are missing or damaged is not an error: they may come.
+// New returns a Keeper that has read the files once. Missing or damaged files are not an error: they can appear later.
 func New(opts Options) *Keeper {
 	k := &Keeper{opts: opts}
 	k.look()
 	return k
 }
 
-// Run looks at the files until ctx ends, and calls changed when Published or Offer may return something else.
+// Run reads the files until ctx ends, and calls changed when the results of Published or Offer possibly changed.
 func (k *Keeper) Run(ctx context.Context, changed func()) error {
 	ticker := time.NewTicker(k.opts.Poll)
 	defer ticker.Stop()
@@ -68,9 +68,9 @@ func (k *Keeper) Run(ctx context.Context, changed func()) error {
 	}
 }
 
-// SetState takes the data of the Secret that the leader writes; nil says that there is none. Nothing is served before the
-// first call, and what was chosen once stays until another one can be read: a Secret that is deleted or damaged is made
-// anew, and until then the members trust what they trusted. Published may return something else afterwards.
+// SetState takes the data of the Secret that the leader writes; nil means that it does not exist. Before the first call,
+// nothing is served. Later, the last chosen certificate stays until another one can be read: a deleted or damaged Secret
+// is created anew, and until then the members trust the same as before. After a call, the result of Published can change.
 func (k *Keeper) SetState(data map[string][]byte) {
 	leaf, err := trust.ServedOf(data)
 	if err == nil {
@@ -84,14 +84,14 @@ func (k *Keeper) SetState(data map[string][]byte) {
 	k.mu.Unlock()
 }
 
-// Offer returns what the files held when they last fitted together. Its values must not be changed.
+// Offer returns the last consistent content of the files. Its values must not be changed.
 func (k *Keeper) Offer() trust.Offer {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	return k.offer
 }
 
-// GetCertificate is for tls.Config. Connections that are established keep what they began with.
+// GetCertificate is for tls.Config. Established connections keep their certificate.
 func (k *Keeper) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	leaf := k.serving()
 	if leaf == nil {
@@ -100,8 +100,8 @@ func (k *Keeper) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return leaf.TLS, nil
 }
 
-// serving returns the chosen leaf; that of the files when none was ever chosen, or when the chosen one has expired and
-// nobody chose another: then no client accepts it any more.
+// serving returns the chosen leaf. It returns the leaf of the files if none was ever chosen, or if the chosen one has
+// expired without a successor: no client accepts an expired leaf.
 func (k *Keeper) serving() *trust.Leaf {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -117,7 +117,7 @@ func (k *Keeper) serving() *trust.Leaf {
 	}
 }
 
-// Published is what the other replicas have to know of this one, as its entry [trust.PublishedKey].
+// Published returns what this replica publishes to the other replicas, as its entry [trust.PublishedKey].
 func (k *Keeper) Published() string { return trust.ServingLeaf(k.serving()).String() }
 
 // Check is for a readiness probe.
@@ -128,7 +128,7 @@ func (k *Keeper) Check(*http.Request) error {
 	return nil
 }
 
-// look reads the files and reports whether something else can be offered now.
+// look reads the files and reports whether the offer changed.
 func (k *Keeper) look() (changed bool) {
 	read, err := readFiles(k.opts.Dir)
 	k.mu.Lock()

@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// Authority is a certificate that members may be told to trust.
+// Authority is a certificate that members can be configured to trust.
 type Authority struct {
 	// Hash is the lower-case hexadecimal SHA-256 of the certificate.
 	Hash string
-	// NotBefore and NotAfter bound its validity.
+	// NotBefore and NotAfter limit its validity.
 	NotBefore, NotAfter time.Time
 	// Certificate is nil only in tests of the decision.
 	Certificate *x509.Certificate
@@ -27,8 +27,8 @@ func (a Authority) valid(now time.Time) bool {
 	return !now.Before(a.NotBefore) && now.Before(a.NotAfter)
 }
 
-// ParseAuthorities reads the certificates of a PEM file; other blocks and what cannot be parsed are left out. Each is
-// returned once, in the order of the file.
+// ParseAuthorities reads the certificates of a PEM file. It omits other blocks and blocks that cannot be parsed. It
+// returns each certificate once, in the order of the file.
 func ParseAuthorities(content []byte) []Authority {
 	var all []Authority
 	for block, rest := pem.Decode(content); block != nil; block, rest = pem.Decode(rest) {
@@ -61,7 +61,7 @@ func EncodeAuthorities(all []Authority) []byte {
 	return out.Bytes()
 }
 
-// BundleHash identifies a set of authorities as MemberCluster.status.caBundleHash does, whatever their order; "" is none.
+// BundleHash identifies a set of authorities like MemberCluster.status.caBundleHash, whatever their order; "" is none.
 func BundleHash(all []Authority) string {
 	sums := make([][]byte, 0, len(all))
 	for _, a := range all {
@@ -85,13 +85,13 @@ type Pair struct{ Certificate, Key []byte }
 type Leaf struct {
 	// Fingerprint is the lower-case hexadecimal SHA-256 of the certificate.
 	Fingerprint string
-	// NotBefore and NotAfter bound the validity of the chain: the latest beginning and the earliest end of its parts.
+	// NotBefore and NotAfter limit the validity of the chain: the latest start and the earliest end of its parts.
 	NotBefore, NotAfter time.Time
-	// Signers are the hashes of the authorities that a client needs one of; see [Leaf.FindSigners].
+	// Signers are the hashes of the authorities of which a client needs one; see [Leaf.FindSigners].
 	Signers []string
-	// Pair is what it was read from.
+	// Pair is the source of the leaf.
 	Pair Pair
-	// TLS is what a server serves; its certificates must not be changed.
+	// TLS is the certificate for a server; its contents must not be changed.
 	TLS *tls.Certificate
 }
 
@@ -123,8 +123,8 @@ func ParseLeaf(pair Pair) (*Leaf, error) {
 	return leaf, nil
 }
 
-// FindSigners notes which of the authorities a client may trust to accept the leaf. Times are left out of it: they are
-// compared when something is decided.
+// FindSigners records the authorities that a client can trust to accept the leaf. It ignores validity times: they are
+// compared at decision time.
 func (l *Leaf) FindSigners(known []Authority) {
 	l.Signers = nil
 	if l.TLS == nil {
@@ -156,7 +156,7 @@ func (l *Leaf) FindSigners(known []Authority) {
 	}
 }
 
-// signedBy reports whether one of the authorities that can be trusted at that time signed the leaf.
+// signedBy reports whether one of the authorities that are valid at that time signed the leaf.
 func (l *Leaf) signedBy(authorities []Authority, now time.Time) bool {
 	return slices.ContainsFunc(authorities, func(a Authority) bool { return a.valid(now) && slices.Contains(l.Signers, a.Hash) })
 }
@@ -166,7 +166,7 @@ func (l *Leaf) usable(authorities []Authority, now time.Time) bool {
 	return !now.Before(l.NotBefore) && now.Before(l.NotAfter) && l.signedBy(authorities, now)
 }
 
-// end is when no client accepts the leaf any more: its own end, or that of the last authority that signed it.
+// end is the time after which no client accepts the leaf: its own end, or that of the last authority that signed it.
 func (l *Leaf) end(authorities []Authority) time.Time {
 	var last time.Time
 	for _, a := range authorities {

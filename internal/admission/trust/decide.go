@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// Limits are the waits of the protocol.
+// Limits are the wait times of the protocol.
 type Limits struct {
-	// Settle is how long all members must have been seen to trust a leaf, and how old it must be, before it is served. It
-	// covers what is under way: informers that lag, an apply by a replica that has just lost the lead, clocks that differ.
+	// Settle is how long all members must have trusted a leaf, and its minimum age, before it is served. It covers lagging
+	// informers, an apply by a replica that has just lost leadership, and clock differences.
 	Settle time.Duration
-	// Overlap is how long every replica must have served the new leaf before the old authority is taken out.
+	// Overlap is how long every replica must have served the new leaf before the old authority is removed.
 	Overlap time.Duration
-	// Lost is how long a replica is waited for that vanished while it served a leaf of the old authority. It may be cut
-	// off from the hub and still answer members.
+	// Lost is how long the protocol waits for a replica that vanished while it served a leaf of the old authority. The
+	// replica is possibly cut off from the hub and still answers members.
 	Lost time.Duration
 }
 
-// DefaultLimits are those of an installation that nobody scaled.
+// DefaultLimits are those of an installation without scaled waits.
 func DefaultLimits() Limits {
 	return Limits{Settle: 30 * time.Second, Overlap: 2 * time.Minute, Lost: time.Hour}
 }
@@ -31,33 +31,33 @@ func (l Limits) Scale(factor float64) Limits {
 	return Limits{Settle: scaled(l.Settle), Overlap: scaled(l.Overlap), Lost: scaled(l.Lost)}
 }
 
-// Member is a cluster that has, or shall have, webhook configurations.
+// Member is a cluster that has, or must get, webhook configurations.
 type Member struct {
 	Name string
-	// Acked is the hash of the bundle that its API server accepted, "" when it has no webhook configuration.
+	// Acked is the hash of the bundle that its API server accepted, "" if it has no webhook configuration.
 	Acked string
-	// Reachable says that a new bundle can be put there.
+	// Reachable is true if a new bundle can be installed in the member.
 	Reachable bool
 }
 
-// Replica is a process that is not known to have ended, with what it published.
+// Replica is a process that is not known to have ended, with its published data.
 type Replica struct {
-	// Process is unique to one life of a process; it may have several sessions one after the other.
+	// Process is unique to one run of a process, which can have several consecutive sessions.
 	Process string
-	// Serving is what it published; the zero value when it published nothing yet.
+	// Serving is the published data; the zero value if the replica has published nothing yet.
 	Serving Serving
 }
 
-// Input is everything that is decided on. Nothing in it is changed.
+// Input is all data for a decision. Decide does not change it.
 type Input struct {
 	Now    time.Time
 	Limits Limits
-	// Stored is what the Secret says.
+	// Stored is the state in the Secret.
 	Stored State
-	// Current are the authorities that certificates are signed with now.
+	// Current are the authorities that sign certificates now.
 	Current []Authority
-	// Offered is the leaf that cert-manager, or whoever writes the files, wants to be served; nil when there is none. Its
-	// signers must have been looked for among Stored.Authorities and Current.
+	// Offered is the leaf that cert-manager, or another writer of the files, offers to serve; nil if there is none.
+	// FindSigners must have run on it with Stored.Authorities and Current.
 	Offered  *Leaf
 	Members  []Member
 	Replicas []Replica
@@ -66,34 +66,34 @@ type Input struct {
 // Behind is a member that does not know all authorities yet.
 type Behind struct {
 	Member string
-	// Since is when it was first told of the oldest authority that it does not know.
+	// Since is when the oldest authority that the member does not know was first distributed.
 	Since time.Time
-	// Reachable says that the member answers: it takes no new bundle although it could.
+	// Reachable is true if the member responds: it does not take a new bundle although it could.
 	Reachable bool
-	// Broken says that it does not accept the leaf that is served: its calls to the webhook fail.
+	// Broken is true if the member does not accept the leaf that is served: its calls to the webhook fail.
 	Broken bool
 }
 
-// Decision is what shall be.
+// Decision is the desired state.
 type Decision struct {
 	State State
-	// Changed says that State has to be written.
+	// Changed is true if State must be written.
 	Changed bool
-	// Switched says that another leaf shall be served from now on; Forced names the members that will not accept it.
+	// Switched is true if another leaf is served from now on. Forced names the members that will not accept it.
 	Switched bool
 	Forced   []string
-	// Pruned are the authorities, by hash, that members need not trust any more.
+	// Pruned are the authorities, by hash, that members do not need to trust any more.
 	Pruned []string
 	// Behind is sorted by name.
 	Behind []Behind
-	// Waiting is a sentence that says why the leaf on offer is not served yet; "" when it is or when there is none.
+	// Waiting is a sentence with the reason why the offered leaf is not served yet; "" if it is served or if there is none.
 	Waiting string
-	// Next is when something becomes due although nothing happens; zero if never.
+	// Next is the next time at which Decide must run without a change of its input; zero if never.
 	Next time.Time
 }
 
-// Decide applies the rules of the package's description once. What it sees is remembered in the Memory that it returns,
-// which belongs to the next call; the zero Memory forgets only how long things have been so, and so delays.
+// Decide applies the rules of the package's description once. It records its observations in the returned Memory, which must
+// be passed to the next call. The zero Memory only lacks the durations of states, and so causes delays.
 func Decide(in Input, memory Memory) (Decision, Memory) {
 	d := &decider{in: in, now: in.Now, state: in.Stored, memory: memory.seen(in)}
 	d.state.Authorities = slices.Clone(d.state.Authorities)
@@ -117,7 +117,7 @@ type decider struct {
 	next   time.Time
 }
 
-// due remembers when to look again.
+// due records when Decide must run next.
 func (d *decider) due(at time.Time) {
 	if at.After(d.now) && (d.next.IsZero() || at.Before(d.next)) {
 		d.next = at
@@ -137,7 +137,7 @@ func (s State) same(other State) bool {
 		slices.EqualFunc(s.Bundles, other.Bundles, func(a, b Bundle) bool { return a.Hash == b.Hash })
 }
 
-// dropExpired takes out what no client accepts any more.
+// dropExpired removes authorities that no client accepts any more.
 func dropExpired(d *decider) {
 	d.state.Authorities = slices.DeleteFunc(d.state.Authorities, func(a Authority) bool {
 		d.due(a.NotAfter)
@@ -145,7 +145,7 @@ func dropExpired(d *decider) {
 	})
 }
 
-// addCurrent hands out new authorities at once: to trust one more breaks nothing.
+// addCurrent distributes new authorities at once: trusting one more breaks nothing.
 func addCurrent(d *decider) {
 	for _, a := range d.in.Current {
 		if d.now.Before(a.NotAfter) && !holds(d.state.Authorities, a.Hash) {
@@ -157,7 +157,7 @@ func addCurrent(d *decider) {
 
 func noteBundle(d *decider) { d.state.note(d.now) }
 
-// chooseLeaf takes the leaf on offer when the time has come.
+// chooseLeaf switches to the offered leaf when it is due.
 func chooseLeaf(d *decider) {
 	offered, served := d.in.Offered, d.state.Served
 	if offered == nil || served != nil && served.Fingerprint == offered.Fingerprint {
@@ -166,7 +166,7 @@ func chooseLeaf(d *decider) {
 	expired := !d.now.Before(offered.NotAfter)
 	trusted := offered.usable(d.state.Authorities, d.now)
 	if served == nil || !served.usable(d.state.Authorities, d.now) {
-		// Nothing to lose: a leaf that only some accept is better than one that nobody does.
+		// No risk: a leaf that only some accept is better than one that no client accepts.
 		if trusted || !expired && (served == nil || !d.now.Before(served.NotAfter)) {
 			d.take(offered)
 		} else {
@@ -176,7 +176,7 @@ func chooseLeaf(d *decider) {
 		return
 	}
 	if offered.NotBefore.Before(served.NotBefore) {
-		return // a replica whose files lag behind offers what was replaced already
+		return // a replica with outdated files offers a leaf that was replaced already
 	}
 	d.due(served.end(d.state.Authorities))
 	if !trusted {
@@ -187,7 +187,7 @@ func chooseLeaf(d *decider) {
 	d.awaitMembers(offered, served)
 }
 
-// awaitMembers switches when all members have trusted the leaf on offer for long enough, or when there is no time left.
+// awaitMembers switches when all members have trusted the offered leaf for long enough, or when no time is left.
 func (d *decider) awaitMembers(offered, served *Leaf) {
 	var doubtful []string
 	for _, m := range d.in.Members {
@@ -214,9 +214,9 @@ func (d *decider) awaitMembers(offered, served *Leaf) {
 	}
 }
 
-// lastMoment is when the leaf on offer is served whatever members know: a third of the time in which there were both is
-// left, and not less than the overlap. Later, all members would fail instead of some. Members are given a chance when nobody
-// was there to tell them before, as long as the leaf in use lasts.
+// lastMoment is when the offered leaf is served whatever members trust. At that time, a third of the period with both leaves
+// is left, and at least the overlap. Later, all members would fail instead of some. If no leader ran to distribute the
+// authority before, members get extra time, as long as the leaf in use is valid.
 func (d *decider) lastMoment(offered, served *Leaf) time.Time {
 	end := served.end(d.state.Authorities)
 	last := end.Add(-max(end.Sub(offered.NotBefore)/3, d.in.Limits.Overlap))
@@ -240,10 +240,10 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// blocks reports whether a member that calls the webhook now may fail to do so with the leaf on offer.
+// blocks reports whether calls of a member to the webhook can fail with the offered leaf.
 func (d *decider) blocks(m Member, offered, served *Leaf) bool {
 	if m.Acked == "" {
-		return m.Reachable // else nothing is there that could fail; while it answers, an older bundle may be on its way
+		return m.Reachable // else it has no webhook that could fail; while it responds, an apply of an older bundle is possibly in progress
 	}
 	trusted, known := d.state.trusted(m.Acked)
 	if !known {
@@ -260,7 +260,7 @@ func (d *decider) take(offered *Leaf) {
 	d.out.Switched = true
 }
 
-// pruneAuthorities takes out what nobody needs any more.
+// pruneAuthorities removes authorities that are not needed any more.
 func pruneAuthorities(d *decider) {
 	served := d.state.Served
 	if served == nil || len(d.in.Replicas) == 0 {
@@ -284,12 +284,12 @@ func pruneAuthorities(d *decider) {
 	}
 	if len(kept) == 0 {
 		d.out.Pruned = nil
-		return // members that are told nothing would trust everybody
+		return // with an empty bundle, members would trust every authority
 	}
 	d.state.Authorities = kept
 }
 
-// reportBehind lists the members that do not know what they need now or next.
+// reportBehind lists the members that lack an authority that they need now or next.
 func reportBehind(d *decider) {
 	var needed []string
 	for _, a := range d.in.Current {
@@ -300,7 +300,7 @@ func reportBehind(d *decider) {
 	for _, m := range d.in.Members {
 		trusted, known := d.state.trusted(m.Acked)
 		if m.Acked == "" {
-			continue // it has no webhook configuration; the member's own condition says why
+			continue // it has no webhook configuration; the member's own condition has the reason
 		}
 		b := Behind{Member: m.Name, Reachable: m.Reachable}
 		missing := false

@@ -6,8 +6,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// MembersOf returns the members that have, or shall have, webhook configurations written by this operator. Members that
-// others manage are not among them: nobody here can know what they trust.
+// MembersOf returns the members that have, or must get, webhook configurations from this operator. It omits members
+// that others manage: the operator cannot know what they trust.
 func MembersOf(all []v1alpha1.MemberCluster, defaultURL string) []Member {
 	members := make([]Member, 0, len(all))
 	for i := range all {

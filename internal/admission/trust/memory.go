@@ -5,26 +5,28 @@ import (
 	"time"
 )
 
-// shortSleep is a time between two calls of [Decide] that a busy machine may cause although the process was not stopped.
+// shortSleep is a time between two calls of [Decide] that a busy machine can cause although the process was not stopped.
 const shortSleep = 5 * time.Second
 
-// Memory is what was seen in earlier calls of [Decide]. It is a value: what a call returns shares nothing with what it got.
+// Memory has the observations of earlier calls of [Decide]. It is a value: the returned Memory shares no data with the
+// argument.
 type Memory struct {
 	replicas map[string]sighting
-	// at is when it was last added to, without a gap since awake. It began at the time began, to which gaps are added.
+	// at is the time of the last addition; since awake, there was no gap. began is the start time, moved forward by every
+	// gap.
 	at, awake, began time.Time
 	// leaf has been trusted by all members since trusted.
 	leaf    string
 	trusted time.Time
 }
 
-// sighting is what a process was last seen to serve.
+// sighting is what a process served when last seen.
 type sighting struct {
 	serving     Serving
 	since, last time.Time
 }
 
-// seen adds what the input shows of the replicas.
+// seen adds the replicas of the input.
 func (m Memory) seen(in Input) Memory {
 	m.replicas = maps.Clone(m.replicas)
 	if m.replicas == nil {
@@ -50,8 +52,8 @@ func (m Memory) seen(in Input) Memory {
 	return m
 }
 
-// sleep accounts for a time in which nothing was seen, because this process was stopped: it proves nothing of what others
-// did, and what those served that vanished meanwhile is not known any more.
+// sleep accounts for a time without observations, because this process was stopped. Such a time proves nothing about other
+// replicas, and it is unknown what replicas served that vanished meanwhile.
 func (m *Memory) sleep(gap time.Duration) {
 	for process, s := range m.replicas {
 		m.replicas[process] = sighting{serving: Serving{Leaf: "unknown"}, since: s.since.Add(gap), last: s.last.Add(gap)}
@@ -60,7 +62,7 @@ func (m *Memory) sleep(gap time.Duration) {
 	m.leaf, m.trusted = "", time.Time{}
 }
 
-// settled returns since when all members have trusted the leaf.
+// settled returns the time since which all members have trusted the leaf.
 func (m *Memory) settled(leaf string, trusted bool, now time.Time) time.Time {
 	switch {
 	case !trusted:
@@ -72,10 +74,10 @@ func (m *Memory) settled(leaf string, trusted bool, now time.Time) time.Time {
 	return m.trusted
 }
 
-// freeAt returns when an authority is not needed any more for what replicas serve; false while that cannot be said, because
-// one of them still needs it or does not say what it serves.
+// freeAt returns when replicas do not need an authority any more. It returns false while that is unknown, because a replica
+// still needs the authority or has not published what it serves.
 func (m Memory) freeAt(authority, served string, now time.Time, limits Limits) (time.Time, bool) {
-	// Who vanished before this process began to look is not known.
+	// Replicas that vanished before this process started are unknown.
 	free := m.began.Add(limits.Lost)
 	for _, s := range m.replicas {
 		at := s.since.Add(limits.Overlap)

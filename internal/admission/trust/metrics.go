@@ -13,7 +13,7 @@ func (r *Rotator) Describe(out chan<- *prometheus.Desc) {
 	metrics.Describe(out, metrics.AdmissionOldestAck, metrics.AdmissionCertificateExpiration, metrics.AdmissionCAExpiration)
 }
 
-// Collect satisfies prometheus.Collector. Every replica shows what it knows; nothing is shown of what is not known.
+// Collect satisfies prometheus.Collector. Every replica exports its own view and omits unknown values.
 func (r *Rotator) Collect(out chan<- prometheus.Metric) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,92 +20,92 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
-// AuthoritySecretName is where cert-manager keeps the authority that signs serving certificates. Without it, the file
-// ca.crt beside the serving certificate says which it is.
+// AuthoritySecretName is the Secret with cert-manager's authority, which signs serving certificates. Without it, the file ca.crt beside the
+// serving certificate names the authority.
 const AuthoritySecretName = "vmgroup-operator-ca"
 
-// Offer is what the files of this replica hold. The values must not be changed.
+// Offer is the content of this replica's files. The values must not be changed.
 type Offer struct {
-	// Leaf is nil when there is none that can be read.
+	// Leaf is nil if no readable leaf exists.
 	Leaf *Leaf
 	// Authorities are those of ca.crt.
 	Authorities []Authority
 }
 
-// Events tells people of what does not go by itself. Calls come from one goroutine of the leading replica.
+// Events reports problems that need a user. Calls come from one goroutine of the leading replica.
 type Events interface {
-	// MemberBehind is called once for a member that has not taken a new authority for as long as the overlap, and again
-	// when that gets worse: when it begins to fail.
+	// MemberBehind is called once for a member that has not taken a new authority within the overlap, and again when its calls begin to
+	// fail.
 	MemberBehind(ctx context.Context, b Behind)
 	// LeafSwitched is called when another serving certificate was chosen; forced names the members that do not accept it.
 	LeafSwitched(ctx context.Context, leaf *Leaf, forced []string)
 }
 
-// Certificates are what this replica can serve. *serving.Keeper implements it.
+// Certificates are those that this replica can serve. *serving.Keeper implements it.
 type Certificates interface {
-	// Offer returns what the files hold now.
+	// Offer returns the current content of the files.
 	Offer() Offer
-	// SetState gets the data of the Secret whenever it changed, and nil once when there is none at start.
+	// SetState gets the data of the Secret whenever it changed, and nil once if it does not exist at start.
 	SetState(data map[string][]byte)
 }
 
-// Peers are the replicas that live.
+// Peers are the live replicas.
 type Peers interface {
 	// Replicas returns them, this one included.
 	Replicas() []Replica
 }
 
-// Options of a [Rotator]. All are required unless they say otherwise.
+// Options of a [Rotator]. All are required unless stated otherwise.
 type Options struct {
 	// Namespace of the release.
 	Namespace string
-	// Client reads from the hub's cache and writes to the hub. The cache must hold the Secrets of the namespace and the
-	// MemberClusters.
+	// Client reads from the hub's cache and writes to the hub. The cache must hold the MemberClusters and the Secrets of the namespace.
 	Client client.Client
-	// Informers wake Run when something changes; nil leaves it to Resync and Changed.
+	// Informers wake Run after changes. With nil, only Resync and Changed do.
 	Informers cache.Informers
-	// Leader says whether this replica writes. It can be wrong for a moment: writes are compared with what was read.
+	// Leader reports whether this replica writes. It can be wrong for a moment: writes are conditional on what was read.
 	Leader       sharding.Leader
 	Certificates Certificates
 	Peers        Peers
-	// AdmissionURL is the base URL of members that do not name one; "" is none.
+	// AdmissionURL is the base URL of members without their own; "" is none.
 	AdmissionURL string
 	// Random is read once per installation, for the path's key.
 	Random io.Reader
 	Now    func() time.Time
 	Limits Limits
-	// Period is how long members call by one segment; 0 is DefaultPeriod.
+	// Period is how long members call with one segment; 0 is DefaultPeriod.
 	Period time.Duration
-	// Resync is how often everything is looked at although nothing changed.
+	// Resync is the interval between steps without a change.
 	Resync time.Duration
 	// Events may be nil.
 	Events Events
-	// Changed, if set, is called when Bundle or Segment may return something else. It must not block.
+	// Changed, if set, is called when the results of Bundle or Segment possibly changed. It must not block.
 	Changed func()
 	Log     logr.Logger
 }
 
-// Rotator runs on every replica: it makes known what the Secret says, and keeps it while the replica leads. It is safe for
+// Rotator runs on every replica: it publishes the content of the Secret, and maintains the Secret while the replica leads. It is safe for
 // concurrent use.
 type Rotator struct {
 	opts Options
 	// wake ends the wait of Run; it holds one wake-up.
 	wake chan struct{}
-	// reported are the members that Events was told of.
+	// reported are the members that were reported to Events.
 	reported map[string]bool
 	memory   Memory
-	// had are the segments that members have, and had until a while ago.
+	// had are the segments that members have, or had until recently.
 	had acknowledged
 
 	mu sync.Mutex
-	// known is false until the Secret was looked for.
+	// known is false until the Secret was read.
 	known bool
-	// version is that of the Secret which was delivered last.
+	// version is that of the Secret delivered last.
 	version string
-	// state is the last that was read, what was damaged since filled in from before.
+	// state is the last one that was read; damaged parts are replaced from earlier states.
 	state    State
 	decision Decision
-	// doors are the segments by which members may call, and given is the period of those that they were given when doors were made.
+	// doors are the segments that members can call with. given is the period of the segments that members had been given when doors was
+	// computed.
 	doors map[door]struct{}
 	given Period
 }
@@ -116,7 +116,7 @@ func NewRotator(opts Options) *Rotator {
 	return &Rotator{opts: opts, wake: make(chan struct{}, 1), reported: map[string]bool{}}
 }
 
-// Changed makes Run look again, without blocking: the lead, the files or what replicas publish may have changed.
+// Changed makes Run take another step, without blocking: leadership, the files or the data published by replicas possibly changed.
 func (r *Rotator) Changed() {
 	select {
 	case r.wake <- struct{}{}:
@@ -124,7 +124,7 @@ func (r *Rotator) Changed() {
 	}
 }
 
-// Bundle returns the authorities that members shall trust, as PEM; false while there are none.
+// Bundle returns the authorities that members must trust, as PEM; false while there are none.
 func (r *Rotator) Bundle() (bundle []byte, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -133,8 +133,8 @@ func (r *Rotator) Bundle() (bundle []byte, ok bool) {
 	return EncodeAuthorities(living), len(living) > 0
 }
 
-// Segment returns the secret part of the path that a member is to be given now, and its period; false while the key is not known. fixed asks
-// for the one that stays, for a member whose objects somebody else applies.
+// Segment returns the secret part of the path that a member must get now, and its period; false while the key is not known. With fixed, it
+// returns the segment that never changes, for a member whose objects another tool applies.
 func (r *Rotator) Segment(memberName string, uid types.UID, fixed bool) (segment string, period Period, ok bool) {
 	if !fixed {
 		period = r.period()
@@ -147,10 +147,10 @@ func (r *Rotator) Segment(memberName string, uid types.UID, fixed bool) (segment
 	return Segment(r.state.PathKey, memberName, uid, period), period, true
 }
 
-// period is the one whose segments members are given now.
+// period returns the period whose segments members are given now.
 func (r *Rotator) period() Period { return PeriodAt(r.opts.Now(), r.opts.Period) }
 
-// Knows reports whether a member may call by the segment. The time that it takes says nothing of the answer.
+// Knows reports whether a member can call with the segment. Its duration does not reveal the answer.
 func (r *Rotator) Knows(memberName, segment string) bool {
 	asked := doorOf(memberName, segment)
 	r.mu.Lock()
@@ -166,7 +166,7 @@ func (r *Rotator) Behind() []Behind {
 	return slices.Clone(r.decision.Behind)
 }
 
-// Waiting is a sentence that says why the certificate in the files is not served yet; "" when it is, or when there is none.
+// Waiting returns a sentence with the reason why the certificate in the files is not served yet; "" if it is served, or if there is none.
 func (r *Rotator) Waiting() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -176,7 +176,7 @@ func (r *Rotator) Waiting() string {
 // NeedLeaderElection makes a manager run it on every replica.
 func (r *Rotator) NeedLeaderElection() bool { return false }
 
-// Run works until ctx ends. What fails is logged and tried again: it is never a reason to end the process.
+// Run works until ctx ends. It logs and retries failures: they never end the process.
 func (r *Rotator) Run(ctx context.Context) error {
 	if err := r.watch(ctx); err != nil {
 		return err
@@ -201,7 +201,7 @@ func (r *Rotator) Run(ctx context.Context) error {
 // Start is Run, for a manager.
 func (r *Rotator) Start(ctx context.Context) error { return r.Run(ctx) }
 
-// watch wakes Run when what it reads may have changed.
+// watch wakes Run when its input possibly changed.
 func (r *Rotator) watch(ctx context.Context) error {
 	if r.opts.Informers == nil {
 		return nil

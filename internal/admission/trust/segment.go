@@ -17,21 +17,21 @@ import (
 // keyLength of the path key, in bytes.
 const keyLength = 32
 
-// DefaultPeriod is how long a member calls by one segment: see [Period].
+// DefaultPeriod is how long a member calls with one segment: see [Period].
 const DefaultPeriod = 12 * time.Hour
 
-// Period numbers a stretch of time in which members are given the same segment. 0 is the one that never ends, for
-// members whose objects somebody else applies (spec.manage None).
+// Period is the number of a time span in which members are given the same segment. Period 0 never ends; it is for members whose objects another tool
+// applies (spec.manage None).
 type Period int64
 
-// PeriodAt returns the period at a time, if each is so long.
+// PeriodAt returns the period at a time, if each has this length.
 func PeriodAt(now time.Time, long time.Duration) Period { return Period(now.UnixNano() / int64(long)) }
 
-// Segment is the part of a member's webhook path that cannot be guessed without the key: the first 32 hexadecimal digits of
-// HMAC-SHA256(key, name + "/" + uid), in other periods than 0 followed by "/" and the period's number. A MemberCluster that is created anew
-// under the same name gets another one.
+// Segment is the part of a member's webhook path that cannot be guessed without the key: the first 32 hexadecimal digits of HMAC-SHA256(key, name + "/"
+// + uid). In other periods than 0, "/" and the period's number are appended to the message. A MemberCluster that is created anew under the same name
+// gets another segment.
 //
-// It is no credential: whoever is refused a request because the webhook could not be called is told the whole URL.
+// Segment is not a credential: if a request is refused because the webhook cannot be called, its user sees the whole URL.
 func Segment(key []byte, memberName string, uid types.UID, period Period) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(memberName + "/" + string(uid)))
@@ -41,18 +41,19 @@ func Segment(key []byte, memberName string, uid types.UID, period Period) string
 	return hex.EncodeToString(mac.Sum(nil))[:32]
 }
 
-// door is a member and a segment, hashed: looking one up takes the same time whatever is asked for, and whether it is there or not.
+// door is the hash of a member and a segment: a lookup takes the same time for every value, present or not.
 type door [sha256.Size]byte
 
 func doorOf(memberName, segment string) door {
 	return sha256.Sum256([]byte(memberName + "/" + segment))
 }
 
-// acknowledged are the periods of the segments that a member was seen to have, with when it was last seen to.
+// acknowledged has the periods of the segments that a member was seen to have, with the time when each was last seen.
 type acknowledged map[types.UID]map[Period]time.Time
 
-// next is what is remembered after a look at the members: what each has, and what it had until a while ago. Its API servers learn of another segment
-// a moment after the first of them took it, and one that was away for long has none that would hold by itself. A replica that starts remembers nothing.
+// next returns the record after a read of the members: the segment that each has, and those that it had until recently. A member's API servers learn a
+// new segment a moment after the first of them took it. A member that was unreachable for long can lack a segment that is still current. A replica that
+// starts has no record.
 func (a acknowledged) next(members []v1alpha1.MemberCluster, now time.Time, while time.Duration) acknowledged {
 	next := make(acknowledged, len(members))
 	for i := range members {
@@ -62,15 +63,15 @@ func (a acknowledged) next(members []v1alpha1.MemberCluster, now time.Time, whil
 		if next[m.UID] == nil {
 			next[m.UID] = map[Period]time.Time{}
 		}
-		if m.Status.CABundleHash != "" { // without webhooks it has no segment, and 0 is not one that it has
+		if m.Status.CABundleHash != "" { // without webhooks, it has no segment, and 0 is not its period
 			next[m.UID][Period(m.Status.SegmentPeriod)] = now
 		}
 	}
 	return next
 }
 
-// doorsOf are all by which members may call now. Old and new ones hold together: the period before and the one after, for what is under way and
-// for clocks that differ, and for each member those that it was seen to have, which it may have missed to renew for long.
+// doorsOf returns all segments that members can call with now. Old and new ones are valid together: the previous and the next period, for requests in
+// progress and clock differences, and all that each member was seen to have, because its renewal can have failed for long.
 func doorsOf(key []byte, members []v1alpha1.MemberCluster, had acknowledged, now Period) map[door]struct{} {
 	doors := map[door]struct{}{}
 	if len(key) == 0 {

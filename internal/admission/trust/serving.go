@@ -2,24 +2,24 @@ package trust
 
 import "strings"
 
-// PublishedKey is the entry under which a replica publishes what it serves.
+// PublishedKey is the entry with which a replica publishes what it serves.
 const PublishedKey = "tls"
 
-// fingerprintLength is how many hexadecimal digits of a hash are published: they are written every two seconds.
+// fingerprintLength is how many hexadecimal digits of a hash are published: replicas write them every two seconds.
 const fingerprintLength = 32
 
-// Serving is what a replica publishes of the leaf that it serves.
+// Serving is what a replica publishes about the leaf that it serves.
 type Serving struct {
-	// Leaf is the beginning of its fingerprint, "none" when it serves none, "" when nothing is known.
+	// Leaf is the beginning of its fingerprint, "none" if the replica serves none, "" if unknown.
 	Leaf string
-	// Authority is the beginning of the hash of the authority that signed it, "" when that is not known.
+	// Authority is the beginning of the hash of the authority that signed it, "" if unknown.
 	Authority string
 }
 
 // ServingNothing is published by a replica that has no certificate.
 var ServingNothing = Serving{Leaf: "none"}
 
-// ServingLeaf describes a leaf; authority is the one by whose name it is kept.
+// ServingLeaf describes a leaf. Authority is the first of its signers.
 func ServingLeaf(leaf *Leaf) Serving {
 	if leaf == nil {
 		return ServingNothing
@@ -31,7 +31,7 @@ func ServingLeaf(leaf *Leaf) Serving {
 	return s
 }
 
-// String is what is published.
+// String returns the published text.
 func (s Serving) String() string { return strings.TrimSpace(s.Leaf + " " + s.Authority) }
 
 // ParseServing reads what a replica published; "" is the zero value.
@@ -40,8 +40,8 @@ func ParseServing(published string) Serving {
 	return Serving{Leaf: leaf, Authority: authority}
 }
 
-// needs reports whether a client has to trust the authority to accept what is served; the leaf that shall be served needs
-// others.
+// needs reports whether a client must trust the authority to accept what the replica serves. It is false for the leaf
+// that is to be served, which needs others.
 func (s Serving) needs(authority, served string) bool {
 	if s == ServingNothing || s.Leaf == short(served) {
 		return false

@@ -15,36 +15,37 @@ const (
 	KeyAuthorities = "authorities.pem"
 	KeyServedCert  = "served.crt"
 	KeyServedKey   = "served.key"
-	// KeyBundles has the recent bundles as JSON. A member acknowledges a hash; they tell which authorities it trusts.
+	// KeyBundles has the recent bundles as JSON. A member acknowledges a hash; the bundles map it to the authorities that the member
+	// trusts.
 	KeyBundles = "bundles.json"
 )
 
-// maxBundles is how many bundles are remembered. If a member has acknowledged an older one, nobody knows which authorities it trusts.
+// maxBundles is how many bundles are recorded. If a member has acknowledged an older one, the authorities that it trusts are unknown.
 const maxBundles = 32
 
-// Bundle is a set of authorities that members were told to trust.
+// Bundle is a set of authorities that was distributed to members.
 type Bundle struct {
 	// Hash is the [BundleHash], which members acknowledge.
 	Hash string `json:"hash"`
-	// Since is when members were first told.
+	// Since is when the bundle was first distributed.
 	Since time.Time `json:"since"`
 	// Authorities are their hashes.
 	Authorities []string `json:"authorities"`
 }
 
-// State is what is kept in the Secret.
+// State is the content of the Secret.
 type State struct {
-	// PathKey makes the webhook's paths; see [Segment].
+	// PathKey is the key of the webhook's paths; see [Segment].
 	PathKey []byte
-	// Authorities are those that members are told to trust.
+	// Authorities are those that members must trust.
 	Authorities []Authority
-	// Served is the leaf that all replicas shall serve; nil when none was ever chosen.
+	// Served is the leaf that all replicas must serve; nil if none was ever chosen.
 	Served *Leaf
 	// Bundles are the recent sets of Authorities, the newest last.
 	Bundles []Bundle
 }
 
-// ParseState reads the data of the Secret. A part that cannot be read is left empty, and is written anew by the next decision.
+// ParseState reads the data of the Secret. It leaves an unreadable part empty, and the next decision writes that part anew.
 func ParseState(data map[string][]byte) State {
 	s := State{Authorities: ParseAuthorities(data[KeyAuthorities])}
 	if len(data[KeyPath]) >= keyLength {
@@ -90,7 +91,7 @@ func (s *State) note(now time.Time) {
 	s.Bundles = s.Bundles[max(0, len(s.Bundles)-maxBundles):]
 }
 
-// trusted returns the authorities of the bundle with this hash, or false if it is not remembered.
+// trusted returns the authorities of the bundle with this hash, or false if it is not recorded.
 func (s *State) trusted(hash string) (authorities []string, known bool) {
 	for i := len(s.Bundles) - 1; i >= 0; i-- {
 		if s.Bundles[i].Hash == hash {
@@ -100,7 +101,8 @@ func (s *State) trusted(hash string) (authorities []string, known bool) {
 	return nil, false
 }
 
-// since is when members were told of an authority, without a break until now. It is zero if they are not told of it.
+// since returns the time since which an authority has been distributed without a break. It is zero if the authority is not
+// distributed.
 func (s *State) since(authority string) time.Time {
 	var since time.Time
 	for i := len(s.Bundles) - 1; i >= 0 && slices.Contains(s.Bundles[i].Authorities, authority); i-- {

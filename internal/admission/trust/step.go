@@ -23,10 +23,10 @@ import (
 // retry is the wait after a failure, or after another replica wrote first. Both are rare and cost one request.
 const retry = time.Second
 
-// errOvertaken says that what was read is not the newest any more.
+// errOvertaken reports that the data read is not the newest any more.
 var errOvertaken = errors.New("the Secret changed since it was read")
 
-// step looks at everything once and returns when to do so again.
+// step reads all data once, acts on it, and returns when to run again.
 func (r *Rotator) step(ctx context.Context) (wait time.Duration, err error) {
 	secret, err := r.readSecret(ctx)
 	if err != nil {
@@ -59,7 +59,7 @@ func (r *Rotator) step(ctx context.Context) (wait time.Duration, err error) {
 			}
 		}
 	}
-	// Not longer than what Decide takes for a sleep, and in each period at least twice.
+	// The wait is less than a gap that Memory treats as a sleep, and allows at least two steps in each period.
 	wait = min(r.opts.Resync, r.opts.Limits.Settle, r.opts.Period/2)
 	if !decision.Next.IsZero() {
 		wait = min(wait, max(decision.Next.Sub(in.Now), 0))
@@ -67,7 +67,7 @@ func (r *Rotator) step(ctx context.Context) (wait time.Duration, err error) {
 	return wait, nil
 }
 
-// readSecret returns nil when there is none.
+// readSecret returns nil if the Secret does not exist.
 func (r *Rotator) readSecret(ctx context.Context) (*corev1.Secret, error) {
 	var secret corev1.Secret
 	err := r.opts.Client.Get(ctx, client.ObjectKey{Namespace: r.opts.Namespace, Name: SecretName}, &secret)
@@ -80,9 +80,8 @@ func (r *Rotator) readSecret(ctx context.Context) (*corev1.Secret, error) {
 	return &secret, nil
 }
 
-// learn makes known what the Secret says, and tells whether it has to be written because something is missing from it.
-// What was deleted or damaged is taken from memory: a new key would change every member's URL, and a forgotten authority
-// or leaf would break calls.
+// learn publishes the content of the Secret, and reports whether the Secret must be written because a part is missing. Deleted or damaged parts come from
+// memory: a new key would change every member's URL, and a lost authority or leaf would break calls.
 func (r *Rotator) learn(secret *corev1.Secret) (stored State, damaged bool) {
 	var data map[string][]byte
 	version := ""
@@ -99,7 +98,7 @@ func (r *Rotator) learn(secret *corev1.Secret) (stored State, damaged bool) {
 	r.mu.Unlock()
 	if deliver {
 		r.opts.Certificates.SetState(data)
-		r.Changed() // this replica may serve something else now
+		r.Changed() // this replica possibly serves something else now
 	}
 	if changed && r.opts.Changed != nil {
 		r.opts.Changed()
@@ -107,7 +106,7 @@ func (r *Rotator) learn(secret *corev1.Secret) (stored State, damaged bool) {
 	return stored, damaged || len(stored.PathKey) == 0
 }
 
-// openDoors lets members call by the segments that they have or are given. Members are given others when a period begins.
+// openDoors accepts calls with the segments that members have or are given. When a period begins, members are given new segments.
 func (r *Rotator) openDoors(key []byte, members []v1alpha1.MemberCluster) {
 	given, now := r.period(), r.opts.Now()
 	r.had = r.had.next(members, now, r.opts.Limits.Overlap)
@@ -121,7 +120,7 @@ func (r *Rotator) openDoors(key []byte, members []v1alpha1.MemberCluster) {
 	}
 }
 
-// fill takes from an earlier state what is missing from this one.
+// fill takes missing parts from an earlier state.
 func (s *State) fill(before State) (filled bool) {
 	if len(s.PathKey) == 0 && len(before.PathKey) > 0 {
 		s.PathKey, filled = before.PathKey, true
@@ -136,14 +135,14 @@ func (s *State) fill(before State) (filled bool) {
 		s.Bundles, filled = before.Bundles, true
 	}
 	if filled && s.Served != nil {
-		leaf := *s.Served // others may look at the one from before
+		leaf := *s.Served // others can read the one from before
 		leaf.FindSigners(s.Authorities)
 		s.Served = &leaf
 	}
 	return filled
 }
 
-// observe collects what is decided on. An error means that something is not known, and then nothing is decided.
+// observe collects the input of the decision. An error means that data is unknown, and then nothing is decided.
 func (r *Rotator) observe(ctx context.Context, stored State, members []v1alpha1.MemberCluster) (Input, error) {
 	offer := r.opts.Certificates.Offer()
 	in := Input{
@@ -155,22 +154,22 @@ func (r *Rotator) observe(ctx context.Context, stored State, members []v1alpha1.
 		return Input{}, err
 	}
 	if offer.Leaf != nil {
-		leaf := *offer.Leaf // the offer belongs to whoever reads the files
+		leaf := *offer.Leaf // the offer belongs to the reader of the files
 		leaf.FindSigners(slices.Concat(stored.Authorities, in.Current))
 		in.Offered = &leaf
 	}
 	return in, nil
 }
 
-// current returns the authorities that sign now: cert-manager's, and the one of the file ca.crt where there is no other or
-// where it signed the leaf on offer, which then needs it.
+// current returns the authorities that sign now: cert-manager's, and the one of the file ca.crt if there is no other, or if it signed the offered leaf, which
+// then needs it.
 func (r *Rotator) current(ctx context.Context, offer Offer) ([]Authority, error) {
 	var secret corev1.Secret
 	err := r.opts.Client.Get(ctx, client.ObjectKey{Namespace: r.opts.Namespace, Name: AuthoritySecretName}, &secret)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("read the Secret %s: %w", AuthoritySecretName, err)
 	}
-	// What follows the first certificate is the chain up to those who signed the authority itself.
+	// After the first certificate comes the chain up to those that signed the authority itself.
 	all := ParseAuthorities(secret.Data[corev1.TLSCertKey])
 	all = all[:min(len(all), 1)]
 	for _, a := range offer.Authorities {
@@ -193,7 +192,7 @@ func signs(a Authority, leaf *Leaf) bool {
 	return len(probe.Signers) > 0
 }
 
-// write stores what was decided, if nobody wrote since the Secret was read.
+// write stores the decision, unless the Secret was written since it was read.
 func (r *Rotator) write(ctx context.Context, read *corev1.Secret, decision Decision) error {
 	state := decision.State
 	if len(state.PathKey) == 0 {
@@ -231,9 +230,9 @@ func (r *Rotator) write(ctx context.Context, read *corev1.Secret, decision Decis
 	return nil
 }
 
-// create makes the Secret, or fails with a conflict if another replica was faster. It applies it, since the API server asks whether it may be created with its
-// name then: a right to create any Secret would be one to make the token of any ServiceAccount of the namespace. What is applied has its own content
-// for its owner's name, and is not forced: what is there already and is another is a conflict.
+// create creates the Secret, or fails with a conflict if another replica was faster. It uses apply, because the API server then authorizes the creation with
+// the Secret's name. Permission to create any Secret would allow creating the token of any ServiceAccount in the namespace. The field owner's name contains
+// the hash of the content, and the apply is not forced: another existing content is a conflict.
 func (r *Rotator) create(ctx context.Context, state State) error {
 	data := state.Encode()
 	content, err := json.Marshal(data)
@@ -244,7 +243,7 @@ func (r *Rotator) create(ctx context.Context, state State) error {
 	return r.opts.Client.Apply(ctx, secret, client.FieldOwner(fmt.Sprintf("vmgroup-operator-%x", sha256.Sum256(content))))
 }
 
-// report tells of members that have been behind for longer than it takes to be told.
+// report reports members that have been behind for longer than the distribution takes.
 func (r *Rotator) report(ctx context.Context, in Input, decision Decision) {
 	if r.opts.Events == nil {
 		return

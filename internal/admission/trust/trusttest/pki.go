@@ -1,4 +1,4 @@
-// Package trusttest makes certificates for tests.
+// Package trusttest creates certificates for tests.
 package trusttest
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Name is what every serving certificate is for, beside 127.0.0.1.
+// Name is the DNS name of every serving certificate, in addition to 127.0.0.1.
 const Name = "vmgroup-operator-webhook.vmgroup-operator-system.svc"
 
 // Authority is a certificate authority with its key.
@@ -26,7 +26,7 @@ type Authority struct {
 	key         *ecdsa.PrivateKey
 }
 
-// NewAuthority makes an authority. All have the same subject, as those of cert-manager do.
+// NewAuthority creates an authority. All have the same subject, like those of cert-manager.
 func NewAuthority(t testing.TB, notBefore, notAfter time.Time) *Authority {
 	t.Helper()
 	return newAuthority(t, newKey(t), notBefore, notAfter)
@@ -46,7 +46,7 @@ func newAuthority(t testing.TB, key *ecdsa.PrivateKey, notBefore, notAfter time.
 	return &Authority{PEM: encode("CERTIFICATE", raw), certificate: certificate, key: key}
 }
 
-// Issue makes a serving certificate and returns it with its key as PEM.
+// Issue creates a serving certificate and returns it with its key as PEM.
 func (a *Authority) Issue(t testing.TB, notBefore, notAfter time.Time) (certificate, key []byte) {
 	t.Helper()
 	own := newKey(t)

@@ -14,6 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/admission"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/join"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/leave"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
@@ -52,7 +53,7 @@ type connection struct {
 	cluster   cluster.Cluster // nil unless engaged
 	served    served          // by cluster
 	left      bool            // a leaving incarnation is through
-	departure departure
+	departure leave.Departure
 }
 
 func newConnection(p *Provider, target settings.Target, previous *connection) *connection {
@@ -150,7 +151,7 @@ func (c *connection) run() {
 		}
 		if p.Waiting {
 			c.await(p)
-			if !c.pause(min(wait, c.provider.opts.Timings.Await)) {
+			if !c.Pause(min(wait, c.provider.opts.Timings.Await)) {
 				return
 			}
 			continue
@@ -166,11 +167,23 @@ func (c *connection) run() {
 				seen.claim = &install.Finding{OK: false, Reason: p.Reason, Message: p.Message}
 			}
 		})
-		if !c.pause(wait) {
+		if !c.Pause(wait) {
 			return
 		}
 	}
 }
+
+// leave is run of a leaving incarnation.
+func (c *connection) leave() {
+	leaver := &leave.Leaver{Options: &c.provider.opts, Target: &c.target, Renderer: c.provider.admission, Pace: c.pace, Link: c, Log: c.log}
+	how, left := leaver.Leave(c.ctx)
+	c.provider.mu.Lock()
+	defer c.provider.mu.Unlock()
+	c.left, c.departure = left, how
+}
+
+// Sibling implements leave.Link.
+func (c *connection) Sibling() string { return c.provider.sibling(c.target.Name) }
 
 // await notes that the member is not engaged because the leader has not been there yet.
 func (c *connection) await(p *remote.Problem) {
@@ -180,14 +193,12 @@ func (c *connection) await(p *remote.Problem) {
 	})
 }
 
-// pause waits for d or a wake-up; it returns false when the connection is to end.
-func (c *connection) pause(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+// Pause waits for d or a wake-up; it returns false when the connection is to end.
+func (c *connection) Pause(d time.Duration) bool {
 	select {
 	case <-c.ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(d):
 	case <-c.poke:
 	}
 	return true

@@ -83,8 +83,6 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 
 // untilCheck waits for the time of the next check or a wake-up. The error is why there will be none.
 func (c *connection) untilCheck(ctx context.Context, wait time.Duration, stopped chan error) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -92,7 +90,7 @@ func (c *connection) untilCheck(ctx context.Context, wait time.Duration, stopped
 		stopped <- nil // serve waits for it
 		return errors.Join(errClusterStopped, err)
 	case <-c.poke:
-	case <-timer.C:
+	case <-time.After(wait):
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package member
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/join"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/leave"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/passes"
@@ -100,12 +102,11 @@ func (p *Provider) Start(ctx context.Context, aware multicluster.Aware) error {
 		running = append(running, c)
 	}
 	p.mu.Unlock()
-	patience := time.NewTimer(stopPatience)
-	defer patience.Stop()
+	patience := time.After(stopPatience)
 	for _, c := range running {
 		select {
 		case <-c.done:
-		case <-patience.C:
+		case <-patience:
 			return fmt.Errorf("the connection to member %q did not end within %s", c.target.Name, stopPatience)
 		}
 	}
@@ -180,13 +181,19 @@ func (p *Provider) ensure(target settings.Target, commissioned bool) {
 		}
 		return
 	}
+	p.replaceLocked(target, commissioned)
+	p.mu.Unlock()
+}
+
+// replaceLocked begins a new incarnation, and ends the one before. The caller holds the lock.
+func (p *Provider) replaceLocked(target settings.Target, commissioned bool) {
+	current := p.connections[target.Name]
 	next := newConnection(p, target, current)
 	next.commissioned = commissioned
 	if current != nil {
 		current.endLocked()
 	}
 	p.connections[target.Name] = next
-	p.mu.Unlock()
 	go next.run()
 }
 
@@ -203,30 +210,20 @@ func (p *Provider) stop(name string) {
 // It is asked again and again, and returns done once that is over. target.Config may be nil: then the last known
 // identities are used. Only the leader asks; one that loses leadership in between gives up, and begins again when it
 // leads again.
-func (p *Provider) leave(target settings.Target) (done bool, how departure) {
+func (p *Provider) leave(target settings.Target) (done bool, how leave.Departure) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	current := p.connections[target.Name]
 	gaveUp := current != nil && current.ended() && !current.left && p.ctx.Err() == nil
 	if current != nil && current.target.Leaving && !gaveUp {
-		defer p.mu.Unlock()
 		return current.ended() && current.left, current.departure
 	}
-	if target.Config == nil && current != nil {
-		target.Config = current.target.Config
-	}
-	if target.Bootstrap == nil && current != nil {
-		target.Bootstrap = current.target.Bootstrap
+	if current != nil {
+		target.Config, target.Bootstrap = cmp.Or(target.Config, current.target.Config), cmp.Or(target.Bootstrap, current.target.Bootstrap)
 	}
 	target.Leaving = true
-	next := newConnection(p, target, current)
-	next.commissioned = true
-	if current != nil {
-		current.endLocked()
-	}
-	p.connections[target.Name] = next
-	p.mu.Unlock()
-	go next.run()
-	return false, departure{}
+	p.replaceLocked(target, true)
+	return false, leave.Departure{}
 }
 
 // forget ends the connection of a MemberCluster that is gone and lets a younger one of the same cluster in.
@@ -244,12 +241,10 @@ func (p *Provider) forget(name string) {
 			delete(p.connections, name)
 		}
 	}
-	known, ok := p.identities.known[name]
-	if !ok {
-		return
+	if known, ok := p.identities.known[name]; ok {
+		delete(p.identities.known, name)
+		p.wakeLocked(name, known.ClusterUID)
 	}
-	delete(p.identities.known, name)
-	p.wakeLocked(name, known.ClusterUID)
 }
 
 // seed tells which cluster a MemberCluster is by the word of the hub, which counts on every replica, whatever it reaches itself.
@@ -323,10 +318,8 @@ func (p *Provider) elder(c *connection, clusterUID string) string {
 func (p *Provider) sibling(name string) string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if known, ok := p.identities.known[name]; ok {
-		if others := p.identities.others(name, known.ClusterUID); len(others) > 0 {
-			return others[0]
-		}
+	if others := p.identities.others(name, p.identities.known[name].ClusterUID); len(others) > 0 {
+		return others[0]
 	}
 	return ""
 }

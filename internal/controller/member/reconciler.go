@@ -158,12 +158,12 @@ func (r *reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, want
 	if !done {
 		return nil // its end wakes us
 	}
-	if how.cleaned {
+	if how.Cleaned {
 		r.recorder.Eventf(mc, nil, corev1.EventTypeNormal, v1alpha1.EventLeft, "Leave", "The member was left; %d VmGroups were let go. They "+
-			"and their VMs stay as they are: the operator's finalizer was removed, so deleting a group does not delete VMs.", how.letGo)
+			"and their VMs stay as they are: the operator's finalizer was removed, so deleting a group does not delete VMs.", how.LetGo)
 	}
-	if how.leftBehind != "" {
-		r.recorder.Eventf(mc, nil, corev1.EventTypeWarning, v1alpha1.EventLeftBehind, "Leave", "%s", how.leftBehind)
+	if how.LeftBehind != "" {
+		r.recorder.Eventf(mc, nil, corev1.EventTypeWarning, v1alpha1.EventLeftBehind, "Leave", "%s", how.LeftBehind)
 	}
 	base := mc.DeepCopy()
 	controllerutil.RemoveFinalizer(mc, v1alpha1.MemberClusterFinalizer)
@@ -200,14 +200,10 @@ func (r *reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster
 		name: mc.Name, orphaned: found, allowanceProblem: problem, generation: mc.Generation, previous: mc.Status, clusterUID: clusterUID, config: failed, seen: seen, counts: due, now: now,
 		admission: r.provider.admission != nil, caBundle: r.caBundle(mc),
 	})
-	if left := restoredLeft(&status, now); left > 0 && (again == 0 || left < again) {
-		again = left
-	}
-	if left := allowedAt.Sub(now); !allowedAt.IsZero() && (again == 0 || left < again) {
-		again = left
-	}
-	if orphansAgain > 0 && (again == 0 || orphansAgain < again) {
-		again = orphansAgain
+	for _, left := range []time.Duration{restoredLeft(&status, now), allowedAt.Sub(now), orphansAgain} {
+		if left > 0 && (again == 0 || left < again) {
+			again = left
+		}
 	}
 	result := reconcile.Result{RequeueAfter: again}
 	if equality.Semantic.DeepEqual(status, mc.Status) {

@@ -4,7 +4,6 @@ package member
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -20,8 +19,6 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
-	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
-	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
@@ -231,30 +228,5 @@ func TestLeavingTakesNothingOverFromAPredecessor(t *testing.T) {
 	}
 	if err := member.Get(t.Context(), claimKey, claim); err != nil || claim.Data[install.ClaimInstallationKey] != "early" {
 		t.Errorf("the claim is %v, %v", claim.Data, err)
-	}
-}
-
-func TestGroupsOfAllPagesAreLetGo(t *testing.T) {
-	servers := clustersForTest(t)
-	in := installed(t, servers.hub, "pages", nil)
-	in.join("alpha", servers.alpha.Kubeconfig()) // for the CRD
-	in.awaitEngaged("alpha")
-	const groups = 5
-	for i := range groups {
-		heldGroup(t, servers.alpha, fmt.Sprintf("page-%d", i), v1alpha1.VmGroupFinalizer)
-	}
-	bounds := testBounds(testTimings().WithDefaults())
-	api, err := remote.New(servers.alpha.Config, bounds, new(shardingtest.Leader(true)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer api.End()
-	apis := remote.APIs{Runtime: api, Bootstrap: api, Guard: bounds.Guard}
-	l := &leaving{letGo: map[types.UID]struct{}{}, pageSize: 2}
-	if found, err := l.letFoundGo(t.Context(), apis); err != nil || found != groups || len(l.letGo) != groups {
-		t.Errorf("found %d, let go %d, %v", found, len(l.letGo), err)
-	}
-	if found, err := l.letFoundGo(t.Context(), apis); err != nil || found != 0 || len(l.letGo) != groups {
-		t.Errorf("afterwards: found %d, let go %d, %v", found, len(l.letGo), err)
 	}
 }

@@ -1,4 +1,4 @@
-package member
+package leave
 
 import (
 	"cmp"
@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -59,19 +62,19 @@ func (e *endless) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // leavingOf leaves a member that answers so, of which a MiB may be kept.
-func leavingOf(t *testing.T, handler http.Handler) (*leaving, remote.APIs) {
+func leavingOf(t *testing.T, handler http.Handler) (*Leaver, remote.APIs) {
 	t.Helper()
 	server := httptest.NewTLSServer(handler)
 	t.Cleanup(server.Close)
-	bounds := testBounds(settings.Timings{}.WithDefaults())
-	bounds.Guard = remote.NewGuard(remote.LimitsFor(1<<20), remote.NewPace(remote.LimitsFor(1<<20)))
+	limits := remote.LimitsFor(1 << 20)
+	bounds := remote.Bounds{Timeouts: settings.Timings{}.WithDefaults().Remote(), Guard: remote.NewGuard(limits, remote.NewPace(limits))}
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	api, err := remote.New(&rest.Config{Host: server.URL, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}, bounds, new(shardingtest.Leader(true)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(api.End)
-	return &leaving{letGo: map[types.UID]struct{}{}, pageSize: remote.PageSize}, remote.APIs{Runtime: api, Bootstrap: api, Guard: bounds.Guard}
+	return &Leaver{letGo: map[types.UID]struct{}{}}, remote.APIs{Runtime: api, Bootstrap: api, Guard: bounds.Guard}
 }
 
 // TestAListWithoutAnEndEndsTheLeaving, and no more than a page of it is in memory.
@@ -108,5 +111,47 @@ func TestGroupsWithoutEndEndTheLeaving(t *testing.T) {
 	var limit *remote.LimitError
 	if _, err := l.letFoundGo(t.Context(), apis); !errors.As(err, &limit) {
 		t.Errorf("said was %v", err)
+	}
+}
+
+// paged is an API server with groups on several pages. Those that were let go stay out of later lists.
+type paged struct {
+	mu   sync.Mutex
+	held [][]string // names by page
+}
+
+func (p *paged) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	const object = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"namespace":"default","name":%q,"uid":%[1]q,"resourceVersion":"1","finalizers":[%q]}}`
+	if r.Method == http.MethodPatch {
+		name := path.Base(r.URL.Path)
+		for i := range p.held {
+			p.held[i] = slices.DeleteFunc(p.held[i], func(held string) bool { return held == name })
+		}
+		_, _ = fmt.Fprintf(w, object, name, "none")
+		return
+	}
+	page, _ := strconv.Atoi(r.URL.Query().Get("continue"))
+	next := ""
+	if page+1 < len(p.held) {
+		next = strconv.Itoa(page + 1)
+	}
+	var items []string
+	for _, name := range p.held[page] {
+		items = append(items, fmt.Sprintf(object, name, v1alpha1.VmGroupFinalizer))
+	}
+	_, _ = fmt.Fprintf(w, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1","continue":%q},"items":[%s]}`,
+		next, strings.Join(items, ","))
+}
+
+func TestGroupsOfAllPagesAreLetGo(t *testing.T) {
+	l, apis := leavingOf(t, &paged{held: [][]string{{"a", "b"}, {}, {"c", "d"}, {"e"}}})
+	if found, err := l.letFoundGo(t.Context(), apis); err != nil || found != 5 || len(l.letGo) != 5 {
+		t.Errorf("found %d, let go %d, %v", found, len(l.letGo), err)
+	}
+	if found, err := l.letFoundGo(t.Context(), apis); err != nil || found != 0 || len(l.letGo) != 5 {
+		t.Errorf("afterwards: found %d, let go %d, %v", found, len(l.letGo), err)
 	}
 }

@@ -1,4 +1,4 @@
-package member
+package leave
 
 import (
 	"context"
@@ -31,8 +31,8 @@ const letGoCost = 128
 // Another replica may not know yet that the member is left, and puts the finalizer back as soon as it sees the group
 // without it. So it is looked again until none is found for Timings.Settle; every replica learns of the deleted
 // MemberCluster meanwhile and disengages. A replica that is cut off from the hub loses its groups with its lease.
-func (l *leaving) letGroupsGo(ctx context.Context, apis remote.APIs) error {
-	settle := l.c.provider.opts.Timings.Settle
+func (l *Leaver) letGroupsGo(ctx context.Context, apis remote.APIs) error {
+	settle := l.Options.Timings.Settle
 	quiet := time.NewTimer(settle)
 	defer quiet.Stop()
 	for {
@@ -43,25 +43,22 @@ func (l *leaving) letGroupsGo(ctx context.Context, apis remote.APIs) error {
 		if found > 0 {
 			quiet.Reset(settle)
 		}
-		look := time.NewTimer(settle / 4)
 		select {
 		case <-ctx.Done():
-			look.Stop()
 			return ctx.Err()
 		case <-quiet.C:
-			look.Stop()
 			return nil
-		case <-look.C:
+		case <-time.After(settle / 4):
 		}
 	}
 }
 
 // letFoundGo goes through the groups once, page by page, and returns how many carried our finalizer. A list may have no end: it is left when it has more than
 // may be cached of the member.
-func (l *leaving) letFoundGo(ctx context.Context, apis remote.APIs) (found int, err error) {
+func (l *Leaver) letFoundGo(ctx context.Context, apis remote.APIs) (found int, err error) {
 	limit, size, page := apis.Guard.Limits.Kept, int64(0), ""
 	for {
-		list, err := groupPage(ctx, apis.Runtime, l.pageSize, page)
+		list, err := groupPage(ctx, apis.Runtime, page)
 		if apierrors.IsNotFound(err) {
 			return 0, nil // there is no CRD, and so no group
 		}
@@ -91,7 +88,7 @@ func (l *leaving) letFoundGo(ctx context.Context, apis remote.APIs) (found int, 
 }
 
 // letPageGo removes our finalizer from these groups.
-func (l *leaving) letPageGo(ctx context.Context, api *remote.API, carriers []*metav1.PartialObjectMetadata) error {
+func (l *Leaver) letPageGo(ctx context.Context, api *remote.API, carriers []*metav1.PartialObjectMetadata) error {
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(groupsAtOnce)
@@ -112,12 +109,12 @@ func (l *leaving) letPageGo(ctx context.Context, api *remote.API, carriers []*me
 	return group.Wait()
 }
 
-func groupPage(ctx context.Context, api *remote.API, size int64, page string) (*metav1.PartialObjectMetadataList, error) {
+func groupPage(ctx context.Context, api *remote.API, page string) (*metav1.PartialObjectMetadataList, error) {
 	ctx, cancel := api.Bounded(ctx)
 	defer cancel()
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("VmGroupList"))
-	err := api.Client.List(ctx, list, client.Limit(size), client.Continue(page))
+	err := api.Client.List(ctx, list, client.Limit(remote.PageSize), client.Continue(page))
 	return list, err
 }
 

@@ -1,4 +1,4 @@
-package member
+package link
 
 import (
 	"context"
@@ -44,7 +44,7 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 			// The member may be given up at this moment, and somebody else's in the next.
 			failures = max(failures, failuresUntilUnreachable)
 			wait = min(wait, timings.Await)
-			c.update(func(seen *observation) { seen.problem = remote.WaitForLeader(err) })
+			c.enter(Silent, remote.WaitForLeader(err))
 			continue
 		case err != nil:
 			failures++
@@ -72,10 +72,10 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 			if !isBehind {
 				c.log.Error(behind, "The member answers, but its caches are behind")
 			}
-			c.update(func(seen *observation) { seen.problem = behind })
+			c.enter(Silent, behind)
 		case recovered || isBehind:
 			c.log.Info("The member is served again")
-			c.update(func(seen *observation) { seen.problem = nil })
+			c.enter(Engaged, nil)
 		}
 		isBehind = behind != nil
 	}
@@ -83,8 +83,6 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 
 // untilCheck waits for the time of the next check or a wake-up. The error is why there will be none.
 func (c *connection) untilCheck(ctx context.Context, wait time.Duration, stopped chan error) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -92,7 +90,7 @@ func (c *connection) untilCheck(ctx context.Context, wait time.Duration, stopped
 		stopped <- nil // serve waits for it
 		return errors.Join(errClusterStopped, err)
 	case <-c.poke:
-	case <-timer.C:
+	case <-time.After(wait):
 	}
 	return nil
 }
@@ -136,5 +134,5 @@ func (c *connection) silent(api *remote.API, err error, failures int) {
 		api.Reset()
 	}
 	p.Message += " It stays engaged with what was last seen of it."
-	c.update(func(seen *observation) { seen.problem = p })
+	c.enter(Silent, p)
 }

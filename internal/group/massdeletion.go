@@ -54,7 +54,7 @@ func (s *Snapshot) removal() (hold *plan.RemovalHold, since time.Time) {
 
 // breaker is the part of removal that also checks other groups of the member. A group that is deleted, or wants no VMs, keeps its VMs until every
 // replica has observed the other removals. Then, and whenever a group shrinks, the total is compared with the limit. A vanished group is exempt: it
-// no longer exists, so no user can confirm its removal. A paused group removes nothing, so its time does not run.
+// was new, and no user can confirm its removal any more. A paused group removes nothing, so its time does not run.
 func (s *Snapshot) breaker() (hold *plan.RemovalHold, since time.Time) {
 	m, own := s.MassDeletion, massdeletion.Of(s.Group)
 	if s.Paused != nil || m.Rules == (massdeletion.Rules{}) || s.Vanished || s.confirmed() || s.crdConfirmed() || m.Limit.Off() || !own.Guarded(s.Now, m.Rules.Age) || !s.Removes() {

@@ -42,7 +42,7 @@ type Action struct {
 	// MoRef and ChangeVersion are set for every other kind.
 	MoRef         string
 	ChangeVersion string
-	// Within is set for ShutdownGuest: how long the guest may take.
+	// Within is set for ShutdownGuest: the time that the guest has.
 	Within time.Duration
 	// Reason is a phrase that completes "because": "the group wants 3 VMs and has 2".
 	Reason string

@@ -180,7 +180,7 @@ func (p *planner) stepsLeft(m *member) int {
 }
 
 // replaced is true for a VM that leaves only because another VM replaces it: a hold does not apply to it. If the group has more VMs than wanted and
-// an update can add VMs, the two cannot be distinguished.
+// an update can add VMs, the planner cannot know which VMs leave for a replacement.
 func (p *planner) replaced(m *member) bool {
 	there := int32(0)
 	for _, other := range p.table() {

@@ -30,7 +30,7 @@
 //   - no clone asks for an instance UUID that an observed VM has;
 //   - a VM with a tombstone, or whose ordinal is in Doomed, is never powered on and never counted;
 //   - only an edit begins an update, and the update touches only VMs of the revisions that it began with;
-//   - while more VMs are missing than allowed, for any reason, an update takes no available VM away; it never adds more than it can;
+//   - while more VMs are missing than allowed, for any reason, an update takes no available VM away; it never adds more than allowed;
 //   - if the account is known to lack a privilege for a change, no VM is stopped for that change;
 //   - an update clones no VM that a quota refuses, whether the update runs or not;
 //   - no ordinal has two operations at a time (only the next step can overtake a guest shutdown that did not end in time);

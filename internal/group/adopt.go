@@ -30,8 +30,7 @@ const (
 
 // Adoption is the known state of the VMs that the group adopts from a group that no longer exists.
 type Adoption struct {
-	// Legacy is true for VMs of the original operator. They carry no mark and lie in a folder that the hub grants. Claimed ones carry the mark of a
-	// group that never existed.
+	// Legacy is true for VMs of the original operator. They carry no mark and lie in a folder that the hub grants. Claimed ones carry the mark of a group that never existed.
 	Legacy bool
 	// From is the UID of the previous group in the annotation.
 	From string
@@ -50,8 +49,7 @@ type AdoptionAnswer struct {
 	Blocked *plan.Blocker
 	// Claimed is true if no other group can adopt them.
 	Claimed bool
-	// Receipt is true if the hub has a receipt that shows that the other group kept its VMs in this namespace. Listed has the references of the VMs
-	// in it.
+	// Receipt is true if the hub has a receipt that shows that the other group kept its VMs in this namespace. Listed has the references of the VMs in it.
 	Receipt bool
 	Listed  []vsphere.Ref
 	// Group is the name of the other group, if known.
@@ -103,8 +101,7 @@ func (s *Snapshot) adoptFrom() string {
 	return s.Adoption.From
 }
 
-// claims decides whether VMs of another group must be claimed first. A group that has adopted all VMs that it has room for, and has recorded that,
-// needs no claim.
+// claims decides whether VMs of another group must be claimed first. A group that has adopted all VMs that it has room for, and has recorded that, needs no claim.
 func (s *Snapshot) claims() Decision {
 	a := s.Adoption
 	if a == nil || a.Answer != nil || s.Paused != nil || s.Unavailable != nil || !s.Observation.Complete || a.Malformed(s.Group) != "" {
@@ -156,8 +153,8 @@ func (a *Adoption) id(own vsphere.GroupID) vsphere.GroupID {
 	return vsphere.GroupID{Installation: own.Installation, Member: own.Member, Group: a.From}
 }
 
-// at reports whether a folder is at the place of the other group's folder: in this namespace, with its UID in the name. A VM that was moved for this
-// group lies in the group's own folder.
+// at reports whether a folder is at the place of the other group's folder: in this namespace, with its UID in the name. A VM that was moved for this group lies in the group's
+// own folder.
 func (s *Snapshot) at(folder vsphere.Ref) bool {
 	if folder == s.FolderRef() {
 		return true
@@ -205,8 +202,8 @@ func (s *Snapshot) toAdopt(admission policy.Admission) *plan.Adoption {
 	return out
 }
 
-// takesOver reports whether there are VMs to adopt and room for them. Until they are adopted, the group claims only its current usage from quotas.
-// The VMs count for the other group until they carry this group's stamp, and for this group from then on.
+// takesOver reports whether there are VMs to adopt and room for them. Until they are adopted, the group claims only its current usage from quotas. The VMs count for the other
+// group until they carry this group's stamp, and for this group from then on.
 func (s *Snapshot) takesOver() bool {
 	a := s.Adoption
 	if a == nil || a.Answer == nil || a.Answer.Blocked != nil || s.full() {
@@ -276,8 +273,8 @@ func (a *Adoption) missing() (refs []string) {
 	return refs
 }
 
-// genuine removes manual copies. A VM is genuine if the receipt lists it, or if it has the instance UUID of a VM of the other group. The decision
-// must not depend on other VMs: once the original is adopted, its copy is the only one left.
+// genuine removes manual copies. A VM is genuine if the receipt lists it, or if it has the instance UUID of a VM of the other group. The decision must not depend on other VMs:
+// once the original is adopted, its copy is the only one left.
 func (a *Adoption) genuine(vms []vsphere.VM) []vsphere.VM {
 	return slices.DeleteFunc(vms, func(vm vsphere.VM) bool {
 		switch mark := vm.Released; {

@@ -17,8 +17,7 @@ type Event struct {
 	Type, Reason, Action, Note string
 }
 
-// Events compares two statuses. Changes of VMs come before their consequences. VMs of one pass share an event, so that a big scale-up does not flood
-// the API server.
+// Events compares two statuses. Changes of VMs come before their consequences. VMs of one pass share an event, so that a big scale-up does not flood the API server.
 func Events(old, next v1alpha1.VmGroupStatus) []Event {
 	out := append(vmEvents(old, next), rolloutEvents(&old, &next)...)
 	out = append(out, policyEvent(old, next)...)
@@ -64,8 +63,8 @@ func policyEvent(old, next v1alpha1.VmGroupStatus) []Event {
 	return []Event{{corev1.EventTypeWarning, is.Reason, "CheckPolicy", is.Message}}
 }
 
-// left returns the VMs that status no longer shows: those that were to leave, and others. A VM that still belongs to another group is in neither. A
-// replaced VM is in neither if update is not nil, because the events of the update report it.
+// left returns the VMs that status no longer shows: those that were to leave, and others. A VM that still belongs to another group is in neither. A replaced VM is in neither if
+// update is not nil, because the events of the update report it.
 func left(old v1alpha1.VmGroupStatus, there map[int32]bool, update *v1alpha1.Rollout) (removed, vanished []string) {
 	for _, vm := range old.VMs {
 		switch {

@@ -13,9 +13,8 @@ import (
 type Foretold struct {
 	// Known is false if status does not record what the VMs were, so that none is updated.
 	Known bool
-	// Replaced counts VMs that others replace. Restarted counts VMs that get their size while off, and Grown those that get it while on. Pending
-	// counts VMs that get it after a person powers them off. Moved counts VMs that get only another network. Kept counts VMs that would need a
-	// restart although none can be missing: they stay unchanged.
+	// Replaced counts VMs that others replace. Restarted counts VMs that get their size while off, and Grown those that get it while on. Pending counts VMs that get it after a
+	// person powers them off. Moved counts VMs that get only another network. Kept counts VMs that would need a restart although none can be missing: they stay unchanged.
 	Replaced, Restarted, Grown, Pending, Moved, Kept int
 	// Surge is the temporary number of VMs above spec.replicas.
 	Surge int32
@@ -26,8 +25,8 @@ type Foretold struct {
 // VMs returns the number of affected VMs.
 func (f Foretold) VMs() int { return f.Replaced + f.Restarted + f.Grown + f.Pending + f.Moved + f.Kept }
 
-// foretell predicts the effect on VMs that do not match spec. An edit to another revision affects all of them except those that leave because of it.
-// An edit that asks for the current target affects the VMs of the current update.
+// foretell predicts the effect on VMs that do not match spec. An edit to another revision affects all of them except those that leave because of it. An edit that asks for the
+// current target affects the VMs of the current update.
 func (s *Snapshot) foretell(leaving []int32) (f Foretold) {
 	update := s.rollout()
 	f.Known = update != nil

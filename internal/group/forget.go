@@ -33,8 +33,8 @@ type Hidden struct {
 	Since time.Time
 }
 
-// forget deletes a group whose vCenter is permanently lost, if its user asks for that and a hub administrator allows it. Its quota is freed, although
-// it is unknown whether its VMs run. The operator sends no vCenter request.
+// forget deletes a group whose vCenter is permanently lost, if its user asks for that and a hub administrator allows it. Its quota is freed, although it is unknown whether its
+// VMs run. The operator sends no vCenter request.
 func (s *Snapshot) forget() Decision {
 	if !v1alpha1.ForgetAsked(s.Group) || s.Vanished || s.Paused != nil || !s.away() {
 		return Decision{}
@@ -90,8 +90,7 @@ func (s *Snapshot) forgetLacks() (missing string, again time.Duration) {
 	return missing, again
 }
 
-// holds explains that the group waits for a VCenter with an unknown inventory. until is when the VCenter counts as permanently lost, if it is
-// unreachable.
+// holds explains that the group waits for a VCenter with an unknown inventory. until is when the VCenter counts as permanently lost, if it is unreachable.
 func (h Hidden) holds(until time.Time) string {
 	name := "another VCenter, which this group may not use,"
 	if h.VCenter != "" {

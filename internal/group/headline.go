@@ -18,8 +18,8 @@ const (
 // briefly returns a short form of a blocker that begins with the object.
 func briefly(b plan.Blocker) string { return cmp.Or(b.Brief, b.Message) }
 
-// headline shortens a text for status.lastMessage. The condition has the whole sentence. headline first removes the middle of long names, and then
-// the text after the last sentence or clause that fits.
+// headline shortens a text for status.lastMessage. The condition has the whole sentence. headline first removes the middle of long names, and then the text after the last
+// sentence or clause that fits.
 func headline(text string) string {
 	text = untrusted.Text(text, maxCondition)
 	text = cmp.Or(strings.TrimRight(text, ". "), text)

@@ -22,11 +22,9 @@ import (
 //   - The folder is outside of the root folder while VMs of the group are outside as well: they were possibly moved with it.
 //   - The folder is of the group's namespace and has an unreadable VM, which can be the group's.
 //
-// A folder of another namespace or member never counts without a VM of the group in it, even if its content is unknown. Its content is not reported
-// either.
+// A folder of another namespace or member never counts without a VM of the group in it, even if its content is unknown. Its content is not reported either.
 //
-// Without a valid record, the home is the folder of the group's VMs. If there are none, it is the folder at the group's path, which was created but
-// not recorded.
+// Without a valid record, the home is the folder of the group's VMs. If there are none, it is the folder at the group's path, which was created but not recorded.
 func (s *Snapshot) Home(seen vsphere.Observation) vsphere.Ref {
 	recorded, leaf := s.FolderRef(), FolderName(s.Group.Name, s.Group.UID)
 	if recorded.IsZero() && !seen.Complete || !recorded.IsZero() && s.keeps(seen) {
@@ -63,8 +61,8 @@ func (s *Snapshot) strange(seen vsphere.Observation) bool {
 	return seen.Folder.Name != "" && !seen.FolderElsewhere && !s.neighbor(seen.Folder.Place)
 }
 
-// Occupied reports whether the folder has the group's own name and holds VMs of a group of another member, and none of this group. A MemberCluster
-// can have the former name of another one, whose folders stay in place, and its API server can return any UID.
+// Occupied reports whether the folder has the group's own name and holds VMs of a group of another member, and none of this group. A MemberCluster can have the former name of
+// another one, whose folders stay in place, and its API server can return any UID.
 func (s *Snapshot) Occupied(seen vsphere.Observation) bool {
 	others := false
 	for i := range seen.VMs {
@@ -84,14 +82,13 @@ func (s *Snapshot) folderTaken() bool {
 	return s.FolderRef().IsZero() && s.Observation.Complete && s.Observation.Folder.Name == FolderName(s.Group.Name, s.Group.UID)
 }
 
-// neighbor reports whether a folder lies among those of the group's namespace. The API server of a member can return any namespace, so the namespace
-// is compared with the exact name of one folder.
+// neighbor reports whether a folder lies among those of the group's namespace. The API server of a member can return any namespace, so the namespace is compared with the exact
+// name of one folder.
 func (s *Snapshot) neighbor(place vsphere.FolderPath) bool {
 	return place.Member == s.Member && place.Namespace == s.Group.Namespace
 }
 
-// NamesOfOthers returns the folder or VM in status that belongs to another group, by the observation of that folder and those VMs. It returns "" if
-// there is none.
+// NamesOfOthers returns the folder or VM in status that belongs to another group, by the observation of that folder and those VMs. It returns "" if there is none.
 func (s *Snapshot) NamesOfOthers(seen vsphere.Observation) string {
 	if s.strange(seen) && s.Home(seen) != s.FolderRef() {
 		return fmt.Sprintf("folder %s (%s), which is of another namespace or member", untrusted.Name(seen.Folder.Path), seen.Folder.Ref.Value)
@@ -129,8 +126,7 @@ func IsNew(group *v1alpha1.VmGroup) bool {
 	return group.Status.Folder == nil && len(group.Status.VMs) == 0 && group.DeletionTimestamp.IsZero()
 }
 
-// homeless reports whether there are VMs with the group's stamp, but the folder that distinguishes the group's VMs from copies is unknown: a person
-// cleared status.
+// homeless reports whether there are VMs with the group's stamp, but the folder that distinguishes the group's VMs from copies is unknown: a person cleared status.
 func (s *Snapshot) homeless() bool {
 	return s.FolderRef().IsZero() && s.Observation.Complete && slices.ContainsFunc(s.Observation.VMs, s.stamped)
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// AnotherVCenter returns a blocker if the observation is from another vCenter than the one of the group's VMs in status, or nil. References are not
-// valid there: every VM would look deleted, and would be cloned again.
+// AnotherVCenter returns a blocker if the observation is from another vCenter than the one of the group's VMs in status, or nil. References are not valid there: every VM would
+// look deleted, and would be cloned again.
 //
-// If every VM is in that vCenter, it is the same one: it has a new UUID, or a person wrote status by hand. accepted is the instance UUID that a hub
-// administrator accepted for the VCenter, or empty. A status of an older version has no UUID and gets the current one.
+// If every VM is in that vCenter, it is the same one: it has a new UUID, or a person wrote status by hand. accepted is the instance UUID that a hub administrator accepted for
+// the VCenter, or empty. A status of an older version has no UUID and gets the current one.
 func (s *Snapshot) AnotherVCenter(seen vsphere.Observation, accepted string) *plan.Blocker {
 	known, here := s.Group.Status.VCenterInstanceUUID, seen.InstanceUUID
 	if known == "" || here == "" || strings.EqualFold(known, here) || strings.EqualFold(accepted, here) || s.allHere(seen) {

@@ -12,8 +12,7 @@ import (
 
 // Receipt is the record on the hub that must exist before a group is deleted whose VMs stay.
 type Receipt struct {
-	// Forgotten is true if the vCenter is permanently lost. VMs are then those in status, without an observation. Otherwise the VMs were observed,
-	// and are kept.
+	// Forgotten is true if the vCenter is permanently lost. VMs are then those in status, without an observation. Otherwise the VMs were observed, and are kept.
 	Forgotten bool
 	VMs       []ReceiptVM
 }

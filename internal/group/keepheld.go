@@ -9,8 +9,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// keepHold keeps the VMs of a group that is being deleted, if an annotation that asks to keep VMs has no effect now. It returns nil for any other
-// group. No confirmation ends this hold: one annotation asks to destroy, the other to keep, and a destroyed VM does not come back.
+// keepHold keeps the VMs of a group that is being deleted, if an annotation that asks to keep VMs has no effect now. It returns nil for any other group. No confirmation ends
+// this hold: one annotation asks to destroy, the other to keep, and a destroyed VM does not come back.
 func (s *Snapshot) keepHold() *plan.RemovalHold {
 	if s.releases() || !v1alpha1.KeepingAsked(s.Group) || !s.destroys() {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// abandonsOwn keeps the VMs of a group that is being deleted and was to adopt those of the original operator. Annotation adopt=abandon leaves VMs to
-// the user, but VMs that are adopted already would be destroyed. It returns nil for any other group.
+// abandonsOwn keeps the VMs of a group that is being deleted and was to adopt those of the original operator. Annotation adopt=abandon leaves VMs to the user, but VMs that are
+// adopted already would be destroyed. It returns nil for any other group.
 func (s *Snapshot) abandonsOwn() *plan.Blocker {
 	if !s.deleting() || s.releases() || s.confirmed() || !slices.Contains(s.Group.Finalizers, v1alpha1.VmGroupFinalizer) || s.hasNone() {
 		return nil
@@ -37,16 +37,16 @@ const (
 	legacyLetters = 8
 )
 
-// legacyName reports whether the original operator gave this name to a VM of the group. The part after the group's name has a fixed length and ends
-// without a dash, so that no name belongs to two groups. vCenter escapes none of its characters, and keeps its case.
+// legacyName reports whether the original operator gave this name to a VM of the group. The part after the group's name has a fixed length and ends without a dash, so that no
+// name belongs to two groups. vCenter escapes none of its characters, and keeps its case.
 func legacyName(group, name string) bool {
 	letters, found := strings.CutPrefix(name, group+legacyInfix)
 	return found && len(letters) == legacyLetters && !strings.ContainsFunc(letters, func(c rune) bool { return c < 'a' || c > 'z' })
 }
 
-// legacyCandidates returns the VMs of this group that the original operator made. They lie in the folder that the hub grants, or were claimed there
-// and moved since. Unmarked VMs get ordinals in order of creation. Folders of the original operator have ambiguous names, and two groups can share
-// one. strangers has the names of the unmarked VMs in the folder whose names do not match the group.
+// legacyCandidates returns the VMs of this group that the original operator made. They lie in the folder that the hub grants, or were claimed there and moved since. Unmarked VMs
+// get ordinals in order of creation. Folders of the original operator have ambiguous names, and two groups can share one. strangers has the names of the unmarked VMs in the
+// folder whose names do not match the group.
 func (s *Snapshot) legacyCandidates() (all []plan.Candidate, strangers []string) {
 	a := s.Adoption
 	claimed := func(vm vsphere.VM) plan.Candidate {
@@ -87,8 +87,8 @@ func (s *Snapshot) strangers() []string {
 	return strangers
 }
 
-// onlyStrangers reports that no VM in the folder has a name of the group: a person renamed the VMs, or granted the wrong folder. A group that has VMs
-// has already adopted what was there.
+// onlyStrangers reports that no VM in the folder has a name of the group: a person renamed the VMs, or granted the wrong folder. A group that has VMs has already adopted what
+// was there.
 func (s *Snapshot) onlyStrangers(candidates []plan.Candidate, strangers []string) *plan.Blocker {
 	if len(candidates) > 0 || len(strangers) == 0 || s.existing() > 0 {
 		return nil
@@ -117,8 +117,8 @@ func leftToStrangers(group string, strangers []string) string {
 		"If one is this VmGroup's, rename it so in vCenter, and raise spec.replicas if all others are there.", are(int32(len(strangers))), legacyForm(group), list(strangers, maxStrangers))
 }
 
-// revisionOf returns the revision of an unmarked VM: that of spec with the VM's own size. A VM of another size is outdated, as after an edit.
-// Template, placement and user data are not visible in a VM.
+// revisionOf returns the revision of an unmarked VM: that of spec with the VM's own size. A VM of another size is outdated, as after an edit. Template, placement and user data
+// are not visible in a VM.
 func (s *Snapshot) revisionOf(vm *vsphere.VM) string {
 	spec := s.Group.Spec
 	spec.CPU, spec.Memory = vm.CPU, int32(sizeOf(vm).memory)

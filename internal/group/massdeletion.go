@@ -22,8 +22,8 @@ type MassDeletion struct {
 	Trips bool
 	// AllowedUntil is the time until which a hub administrator allows all removals of the member, or zero.
 	AllowedUntil time.Time
-	// NamespaceUID is the UID of the group's namespace, or empty while it is unknown. NamespaceConfirms is the value of the annotation that confirms
-	// the removals of the namespace's groups.
+	// NamespaceUID is the UID of the group's namespace, or empty while it is unknown. NamespaceConfirms is the value of the annotation that confirms the removals of the
+	// namespace's groups.
 	NamespaceUID, NamespaceConfirms string
 }
 
@@ -33,8 +33,7 @@ func (s *Snapshot) Removes() bool {
 	return s.deleting() || max(own.Existing, int(s.existing())+len(s.leaving)) > own.Wanted+own.Updates
 }
 
-// confirmed reports whether the removal of the group's VMs is confirmed: on the group, on its namespace, or by a hub administrator for the whole
-// member.
+// confirmed reports whether the removal of the group's VMs is confirmed: on the group, on its namespace, or by a hub administrator for the whole member.
 func (s *Snapshot) confirmed() bool {
 	m := s.MassDeletion
 	allowed, _ := allowance.Counts(m.AllowedUntil, s.Now)
@@ -52,9 +51,9 @@ func (s *Snapshot) removal() (hold *plan.RemovalHold, since time.Time) {
 	return s.breaker()
 }
 
-// breaker is the part of removal that also checks other groups of the member. A group that is deleted, or wants no VMs, keeps its VMs until every
-// replica has observed the other removals. Then, and whenever a group shrinks, the total is compared with the limit. A vanished group is exempt: it
-// was new, and no user can confirm its removal any more. A paused group removes nothing, so its time does not run.
+// breaker is the part of removal that also checks other groups of the member. A group that is deleted, or wants no VMs, keeps its VMs until every replica has observed the other
+// removals. Then, and whenever a group shrinks, the total is compared with the limit. A vanished group is exempt: it was new, and no user can confirm its removal any more. A
+// paused group removes nothing, so its time does not run.
 func (s *Snapshot) breaker() (hold *plan.RemovalHold, since time.Time) {
 	m, own := s.MassDeletion, massdeletion.Of(s.Group)
 	if s.Paused != nil || m.Rules == (massdeletion.Rules{}) || s.Vanished || s.confirmed() || s.crdConfirmed() || m.Limit.Off() || !own.Guarded(s.Now, m.Rules.Age) || !s.Removes() {
@@ -74,8 +73,8 @@ func (s *Snapshot) breaker() (hold *plan.RemovalHold, since time.Time) {
 	return &plan.RemovalHold{Blocker: s.massDeletion(own), Until: s.Now.Add(unwatchedInterval)}, since
 }
 
-// removing returns since when all VMs are to leave, and whether that was held as part of a mass deletion. Status is the source, so that every replica
-// gets the same result. The deletion time uses another clock, and a group that is scaled to zero has none.
+// removing returns since when all VMs are to leave, and whether that was held as part of a mass deletion. Status is the source, so that every replica gets the same result. The
+// deletion time uses another clock, and a group that is scaled to zero has none.
 func (s *Snapshot) removing() (since time.Time, held bool) {
 	now := s.Now.Add(time.Second - 1).Truncate(time.Second) // the API keeps whole seconds, and rounding down would shorten the wait
 	is := meta.FindStatusCondition(s.Group.Status.Conditions, v1alpha1.ConditionRemoving)
@@ -166,8 +165,7 @@ func setRemoving(s *v1alpha1.VmGroupStatus, f Facts) {
 	meta.SetStatusCondition(&s.Conditions, is)
 }
 
-// heldBefore reports whether VMs of a group were held for a reason that an annotation to keep VMs replaces temporarily. Such an annotation confirms
-// nothing.
+// heldBefore reports whether VMs of a group were held for a reason that an annotation to keep VMs replaces temporarily. Such an annotation confirms nothing.
 func (f Facts) heldBefore(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonMassDeletion:

@@ -12,8 +12,7 @@ import (
 // ownMetadata is an upper bound of the metadata that the operator adds for a guest, in bytes.
 const ownMetadata = 512
 
-// tooMuchMetadata reports that guests could not read the metadata of spec, or returns nil. The schema limits it in characters, of which some become
-// six bytes.
+// tooMuchMetadata reports that guests could not read the metadata of spec, or returns nil. The schema limits it in characters, of which some become six bytes.
 func tooMuchMetadata(spec v1alpha1.VmGroupSpec) *plan.Blocker {
 	if spec.Guest == nil {
 		return nil

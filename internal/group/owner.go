@@ -10,8 +10,8 @@ func (s *Snapshot) written(d Decision) Decision {
 	return s.recordOwner()
 }
 
-// recordOwner writes only the owner into status. An API server can return made-up objects, even one whose status needs no write. Only an accepted
-// write shows that the object has this namespace and name.
+// recordOwner writes only the owner into status. An API server can return made-up objects, even one whose status needs no write. Only an accepted write shows that the object has
+// this namespace and name.
 func (s *Snapshot) recordOwner() Decision {
 	status := s.Group.Status.DeepCopy()
 	if s.Epoch != (v1alpha1.Epoch{}) {

@@ -9,13 +9,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// Predecessors are the UIDs of the installation whose groups and VMs this installation takes over. Member is for the groups of the member, as its
-// MemberCluster names it. VCenter is for the VMs in the vCenter, as the VCenter names it, if that installation has no session there. Each is empty
-// for none.
+// Predecessors are the UIDs of the installation whose groups and VMs this installation takes over. Member is for the groups of the member, as its MemberCluster names it. VCenter
+// is for the VMs in the vCenter, as the VCenter names it, if that installation has no session there. Each is empty for none.
 type Predecessors struct{ Member, VCenter string }
 
-// Agreed returns the installation that both name, or "". A vCenter serves many members, and a member can use many vCenters: the administrator of one
-// cannot give away objects in the other.
+// Agreed returns the installation that both name, or "". A vCenter serves many members, and a member can use many vCenters: the administrator of one cannot give away objects in
+// the other.
 func (p Predecessors) Agreed() string {
 	if p.Member == p.VCenter {
 		return p.Member

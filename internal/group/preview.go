@@ -12,15 +12,14 @@ import (
 type Preview struct {
 	// VCenter is the name of the VCenter that the group uses.
 	VCenter string
-	// Denials are references that grants and the MemberCluster refuse, including user data. If there are any, the preview omits the vCenter, and Plan
-	// shows only the VMs that leave: a user who sets spec back to the shape of existing VMs can do so with fewer of them.
+	// Denials are references that grants and the MemberCluster refuse, including user data. If there are any, the preview omits the vCenter, and Plan shows only the VMs that
+	// leave: a user who sets spec back to the shape of existing VMs can do so with fewer of them.
 	Denials []policy.Denial
 	// Standing is the number of VMs with the revision of spec, according to vCenter or, while vCenter is unreachable, status.
 	Standing int32
 	// NotDone is true if policies or grants keep the operator from following spec, so that the admitted spec stays in effect.
 	NotDone bool
-	// Known is false if the vCenter cannot be read or its inventory is incomplete. Reason then explains this in a sentence for users, and the fields
-	// below are empty.
+	// Known is false if the vCenter cannot be read or its inventory is incomplete. Reason then explains this in a sentence for users, and the fields below are empty.
 	Known  bool
 	Reason string
 	// TemplatePath is the inventory path of spec.template. TemplateMissing is true if the template does not exist.
@@ -67,8 +66,8 @@ func (s *Snapshot) Preview() Preview {
 	return p
 }
 
-// atRest returns the plan without the steps of an update: foretell predicts the final result, and the first step is only a part of it. Also, the
-// preview does not know whether the edit would begin an update: an API server has already raised the generation.
+// atRest returns the plan without the steps of an update: foretell predicts the final result, and the first step is only a part of it. Also, the preview does not know whether
+// the edit would begin an update: an API server has already raised the generation.
 func (s *Snapshot) atRest() plan.Plan {
 	resting := *s
 	resting.Group = s.Group.DeepCopy()

@@ -97,8 +97,7 @@ func (f Facts) remark(blockers []plan.Blocker) (remark, brief string) {
 	return ".", messageReconciled
 }
 
-// updating reports whether VMs do not match spec and are about to be updated, or cannot be. If a user asked for them to wait, no update is about to
-// happen.
+// updating reports whether VMs do not match spec and are about to be updated, or cannot be. If a user asked for them to wait, no update is about to happen.
 func (f Facts) updating() bool {
 	if f.Paused != nil || f.Deleting {
 		return false

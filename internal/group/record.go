@@ -22,8 +22,8 @@ type Record struct {
 	Accepted bool
 }
 
-// Believe sets Admitted from a record. Status can only lower it: a record from a backup of the hub, or a late write of a former owner, can have more
-// replicas than the last admitted spec.
+// Believe sets Admitted from a record. Status can only lower it: a record from a backup of the hub, or a late write of a former owner, can have more replicas than the last
+// admitted spec.
 func (s *Snapshot) Believe(r Record) {
 	s.record, s.Admitted = r, nil
 	shown := s.Group.Status.Admitted
@@ -55,14 +55,14 @@ type RecordAnswer struct {
 	Since time.Time
 }
 
-// delayed reports whether an admission has no effect yet, because the hub has no record of it: the record waits, or the group is paused. No VM is
-// cloned meanwhile, and status shows the earlier admitted spec.
+// delayed reports whether an admission has no effect yet, because the hub has no record of it: the record waits, or the group is paused. No VM is cloned meanwhile, and status
+// shows the earlier admitted spec.
 func (s *Snapshot) delayed(a policy.Admission) bool {
 	return s.news(a) && (s.Paused != nil && s.record.Admitted != nil || s.Recorded != nil && s.Recorded.Wait > 0)
 }
 
-// toRecord returns the admitted spec that the hub must record before any action for it. It returns nil if the hub has the record, or was asked. For a
-// paused group with a record, it returns nil until the group is resumed, so that its edits cause no write on the hub.
+// toRecord returns the admitted spec that the hub must record before any action for it. It returns nil if the hub has the record, or was asked. For a paused group with a record,
+// it returns nil until the group is resumed, so that its edits cause no write on the hub.
 func (s *Snapshot) toRecord(a policy.Admission) *v1alpha1.Admitted {
 	if s.Recorded != nil || !s.news(a) || s.delayed(a) {
 		return nil
@@ -70,9 +70,9 @@ func (s *Snapshot) toRecord(a policy.Admission) *v1alpha1.Admitted {
 	return a.Admitted
 }
 
-// correction returns the replacement for a record that has more than status, such as one from a backup of the hub, or nil. A claim waits for a write
-// of the ledger, and that write counts the record. While the record has more than the group, each write enters what the next pass gives back, and the
-// claim is never answered. An outdated cache corrects nothing.
+// correction returns the replacement for a record that has more than status, such as one from a backup of the hub, or nil. A claim waits for a write of the ledger, and that
+// write counts the record. While the record has more than the group, each write enters what the next pass gives back, and the claim is never answered. An outdated cache corrects
+// nothing.
 func (s *Snapshot) correction() *v1alpha1.Admitted {
 	if !s.Quota.Returned || s.Recorded != nil || s.Paused != nil || !shaped(s.record.Admitted) || !shaped(s.Admitted) || s.Admitted.Replicas >= s.record.Admitted.Replicas {
 		return nil

@@ -113,8 +113,8 @@ func (s *Snapshot) facts() Facts {
 	return f
 }
 
-// say writes next if it is worth a write. An unimportant change can be delayed for a while. Before the first change in vCenter, next is written even
-// if status does not change: see Written.
+// say writes next if it is worth a write. An unimportant change can be delayed for a while. Before the first change in vCenter, next is written even if status does not change:
+// see Written.
 func (s *Snapshot) say(d *Decision, next v1alpha1.VmGroupStatus) {
 	old := s.Group.Status
 	first := !s.Written && len(d.Plan.Actions) > 0

@@ -14,8 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// edited reports whether the group was edited since its status was written. A status without a generation was never written, or was cleared: its
-// edits are unknown.
+// edited reports whether the group was edited since its status was written. A status without a generation was never written, or was cleared: its edits are unknown.
 func (s *Snapshot) edited() bool {
 	observed := s.Group.Status.ObservedGeneration
 	return observed > 0 && s.Group.Generation > observed
@@ -23,9 +22,8 @@ func (s *Snapshot) edited() bool {
 
 // rollout returns the recorded update of the group's VMs, or nil.
 //
-// A version without updates keeps that record, and writes updateRevision. So if the two differ, such a version has observed an edit. If spec still
-// asks for the same VMs, that edit starts no update, and neither does a later edit of another field: VMs stay unchanged until a user asks for an
-// update.
+// A version without updates keeps that record, and writes updateRevision. So if the two differ, such a version has observed an edit. If spec still asks for the same VMs, that
+// edit starts no update, and neither does a later edit of another field: VMs stay unchanged until a user asks for an update.
 func (s *Snapshot) rollout() *plan.Rollout {
 	st := &s.Group.Status
 	r := rolloutOf(st)
@@ -78,8 +76,7 @@ func toStatus(r plan.Rollout) *v1alpha1.Rollout {
 	return out
 }
 
-// begun returns the record of an update that begins while no plan is possible, or nil. An edit is visible only once: with the status that describes
-// it.
+// begun returns the record of an update that begins while no plan is possible, or nil. An edit is visible only once: with the status that describes it.
 func (s *Snapshot) begun() *plan.Rollout {
 	was := s.rollout()
 	if was == nil || was.Revision == s.Revision || !s.edited() || s.deleting() {
@@ -113,8 +110,8 @@ func (s *Snapshot) updates() plan.Rollout {
 	return plan.Begin(s.rollout(), s.edited(), s.Revision, s.revisions(), s.Now)
 }
 
-// surge returns the number of VMs above spec.replicas to claim from quotas: at most maxSurge, and at most the number of VMs to update. An update at
-// rest claims only the VMs that it has, so that a lost one can return.
+// surge returns the number of VMs above spec.replicas to claim from quotas: at most maxSurge, and at most the number of VMs to update. An update at rest claims only the VMs that
+// it has, so that a lost one can return.
 func (s *Snapshot) surge() int32 {
 	update := s.updates()
 	switch {
@@ -188,8 +185,7 @@ func (s *Snapshot) inPlace(shapes []plan.Shape, revision string) (c plan.InPlace
 	return plan.InPlaceAs(&s.Group.Spec, shapes[at].Recorded), true
 }
 
-// recorded returns the record of an update after a plan. The update keeps its record until its surplus VMs have left: until then, they are no
-// scale-down.
+// recorded returns the record of an update after a plan. The update keeps its record until its surplus VMs have left: until then, they are no scale-down.
 func (s *Snapshot) recorded(p *plan.Plan) *plan.Rollout {
 	was := s.rollout()
 	switch {

@@ -10,9 +10,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// room returns how many VMs of the size of spec can be cloned. It is the quota grant, minus the usage of the group, including VMs that leave or were
-// released. If quotas refused, did not answer, or were not asked, the admitted usage is the limit. limited is false if nothing limits the group. p is
-// the plan that wants the clones, or nil: VMs that it knows as copies are not part of the claim of a granted spec, and use none of its room.
+// room returns how many VMs of the size of spec can be cloned. It is the quota grant, minus the usage of the group, including VMs that leave or were released. If quotas refused,
+// did not answer, or were not asked, the admitted usage is the limit. limited is false if nothing limits the group. p is the plan that wants the clones, or nil: VMs that it
+// knows as copies are not part of the claim of a granted spec, and use none of its room.
 func (s *Snapshot) room(spec v1alpha1.VmGroupSpec, p *plan.Plan) (n int, limited bool) {
 	if s.deleting() {
 		return 0, false
@@ -50,8 +50,7 @@ func (s *Snapshot) within(spec v1alpha1.VmGroupSpec, p plan.Plan) plan.Plan {
 // grants reports whether quotas have granted the group's claim.
 func (s *Snapshot) grants() bool { return s.Quota != nil && s.Quota.Granted }
 
-// allowed returns the usage that the group can have: the admitted one and, if quotas granted it, the claimed one with the surge VMs that they
-// granted.
+// allowed returns the usage that the group can have: the admitted one and, if quotas granted it, the claimed one with the surge VMs that they granted.
 func (s *Snapshot) allowed() policy.Usage {
 	u := s.granted()
 	if !s.grants() || s.takesOver() { // a group that adopts VMs claimed only its current usage
@@ -91,8 +90,7 @@ func (s *Snapshot) occupied(spec v1alpha1.VmGroupSpec) policy.Usage {
 	return taken
 }
 
-// copies returns the usage of VMs with the group's stamp that are not its VMs, each at least of size least. They are manual copies, or came back
-// after their replacement.
+// copies returns the usage of VMs with the group's stamp that are not its VMs, each at least of size least. They are manual copies, or came back after their replacement.
 func (s *Snapshot) copies(p *plan.Plan, least size) policy.Usage {
 	own := make(map[int32]bool, len(p.VMs))
 	for i := range p.VMs {
@@ -107,8 +105,7 @@ func (s *Snapshot) copies(p *plan.Plan, least size) policy.Usage {
 	return sum(all)
 }
 
-// noRoom explains why no VM of an admitted spec is cloned, or returns nil. In a complete group, a VM makes room for its successor. A granted update
-// waits for the VMs that leave.
+// noRoom explains why no VM of an admitted spec is cloned, or returns nil. In a complete group, a VM makes room for its successor. A granted update waits for the VMs that leave.
 func (s *Snapshot) noRoom(spec v1alpha1.VmGroupSpec) *plan.Blocker {
 	if s.grants() {
 		return nil

@@ -23,8 +23,8 @@ type OldShape struct {
 	PoliciesUnread string
 }
 
-// OldRevisions returns the valid recorded revisions that VMs have, except for that of spec: if such a VM is lost, it returns in its revision. A group
-// whose VMs all match spec has none.
+// OldRevisions returns the valid recorded revisions that VMs have, except for that of spec: if such a VM is lost, it returns in its revision. A group whose VMs all match spec
+// has none.
 func (s *Snapshot) OldRevisions() (old []v1alpha1.Revision) {
 	has := s.revisions()
 	has = slices.DeleteFunc(has, func(revision string) bool { return revision == "" || revision == s.Revision })
@@ -125,8 +125,8 @@ func (s *Snapshot) blockedSecret(spec v1alpha1.VmGroupSpec) *plan.Blocker {
 	return nil
 }
 
-// secrets returns the user data Secrets that clones of a plan can need, or nil if they need none. A VM that leaves before its replacement is cloned
-// needs the Secret of the replacement: the VM is kept if none can be cloned.
+// secrets returns the user data Secrets that clones of a plan can need, or nil if they need none. A VM that leaves before its replacement is cloned needs the Secret of the
+// replacement: the VM is kept if none can be cloned.
 func (s *Snapshot) secrets(d *Decision) (names []string) {
 	needed := d.Plan.Replaces && d.Spec.UserDataSecretRef != nil
 	add := func(shape *Shape, revision string) {

@@ -22,8 +22,8 @@ func asked(spec v1alpha1.VmGroupSpec) size { return size{int64(spec.CPU), int64(
 
 func (z size) max(o size) size { return size{max(z.cpu, o.cpu), max(z.memory, o.memory)} }
 
-// described returns the size of a VM that vCenter does not show, by its recorded revision, which can differ from that of spec. It is zero for a
-// revision that status does not describe, and for a clone whose intent was lost with status: it has no instance UUID, and its revision is a guess.
+// described returns the size of a VM that vCenter does not show, by its recorded revision, which can differ from that of spec. It is zero for a revision that status does not
+// describe, and for a clone whose intent was lost with status: it has no instance UUID, and its revision is a guess.
 func (s *Snapshot) described(ordinal int32) size {
 	for i := range s.Group.Status.VMs {
 		if vm := &s.Group.Status.VMs[i]; vm.Ordinal == ordinal && (vm.MoRef != "" || vm.UUID != "") {
@@ -37,8 +37,8 @@ func (s *Snapshot) described(ordinal int32) size {
 	return size{}
 }
 
-// becoming returns the largest size that a VM with a change in flight can get. It is the size of the recorded update or, because spec can have been
-// edited since, of an earlier unfinished update.
+// becoming returns the largest size that a VM with a change in flight can get. It is the size of the recorded update or, because spec can have been edited since, of an earlier
+// unfinished update.
 func (s *Snapshot) becoming() (z size) {
 	r := s.Group.Status.Rollout
 	if r == nil {
@@ -55,8 +55,8 @@ func (s *Snapshot) becoming() (z size) {
 // existing returns the number of VMs of the group, by ordinal, including clones in flight: a copy of a VM does not count.
 func (s *Snapshot) existing() int32 { return int32(len(s.sizes)) }
 
-// taken returns the usage of existing VMs and clones in flight. Each VM counts with the larger of its size in vCenter and the admitted size, or the
-// size in spec without an admitted one. A VM that leaves counts until it is deleted, and a released one as long as it carries the release mark.
+// taken returns the usage of existing VMs and clones in flight. Each VM counts with the larger of its size in vCenter and the admitted size, or the size in spec without an
+// admitted one. A VM that leaves counts until it is deleted, and a released one as long as it carries the release mark.
 func (s *Snapshot) taken() policy.Usage {
 	shape := s.Group.Spec
 	if a := s.Admitted; shaped(a) {
@@ -104,8 +104,7 @@ func (s *Snapshot) explainOthers(refused []policy.Violation) []policy.Violation 
 	return refused
 }
 
-// Leaves returns the usage that stays charged after the deletion of the group: the VMs that it released or keeps, and no group. For a lost vCenter it
-// is zero.
+// Leaves returns the usage that stays charged after the deletion of the group: the VMs that it released or keeps, and no group. For a lost vCenter it is zero.
 func (s *Snapshot) Leaves() policy.Usage {
 	switch answer := s.Receipt; {
 	case answer == nil:
@@ -131,8 +130,8 @@ func Remains(id vsphere.GroupID, seen *vsphere.Observation) (u policy.Usage) {
 	return sum(sizes)
 }
 
-// wants returns the maximum usage of the group until it matches spec: existing VMs keep their size, and new VMs get the size in spec. New VMs exist
-// in addition to those that leave, except during an update.
+// wants returns the maximum usage of the group until it matches spec: existing VMs keep their size, and new VMs get the size in spec. New VMs exist in addition to those that
+// leave, except during an update.
 func (s *Snapshot) wants() policy.Usage {
 	if len(s.updates().From) == 0 {
 		return s.wantsWith(s.amounts(), policy.UsageOf(s.Group.Spec).VMs).Add(sum(s.leaving))
@@ -153,16 +152,14 @@ func (s *Snapshot) surges() (all []policy.Usage) {
 	return all
 }
 
-// updating returns the maximum usage of the group during an update, with more VMs above spec. An update clones no VM beyond that: a VM that leaves
-// counts until its deletion, and its successor waits for the room. Existing surplus VMs stay for a while during the growth of others, or grow
-// themselves. A hidden VM possibly still exists.
+// updating returns the maximum usage of the group during an update, with more VMs above spec. An update clones no VM beyond that: a VM that leaves counts until its deletion, and
+// its successor waits for the room. Existing surplus VMs stay for a while during the growth of others, or grow themselves. A hidden VM possibly still exists.
 func (s *Snapshot) updating(sizes amounts, more int64) policy.Usage {
 	there := int64(s.existing()) + int64(len(s.leaving)) + int64(len(s.hidden()))
 	return s.wantsWith(sizes, max(there, policy.UsageOf(s.Group.Spec).VMs+more))
 }
 
-// withLeaving returns the amounts of all VMs that can exist at the same time during an update. The successor of a leaving VM takes its room and has
-// the size in spec.
+// withLeaving returns the amounts of all VMs that can exist at the same time during an update. The successor of a leaving VM takes its room and has the size in spec.
 func (s *Snapshot) withLeaving() amounts {
 	a := s.amounts()
 	for _, z := range s.leaving {
@@ -199,8 +196,8 @@ func (a *amounts) add(z size) {
 	a.cpus, a.memories = append(a.cpus, z.cpu), append(a.memories, z.memory)
 }
 
-// amounts returns those of the VMs that exist, or return in their revision, each at least of the size in spec. As long as no VM of spec's revision
-// has been ready, an update replaces lost VMs with older ones.
+// amounts returns those of the VMs that exist, or return in their revision, each at least of the size in spec. As long as no VM of spec's revision has been ready, an update
+// replaces lost VMs with older ones.
 func (s *Snapshot) amounts() amounts {
 	n := len(s.sizes) + len(s.Group.Status.VMs)
 	a := amounts{make([]int64, 0, n), make([]int64, 0, n), asked(s.Group.Spec)}
@@ -261,8 +258,8 @@ func (s *Snapshot) wantsWith(a amounts, vms int64) policy.Usage {
 	return wants.Add(sum(s.released))
 }
 
-// largest adds up the n largest amounts, which come first. If there are fewer than n, each missing one counts as others. The user chooses the VMs
-// that leave, so the largest ones can stay.
+// largest adds up the n largest amounts, which come first. If there are fewer than n, each missing one counts as others. The user chooses the VMs that leave, so the largest ones
+// can stay.
 func largest(amounts []int64, n, others int64) int64 {
 	total := max(0, n-int64(len(amounts))) * others
 	for _, amount := range amounts[:min(int(n), len(amounts))] {

@@ -32,8 +32,7 @@ type Snapshot struct {
 	UserDataDenied bool
 	// Paused stops every action and explains the pause. It is nil if the group is not paused.
 	Paused *plan.Blocker
-	// Requester is the origin of the group. Stranger is true while the cache does not have the namespace yet: its labels, its grants and its policies
-	// are unknown.
+	// Requester is the origin of the group. Stranger is true while the cache does not have the namespace yet: its labels, its grants and its policies are unknown.
 	Requester policy.Requester
 	Stranger  bool
 	// VCenter is the name of the VCenter that the group uses. Unavailable explains why it cannot be read, or is nil.
@@ -63,14 +62,14 @@ type Snapshot struct {
 	Adoption *Adoption
 	// Observation of vCenter: see See.
 	Observation vsphere.Observation
-	// sizes are those of the VMs that vCenter shows or is cloning, by ordinal. leaving has those of VMs that are marked for destruction, or whose
-	// mark, destruction or release is in flight. released has those of existing VMs that the group released.
+	// sizes are those of the VMs that vCenter shows or is cloning, by ordinal. leaving has those of VMs that are marked for destruction, or whose mark, destruction or release is
+	// in flight. released has those of existing VMs that the group released.
 	sizes             map[int32]size
 	leaving, released []size
 	// OutOfSight is the time since when the group's VMs are not visible, or zero. Reported is when status was written last.
 	OutOfSight, Reported time.Time
-	// Written is true once this process has written to this very object, by member, namespace, name and UID. Until then, only the member's API server
-	// vouches for the object, and no vCenter request is sent for it.
+	// Written is true once this process has written to this very object, by member, namespace, name and UID. Until then, only the member's API server vouches for the object, and
+	// no vCenter request is sent for it.
 	Written bool
 
 	// Definition is the answer about the CRD of a group that is being deleted.
@@ -100,8 +99,7 @@ type Names struct {
 	Linked    bool
 	// Denials are the references that grants refuse.
 	Denials []policy.Denial
-	// Unresolved is true if a reference was not found, so that its grant is unknown. TemplateMissing is true if the template certainly does not
-	// exist.
+	// Unresolved is true if a reference was not found, so that its grant is unknown. TemplateMissing is true if the template certainly does not exist.
 	Unresolved, TemplateMissing bool
 	// Blocked explains why no VM can be cloned, or is nil.
 	Blocked *plan.Blocker
@@ -146,17 +144,17 @@ func (s *Snapshot) overtaken() bool {
 	return o != nil && s.Epoch.Less(o.Epoch)
 }
 
-// neverActed reports whether the operator never sent a vCenter request for this group: clones are sent only after status has recorded the folder and
-// the intent. A status without a generation was never written, or was cleared, and proves nothing. If the hub has a record of the group, its status
-// proves nothing either: the record is made before the first clone, and a cleared status can have been written again since.
+// neverActed reports whether the operator never sent a vCenter request for this group: clones are sent only after status has recorded the folder and the intent. A status without
+// a generation was never written, or was cleared, and proves nothing. If the hub has a record of the group, its status proves nothing either: the record is made before the first
+// clone, and a cleared status can have been written again since.
 func (s *Snapshot) neverActed() bool {
 	status := &s.Group.Status
 	return status.ObservedGeneration != 0 && status.Folder == nil && len(status.VMs) == 0 && len(status.Deleting) == 0 &&
 		s.record.Admitted == nil && s.record.Unread == ""
 }
 
-// generation returns the generation that status describes. A status without a generation keeps none while it is unknown whether it was cleared:
-// otherwise neverActed would conclude that the group has no VMs. Only a group that was created a moment ago is certainly new.
+// generation returns the generation that status describes. A status without a generation keeps none while it is unknown whether it was cleared: otherwise neverActed would
+// conclude that the group has no VMs. Only a group that was created a moment ago is certainly new.
 func (s *Snapshot) generation() int64 {
 	if old := s.Group.Status.ObservedGeneration; s.homeless() || old == 0 && s.Unseen() && s.Now.Sub(s.Group.CreationTimestamp.Time) > newFor {
 		return old

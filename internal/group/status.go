@@ -19,8 +19,8 @@ import (
 const (
 	// messageReconciled is the success message of the original operator.
 	messageReconciled = "successfully reconciled VmGroup"
-	// selectorKey is the label of a selector that matches nothing for autoscalers, because VMs are not Pods. Autoscalers refuse the scale subresource
-	// of a custom resource without a selector.
+	// selectorKey is the label of a selector that matches nothing for autoscalers, because VMs are not Pods. Autoscalers refuse the scale subresource of a custom resource
+	// without a selector.
 	selectorKey = "vm.codeconnect.vmworld.com/group"
 
 	maxVMMessage = 512
@@ -67,8 +67,8 @@ type Facts struct {
 	Swept *plan.Blocker
 	// RemovingSince is the time since when all VMs of the group are known to leave, or zero if no wait is needed.
 	RemovingSince time.Time
-	// AdoptFrom is the UID of the group whose VMs the group adopts, or empty. Adoption is the knowledge about them, if it was needed. AdoptionEnds is
-	// true when the last VM was adopted. Strangers are names of VMs next to those of the original operator that get no action.
+	// AdoptFrom is the UID of the group whose VMs the group adopts, or empty. Adoption is the knowledge about them, if it was needed. AdoptionEnds is true when the last VM was
+	// adopted. Strangers are names of VMs next to those of the original operator that get no action.
 	AdoptFrom    string
 	Adoption     *plan.Adoption
 	AdoptionEnds bool

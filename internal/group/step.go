@@ -3,8 +3,7 @@ package group
 // Step is the kind of a decision.
 type Step string
 
-// The steps. Wait, RaiseEpoch, Report, Act and Release end the pass. The result of each other step is a fact of the next decision, which does not ask
-// for it again.
+// The steps. Wait, RaiseEpoch, Report, Act and Release end the pass. The result of each other step is a fact of the next decision, which does not ask for it again.
 const (
 	// Wait does nothing.
 	Wait Step = "Wait"

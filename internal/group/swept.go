@@ -18,15 +18,14 @@ import (
 const DefinitionInterval = 10 * time.Second
 
 const (
-	// sweepLasts is how long after the creation of a CRD older groups can still get a deletionTimestamp because the previous CRD was deleted. An API
-	// server deletes the objects of a CRD one after the other. It continues even if the CRD was deleted and exists again meanwhile.
+	// sweepLasts is how long after the creation of a CRD older groups can still get a deletionTimestamp because the previous CRD was deleted. An API server deletes the objects
+	// of a CRD one after the other. It continues even if the CRD was deleted and exists again meanwhile.
 	sweepLasts = 10 * time.Minute
 	// clocksDiffer is the maximum difference between the clocks of a member's API servers.
 	clocksDiffer = time.Minute
 )
 
-// DefinitionAnswer is the result of reading the CRD of a group that is being deleted. The zero value is a CRD that the operator is not allowed to
-// read.
+// DefinitionAnswer is the result of reading the CRD of a group that is being deleted. The zero value is a CRD that the operator is not allowed to read.
 type DefinitionAnswer struct {
 	// Definition is the metadata of the CRD, or nil if it does not exist or is unknown.
 	Definition metav1.Object
@@ -53,8 +52,8 @@ func (s *Snapshot) definition() Decision {
 	return Decision{}
 }
 
-// swept reports whether the group is deleted because its CRD was deleted, so that its deletion does not show its user's intent. Stored facts alone
-// decide. Status decides, since a CRD can come back unchanged. The age of the current CRD also decides, since status can be lost.
+// swept reports whether the group is deleted because its CRD was deleted, so that its deletion does not show its user's intent. Stored facts alone decide. Status decides, since
+// a CRD can come back unchanged. The age of the current CRD also decides, since status can be lost.
 func (s *Snapshot) swept() bool {
 	answer := s.Definition
 	switch {
@@ -73,8 +72,8 @@ func (s *Snapshot) crdConfirmed() bool {
 	return s.deleting() && s.Definition.Going() && !s.Definition.Missing && v1alpha1.DeletionConfirmed(s.Definition.Definition)
 }
 
-// outlived reports whether the group was deleted before this CRD was created, or soon after that if the group is older than this CRD. A group that
-// was created with the CRD, or later, was also deleted later, whatever clock wrote its deletionTimestamp.
+// outlived reports whether the group was deleted before this CRD was created, or soon after that if the group is older than this CRD. A group that was created with the CRD, or
+// later, was also deleted later, whatever clock wrote its deletionTimestamp.
 func (s *Snapshot) outlived(definition metav1.Object) bool {
 	created, deleted := s.Group.CreationTimestamp.Time, s.Group.DeletionTimestamp.Time
 	if created.After(deleted) {

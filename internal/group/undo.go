@@ -6,8 +6,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// standing returns the number of VMs with the revision of spec that do not leave, by their stamps in vCenter. While vCenter is not visible, it uses
-// status. The number then affects only messages, because no action is taken.
+// standing returns the number of VMs with the revision of spec that do not leave, by their stamps in vCenter. While vCenter is not visible, it uses status. The number then
+// affects only messages, because no action is taken.
 func (s *Snapshot) standing() (n int32) {
 	if s.Observation.Complete {
 		seen := map[int32]bool{} // a copy of a VM does not count

@@ -12,8 +12,8 @@ import (
 
 // setUpToDate reports whether every VM has the revision of spec.
 //
-// While the observation is incomplete, it is unknown whether all VMs have that revision. If status shows that some do not, the condition reports
-// that, because status is about to report the edit as observed. An earlier report about the same edit is kept.
+// While the observation is incomplete, it is unknown whether all VMs have that revision. If status shows that some do not, the condition reports that, because status is about to
+// report the edit as observed. An earlier report about the same edit is kept.
 func setUpToDate(s *v1alpha1.VmGroupStatus, f Facts, set func(string, metav1.ConditionStatus, string, string)) {
 	update := f.Plan.Update
 	begins := f.begins()

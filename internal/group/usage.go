@@ -11,8 +11,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Shows returns the usage of a group by its status: the admitted usage, or that of its existing VMs. Each VM counts with the size of its revision or
-// the admitted size, whichever is larger.
+// Shows returns the usage of a group by its status: the admitted usage, or that of its existing VMs. Each VM counts with the size of its revision or the admitted size, whichever
+// is larger.
 func Shows(group *v1alpha1.VmGroup) policy.Usage {
 	spec := group.Spec
 	if a := group.Status.Admitted; shaped(a) {
@@ -90,8 +90,7 @@ func own(group *v1alpha1.VmGroup) (n int32) {
 // counts reports whether a VM in status is the group's already.
 func counts(vm *v1alpha1.VMStatus) bool { return vm.Phase != v1alpha1.VMAdopting }
 
-// Expects returns the number of VMs that a group relies on: those that it wants, or those that it has recorded and does not delete, whichever is
-// more.
+// Expects returns the number of VMs that a group relies on: those that it wants, or those that it has recorded and does not delete, whichever is more.
 func Expects(group *v1alpha1.VmGroup) int {
 	if !group.DeletionTimestamp.IsZero() {
 		return 0
@@ -106,8 +105,8 @@ func Expects(group *v1alpha1.VmGroup) int {
 	return max(recorded, int(ptr.Deref(group.Spec.Replicas, 1)))
 }
 
-// Recorded returns the references of the VMs in a group's status. unrecorded is true if the group wants VMs and its status has entries for none:
-// status was possibly cleared, and its VMs are unknown. An entry without a reference is a VM that is not cloned yet.
+// Recorded returns the references of the VMs in a group's status. unrecorded is true if the group wants VMs and its status has entries for none: status was possibly cleared, and
+// its VMs are unknown. An entry without a reference is a VM that is not cloned yet.
 func Recorded(group *v1alpha1.VmGroup) (refs []string, unrecorded bool) {
 	if !group.DeletionTimestamp.IsZero() {
 		return nil, false
@@ -139,8 +138,8 @@ func Admits(group *v1alpha1.VmGroup) policy.Usage {
 	return policy.Usage{}
 }
 
-// Grants returns the usage that needs no grant, by the hub's record and by the admitted usage in status. Status can only lower it: the excess of a
-// record from a backup has possibly been granted to others since.
+// Grants returns the usage that needs no grant, by the hub's record and by the admitted usage in status. Status can only lower it: the excess of a record from a backup has
+// possibly been granted to others since.
 func Grants(record, admits policy.Usage) policy.Usage {
 	if admits.Groups == 0 {
 		return record
@@ -148,9 +147,8 @@ func Grants(record, admits policy.Usage) policy.Usage {
 	return record.Min(admits)
 }
 
-// granted returns the part of holds that needs no grant: the admitted usage. Existing usage beyond it counts, and is claimed as growth. Without a
-// record, it is the usage in vCenter, such as adopted VMs: these counted before, for the group that had them. The excess in spec was granted to no
-// group.
+// granted returns the part of holds that needs no grant: the admitted usage. Existing usage beyond it counts, and is claimed as growth. Without a record, it is the usage in
+// vCenter, such as adopted VMs: these counted before, for the group that had them. The excess in spec was granted to no group.
 func (s *Snapshot) granted() (u policy.Usage) {
 	if shaped(s.Admitted) {
 		u = Grants(policy.UsageOf(policy.AdmittedSpec(s.Group.Spec, *s.Admitted)), Admits(s.Group))
@@ -178,9 +176,9 @@ func (s *Snapshot) outOfSight(known v1alpha1.VMStatus) bool {
 	return !ref.IsZero() && !slices.ContainsFunc(o.VMs, is) && !slices.ContainsFunc(o.Released, is) && !slices.Contains(o.Gone, ref) && !slices.Contains(o.Others, ref)
 }
 
-// quotaQuestion returns the question to quotas. If a group no longer needs a part of its grant, for what it has or for what it wants, others can have
-// it. Only vCenter shows this: VMs can be larger than the last admitted spec, since an edit does not change them. The usage in status counts in the
-// totals of others, so it is not given back before status is corrected. The same holds for the hub's record while it is not corrected.
+// quotaQuestion returns the question to quotas. If a group no longer needs a part of its grant, for what it has or for what it wants, others can have it. Only vCenter shows
+// this: VMs can be larger than the last admitted spec, since an edit does not change them. The usage in status counts in the totals of others, so it is not given back before
+// status is corrected. The same holds for the hub's record while it is not corrected.
 func (s *Snapshot) quotaQuestion(wants policy.Usage, claims bool) QuotaQuestion {
 	q := QuotaQuestion{Wants: wants, Claims: claims}
 	admitted := shaped(s.Admitted)

@@ -1,5 +1,5 @@
-// Package plan decides the next actions for one VmGroup. It is pure: the same Input gives the same Plan. It has no clock, client, logger or
-// randomness, and nothing depends on the order of a map or of the VMs.
+// Package plan decides the next actions for one VmGroup. It is pure: the same Input gives the same Plan. It has no clock, client, logger or randomness, and nothing depends on
+// the order of a map or of the VMs.
 //
 // Compute runs named passes in a fixed order:
 //
@@ -19,8 +19,8 @@
 //	power      first starts, spec.powerState, and wrong power states from outside
 //	conclude   VMs of another revision are counted and named, and an update that has ended is emptied
 //
-// The result is an ordered list of Actions, Blockers that explain missing actions, and the table of VMs that status is derived from. Compute returns
-// no error: bad input is a Blocker. Plan.Limit knows what each action costs and decides how many can run now.
+// The result is an ordered list of Actions, Blockers that explain missing actions, and the table of VMs that status is derived from. Compute returns no error: bad input is a
+// Blocker. Plan.Limit knows what each action costs and decides how many can run now.
 //
 // These rules hold for any input, and the property tests check them:
 //

@@ -21,8 +21,8 @@ const (
 	format = 1
 )
 
-// Limits of a receipt's size, in bytes: a base, an amount for each VM, and the maximum. A genuine receipt of a VM whose name has 80 letters needs 250
-// bytes for the VM. A hostile API server can make up names, paths and lists in status, and a member can have thousands of receipts.
+// Limits of a receipt's size, in bytes: a base, an amount for each VM, and the maximum. A genuine receipt of a VM whose name has 80 letters needs 250 bytes for the VM. A hostile
+// API server can make up names, paths and lists in status, and a member can have thousands of receipts.
 const bareBytes, vmBytes, mostBytes = 16 << 10, 512, 320 << 10
 
 // Bytes returns the approximate stored size of a receipt on the hub, including its ConfigMap.

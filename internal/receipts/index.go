@@ -14,8 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
-// collectInterval is how often the leader searches for receipts that are no longer needed. A receipt is removed when it has been settled for
-// settledFor.
+// collectInterval is how often the leader searches for receipts that are no longer needed. A receipt is removed when it has been settled for settledFor.
 const collectInterval, settledFor = time.Minute, 10 * time.Minute
 
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=watch,namespace=system
@@ -38,8 +37,8 @@ type VMs interface {
 	ReceiptSettled(context.Context, Receipt) bool
 }
 
-// Index caches receipts from a watch. It is for reports, which can be slightly late; an adoption must ask the Store. It is safe for concurrent use,
-// and a Runnable of the manager.
+// Index caches receipts from a watch. It is for reports, which can be slightly late; an adoption must ask the Store. It is safe for concurrent use, and a Runnable of the
+// manager.
 type Index struct {
 	opts  IndexOptions
 	store Store
@@ -56,8 +55,8 @@ func NewIndex(opts IndexOptions) *Index {
 	return &Index{opts: opts, store: &ConfigMaps{Client: opts.Client}, receipts: map[string]Receipt{}, settled: map[Key]time.Time{}}
 }
 
-// Keeps reports whether the VMs of a group were kept, or are being adopted by another group. VMs of a forgotten group were not kept: if they come
-// back, the operator must report them.
+// Keeps reports whether the VMs of a group were kept, or are being adopted by another group. VMs of a forgotten group were not kept: if they come back, the operator must report
+// them.
 func (x *Index) Keeps(key Key) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -85,8 +84,8 @@ func (x *Index) Sum(member string) (n, bytes int) {
 	return n, bytes
 }
 
-// Collect removes, on the leader, the receipts of VMs that were deleted or belong to another group. Receipts of forgotten groups stay for a hub
-// administrator to delete, because a hub administrator declared the vCenter lost.
+// Collect removes, on the leader, the receipts of VMs that were deleted or belong to another group. Receipts of forgotten groups stay for a hub administrator to delete, because
+// a hub administrator declared the vCenter lost.
 func (x *Index) Collect(ctx context.Context) {
 	if !x.opts.Leader.Leading() {
 		return

@@ -30,15 +30,13 @@ type Store interface {
 	Read(ctx context.Context, key Key) (*Receipt, error)
 	// List returns all receipts. If some cannot be read, it returns an error for them together with the others.
 	List(ctx context.Context) ([]Receipt, error)
-	// Write stores a receipt. A repeated write keeps the time and user of the first one, and replaces the other fields. If another group has claimed
-	// the receipt, Write does not change it and returns no error: the receipt exists. Write refuses a receipt that is too large with a
-	// [*TooLargeError]; a retry is useless then.
+	// Write stores a receipt. A repeated write keeps the time and user of the first one, and replaces the other fields. If another group has claimed the receipt, Write does not
+	// change it and returns no error: the receipt exists. Write refuses a receipt that is too large with a [*TooLargeError]; a retry is useless then.
 	Write(ctx context.Context, r Receipt) error
-	// Claim gives the VMs to one group. Only the first of several groups gets them; others get a ClaimedError. If there is no receipt, Claim creates
-	// one from the template, with cause Adopted. The same group can claim again. Claim returns the resulting receipt.
+	// Claim gives the VMs to one group. Only the first of several groups gets them; others get a ClaimedError. If there is no receipt, Claim creates one from the template, with
+	// cause Adopted. The same group can claim again. Claim returns the resulting receipt.
 	Claim(ctx context.Context, key Key, template Receipt, by Adopter) (Receipt, error)
-	// Unclaim withdraws the claim of a group that adopts no more VMs. A receipt with cause Adopted is deleted. If the group has no claim, that is no
-	// error.
+	// Unclaim withdraws the claim of a group that adopts no more VMs. A receipt with cause Adopted is deleted. If the group has no claim, that is no error.
 	Unclaim(ctx context.Context, key Key, by Adopter) error
 	// Remove removes a receipt, if there is one.
 	Remove(ctx context.Context, key Key) error

@@ -1,5 +1,4 @@
-// Package allowance reads temporary permissions of a hub administrator: an annotation with a time, at most an hour ahead, until which an action is
-// allowed. It is pure.
+// Package allowance reads temporary permissions of a hub administrator: an annotation with a time, at most an hour ahead, until which an action is allowed. It is pure.
 package allowance
 
 import (
@@ -22,8 +21,7 @@ func Until(object metav1.Object, annotation string) time.Time {
 	return until.UTC()
 }
 
-// Counts reports whether an action is allowed now: until must be within the next hour. Otherwise, again is when the allowance begins, or zero for
-// never.
+// Counts reports whether an action is allowed now: until must be within the next hour. Otherwise, again is when the allowance begins, or zero for never.
 func Counts(until, now time.Time) (counts bool, again time.Time) {
 	switch begins := until.Add(-longest); {
 	case !now.Before(until):
@@ -42,8 +40,8 @@ func Command(resource, name, annotation string) string {
 	return fmt.Sprintf("kubectl annotate %s %s %s=%s --overwrite", resource, name, annotation, halfAnHour)
 }
 
-// Problem reports which of these annotations of an object allow nothing, with the remedy: their value is no time, or a time too far ahead. It does
-// not report expired ones. again is when the first of them begins to count, or zero.
+// Problem reports which of these annotations of an object allow nothing, with the remedy: their value is no time, or a time too far ahead. It does not report expired ones. again
+// is when the first of them begins to count, or zero.
 func Problem(resource string, object metav1.Object, now time.Time, annotations ...string) (problem string, again time.Time) {
 	var problems []string
 	for _, annotation := range annotations {

@@ -11,8 +11,8 @@ const sweepInterval = 100 * time.Millisecond
 
 // Breaker adds up the removals of one member. It is not safe for concurrent use.
 //
-// Each change updates the sums, so that the cost of a question does not depend on the number of groups. A question also detects groups that have
-// become old, at most every [sweepInterval].
+// Each change updates the sums, so that the cost of a question does not depend on the number of groups. A question also detects groups that have become old, at most every
+// [sweepInterval].
 type Breaker struct {
 	rules  Rules
 	groups map[vsphere.GroupKey]entry
@@ -93,8 +93,8 @@ func (b *Breaker) Remove(key vsphere.GroupKey, now time.Time) {
 	}
 }
 
-// Trips reports whether the removals of a group are part of a mass deletion: all groups together remove too much, and it is not this group alone. own
-// is the current group, which can be newer than the last update by Set.
+// Trips reports whether the removals of a group are part of a mass deletion: all groups together remove too much, and it is not this group alone. own is the current group, which
+// can be newer than the last update by Set.
 func (b *Breaker) Trips(key vsphere.GroupKey, own Group, limit Limit, now time.Time) bool {
 	b.sweep(now)
 	others := b.sums

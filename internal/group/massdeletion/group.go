@@ -10,8 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
-// mostVMs is the maximum number of VMs of one group that counts: as many as the API allows, and as many again for VMs that leave while others are
-// added.
+// mostVMs is the maximum number of VMs of one group that counts: as many as the API allows, and as many again for VMs that leave while others are added.
 const mostVMs = 1000
 
 // Group is the knowledge about a VmGroup from its object alone.
@@ -24,8 +23,8 @@ type Group struct {
 	Updates int
 	// Spared is true for a group that never counts: it destroys nothing, or its removals are confirmed.
 	Spared bool
-	// Held is true while status reports that its removals are held as part of a mass deletion. Swept is true while status reports that the group is
-	// held because its CRD was deleted.
+	// Held is true while status reports that its removals are held as part of a mass deletion. Swept is true while status reports that the group is held because its CRD was
+	// deleted.
 	Held, Swept bool
 }
 
@@ -60,8 +59,8 @@ func Swept(group *v1alpha1.VmGroup) bool {
 	return group.DeletionTimestamp != nil && is != nil && is.Reason == v1alpha1.ReasonCRDTerminating
 }
 
-// updates returns the number of VMs that a group can have above the wanted number because of an update. New VMs are cloned before old ones leave, and
-// replaced VMs do not count. Status can be forged, so the result is at most what spec allows. A group that wants no VMs updates none.
+// updates returns the number of VMs that a group can have above the wanted number because of an update. New VMs are cloned before old ones leave, and replaced VMs do not count.
+// Status can be forged, so the result is at most what spec allows. A group that wants no VMs updates none.
 func updates(group *v1alpha1.VmGroup, wanted int32) int {
 	if r := group.Status.Rollout; r == nil || len(r.From) == 0 || wanted == 0 {
 		return 0

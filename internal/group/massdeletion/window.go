@@ -7,8 +7,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// slots is the number of parts of the window: removed VMs count for the window and at most one part more. So the memory stays bounded if an API
-// server makes up groups that appear and disappear.
+// slots is the number of parts of the window: removed VMs count for the window and at most one part more. So the memory stays bounded if an API server makes up groups that
+// appear and disappear.
 const slots = 60
 
 // window has the VMs that left recently.

@@ -19,8 +19,7 @@ type Fill struct {
 type Source interface {
 	// Fills returns each dimension that a quota limits, from memory.
 	Fills() []Fill
-	// HeldByVCenter returns, by VCenter, the number of deleted groups that count because the vCenter cannot be read. It reads memory. Callers must
-	// not change the map.
+	// HeldByVCenter returns, by VCenter, the number of deleted groups that count because the vCenter cannot be read. It reads memory. Callers must not change the map.
 	HeldByVCenter() map[string]int
 }
 

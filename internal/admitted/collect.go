@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// collectInterval is how often the leader looks for records of groups that are gone. A record is removed when its member has not had the
-	// group for absentFor, or has not been a member for departedFor. Both are long: a lost record holds a group that policy refuses.
+	// collectInterval is how often the leader searches for records of deleted groups. A record is removed if its member has not had the group for
+	// absentFor, or was not a member for departedFor. Both are long, because a group without a record is held while policy refuses it.
 	collectInterval, absentFor, departedFor = time.Minute, 10 * time.Minute, time.Hour
 )
 
-// Collect removes, on the leader, the records of groups that do not exist any more: those that were let go without a finalizer, and
-// those of members that have left. It does not wait.
+// Collect removes, on the leader, the records of groups that no longer exist: those whose finalizer was removed by hand, and those of members that
+// have left. It does not wait for the writes.
 func (r *Records) Collect(ctx context.Context) {
 	if !r.opts.Leader.Leading() {
 		return
@@ -62,7 +62,7 @@ func (r *Records) Collect(ctx context.Context) {
 	}
 }
 
-// removePage removes a ConfigMap without a record, unless one has come.
+// removePage deletes a ConfigMap without a record, unless it was changed meanwhile.
 func (r *Records) removePage(ctx context.Context, p *page) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

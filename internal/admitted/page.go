@@ -19,26 +19,26 @@ import (
 )
 
 const (
-	// prefix of the names of all ConfigMaps with records, which are of this component.
+	// prefix of the names of all ConfigMaps with records, and their component.
 	prefix                   = "vmgroup-operator-admitted-"
 	component                = configmaps.Component("admitted")
 	memberAnnotation         = "vm.codeconnect.vmworld.com/cluster-uid"
 	formatAnnotation, format = "vm.codeconnect.vmworld.com/format", "1"
-	// pageSize is up to how many bytes a ConfigMap takes several records. etcd keeps the whole ConfigMap for each write of one of them, and all replicas
-	// are told of it.
+	// pageSize is the size in bytes up to which a ConfigMap takes several records. etcd stores the whole ConfigMap for each write of one record, and
+	// all replicas receive it.
 	pageSize = 2 << 10
-	// entrySize is the most bytes that one record takes. Names in a spec that an API server has validated, and that have no odd letters, fit.
+	// entrySize is the maximum size of one record, in bytes. Names in a spec that an API server has validated fit if they have no unusual letters.
 	entrySize = 3 << 10
-	// overhead is about what a ConfigMap has besides its records: names, labels, annotations, and who manages which field.
+	// overhead is the approximate size of a ConfigMap without its records: names, labels, annotations, and managed fields.
 	overhead = 1 << 10
-	// MostWritten is the most that one record makes etcd keep, but for one that moves.
+	// MostWritten is the maximum number of bytes that etcd stores for one record, except for a record that moves.
 	MostWritten = entrySize + overhead
-	// memberSize is the most that the records of a member take in all, which is about 30,000 groups, and pages how many ConfigMaps. A hostile
-	// API server can make up any number of groups.
+	// memberSize is the maximum size of all records of a member, about 30,000 groups. pages is the maximum number of its ConfigMaps. A hostile API
+	// server can make up any number of groups.
 	memberSize, pages = 8 << 20, 8192
 )
 
-// Key names a group.
+// Key identifies a group.
 type Key struct {
 	// Member is the UID of the cluster.
 	Member string
@@ -50,7 +50,7 @@ func KeyOf(group vsphere.GroupKey) Key {
 	return Key{Member: group.Member(), Group: types.UID(group.Group())}
 }
 
-// Entry is what was granted to a group.
+// Entry is the admitted spec of a group.
 type Entry struct {
 	Namespace, Name string
 	Admitted        v1alpha1.Admitted
@@ -58,12 +58,12 @@ type Entry struct {
 	Epoch v1alpha1.Epoch
 }
 
-// storedEntry is an entry as it is stored.
+// storedEntry is the stored form of an entry.
 type storedEntry struct {
 	Group    string            `json:"group"`
 	Epoch    [2]int64          `json:"epoch"`
 	Admitted v1alpha1.Admitted `json:"admitted"`
-	// Turn counts the writes of the record, so that it is known which of two is the later one.
+	// Turn counts the writes of the record, so that the later of two records is known.
 	Turn int64 `json:"turn,omitempty"`
 }
 
@@ -73,7 +73,7 @@ type record struct {
 	turn int64
 	// size in bytes, with the key.
 	size int
-	// valid is false for what cannot be read: it is as good as lost, and keeps its place.
+	// valid is false for an unreadable record. It counts as lost, and keeps its place.
 	valid bool
 }
 
@@ -96,11 +96,11 @@ type page struct {
 	size         int
 	// records by the name of their key.
 	records map[string]record
-	// err says why nothing in the ConfigMap can be read.
+	// err explains why nothing in the ConfigMap can be read.
 	err error
 }
 
-// pageName is the name of a ConfigMap of a member, whose UID may be any string.
+// pageName returns the name of a ConfigMap of a member, whose UID can be any string.
 func pageName(member string, number int) string {
 	return prefix + short(member) + "-" + strconv.Itoa(number)
 }
@@ -110,7 +110,7 @@ func short(s string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// plain are the UIDs that may be a key as they are. The API server of a member may say any string.
+// plain matches the UIDs that can be a key unchanged. The API server of a member can report any string.
 var plain = regexp.MustCompile(`^[0-9a-f-]{1,64}$`)
 
 func entryName(group types.UID) string {
@@ -121,7 +121,7 @@ func entryName(group types.UID) string {
 	return "sha256." + hex.EncodeToString(sum[:])
 }
 
-// pageOf reads a ConfigMap, or returns nil for one that is no page: a copy under another name, or of another kind.
+// pageOf reads a ConfigMap. It returns nil for a ConfigMap that is no page: a copy under another name, or of another kind.
 func pageOf(object *corev1.ConfigMap) *page {
 	member := object.Annotations[memberAnnotation]
 	text, ok := strings.CutPrefix(object.Name, prefix+short(member)+"-")
@@ -157,7 +157,7 @@ func encode(e Entry, turn int64) (string, error) {
 	return string(text), nil
 }
 
-// errInvalid means that an entry is not what this package wrote.
+// errInvalid means that this package did not write the entry.
 var errInvalid = errors.New("the record of what was admitted is not valid")
 
 func decode(text string) (record, error) {

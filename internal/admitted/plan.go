@@ -7,41 +7,41 @@ import (
 	"slices"
 )
 
-// change is what becomes of one record: an entry, or nil for one that is removed, with the writes that it answers.
+// change is the change of one record: an entry, or nil to remove it, with the writes that it answers.
 type change struct {
 	name   string
 	entry  *Entry
 	writes []*write
-	// bytes are those that were written for it, or are about to be.
+	// bytes is the number of bytes that are or will be written for it.
 	bytes int
-	// from are the pages that it is removed from once it is written elsewhere.
+	// from are the pages that the record is removed from once it is written elsewhere.
 	from []int
 	err  error
 }
 
-// plan says which pages get which changes.
+// plan assigns changes to pages.
 type plan struct {
 	shelf *shelf
 	pages map[int]*patch
-	// sizes are those of the pages that change, once they have, and growth that of all pages together.
+	// sizes are the sizes of the changed pages after the change. growth is the growth of all pages together.
 	sizes  map[int]int
 	growth int
 }
 
-// patch is what one page gets.
+// patch is the change of one page.
 type patch struct {
-	// version, unless it is empty, is the only one of the page that may change.
+	// version, if not empty, is the only version of the page that can be changed.
 	version string
-	// values by key; nil removes one.
+	// values by key; nil removes a key.
 	values map[string]*string
 	// puts are the changes that are written with it.
 	puts []*change
 }
 
-// newPlan plans changes of different records. Those for which there is no room have an error then.
+// newPlan plans changes of different records. Changes without room get an error.
 //
-// A record stays on its page while that is small enough, and moves otherwise. A new one goes to a page with room. Replicas that look for room at the
-// same time begin to look in different places, so that they seldom fill the same page.
+// A record stays on its page while the page is small enough, and moves otherwise. A new record goes to a page with room. Replicas that search for
+// room at the same time start at different pages, so that they seldom fill the same page.
 func newPlan(s *shelf, changes []*change) *plan {
 	p := &plan{shelf: s, pages: map[int]*patch{}, sizes: map[int]int{}}
 	for _, c := range changes {
@@ -97,7 +97,7 @@ func (p *plan) put(c *change) error {
 	return nil
 }
 
-// room is the page that a record goes to.
+// room returns the page for a record.
 func (p *plan) room(name string, size int, home *page) (number int, ok bool) {
 	if home != nil {
 		if rest := p.size(home.number) - home.records[name].size; rest == 0 || rest+size <= pageSize {
@@ -125,7 +125,7 @@ func (p *plan) room(name string, size int, home *page) (number int, ok bool) {
 	return 0, false
 }
 
-// fits reports whether a page takes another record. One that is larger than a page has a page of its own.
+// fits reports whether a page takes another record. A record that is larger than a page has its own page.
 func (p *plan) fits(number, size int) bool {
 	has := p.size(number)
 	return has == 0 || has+size <= pageSize
@@ -146,7 +146,7 @@ func (p *plan) resize(number, by int) {
 	p.growth += by
 }
 
-// startOf is the number of the page at which to begin to look for room.
+// startOf returns the number of the page where the search for room starts.
 func startOf(name string) int {
 	sum := sha256.Sum256([]byte(name))
 	return int(binary.BigEndian.Uint32(sum[:]) % pages)

@@ -16,9 +16,9 @@ import (
 )
 
 var (
-	// ErrUnread means that the records have not been read yet. It passes.
+	// ErrUnread means that the records have not been read yet. It is temporary.
 	ErrUnread = errors.New("the hub's records of what was admitted have not been read yet")
-	// ErrFull means that there is no room for a record: the member has more groups than any, or the group's spec is longer than any.
+	// ErrFull means that there is no room for a record: the member has too many groups, or the group's spec is too long.
 	ErrFull = errors.New("the hub's records of what was admitted to the groups of this member are full")
 )
 
@@ -26,9 +26,9 @@ var (
 type Options struct {
 	// Client of the release namespace.
 	Client corev1client.ConfigMapInterface
-	// Groups are those that have records.
+	// Groups are the groups with records.
 	Groups Groups
-	// Leader says whether this replica removes the records of groups that are gone.
+	// Leader reports whether this replica removes the records of deleted groups.
 	Leader sharding.Leader
 	// Now is the clock.
 	Now func() time.Time
@@ -36,29 +36,29 @@ type Options struct {
 
 // Groups are the groups of all members. *observe.Sources implements it.
 type Groups interface {
-	// RecordChanged takes the news that another replica, or a person, changed the record of a group. It does not block.
+	// RecordChanged reports that another replica, or a person, changed the record of a group. It does not block.
 	RecordChanged(Key)
 	// Exists reports whether a group exists. It reads memory.
 	Exists(context.Context, Key) Existence
 }
 
-// Existence is what is known of whether a group exists.
+// Existence is the knowledge about the existence of a group.
 type Existence int
 
-// What is known.
+// Values of Existence.
 const (
 	// Unknown: the member is not served now.
 	Unknown Existence = iota
-	// Exists: the group is there.
+	// Exists: the group exists.
 	Exists
-	// Absent: a member that is served does not have it.
+	// Absent: a served member does not have the group.
 	Absent
-	// Departed: no MemberCluster is the cluster that had it.
+	// Departed: no MemberCluster is the cluster that had the group.
 	Departed
 )
 
-// Records are what the hub has on record. It is safe for concurrent use, and a Runnable of the manager. It keeps in memory what a watch tells,
-// and what it wrote itself.
+// Records are the records of the hub. It is safe for concurrent use, and a Runnable of the manager. It keeps in memory the events of a watch, and its
+// own writes.
 type Records struct {
 	opts Options
 
@@ -67,21 +67,21 @@ type Records struct {
 	pages  map[string]*page
 	// members are the pages of each member.
 	members map[string]*shelf
-	// pending are the writes that wait, by member. A member whose writes are under way has an entry, maybe an empty one.
+	// pending are the waiting writes, by member. A member whose writes are in progress has an entry, possibly an empty one.
 	pending map[string][]*write
-	// missing is since when groups with a record have been absent.
+	// missing is the time since when groups with a record have been absent.
 	missing map[Key]time.Time
 }
 
-// New returns records that have not been read yet.
+// New returns Records that have not been read yet.
 func New(opts Options) *Records {
 	return &Records{
 		opts: opts, pages: map[string]*page{}, members: map[string]*shelf{}, pending: map[string][]*write{}, missing: map[Key]time.Time{},
 	}
 }
 
-// Of returns what was granted to a group last, or false if the hub has no record of it. It reads memory. The error is one for a person to
-// read; while there is one nothing is known.
+// Of returns the admitted spec of a group, or false if the hub has no record of it. It reads memory. The error is a message for users. After an
+// error, the record is unknown.
 func (r *Records) Of(key Key) (Entry, bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,7 +98,7 @@ func (r *Records) Of(key Key) (Entry, bool, error) {
 	return Entry{}, false, s.unreadable()
 }
 
-// OfMember returns what was granted last to each group of a member, as far as that can be read. It reads memory. The error is ErrUnread.
+// OfMember returns the readable records of the groups of a member. It reads memory. The error is ErrUnread.
 func (r *Records) OfMember(member string) (map[types.UID]Entry, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,14 +111,14 @@ func (r *Records) OfMember(member string) (map[types.UID]Entry, error) {
 		return all, nil
 	}
 	for name := range s.homes {
-		if newest, _ := s.newest(name); newest.valid && plain.MatchString(name) { // the UID of an odd name is not known
+		if newest, _ := s.newest(name); newest.valid && plain.MatchString(name) { // the UID of a hashed name is unknown
 			all[types.UID(name)] = newest.Entry
 		}
 	}
 	return all, nil
 }
 
-// take makes a page known that was read or written, unless a later version of it is, and returns the groups whose entries are others now.
+// take stores a page that was read or written, unless a later version is known, and returns the groups whose entries changed.
 func (r *Records) take(p *page) (changed []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -131,7 +131,7 @@ func (r *Records) take(p *page) (changed []string) {
 	return differ(old, p)
 }
 
-// remove forgets a page that was deleted at a version.
+// remove removes a page that was deleted at a version.
 func (r *Records) remove(name, version string) (member string, changed []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -156,7 +156,7 @@ func (r *Records) replace(member string, old, next *page) {
 	}
 }
 
-// differ are the names of entries that are in one of two versions of a page only, or not as they were.
+// differ returns the names of entries that differ between two versions of a page, or are in only one of them.
 func differ(old, next *page) (names []string) {
 	var was, is map[string]record
 	if old != nil {
@@ -184,10 +184,10 @@ func later(version, than string) bool {
 	return err == nil && order > 0
 }
 
-// NeedLeaderElection makes a manager run it on every replica.
+// NeedLeaderElection makes a manager run Records on every replica.
 func (r *Records) NeedLeaderElection() bool { return false }
 
-// Start watches the records, and removes those of groups that are gone, until ctx ends.
+// Start watches the records, and removes those of deleted groups, until ctx ends.
 func (r *Records) Start(ctx context.Context) error {
 	configmaps.Keep(ctx, r.watch, r.Collect, collectInterval)
 	return nil

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// shelf has the pages of one member. The lock of Records holds for it.
+// shelf has the pages of one member. The lock of Records guards it.
 type shelf struct {
 	// pages in the order of their numbers.
 	pages []*page
-	// homes are the pages that have a record, by the name of its key. There are two only while a record moves, or if an owner did not know
-	// yet where its predecessor had written.
+	// homes are the pages with a record, by the name of its key. There are two only while a record moves, or if an owner did not know yet where its
+	// predecessor had written.
 	homes map[string][]*page
 	// size is the sum of all pages.
 	size int
@@ -38,12 +38,12 @@ func (s *shelf) replace(old, next *page) {
 	}
 }
 
-// at is where the page of a number is, or would be.
+// at returns the position of a page with this number, or the position where it would be.
 func (s *shelf) at(number int) (int, bool) {
 	return slices.BinarySearchFunc(s.pages, number, func(p *page, n int) int { return cmp.Compare(p.number, n) })
 }
 
-// newest is the record that counts, and the page that has it: the one with the latest epoch, and of one epoch the one that was written last.
+// newest returns the record that counts, and its page: the record with the latest epoch, and within one epoch the one written last.
 func (s *shelf) newest(name string) (newest record, home *page) {
 	for _, p := range s.homes[name] {
 		if r := p.records[name]; home == nil || newest.before(r) {
@@ -53,7 +53,7 @@ func (s *shelf) newest(name string) (newest record, home *page) {
 	return newest, home
 }
 
-// unreadable is why a page of the member cannot be read, or nil.
+// unreadable returns why a page of the member cannot be read, or nil.
 func (s *shelf) unreadable() error {
 	for _, p := range s.pages {
 		if p.err != nil {

@@ -7,12 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// watch keeps the pages in step with the hub until ctx ends.
+// watch updates the pages from the hub until ctx ends.
 func (r *Records) watch(ctx context.Context) {
 	component.Watch(ctx, r.opts.Client, watcher{r})
 }
 
-// watcher takes what a watch of the pages tells.
+// watcher processes the events of a watch of the pages.
 type watcher struct{ r *Records }
 
 func (w watcher) Seen(object *corev1.ConfigMap) {
@@ -33,6 +33,6 @@ func (w watcher) Synced() {
 
 func (r *Records) tell(member string, names []string) {
 	for _, name := range names {
-		r.opts.Groups.RecordChanged(Key{member, types.UID(name)}) // of one with an odd UID nobody knows that name, and a later pass sees the change
+		r.opts.Groups.RecordChanged(Key{member, types.UID(name)}) // a hashed name matches no group, and a later pass detects the change
 	}
 }

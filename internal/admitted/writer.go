@@ -17,20 +17,20 @@ import (
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=create;delete;get;list;patch;watch,namespace=system
 
 const (
-	// requestTimeout bounds one write to the hub.
+	// requestTimeout limits one write to the hub.
 	requestTimeout = 5 * time.Second
-	// width is how many ConfigMaps of one member are written at the same time.
+	// width is the number of ConfigMaps of one member that are written at the same time.
 	width = 8
 )
 
-// write is one record that waits to be stored; entry is nil for one that is to be removed.
+// write is one record that waits for storage; entry is nil to remove the record.
 type write struct {
 	name  string
 	entry *Entry
 	done  chan outcome
 }
 
-// outcome is what became of a write.
+// outcome is the result of a write.
 type outcome struct {
 	bytes int
 	err   error
@@ -38,10 +38,10 @@ type outcome struct {
 
 func newWrite(name string, e *Entry) *write { return &write{name, e, make(chan outcome, 1)} }
 
-// Put stores what was granted to a group, and returns once it is stored, with the bytes that the hub keeps for that. The error is ErrFull when there is
-// no room; after any other nobody knows whether it was stored. Nothing is tried again. Only the owner of a group may call it.
+// Put stores the admitted spec of a group. It returns once the record is stored, with the number of bytes that the hub stores for it. The error is
+// ErrFull if there is no room; after any other error the result is unknown. Put does not retry. Only the owner of a group can call it.
 //
-// Writes of one member that come while others are under way go into the next ones together.
+// Writes of one member that arrive during other writes are combined in the next ones.
 func (r *Records) Put(ctx context.Context, key Key, e Entry) (bytes int, err error) {
 	w := newWrite(entryName(key.Group), &e)
 	r.enqueue(key.Member, w)
@@ -53,7 +53,7 @@ func (r *Records) Put(ctx context.Context, key Key, e Entry) (bytes int, err err
 	}
 }
 
-// Drop removes the record of a group that is gone, if there is one, and returns the bytes that the hub keeps for that. It does not wait.
+// Drop removes the record of a deleted group, if there is one, and returns the number of bytes that the hub stores for that. It does not wait.
 func (r *Records) Drop(key Key) (bytes int) {
 	name := entryName(key.Group)
 	r.mu.Lock()
@@ -69,7 +69,7 @@ func (r *Records) Drop(key Key) (bytes int) {
 	return bytes
 }
 
-// enqueue adds a write, and has it carried out if nobody carries out those of the member already.
+// enqueue adds a write, and starts carryOut unless it already runs for the member.
 func (r *Records) enqueue(member string, w *write) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,7 +80,7 @@ func (r *Records) enqueue(member string, w *write) {
 	}
 }
 
-// carryOut stores what waits for a member until nothing does.
+// carryOut stores the waiting writes of a member until there are none.
 func (r *Records) carryOut(member string) {
 	for {
 		r.mu.Lock()
@@ -113,7 +113,7 @@ func (r *Records) carryOut(member string) {
 	}
 }
 
-// changesOf joins the writes of the same record: the last one counts.
+// changesOf combines the writes of the same record: the last one counts.
 func changesOf(batch []*write) (changes []*change) {
 	byName := map[string]*change{}
 	for _, w := range batch {
@@ -128,8 +128,8 @@ func changesOf(batch []*write) (changes []*change) {
 	return changes
 }
 
-// leftBehind removes records from where they were before they moved. It removes no record that counts, and changes no page that another replica has
-// written meanwhile: the next write of the record finds what stays.
+// leftBehind removes records from their former pages after a move. It removes no record that counts, and changes no page that another replica has
+// written meanwhile: the next write of the record finds the rest.
 func leftBehind(s *shelf, changes []*change) map[int]*patch {
 	pages := map[int]*patch{}
 	for _, c := range changes {
@@ -150,7 +150,7 @@ func leftBehind(s *shelf, changes []*change) map[int]*patch {
 	return pages
 }
 
-// write changes pages beside each other, and notes what became of the records on them.
+// write changes pages concurrently, and records the results for their records.
 func (r *Records) write(member string, pages map[int]*patch) {
 	var writing errgroup.Group
 	writing.SetLimit(width)
@@ -166,7 +166,7 @@ func (r *Records) write(member string, pages map[int]*patch) {
 	_ = writing.Wait() // each change has its own error
 }
 
-// patch writes one ConfigMap, and returns how many bytes the hub keeps for that.
+// patch writes one ConfigMap, and returns the number of bytes that the hub stores for it.
 func (r *Records) patch(member string, number int, p *patch) (int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
@@ -184,7 +184,7 @@ func (r *Records) patch(member string, number int, p *patch) (int, error) {
 	return written.Size(), nil
 }
 
-// send merges values into a ConfigMap, which is made if it is not there. There is none if nothing was to be removed.
+// send merges values into a ConfigMap, and creates a missing one. It creates none if it only removes records.
 func (r *Records) send(ctx context.Context, member, name string, p *patch) (*corev1.ConfigMap, error) {
 	change := map[string]any{"data": p.values}
 	if p.version != "" {

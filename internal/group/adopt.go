@@ -22,44 +22,43 @@ import (
 )
 
 const (
-	// AdoptionInterval is when to look again while VMs are taken over: no event tells of VMs of another group.
+	// AdoptionInterval is the interval between checks during an adoption: no event reports VMs of another group.
 	AdoptionInterval = 5 * time.Second
-	// legacyPrefix and the group's UID are what VMs of the original operator are marked with until they carry the group's stamp.
+	// legacyPrefix and the group's UID mark VMs of the original operator until they carry the group's stamp.
 	legacyPrefix = "legacy-"
 )
 
-// Adoption is what is known of the VMs that the group shall take over from a group that does not exist any more.
+// Adoption is the known state of the VMs that the group adopts from a group that no longer exists.
 type Adoption struct {
-	// Legacy is true for VMs of the original operator, which carry nothing and lie in a folder that the hub grants. Those that were claimed carry a mark
-	// of a group that never was.
+	// Legacy is true for VMs of the original operator. They carry no mark and lie in a folder that the hub grants. Claimed ones carry the mark of a group that never existed.
 	Legacy bool
-	// From is the UID of that group, as the annotation says.
+	// From is the UID of the previous group in the annotation.
 	From string
-	// Seen is what its VMs are; Folders are where the folders lie that they are in.
+	// Seen has the VMs of the previous group. Folders has the paths of their folders.
 	Seen    vsphere.Observation
 	Folders map[vsphere.Ref]vsphere.FolderPath
-	// AllowedUntil is until when a hub administrator lets VMs be adopted for which there is no receipt, or zero.
+	// AllowedUntil is the time until which a hub administrator allows to adopt VMs without a receipt, or zero.
 	AllowedUntil time.Time
-	// Answer is what became of the claim; nil until a Step asked for it.
+	// Answer is the result of the claim; nil until a Step asked for it.
 	Answer *AdoptionAnswer
 }
 
-// AdoptionAnswer is what became of claiming the VMs of another group.
+// AdoptionAnswer is the result of a claim of another group's VMs.
 type AdoptionAnswer struct {
-	// Blocked says why they are not the group's to take, or is nil.
+	// Blocked explains why the group cannot adopt them, or is nil.
 	Blocked *plan.Blocker
-	// Claimed is true if nobody else can take them.
+	// Claimed is true if no other group can adopt them.
 	Claimed bool
-	// Receipt is true if the hub has a receipt that says that the other group let its VMs go in this namespace. Listed are the references of the VMs in it.
+	// Receipt is true if the hub has a receipt that shows that the other group kept its VMs in this namespace. Listed has the references of the VMs in it.
 	Receipt bool
 	Listed  []vsphere.Ref
-	// Group is the name of the other group, as far as it is known.
+	// Group is the name of the other group, if known.
 	Group string
-	// Folder is what lies in the folder that the hub grants, for Legacy.
+	// Folder is the content of the folder that the hub grants, for Legacy.
 	Folder *vsphere.FolderContent
 }
 
-// AdoptionOf returns what a group shall take over, or nil for nothing.
+// AdoptionOf returns the adoption that a group asks for, or nil.
 func AdoptionOf(of *v1alpha1.VmGroup) *Adoption {
 	from := of.Annotations[v1alpha1.AdoptAnnotation]
 	switch {
@@ -71,7 +70,7 @@ func AdoptionOf(of *v1alpha1.VmGroup) *Adoption {
 	return &Adoption{From: from}
 }
 
-// Malformed says why the annotation names no group that VMs could be taken from, or is empty.
+// Malformed explains why the annotation names no group to adopt VMs from, or returns "".
 func (a *Adoption) Malformed(of *v1alpha1.VmGroup) string {
 	switch {
 	case a.Legacy:
@@ -83,7 +82,7 @@ func (a *Adoption) Malformed(of *v1alpha1.VmGroup) string {
 	return ""
 }
 
-// isUID reports whether an API server may have given this UID to an object.
+// isUID reports whether an API server can have given this UID to an object.
 func isUID(s string) bool {
 	const form = "00000000-0000-0000-0000-000000000000"
 	for i, c := range s {
@@ -94,7 +93,7 @@ func isUID(s string) bool {
 	return len(s) == len(form)
 }
 
-// adoptFrom is the UID that the annotation names, or empty.
+// adoptFrom returns the UID in the annotation, or "".
 func (s *Snapshot) adoptFrom() string {
 	if s.Adoption == nil {
 		return ""
@@ -102,7 +101,7 @@ func (s *Snapshot) adoptFrom() string {
 	return s.Adoption.From
 }
 
-// claims decides whether VMs of another group have to be claimed first. Nothing is asked for a group that has taken all that it has room for, once it has said so.
+// claims decides whether VMs of another group must be claimed first. A group that has adopted all VMs that it has room for, and has recorded that, needs no claim.
 func (s *Snapshot) claims() Decision {
 	a := s.Adoption
 	if a == nil || a.Answer != nil || s.Paused != nil || s.Unavailable != nil || !s.Observation.Complete || a.Malformed(s.Group) != "" {
@@ -114,13 +113,13 @@ func (s *Snapshot) claims() Decision {
 	return Decision{Step: ClaimAdoption}
 }
 
-// leftVMs reports whether VMs were left when the last adoption ended, or another one goes on since.
+// leftVMs reports whether VMs were left when the last adoption ended, or another adoption is in progress.
 func (s *Snapshot) leftVMs() bool {
 	is := meta.FindStatusCondition(s.Group.Status.Conditions, v1alpha1.ConditionAdopted)
 	return is != nil && is.Reason != v1alpha1.ReasonAdoptionEnded
 }
 
-// takingOver reports whether status says that VMs are being taken over. A group that takes some more after its adoption had ended says so, too.
+// takingOver reports whether status records an adoption in progress, including one after an earlier adoption had ended.
 func (s *Snapshot) takingOver() bool {
 	is := meta.FindStatusCondition(s.Group.Status.Conditions, v1alpha1.ConditionAdopted)
 	return is != nil && is.Reason == v1alpha1.ReasonAdopting
@@ -129,7 +128,7 @@ func (s *Snapshot) takingOver() bool {
 // full reports whether the group has as many VMs as it wants.
 func (s *Snapshot) full() bool { return s.existing() >= ptr.Deref(s.Group.Spec.Replicas, 1) }
 
-// stamped are the VMs that carry the other group's stamp. One with a tombstone is never revived, and of a template nothing can be changed.
+// stamped returns the VMs that carry the other group's stamp. A VM with a tombstone is never revived, and a template cannot be changed.
 func (a *Adoption) stamped(id vsphere.GroupID) (vms []vsphere.VM) {
 	for _, vm := range a.Seen.VMs {
 		if s := vm.Stamp; s != nil && s.GroupID == a.id(id) && !vm.Tombstone && !vm.IsTemplate {
@@ -139,7 +138,7 @@ func (a *Adoption) stamped(id vsphere.GroupID) (vms []vsphere.VM) {
 	return vms
 }
 
-// released are the VMs that the other group released, if it was of this namespace.
+// released returns the VMs that the other group released, if it was in this namespace.
 func (a *Adoption) released(namespace string) (vms []vsphere.VM) {
 	for _, vm := range a.Seen.Released {
 		if vm.Released.Namespace == namespace && !vm.IsTemplate {
@@ -149,13 +148,13 @@ func (a *Adoption) released(namespace string) (vms []vsphere.VM) {
 	return vms
 }
 
-// id of the other group, which is of the same member and installation.
+// id returns the ID of the other group, which has the same member and installation.
 func (a *Adoption) id(own vsphere.GroupID) vsphere.GroupID {
 	return vsphere.GroupID{Installation: own.Installation, Member: own.Member, Group: a.From}
 }
 
-// at reports whether a folder is where the other group's was: in this namespace, with its UID in the name. One that has been moved for this group
-// lies in the group's own.
+// at reports whether a folder is at the place of the other group's folder: in this namespace, with its UID in the name. A VM that was moved for this group lies in the group's
+// own folder.
 func (s *Snapshot) at(folder vsphere.Ref) bool {
 	if folder == s.FolderRef() {
 		return true
@@ -164,7 +163,7 @@ func (s *Snapshot) at(folder vsphere.Ref) bool {
 	return s.neighbor(place) && strings.HasSuffix(place.Leaf, FolderName("", s.AdoptsFrom()))
 }
 
-// AdoptedNames are the names that the other group can have had, by the folders that its VMs lie in. A person can have renamed them.
+// AdoptedNames returns the possible names of the other group, derived from the folders of its VMs. A person can have renamed the folders.
 func (s *Snapshot) AdoptedNames() (names []string) {
 	for _, place := range s.Adoption.Folders {
 		if name, found := strings.CutSuffix(place.Leaf, FolderName("", s.AdoptsFrom())); found && len(validation.IsDNS1123Subdomain(name)) == 0 {
@@ -175,7 +174,7 @@ func (s *Snapshot) AdoptedNames() (names []string) {
 	return slices.Compact(names)
 }
 
-// toAdopt is what the plan is to know of the adoption.
+// toAdopt returns the adoption for the planner.
 func (s *Snapshot) toAdopt(admission policy.Admission) *plan.Adoption {
 	a := s.Adoption
 	if a == nil {
@@ -203,8 +202,8 @@ func (s *Snapshot) toAdopt(admission policy.Admission) *plan.Adoption {
 	return out
 }
 
-// takesOver reports whether there are VMs to take over and room for them. Until they are taken, nothing is asked of quotas but for what the group has:
-// the VMs count for the other group until they carry this one's stamp, and for this one from then on.
+// takesOver reports whether there are VMs to adopt and room for them. Until they are adopted, the group claims only its current usage from quotas. The VMs count for the other
+// group until they carry this group's stamp, and for this group from then on.
 func (s *Snapshot) takesOver() bool {
 	a := s.Adoption
 	if a == nil || a.Answer == nil || a.Answer.Blocked != nil || s.full() {
@@ -218,14 +217,14 @@ func waits(why string) *plan.Blocker {
 	return &plan.Blocker{Reason: v1alpha1.ReasonAdoptionWaits, Message: why + "; nothing is cloned or removed until that is known"}
 }
 
-// refusesAdoption says that nothing is taken over, and what to do.
+// refusesAdoption reports that no VM is adopted, with the remedy.
 func (s *Snapshot) refusesAdoption(why string) *plan.Blocker {
 	return &plan.Blocker{Reason: v1alpha1.ReasonAdoptionRefused, Terminal: true, Message: fmt.Sprintf(
 		"%s, so no VM is taken over, and none is cloned until that is put right. Set it to the metadata.uid of a deleted VmGroup of this namespace, or remove it: kubectl annotate vmgroup %s -n %s %s-",
 		why, s.Group.Name, s.Group.Namespace, v1alpha1.AdoptAnnotation)}
 }
 
-// candidates are the VMs that the group may take. What only a hub administrator can allow is not among them, and is told.
+// candidates returns the VMs that the group can adopt. VMs that only a hub administrator can allow are not among them; the blocker reports these.
 func (s *Snapshot) candidates() (all []plan.Candidate, told *plan.Blocker) {
 	a := s.Adoption
 	if a.Legacy {
@@ -262,7 +261,7 @@ func (s *Snapshot) candidates() (all []plan.Candidate, told *plan.Blocker) {
 	return all, nil
 }
 
-// missing are the VMs of the receipt of which nobody knows what became of them.
+// missing returns the VMs of the receipt whose fate is unknown.
 func (a *Adoption) missing() (refs []string) {
 	for _, ref := range a.Answer.Listed {
 		told := slices.Contains(a.Seen.Gone, ref) || slices.Contains(a.Seen.Elsewhere, ref) || slices.Contains(a.Seen.Others, ref)
@@ -274,8 +273,8 @@ func (a *Adoption) missing() (refs []string) {
 	return refs
 }
 
-// genuine leaves out copies that somebody made: a VM counts that the receipt lists, or that has the instance UUID of a VM of the other group. It must
-// not count what else there is: once the original was taken over, a copy of it is alone.
+// genuine removes manual copies. A VM is genuine if the receipt lists it, or if it has the instance UUID of a VM of the other group. The decision must not depend on other VMs:
+// once the original is adopted, its copy is the only one left.
 func (a *Adoption) genuine(vms []vsphere.VM) []vsphere.VM {
 	return slices.DeleteFunc(vms, func(vm vsphere.VM) bool {
 		switch mark := vm.Released; {
@@ -289,12 +288,12 @@ func (a *Adoption) genuine(vms []vsphere.VM) []vsphere.VM {
 	})
 }
 
-// ends reports whether the adoption ends with this plan, which is told once.
+// ends reports whether the adoption ends with this plan, which is recorded once.
 func (s *Snapshot) ends(in *plan.Adoption, p *plan.Plan) bool {
 	return in != nil && in.Waits == nil && p.Adopting == 0 && s.Paused == nil && s.Observation.Complete && s.Group.Status.AdoptedFrom != in.From
 }
 
-// setAdopted tells how far the adoption is.
+// setAdopted reports the progress of the adoption.
 func setAdopted(s *v1alpha1.VmGroupStatus, f Facts, set func(conditionType string, status metav1.ConditionStatus, reason, message string)) {
 	a := f.Adoption
 	switch {
@@ -302,7 +301,7 @@ func setAdopted(s *v1alpha1.VmGroupStatus, f Facts, set func(conditionType strin
 		drop(s, v1alpha1.ConditionAdopted)
 		s.AdoptedFrom = ""
 	case a == nil || !f.Complete:
-		// It stays what it was.
+		// The condition stays unchanged.
 	case a.Waits != nil:
 		set(v1alpha1.ConditionAdopted, metav1.ConditionFalse, a.Waits.Reason, a.Waits.Message)
 	case f.Plan.Adopting > 0:
@@ -319,7 +318,7 @@ func setAdopted(s *v1alpha1.VmGroupStatus, f Facts, set func(conditionType strin
 	}
 }
 
-// leftToAdopt tells of VMs that the group has no room for.
+// leftToAdopt reports VMs that the group has no room for.
 func leftToAdopt(n int32) string {
 	if n == 0 {
 		return "."
@@ -334,10 +333,10 @@ func vmCount(n int32) string {
 	return fmt.Sprintf("%d VMs", n)
 }
 
-// AdoptsFrom is the UID of the group whose VMs are taken over.
+// AdoptsFrom returns the UID of the group whose VMs are adopted.
 func (s *Snapshot) AdoptsFrom() types.UID { return types.UID(s.Adoption.From) }
 
-// MayClaimWithoutReceipt reports whether there are VMs to take for which no receipt is needed: released ones, or others that a hub administrator allows.
+// MayClaimWithoutReceipt reports whether there are VMs to adopt without a receipt: released ones, or others that a hub administrator allows.
 func (s *Snapshot) MayClaimWithoutReceipt() bool {
 	allowed, _ := allowance.Counts(s.Adoption.AllowedUntil, s.Now)
 	return len(s.Adoption.released(s.Group.Namespace)) > 0 || allowed && s.SeesOrphans()
@@ -348,17 +347,17 @@ func (s *Snapshot) SeesOrphans() bool {
 	return slices.ContainsFunc(s.Adoption.stamped(s.ID), func(vm vsphere.VM) bool { return s.at(vm.Folder) })
 }
 
-// HasAdopted reports whether a VM of the group was taken over.
+// HasAdopted reports whether a VM of the group was adopted.
 func (s *Snapshot) HasAdopted() bool {
 	return slices.ContainsFunc(s.Observation.VMs, func(vm vsphere.VM) bool { return s.stamped(vm) && vm.Stamp.UUID != "" })
 }
 
-// NothingToAdopt says that nobody knows of VMs of that UID. What there is of other namespaces is not told.
+// NothingToAdopt reports that no VMs of that UID are known. It does not reveal VMs of other namespaces.
 func (s *Snapshot) NothingToAdopt() *plan.Blocker {
 	return s.refusesAdoption(fmt.Sprintf("There is neither a receipt nor a VM of a VmGroup with UID %q of this namespace in VCenter %q", s.Adoption.From, s.VCenter))
 }
 
-// AdoptsLiving says that the other group exists.
+// AdoptsLiving reports that the other group still exists.
 func (s *Snapshot) AdoptsLiving(other *metav1.ObjectMeta) *plan.Blocker {
 	switch {
 	case other.Namespace != s.Group.Namespace:
@@ -369,23 +368,23 @@ func (s *Snapshot) AdoptsLiving(other *metav1.ObjectMeta) *plan.Blocker {
 	return s.refusesAdoption(fmt.Sprintf("VmGroup %s (UID %s) exists, and its VMs are its own", other.Name, other.UID))
 }
 
-// AdoptedByAnother says that another group has claimed the VMs.
+// AdoptedByAnother reports that another group has claimed the VMs.
 func (s *Snapshot) AdoptedByAnother(other *metav1.ObjectMeta) *plan.Blocker {
 	return s.refusesAdoption(fmt.Sprintf("VmGroup %s takes over the VMs of the VmGroup with UID %s, or did", other.Name, s.Adoption.From))
 }
 
-// AdoptsElsewhere says that the VMs are in another vCenter.
+// AdoptsElsewhere reports that the VMs are in another vCenter.
 func (s *Snapshot) AdoptsElsewhere(vcenter string) *plan.Blocker {
 	return s.refusesAdoption(fmt.Sprintf("The VMs of the VmGroup with UID %s are in VCenter %q, and this VmGroup uses %q: create it anew with spec.vcenter %q", s.Adoption.From, vcenter, s.VCenter, vcenter))
 }
 
-// AdoptionDelayed says that the receipt is claimed later, since the member has used up its budget of writes on the hub.
+// AdoptionDelayed reports that the receipt is claimed later, because the member has used up its budget of writes on the hub.
 func (s *Snapshot) AdoptionDelayed() *plan.Blocker {
 	return waits(fmt.Sprintf("The receipt of the VMs is claimed later. Many VmGroups of MemberCluster %q changed within a short time, and the rate of writes on the hub is limited. "+
 		"The operator retries", s.Member))
 }
 
-// AdoptionUnread says that receipts cannot be read or written now.
+// AdoptionUnread reports that receipts cannot be read or written now.
 func AdoptionUnread(err error) *plan.Blocker {
 	return waits("The receipt on the hub that says whose VMs they are cannot be used: " + err.Error())
 }

@@ -11,14 +11,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Event is something worth telling: it is emitted once, after the status that it belongs to was stored.
+// Event is a Kubernetes event. It is emitted once, after its status was stored.
 type Event struct {
-	// Type, Reason and Action as in events.k8s.io; Note is a sentence.
+	// Type, Reason and Action are as in events.k8s.io. Note is a sentence.
 	Type, Reason, Action, Note string
 }
 
-// Events compares two statuses. What happened to VMs comes before what follows from it. VMs of one pass share an event, so that
-// a big scale-up does not flood the API server.
+// Events compares two statuses. Changes of VMs come before their consequences. VMs of one pass share an event, so that a big scale-up does not flood the API server.
 func Events(old, next v1alpha1.VmGroupStatus) []Event {
 	out := append(vmEvents(old, next), rolloutEvents(&old, &next)...)
 	out = append(out, policyEvent(old, next)...)
@@ -37,12 +36,12 @@ func readyEvent(old, next v1alpha1.VmGroupStatus) []Event {
 		return nil
 	}
 	if meta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionStalled) {
-		return nil // told as Stalled, with the same words
+		return nil // the Stalled event has the same message
 	}
 	return []Event{{readyEventType(is.Reason), is.Reason, "Reconcile", is.Message}}
 }
 
-// readyEventType is Normal where the operator goes about its work or was asked not to, and Warning where something is in its way.
+// readyEventType is Normal while the operator works or was asked not to, and Warning if the operator is blocked.
 func readyEventType(reason string) string {
 	switch reason {
 	case v1alpha1.ReasonAllVMsReady, v1alpha1.ReasonRolloutProgressing, v1alpha1.ReasonScalingUp, v1alpha1.ReasonScalingDown, v1alpha1.ReasonStarting, v1alpha1.ReasonStopping,
@@ -52,7 +51,7 @@ func readyEventType(reason string) string {
 	return corev1.EventTypeWarning
 }
 
-// policyEvent tells that policies refuse what a group is, unless that stalls it: then it is told as Stalled.
+// policyEvent reports that policies refuse the group's spec, unless that stalls the group: then the Stalled event reports it.
 func policyEvent(old, next v1alpha1.VmGroupStatus) []Event {
 	was, is := meta.FindStatusCondition(old.Conditions, v1alpha1.ConditionPolicyCompliant), meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionPolicyCompliant)
 	if is == nil || is.Status != metav1.ConditionFalse || (was != nil && was.Status == is.Status && was.Reason == is.Reason) {
@@ -64,8 +63,8 @@ func policyEvent(old, next v1alpha1.VmGroupStatus) []Event {
 	return []Event{{corev1.EventTypeWarning, is.Reason, "CheckPolicy", is.Message}}
 }
 
-// left returns the VMs that status does not show any more: those that were to leave, and others. One that was another group's still is neither, and
-// that one is replaced is told with the update, or nil where none is.
+// left returns the VMs that status no longer shows: those that were to leave, and others. A VM that still belongs to another group is in neither. A replaced VM is in neither if
+// update is not nil, because the events of the update report it.
 func left(old v1alpha1.VmGroupStatus, there map[int32]bool, update *v1alpha1.Rollout) (removed, vanished []string) {
 	for _, vm := range old.VMs {
 		switch {
@@ -88,7 +87,7 @@ func byOrdinal(vms []v1alpha1.VMStatus) map[int32]v1alpha1.VMStatus {
 	return out
 }
 
-// vmEvents names VMs without their references: what happens to a VM again and again is one series of equal events then.
+// vmEvents names VMs without their references, so that repeated changes of a VM form one series of equal events.
 func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 	before := byOrdinal(old.VMs)
 	after, update := map[int32]bool{}, underWay(&old, &next)
@@ -105,7 +104,7 @@ func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 			adopted = append(adopted, vm.Name)
 		case was.Replaces != nil && was.Replaces.MoRef == vm.MoRef: // the lost VM was found: condition VMsLost names it
 		case vm.MoRef != "" && was.MoRef != vm.MoRef:
-			if update == nil || vm.Revision != update.Revision { // or it is told with the update
+			if update == nil || vm.Revision != update.Revision { // otherwise the update reports it
 				created = append(created, vm.Name)
 			}
 		case existed && vm.Incarnation > was.Incarnation && !slices.Contains(old.Deleting, vm.Ordinal):

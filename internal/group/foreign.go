@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// shownFolder is the group's folder as status shows it. Anybody in vCenter may have renamed it.
+// shownFolder returns the group's folder for status. Any vCenter user can have renamed it.
 func shownFolder(folder *v1alpha1.FolderStatus) *v1alpha1.FolderStatus {
 	if folder == nil {
 		return nil
@@ -21,7 +21,7 @@ func shownFolder(folder *v1alpha1.FolderStatus) *v1alpha1.FolderStatus {
 	return folder
 }
 
-// describeForeign names VMs that are not ours, and what to do about them.
+// describeForeign names VMs that are not the group's, with the remedy.
 func describeForeign(foreign []plan.Foreign, folder *v1alpha1.FolderStatus) (reason, message string) {
 	var copies, back, released, strangers []string
 	conflict := false

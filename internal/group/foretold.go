@@ -9,25 +9,24 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Foretold is what an edit of spec does to the VMs that exist.
+// Foretold is the effect of an edit of spec on existing VMs.
 type Foretold struct {
-	// Known is false where status does not say what the VMs were, so that none is updated.
+	// Known is false if status does not record what the VMs were, so that none is updated.
 	Known bool
-	// Replaced are VMs in whose place others come; Restarted get their size while they are off, Grown while they run; Pending get it when somebody
-	// else has powered them off; Moved get another network and nothing else. Kept would have to be restarted, and none may be missing meanwhile: they
-	// stay as they are.
+	// Replaced counts VMs that others replace. Restarted counts VMs that get their size while off, and Grown those that get it while on. Pending counts VMs that get it after a
+	// person powers them off. Moved counts VMs that get only another network. Kept counts VMs that would need a restart although none can be missing: they stay unchanged.
 	Replaced, Restarted, Grown, Pending, Moved, Kept int
-	// Surge is how many VMs above spec.replicas that takes for a while.
+	// Surge is the temporary number of VMs above spec.replicas.
 	Surge int32
-	// Failed is how many VMs of the update that is under way already did not become ready.
+	// Failed is the number of VMs of the current update that did not become ready.
 	Failed int
 }
 
-// VMs is how many VMs are concerned.
+// VMs returns the number of affected VMs.
 func (f Foretold) VMs() int { return f.Replaced + f.Restarted + f.Grown + f.Pending + f.Moved + f.Kept }
 
-// foretell says what becomes of the VMs that are not as spec says. An edit to another revision concerns all of them but those that leave because of it. One
-// that asks for what VMs are brought to already concerns those of that update.
+// foretell predicts the effect on VMs that do not match spec. An edit to another revision affects all of them except those that leave because of it. An edit that asks for the
+// current target affects the VMs of the current update.
 func (s *Snapshot) foretell(leaving []int32) (f Foretold) {
 	update := s.rollout()
 	f.Known = update != nil
@@ -50,7 +49,7 @@ func (s *Snapshot) foretell(leaving []int32) (f Foretold) {
 		}
 		f.change(vm, change)
 	}
-	if s.Group.Spec.DeletionPolicy == v1alpha1.DeletionRetain { // no VM is added; one that leaves in the end makes up for others until then
+	if s.Group.Spec.DeletionPolicy == v1alpha1.DeletionRetain { // no VM is added; a VM that leaves at the end makes up for others until then
 		if plan.Unavailable(s.Group.Spec) == 0 && len(leaving) == 0 {
 			f.Restarted, f.Kept = 0, f.Restarted
 		}

@@ -9,32 +9,32 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
-// ForgetAfter is for how long a vCenter must have been unreachable before it may be taken for one that is gone for good.
+// ForgetAfter is how long a vCenter must be unreachable before it can count as permanently lost.
 const ForgetAfter = 24 * time.Hour
 
-// Loss is what the hub says of a vCenter that cannot be looked at. The zero value is one that may come back.
+// Loss is the hub's knowledge of an unreachable vCenter. The zero value is a vCenter that can come back.
 type Loss struct {
-	// Deleted is true when the hub has no VCenter of that name. Since is from when on its condition says that it cannot be reached, or zero.
+	// Deleted is true if the hub has no VCenter of that name. Since is the time since when its condition reports it as unreachable, or zero.
 	Deleted bool
 	Since   time.Time
-	// AllowedUntil is until when a hub administrator lets groups be forgotten, or zero.
+	// AllowedUntil is the time until which a hub administrator allows to forget groups, or zero.
 	AllowedUntil time.Time
 	// SeenIn is another VCenter that shows VMs with the group's stamp, or empty.
 	SeenIn string
-	// Hidden are other VCenters whose inventories are not known.
+	// Hidden are other VCenters whose inventories are unknown.
 	Hidden []Hidden
 }
 
-// Hidden is a VCenter that can have VMs of the group, since its inventory is not known.
+// Hidden is a VCenter that can have VMs of the group, because its inventory is unknown.
 type Hidden struct {
-	// VCenter is its name, or empty if the group may not use it.
+	// VCenter is its name, or empty if the group cannot use it.
 	VCenter string
-	// Since is from when on its condition says that it cannot be reached, or zero.
+	// Since is the time since when its condition reports it as unreachable, or zero.
 	Since time.Time
 }
 
-// forget lets a group go whose vCenter is gone for good, if its user asks for that and a hub administrator allows it: what it was charged in quotas is
-// freed, though nobody knows whether its VMs run. Nothing is asked of vCenter.
+// forget deletes a group whose vCenter is permanently lost, if its user asks for that and a hub administrator allows it. Its quota is freed, although it is unknown whether its
+// VMs run. The operator sends no vCenter request.
 func (s *Snapshot) forget() Decision {
 	if !v1alpha1.ForgetAsked(s.Group) || s.Vanished || s.Paused != nil || !s.away() {
 		return Decision{}
@@ -50,12 +50,12 @@ func (s *Snapshot) forget() Decision {
 		"VCenter %q is gone, so the group goes without it; the hub has a receipt for %d VMs. They count in no quota any more; those that come back are orphans", s.VCenter, len(receipt.VMs))})
 }
 
-// away reports whether the vCenter cannot be looked at: it is deleted, or it does not answer.
+// away reports whether the vCenter cannot be read: it was deleted, or it does not respond.
 func (s *Snapshot) away() bool {
 	return s.Unavailable != nil && (s.Lost.Deleted || s.Unavailable.Reason == v1alpha1.ReasonVCenterUnreachable)
 }
 
-// forgetLacks says what is missing before the group may be forgotten, or is empty. again is when to look again, or zero.
+// forgetLacks returns the missing condition before the group can be forgotten, or "". again is the time until the next check, or zero.
 func (s *Snapshot) forgetLacks() (missing string, again time.Duration) {
 	lost := s.Lost
 	switch from := lost.Since.Add(ForgetAfter); {
@@ -90,7 +90,7 @@ func (s *Snapshot) forgetLacks() (missing string, again time.Duration) {
 	return missing, again
 }
 
-// holds says that the group waits for a VCenter whose inventory is not known. until is when it counts as gone for good, if it is unreachable.
+// holds explains that the group waits for a VCenter with an unknown inventory. until is when the VCenter counts as permanently lost, if it is unreachable.
 func (h Hidden) holds(until time.Time) string {
 	name := "another VCenter, which this group may not use,"
 	if h.VCenter != "" {
@@ -104,7 +104,7 @@ func (h Hidden) holds(until time.Time) string {
 	return message
 }
 
-// TellForget adds to why the vCenter of a group that is being deleted cannot be looked at how the group goes without it.
+// TellForget adds to the message about an unreachable vCenter how to delete the group without access to the vCenter.
 func (s *Snapshot) TellForget() {
 	gone := s.Lost.Deleted || !s.Lost.Since.IsZero() && !s.Now.Before(s.Lost.Since.Add(ForgetAfter))
 	if !s.deleting() || !s.away() || !gone || v1alpha1.ForgetAsked(s.Group) {

@@ -9,7 +9,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
-// gateOf is the readiness gate that a status records.
+// gateOf returns the readiness gate that a status records.
 func gateOf(status *v1alpha1.VmGroupStatus) plan.Gate {
 	if g := status.ReadinessGate; g != nil {
 		return plan.Gate{Name: g.Name, Since: g.Since.Time}
@@ -17,7 +17,7 @@ func gateOf(status *v1alpha1.VmGroupStatus) plan.Gate {
 	return plan.Gate{}
 }
 
-// recordedGate is what status is to record of a readiness gate.
+// recordedGate returns the record for status of a readiness gate.
 func recordedGate(g plan.Gate) *v1alpha1.JudgingGate {
 	if g == (plan.Gate{}) {
 		return nil

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// maxLastMessage is how many characters status.lastMessage may have, a column of kubectl.
+	// maxLastMessage is the maximum number of characters in status.lastMessage, a column of kubectl.
 	maxLastMessage = 120
-	// longWord is how many characters of a name stay in a text that is too long.
+	// longWord is the number of characters that remain of a long name in a text that is too long.
 	longWord = 40
 )
 
-// briefly is what a blocker says in few words that begin with the object.
+// briefly returns a short form of a blocker that begins with the object.
 func briefly(b plan.Blocker) string { return cmp.Or(b.Brief, b.Message) }
 
-// headline is a text as status.lastMessage has it. The condition has the whole sentence, so what does not fit is left out: first the middle of long
-// names, then what follows the last sentence or clause that fits.
+// headline shortens a text for status.lastMessage. The condition has the whole sentence. headline first removes the middle of long names, and then the text after the last
+// sentence or clause that fits.
 func headline(text string) string {
 	text = untrusted.Text(text, maxCondition)
 	text = cmp.Or(strings.TrimRight(text, ". "), text)
@@ -39,7 +39,7 @@ func headline(text string) string {
 	return firstClauses(string(runes[:maxLastMessage]))
 }
 
-// firstClauses ends a text that was cut anywhere at a place where it can end.
+// firstClauses ends a cut text at the end of a sentence or clause.
 func firstClauses(text string) string {
 	for _, at := range []struct {
 		marks []string
@@ -58,7 +58,7 @@ func firstClauses(text string) string {
 	return text + "…"
 }
 
-// lastEnd is where the last of the marks stands that is in no parenthesis and no quotation, or -1.
+// lastEnd returns the position of the last mark outside of parentheses and quotations, or -1.
 func lastEnd(text string, marks []string) int {
 	end := -1
 	for _, mark := range marks {
@@ -71,7 +71,7 @@ func lastEnd(text string, marks []string) int {
 	return end
 }
 
-// balanced reports whether each parenthesis and quotation that a text opens is closed.
+// balanced reports whether each parenthesis and quotation in a text is closed.
 func balanced(text string) bool {
 	return strings.Count(text, "(") == strings.Count(text, ")") && strings.Count(text, `"`)%2 == 0
 }

@@ -12,15 +12,19 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Home returns the folder of the group, given what is observed with the one that status records, or the zero Ref.
+// Home returns the folder of the group, given the observation of the recorded folder, or the zero Ref.
 //
-// A record may be from another vCenter, where the reference is another folder's, or written by hand. So it counts only for a folder of
-// the group's own name among those of its namespace, or for one that holds VMs of the group: then somebody renamed or moved it. A folder that
-// is not seen now keeps its record, and so does one outside of the root folder while VMs of the group are outside as well: they may have gone
-// with it, and one of its namespace with a VM in it that nobody can look into: that may be the group's. A folder of another namespace or
-// member never counts without a VM of the group in it, whatever else is unknown: what is in it is not even told.
-// Without a record that counts, the group is at home where its VMs are, else in the folder that has its path: that was made, and not
-// recorded yet.
+// A record can be wrong: it can be from another vCenter, where the reference is another folder's, or written by hand. It counts in these cases only:
+//
+//   - The folder has the group's own name and lies among those of its namespace.
+//   - The folder holds VMs of the group: then a person renamed or moved it.
+//   - The folder is not visible now.
+//   - The folder is outside of the root folder while VMs of the group are outside as well: they were possibly moved with it.
+//   - The folder is of the group's namespace and has an unreadable VM, which can be the group's.
+//
+// A folder of another namespace or member never counts without a VM of the group in it, even if its content is unknown. Its content is not reported either.
+//
+// Without a valid record, the home is the folder of the group's VMs. If there are none, it is the folder at the group's path, which was created but not recorded.
 func (s *Snapshot) Home(seen vsphere.Observation) vsphere.Ref {
 	recorded, leaf := s.FolderRef(), FolderName(s.Group.Name, s.Group.UID)
 	if recorded.IsZero() && !seen.Complete || !recorded.IsZero() && s.keeps(seen) {
@@ -46,7 +50,7 @@ func (s *Snapshot) Home(seen vsphere.Observation) vsphere.Ref {
 	return home
 }
 
-// keeps reports whether the recorded folder counts though no VM of the group is seen in it.
+// keeps reports whether the recorded folder counts although no VM of the group is visible in it.
 func (s *Snapshot) keeps(seen vsphere.Observation) bool {
 	known := seen.Folder.Name != "" && (!seen.FolderElsewhere || len(seen.Elsewhere) == 0)
 	return !s.strange(seen) && !s.Occupied(seen) && (!seen.Complete || !known || seen.Undetermined() || seen.Folder.Name == FolderName(s.Group.Name, s.Group.UID))
@@ -57,8 +61,8 @@ func (s *Snapshot) strange(seen vsphere.Observation) bool {
 	return seen.Folder.Name != "" && !seen.FolderElsewhere && !s.neighbor(seen.Folder.Place)
 }
 
-// Occupied reports whether the folder has the group's own name and holds VMs of a group of another member, and none of this one. A MemberCluster can have the former
-// name of another one, whose folders stay where they are, and its API server can show any UID.
+// Occupied reports whether the folder has the group's own name and holds VMs of a group of another member, and none of this group. A MemberCluster can have the former name of
+// another one, whose folders stay in place, and its API server can return any UID.
 func (s *Snapshot) Occupied(seen vsphere.Observation) bool {
 	others := false
 	for i := range seen.VMs {
@@ -73,19 +77,18 @@ func (s *Snapshot) Occupied(seen vsphere.Observation) bool {
 	return others
 }
 
-// folderTaken reports whether the folder at the path of the group's is that of another group: the group has none, and would be at home there.
+// folderTaken reports whether the folder at the group's path belongs to another group. Otherwise it would be the group's home.
 func (s *Snapshot) folderTaken() bool {
 	return s.FolderRef().IsZero() && s.Observation.Complete && s.Observation.Folder.Name == FolderName(s.Group.Name, s.Group.UID)
 }
 
-// neighbor reports whether a folder lies among those of the group's namespace. The API server of a member can show any namespace, so its text is compared with
-// the name of one folder, as it is.
+// neighbor reports whether a folder lies among those of the group's namespace. The API server of a member can return any namespace, so the namespace is compared with the exact
+// name of one folder.
 func (s *Snapshot) neighbor(place vsphere.FolderPath) bool {
 	return place.Member == s.Member && place.Namespace == s.Group.Namespace
 }
 
-// NamesOfOthers says which folder or VM status names that is another's, by what is observed with the folder and the VMs that it names; empty
-// if there is none.
+// NamesOfOthers returns the folder or VM in status that belongs to another group, by the observation of that folder and those VMs. It returns "" if there is none.
 func (s *Snapshot) NamesOfOthers(seen vsphere.Observation) string {
 	if s.strange(seen) && s.Home(seen) != s.FolderRef() {
 		return fmt.Sprintf("folder %s (%s), which is of another namespace or member", untrusted.Name(seen.Folder.Path), seen.Folder.Ref.Value)
@@ -99,32 +102,31 @@ func (s *Snapshot) NamesOfOthers(seen vsphere.Observation) string {
 	return ""
 }
 
-// adopts reports whether a VM carries the stamp of the group whose VMs are to be taken over.
+// adopts reports whether a VM carries the stamp of the group whose VMs are to be adopted.
 func (s *Snapshot) adopts(vm *vsphere.VM) bool {
 	return s.Adoption != nil && vm.Stamp.SameGroup(s.Adoption.id(s.ID))
 }
 
-// cloned reports whether a VM is what a clone of this group looks like, wherever it is. A copy that somebody made has another name or UUID.
+// cloned reports whether a VM looks like a clone of this group, in any folder. A manual copy has another name or UUID.
 func (s *Snapshot) cloned(vm *vsphere.VM) bool {
 	stamp := vm.Stamp
 	return s.stamped(*vm) && vm.Name == plan.VMName(s.Group.Name, stamp.Ordinal) && plan.Genuine(vm)
 }
 
-// Housed reports whether this is seen of the vCenter that the group is in: it has its folder, or VMs of it.
+// Housed reports whether the observation is of the group's vCenter: it shows the group's folder or VMs.
 func (s *Snapshot) Housed(seen vsphere.Observation) bool {
 	return seen.Folder.Name == FolderName(s.Group.Name, s.Group.UID) || slices.ContainsFunc(seen.VMs, func(vm vsphere.VM) bool { return s.cloned(&vm) })
 }
 
-// Remembers reports whether status names a VM, or one that is being cloned.
+// Remembers reports whether status names a VM, or a clone in flight.
 func (s *Snapshot) Remembers() bool { return len(s.Group.Status.VMs) > 0 }
 
-// IsNew reports whether nothing was made for a group yet, as far as status says, and nothing is to be taken away.
+// IsNew reports whether nothing was created for a group yet, according to status, and the group is not being deleted.
 func IsNew(group *v1alpha1.VmGroup) bool {
 	return group.Status.Folder == nil && len(group.Status.VMs) == 0 && group.DeletionTimestamp.IsZero()
 }
 
-// homeless reports whether there are VMs with the group's stamp, and nobody knows the folder that tells which of them are the group's
-// and which are copies: somebody wiped status.
+// homeless reports whether there are VMs with the group's stamp, but the folder that distinguishes the group's VMs from copies is unknown: a person cleared status.
 func (s *Snapshot) homeless() bool {
 	return s.FolderRef().IsZero() && s.Observation.Complete && slices.ContainsFunc(s.Observation.VMs, s.stamped)
 }
@@ -132,7 +134,7 @@ func (s *Snapshot) homeless() bool {
 // stamped reports whether a VM carries the group's stamp.
 func (s *Snapshot) stamped(vm vsphere.VM) bool { return vm.Stamp != nil && vm.Stamp.SameGroup(s.ID) }
 
-// lost holds a group that is homeless.
+// lost holds a homeless group.
 func (s *Snapshot) lost() Decision {
 	if s.Paused != nil {
 		return s.blocked(*s.Paused, 0)

@@ -11,11 +11,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// AnotherVCenter says that this was observed at another vCenter than the one in which status knows the group's VMs, or returns nil.
-// References mean nothing there: every VM would seem gone, and a second one would be cloned.
+// AnotherVCenter returns a blocker if the observation is from another vCenter than the one of the group's VMs in status, or nil. References are not valid there: every VM would
+// look deleted, and would be cloned again.
 //
-// It is no other one if each of the VMs is there: then it has a new UUID, or somebody wrote status by hand. accepted is the instance UUID
-// that a hub administrator accepted for the VCenter, or empty. A status of an older version has no UUID and takes that of today.
+// If every VM is in that vCenter, it is the same one: it has a new UUID, or a person wrote status by hand. accepted is the instance UUID that a hub administrator accepted for
+// the VCenter, or empty. A status of an older version has no UUID and gets the current one.
 func (s *Snapshot) AnotherVCenter(seen vsphere.Observation, accepted string) *plan.Blocker {
 	known, here := s.Group.Status.VCenterInstanceUUID, seen.InstanceUUID
 	if known == "" || here == "" || strings.EqualFold(known, here) || strings.EqualFold(accepted, here) || s.allHere(seen) {
@@ -28,7 +28,7 @@ func (s *Snapshot) AnotherVCenter(seen vsphere.Observation, accepted string) *pl
 		s.VCenter, here, untrusted.Name(known), s.VCenter, v1alpha1.AcceptInstanceAnnotation, here)}
 }
 
-// allHere reports whether a VM of the group is seen for each one that status names.
+// allHere reports whether a VM of the group is visible for each one in status.
 func (s *Snapshot) allHere(seen vsphere.Observation) bool {
 	return !slices.ContainsFunc(s.Group.Status.VMs, func(known v1alpha1.VMStatus) bool {
 		return !slices.ContainsFunc(seen.VMs, func(vm vsphere.VM) bool { return s.stamped(vm) && vm.Stamp.Ordinal == known.Ordinal })

@@ -10,9 +10,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// Receipt is what the hub is to have in writing before a group goes whose VMs stay.
+// Receipt is the record on the hub that must exist before a group is deleted whose VMs stay.
 type Receipt struct {
-	// Forgotten is true where the vCenter is gone: VMs are what status says then, and nobody saw them. Otherwise they were seen, and are kept.
+	// Forgotten is true if the vCenter is permanently lost. VMs are then those in status, without an observation. Otherwise the VMs were observed, and are kept.
 	Forgotten bool
 	VMs       []ReceiptVM
 }
@@ -24,7 +24,7 @@ type ReceiptVM struct {
 	Revision          string
 }
 
-// Annotation is the one that asked for it.
+// Annotation returns the annotation that asked for the receipt.
 func (r *Receipt) Annotation() string {
 	if r.Forgotten {
 		return v1alpha1.ForgetAnnotation
@@ -32,18 +32,18 @@ func (r *Receipt) Annotation() string {
 	return v1alpha1.ReleaseAnnotation
 }
 
-// ReceiptAnswer is what became of writing a receipt.
+// ReceiptAnswer is the result of writing a receipt.
 type ReceiptAnswer struct {
 	Receipt Receipt
 	Err     error
-	// Wait is after what time it is to be written again, since the member has used up its budget of writes on the hub, or zero.
+	// Wait is the time until the next attempt, because the member has used up its budget of writes on the hub, or zero.
 	Wait time.Duration
 }
 
 // releases reports whether the group is being deleted and keeps its VMs.
 func (s *Snapshot) releases() bool { return v1alpha1.ReleaseAsked(s.Group) }
 
-// keep lets a group go whose VMs stay. The receipt comes first: without it nobody could tell such VMs from any others whose group is gone.
+// keep deletes a group whose VMs stay. The receipt comes first: without it, such VMs could not be distinguished from others whose group was deleted.
 func (s *Snapshot) keep(d Decision) Decision {
 	if unread := s.unread(); unread != nil {
 		return s.blocked(*unread, 0)
@@ -58,7 +58,7 @@ func (s *Snapshot) keep(d Decision) Decision {
 		"The VMs are kept as they are, and the hub has a receipt: %s. They count in quotas until a VmGroup with annotation %s=%s takes them, or somebody deletes them", list(names, 8), v1alpha1.AdoptAnnotation, s.Group.UID)})
 }
 
-// letGo has the receipt written, and then lets the group go.
+// letGo writes the receipt, and then deletes the group.
 func (s *Snapshot) letGo(d Decision, receipt Receipt, told Event) Decision {
 	switch answer := s.Receipt; {
 	case answer == nil:
@@ -76,15 +76,15 @@ func (s *Snapshot) letGo(d Decision, receipt Receipt, told Event) Decision {
 	return d
 }
 
-// toKeep is the command that keeps the VMs of a group that is being deleted.
+// toKeep returns the command that keeps the VMs of a group that is being deleted.
 func (s *Snapshot) toKeep() string { return s.annotate(v1alpha1.ReleaseAnnotation) }
 
-// annotate is the command that sets an annotation of the group to its UID.
+// annotate returns the command that sets an annotation of the group to its UID.
 func (s *Snapshot) annotate(annotation string) string {
 	return fmt.Sprintf("kubectl annotate vmgroup %s -n %s --overwrite %s=%s", s.Group.Name, s.Group.Namespace, annotation, s.Group.UID)
 }
 
-// keepsNothing tells of annotations of a group that is being deleted which have the UID of another object, or is empty.
+// keepsNothing reports annotations of a group being deleted that have the UID of another object. It returns "" if there are none.
 func (s *Snapshot) keepsNothing() string {
 	if !s.deleting() {
 		return ""
@@ -98,7 +98,7 @@ func (s *Snapshot) keepsNothing() string {
 	return told.String()
 }
 
-// keeping says what a group that keeps its VMs waits for, before it goes.
+// keeping explains what the deletion of a group that keeps its VMs waits for.
 func (f Facts) keeping() string {
 	waits := map[v1alpha1.VMPhase][]string{}
 	for _, vm := range f.Plan.VMs {

@@ -9,8 +9,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// keepHold keeps the VMs of a group that is being deleted and has an annotation whose user wants the VMs to stay, if that annotation has no effect now; nil for
-// any other. No confirmation ends it: one annotation says destroy, the other keep, and a destroyed VM does not come back.
+// keepHold keeps the VMs of a group that is being deleted, if an annotation that asks to keep VMs has no effect now. It returns nil for any other group. No confirmation ends
+// this hold: one annotation asks to destroy, the other to keep, and a destroyed VM does not come back.
 func (s *Snapshot) keepHold() *plan.RemovalHold {
 	if s.releases() || !v1alpha1.KeepingAsked(s.Group) || !s.destroys() {
 		return nil
@@ -47,7 +47,7 @@ func (s *Snapshot) destroys() bool {
 	return s.Group.Spec.DeletionPolicy != v1alpha1.DeletionRetain
 }
 
-// asksToKeep reports whether VMs are held by keepHold.
+// asksToKeep reports whether keepHold holds VMs.
 func (f Facts) asksToKeep() bool {
 	held := f.Plan.Held
 	return held != nil && (held.Reason == v1alpha1.ReasonForgetHeld || held.Reason == v1alpha1.ReasonReleaseHeld)

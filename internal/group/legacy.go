@@ -12,8 +12,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// abandonsOwn keeps the VMs of a group that is being deleted and was about to adopt those of the original operator. Annotation adopt=abandon leaves VMs to the user, but
-// those that are adopted already would be destroyed. It is nil for any other group.
+// abandonsOwn keeps the VMs of a group that is being deleted and was to adopt those of the original operator. Annotation adopt=abandon leaves VMs to the user, but VMs that are
+// adopted already would be destroyed. It returns nil for any other group.
 func (s *Snapshot) abandonsOwn() *plan.Blocker {
 	if !s.deleting() || s.releases() || s.confirmed() || !slices.Contains(s.Group.Finalizers, v1alpha1.VmGroupFinalizer) || s.hasNone() {
 		return nil
@@ -23,30 +23,30 @@ func (s *Snapshot) abandonsOwn() *plan.Blocker {
 			"To keep the VMs: %s. To destroy the VMs: %s", v1alpha1.AdoptAnnotation, v1alpha1.AdoptAbandon, s.toKeep(), s.annotate(v1alpha1.ConfirmDeletionAnnotation))}
 }
 
-// hasNone reports whether the group certainly has no VM. A status that was wiped or restored does not show that alone.
+// hasNone reports whether the group certainly has no VM. An empty status alone is no proof, because it can have been cleared or restored.
 func (s *Snapshot) hasNone() bool {
 	return len(s.Group.Status.VMs) == 0 && s.existing() == 0 && len(s.leaving) == 0 && (s.Observation.Complete || s.neverActed())
 }
 
-// adoptsLegacy reports whether the VMs of the original operator are to be taken over.
+// adoptsLegacy reports whether the VMs of the original operator are to be adopted.
 func (s *Snapshot) adoptsLegacy() bool { return s.Adoption != nil && s.Adoption.Legacy }
 
 const (
-	// legacyInfix and so many lower-case letters follow the group's name in the names that the original operator gave to its VMs.
+	// legacyInfix and legacyLetters lower-case letters follow the group's name in the VM names of the original operator.
 	legacyInfix   = "-replica-"
 	legacyLetters = 8
 )
 
-// legacyName reports whether the original operator has given this name to a VM of the group. What follows the group's name has one length and ends without a
-// dash, so that no name is of two groups. No character of it is escaped by vCenter, which shows names in the case in which they were given.
+// legacyName reports whether the original operator gave this name to a VM of the group. The part after the group's name has a fixed length and ends without a dash, so that no
+// name belongs to two groups. vCenter escapes none of its characters, and keeps its case.
 func legacyName(group, name string) bool {
 	letters, found := strings.CutPrefix(name, group+legacyInfix)
 	return found && len(letters) == legacyLetters && !strings.ContainsFunc(letters, func(c rune) bool { return c < 'a' || c > 'z' })
 }
 
-// legacyCandidates are the VMs in the folder that the hub grants which the original operator made for this group, and those that were claimed there and moved
-// since. Those that carry nothing get ordinals in the order in which they were made. Its folders have ambiguous names, and two groups may share one: strangers
-// are the names of the VMs in it that carry nothing and are not called as the group's.
+// legacyCandidates returns the VMs of this group that the original operator made. They lie in the folder that the hub grants, or were claimed there and moved since. Unmarked VMs
+// get ordinals in order of creation. Folders of the original operator have ambiguous names, and two groups can share one. strangers has the names of the unmarked VMs in the
+// folder whose names do not match the group.
 func (s *Snapshot) legacyCandidates() (all []plan.Candidate, strangers []string) {
 	a := s.Adoption
 	claimed := func(vm vsphere.VM) plan.Candidate {
@@ -78,7 +78,7 @@ func (s *Snapshot) legacyCandidates() (all []plan.Candidate, strangers []string)
 	return all, strangers
 }
 
-// strangers are the names of the VMs in the folder that the hub grants which are left alone, since they are not called as the group's.
+// strangers returns the names of the VMs in the granted folder that get no action, because their names do not match the group.
 func (s *Snapshot) strangers() []string {
 	if !s.adoptsLegacy() || s.Adoption.Answer == nil || s.Adoption.Answer.Folder == nil {
 		return nil
@@ -87,8 +87,8 @@ func (s *Snapshot) strangers() []string {
 	return strangers
 }
 
-// onlyStrangers says that none of the VMs in the folder is called as the group's, so that somebody has renamed them, or granted the wrong folder. A group that has
-// VMs has taken over what was there.
+// onlyStrangers reports that no VM in the folder has a name of the group: a person renamed the VMs, or granted the wrong folder. A group that has VMs has already adopted what
+// was there.
 func (s *Snapshot) onlyStrangers(candidates []plan.Candidate, strangers []string) *plan.Blocker {
 	if len(candidates) > 0 || len(strangers) == 0 || s.existing() > 0 {
 		return nil
@@ -100,15 +100,15 @@ func (s *Snapshot) onlyStrangers(candidates []plan.Candidate, strangers []string
 		s.VCenter, legacyForm(s.Group.Name), list(strangers, maxStrangers), s.Group.Name, s.Group.Namespace, v1alpha1.AdoptAnnotation, v1alpha1.AdoptAbandon)}
 }
 
-// maxStrangers is how many VMs a message names that are left alone.
+// maxStrangers is the maximum number of strangers in a message.
 const maxStrangers = 8
 
-// legacyForm tells a person how the original operator called the group's VMs.
+// legacyForm describes the VM names that the original operator gave to the group.
 func legacyForm(group string) string {
 	return fmt.Sprintf("%s%s<%d letters a-z>", group, legacyInfix, legacyLetters)
 }
 
-// leftToStrangers tells of VMs in the folder that are left alone.
+// leftToStrangers reports VMs in the folder that get no action.
 func leftToStrangers(group string, strangers []string) string {
 	if len(strangers) == 0 {
 		return ""
@@ -117,15 +117,15 @@ func leftToStrangers(group string, strangers []string) string {
 		"If one is this VmGroup's, rename it so in vCenter, and raise spec.replicas if all others are there.", are(int32(len(strangers))), legacyForm(group), list(strangers, maxStrangers))
 }
 
-// revisionOf is the revision of a VM that carries none: that of the spec, as far as the VM shows what it was made of. One of another size is
-// outdated, as after an edit. Template, placement and user data cannot be seen of a VM.
+// revisionOf returns the revision of an unmarked VM: that of spec with the VM's own size. A VM of another size is outdated, as after an edit. Template, placement and user data
+// are not visible in a VM.
 func (s *Snapshot) revisionOf(vm *vsphere.VM) string {
 	spec := s.Group.Spec
 	spec.CPU, spec.Memory = vm.CPU, int32(sizeOf(vm).memory)
 	return plan.Revision(spec)
 }
 
-// LegacyNotGranted says that no folder is granted, and what to ask for.
+// LegacyNotGranted reports that no folder is granted, and what to request.
 func (s *Snapshot) LegacyNotGranted() *plan.Blocker {
 	return &plan.Blocker{Reason: v1alpha1.ReasonAdoptionNotAllowed, Terminal: true, Brief: fmt.Sprintf(
 		"VCenter %q: spec.legacyFolders grants no folder to this VmGroup", s.VCenter), Message: fmt.Sprintf(
@@ -134,7 +134,7 @@ func (s *Snapshot) LegacyNotGranted() *plan.Blocker {
 		s.VCenter, s.VCenter, s.Group.Namespace, s.Group.Name, s.Member, s.Group.Namespace, s.Group.Name)}
 }
 
-// LegacyFolderProblem says that the folder cannot be used.
+// LegacyFolderProblem reports that the folder cannot be used.
 func (s *Snapshot) LegacyFolderProblem(folder string, err error) *plan.Blocker {
 	if vsphere.KindOf(err) != vsphere.KindNotFound {
 		return waits(fmt.Sprintf("Folder %s with the VMs of the original operator cannot be read: %v", folder, err))
@@ -144,7 +144,7 @@ func (s *Snapshot) LegacyFolderProblem(folder string, err error) *plan.Blocker {
 		"The folder that spec.legacyFolders of VCenter %q grants to this VmGroup does not exist, so no VM is taken over, and none is cloned: %v. The platform team corrects it", s.VCenter, err)}
 }
 
-// LegacyFolderTwice says that a folder is granted to more than one group.
+// LegacyFolderTwice reports that a folder is granted to more than one group.
 func (s *Snapshot) LegacyFolderTwice(folder string) *plan.Blocker {
 	return &plan.Blocker{Reason: v1alpha1.ReasonAdoptionRefused, Terminal: true, Message: fmt.Sprintf(
 		"spec.legacyFolders of VCenter %q names folder %s more than once, so nobody knows whose the VMs in it are, and none is taken over. The platform team leaves one entry", s.VCenter, folder)}

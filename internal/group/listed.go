@@ -5,7 +5,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
-// listed are the VMs that status records of those that are to leave first.
+// listed returns the recorded VMs that leave first.
 func listed(status *v1alpha1.VmGroupStatus) []plan.Listed {
 	all := make([]plan.Listed, 0, len(status.DeleteFirst))
 	for _, l := range status.DeleteFirst {

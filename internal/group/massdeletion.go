@@ -14,20 +14,20 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// MassDeletion is what decides whether VMs that are to leave may go, besides the group itself. The zero value lets all go.
+// MassDeletion has the facts outside of the group that decide whether its VMs can leave. The zero value allows all removals.
 type MassDeletion struct {
 	Rules massdeletion.Rules
 	Limit massdeletion.Limit
-	// Trips is true while the removals of this group and of others are too many.
+	// Trips is true while the removals of this group and of others exceed the limit.
 	Trips bool
-	// AllowedUntil is the time until which a hub administrator lets all removals of the member pass, or zero.
+	// AllowedUntil is the time until which a hub administrator allows all removals of the member, or zero.
 	AllowedUntil time.Time
-	// NamespaceUID is that of the group's namespace, or empty while it is not known. NamespaceConfirms is the value of the annotation
-	// that confirms what its groups remove.
+	// NamespaceUID is the UID of the group's namespace, or empty while it is unknown. NamespaceConfirms is the value of the annotation that confirms the removals of the
+	// namespace's groups.
 	NamespaceUID, NamespaceConfirms string
 }
 
-// Removes reports whether VMs are to leave because the group is deleted or wants fewer, as far as status knows or vCenter shows.
+// Removes reports whether VMs are to leave because the group is deleted or wants fewer, according to status or vCenter.
 func (s *Snapshot) Removes() bool {
 	own := massdeletion.Of(s.Group)
 	return s.deleting() || max(own.Existing, int(s.existing())+len(s.leaving)) > own.Wanted+own.Updates
@@ -40,7 +40,7 @@ func (s *Snapshot) confirmed() bool {
 	return allowed || v1alpha1.DeletionConfirmed(s.Group) || m.NamespaceUID != "" && m.NamespaceConfirms == m.NamespaceUID
 }
 
-// removal says why VMs that are to leave are kept, or nil, and since when all of them are to leave, or zero.
+// removal explains why VMs that are to leave are kept, or returns nil. since is the time since when all of them are to leave, or zero.
 func (s *Snapshot) removal() (hold *plan.RemovalHold, since time.Time) {
 	if hold = s.sweptHold(); hold == nil {
 		hold = s.keepHold()
@@ -51,9 +51,9 @@ func (s *Snapshot) removal() (hold *plan.RemovalHold, since time.Time) {
 	return s.breaker()
 }
 
-// breaker is the part of removal that looks at other groups of the member, too. A group that is deleted, or wants
-// none, keeps its VMs until every replica has seen what else leaves; then, and whenever a group shrinks, it is seen whether that is too much. A group
-// that has vanished is new, and nobody could confirm anything for it. One that is paused removes nothing, so that no time runs for it.
+// breaker is the part of removal that also checks other groups of the member. A group that is deleted, or wants no VMs, keeps its VMs until every replica has observed the other
+// removals. Then, and whenever a group shrinks, the total is compared with the limit. A vanished group is exempt: it was new, and no user can confirm its removal any more. A
+// paused group removes nothing, so its time does not run.
 func (s *Snapshot) breaker() (hold *plan.RemovalHold, since time.Time) {
 	m, own := s.MassDeletion, massdeletion.Of(s.Group)
 	if s.Paused != nil || m.Rules == (massdeletion.Rules{}) || s.Vanished || s.confirmed() || s.crdConfirmed() || m.Limit.Off() || !own.Guarded(s.Now, m.Rules.Age) || !s.Removes() {
@@ -62,7 +62,7 @@ func (s *Snapshot) breaker() (hold *plan.RemovalHold, since time.Time) {
 	held := false
 	if own.RemovesAll() {
 		since, held = s.removing()
-		// What was held goes when somebody says so, and not when the others have been dealt with.
+		// A held removal continues after a confirmation, and not when the other groups are done.
 		if until := since.Add(m.Rules.Wait); !held && s.Now.Before(until) {
 			return &plan.RemovalHold{Blocker: s.deletionPending(until), Until: until}, since
 		}
@@ -73,21 +73,21 @@ func (s *Snapshot) breaker() (hold *plan.RemovalHold, since time.Time) {
 	return &plan.RemovalHold{Blocker: s.massDeletion(own), Until: s.Now.Add(unwatchedInterval)}, since
 }
 
-// removing reports since when all VMs are to leave, and whether that was held as part of a mass deletion. It is what status says, so that it is the same
-// for whoever takes the group over. The time of deletion is by the clock of another, and a group that is scaled to zero has none.
+// removing returns since when all VMs are to leave, and whether that was held as part of a mass deletion. Status is the source, so that every replica gets the same result. The
+// deletion time uses another clock, and a group that is scaled to zero has none.
 func (s *Snapshot) removing() (since time.Time, held bool) {
-	now := s.Now.Add(time.Second - 1).Truncate(time.Second) // the API keeps whole seconds, and to wait for less would be too little
+	now := s.Now.Add(time.Second - 1).Truncate(time.Second) // the API keeps whole seconds, and rounding down would shorten the wait
 	is := meta.FindStatusCondition(s.Group.Status.Conditions, v1alpha1.ConditionRemoving)
 	if is == nil {
 		return now, false
 	}
 	if since = is.LastTransitionTime.Time; since.After(now.Add(s.MassDeletion.Rules.Wait)) {
-		since = now // nobody is to wait for a time that is made up
+		since = now // a made-up time must not delay the removal
 	}
 	return since, is.Reason == v1alpha1.ReasonMassDeletion
 }
 
-// deletionPending tells that VMs are kept for a few seconds.
+// deletionPending reports that VMs are kept for a few seconds.
 func (s *Snapshot) deletionPending(until time.Time) plan.Blocker {
 	what, keep := "spec.replicas is 0", ""
 	if s.deleting() {
@@ -98,7 +98,7 @@ func (s *Snapshot) deletionPending(until time.Time) plan.Blocker {
 		what, until.UTC().Format("15:04:05 UTC"), s.Member, keep, s.confirmsNothing())}
 }
 
-// massDeletion tells that VMs are kept until somebody says what shall become of them.
+// massDeletion reports that VMs are kept until a user decides about them.
 func (s *Snapshot) massDeletion(own massdeletion.Group) plan.Blocker {
 	what := fmt.Sprintf("More VMs of member cluster %q are to be removed at once than spec.massDeletion.maxVMs of its MemberCluster lets go unasked (%s). "+
 		"That may be an accident, so this group keeps its VMs, and nothing is done to them", s.Member, s.MassDeletion.Limit)
@@ -114,7 +114,7 @@ func (s *Snapshot) massDeletion(own massdeletion.Group) plan.Blocker {
 	}
 }
 
-// otherwise tells how the VMs are kept for good. A deletionTimestamp is never taken back, so a deleted group goes without them.
+// otherwise returns how to keep the VMs for good. A deletionTimestamp is never removed, so a group being deleted is deleted without its VMs.
 func (s *Snapshot) otherwise(own massdeletion.Group) string {
 	if s.deleting() {
 		return fmt.Sprintf(". If it is not, keep the VMs; a new VmGroup can adopt them: %s", s.toKeep())
@@ -122,7 +122,7 @@ func (s *Snapshot) otherwise(own massdeletion.Group) string {
 	return fmt.Sprintf(". If it is not, set spec.replicas back: kubectl scale vmgroup %s -n %s --replicas=%d", s.Group.Name, s.Group.Namespace, own.Existing)
 }
 
-// confirmsNothing tells of confirmations that are those of another object, or is empty.
+// confirmsNothing reports confirmations with the UID of another object, or returns "".
 func (s *Snapshot) confirmsNothing() (told string) {
 	for _, a := range []struct{ of, value, uid string }{
 		{"the VmGroup", s.Group.Annotations[v1alpha1.ConfirmDeletionAnnotation], string(s.Group.UID)},
@@ -135,8 +135,7 @@ func (s *Snapshot) confirmsNothing() (told string) {
 	return told + s.keepsNothing()
 }
 
-// setRemoving tells that all VMs are to leave, and since when that is known. While nobody knows what is there, or somebody asked that nothing is done, it
-// stays as it is.
+// setRemoving reports that all VMs are to leave, and since when. It does not change the condition while the VMs are unknown or the group is paused.
 func setRemoving(s *v1alpha1.VmGroupStatus, f Facts) {
 	if f.Swept != nil {
 		setSwept(s, f)
@@ -156,18 +155,17 @@ func setRemoving(s *v1alpha1.VmGroupStatus, f Facts) {
 	case !f.Complete, f.Paused != nil, f.Plan.StampedBy != "":
 		return
 	case old != nil && f.heldBefore(old.Reason) && len(f.Plan.VMs) > 0:
-		return // what was held is held again when the annotation is removed
+		return // a removed annotation restores the hold
 	case f.RemovingSince.IsZero(), len(f.Plan.VMs) == 0:
 		drop(s, is.Type)
 		return
 	case old != nil && old.LastTransitionTime.After(f.RemovingSince):
-		drop(s, is.Type) // or its time would stay
+		drop(s, is.Type) // otherwise its time would stay
 	}
 	meta.SetStatusCondition(&s.Conditions, is)
 }
 
-// heldBefore reports whether VMs of a group were held for a reason that an annotation which keeps VMs replaces for a while. To set such an annotation confirms
-// nothing.
+// heldBefore reports whether VMs of a group were held for a reason that an annotation to keep VMs replaces temporarily. Such an annotation confirms nothing.
 func (f Facts) heldBefore(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonMassDeletion:

@@ -9,10 +9,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// ownMetadata is more than what the operator adds to the metadata of a guest.
+// ownMetadata is an upper bound of the metadata that the operator adds for a guest, in bytes.
 const ownMetadata = 512
 
-// tooMuchMetadata says that guests could not read the metadata of spec, or is nil. The schema bounds it in characters, of which some become six bytes.
+// tooMuchMetadata reports that guests could not read the metadata of spec, or returns nil. The schema limits it in characters, of which some become six bytes.
 func tooMuchMetadata(spec v1alpha1.VmGroupSpec) *plan.Blocker {
 	if spec.Guest == nil {
 		return nil
@@ -22,7 +22,7 @@ func tooMuchMetadata(spec v1alpha1.VmGroupSpec) *plan.Blocker {
 		size += len(key) + len(value) + len(`"":"",`)
 	}
 	if 6*size < vsphere.LongestGuestValue/2 {
-		return nil // whatever is in it
+		return nil // for any content
 	}
 	text, err := json.Marshal(spec.Guest.Metadata)
 	if err == nil {

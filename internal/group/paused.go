@@ -9,10 +9,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// Paused says who asked that nothing is done for a group; nil when nobody did.
+// Paused returns who paused a group, or nil if it is not paused.
 //
-// The annotation fails safe: somebody who annotates a group in an incident and misspells the value wants it held. Only what reads as
-// false, or nothing, does not pause.
+// The annotation fails safe: a user who misspells the value in an incident wants the group to be held. Only a false or empty value does not pause.
 func Paused(group *v1alpha1.VmGroup, member string, memberPaused bool) *plan.Blocker {
 	annotation := group.Annotations[v1alpha1.PausedAnnotation]
 	annotated, err := strconv.ParseBool(annotation)

@@ -9,13 +9,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// Predecessors are the UIDs of the installation whose groups and VMs this one takes over: of the groups of the member, as its
-// MemberCluster names it, and of the VMs in the vCenter, as the VCenter names it and as far as no session of that installation lives there.
-// Each is empty for none.
+// Predecessors are the UIDs of the installation whose groups and VMs this installation takes over. Member is for the groups of the member, as its MemberCluster names it. VCenter
+// is for the VMs in the vCenter, as the VCenter names it, if that installation has no session there. Each is empty for none.
 type Predecessors struct{ Member, VCenter string }
 
-// Agreed is the installation that both name, or "". A vCenter serves many members, and a member may use many vCenters: who
-// is responsible for one cannot give away what is in the other.
+// Agreed returns the installation that both name, or "". A vCenter serves many members, and a member can use many vCenters: the administrator of one cannot give away objects in
+// the other.
 func (p Predecessors) Agreed() string {
 	if p.Member == p.VCenter {
 		return p.Member
@@ -23,7 +22,7 @@ func (p Predecessors) Agreed() string {
 	return ""
 }
 
-// explainPredecessor adds to what holds the group what a person can do about it.
+// explainPredecessor adds the remedy to the blocker about another installation.
 func (s *Snapshot) explainPredecessor(p *plan.Plan) {
 	if p.StampedBy == "" {
 		return
@@ -36,7 +35,7 @@ func (s *Snapshot) explainPredecessor(p *plan.Plan) {
 	}
 }
 
-// wayOut says how a group gets free whose VMs another installation stamped.
+// wayOut explains how to free a group whose VMs another installation stamped.
 func (s *Snapshot) wayOut(installation string) string {
 	if !untrusted.Plain(installation) {
 		return "That is no UID: somebody who may change VMs in vCenter wrote it. The platform team can remove the vmgroup.* keys from the configuration of these VMs, or delete them"

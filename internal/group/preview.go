@@ -8,33 +8,32 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// Preview is what the operator would make of a group.
+// Preview is the expected result of the operator's work for a group.
 type Preview struct {
 	// VCenter is the name of the VCenter that the group uses.
 	VCenter string
-	// Denials are what grants and the MemberCluster refuse, also user data. While there are any, nothing else is said of the vCenter, and of Plan only
-	// which VMs leave: who sets spec back to what VMs are may do so with fewer of them.
+	// Denials are references that grants and the MemberCluster refuse, including user data. If there are any, the preview omits the vCenter, and Plan shows only the VMs that
+	// leave: a user who sets spec back to the shape of existing VMs can do so with fewer of them.
 	Denials []policy.Denial
-	// Standing is how many VMs have the revision of spec already: as vCenter says or, while that cannot be looked at, status.
+	// Standing is the number of VMs with the revision of spec, according to vCenter or, while vCenter is unreachable, status.
 	Standing int32
-	// NotDone is true when policies or grants keep the operator from doing what spec asks for, so that what was admitted before holds on.
+	// NotDone is true if policies or grants keep the operator from following spec, so that the admitted spec stays in effect.
 	NotDone bool
-	// Known is false when the vCenter cannot be looked at or its inventory is not complete. Then Reason says why, as a
-	// sentence that a team may read, and the fields below are empty.
+	// Known is false if the vCenter cannot be read or its inventory is incomplete. Reason then explains this in a sentence for users, and the fields below are empty.
 	Known  bool
 	Reason string
-	// TemplatePath is the inventory path of spec.template; TemplateMissing is true when there is no such template.
+	// TemplatePath is the inventory path of spec.template. TemplateMissing is true if the template does not exist.
 	TemplatePath    string
 	TemplateMissing bool
-	// Plan is what the planner would do next, but for the steps of an update. Quotas are left out: they are granted to groups that exist.
+	// Plan is the next plan, without the steps of an update. It ignores quotas, which are granted to existing groups only.
 	Plan plan.Plan
-	// Update is what becomes of VMs that exist and are not as spec says.
+	// Update is the effect on existing VMs that do not match spec.
 	Update Foretold
-	// Held is why policies or grants hold the update back, or nil.
+	// Held explains why policies or grants hold the update back, or is nil.
 	Held *plan.Blocker
 }
 
-// Preview says what a pass would do now for a group that has our finalizer, if each step on the way went well. It changes the snapshot.
+// Preview returns the result of a pass for a group with the operator's finalizer, if each step succeeds. It changes the snapshot.
 func (s *Snapshot) Preview() Preview {
 	s.Stranger, s.Definition, s.Quota, s.Written = false, &DefinitionAnswer{}, &QuotaAnswer{Granted: true, Surge: mostReplicas}, true
 	p := Preview{VCenter: s.VCenter, Denials: s.Names.Denials, Standing: s.standing()}
@@ -57,7 +56,7 @@ func (s *Snapshot) Preview() Preview {
 		return p
 	}
 	p.Known, p.TemplatePath, p.TemplateMissing = true, s.Names.Template.Path, s.Names.TemplateMissing
-	blockers := s.planned().Blockers // an update may be what clones VMs
+	blockers := s.planned().Blockers // an update can be the cause of clones
 	p.Plan = s.atRest()
 	p.Plan.Blockers = blockers
 	p.Update = s.foretell(p.Plan.Doomed)
@@ -67,8 +66,8 @@ func (s *Snapshot) Preview() Preview {
 	return p
 }
 
-// atRest is the plan without the steps of an update: what becomes of the VMs in the end is foretold, and its first step is not all. Whether the edit that
-// is previewed would begin one depends on who asks: an API server has raised the generation by then.
+// atRest returns the plan without the steps of an update: foretell predicts the final result, and the first step is only a part of it. Also, the preview does not know whether
+// the edit would begin an update: an API server has already raised the generation.
 func (s *Snapshot) atRest() plan.Plan {
 	resting := *s
 	resting.Group = s.Group.DeepCopy()
@@ -80,7 +79,7 @@ func (s *Snapshot) atRest() plan.Plan {
 	return resting.planned()
 }
 
-// planned is the plan once each step before it went well.
+// planned returns the plan after the success of each earlier step.
 func (s *Snapshot) planned() plan.Plan {
 	for {
 		d := Decide(s)

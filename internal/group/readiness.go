@@ -11,13 +11,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
-// readiness is condition Ready, and what it says in few words.
+// readiness is condition Ready with its short form.
 type readiness struct {
 	status                 metav1.ConditionStatus
 	reason, message, brief string
 }
 
-// readiness says whether the group is as asked for, and if not, why.
+// readiness returns whether the group matches spec, and the reason if not.
 func (f Facts) readiness(blockers []plan.Blocker) readiness {
 	p := f.Plan
 	if !f.Complete {
@@ -51,7 +51,7 @@ func (f Facts) readiness(blockers []plan.Blocker) readiness {
 	return readiness{metav1.ConditionFalse, reason, message, brief}
 }
 
-// underWay says what is done until the group is as asked for.
+// underWay describes the work in progress until the group matches spec.
 func (f Facts) underWay(counts string) (reason, message string) {
 	p, most := f.Plan, f.Plan.Desired+f.Plan.Surge
 	switch {
@@ -77,15 +77,14 @@ func (f Facts) underWay(counts string) (reason, message string) {
 	}
 }
 
-// satisfied reports whether all VMs are there and as asked for, as far as anybody wants that now. An update that was paused on its way may have more VMs
-// than are wanted.
+// satisfied reports whether all VMs exist and are as wanted now. A paused update can have more VMs than are wanted.
 func (f Facts) satisfied() bool {
 	p := &f.Plan
 	return !f.Deleting && !f.Admission.Held && p.Existing == p.Desired+p.Surge && p.Ready >= p.Desired && len(p.Doomed) == 0 && !f.updating() &&
-		!slices.ContainsFunc(p.VMs, func(vm plan.VMStatus) bool { return vm.Phase == v1alpha1.VMCloning }) // more are on their way
+		!slices.ContainsFunc(p.VMs, func(vm plan.VMStatus) bool { return vm.Phase == v1alpha1.VMCloning }) // more are being cloned
 }
 
-// remark is what there is to say of a group although all of its VMs are ready, after their number and in few words.
+// remark returns an addition to the message of a group whose VMs are all ready, and its short form.
 func (f Facts) remark(blockers []plan.Blocker) (remark, brief string) {
 	switch {
 	case len(blockers) > 0:
@@ -98,8 +97,7 @@ func (f Facts) remark(blockers []plan.Blocker) (remark, brief string) {
 	return ".", messageReconciled
 }
 
-// updating reports whether VMs are not as spec says and are about to become so, or cannot. Where somebody said that they shall wait, nothing is
-// about to happen.
+// updating reports whether VMs do not match spec and are about to be updated, or cannot be. If a user asked for them to wait, no update is about to happen.
 func (f Facts) updating() bool {
 	if f.Paused != nil || f.Deleting {
 		return false
@@ -107,13 +105,13 @@ func (f Facts) updating() bool {
 	switch f.Plan.Update.Reason {
 	case v1alpha1.ReasonRolloutProgressing, v1alpha1.ReasonWaitingForQuota, v1alpha1.ReasonRolloutStopped, v1alpha1.ReasonRetainForbidsReplacement:
 		return true
-	case v1alpha1.ReasonRolloutPending: // people do it, or spec is not allowed
+	case v1alpha1.ReasonRolloutPending: // a user updates the VMs, or spec is not allowed
 		return f.Spec.UpdateStrategy == nil || f.Spec.UpdateStrategy.Type != v1alpha1.UpdateOnDelete
 	}
 	return false
 }
 
-// are says how many VMs there are, as the beginning of a sentence.
+// are returns the number of VMs as the beginning of a sentence.
 func are(n int32) string {
 	if n == 1 {
 		return "1 VM is"
@@ -121,7 +119,7 @@ func are(n int32) string {
 	return fmt.Sprintf("%d VMs are", n)
 }
 
-// waitingFor names the first VM that is not available, and why.
+// waitingFor names the first VM that is not available, with the reason.
 func waitingFor(vms []plan.VMStatus) string {
 	for _, vm := range vms {
 		switch {
@@ -137,7 +135,7 @@ func waitingFor(vms []plan.VMStatus) string {
 	return ""
 }
 
-// waitsFor names the first VM that is not available, without its reference: what is repaired again and again is told by one series of events.
+// waitsFor names the first VM that is not available, without its reference, so that repeated repairs form one series of events.
 func waitsFor(vms []plan.VMStatus) string {
 	for _, vm := range vms {
 		if !vm.Available {
@@ -147,7 +145,7 @@ func waitsFor(vms []plan.VMStatus) string {
 	return ""
 }
 
-// cloning says what becomes of VMs that are not there: they may wait for one that leaves, and is out of sight.
+// cloning describes the missing VMs: they can wait for a VM that leaves and is not visible.
 func cloning(vms []plan.VMStatus) string {
 	waits := delayed(vms)
 	if waits == "" || slices.ContainsFunc(vms, func(vm plan.VMStatus) bool { return vm.Phase == v1alpha1.VMCloning || vm.Phase == v1alpha1.VMPending }) {
@@ -156,7 +154,7 @@ func cloning(vms []plan.VMStatus) string {
 	return "the others are cloned once it is known what becomes of those that leave" + waits
 }
 
-// delayed names the first VM that leaves and does not yet, with the reason.
+// delayed names the first VM whose removal waits, with the reason.
 func delayed(vms []plan.VMStatus) string {
 	for i := range vms {
 		if vm := &vms[i]; vm.Phase == v1alpha1.VMDeleting && vm.Message != "" {
@@ -166,7 +164,7 @@ func delayed(vms []plan.VMStatus) string {
 	return ""
 }
 
-// withHanging adds the first VM that a task or a question holds, with what to look at, unless the message has it already, and how many more there are.
+// withHanging adds the first VM that a task or question holds, with the remedy, unless the message has it already. It also adds the number of others.
 func withHanging(message string, vms []plan.VMStatus) string {
 	held := slices.DeleteFunc(slices.Clone(vms), func(vm plan.VMStatus) bool { return vm.Hangs == "" })
 	if len(held) == 0 {
@@ -191,7 +189,7 @@ func hanging(vms []plan.VMStatus) string {
 	return ""
 }
 
-// guests says how many guests of VMs that leave are waited for, and how not to wait.
+// guests returns the number of leaving VMs whose guests are shutting down, and how to skip the wait.
 func (f Facts) guests() string {
 	n := 0
 	for _, vm := range f.Plan.VMs {
@@ -205,7 +203,7 @@ func (f Facts) guests() string {
 	return fmt.Sprintf("; guests that are waited for: %d (status.vms says until when; spec.shutdown.mode Hard powers their VMs off at once)", n)
 }
 
-// GuestInfoKey returns the key by which guests report that they are ready, or "".
+// GuestInfoKey returns the key that guests use to report readiness, or "".
 func GuestInfoKey(spec *v1alpha1.VmGroupSpec) string {
 	if spec.Readiness == nil || spec.Readiness.GuestInfo == nil {
 		return ""

@@ -12,18 +12,18 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// Record is what the hub has on record of a group. What status says was admitted is only what the API server of a member says.
+// Record is the hub's record of a group. The admitted spec in status is only a claim of the member's API server.
 type Record struct {
-	// Admitted is what was admitted last, or nil when there is no record.
+	// Admitted is the last admitted spec, or nil without a record.
 	Admitted *v1alpha1.Admitted
-	// Unread says why records cannot be read, or is empty.
+	// Unread explains why records cannot be read, or is empty.
 	Unread string
-	// Accepted is true while a hub administrator accepts what status says of groups without a record.
+	// Accepted is true while a hub administrator accepts the status of groups without a record.
 	Accepted bool
 }
 
-// Believe makes Admitted of a record. Status can only lower it: a record from a backup of the hub, or a late write of a former
-// owner, may have more replicas than were admitted last.
+// Believe sets Admitted from a record. Status can only lower it: a record from a backup of the hub, or a late write of a former owner, can have more replicas than the last
+// admitted spec.
 func (s *Snapshot) Believe(r Record) {
 	s.record, s.Admitted = r, nil
 	shown := s.Group.Status.Admitted
@@ -38,7 +38,7 @@ func (s *Snapshot) Believe(r Record) {
 	}
 }
 
-// unrecorded says what to do if status shows something admitted that the hub has no record of; it is empty otherwise.
+// unrecorded returns the remedy if status has an admitted spec without a record on the hub, or "".
 func (s *Snapshot) unrecorded() string {
 	shown := s.Group.Status.Admitted
 	if s.Admitted != nil || s.record.Unread != "" || !shaped(shown) {
@@ -48,21 +48,21 @@ func (s *Snapshot) unrecorded() string {
 		policy.Describe(*shown), s.Member, allowance.Command("membercluster", s.Member, v1alpha1.AcceptAdmittedAnnotation))
 }
 
-// RecordAnswer is what became of putting a record: it is stored, or there is no room for it, or it waits.
+// RecordAnswer is the result of storing a record: it is stored, or there is no room for it, or it waits.
 type RecordAnswer struct {
-	// Wait is after what time it is to be put again, or zero. Since is from when on it waits.
+	// Wait is the time until the next attempt, or zero. Since is the time since when the record waits.
 	Wait  time.Duration
 	Since time.Time
 }
 
-// delayed reports whether what an admission gives has no effect yet, since the hub has no record of it: the record waits, or the group is paused. Nothing
-// is cloned meanwhile, and status shows what was admitted before.
+// delayed reports whether an admission has no effect yet, because the hub has no record of it: the record waits, or the group is paused. No VM is cloned meanwhile, and status
+// shows the earlier admitted spec.
 func (s *Snapshot) delayed(a policy.Admission) bool {
 	return s.news(a) && (s.Paused != nil && s.record.Admitted != nil || s.Recorded != nil && s.Recorded.Wait > 0)
 }
 
-// toRecord is what the hub is to have on record of an admission before anything is done for it, or nil if it has it, or was asked. Of a paused group that
-// has a record nothing is recorded until it is resumed, so that edits of it cause no write on the hub.
+// toRecord returns the admitted spec that the hub must record before any action for it. It returns nil if the hub has the record, or was asked. For a paused group with a record,
+// it returns nil until the group is resumed, so that its edits cause no write on the hub.
 func (s *Snapshot) toRecord(a policy.Admission) *v1alpha1.Admitted {
 	if s.Recorded != nil || !s.news(a) || s.delayed(a) {
 		return nil
@@ -70,9 +70,9 @@ func (s *Snapshot) toRecord(a policy.Admission) *v1alpha1.Admitted {
 	return a.Admitted
 }
 
-// correction is what replaces a record that has more than status, as one from a backup of the hub, or nil. A claim waits
-// for a write of the ledger, and that write counts what is on record. While the record has more than the group, each write
-// enters what the next pass gives back, and the claim is never answered. A cache that is behind corrects nothing.
+// correction returns the replacement for a record that has more than status, such as one from a backup of the hub, or nil. A claim waits for a write of the ledger, and that
+// write counts the record. While the record has more than the group, each write enters what the next pass gives back, and the claim is never answered. An outdated cache corrects
+// nothing.
 func (s *Snapshot) correction() *v1alpha1.Admitted {
 	if !s.Quota.Returned || s.Recorded != nil || s.Paused != nil || !shaped(s.record.Admitted) || !shaped(s.Admitted) || s.Admitted.Replicas >= s.record.Admitted.Replicas {
 		return nil
@@ -80,12 +80,12 @@ func (s *Snapshot) correction() *v1alpha1.Admitted {
 	return s.Admitted
 }
 
-// news reports whether an admission is not what the hub has on record.
+// news reports whether an admission differs from the hub's record.
 func (s *Snapshot) news(a policy.Admission) bool {
 	return a.Reason != "" && shaped(a.Admitted) && s.record.Unread == "" && !equality.Semantic.DeepEqual(a.Admitted, s.record.Admitted)
 }
 
-// waitForRecord does nothing until the record is stored, and says so if that takes long.
+// waitForRecord waits until the record is stored, and reports that if it takes long.
 func (s *Snapshot) waitForRecord() Decision {
 	if s.Now.Sub(s.Recorded.Since) < blindPatience {
 		return Decision{Step: Wait, After: s.Recorded.Wait}
@@ -95,7 +95,7 @@ func (s *Snapshot) waitForRecord() Decision {
 			"and the rate of records is limited. The operator retries", s.Member)}, s.Recorded.Wait)
 }
 
-// waitForLedger does nothing until the ledgers of quotas have answered, and says so if that takes long.
+// waitForLedger waits until the quota ledgers have answered, and reports that if it takes long.
 func (s *Snapshot) waitForLedger() Decision {
 	if s.Quota.Wait < blindPatience {
 		return Decision{Step: Wait, After: max(soon, s.Quota.Wait)}

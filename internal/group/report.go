@@ -10,13 +10,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// act decides what status says of the plan, and when to look again.
+// act decides the status for the plan, and the time of the next check.
 func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 	if first := s.beforeAct(admission, d); first.Step != "" {
 		return first
 	}
 	if d.Step = Act; s.delayed(admission) {
-		admission.Admitted = nil // which status does not show then
+		admission.Admitted = nil // status then does not show it
 	}
 	var problem error
 	if d.Plan.Creates() > 0 || d.Plan.Adopting > 0 {
@@ -33,11 +33,11 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 	_, f.RemovingSince = s.removal()
 	f.Complete, f.Incomplete, f.Unavailable = s.Observation.Complete, s.Observation.Incomplete, s.Unavailable
 	if f.Complete && len(f.Plan.VMs) == 0 {
-		f.Swept = nil // nothing is left to keep
+		f.Swept = nil // no VM is left to keep
 	}
 	if problem != nil {
 		f.Failure = explained(problem)
-		f.Failure.Terminal = f.Failure.Terminal || s.Observation.FolderElsewhere || s.folderTaken() // nobody but a person moves or renames it
+		f.Failure.Terminal = f.Failure.Terminal || s.Observation.FolderElsewhere || s.folderTaken() // only a person moves or renames it
 		d.look(retryAfter(problem))
 	}
 	s.say(&d, f.Status())
@@ -61,7 +61,7 @@ func (s *Snapshot) act(admission policy.Admission, d Decision) Decision {
 	return d
 }
 
-// beforeAct is what has to be stored before the plan is carried out, or has no step.
+// beforeAct returns the step that must come before the plan is carried out, or no step.
 func (s *Snapshot) beforeAct(admission policy.Admission, d Decision) Decision {
 	if d.AdoptionEnds && !s.Written { // the folder of the other group is removed
 		return s.recordOwner()
@@ -76,7 +76,7 @@ func (s *Snapshot) beforeAct(admission policy.Admission, d Decision) Decision {
 	return Decision{}
 }
 
-// blocked says why nothing is done, and nothing else.
+// blocked reports why no action is taken, and does nothing else.
 func (s *Snapshot) blocked(b plan.Blocker, after time.Duration) Decision {
 	d := Decision{Step: Report, After: after}
 	f := s.facts()
@@ -85,7 +85,7 @@ func (s *Snapshot) blocked(b plan.Blocker, after time.Duration) Decision {
 	return d
 }
 
-// waits is blocked for what ends by itself: what is known of policies and vCenter stays.
+// waits is blocked for a temporary reason: the conditions about policies and vCenter stay.
 func (s *Snapshot) waits(b plan.Blocker, after time.Duration) Decision {
 	d := Decision{Step: Report, After: after}
 	f := s.facts()
@@ -100,7 +100,7 @@ func (s *Snapshot) waits(b plan.Blocker, after time.Duration) Decision {
 	return d
 }
 
-// facts are those that every status is made of.
+// facts returns the facts that every status needs.
 func (s *Snapshot) facts() Facts {
 	f := Facts{
 		Old: s.Group.Status, Name: s.Group.Name, Generation: s.generation(), Spec: s.Group.Spec, Now: s.Now, Deleting: s.deleting(), Keeps: s.releases(), WithoutEffect: s.keepsNothing(),
@@ -113,8 +113,8 @@ func (s *Snapshot) facts() Facts {
 	return f
 }
 
-// say makes next what is written, if it is worth a write. A change that nothing depends on may be held back for a while. Before the first change in vCenter
-// it is written even if status says all that already: see Written.
+// say writes next if it is worth a write. An unimportant change can be delayed for a while. Before the first change in vCenter, next is written even if status does not change:
+// see Written.
 func (s *Snapshot) say(d *Decision, next v1alpha1.VmGroupStatus) {
 	old := s.Group.Status
 	first := !s.Written && len(d.Plan.Actions) > 0
@@ -128,11 +128,11 @@ func (s *Snapshot) say(d *Decision, next v1alpha1.VmGroupStatus) {
 	d.Status, d.Events = &next, Events(old, next)
 }
 
-// mayWait is for how long a write of next may be held back, or zero.
+// mayWait returns how long a write of next can be delayed, or zero.
 func (s *Snapshot) mayWait(old, next v1alpha1.VmGroupStatus) time.Duration {
 	interval := statusInterval
 	if s.Paused != nil && meta.IsStatusConditionTrue(old.Conditions, v1alpha1.ConditionPaused) {
-		// Nothing is done for what was edited, so that nothing depends on what is known of it.
+		// The operator takes no action for an edit, so nothing depends on its record.
 		interval, old.ObservedGeneration, old.Revisions, old.Rollout = pausedInterval, next.ObservedGeneration, next.Revisions, next.Rollout
 	}
 	if s.Reported.IsZero() || Urgent(old, next) {
@@ -141,14 +141,14 @@ func (s *Snapshot) mayWait(old, next v1alpha1.VmGroupStatus) time.Duration {
 	return s.Reported.Add(interval).Sub(s.Now)
 }
 
-// look makes the group be looked at again no later than after that time.
+// look schedules the next check no later than after this time.
 func (d *Decision) look(after time.Duration) {
 	if after = max(after, 10*time.Millisecond); d.After == 0 || after < d.After {
 		d.After = after
 	}
 }
 
-// known returns what status has recorded of VMs.
+// known returns the VMs that status records.
 func known(status *v1alpha1.VmGroupStatus) []plan.Known {
 	out := make([]plan.Known, 0, len(status.VMs))
 	for _, vm := range status.VMs {

@@ -14,17 +14,16 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// edited reports whether the group was edited since its status was written. A status without a generation was never written, or was wiped: of
-// such a one nobody knows what was edited.
+// edited reports whether the group was edited since its status was written. A status without a generation was never written, or was cleared: its edits are unknown.
 func (s *Snapshot) edited() bool {
 	observed := s.Group.Status.ObservedGeneration
 	return observed > 0 && s.Group.Generation > observed
 }
 
-// rollout is what status records of the update of the group's VMs, or nil.
+// rollout returns the recorded update of the group's VMs, or nil.
 //
-// A version that knows nothing of updates keeps that as it was, and writes updateRevision. So where the two differ, such a version has seen an edit. If spec asks for
-// the same VMs still, that edit starts no update, and neither does one of something else that came after it: VMs stay as they are until somebody asks.
+// A version without updates keeps that record, and writes updateRevision. So if the two differ, such a version has observed an edit. If spec still asks for the same VMs, that
+// edit starts no update, and neither does a later edit of another field: VMs stay unchanged until a user asks for an update.
 func (s *Snapshot) rollout() *plan.Rollout {
 	st := &s.Group.Status
 	r := rolloutOf(st)
@@ -34,7 +33,7 @@ func (s *Snapshot) rollout() *plan.Rollout {
 	return r
 }
 
-// untriggered is the revision of spec for a version that does not know replaceTrigger.
+// untriggered returns the revision of spec for a version that does not know replaceTrigger.
 func (s *Snapshot) untriggered() string {
 	spec := s.Group.Spec.DeepCopy()
 	if spec.UpdateStrategy != nil {
@@ -43,7 +42,7 @@ func (s *Snapshot) untriggered() string {
 	return plan.Revision(*spec)
 }
 
-// rolloutOf is what a status records of the update of its group's VMs, or nil.
+// rolloutOf returns the update that a status records, or nil.
 func rolloutOf(status *v1alpha1.VmGroupStatus) *plan.Rollout {
 	r := status.Rollout
 	if r == nil {
@@ -62,7 +61,7 @@ func rolloutOf(status *v1alpha1.VmGroupStatus) *plan.Rollout {
 	return out
 }
 
-// toStatus is what is recorded of an update.
+// toStatus returns the record of an update.
 func toStatus(r plan.Rollout) *v1alpha1.Rollout {
 	out := &v1alpha1.Rollout{Revision: r.Revision, From: slices.Clone(r.From), Failed: slices.Clone(r.Failed), Tried: r.Tried}
 	if !r.Start.IsZero() {
@@ -77,8 +76,7 @@ func toStatus(r plan.Rollout) *v1alpha1.Rollout {
 	return out
 }
 
-// begun is what status is to record of an update that begins while nothing can be planned, or nil. An edit is seen once: with the status that
-// describes it.
+// begun returns the record of an update that begins while no plan is possible, or nil. An edit is visible only once: with the status that describes it.
 func (s *Snapshot) begun() *plan.Rollout {
 	was := s.rollout()
 	if was == nil || was.Revision == s.Revision || !s.edited() || s.deleting() {
@@ -88,10 +86,10 @@ func (s *Snapshot) begun() *plan.Rollout {
 	return &next
 }
 
-// revisions are those that VMs of the group have, as far as status and vCenter say.
+// revisions returns the revisions of the group's VMs, according to status and vCenter.
 func (s *Snapshot) revisions() (all []string) {
 	add := func(revision string) {
-		if !slices.Contains(all, revision) { // there are few, of many VMs
+		if !slices.Contains(all, revision) { // there are few revisions, even of many VMs
 			all = append(all, revision)
 		}
 	}
@@ -107,13 +105,13 @@ func (s *Snapshot) revisions() (all []string) {
 	return all
 }
 
-// updates is the update that goes on, or is about to begin. It has no From if there is none.
+// updates returns the current update, or one that is about to begin. Its From is empty if there is none.
 func (s *Snapshot) updates() plan.Rollout {
 	return plan.Begin(s.rollout(), s.edited(), s.Revision, s.revisions(), s.Now)
 }
 
-// surge is how many VMs above spec.replicas quotas are asked for: as many as an update may have, and as there are VMs to be updated. One that rests asks
-// for those that it has, so that one of them which is lost may return.
+// surge returns the number of VMs above spec.replicas to claim from quotas: at most maxSurge, and at most the number of VMs to update. An update at rest claims only the VMs that
+// it has, so that a lost one can return.
 func (s *Snapshot) surge() int32 {
 	update := s.updates()
 	switch {
@@ -125,13 +123,13 @@ func (s *Snapshot) surge() int32 {
 	return min(massdeletion.Surge(s.Group.Spec), s.adds(update.From))
 }
 
-// rests reports whether an update takes no further step before somebody says so.
+// rests reports whether an update takes no further step until a user asks for it.
 func (s *Snapshot) rests(update plan.Rollout) bool {
 	u := s.Group.Spec.UpdateStrategy
 	return u != nil && (u.Paused || u.Type == v1alpha1.UpdateOnDelete) || update.Stopped(u)
 }
 
-// surplus is how many VMs above spec.replicas status records that do not leave.
+// surplus returns the number of recorded VMs above spec.replicas that do not leave.
 func (s *Snapshot) surplus() int32 {
 	n := int32(0)
 	for i := range s.Group.Status.VMs {
@@ -143,7 +141,7 @@ func (s *Snapshot) surplus() int32 {
 	return max(0, n-int32(policy.UsageOf(s.Group.Spec).VMs))
 }
 
-// adds is how many VMs more an update that goes on may want at a time.
+// adds returns the maximum number of surge VMs that a running update can want at a time.
 func (s *Snapshot) adds(from []string) int32 {
 	spec := &s.Group.Spec
 	shapes := plan.Believed(s.Group.Status.Revisions)
@@ -151,7 +149,7 @@ func (s *Snapshot) adds(from []string) int32 {
 	for i := range s.Group.Status.VMs {
 		vm := &s.Group.Status.VMs[i]
 		if vm.Updating {
-			restarted = 1 // it is made up for until it is back
+			restarted = 1 // another VM makes up for it until it is back
 		}
 		if s.outOfSight(*vm) && slices.Contains(from, vm.Revision) {
 			replaced++
@@ -163,22 +161,22 @@ func (s *Snapshot) adds(from []string) int32 {
 		default:
 			change, known := s.inPlace(shapes, vm.Stamp.Revision)
 			if !known || !change.Possible() {
-				replaced++ // also one that leaves: its successor can come before it is gone
+				replaced++ // also a VM that leaves: its successor can come before its deletion
 			} else if !vm.Tombstone && change.Resizes() && change.Resize != v1alpha1.ResizeHot {
-				restarted = 1 // one makes up for all that are restarted in turn
+				restarted = 1 // one VM makes up for all that are restarted in turn
 			}
 		}
 	}
 	if plan.Unavailable(*spec) > 0 {
 		restarted = 0
 	}
-	if spec.DeletionPolicy == v1alpha1.DeletionRetain { // nothing is added that could not be destroyed; what is too many already is used
+	if spec.DeletionPolicy == v1alpha1.DeletionRetain { // no VM is added that could not be destroyed; existing surplus VMs are used
 		replaced, restarted = 0, min(restarted, s.surplus())
 	}
 	return max(replaced, restarted)
 }
 
-// inPlace is the change of VMs of a revision to what spec says, if the shape of the revision is known.
+// inPlace returns the change of VMs from a revision to spec, if the shape of the revision is known.
 func (s *Snapshot) inPlace(shapes []plan.Shape, revision string) (c plan.InPlace, known bool) {
 	at := slices.IndexFunc(shapes, func(shape plan.Shape) bool { return shape.Recorded.Revision == revision })
 	if at < 0 {
@@ -187,7 +185,7 @@ func (s *Snapshot) inPlace(shapes []plan.Shape, revision string) (c plan.InPlace
 	return plan.InPlaceAs(&s.Group.Spec, shapes[at].Recorded), true
 }
 
-// recorded is what status is to record of an update after a plan. What the update made too much leaves first: until then it is no removal.
+// recorded returns the record of an update after a plan. The update keeps its record until its surplus VMs have left: until then, they are no scale-down.
 func (s *Snapshot) recorded(p *plan.Plan) *plan.Rollout {
 	was := s.rollout()
 	switch {
@@ -200,7 +198,7 @@ func (s *Snapshot) recorded(p *plan.Plan) *plan.Rollout {
 	return &p.Rollout
 }
 
-// updateBlocked says why no VM is updated now although it can be planned with spec, or is nil: only a group that is allowed as written goes on.
+// updateBlocked explains why no VM is updated now although spec can be planned, or returns nil: an update continues only if spec is allowed.
 func (s *Snapshot) updateBlocked(admission policy.Admission, hold *plan.RemovalHold, adoption *plan.Adoption) *plan.Blocker {
 	switch {
 	case s.deleting():
@@ -219,7 +217,7 @@ func (s *Snapshot) updateBlocked(admission policy.Admission, hold *plan.RemovalH
 	return nil
 }
 
-// surgeRoom is what quotas grant to an update: nothing if they were not asked, or refused.
+// surgeRoom returns what quotas grant to an update: nothing if they were not asked, or refused.
 func (s *Snapshot) surgeRoom() plan.SurgeRoom {
 	if s.Quota == nil {
 		return plan.SurgeRoom{}

@@ -11,10 +11,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// tenths is in how many parts the progress of an update is told, so that one of 500 VMs makes no more events than one of ten.
+// tenths is the number of progress events of an update, so that an update of 500 VMs emits no more events than one of ten.
 const tenths = 10
 
-// underWay is the update that goes on from one status to the next, or nil. One that ends with next is among them.
+// underWay returns the update in progress from one status to the next, including one that ends with next, or nil.
 func underWay(old, next *v1alpha1.VmGroupStatus) *v1alpha1.Rollout {
 	switch {
 	case next.Rollout == nil:
@@ -27,13 +27,13 @@ func underWay(old, next *v1alpha1.VmGroupStatus) *v1alpha1.Rollout {
 	return nil
 }
 
-// replaces is true for a status of which older VMs that leave are replaced: the update goes on.
+// replaces is true for a status whose leaving older VMs are being replaced, because the update runs.
 func replaces(s *v1alpha1.VmGroupStatus) bool {
 	c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionUpToDate)
 	return c == nil || c.Reason != v1alpha1.ReasonRolloutPaused && c.Reason != v1alpha1.ReasonRolloutStopped && c.Reason != v1alpha1.ReasonRolloutPending
 }
 
-// rolloutEvents tell of an update: that it begins, how far it is, and that it has ended. That it was stopped is told as Stalled.
+// rolloutEvents reports the start, progress and end of an update. The Stalled event reports a stopped update.
 func rolloutEvents(old, next *v1alpha1.VmGroupStatus) (out []Event) {
 	r := underWay(old, next)
 	if r == nil {
@@ -58,7 +58,7 @@ func rolloutEvents(old, next *v1alpha1.VmGroupStatus) (out []Event) {
 	return out
 }
 
-// changed names VMs that came with a revision, or got it.
+// changed names VMs that were cloned with a revision, or changed to it.
 func changed(old, next *v1alpha1.VmGroupStatus, revision string) string {
 	var cloned, inPlace []string
 	for i := range next.VMs {

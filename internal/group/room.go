@@ -10,9 +10,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// room is how many VMs as large as spec says can be cloned: what quotas have granted, less what the group takes with those that leave or were released,
-// since these count. A refusal, no answer, and no question grant no more than what was admitted. It is false where nothing limits the group. p is the plan that wants
-// the clones, or nil: what it knows to be no VM of the group is not claimed by a spec that is granted, and takes none of its room.
+// room returns how many VMs of the size of spec can be cloned. It is the quota grant, minus the usage of the group, including VMs that leave or were released. If quotas refused,
+// did not answer, or were not asked, the admitted usage is the limit. limited is false if nothing limits the group. p is the plan that wants the clones, or nil: VMs that it
+// knows as copies are not part of the claim of a granted spec, and use none of its room.
 func (s *Snapshot) room(spec v1alpha1.VmGroupSpec, p *plan.Plan) (n int, limited bool) {
 	if s.deleting() {
 		return 0, false
@@ -36,7 +36,7 @@ func (s *Snapshot) room(spec v1alpha1.VmGroupSpec, p *plan.Plan) (n int, limited
 	return int(room), limited
 }
 
-// within is a plan without the clones for which there is no room.
+// within returns the plan without the clones for which there is no room.
 func (s *Snapshot) within(spec v1alpha1.VmGroupSpec, p plan.Plan) plan.Plan {
 	if p.Creates() == 0 {
 		return p
@@ -47,13 +47,13 @@ func (s *Snapshot) within(spec v1alpha1.VmGroupSpec, p plan.Plan) plan.Plan {
 	return p
 }
 
-// grants reports whether quotas have granted what the group asks for.
+// grants reports whether quotas have granted the group's claim.
 func (s *Snapshot) grants() bool { return s.Quota != nil && s.Quota.Granted }
 
-// allowed is what the group may take: what was admitted and, where quotas granted it, what it asks for, with the VMs that they let an update add.
+// allowed returns the usage that the group can have: the admitted one and, if quotas granted it, the claimed one with the surge VMs that they granted.
 func (s *Snapshot) allowed() policy.Usage {
 	u := s.granted()
-	if !s.grants() || s.takesOver() { // for a group that takes VMs over, only what it has was asked
+	if !s.grants() || s.takesOver() { // a group that adopts VMs claimed only its current usage
 		return u
 	}
 	u = u.Max(s.wants())
@@ -63,7 +63,7 @@ func (s *Snapshot) allowed() policy.Usage {
 	return u
 }
 
-// limits reports whether a dimension bounds the group. No answer does, and so does a quota that grants.
+// limits reports whether a dimension limits the group. A missing answer limits every dimension. A grant limits every dimension that is not free.
 func (a *QuotaAnswer) limits(rule policy.Rule) bool {
 	switch {
 	case a == nil:
@@ -76,21 +76,21 @@ func (a *QuotaAnswer) limits(rule policy.Rule) bool {
 	return slices.ContainsFunc(a.Violations, func(v policy.Violation) bool { return v.Enforced && v.Rule == rule })
 }
 
-// occupied is what the group takes, with the VMs that are out of sight. Where spec is granted, its size counts, and not the one that was admitted before.
+// occupied returns the usage of the group, including hidden VMs. If spec is granted, its size counts instead of the earlier admitted one.
 func (s *Snapshot) occupied(spec v1alpha1.VmGroupSpec) policy.Usage {
 	taken := s.taken()
 	if s.grants() {
 		taken = s.counted(asked(spec))
 	}
 	for _, vm := range s.Group.Status.VMs {
-		if s.outOfSight(vm) && !slices.Contains(s.Group.Status.Deleting, vm.Ordinal) { // those that leave are taken already
+		if s.outOfSight(vm) && !slices.Contains(s.Group.Status.Deleting, vm.Ordinal) { // VMs that leave are counted already
 			taken = taken.Add(sum([]size{s.described(vm.Ordinal).max(asked(spec))}))
 		}
 	}
 	return taken
 }
 
-// copies is what VMs take, each at least of a size, that carry the group's stamp and are none of its VMs: people copied them, or they came back after others had replaced them.
+// copies returns the usage of VMs with the group's stamp that are not its VMs, each at least of size least. They are manual copies, or came back after their replacement.
 func (s *Snapshot) copies(p *plan.Plan, least size) policy.Usage {
 	own := make(map[int32]bool, len(p.VMs))
 	for i := range p.VMs {
@@ -105,8 +105,7 @@ func (s *Snapshot) copies(p *plan.Plan, least size) policy.Usage {
 	return sum(all)
 }
 
-// noRoom says why no VM of a spec is cloned though it was admitted, or is nil. A VM of a group that is complete makes room for its successor, and an update that
-// was granted waits for those that leave.
+// noRoom explains why no VM of an admitted spec is cloned, or returns nil. In a complete group, a VM makes room for its successor. A granted update waits for the VMs that leave.
 func (s *Snapshot) noRoom(spec v1alpha1.VmGroupSpec) *plan.Blocker {
 	if s.grants() {
 		return nil

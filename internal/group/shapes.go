@@ -8,23 +8,23 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// Shape is what VMs of a revision are cloned from: spec with the shape of the revision, and what that names.
+// Shape is the source for clones of a revision: spec with the shape of the revision, and the resolved names.
 type Shape struct {
 	Spec  v1alpha1.VmGroupSpec
 	Names Names
 }
 
-// OldShape is one that spec has no more, and VMs of the group have.
+// OldShape is a shape that spec no longer has, but VMs of the group have.
 type OldShape struct {
 	Shape
 	Recorded v1alpha1.Revision
-	// Violations of policies by the shape. PoliciesUnread says why they cannot be read, or is empty.
+	// Violations of policies by the shape. PoliciesUnread explains why policies cannot be read, or is empty.
 	Violations     []policy.Violation
 	PoliciesUnread string
 }
 
-// OldRevisions are those of the revisions in status that can be believed, that are not spec's, and that VMs have: when such a VM is lost, it comes
-// back as it was. A group whose VMs all are as spec says has none.
+// OldRevisions returns the valid recorded revisions that VMs have, except for that of spec: if such a VM is lost, it returns in its revision. A group whose VMs all match spec
+// has none.
 func (s *Snapshot) OldRevisions() (old []v1alpha1.Revision) {
 	has := s.revisions()
 	has = slices.DeleteFunc(has, func(revision string) bool { return revision == "" || revision == s.Revision })
@@ -39,7 +39,7 @@ func (s *Snapshot) OldRevisions() (old []v1alpha1.Revision) {
 	return old
 }
 
-// shapes are those that status records, with what keeps each from being cloned. Spec's own is blocked elsewhere.
+// shapes returns the recorded shapes, each with the blocker of its clones. The caller checks the shape of spec.
 func (s *Snapshot) shapes(admission policy.Admission, d *Decision) []plan.Shape {
 	shapes := plan.Believed(s.Group.Status.Revisions)
 	for i := range shapes {
@@ -56,7 +56,7 @@ func (s *Snapshot) shapes(admission policy.Admission, d *Decision) []plan.Shape 
 	return shapes
 }
 
-// blockedShape says why no VM of an older revision is cloned, or is nil.
+// blockedShape explains why no VM of an older revision is cloned, or returns nil.
 func (s *Snapshot) blockedShape(admission policy.Admission, revision string) *plan.Blocker {
 	var why *plan.Blocker
 	old := s.old(revision)
@@ -79,7 +79,7 @@ func (s *Snapshot) blockedShape(admission policy.Admission, revision string) *pl
 	return why
 }
 
-// old returns what is known of an older revision, or nil.
+// old returns the data of an older revision, or nil.
 func (s *Snapshot) old(revision string) *OldShape {
 	for i := range s.Old {
 		if s.Old[i].Recorded.Revision == revision {
@@ -89,7 +89,7 @@ func (s *Snapshot) old(revision string) *OldShape {
 	return nil
 }
 
-// blocked says why the shape may not be cloned, or is nil. How many VMs the group has is no question of a shape.
+// blocked explains why the shape cannot be cloned, or returns nil. The number of the group's VMs does not matter for a shape.
 func (o *OldShape) blocked() *plan.Blocker {
 	if o.Names.Blocked != nil {
 		return o.Names.Blocked
@@ -109,7 +109,7 @@ func (o *OldShape) blocked() *plan.Blocker {
 	return nil
 }
 
-// blockedSecret says why the user data of a shape cannot be had, as far as that is known, or is nil.
+// blockedSecret explains why the user data of a shape is not available, as far as is known, or returns nil.
 func (s *Snapshot) blockedSecret(spec v1alpha1.VmGroupSpec) *plan.Blocker {
 	ref := spec.UserDataSecretRef
 	switch {
@@ -125,8 +125,8 @@ func (s *Snapshot) blockedSecret(spec v1alpha1.VmGroupSpec) *plan.Blocker {
 	return nil
 }
 
-// secrets are those with user data that clones of a plan may need, or nil if it needs none. A VM that leaves before another is cloned in its place needs that
-// one's: it is kept if none can be cloned.
+// secrets returns the user data Secrets that clones of a plan can need, or nil if they need none. A VM that leaves before its replacement is cloned needs the Secret of the
+// replacement: the VM is kept if none can be cloned.
 func (s *Snapshot) secrets(d *Decision) (names []string) {
 	needed := d.Plan.Replaces && d.Spec.UserDataSecretRef != nil
 	add := func(shape *Shape, revision string) {
@@ -148,7 +148,7 @@ func (s *Snapshot) secrets(d *Decision) (names []string) {
 	return slices.Compact(names)
 }
 
-// Shape returns what a VM of a revision is cloned from, or false if there is nothing that it may be cloned from.
+// Shape returns the source for a clone of a revision, or false if no clone is allowed.
 func (d *Decision) Shape(revision string) (Shape, bool) {
 	if revision == d.Revision {
 		return Shape{d.Spec, d.Names}, true
@@ -161,7 +161,7 @@ func (d *Decision) Shape(revision string) (Shape, bool) {
 	return Shape{}, false
 }
 
-// asAdmitted is the spec with what was admitted, so that its revision is the one of then: what is on record is no trigger for a replacement.
+// asAdmitted returns spec with the admitted shape, with the revision of that time: the record does not contain replaceTrigger.
 func (s *Snapshot) asAdmitted(spec v1alpha1.VmGroupSpec) v1alpha1.VmGroupSpec {
 	for _, shape := range plan.Believed(s.Group.Status.Revisions) {
 		if shape.Recorded.Revision != s.Admitted.Revision {

@@ -11,19 +11,19 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// size of a VM: virtual CPUs, and memory in GiB. The zero size is that of a VM of which nothing is known yet.
+// size of a VM: virtual CPUs, and memory in GiB. The zero size is an unknown one.
 type size struct{ cpu, memory int64 }
 
-// sizeOf is what vCenter shows. Memory is rounded up, since quotas count whole GiB.
+// sizeOf returns the size in vCenter. Memory is rounded up, because quotas count whole GiB.
 func sizeOf(vm *vsphere.VM) size { return size{int64(vm.CPU), (vm.MemoryMiB + 1023) / 1024} }
 
-// asked is the size that a spec asks for.
+// asked returns the size that a spec asks for.
 func asked(spec v1alpha1.VmGroupSpec) size { return size{int64(spec.CPU), int64(spec.Memory)} }
 
 func (z size) max(o size) size { return size{max(z.cpu, o.cpu), max(z.memory, o.memory)} }
 
-// described is the size of a VM that vCenter does not show, by the revision that status has of it: it can be another than that of spec. It is zero for a
-// revision that status does not describe, and for a clone whose decision status has lost: it has no instance UUID, and its revision is a guess.
+// described returns the size of a VM that vCenter does not show, by its recorded revision, which can differ from that of spec. It is zero for a revision that status does not
+// describe, and for a clone whose intent was lost with status: it has no instance UUID, and its revision is a guess.
 func (s *Snapshot) described(ordinal int32) size {
 	for i := range s.Group.Status.VMs {
 		if vm := &s.Group.Status.VMs[i]; vm.Ordinal == ordinal && (vm.MoRef != "" || vm.UUID != "") {
@@ -37,8 +37,8 @@ func (s *Snapshot) described(ordinal int32) size {
 	return size{}
 }
 
-// becoming is the largest size that a VM can get that is being changed: that of the update which status records or, since spec can have been edited in the meantime, of one
-// before it that had not ended.
+// becoming returns the largest size that a VM with a change in flight can get. It is the size of the recorded update or, because spec can have been edited since, of an earlier
+// unfinished update.
 func (s *Snapshot) becoming() (z size) {
 	r := s.Group.Status.Rollout
 	if r == nil {
@@ -52,11 +52,11 @@ func (s *Snapshot) becoming() (z size) {
 	return z
 }
 
-// existing is the number of VMs of the group, by ordinal, with those whose clone is under way: a copy of a VM is no other one.
+// existing returns the number of VMs of the group, by ordinal, including clones in flight: a copy of a VM does not count.
 func (s *Snapshot) existing() int32 { return int32(len(s.sizes)) }
 
-// taken is what the VMs take that exist, or are being cloned: of each, the larger of what vCenter shows and what was admitted, or what spec
-// asks for where nothing was. What leaves counts until it is gone, and what was released as long as it carries the release mark.
+// taken returns the usage of existing VMs and clones in flight. Each VM counts with the larger of its size in vCenter and the admitted size, or the size in spec without an
+// admitted one. A VM that leaves counts until it is deleted, and a released one as long as it carries the release mark.
 func (s *Snapshot) taken() policy.Usage {
 	shape := s.Group.Spec
 	if a := s.Admitted; shaped(a) {
@@ -65,10 +65,10 @@ func (s *Snapshot) taken() policy.Usage {
 	return s.counted(asked(shape))
 }
 
-// stands is what the VMs take that exist, as vCenter shows them.
+// stands returns the usage of existing VMs by their size in vCenter.
 func (s *Snapshot) stands() policy.Usage { return s.counted(size{}) }
 
-// counted adds up all VMs that count, those that do not leave each at least of a size.
+// counted adds up all VMs that count, those that do not leave each at least of size least.
 func (s *Snapshot) counted(least size) policy.Usage {
 	u := s.live(least).Add(sum(s.leaving)).Add(sum(s.released))
 	if u.VMs > 0 {
@@ -85,7 +85,7 @@ func sum(sizes []size) (u policy.Usage) {
 	return u
 }
 
-// explainOthers adds to what quotas refuse that VMs count which the group has given up.
+// explainOthers adds to quota violations that VMs which leave or were released also count.
 func (s *Snapshot) explainOthers(refused []policy.Violation) []policy.Violation {
 	var why string
 	if n := len(s.leaving); n > 0 {
@@ -104,7 +104,7 @@ func (s *Snapshot) explainOthers(refused []policy.Violation) []policy.Violation 
 	return refused
 }
 
-// Leaves is what stays charged when the group is let go: the VMs that it released or keeps, and no group. Of a vCenter that is gone nothing does.
+// Leaves returns the usage that stays charged after the deletion of the group: the VMs that it released or keeps, and no group. For a lost vCenter it is zero.
 func (s *Snapshot) Leaves() policy.Usage {
 	switch answer := s.Receipt; {
 	case answer == nil:
@@ -116,7 +116,7 @@ func (s *Snapshot) Leaves() policy.Usage {
 	}
 }
 
-// Remains is what is left in vCenter of a group that does not exist any more: its VMs, and those that it released.
+// Remains returns the remaining usage in vCenter of a deleted group: its VMs, and those that it released.
 func Remains(id vsphere.GroupID, seen *vsphere.Observation) (u policy.Usage) {
 	var sizes []size
 	for i := range seen.VMs {
@@ -130,8 +130,8 @@ func Remains(id vsphere.GroupID, seen *vsphere.Observation) (u policy.Usage) {
 	return sum(sizes)
 }
 
-// wants is what the group takes at most until it is as spec says: its VMs stay as large as they are, and new ones are as spec says. They are cloned beside
-// those that leave, except by an update.
+// wants returns the maximum usage of the group until it matches spec: existing VMs keep their size, and new VMs get the size in spec. New VMs exist in addition to those that
+// leave, except during an update.
 func (s *Snapshot) wants() policy.Usage {
 	if len(s.updates().From) == 0 {
 		return s.wantsWith(s.amounts(), policy.UsageOf(s.Group.Spec).VMs).Add(sum(s.leaving))
@@ -139,7 +139,7 @@ func (s *Snapshot) wants() policy.Usage {
 	return s.updating(s.withLeaving(), 0)
 }
 
-// surges are what the group takes at most while its VMs are updated, with one VM more than it wants, with two more, and so on.
+// surges returns the maximum usages of the group during an update, with one VM more than it wants, with two more, and so on.
 func (s *Snapshot) surges() (all []policy.Usage) {
 	n := s.surge()
 	if n == 0 {
@@ -152,16 +152,14 @@ func (s *Snapshot) surges() (all []policy.Usage) {
 	return all
 }
 
-// updating is what the group takes at most while its VMs are updated, with so many VMs more than spec says. An update clones nothing beyond that: a VM
-// that leaves counts until it is gone, and its successor waits for its room. VMs that are too many already stay for a while beside those that grow, or grow
-// themselves. A VM that is out of sight may still exist.
+// updating returns the maximum usage of the group during an update, with more VMs above spec. An update clones no VM beyond that: a VM that leaves counts until its deletion, and
+// its successor waits for the room. Existing surplus VMs stay for a while during the growth of others, or grow themselves. A hidden VM possibly still exists.
 func (s *Snapshot) updating(sizes amounts, more int64) policy.Usage {
 	there := int64(s.existing()) + int64(len(s.leaving)) + int64(len(s.hidden()))
 	return s.wantsWith(sizes, max(there, policy.UsageOf(s.Group.Spec).VMs+more))
 }
 
-// withLeaving are the amounts of all VMs that can exist at the same time during an update. The successor of one that leaves, which takes its room, is as large as
-// spec says.
+// withLeaving returns the amounts of all VMs that can exist at the same time during an update. The successor of a leaving VM takes its room and has the size in spec.
 func (s *Snapshot) withLeaving() amounts {
 	a := s.amounts()
 	for _, z := range s.leaving {
@@ -176,7 +174,7 @@ func (s *Snapshot) withLeaving() amounts {
 	return a
 }
 
-// hidden are the ordinals of VMs that status names, and that vCenter neither shows nor has confirmed to be gone.
+// hidden returns the ordinals of VMs in status that vCenter neither shows nor has confirmed as deleted.
 func (s *Snapshot) hidden() (ordinals []int32) {
 	for i := range s.Group.Status.VMs {
 		vm := &s.Group.Status.VMs[i]
@@ -198,8 +196,8 @@ func (a *amounts) add(z size) {
 	a.cpus, a.memories = append(a.cpus, z.cpu), append(a.memories, z.memory)
 }
 
-// amounts are those of the VMs that are there, or come back as they were, each at least as large as spec says. As long as no VM of spec's revision has
-// been ready, an update makes up for others with older ones.
+// amounts returns those of the VMs that exist, or return in their revision, each at least of the size in spec. As long as no VM of spec's revision has been ready, an update
+// replaces lost VMs with older ones.
 func (s *Snapshot) amounts() amounts {
 	n := len(s.sizes) + len(s.Group.Status.VMs)
 	a := amounts{make([]int64, 0, n), make([]int64, 0, n), asked(s.Group.Spec)}
@@ -230,10 +228,10 @@ func (a *amounts) sort() {
 	slices.SortFunc(a.memories, descending)
 }
 
-// mostReplicas is the most that a group can have: of one that asks for more nothing is cloned.
+// mostReplicas is the maximum number of VMs of a group: if a group asks for more, no VM is cloned.
 const mostReplicas = 500
 
-// older is the size of the largest shape that VMs are updated from, and how many such VMs there are.
+// older returns the size of the largest shape that VMs are updated from, and the number of such VMs.
 func (s *Snapshot) older() (largest size, left int64) {
 	from := s.updates().From
 	if u := s.Group.Spec.UpdateStrategy; len(from) == 0 || u != nil && u.Type == v1alpha1.UpdateOnDelete {
@@ -252,7 +250,7 @@ func (s *Snapshot) older() (largest size, left int64) {
 	return largest, left
 }
 
-// wantsWith is what the group takes with so many VMs, and with those that it released.
+// wantsWith returns the usage of the group with this number of VMs, plus its released VMs.
 func (s *Snapshot) wantsWith(a amounts, vms int64) policy.Usage {
 	wants := policy.UsageOf(s.Group.Spec)
 	wants.VMs = vms
@@ -260,8 +258,8 @@ func (s *Snapshot) wantsWith(a amounts, vms int64) policy.Usage {
 	return wants.Add(sum(s.released))
 }
 
-// largest adds up the n largest of some amounts, which come first, with others where there are fewer. Which VMs leave is for their owner to say, so
-// those that stay may be the largest.
+// largest adds up the n largest amounts, which come first. If there are fewer than n, each missing one counts as others. The user chooses the VMs that leave, so the largest ones
+// can stay.
 func largest(amounts []int64, n, others int64) int64 {
 	total := max(0, n-int64(len(amounts))) * others
 	for _, amount := range amounts[:min(int(n), len(amounts))] {
@@ -270,7 +268,7 @@ func largest(amounts []int64, n, others int64) int64 {
 	return total
 }
 
-// live adds up the VMs that are not about to leave, each at least of a size.
+// live adds up the VMs that are not about to leave, each at least of size least.
 func (s *Snapshot) live(least size) (u policy.Usage) {
 	for _, z := range s.sizes {
 		z = z.max(least)

@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Snapshot is everything that a decision depends on. What is from Definition on costs a call: it is nil until a [Step] asked for it.
+// Snapshot has all the data that a decision depends on. The fields from Definition on cost a call: each is nil until a [Step] asked for it.
 type Snapshot struct {
 	// Now is the time of the decision.
 	Now time.Time
@@ -21,143 +21,140 @@ type Snapshot struct {
 	Revision string
 	// Vanished is true for a group that its API server removed in spite of its finalizer. Its quota is given back at the end.
 	Vanished bool
-	// ID of the group. A stamp of another group is none.
+	// ID of the group. A stamp of another group is ignored.
 	ID vsphere.GroupID
-	// Epoch under which this replica may act on the group.
+	// Epoch under which this replica can act on the group.
 	Epoch v1alpha1.Epoch
-	// Raised is for what this replica raised the ring's generation last because a group of this member showed it.
+	// Raised is the last raise of the shard map's generation by this replica because of a group of this member.
 	Raised Raise
-	// Member is the name of the group's MemberCluster, whose groups may not hand a Secret to their VMs if UserDataDenied.
+	// Member is the name of the group's MemberCluster. If UserDataDenied is true, its groups cannot pass a Secret to their VMs.
 	Member         string
 	UserDataDenied bool
-	// Paused stops every action, and says who paused; nil when nobody did.
+	// Paused stops every action and explains the pause. It is nil if the group is not paused.
 	Paused *plan.Blocker
-	// Requester is whose group it is. Stranger is true while the cache does not have the namespace, which is about to come: nobody
-	// knows its labels, nor what is granted to it and which policies hold.
+	// Requester is the origin of the group. Stranger is true while the cache does not have the namespace yet: its labels, its grants and its policies are unknown.
 	Requester policy.Requester
 	Stranger  bool
-	// VCenter is the name of the VCenter that the group uses. Unavailable says why it cannot be looked at, or is nil.
+	// VCenter is the name of the VCenter that the group uses. Unavailable explains why it cannot be read, or is nil.
 	VCenter     string
 	Unavailable *plan.Blocker
-	// Lost is what the hub says of a vCenter that cannot be looked at.
+	// Lost is the hub's knowledge of a vCenter that cannot be read.
 	Lost Loss
-	// Admitted is what counts as admitted last, or nil: see Believe.
+	// Admitted is the last admitted spec that counts, or nil: see Believe.
 	Admitted *v1alpha1.Admitted
 	record   Record
-	// MassDeletion is what is known of the other groups of the member that remove VMs.
+	// MassDeletion is the knowledge about removals of other groups of the member.
 	MassDeletion MassDeletion
-	// Names are what spec names; AdmittedNames are those of the shape that was admitted, if that is another.
+	// Names are the resolved names of spec. AdmittedNames are those of the admitted shape, if it differs.
 	Names, AdmittedNames Names
 	// Old are the shapes of older revisions that VMs have: see OldRevisions.
 	Old []OldShape
-	// Violations of policies by spec, quotas left out. PoliciesUnread says why they cannot be read, or is empty.
+	// Violations of policies by spec, without quotas. PoliciesUnread explains why policies cannot be read, or is empty.
 	Violations     []policy.Violation
 	PoliciesUnread string
 	// Folder of the group, or nil. It is in status, or was found (see Home) or made in this pass.
 	Folder *v1alpha1.FolderStatus
-	// ForeignRecord says what status names and is another's, or is empty.
+	// ForeignRecord names the folder or VM in status that belongs to another group, or is empty.
 	ForeignRecord string
-	// Predecessors are what hub administrators named.
+	// Predecessors are the installations that hub administrators named.
 	Predecessors Predecessors
-	// Adoption is what is to be taken over of another group, or nil.
+	// Adoption describes the VMs to adopt from another group, or is nil.
 	Adoption *Adoption
 	// Observation of vCenter: see See.
 	Observation vsphere.Observation
-	// sizes are those of the VMs that vCenter shows or is cloning, by ordinal; leaving those of VMs that are marked to be destroyed, or whose mark, destruction or
-	// release is in flight; and released those of VMs that the group let go and that are there still.
+	// sizes are those of the VMs that vCenter shows or is cloning, by ordinal. leaving has those of VMs that are marked for destruction, or whose mark, destruction or release is
+	// in flight. released has those of existing VMs that the group released.
 	sizes             map[int32]size
 	leaving, released []size
-	// OutOfSight is since when the group's VMs are out of sight, or zero. Reported is when status was written last.
+	// OutOfSight is the time since when the group's VMs are not visible, or zero. Reported is when status was written last.
 	OutOfSight, Reported time.Time
-	// Written is true once this process has written to this very object, by member, namespace, name and UID. Until then only what the
-	// member's API server shows speaks for the object, and nothing is asked of vCenter for it.
+	// Written is true once this process has written to this very object, by member, namespace, name and UID. Until then, only the member's API server vouches for the object, and
+	// no vCenter request is sent for it.
 	Written bool
 
 	// Definition is the answer about the CRD of a group that is being deleted.
 	Definition *DefinitionAnswer
-	// Quota is what quotas said.
+	// Quota is the answer of quotas.
 	Quota *QuotaAnswer
-	// UserData is what became of reading user data Secrets, by name.
+	// UserData has the results of reading user data Secrets, by name.
 	UserData map[string]*UserDataAnswer
-	// FolderMade and FolderRemoved are what became of the attempts to do so.
+	// FolderMade and FolderRemoved are the results of these attempts.
 	FolderMade, FolderRemoved *Attempt
-	// Recorded is what became of putting a record.
+	// Recorded is the result of storing a record.
 	Recorded *RecordAnswer
-	// Receipt is what became of writing one.
+	// Receipt is the result of writing a receipt.
 	Receipt *ReceiptAnswer
 }
 
-// Raise of the ring's generation, above one that a group's status showed. The zero value is none.
+// Raise is a raise of the shard map's generation above one in a group's status. The zero value is none.
 type Raise struct {
 	Above int64
 	At    time.Time
 }
 
-// Names is what the names in a spec stand for.
+// Names has the resolved names of a spec.
 type Names struct {
 	Template  vsphere.Template
 	Placement vsphere.ResolvedPlacement
 	Linked    bool
-	// Denials are what grants refuse.
+	// Denials are the references that grants refuse.
 	Denials []policy.Denial
-	// Unresolved is true when something was not found, so that nobody knows whether it is granted; TemplateMissing when the
-	// template certainly does not exist.
+	// Unresolved is true if a reference was not found, so that its grant is unknown. TemplateMissing is true if the template certainly does not exist.
 	Unresolved, TemplateMissing bool
-	// Blocked explains why nothing may be cloned, or is nil.
+	// Blocked explains why no VM can be cloned, or is nil.
 	Blocked *plan.Blocker
 }
 
-// QuotaAnswer is what quotas said of a spec. The zero value grants nothing: a quota that was not asked limits as one that refuses.
+// QuotaAnswer is the answer of quotas to a spec. The zero value grants nothing: a quota that was not asked limits like one that refuses.
 type QuotaAnswer struct {
-	// Granted is true when all that was claimed for spec is granted. Free are the dimensions that no quota limits.
+	// Granted is true if the whole claim for spec is granted. Free are the dimensions that no quota limits.
 	Granted bool
 	Free    []policy.Rule
-	// Waiting is true while the claim is on its way. The group is notified.
+	// Waiting is true while the claim is in progress. The group is notified.
 	Waiting bool
-	// Returned is true if the group gives something back. A read of the API server has confirmed Snapshot.Group then.
+	// Returned is true if the group gives something back. A read of the API server has then confirmed Snapshot.Group.
 	Returned bool
-	// Wait is for how long the claim waits at least, since the member has used up its budget of writes on the hub.
+	// Wait is the minimum time that the claim waits, because the member has used up its budget of writes on the hub.
 	Wait time.Duration
-	// Violations are what quotas refuse. Unavailable says why they cannot be asked, or is empty.
+	// Violations are those of quotas. Unavailable explains why quotas cannot be asked, or is empty.
 	Violations  []policy.Violation
 	Unavailable string
-	// Surge is how many VMs more are granted for an update; Short says why they are fewer than were asked for, or is empty.
+	// Surge is the number of surge VMs that are granted for an update. Short explains why they are fewer than claimed, or is empty.
 	Surge int32
 	Short string
-	// Unwatched is true when there is more to ask later, and no event will tell when.
+	// Unwatched is true if the group must ask again later, and no event reports when.
 	Unwatched bool
 }
 
 // UserDataAnswer is the user data of VMs to be cloned, or why there is none.
 type UserDataAnswer struct {
-	// Data is what cloud-init gets, and Ignition what Ignition gets; one of them can be empty.
+	// Data is for cloud-init, and Ignition for Ignition; one of them can be empty.
 	Data, Ignition []byte
 	Blocked        *plan.Blocker
 }
 
-// Attempt is what became of something that was tried.
+// Attempt is the result of an attempt.
 type Attempt struct{ Err error }
 
 func (s *Snapshot) deleting() bool { return !s.Group.DeletionTimestamp.IsZero() }
 
-// overtaken reports whether a replica with a later epoch has written status, as far as status can be believed.
+// overtaken reports whether a replica with a later epoch has written status, if status is genuine.
 func (s *Snapshot) overtaken() bool {
 	o := s.Group.Status.Ownership
 	return o != nil && s.Epoch.Less(o.Epoch)
 }
 
-// neverActed reports whether nothing was ever asked of vCenter for this group: clones are sent only after
-// status has recorded the folder and the intent. A status without a generation was never written, or was wiped,
-// and proves nothing. Neither does any status of a group of which the hub has a record: that is made before the first clone, and a status
-// that was wiped can have been written anew since.
+// neverActed reports whether the operator never sent a vCenter request for this group: clones are sent only after status has recorded the folder and the intent. A status without
+// a generation was never written, or was cleared, and proves nothing. If the hub has a record of the group, its status proves nothing either: the record is made before the first
+// clone, and a cleared status can have been written again since.
 func (s *Snapshot) neverActed() bool {
 	status := &s.Group.Status
 	return status.ObservedGeneration != 0 && status.Folder == nil && len(status.VMs) == 0 && len(status.Deleting) == 0 &&
 		s.record.Admitted == nil && s.record.Unread == ""
 }
 
-// generation is the one that status is about. A status that has none stays so while nobody knows whether it was wiped: neverActed
-// would take it for that of a group which has no VMs. Only a group that was created a moment ago is certainly new.
+// generation returns the generation that status describes. A status without a generation keeps none while it is unknown whether it was cleared: otherwise neverActed would
+// conclude that the group has no VMs. Only a group that was created a moment ago is certainly new.
 func (s *Snapshot) generation() int64 {
 	if old := s.Group.Status.ObservedGeneration; s.homeless() || old == 0 && s.Unseen() && s.Now.Sub(s.Group.CreationTimestamp.Time) > newFor {
 		return old
@@ -165,7 +162,7 @@ func (s *Snapshot) generation() int64 {
 	return s.Group.Generation
 }
 
-// Unseen reports whether nobody knows now which VMs the group has.
+// Unseen reports whether the group's VMs are unknown now.
 func (s *Snapshot) Unseen() bool {
 	if s.Unavailable != nil {
 		return s.Unavailable.Reason == v1alpha1.ReasonVCenterUnreachable
@@ -173,10 +170,10 @@ func (s *Snapshot) Unseen() bool {
 	return !s.Observation.Complete
 }
 
-// longestMoRef is the length of the longest reference that status can have. An API server that makes one up can show any.
+// longestMoRef is the maximum length of a reference in status. An API server that makes one up can return any length.
 const longestMoRef = 128
 
-// FolderRef refers to Folder.
+// FolderRef returns the reference of Folder.
 func (s *Snapshot) FolderRef() vsphere.Ref {
 	if s.Folder == nil || len(s.Folder.MoRef) > longestMoRef {
 		return vsphere.Ref{}
@@ -184,8 +181,7 @@ func (s *Snapshot) FolderRef() vsphere.Ref {
 	return vsphere.FolderRef(s.Folder.MoRef)
 }
 
-// See makes observation what is known of vCenter. The VMs of the group are counted by ordinal, with those whose clone is under way:
-// a copy of a VM is no other one.
+// See sets the observation of vCenter. It counts the VMs of the group by ordinal, including clones in flight: a copy of a VM does not count.
 func (s *Snapshot) See(observation vsphere.Observation) {
 	s.Observation, s.sizes, s.leaving, s.released = observation, map[int32]size{}, nil, nil
 	doomed := map[int32]bool{}
@@ -204,7 +200,7 @@ func (s *Snapshot) See(observation vsphere.Observation) {
 		}
 	}
 	for _, vm := range s.Group.Status.VMs {
-		if slices.Contains(s.Group.Status.Deleting, vm.Ordinal) && s.outOfSight(vm) { // it counts until it is gone
+		if slices.Contains(s.Group.Status.Deleting, vm.Ordinal) && s.outOfSight(vm) { // it counts until its deletion is confirmed
 			s.leaving = append(s.leaving, s.described(vm.Ordinal).max(asked(s.Group.Spec)))
 		}
 	}
@@ -222,12 +218,12 @@ func (s *Snapshot) See(observation vsphere.Observation) {
 	}
 }
 
-// FolderPath is where the group's folder is made.
+// FolderPath returns the path at which the group's folder is created.
 func (s *Snapshot) FolderPath() vsphere.FolderPath {
 	return vsphere.FolderPath{Member: s.Member, Namespace: s.Group.Namespace, Leaf: FolderName(s.Group.Name, s.Group.UID)}
 }
 
-// FolderName is unique for ever, unlike the group's name: <group>.<first 8 of its UID>.
+// FolderName is unique forever, unlike the group's name: <group>.<first 8 of its UID>.
 func FolderName(name string, uid types.UID) string {
 	return name + "." + string(uid[:min(8, len(uid))])
 }

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// messageReconciled is what the original operator said when all was well.
+	// messageReconciled is the success message of the original operator.
 	messageReconciled = "successfully reconciled VmGroup"
-	// selectorKey is the label by which an autoscaler's selector finds nothing: VMs are not pods. It has to be
-	// there, since the scale subresource of a custom resource without one is refused by autoscalers.
+	// selectorKey is the label of a selector that matches nothing for autoscalers, because VMs are not Pods. Autoscalers refuse the scale subresource of a custom resource
+	// without a selector.
 	selectorKey = "vm.codeconnect.vmworld.com/group"
 
 	maxVMMessage = 512
@@ -28,7 +28,7 @@ const (
 	maxPath      = 2048
 )
 
-// Facts are what status is made of.
+// Facts are the sources of status.
 type Facts struct {
 	// Old is the status as it was read.
 	Old v1alpha1.VmGroupStatus
@@ -40,36 +40,35 @@ type Facts struct {
 	Now time.Time
 	// Deleting is true once the group has a deletion timestamp.
 	Deleting bool
-	// Keeps is true for a group that is being deleted and keeps its VMs. WithoutEffect tells of annotations that ask for such and do not count.
+	// Keeps is true for a group that is being deleted and keeps its VMs. WithoutEffect describes annotations that ask for this without effect.
 	Keeps         bool
 	WithoutEffect string
-	// Plan is what is done next.
+	// Plan has the next actions.
 	Plan plan.Plan
-	// Rollout is what is to be recorded of the update of the VMs, or nil if that does not change.
+	// Rollout is the new record of the update, or nil if it does not change.
 	Rollout *plan.Rollout
-	// Complete is false when the observation may miss VMs, and Incomplete says why. Unavailable then says why if vCenter itself is
-	// the reason.
+	// Complete is false if the observation can miss VMs. Incomplete then explains why. Unavailable also explains why if vCenter itself is the cause.
 	Complete    bool
 	Incomplete  string
 	Unavailable *plan.Blocker
-	// VCenter is the name of the group's VCenter, InstanceUUID that of the server behind it, Folder the group's folder there, or nil.
+	// VCenter is the name of the group's VCenter. InstanceUUID is that of the server behind it. Folder is the group's folder there, or nil.
 	VCenter      string
 	InstanceUUID string
 	Folder       *v1alpha1.FolderStatus
-	// Admission is how far the group may follow its spec; without a reason, nobody has said anything about that.
+	// Admission is the part of spec that the group can follow. Without a reason, it is undecided.
 	Admission policy.Admission
-	// Paused says who asked that nothing is done for the group, or is nil.
+	// Paused explains the pause of the group, or is nil.
 	Paused *plan.Blocker
-	// CreateBlocked explains why a VM that is lost could not be replaced, or is nil.
+	// CreateBlocked explains why a lost VM could not be replaced, or is nil.
 	CreateBlocked *plan.Blocker
 	// Failure to create the group's folder, or nil.
 	Failure *plan.Blocker
-	// Swept says why the VMs of a group are kept that is deleted because its CRD was, or is nil.
+	// Swept explains why the operator keeps the VMs of a group that is deleted because its CRD was deleted, or is nil.
 	Swept *plan.Blocker
-	// RemovingSince is when it was first seen that all VMs of the group are to leave, or zero if that needs no time.
+	// RemovingSince is the time since when all VMs of the group are known to leave, or zero if no wait is needed.
 	RemovingSince time.Time
-	// AdoptFrom is the UID of the group whose VMs the group is to take over, or empty. Adoption is what is known of them, if anything had to be;
-	// AdoptionEnds is true when the last one was taken. Strangers are names of VMs that lie beside those of the original operator, and are left alone.
+	// AdoptFrom is the UID of the group whose VMs the group adopts, or empty. Adoption is the knowledge about them, if it was needed. AdoptionEnds is true when the last VM was
+	// adopted. Strangers are names of VMs next to those of the original operator that get no action.
 	AdoptFrom    string
 	Adoption     *plan.Adoption
 	AdoptionEnds bool
@@ -99,7 +98,7 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 			s.VCenterInstanceUUID = f.InstanceUUID
 		}
 	case s.VCenter != f.VCenter:
-		s.VCenter, s.VCenterInstanceUUID = "", "" // nothing bears it out
+		s.VCenter, s.VCenterInstanceUUID = "", "" // nothing confirms it
 	}
 	if s.Ownership == nil || s.Ownership.Epoch.Less(f.Epoch) {
 		if f.Epoch != (v1alpha1.Epoch{}) {
@@ -107,7 +106,7 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 		}
 	}
 	if f.Complete {
-		// On an incomplete observation the last complete one is worth more than a table full of holes.
+		// After an incomplete observation, the table of the last complete one is more useful.
 		s.Replicas, s.CurrentReplicas = f.Plan.Existing, f.Plan.Existing
 		s.ReadyReplicas, s.UpdatedReplicas = f.Plan.Ready, f.Plan.Updated
 		s.VMs = vmStatuses(f.Plan.VMs)
@@ -116,7 +115,7 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 		s.Revisions, s.ReadinessGate = f.Plan.Revisions, recordedGate(f.Plan.Gate)
 		s.CurrentRevision = currentRevision(f.Old.CurrentRevision, f.Plan.VMs)
 	} else {
-		s.UpdatedReplicas = min(s.UpdatedReplicas, recordedAs(s.UpdateRevision, s.VMs)) // spec may have been edited since
+		s.UpdatedReplicas = min(s.UpdatedReplicas, recordedAs(s.UpdateRevision, s.VMs)) // spec can have been edited since
 	}
 	brief := setConditions(&s, f)
 	drop(&s, v1alpha1.ConditionUnattended)
@@ -173,7 +172,7 @@ func vmStatuses(vms []plan.VMStatus) []v1alpha1.VMStatus {
 	return out
 }
 
-// currentRevision is the revision that all VMs have, or the last one that they all had.
+// currentRevision returns the revision that all VMs have, or the last one that they all had.
 func currentRevision(old string, vms []plan.VMStatus) string {
 	revision := ""
 	for _, vm := range vms {
@@ -191,14 +190,14 @@ func currentRevision(old string, vms []plan.VMStatus) string {
 	return revision
 }
 
-// drop takes a condition away. meta's own copies the list even where the condition is not there, which is so on most passes.
+// drop removes a condition. The function of package meta copies the list even without the condition, which is the case in most passes.
 func drop(s *v1alpha1.VmGroupStatus, conditionType string) {
 	if meta.FindStatusCondition(s.Conditions, conditionType) != nil {
 		meta.RemoveStatusCondition(&s.Conditions, conditionType)
 	}
 }
 
-// setConditions returns what is to be said in few words: of what somebody has to act on, or else of condition Ready.
+// setConditions returns the short message: that of a stalled group, or that of condition Ready.
 func setConditions(s *v1alpha1.VmGroupStatus, f Facts) (brief string) {
 	set := func(conditionType string, status metav1.ConditionStatus, reason, message string) {
 		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
@@ -219,7 +218,7 @@ func setConditions(s *v1alpha1.VmGroupStatus, f Facts) (brief string) {
 	ready := f.readiness(blockers)
 	set(v1alpha1.ConditionReady, ready.status, ready.reason, ready.message)
 	working := f.Complete && (!f.Plan.Settled || f.updating()) && stalled == nil && ready.status != metav1.ConditionTrue && !held(blockers)
-	if f.Complete || stalled != nil || f.Paused != nil { // else what was under way is still, and the time that it takes goes on: see ProgressDeadline
+	if f.Complete || stalled != nil || f.Paused != nil { // otherwise work in progress continues, and so does its time: see ProgressDeadline
 		onlyWhile(working, v1alpha1.ConditionReconciling, ready.reason, ready.message)
 	}
 	if working && stalled == nil {
@@ -260,7 +259,7 @@ func setConditions(s *v1alpha1.VmGroupStatus, f Facts) (brief string) {
 	return brief
 }
 
-// blockers are everything that holds the group up, the most important first.
+// blockers returns everything that blocks the group, the most important first.
 func (f Facts) blockers() []plan.Blocker {
 	var all []plan.Blocker
 	if f.Unavailable != nil {
@@ -280,7 +279,7 @@ func (f Facts) blockers() []plan.Blocker {
 			continue
 		}
 		if f.Unavailable != nil && b.Reason == v1alpha1.ReasonInventoryIncomplete {
-			continue // the same said twice, with less detail
+			continue // a duplicate with less detail
 		}
 		if f.Swept != nil && b.Reason == f.Swept.Reason {
 			continue
@@ -296,12 +295,12 @@ func (f Facts) blockers() []plan.Blocker {
 	return all
 }
 
-// BlockerOf is a hold as a reason for which a group is not ready.
+// BlockerOf returns the blocker for a group that an admission holds.
 func BlockerOf(admission policy.Admission) *plan.Blocker {
 	return &plan.Blocker{Reason: admission.Reason, Message: admission.Message, Terminal: admission.Terminal}
 }
 
-// desired is what spec asks for, also while the group is held at less.
+// desired returns the number of VMs in spec, also while the group is held at fewer.
 func (f Facts) desired() int32 {
 	if f.Admission.Held && f.Spec.Replicas != nil {
 		return *f.Spec.Replicas
@@ -309,7 +308,7 @@ func (f Facts) desired() int32 {
 	return f.Plan.Desired
 }
 
-// held reports whether somebody asked the operator not to act, so that it is not working towards spec.
+// held reports whether a user asked the operator not to act, so that it does not work towards spec.
 func held(blockers []plan.Blocker) bool {
 	return slices.ContainsFunc(blockers, func(b plan.Blocker) bool {
 		switch b.Reason {
@@ -344,7 +343,7 @@ func overdue(s *v1alpha1.VmGroupStatus, f Facts, ready readiness) *plan.Blocker 
 	}
 }
 
-// ProgressDeadline is when a change that is under way becomes overdue; zero for never.
+// ProgressDeadline returns when a change in progress becomes overdue; zero for never.
 func ProgressDeadline(s *v1alpha1.VmGroupStatus, spec v1alpha1.VmGroupSpec) time.Time {
 	reconciling := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReconciling)
 	if reconciling == nil || spec.Readiness == nil || spec.Readiness.ProgressDeadlineSeconds == 0 {
@@ -352,7 +351,7 @@ func ProgressDeadline(s *v1alpha1.VmGroupStatus, spec v1alpha1.VmGroupSpec) time
 	}
 	since := reconciling.LastTransitionTime.Time
 	if r := s.Rollout; r != nil && r.StartTime != nil && r.StartTime.After(since) {
-		since = r.StartTime.Time // another edit, and another change
+		since = r.StartTime.Time // another edit is another change
 	}
 	return since.Add(time.Duration(spec.Readiness.ProgressDeadlineSeconds) * time.Second)
 }

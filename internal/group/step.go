@@ -3,8 +3,7 @@ package group
 // Step is the kind of a decision.
 type Step string
 
-// The steps. Wait, RaiseEpoch, Report, Act and Release end the pass. The result of each other step is a fact of the next decision,
-// which does not ask for it again.
+// The steps. Wait, RaiseEpoch, Report, Act and Release end the pass. The result of each other step is a fact of the next decision, which does not ask for it again.
 const (
 	// Wait does nothing.
 	Wait Step = "Wait"
@@ -35,7 +34,7 @@ const (
 	Act Step = "Act"
 	// RemoveFolder removes the folder of the group. Its answer is FolderRemoved.
 	RemoveFolder Step = "RemoveFolder"
-	// WriteReceipt stores on the hub which VMs stay without the group. Its answer is Receipt.
+	// WriteReceipt stores on the hub the VMs that stay without the group. Its answer is Receipt.
 	WriteReceipt Step = "WriteReceipt"
 	// Release removes the finalizer of a group whose VMs were deleted, or stay without it.
 	Release Step = "Release"

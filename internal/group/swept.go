@@ -14,20 +14,20 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// DefinitionInterval is how old an answer about the CRD can be. No event reports that a CRD is being deleted, or that its deletion is confirmed.
+// DefinitionInterval is the maximum age of an answer about the CRD. No event reports the deletion of a CRD, or its confirmation.
 const DefinitionInterval = 10 * time.Second
 
 const (
-	// sweepLasts is for how long after a CRD was created groups from before it can still get a deletionTimestamp because the CRD before it was deleted. An API
-	// server deletes the objects of a CRD one after the other, and goes on although the CRD is gone and exists again meanwhile.
+	// sweepLasts is how long after the creation of a CRD older groups can still get a deletionTimestamp because the previous CRD was deleted. An API server deletes the objects
+	// of a CRD one after the other. It continues even if the CRD was deleted and exists again meanwhile.
 	sweepLasts = 10 * time.Minute
-	// clocksDiffer is by how much the clocks of a member's API servers can differ.
+	// clocksDiffer is the maximum difference between the clocks of a member's API servers.
 	clocksDiffer = time.Minute
 )
 
 // DefinitionAnswer is the result of reading the CRD of a group that is being deleted. The zero value is a CRD that the operator is not allowed to read.
 type DefinitionAnswer struct {
-	// Definition is the metadata of the CRD, or nil if it does not exist or is not known.
+	// Definition is the metadata of the CRD, or nil if it does not exist or is unknown.
 	Definition metav1.Object
 	// Missing is true if the CRD does not exist.
 	Missing bool
@@ -35,12 +35,12 @@ type DefinitionAnswer struct {
 	Unread bool
 }
 
-// Going reports whether the CRD is being deleted, or was. Its API server then deletes all objects of the kind, past all admission.
+// Going reports whether the CRD is being or was deleted. Its API server then deletes all objects of the kind, bypassing admission.
 func (a *DefinitionAnswer) Going() bool {
 	return a != nil && (a.Missing || a.Definition != nil && !a.Definition.GetDeletionTimestamp().IsZero())
 }
 
-// definition decides whether the CRD has to be read before anything is done for a group that is being deleted.
+// definition decides whether the CRD must be read before any action for a group that is being deleted.
 func (s *Snapshot) definition() Decision {
 	switch answer := s.Definition; {
 	case !s.deleting(), s.releases(), s.confirmed():
@@ -52,8 +52,8 @@ func (s *Snapshot) definition() Decision {
 	return Decision{}
 }
 
-// swept reports whether the group is deleted because its CRD was, so that its deletion says nothing about what its user wants. Stored facts alone decide:
-// what status says, since a CRD can come back as it was; and whether the CRD of now is younger than the deletion, since status can be lost.
+// swept reports whether the group is deleted because its CRD was deleted, so that its deletion does not show its user's intent. Stored facts alone decide. Status decides, since
+// a CRD can come back unchanged. The age of the current CRD also decides, since status can be lost.
 func (s *Snapshot) swept() bool {
 	answer := s.Definition
 	switch {
@@ -67,13 +67,13 @@ func (s *Snapshot) swept() bool {
 	return answer != nil && answer.Definition != nil && s.outlived(answer.Definition)
 }
 
-// crdConfirmed reports whether the CRD is being deleted, and that is confirmed.
+// crdConfirmed reports whether the CRD is being deleted, and this deletion is confirmed.
 func (s *Snapshot) crdConfirmed() bool {
 	return s.deleting() && s.Definition.Going() && !s.Definition.Missing && v1alpha1.DeletionConfirmed(s.Definition.Definition)
 }
 
-// outlived reports whether the group was deleted before this CRD was created, or soon after that although it is from before this CRD. A group that was created with
-// the CRD, or later, was deleted later, too, whatever the clock says that wrote its deletionTimestamp.
+// outlived reports whether the group was deleted before this CRD was created, or soon after that if the group is older than this CRD. A group that was created with the CRD, or
+// later, was also deleted later, whatever clock wrote its deletionTimestamp.
 func (s *Snapshot) outlived(definition metav1.Object) bool {
 	created, deleted := s.Group.CreationTimestamp.Time, s.Group.DeletionTimestamp.Time
 	if created.After(deleted) {
@@ -86,7 +86,7 @@ func (s *Snapshot) outlived(definition metav1.Object) bool {
 	return !deleted.After(swept)
 }
 
-// sweptHold keeps the VMs of a group that is deleted because its CRD was; nil for any other.
+// sweptHold keeps the VMs of a group that is deleted because its CRD was deleted. It returns nil for any other group.
 func (s *Snapshot) sweptHold() *plan.RemovalHold {
 	if !s.swept() {
 		return nil
@@ -116,7 +116,7 @@ func confirmCommand(kind, name, uid string) string {
 	return fmt.Sprintf("kubectl annotate %s %s --overwrite %s=%s", kind, name, v1alpha1.ConfirmDeletionAnnotation, uid)
 }
 
-// setSwept records that the group is deleted because its CRD was, also while nothing is known of its VMs: neither a takeover nor a new CRD ends that.
+// setSwept records that the group is deleted because its CRD was deleted, even while its VMs are unknown: neither a takeover nor a new CRD ends that.
 func setSwept(s *v1alpha1.VmGroupStatus, f Facts) {
 	meta.SetStatusCondition(&s.Conditions, metav1.Condition{
 		Type: v1alpha1.ConditionRemoving, Status: metav1.ConditionTrue, Reason: f.Swept.Reason, Message: untrusted.Text(f.Swept.Message, maxCondition),

@@ -6,11 +6,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// standing is how many VMs of the group have the revision of spec and do not leave. Their stamps in vCenter say so. Only while vCenter is not seen it
-// is what status says, which chooses words then, since nothing is done.
+// standing returns the number of VMs with the revision of spec that do not leave, by their stamps in vCenter. While vCenter is not visible, it uses status. The number then
+// affects only messages, because no action is taken.
 func (s *Snapshot) standing() (n int32) {
 	if s.Observation.Complete {
-		seen := map[int32]bool{} // a copy of a VM is no other one
+		seen := map[int32]bool{} // a copy of a VM does not count
 		for i := range s.Observation.VMs {
 			vm := &s.Observation.VMs[i]
 			if s.stamped(*vm) && !vm.Tombstone && vm.Stamp.Revision == s.Revision && !seen[vm.Stamp.Ordinal] && !slices.Contains(s.Group.Status.Deleting, vm.Stamp.Ordinal) {

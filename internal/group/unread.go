@@ -8,9 +8,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// unread says that VMs in the group's folder may be the group's, or returns nil. A clone that was made right before the operator ended
-// looks the same as a VM that a person put there, while the host of either is away: nothing may be cloned in its place, and its group
-// does not go. What is known of the other VMs is not in doubt.
+// unread reports that VMs in the group's folder can be the group's, or returns nil. A clone from right before the operator ended looks like a VM that a person put there, while
+// the host of either is unreachable. No VM can be cloned in its place, and its group is not deleted. The data of the other VMs is not in doubt.
 func (s *Snapshot) unread() *plan.Blocker {
 	if len(s.Observation.Unread) == 0 {
 		return nil

@@ -10,10 +10,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
-// setUpToDate says whether every VM has the revision of spec.
+// setUpToDate reports whether every VM has the revision of spec.
 //
-// While the observation is incomplete nobody can say that they have it. That they do not have it follows from what status records, and is said: status is
-// about to tell that the edit was seen. What was said of the same edit before is kept.
+// While the observation is incomplete, it is unknown whether all VMs have that revision. If status shows that some do not, the condition reports that, because status is about to
+// report the edit as observed. An earlier report about the same edit is kept.
 func setUpToDate(s *v1alpha1.VmGroupStatus, f Facts, set func(string, metav1.ConditionStatus, string, string)) {
 	update := f.Plan.Update
 	begins := f.begins()
@@ -32,13 +32,13 @@ func setUpToDate(s *v1alpha1.VmGroupStatus, f Facts, set func(string, metav1.Con
 	}
 }
 
-// begins is true when an edit is seen for the first time that VMs are to be updated for.
+// begins is true when an edit that updates VMs is observed for the first time.
 func (f Facts) begins() bool {
 	was := f.Old.Rollout
 	return f.Rollout != nil && len(f.Rollout.From) > 0 && (was == nil || was.Revision != f.Rollout.Revision)
 }
 
-// recordedAs is how many VMs status records as there, and of a revision.
+// recordedAs returns the number of recorded VMs that exist and have a revision.
 func recordedAs(revision string, vms []v1alpha1.VMStatus) int32 {
 	n := int32(0)
 	for i := range vms {

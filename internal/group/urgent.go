@@ -12,8 +12,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Urgent reports whether something depends on next being stored: an intent, an ordinal's identity, the time of a
-// shutdown, what an update is about to do, or a verdict that people and tools wait for. When a VM was started is no more than a second late.
+// Urgent reports whether next must be stored at once. Other parts depend on an intent, an ordinal's identity, the time of a shutdown, and the next steps of an update. Users and
+// tools wait for results. The start time of a VM is stored at most a second late.
 func Urgent(old, next v1alpha1.VmGroupStatus) bool {
 	if old.ObservedGeneration != next.ObservedGeneration || old.Phase != next.Phase ||
 		!slices.Equal(old.Deleting, next.Deleting) || !equality.Semantic.DeepEqual(old.Admitted, next.Admitted) || !equality.Semantic.DeepEqual(old.Folder, next.Folder) ||
@@ -38,8 +38,8 @@ func Urgent(old, next v1alpha1.VmGroupStatus) bool {
 	return false
 }
 
-// urgentOf is Urgent for one VM. That the guest of a VM which is restarted has shut down is stored before the VM is started: who goes on would take the new
-// guest for the old one, and wait for its end. That its change was refused is stored before as well: who goes on would stop it again.
+// urgentOf is Urgent for one VM. For a VM that is restarted, the end of its guest's shutdown is stored before the VM is started: otherwise another replica would take the new
+// guest for the old one, and wait for its end. A refused change is stored before the start as well: otherwise another replica would stop the VM again.
 func urgentOf(was, vm *v1alpha1.VMStatus) bool {
 	return vm.MoRef == "" && was.UUID != vm.UUID || vm.Phase == v1alpha1.VMAdopting && was.MoRef != vm.MoRef ||
 		vm.ShutdownTime != nil && !vm.ShutdownTime.Equal(was.ShutdownTime) || vm.Updating && !was.Updating ||
@@ -55,14 +55,14 @@ func conditionStatus(s v1alpha1.VmGroupStatus, conditionType string) metav1.Cond
 	return ""
 }
 
-// SameButOwnership reports whether nothing but the owner has changed. A takeover alone is nothing to write about. With something to
-// do it is: the write is also what finds out that the cache is behind the former owner's last one.
+// SameButOwnership reports whether only the owner has changed. A takeover alone needs no write. If there is work, a write is needed, because it also reveals that the cache is
+// behind the former owner's last write.
 func SameButOwnership(old, next v1alpha1.VmGroupStatus) bool {
 	next.Ownership = old.Ownership
 	return sameStatus(&old, &next)
 }
 
-// sameStatus reports whether two statuses say the same. Most passes change nothing, and what they compare is equal to the bit: to find that costs half as much.
+// sameStatus reports whether two statuses are equal. Most passes change nothing, and DeepEqual of identical values takes half the time.
 func sameStatus(a, b *v1alpha1.VmGroupStatus) bool {
 	return reflect.DeepEqual(a, b) || equality.Semantic.DeepEqual(a, b)
 }

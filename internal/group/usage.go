@@ -11,8 +11,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Shows is what a group has by its status: what was admitted, or what its VMs take that are there still, each as large as its revision or what was
-// admitted, whichever is larger.
+// Shows returns the usage of a group by its status: the admitted usage, or that of its existing VMs. Each VM counts with the size of its revision or the admitted size, whichever
+// is larger.
 func Shows(group *v1alpha1.VmGroup) policy.Usage {
 	spec := group.Spec
 	if a := group.Status.Admitted; shaped(a) {
@@ -26,7 +26,7 @@ func Shows(group *v1alpha1.VmGroup) policy.Usage {
 	return policy.UsageOf(spec).Max(recorded(group, spec))
 }
 
-// recorded adds up the VMs that status shows, each as large as its revision, and at least as spec says.
+// recorded adds up the VMs in status, each with the size of its revision, and at least that of spec.
 func recorded(group *v1alpha1.VmGroup, spec v1alpha1.VmGroupSpec) (u policy.Usage) {
 	for i := range group.Status.VMs {
 		vm := &group.Status.VMs[i]
@@ -44,7 +44,7 @@ func recorded(group *v1alpha1.VmGroup, spec v1alpha1.VmGroupSpec) (u policy.Usag
 	return u
 }
 
-// Stands is what VMs take that vCenter shows of a group. A copy of a VM is no other one, unless either is to be destroyed.
+// Stands returns the usage of the VMs that vCenter shows of a group. A copy of a VM does not count, unless either VM is to be destroyed.
 func Stands(marked []vsphere.Marked) policy.Usage {
 	byOrdinal := map[int32]size{}
 	var others []size
@@ -60,7 +60,7 @@ func Stands(marked []vsphere.Marked) policy.Usage {
 	return sum(slices.AppendSeq(others, maps.Values(byOrdinal)))
 }
 
-// Occupies is what a group with an admitted shape holds, or what its VMs take that are there still: what leaves counts until it is gone.
+// Occupies returns the usage of a group with an admitted shape, or of its existing VMs: a VM that leaves counts until it is deleted.
 func Occupies(group *v1alpha1.VmGroup, admitted v1alpha1.Admitted) policy.Usage {
 	spec := policy.AdmittedSpec(group.Spec, admitted)
 	holds, there := policy.UsageOf(spec), own(group)
@@ -71,13 +71,13 @@ func Occupies(group *v1alpha1.VmGroup, admitted v1alpha1.Admitted) policy.Usage 
 	return holds.Max(policy.UsageOf(spec))
 }
 
-// Acted reports whether status shows that something was made for a group in its vCenter.
+// Acted reports whether status shows that the operator created something for a group in its vCenter.
 func Acted(group *v1alpha1.VmGroup) bool {
 	s := &group.Status
 	return s.Folder != nil || len(s.VMs)+len(s.Deleting) > 0 || s.Replicas > 0
 }
 
-// own is how many VMs status shows that are not another group's still.
+// own returns the number of VMs in status that no longer belong to another group.
 func own(group *v1alpha1.VmGroup) (n int32) {
 	for i := range group.Status.VMs {
 		if counts(&group.Status.VMs[i]) {
@@ -87,10 +87,10 @@ func own(group *v1alpha1.VmGroup) (n int32) {
 	return n
 }
 
-// counts reports whether a VM that status shows is the group's already.
+// counts reports whether a VM in status is the group's already.
 func counts(vm *v1alpha1.VMStatus) bool { return vm.Phase != v1alpha1.VMAdopting }
 
-// Expects is how many VMs a group counts on: those that it wants, or more that it has recorded and does not delete.
+// Expects returns the number of VMs that a group relies on: those that it wants, or those that it has recorded and does not delete, whichever is more.
 func Expects(group *v1alpha1.VmGroup) int {
 	if !group.DeletionTimestamp.IsZero() {
 		return 0
@@ -101,12 +101,12 @@ func Expects(group *v1alpha1.VmGroup) int {
 			recorded++
 		}
 	}
-	// A group whose status was wiped has VMs all the same.
+	// A group whose status was cleared still has VMs.
 	return max(recorded, int(ptr.Deref(group.Spec.Replicas, 1)))
 }
 
-// Recorded returns the references of the VMs that a group's status shows. unrecorded is true if it wants VMs and its status has places for none: it may have been wiped,
-// and which VMs there were is not known. A place without a reference is one whose VM is still to be cloned.
+// Recorded returns the references of the VMs in a group's status. unrecorded is true if the group wants VMs and its status has entries for none: status was possibly cleared, and
+// its VMs are unknown. An entry without a reference is a VM that is not cloned yet.
 func Recorded(group *v1alpha1.VmGroup) (refs []string, unrecorded bool) {
 	if !group.DeletionTimestamp.IsZero() {
 		return nil, false
@@ -119,18 +119,18 @@ func Recorded(group *v1alpha1.VmGroup) (refs []string, unrecorded bool) {
 	return refs, len(group.Status.VMs) == 0 && ptr.Deref(group.Spec.Replicas, 1) > 0
 }
 
-// shaped reports whether VMs can be cloned from what was admitted.
+// shaped reports whether VMs can be cloned from an admitted spec.
 func shaped(a *v1alpha1.Admitted) bool { return a != nil && a.CPU > 0 }
 
-// Reshaped reports whether spec asks for VMs of another shape than was admitted.
+// Reshaped reports whether spec asks for VMs of another shape than the admitted one.
 func (s *Snapshot) Reshaped() bool {
 	return shaped(s.Admitted) && !policy.SameShape(s.Group.Spec, *s.Admitted)
 }
 
-// holds is what was admitted to the group, or what vCenter has of it if that is more: status can show any number of VMs.
+// holds returns the admitted usage of the group, or its usage in vCenter if that is more: status can list any number of VMs.
 func (s *Snapshot) holds() policy.Usage { return s.granted().Max(s.taken()) }
 
-// Admits is what status shows as admitted. It has no group if there is nothing.
+// Admits returns the admitted usage in status. Its Groups is 0 if there is none.
 func Admits(group *v1alpha1.VmGroup) policy.Usage {
 	if a := group.Status.Admitted; shaped(a) {
 		return policy.UsageOf(policy.AdmittedSpec(group.Spec, *a))
@@ -138,8 +138,8 @@ func Admits(group *v1alpha1.VmGroup) policy.Usage {
 	return policy.Usage{}
 }
 
-// Grants is what of a group needs no grant, by what the hub has on record and by what status admits. Status can only lower it: what a record from a backup
-// has beyond that, others may have been granted since.
+// Grants returns the usage that needs no grant, by the hub's record and by the admitted usage in status. Status can only lower it: the excess of a record from a backup has
+// possibly been granted to others since.
 func Grants(record, admits policy.Usage) policy.Usage {
 	if admits.Groups == 0 {
 		return record
@@ -147,9 +147,8 @@ func Grants(record, admits policy.Usage) policy.Usage {
 	return record.Min(admits)
 }
 
-// granted is what needs no grant of what the group holds: what was admitted. What exists beyond that counts, and is claimed as growth. Without a record it
-// is what vCenter has of the group, such as VMs that it adopted: these counted before, for the group that had them. What spec asks for beyond that was
-// granted to none.
+// granted returns the part of holds that needs no grant: the admitted usage. Existing usage beyond it counts, and is claimed as growth. Without a record, it is the usage in
+// vCenter, such as adopted VMs: these counted before, for the group that had them. The excess in spec was granted to no group.
 func (s *Snapshot) granted() (u policy.Usage) {
 	if shaped(s.Admitted) {
 		u = Grants(policy.UsageOf(policy.AdmittedSpec(s.Group.Spec, *s.Admitted)), Admits(s.Group))
@@ -160,7 +159,7 @@ func (s *Snapshot) granted() (u policy.Usage) {
 	return u
 }
 
-// misses reports whether vCenter does not show a VM that status names: it counts.
+// misses reports whether vCenter does not show a VM in status: that VM counts.
 func (s *Snapshot) misses() bool { return slices.ContainsFunc(s.Group.Status.VMs, s.outOfSight) }
 
 // clonesUnknown reports whether a clone is in flight whose size is unknown, because status was lost since its submission.
@@ -170,16 +169,16 @@ func (s *Snapshot) clonesUnknown() bool {
 	})
 }
 
-// outOfSight reports whether vCenter does not show a VM of status, and has not confirmed that it is gone.
+// outOfSight reports whether vCenter does not show a VM of status, and has not confirmed its deletion.
 func (s *Snapshot) outOfSight(known v1alpha1.VMStatus) bool {
 	o, ref := &s.Observation, vsphere.VMRef(known.MoRef)
 	is := func(vm vsphere.VM) bool { return vm.Ref == ref }
 	return !ref.IsZero() && !slices.ContainsFunc(o.VMs, is) && !slices.ContainsFunc(o.Released, is) && !slices.Contains(o.Gone, ref) && !slices.Contains(o.Others, ref)
 }
 
-// quotaQuestion is what is asked of quotas. What a group was granted and needs no more, neither for what it has nor for what it wants,
-// others may have. That is known only from vCenter: VMs may be larger than what was admitted last, since an edit does not change them. What status shows
-// counts in the sums of others, so it is not given back either before status is corrected, and neither is what is on record of a group whose record is not corrected now.
+// quotaQuestion returns the question to quotas. If a group no longer needs a part of its grant, for what it has or for what it wants, others can have it. Only vCenter shows
+// this: VMs can be larger than the last admitted spec, since an edit does not change them. The usage in status counts in the totals of others, so it is not given back before
+// status is corrected. The same holds for the hub's record while it is not corrected.
 func (s *Snapshot) quotaQuestion(wants policy.Usage, claims bool) QuotaQuestion {
 	q := QuotaQuestion{Wants: wants, Claims: claims}
 	admitted := shaped(s.Admitted)
@@ -190,7 +189,7 @@ func (s *Snapshot) quotaQuestion(wants policy.Usage, claims bool) QuotaQuestion 
 		q.Holds, q.Granted = s.holds(), s.granted()
 	}
 	switch {
-	case !s.Observation.Complete || s.misses() || s.clonesUnknown(): // it is not known how large its VMs are
+	case !s.Observation.Complete || s.misses() || s.clonesUnknown(): // the sizes of its VMs are unknown
 	case admitted:
 		q.Returns, q.Occupies = true, Occupies(s.Group, *s.Admitted).Max(s.taken()).Max(Shows(s.Group))
 	default:

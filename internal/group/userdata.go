@@ -6,7 +6,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// UserDataDenial is what a member says to a user data Secret that it does not allow.
+// UserDataDenial returns the denial of a user data Secret that a member does not allow.
 func UserDataDenial(member string) policy.Denial {
 	return policy.Denial{
 		Field:   "spec.userDataSecretRef",
@@ -14,13 +14,13 @@ func UserDataDenial(member string) policy.Denial {
 	}
 }
 
-// unwatched reports whether the group waits for something that no event tells of.
+// unwatched reports whether the group waits for a change that no event reports.
 func (s *Snapshot) unwatched() bool {
 	return s.Observation.FolderElsewhere || len(s.Observation.Elsewhere)+len(s.Observation.Others) > 0 || s.Quota != nil && s.Quota.Unwatched ||
 		!s.UserDataDenied && s.lacksSecret()
 }
 
-// lacksSecret reports whether user data was read and is not there.
+// lacksSecret reports whether user data was read and is missing.
 func (s *Snapshot) lacksSecret() bool {
 	for _, answer := range s.UserData {
 		if answer.Blocked != nil {

@@ -12,5 +12,5 @@ const defaultVCenter = "default"
 // WantedVCenter returns the VCenter that a group's spec names.
 func WantedVCenter(of *v1alpha1.VmGroup) string { return cmp.Or(of.Spec.VCenter, defaultVCenter) }
 
-// VCenterOf returns the VCenter of a group: that of its VMs, whatever spec says since, or else that of its spec.
+// VCenterOf returns the VCenter of a group: that of its VMs, even if spec has changed since, or else that of its spec.
 func VCenterOf(of *v1alpha1.VmGroup) string { return cmp.Or(of.Status.VCenter, WantedVCenter(of)) }

@@ -16,8 +16,8 @@ type Adoption struct {
 	// From is the UID of the other group. Legacy is true for VMs of the original operator; From is then the value that these VMs are marked with.
 	From   string
 	Legacy bool
-	// Waits explains why no VM can be adopted, or is nil. If Waits is terminal, a person must act and no VM is cloned until then. Otherwise the VMs
-	// to adopt are unknown, and the planner takes no action at all.
+	// Waits explains why no VM can be adopted, or is nil. If Waits is terminal, a person must act and no VM is cloned until then. Otherwise the VMs to adopt are unknown, and the
+	// planner takes no action at all.
 	Waits *Blocker
 	// Candidates are the VMs that can be adopted. None of them carries the group's stamp.
 	Candidates []Candidate
@@ -41,12 +41,11 @@ type Candidate struct {
 	Revision string
 }
 
-// takeOver adopts VMs of another group into free ordinals, at most as many as the group wants. A VM without a stamp or release mark is claimed first.
-// The planner then moves the VM into the group's folder, renames it and stamps it, in this order. Until the VM carries the stamp, it is not the
-// group's and gets no other action. Each step follows from the observation, so another replica can continue without a record.
+// takeOver adopts VMs of another group into free ordinals, at most as many as the group wants. A VM without a stamp or release mark is claimed first. The planner then moves the
+// VM into the group's folder, renames it and stamps it, in this order. Until the VM carries the stamp, it is not the group's and gets no other action. Each step follows from the
+// observation, so another replica can continue without a record.
 //
-// No other pass decides anything until the adoption ends. A clone would take the place of a VM that is being adopted, and a VM that leaves would make
-// room for one.
+// No other pass decides anything until the adoption ends. A clone would take the place of a VM that is being adopted, and a VM that leaves would make room for one.
 func (p *planner) takeOver() {
 	a := p.in.Adoption
 	if a == nil {

@@ -9,10 +9,9 @@ import (
 
 // adoption decides about stamped VMs that status does not record. Such a VM exists if the operator stopped between a clone and its record.
 //
-// The VM is the group's if it looks like a clone of the group and no record contradicts that. It lies in the group's folder under the name of its
-// ordinal, and its instance UUID follows from its stamp. vCenter can assign another UUID. The VM is then the group's if vCenter reports that a clone
-// that is still in flight made this VM. (If the operator stops or loses the reply then, it reports the VM as a copy and skips its ordinal.) Every
-// other VM with the stamp is a manual copy.
+// The VM is the group's if it looks like a clone of the group and no record contradicts that. It lies in the group's folder under the name of its ordinal, and its instance UUID
+// follows from its stamp. vCenter can assign another UUID. The VM is then the group's if vCenter reports that a clone that is still in flight made this VM. (If the operator
+// stops or loses the reply then, it reports the VM as a copy and skips its ordinal.) Every other VM with the stamp is a manual copy.
 //
 // On an incomplete observation no VM is adopted, and no VM that could still be adopted is called a copy: the recorded VM can be invisible.
 func (p *planner) adoption() {
@@ -83,9 +82,8 @@ func without(candidates []*vsphere.VM, vm *vsphere.VM) []*vsphere.VM {
 	return slices.DeleteFunc(slices.Clone(candidates), func(c *vsphere.VM) bool { return c == vm })
 }
 
-// cameBack is true for a VM of the group that was lost and replaced, and that the group does not need now. To adopt it would make the group too
-// large, and one VM would be destroyed. A person decides: if spec.replicas is raised, the VM is adopted. If the group is deleted, the VM is deleted
-// with it.
+// cameBack is true for a VM of the group that was lost and replaced, and that the group does not need now. To adopt it would make the group too large, and one VM would be
+// destroyed. A person decides: if spec.replicas is raised, the VM is adopted. If the group is deleted, the VM is deleted with it.
 func (p *planner) cameBack(vm *vsphere.VM) bool {
 	if !contains(p.in.Replaced, vm.InstanceUUID) || p.in.Deleting || vm.Tombstone || p.doomed[vm.Stamp.Ordinal] {
 		return false
@@ -102,8 +100,7 @@ func (p *planner) cameBack(vm *vsphere.VM) bool {
 // maxReplaced bounds the replaced VMs in status: see v1alpha1.VmGroupStatus.
 const maxReplaced = 100
 
-// nowReplaced returns the replaced VMs that status records. It adds the deleted VMs that the group stops waiting for, and removes those that belong
-// to the group again.
+// nowReplaced returns the replaced VMs that status records. It adds the deleted VMs that the group stops waiting for, and removes those that belong to the group again.
 func (p *planner) nowReplaced() []string {
 	all := slices.Clone(p.in.Replaced)
 	for _, ordinal := range p.ordinals {
@@ -124,9 +121,8 @@ func contains(uuids []string, uuid string) bool {
 	return slices.ContainsFunc(uuids, func(other string) bool { return strings.EqualFold(other, uuid) })
 }
 
-// returned reports whether vm is the recorded VM under another reference. The recorded reference was deleted, and vm has the recorded instance UUID.
-// This happens if a person registers the VM again, under any name and in any folder below the root. vm can also be the VM that an intended clone
-// replaces.
+// returned reports whether vm is the recorded VM under another reference. The recorded reference was deleted, and vm has the recorded instance UUID. This happens if a person
+// registers the VM again, under any name and in any folder below the root. vm can also be the VM that an intended clone replaces.
 func returned(vm *vsphere.VM, m *member) bool {
 	switch {
 	case m == nil || m.known == nil || vm.Stamp.Ordinal != m.known.Ordinal:

@@ -63,8 +63,7 @@ func scaled(n intstr.IntOrString, desired int32, up bool) int32 {
 
 // budget is the number of VMs that an update can take away now.
 type budget struct {
-	// there is how many fewer VMs can exist. New VMs that are not available do not count, so that a target that never boots does not use up the older
-	// VMs.
+	// there is how many fewer VMs can exist. New VMs that are not available do not count, so that a target that never boots does not use up the older VMs.
 	there int32
 	// available is how many fewer VMs can be available.
 	available int32
@@ -89,8 +88,8 @@ func (p *planner) budget() budget {
 	return b
 }
 
-// lend reserves an available VM that stays but that a change can disconnect. If spec allows no missing VM, lend still reserves one while none is
-// missing: otherwise no VM could be updated.
+// lend reserves an available VM that stays but that a change can disconnect. If spec allows no missing VM, lend still reserves one while none is missing: otherwise no VM could
+// be updated.
 func (b *budget) lend(unavailable int32) bool {
 	if b.available <= 0 && (unavailable > 0 || b.available < 0) {
 		return false
@@ -128,8 +127,8 @@ func (p *planner) surge() int32 {
 	return got
 }
 
-// adds returns the number of surge VMs that a running update wants. If spec allows no missing VM, one surge VM makes up for a VM that is restarted.
-// It is an added VM, which leaves last, or an existing surplus VM.
+// adds returns the number of surge VMs that a running update wants. If spec allows no missing VM, one surge VM makes up for a VM that is restarted. It is an added VM, which
+// leaves last, or an existing surplus VM.
 func (p *planner) adds() int32 {
 	var replaced, restarted int32
 	there := p.population() > p.spec.desired
@@ -150,8 +149,8 @@ func (p *planner) adds() int32 {
 	return want
 }
 
-// rests returns the number of its surge VMs that an update keeps while it does not run. A failed VM is evidence, and a lost VM returns, too. A group
-// that was just scaled down keeps none.
+// rests returns the number of its surge VMs that an update keeps while it does not run. A failed VM is evidence, and a lost VM returns, too. A group that was just scaled down
+// keeps none.
 func (p *planner) rests() int32 {
 	if p.in.Desired > p.spec.desired {
 		return 0
@@ -188,8 +187,8 @@ func (p *planner) updated() int32 {
 // wanted returns the number of VMs that must exist now.
 func (p *planner) wanted() int32 { return p.spec.desired + p.roll.surge }
 
-// mayCome returns how many more VMs can be cloned during an update, up to what quotas grant. VMs that exist, leave, or are being cloned count. A VM
-// that leaves counts until it is deleted.
+// mayCome returns how many more VMs can be cloned during an update, up to what quotas grant. VMs that exist, leave, or are being cloned count. A VM that leaves counts until it
+// is deleted.
 func (p *planner) mayCome() int32 {
 	if !p.roll.active() {
 		return math.MaxInt32

@@ -15,8 +15,7 @@ const busyPause = 15 * time.Minute
 // mostTransient is the number of consecutive attempts that can fail for a transient reason before a stopped VM is started again.
 const mostTransient = 3
 
-// busyOff is true for a VM that was stopped to be changed, and whose change vCenter refuses as busy. The VM is started unchanged, because the
-// duration of the lock is unknown.
+// busyOff is true for a VM that was stopped to be changed, and whose change vCenter refuses as busy. The VM is started unchanged, because the duration of the lock is unknown.
 func (p *planner) busyOff(m *member) bool {
 	if m.vm == nil || m.vm.Power != vsphere.PoweredOff || !m.status.Updating || !p.outdated(m) {
 		return false
@@ -27,8 +26,8 @@ func (p *planner) busyOff(m *member) bool {
 	return m.refusedSince(p.ops.reconfigureFailure(m.status.Ordinal, p.roll.Revision)) // otherwise the refusal was for a running VM
 }
 
-// stopRefused returns the failure of vCenter to stop a VM that must be off to be changed, or nil. In this case the guest did not begin to shut down,
-// and the VM is not powered off after the shutdown timeout.
+// stopRefused returns the failure of vCenter to stop a VM that must be off to be changed, or nil. In this case the guest did not begin to shut down, and the VM is not powered
+// off after the shutdown timeout.
 func (p *planner) stopRefused(m *member) *failure {
 	if m.vm == nil || m.vm.Power != vsphere.PoweredOn || !m.status.Updating || !p.outdated(m) || m.doomed {
 		return nil
@@ -55,8 +54,8 @@ func (m *member) refusedSince(f *failure) bool {
 	return false
 }
 
-// wasBusy is true for a VM that was stopped in vain less than busyPause ago. Until then, its change is tried while it is on, whatever vCenter
-// answers. vCenter often refuses a running VM because it is on before it checks whether the VM is locked.
+// wasBusy is true for a VM that was stopped in vain less than busyPause ago. Until then, its change is tried while it is on, whatever vCenter answers. vCenter often refuses a
+// running VM because it is on before it checks whether the VM is locked.
 func (p *planner) wasBusy(m *member) bool {
 	at := m.status.RefusedAt
 	return !at.IsZero() && p.in.Now.Before(at.Add(busyPause))
@@ -93,8 +92,8 @@ func (p *planner) seeBusy() {
 	}
 }
 
-// keepRefusals records for the group when the change of a VM that leaves or was deleted was refused. The VM's own record in status is removed with
-// it, and the same lock can affect other VMs.
+// keepRefusals records for the group when the change of a VM that leaves or was deleted was refused. The VM's own record in status is removed with it, and the same lock can
+// affect other VMs.
 func (p *planner) keepRefusals() {
 	for _, m := range p.members {
 		if at := m.status.RefusedAt; (m.doomed || m.state == gone) && p.outdated(m) && at.After(p.roll.RefusedAt) {
@@ -139,8 +138,8 @@ func (p *planner) gotItsChange(m *member) bool {
 	return !m.status.StoppedAt.IsZero() && m.status.Revision == p.roll.Revision && m.known != nil && m.known.Revision != p.roll.Revision
 }
 
-// othersTry is true while another VM is stopped to find out whether vCenter accepts the change. Several at once could all be stopped in vain before
-// the first refusal. A VM that vCenter cannot reach does not count.
+// othersTry is true while another VM is stopped to find out whether vCenter accepts the change. Several at once could all be stopped in vain before the first refusal. A VM that
+// vCenter cannot reach does not count.
 func (p *planner) othersTry(m *member) bool {
 	return !p.roll.Tried && slices.ContainsFunc(p.table(), func(o *member) bool {
 		return o != m && !o.doomed && o.state == present && o.vm.Connected() && !o.vm.IsTemplate && o.status.Updating && (!o.unstopped || o.changes) &&
@@ -154,8 +153,8 @@ func (p *planner) changesStopped(m *member) bool {
 	return c == changeRestart || c == changeLive && m.vm.Power == vsphere.PoweredOff
 }
 
-// disabled is true for a VM that vCenter already reports as impossible to stop or change now. Another VM can be changed instead. A VM that is
-// shutting down does not count, because vCenter disables more methods of it then.
+// disabled is true for a VM that vCenter already reports as impossible to stop or change now. Another VM can be changed instead. A VM that is shutting down does not count,
+// because vCenter disables more methods of it then.
 func (p *planner) disabled(m *member) bool {
 	if m.vm.Disabled == "" || m.vm.Power != vsphere.PoweredOn {
 		return false

@@ -11,9 +11,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// classify assigns every recorded VM, every clone in flight and every observed VM to an ordinal. The record in status has priority. A recorded VM
-// stays the group's if it is renamed or moved to another folder below the root. Any other VM with its stamp is a copy. The adoption pass decides
-// about unrecorded VMs.
+// classify assigns every recorded VM, every clone in flight and every observed VM to an ordinal. The record in status has priority. A recorded VM stays the group's if it is
+// renamed or moved to another folder below the root. Any other VM with its stamp is a copy. The adoption pass decides about unrecorded VMs.
 func (p *planner) classify() {
 	p.members, p.unclaimed = map[int32]*member{}, map[int32][]*vsphere.VM{}
 	p.taken, p.doomed, p.adopting = map[int32]*vsphere.VM{}, map[int32]bool{}, map[string]*member{}
@@ -48,8 +47,7 @@ func (p *planner) classify() {
 	slices.Sort(p.ordinals)
 }
 
-// recognize returns the recorded VMs among the observed ones, by ordinal. It also returns the ordinals whose record names no VM of the group.
-// Unrecorded VMs are set aside.
+// recognize returns the recorded VMs among the observed ones, by ordinal. It also returns the ordinals whose record names no VM of the group. Unrecorded VMs are set aside.
 func (p *planner) recognize(known []*Known, candidates map[string]*Candidate) (owned map[int32]*vsphere.VM, released map[int32]bool) {
 	recordOf := make(map[string]*Known, len(known))
 	for _, k := range known {
@@ -199,8 +197,7 @@ func (p *planner) nameTaken(vm *vsphere.VM) (int32, bool) {
 	return ordinalOf(p.in.Name, vm.Name)
 }
 
-// explainNames reports the ordinals that are skipped because their name is taken. It reports only ordinals below the highest one in use: others block
-// nothing.
+// explainNames reports the ordinals that are skipped because their name is taken. It reports only ordinals below the highest one in use: others block nothing.
 func (p *planner) explainNames() {
 	if p.in.Deleting {
 		return
@@ -291,8 +288,7 @@ func compareBools(a, b bool) int {
 	return 1
 }
 
-// observed returns the observed VMs by managed object reference. Each VM has the group's stamp, from any installation, or nil. The function does not
-// change in.
+// observed returns the observed VMs by managed object reference. Each VM has the group's stamp, from any installation, or nil. The function does not change in.
 func observed(in []vsphere.VM, id vsphere.GroupID) []*vsphere.VM {
 	all := make([]*vsphere.VM, 0, len(in))
 	for i := range in {

@@ -9,12 +9,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// revisionFor returns the revision for the clone of an ordinal, and the blocker that forbids the clone. m is the recorded member of the ordinal, or
-// nil.
+// revisionFor returns the revision for the clone of an ordinal, and the blocker that forbids the clone. m is the recorded member of the ordinal, or nil.
 //
-// Without an update, the revision is that of spec. During an update, a lost VM returns in its previous revision. Other clones get the target once a
-// target VM has been available. Before that, clones of an older revision fill the group, except for the VMs that the update can take away or add. If
-// no VM of an older revision can be cloned, the target is tried: see tries.
+// Without an update, the revision is that of spec. During an update, a lost VM returns in its previous revision. Other clones get the target once a target VM has been available.
+// Before that, clones of an older revision fill the group, except for the VMs that the update can take away or add. If no VM of an older revision can be cloned, the target is
+// tried: see tries.
 func (p *planner) revisionFor(m *member) (string, *Blocker) {
 	target := p.roll.Revision
 	switch {
@@ -47,8 +46,7 @@ func (p *planner) revisionFor(m *member) (string, *Blocker) {
 	return older.Recorded.Revision, older.Blocked
 }
 
-// returnsAs returns the shape in which a lost VM returns or waits to return. It returns nil if the VM has no such shape: then the target is cloned
-// instead.
+// returnsAs returns the shape in which a lost VM returns or waits to return. It returns nil if the VM has no such shape: then the target is cloned instead.
 func (p *planner) returnsAs(m *member, mayTarget bool) *Shape {
 	had := p.had(m)
 	if had == "" || had == p.roll.Revision && !mayTarget {
@@ -61,9 +59,8 @@ func (p *planner) returnsAs(m *member, mayTarget bool) *Shape {
 	return shape
 }
 
-// tries is true if a target VM is cloned in place of an older one that cannot be cloned, before any target VM has been available. Only such a VM can
-// show that the target works. Their number is what the update can take away and add, and at least one. The planner waits for a blocker that is not
-// terminal, such as data that is not read yet.
+// tries is true if a target VM is cloned in place of an older one that cannot be cloned, before any target VM has been available. Only such a VM can show that the target works.
+// Their number is what the update can take away and add, and at least one. The planner waits for a blocker that is not terminal, such as data that is not read yet.
 func (p *planner) tries(blocked *Blocker) bool {
 	return p.roll.going && blocked != nil && blocked.Terminal && p.trials() < max(p.spec.update.surge+p.spec.update.unavailable, 1)
 }
@@ -79,17 +76,17 @@ func (p *planner) trials() int32 {
 	return n
 }
 
-// trial is true for a target VM that exists, is being cloned, or is planned in this run. A VM whose startup timeout ended before the update began
-// shows nothing, and the update does not wait for it.
+// trial is true for a target VM that exists, is being cloned, or is planned in this run. A VM whose startup timeout ended before the update began shows nothing, and the update
+// does not wait for it.
 func (p *planner) trial(m *member) bool {
 	return !m.doomed && (!m.missing() || m.kept) && m.status.Revision == p.roll.Revision && !p.failedBefore(m)
 }
 
-// wentBack is true for a lost VM of the revision of spec while the group is held at another revision. spec returned to the VM's revision, which is
-// not allowed any more. No edit asked for another VM in its place. This also holds later, if the update has ended or its record was lost.
+// wentBack is true for a lost VM of the revision of spec while the group is held at another revision. spec returned to the VM's revision, which is not allowed any more. No edit
+// asked for another VM in its place. This also holds later, if the update has ended or its record was lost.
 //
-// Without an update, wentBack is also true for an unrecorded VM as long as a VM with the revision of spec exists. spec went back from the revision
-// that the group is held at, so no VM of that revision is added.
+// Without an update, wentBack is also true for an unrecorded VM as long as a VM with the revision of spec exists. spec went back from the revision that the group is held at, so
+// no VM of that revision is added.
 func (p *planner) wentBack(m *member) bool {
 	target := p.roll.Revision
 	switch {
@@ -117,8 +114,7 @@ func (p *planner) proven() bool {
 	})
 }
 
-// before returns the shape of most VMs that the update concerns, the newest of several. It returns nil if that shape is unknown or no such VM is
-// left.
+// before returns the shape of most VMs that the update concerns, the newest of several. It returns nil if that shape is unknown or no such VM is left.
 func (p *planner) before() *Shape {
 	var before *Shape
 	most := 0

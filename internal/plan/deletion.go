@@ -8,8 +8,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// deletion decides which VMs leave independent of scaling: ordinals in status.deleting, VMs with a tombstone and, if the group is deleted, every VM.
-// A VM with a tombstone leaves until it is deleted; see reprieve for others.
+// deletion decides which VMs leave independent of scaling: ordinals in status.deleting, VMs with a tombstone and, if the group is deleted, every VM. A VM with a tombstone leaves
+// until it is deleted; see reprieve for others.
 func (p *planner) deletion() {
 	for _, ordinal := range p.ordinals {
 		m := p.members[ordinal]
@@ -77,8 +77,7 @@ func (p *planner) explainElsewhere() {
 	}
 }
 
-// removal plans the next removal step of every doomed VM. Each step follows from the observation, so it does not matter which replica took the
-// previous one.
+// removal plans the next removal step of every doomed VM. Each step follows from the observation, so it does not matter which replica took the previous one.
 func (p *planner) removal() {
 	if p.in.Hold != nil {
 		p.holdRemoval()
@@ -132,9 +131,8 @@ func (p *planner) whyLeaves(m *member, byUpdate map[*member]bool) (string, Remov
 
 // byReplacement returns the VMs that leave because another VM replaces them. Status does not record why a VM leaves, so byReplacement counts.
 //
-// While an update runs, VMs above the wanted number are surplus for a scale-down, except those that updates can have added to the older VMs. As many
-// VMs leave for the scale-down, the nearest to their end first, so that a later run does not swap them. The update replaces the rest. An update that
-// does not run replaces none.
+// While an update runs, VMs above the wanted number are surplus for a scale-down, except those that updates can have added to the older VMs. As many VMs leave for the
+// scale-down, the nearest to their end first, so that a later run does not swap them. The update replaces the rest. An update that does not run replaces none.
 func (p *planner) byReplacement() map[*member]bool {
 	update := p.spec.update
 	if !p.roll.active() || update.onDelete || update.paused || p.stopped() {
@@ -179,8 +177,8 @@ func (p *planner) stepsLeft(m *member) int {
 	return 2
 }
 
-// replaced is true for a VM that leaves only because another VM replaces it: a hold does not apply to it. If the group has more VMs than wanted and
-// an update can add VMs, the two cannot be distinguished.
+// replaced is true for a VM that leaves only because another VM replaces it: a hold does not apply to it. If the group has more VMs than wanted and an update can add VMs, the
+// planner cannot know which VMs leave for a replacement.
 func (p *planner) replaced(m *member) bool {
 	there := int32(0)
 	for _, other := range p.table() {

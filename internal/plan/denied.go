@@ -9,10 +9,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// denied is true for a VM that the operator's account cannot change. The last attempt in vCenter decides, or else the privileges that the account
-// lacks on the root folder. Such a VM is not stopped to be changed, because it would stay off. Instead the change is tried periodically while the VM
-// is on. vCenter refuses the change with the name of the privilege until an administrator grants it. After that, vCenter either makes the change or
-// answers that the VM must be off.
+// denied is true for a VM that the operator's account cannot change. The last attempt in vCenter decides, or else the privileges that the account lacks on the root folder. Such
+// a VM is not stopped to be changed, because it would stay off. Instead the change is tried periodically while the VM is on. vCenter refuses the change with the name of the
+// privilege until an administrator grants it. After that, vCenter either makes the change or answers that the VM must be off.
 func (p *planner) denied(m *member, c InPlace) bool {
 	if f := p.ops.reconfigureFailure(m.status.Ordinal, c.To.Revision); f != nil {
 		switch vsphere.KindOf(f.Err) {
@@ -25,8 +24,8 @@ func (p *planner) denied(m *member, c InPlace) bool {
 	return slices.ContainsFunc(c.Privileges(), func(needed string) bool { return slices.Contains(p.in.Observation.Lacks, needed) })
 }
 
-// deniedToTry returns the first VM that is not stopped for lack of a privilege and that can be tried, or nil. Meanwhile no other VM is stopped,
-// because one attempt answers for all. A VM that cannot be tried answers nothing, so no VM waits for it.
+// deniedToTry returns the first VM that is not stopped for lack of a privilege and that can be tried, or nil. Meanwhile no other VM is stopped, because one attempt answers for
+// all. A VM that cannot be tried answers nothing, so no VM waits for it.
 func (p *planner) deniedToTry(b budget) *member {
 	for _, m := range p.table() {
 		if p.isDenied(m) && m.vm.Connected() && !m.vm.IsTemplate && (!p.cutsOff(m) || p.reconnects(m) || b.lend(p.spec.update.unavailable)) {
@@ -52,8 +51,7 @@ func (p *planner) explainDenied(m *member) string {
 		p.lacking(m), m.status.Name)
 }
 
-// explainUntried reports a VM that the account probably cannot change and that cannot be tried now. It returns "" if there is no such VM, or another
-// is tried.
+// explainUntried reports a VM that the account probably cannot change and that cannot be tried now. It returns "" if there is no such VM, or another is tried.
 func (p *planner) explainUntried() string {
 	if !p.roll.going || p.repairHeld || p.deniedNow != nil {
 		return ""

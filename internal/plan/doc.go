@@ -1,5 +1,5 @@
-// Package plan decides the next actions for one VmGroup. It is pure: the same Input gives the same Plan. It has no clock, client, logger or
-// randomness, and nothing depends on the order of a map or of the VMs.
+// Package plan decides the next actions for one VmGroup. It is pure: the same Input gives the same Plan. It has no clock, client, logger or randomness, and nothing depends on
+// the order of a map or of the VMs.
 //
 // Compute runs named passes in a fixed order:
 //
@@ -19,8 +19,8 @@
 //	power      first starts, spec.powerState, and wrong power states from outside
 //	conclude   VMs of another revision are counted and named, and an update that has ended is emptied
 //
-// The result is an ordered list of Actions, Blockers that explain missing actions, and the table of VMs that status is derived from. Compute returns
-// no error: bad input is a Blocker. Plan.Limit knows what each action costs and decides how many can run now.
+// The result is an ordered list of Actions, Blockers that explain missing actions, and the table of VMs that status is derived from. Compute returns no error: bad input is a
+// Blocker. Plan.Limit knows what each action costs and decides how many can run now.
 //
 // These rules hold for any input, and the property tests check them:
 //
@@ -30,7 +30,7 @@
 //   - no clone asks for an instance UUID that an observed VM has;
 //   - a VM with a tombstone, or whose ordinal is in Doomed, is never powered on and never counted;
 //   - only an edit begins an update, and the update touches only VMs of the revisions that it began with;
-//   - while more VMs are missing than allowed, for any reason, an update takes no available VM away; it never adds more than it can;
+//   - while more VMs are missing than allowed, for any reason, an update takes no available VM away; it never adds more than allowed;
 //   - if the account is known to lack a privilege for a change, no VM is stopped for that change;
 //   - an update clones no VM that a quota refuses, whether the update runs or not;
 //   - no ordinal has two operations at a time (only the next step can overtake a guest shutdown that did not end in time);

@@ -26,8 +26,8 @@ func explained(f vsphere.Failure, name string) failure {
 	return failure{Failure: f, reason: reason, message: message, brief: name + ": " + strings.Replace(message, " "+name+":", ":", 1), terminal: terminal}
 }
 
-// waits reports whether it is too early to retry. A VM that is kept because of its disks is retried as soon as its configuration changes, since a
-// person can have detached them. The same holds for a VM whose question was answered.
+// waits reports whether it is too early to retry. A VM that is kept because of its disks is retried as soon as its configuration changes, since a person can have detached them.
+// The same holds for a VM whose question was answered.
 func (f *failure) waits(now time.Time, vm *vsphere.VM) bool {
 	var disks *vsphere.ForeignDisks
 	if errors.As(f.Err, &disks) && vm != nil && vm.ChangeVersion != disks.ChangeVersion {

@@ -16,8 +16,7 @@ type Gate struct {
 	Since time.Time
 }
 
-// gateOf returns the gate of this run. If the gate asks for more than the recorded one, it applies from now on: the time since when a VM passes it is
-// unknown.
+// gateOf returns the gate of this run. If the gate asks for more than the recorded one, it applies from now on: the time since when a VM passes it is unknown.
 func gateOf(in *Input, s settings) (g Gate, changes bool) {
 	g.Name = gateName(s.gate, s.guestInfo)
 	was := in.Gate
@@ -67,6 +66,6 @@ func (p *planner) counts(m *member) {
 	p.wake(at)
 }
 
-// serves is true for a VM that is available, or that was available before spec got another gate. Taking away the latter costs as much, and its
-// unavailability allows no other removal.
+// serves is true for a VM that is available, or that was available before spec got another gate. Taking away the latter costs as much, and its unavailability allows no other
+// removal.
 func (m *member) serves() bool { return m.status.Available || m.byFormerGate }

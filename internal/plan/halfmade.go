@@ -8,8 +8,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// halfMade returns the VMs that another process's clone is possibly making, by the ordinals whose names they have. Each counts as a clone in flight:
-// the VM can be the group's, and its name is taken in any case.
+// halfMade returns the VMs that another process's clone is possibly making, by the ordinals whose names they have. Each counts as a clone in flight: the VM can be the group's,
+// and its name is taken in any case.
 func halfMade(in *Input) map[int32]vsphere.HalfMade {
 	half := map[int32]vsphere.HalfMade{}
 	for _, vm := range in.Observation.HalfMade {

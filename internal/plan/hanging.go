@@ -9,16 +9,15 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// blocked is true while the ordinal cannot get this action. A removal step does not wait for a hanging task: vCenter refuses the step with a reason
-// if the two conflict.
+// blocked is true while the ordinal cannot get this action. A removal step does not wait for a hanging task: vCenter refuses the step with a reason if the two conflict.
 func (o operations) blocked(ordinal int32, kind ActionKind) bool {
 	return slices.ContainsFunc(o.inFlight[ordinal], func(op vsphere.Operation) bool {
 		return !o.overdue(op) && (!operationOf[kind].Ends() || !op.Overtaken(o.now))
 	})
 }
 
-// cancelClone asks vCenter to cancel a long-running clone of a VM that leaves. The planner waits for a younger clone: most clones end before that.
-// The request is repeated periodically: vCenter can have been unreachable, or the account can have got the privilege since.
+// cancelClone asks vCenter to cancel a long-running clone of a VM that leaves. The planner waits for a younger clone: most clones end before that. The request is repeated
+// periodically: vCenter can have been unreachable, or the account can have got the privilege since.
 func (p *planner) cancelClone(m *member) {
 	for _, op := range p.ops.inFlight[m.status.Ordinal] {
 		if op.Kind != vsphere.OpClone || !op.Hangs(p.in.Now) {

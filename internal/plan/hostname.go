@@ -21,8 +21,8 @@ const (
 	hostnameHasDot  = "guest.hostname Name needs a VmGroup's name without dots: a guest takes what is before the first dot for its host name, the same for all VMs. Choose a name without dots, or set Keep"
 )
 
-// RefusedHostname explains why guests cannot use the names of their VMs as host names, or returns "". old is the previous spec, or nil for a new
-// group: a setting that exists already is not refused.
+// RefusedHostname explains why guests cannot use the names of their VMs as host names, or returns "". old is the previous spec, or nil for a new group: a setting that exists
+// already is not refused.
 func RefusedHostname(name string, old *v1alpha1.VmGroupSpec, spec v1alpha1.VmGroupSpec) string {
 	switch {
 	case !namesGuests(spec) || old != nil && namesGuests(*old):

@@ -12,16 +12,15 @@ import (
 // instances is the namespace of instance UUIDs. It never changes, because VMs are recognized by UUIDs derived from it.
 var instances = uuid.MustParse("6c0f7a52-7d0b-5b8e-9a53-1f5d3c1b9e40")
 
-// InstanceUUID returns the instance UUID of one VM: the UUIDv5 of "<member UID>/<group UID>/<ordinal>/<incarnation>". The group UID alone is no
-// identity, because different members can have the same one. The UUID serves to find a VM and to recognize an unrecorded one. It is no lock, because
-// vCenter can assign another. The text is unambiguous: a member UID has no slash, and the last two elements are numbers.
+// InstanceUUID returns the instance UUID of one VM: the UUIDv5 of "<member UID>/<group UID>/<ordinal>/<incarnation>". The group UID alone is no identity, because different
+// members can have the same one. The UUID serves to find a VM and to recognize an unrecorded one. It is no lock, because vCenter can assign another. The text is unambiguous: a
+// member UID has no slash, and the last two elements are numbers.
 func InstanceUUID(group vsphere.GroupKey, ordinal, incarnation int32) string {
 	name := string(group) + "/" + strconv.Itoa(int(ordinal)) + "/" + strconv.Itoa(int(incarnation))
 	return uuid.NewSHA1(instances, []byte(name)).String()
 }
 
-// Genuine reports whether a stamped VM has the instance UUID of a VM that the stamp's group cloned or adopted. A copy has another, because vCenter
-// gives no two VMs the same.
+// Genuine reports whether a stamped VM has the instance UUID of a VM that the stamp's group cloned or adopted. A copy has another, because vCenter gives no two VMs the same.
 func Genuine(vm *vsphere.VM) bool {
 	s := vm.Stamp
 	if s.UUID != "" {

@@ -6,9 +6,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// freeIncarnation returns the lowest incarnation of an ordinal, starting at from, whose instance UUID no observed VM has. A released VM keeps its
-// UUID, and after a rename its ordinal is used again. If a clone asked for the same UUID, vCenter would give the clone or the released VM another
-// one.
+// freeIncarnation returns the lowest incarnation of an ordinal, starting at from, whose instance UUID no observed VM has. A released VM keeps its UUID, and after a rename its
+// ordinal is used again. If a clone asked for the same UUID, vCenter would give the clone or the released VM another one.
 func (p *planner) freeIncarnation(ordinal, from int32) int32 {
 	for p.uuidTaken(InstanceUUID(p.in.ID.Key(), ordinal, from)) {
 		from++

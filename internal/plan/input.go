@@ -13,8 +13,8 @@ type Input struct {
 	Now time.Time
 	// Name of the VmGroup; VMs are called <Name>-<ordinal>.
 	Name string
-	// ID of the VmGroup. A stamp of another group is ignored. A stamp that another installation wrote for this group holds the group. Instance UUIDs
-	// are derived from the group's UID.
+	// ID of the VmGroup. A stamp of another group is ignored. A stamp that another installation wrote for this group holds the group. Instance UUIDs are derived from the group's
+	// UID.
 	ID vsphere.GroupID
 	// Predecessor is an installation whose VMs of this group now belong to this installation, or empty.
 	Predecessor string
@@ -30,15 +30,14 @@ type Input struct {
 	Edited bool
 	// Rollout is the recorded update. It is nil if status has none: the group is new, status was lost, or an older version wrote it.
 	Rollout *Rollout
-	// UpdateBlocked explains why no VM is updated now (the spec is not allowed), or is nil. An update still begins, because an edit is visible only
-	// once.
+	// UpdateBlocked explains why no VM is updated now (the spec is not allowed), or is nil. An update still begins, because an edit is visible only once.
 	UpdateBlocked *Blocker
 	// Surge is the number of VMs that quotas grant to an update.
 	Surge SurgeRoom
 	// Shapes are the recorded shapes, the newest last. See Believed.
 	Shapes []Shape
-	// MayStay is the number of VMs that can stay although Spec wants fewer. It is what a held group asks for: a hold only keeps a group from growing.
-	// It is 0 if the group is not held.
+	// MayStay is the number of VMs that can stay although Spec wants fewer. It is what a held group asks for: a hold only keeps a group from growing. It is 0 if the group is not
+	// held.
 	MayStay int32
 	// Deleting is true once the VmGroup has a deletion timestamp.
 	Deleting bool
@@ -46,15 +45,14 @@ type Input struct {
 	Keep bool
 	// Paused stops every action and explains the pause. It is nil if the group is not paused.
 	Paused *Blocker
-	// CreateBlocked explains why no VM can be cloned (missing template, missing grant, ...), or is nil. It does not stop deletions or repairs of
-	// power.
+	// CreateBlocked explains why no VM can be cloned (missing template, missing grant, ...), or is nil. It does not stop deletions or repairs of power.
 	CreateBlocked *Blocker
 	// Adoption describes the VMs to adopt from another group first, or is nil.
 	Adoption *Adoption
 	// Hold keeps VMs that would leave because the group is deleted or wants fewer. It is nil if they can leave.
 	Hold *RemovalHold
-	// Observation of vCenter. It has the VMs that carry the group's stamp or lie in its folder, and those of Known. Without the latter, a released VM
-	// that a person moved would stay suspect forever and block the group's deletion.
+	// Observation of vCenter. It has the VMs that carry the group's stamp or lie in its folder, and those of Known. Without the latter, a released VM that a person moved would
+	// stay suspect forever and block the group's deletion.
 	Observation vsphere.Observation
 	// Desired is the wanted number of VMs in status. If Spec wants fewer, the group was just scaled down.
 	Desired int32
@@ -90,8 +88,8 @@ type Known struct {
 	UUID       string
 	Revision   string
 	ReadySince time.Time
-	// StartTime is when the VM was first observed on, while it has not passed its readiness gate since. Updating is true while the VM is or was
-	// stopped for an update. See VMStatus.
+	// StartTime is when the VM was first observed on, while it has not passed its readiness gate since. Updating is true while the VM is or was stopped for an update. See
+	// VMStatus.
 	StartTime time.Time
 	Updating  bool
 	// StoppedAt and RefusedAt are as in VMStatus.
@@ -100,7 +98,7 @@ type Known struct {
 	Replaces Lost
 	// ShutdownTime is when the guest was asked to shut down, or zero.
 	ShutdownTime time.Time
-	// Phase that status recorded last, or empty. ReadySince survives an outage and so distinguishes a VM that was ready once from one that never
-	// started. Phase shows the outage, after which minReadySeconds starts again.
+	// Phase that status recorded last, or empty. ReadySince survives an outage and so distinguishes a VM that was ready once from one that never started. Phase shows the outage,
+	// after which minReadySeconds starts again.
 	Phase v1alpha1.VMPhase
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// installation holds a group whose VMs carry the stamp of another installation. That installation serves the group too, or did so until it was lost.
-// New clones would double the VMs, and two installations would undo each other's actions.
+// installation holds a group whose VMs carry the stamp of another installation. That installation serves the group too, or did so until it was lost. New clones would double the
+// VMs, and two installations would undo each other's actions.
 //
 // An installation that is named as the predecessor left its VMs to this one. They are stamped anew, and no other action is taken until all are.
 func (p *planner) installation() {

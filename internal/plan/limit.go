@@ -9,14 +9,12 @@ import (
 // Creates returns the number of clones in the plan. Each needs a clone slot.
 func (p Plan) Creates() int { return p.count(isClone) }
 
-// Tasks returns the number of other vCenter tasks in the plan. Each needs a slot. A guest shutdown or the cancellation of a task starts no vCenter
-// task and needs no slot.
+// Tasks returns the number of other vCenter tasks in the plan. Each needs a slot. A guest shutdown or the cancellation of a task starts no vCenter task and needs no slot.
 func (p Plan) Tasks() int { return p.count(isTask) }
 
-// Limit returns the plan with at most the given numbers of clones and of other tasks, in plan order. A VM whose clone is cut stays, as Pending. Its
-// intent is recorded with the others in one write, and an intent without a clone does no harm (see docs/adr/0003-status-before-action.md). Doomed
-// stays, since it records a decision and not an action. Settled stays false, because waiting for slots settles nothing. Limit does not change the
-// receiver. Negative limits count as zero.
+// Limit returns the plan with at most the given numbers of clones and of other tasks, in plan order. A VM whose clone is cut stays, as Pending. Its intent is recorded with the
+// others in one write, and an intent without a clone does no harm (see docs/adr/0003-status-before-action.md). Doomed stays, since it records a decision and not an action.
+// Settled stays false, because waiting for slots settles nothing. Limit does not change the receiver. Negative limits count as zero.
 func (p Plan) Limit(clones, others int) Plan {
 	cut := map[int32]bool{}
 	actions := make([]Action, 0, len(p.Actions))

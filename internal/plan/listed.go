@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// Listed is a VM that spec.scaleDown.deleteFirst names. It is the VM that had the name when the name was first observed there; a later VM with this
-// name is not meant. The reference identifies the VM. The instance UUID follows from the ordinal, so a later VM of the same name can have the same
-// UUID.
+// Listed is a VM that spec.scaleDown.deleteFirst names. It is the VM that had the name when the name was first observed there; a later VM with this name is not meant. The
+// reference identifies the VM. The instance UUID follows from the ordinal, so a later VM of the same name can have the same UUID.
 type Listed struct{ Name, MoRef string }
 
-// list sets p.plan.Listed to the VMs that spec names, by name: those in status and those that are observed now for the first time. A name that spec
-// no longer lists is forgotten, so that it counts anew when it is listed again.
+// list sets p.plan.Listed to the VMs that spec names, by name: those in status and those that are observed now for the first time. A name that spec no longer lists is forgotten,
+// so that it counts anew when it is listed again.
 func (p *planner) list() {
 	all := slices.Clone(p.in.Listed)
 	for _, m := range p.table() {

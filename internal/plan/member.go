@@ -57,8 +57,8 @@ type member struct {
 	wrongPower bool
 	// unstopped is true for an available VM that status records as stopped for an update. As far as is known, no stop was begun.
 	unstopped bool
-	// defies is true for a VM that an update restarts and whose guest still runs after its shutdown timeout. spared is true while that VM is neither
-	// powered off nor replaced, because too few others are available.
+	// defies is true for a VM that an update restarts and whose guest still runs after its shutdown timeout. spared is true while that VM is neither powered off nor replaced,
+	// because too few others are available.
 	defies, spared bool
 	// changes is true if the update stops or changes the VM now, or has stopped it to change it. Meanwhile the VM is not powered on.
 	changes bool
@@ -160,8 +160,7 @@ func (o operations) worst(ordinal int32, is func(*failure) bool) *failure {
 	return worst
 }
 
-// nameHeld returns the failure that reports the name of this ordinal as taken by an object outside of the observation. It returns nil once a retry is
-// due.
+// nameHeld returns the failure that reports the name of this ordinal as taken by an object outside of the observation. It returns nil once a retry is due.
 func (o operations) nameHeld(ordinal int32) *failure {
 	f := o.failure(ordinal, vsphere.OpClone)
 	if f != nil && f.reason == v1alpha1.ReasonNameConflict && f.RetryAt.After(o.now) {

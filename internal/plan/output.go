@@ -42,7 +42,7 @@ type Action struct {
 	// MoRef and ChangeVersion are set for every other kind.
 	MoRef         string
 	ChangeVersion string
-	// Within is set for ShutdownGuest: how long the guest may take.
+	// Within is set for ShutdownGuest: the time that the guest has.
 	Within time.Duration
 	// Reason is a phrase that completes "because": "the group wants 3 VMs and has 2".
 	Reason string
@@ -54,11 +54,11 @@ type Action struct {
 	Quiet bool
 	// Origin is set for ClaimVM, MoveVM, RenameVM and AdoptVM. It proves that the group can adopt the VM.
 	Origin vsphere.Origin
-	// Revision goes into the stamp of the VM. It is set for these kinds, for ReconfigureVM, and for CreateVM, which clones the shape of that
-	// revision. That revision can be older than the one of spec: see Input.Shapes.
+	// Revision goes into the stamp of the VM. It is set for these kinds, for ReconfigureVM, and for CreateVM, which clones the shape of that revision. That revision can be older
+	// than the one of spec: see Input.Shapes.
 	Revision string
-	// CPU, MemoryMiB and Network are set for ReconfigureVM if they change: zero and nil keep the VM's value. Network is as in spec.placement; an
-	// empty one is the vCenter's default.
+	// CPU, MemoryMiB and Network are set for ReconfigureVM if they change: zero and nil keep the VM's value. Network is as in spec.placement; an empty one is the vCenter's
+	// default.
 	CPU       int32
 	MemoryMiB int64
 	Network   *string
@@ -103,22 +103,21 @@ type VMStatus struct {
 	IPAddress string
 	Revision  string
 	CloneMode v1alpha1.CloneMode
-	// ReadySince is zero until the VM has passed its readiness gate, and while it is stopped as spec asks. It is kept while the VM is Unhealthy or
-	// Lost: status must remember that the VM was ready once.
+	// ReadySince is zero until the VM has passed its readiness gate, and while it is stopped as spec asks. It is kept while the VM is Unhealthy or Lost: status must remember
+	// that the VM was ready once.
 	ReadySince time.Time
 	// Available is true if the VM has been ready for minReadySeconds, or is stopped as spec asks.
 	Available bool
-	// ShutdownTime is when the guest was asked to shut down, as long as the operator waits for that. It must be persisted before ShutdownGuest: after
-	// a takeover, another replica computes the rest of the wait from it.
+	// ShutdownTime is when the guest was asked to shut down, as long as the operator waits for that. It must be persisted before ShutdownGuest: after a takeover, another replica
+	// computes the rest of the wait from it.
 	ShutdownTime time.Time
-	// StartTime is when the VM was first observed on, while it has not passed its readiness gate since. It must be persisted, because it determines
-	// when an updated VM has failed.
+	// StartTime is when the VM was first observed on, while it has not passed its readiness gate since. It must be persisted, because it determines when an updated VM has
+	// failed.
 	StartTime time.Time
-	// Updating is true from before the VM is stopped for an update until the VM is ready again. It must be persisted before the stop, so that any
-	// replica starts the VM again.
+	// Updating is true from before the VM is stopped for an update until the VM is ready again. It must be persisted before the stop, so that any replica starts the VM again.
 	Updating bool
-	// StoppedAt is when the operator began to stop the VM for a change that it has not got yet. RefusedAt is when vCenter refused that change as
-	// busy. Both must be persisted, RefusedAt before the VM is started again, so that another replica does not stop it again.
+	// StoppedAt is when the operator began to stop the VM for a change that it has not got yet. RefusedAt is when vCenter refused that change as busy. Both must be persisted,
+	// RefusedAt before the VM is started again, so that another replica does not stop it again.
 	StoppedAt, RefusedAt time.Time
 	// Replaces is the VM that this clone replaces, until the clone is recorded. The replaced VM can come back before its successor exists.
 	Replaces Lost
@@ -165,8 +164,7 @@ type Plan struct {
 	Foreign []Foreign
 	// Outdated are the names of VMs of another revision, sorted by ordinal.
 	Outdated []string
-	// Rollout is the record for status of the update. It is also set while the observation is incomplete or the group is paused. It must be persisted
-	// before any action.
+	// Rollout is the record for status of the update. It is also set while the observation is incomplete or the group is paused. It must be persisted before any action.
 	Rollout Rollout
 	// Revisions are the shapes to record in status, the newest last.
 	Revisions []v1alpha1.Revision
@@ -176,25 +174,21 @@ type Plan struct {
 	Behind bool
 	// Surge is how many VMs above Desired an update wants now. They are no surplus.
 	Surge int32
-	// Desired is the wanted number of VMs. Existing counts the VMs that exist and are not doomed. Ready (available VMs) and Updated are subsets of
-	// Existing.
+	// Desired is the wanted number of VMs. Existing counts the VMs that exist and are not doomed. Ready (available VMs) and Updated are subsets of Existing.
 	Desired, Existing, Ready, Updated int32
 	// StampedBy is another installation whose stamps hold the group, or empty.
 	StampedBy string
 	// Held explains why VMs that would leave are kept. It is nil if there is no such VM.
 	Held *RemovalHold
-	// Replaces is true if a VM is chosen to leave before its replacement was cloned. A caller that knows that no VM can be cloned sets CreateBlocked,
-	// and no VM is chosen.
+	// Replaces is true if a VM is chosen to leave before its replacement was cloned. A caller that knows that no VM can be cloned sets CreateBlocked, and no VM is chosen.
 	Replaces bool
-	// Adopting is the number of VMs of another group that are being adopted. LeftToAdopt is the number of further ones that the group has no room
-	// for.
+	// Adopting is the number of VMs of another group that are being adopted. LeftToAdopt is the number of further ones that the group has no room for.
 	Adopting, LeftToAdopt int32
 	// Repairing is true if an action or a wait corrects a change from outside.
 	Repairing bool
 	// Settled is true if no work is left: all wanted VMs are available, none is unwanted, no operation is in flight, and nothing is blocked.
 	Settled bool
-	// Gone is true if the group is being deleted, none of its VMs is left, and none can still appear. A paused group gets no action and is never
-	// Gone.
+	// Gone is true if the group is being deleted, none of its VMs is left, and none can still appear. A paused group gets no action and is never Gone.
 	Gone bool
 	// Kept is true if the group is being deleted, keeps its VMs, and has no work left for them. VMs then lists the VMs that stay.
 	Kept bool

@@ -33,8 +33,7 @@ type planner struct {
 	// gate is that of spec. gateChanges is true if it asks for more than the recorded one.
 	gate        Gate
 	gateChanges bool
-	// handsOff is true if no action can be planned: the group is paused, the observation is incomplete, an adoption is under way, or its VMs are
-	// another installation's.
+	// handsOff is true if no action can be planned: the group is paused, the observation is incomplete, an adoption is under way, or its VMs are another installation's.
 	handsOff bool
 	// roll is the update of VMs to the target revision.
 	roll rollout
@@ -89,8 +88,8 @@ var passes = []pass{
 
 // Compute returns the next actions. It never fails: an action that is not possible is a Blocker.
 //
-// Actions come in this order: those of doomed VMs, because they free names and room, the last step first; then power; then clones. Actions of one
-// kind stand together, by ordinal. No ordinal is in two actions.
+// Actions come in this order: those of doomed VMs, because they free names and room, the last step first; then power; then clones. Actions of one kind stand together, by
+// ordinal. No ordinal is in two actions.
 func Compute(in Input) Plan {
 	p := &planner{in: &in, spec: settingsOf(&in)}
 	p.ops = newOperations(&in, p.spec)
@@ -173,8 +172,8 @@ func (p *planner) finish() Plan {
 	return *plan
 }
 
-// leftNothing is true if the deletion waits for no operation. A hanging task on another group's VM, such as a move during an adoption, does not block
-// the deletion: after a takeover, a new process would not know the task. A clone blocks the deletion, because its VM would have no group.
+// leftNothing is true if the deletion waits for no operation. A hanging task on another group's VM, such as a move during an adoption, does not block the deletion: after a
+// takeover, a new process would not know the task. A clone blocks the deletion, because its VM would have no group.
 func (p *planner) leftNothing() bool {
 	return !slices.ContainsFunc(p.in.Observation.InFlight, func(op vsphere.Operation) bool { return op.Kind == vsphere.OpClone || !op.Hangs(p.in.Now) })
 }
@@ -245,8 +244,8 @@ func (p *planner) failureOf(m *member, a Action) *failure {
 	return p.ops.failure(a.Ordinal, operationOf[a.Kind])
 }
 
-// try adds an action and reports whether it did. It does not if the ordinal is busy, or if the last attempt failed and the retry is not due. A
-// failure stays visible during a retry, so that status does not flicker.
+// try adds an action and reports whether it did. It does not if the ordinal is busy, or if the last attempt failed and the retry is not due. A failure stays visible during a
+// retry, so that status does not flicker.
 func (p *planner) try(m *member, a Action) bool {
 	a.Ordinal, a.Name, a.Cause = m.status.Ordinal, m.status.Name, p.causeOf(m, a)
 	if m.vm != nil && m.vm.IsTemplate {

@@ -7,9 +7,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// power brings VMs to spec.powerState. A new VM is started after its clone. A suspended VM, or a VM that was ready and is off, was changed from
-// outside: its power-on is a repair and obeys spec.repair. A power-off is never a repair. It makes no difference whether the VM was powered on from
-// outside or spec changed.
+// power brings VMs to spec.powerState. A new VM is started after its clone. A suspended VM, or a VM that was ready and is off, was changed from outside: its power-on is a repair
+// and obeys spec.repair. A power-off is never a repair. It makes no difference whether the VM was powered on from outside or spec changed.
 func (p *planner) power() {
 	if p.spec.keep || p.in.Deleting {
 		return // spec does not define what is wanted, or no longer counts

@@ -10,8 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// progress reports how far the VMs match spec, and what the update waits for. Its times are absolute: a message that counts seconds would be written
-// each second.
+// progress reports how far the VMs match spec, and what the update waits for. Its times are absolute: a message that counts seconds would be written each second.
 func (p *planner) progress() Update {
 	all := p.spec.desired
 	if !p.roll.active() {
@@ -68,8 +67,8 @@ func (p *planner) underWay(counts string) Update {
 	return Update{v1alpha1.ReasonRolloutProgressing, fmt.Sprintf("%s; %s%s.", counts, p.waitsFor(), p.explainUntried())}
 }
 
-// nothingMay is true while VMs must be replaced or restarted, and spec allows neither one more nor one less VM. The API refuses such a spec now.
-// Older versions stored it, and text that is no percentage also yields 0.
+// nothingMay is true while VMs must be replaced or restarted, and spec allows neither one more nor one less VM. The API refuses such a spec now. Older versions stored it, and
+// text that is no percentage also yields 0.
 func (p *planner) nothingMay() bool {
 	u := p.spec.update
 	return u.surge == 0 && u.unavailable == 0 && p.population() <= p.spec.desired && slices.ContainsFunc(p.table(), func(m *member) bool {
@@ -226,8 +225,8 @@ func (p *planner) waitsForAction(failed, away []*member) string {
 	return "going on"
 }
 
-// waitsForAway reports a VM that is neither available nor starting: a person must act unless it comes back. spec can allow more missing VMs only if
-// there are other VMs to update.
+// waitsForAway reports a VM that is neither available nor starting: a person must act unless it comes back. spec can allow more missing VMs only if there are other VMs to
+// update.
 func (p *planner) waitsForAway(m *member) string {
 	act := "mend it, or set spec back to what it was"
 	if slices.ContainsFunc(p.table(), func(other *member) bool { return other != m && !other.doomed && p.outdated(other) }) {
@@ -269,8 +268,7 @@ func (p *planner) failedMembers() []*member {
 	return failed
 }
 
-// failed is true for a VM that exists, as far as is known, and did not become ready in time. An older VM can have the UUID of one that failed and
-// left.
+// failed is true for a VM that exists, as far as is known, and did not become ready in time. An older VM can have the UUID of one that failed and left.
 func (p *planner) failed(m *member) bool {
 	there := m.state == present || m.state == suspect
 	return there && m.status.Revision == p.roll.Revision && slices.Contains(p.roll.Failed, strings.ToLower(m.status.UUID))
@@ -299,8 +297,7 @@ func (p *planner) brieflyFailed() string {
 	return vms(len(p.roll.Failed)) + " did not become ready, and left the group; the update is stopped"
 }
 
-// afterFailure returns the remedy for a stopped update. A VM whose size vCenter refused still runs, so the remedy does not suggest to replace all
-// VMs.
+// afterFailure returns the remedy for a stopped update. A VM whose size vCenter refused still runs, so the remedy does not suggest to replace all VMs.
 func (p *planner) afterFailure() string {
 	if p.firstRefused() != nil {
 		return "Set spec back to what it was, or to another size; or " + askAgain

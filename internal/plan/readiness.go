@@ -37,8 +37,8 @@ func (p *planner) readiness() {
 	}
 }
 
-// lost marks a VM as not visible. Two kinds of VMs must pass the gate again when they are back: those that were observed not ready before, and those
-// that were not observed to pass a new gate. The phase no longer shows this, but a record with both times does.
+// lost marks a VM as not visible. Two kinds of VMs must pass the gate again when they are back: those that were observed not ready before, and those that were not observed to
+// pass a new gate. The phase no longer shows this, but a record with both times does.
 func (p *planner) lost(m *member, message string) {
 	seen := m.known != nil && m.known.Phase != v1alpha1.VMLost
 	if !m.status.ReadySince.IsZero() && (seen && m.interrupted() || p.gateChanges) {
@@ -101,8 +101,8 @@ func (p *planner) assessRunning(m *member) {
 	m.wrongPower = vm.Power == vsphere.Suspended || (vm.Power == vsphere.PoweredOff && m.wasReady)
 }
 
-// mayGoDown makes a VM unavailable while its guest can still follow a request to shut down. spec wanted the VM off at the request, and wants it on
-// now. Otherwise an update could take another VM away meanwhile and leave too few.
+// mayGoDown makes a VM unavailable while its guest can still follow a request to shut down. spec wanted the VM off at the request, and wants it on now. Otherwise an update could
+// take another VM away meanwhile and leave too few.
 func (p *planner) mayGoDown(m *member) {
 	asked, _ := p.asked(m)
 	if m.vm.Tombstone || m.status.Updating || asked.IsZero() || p.ops.guests.overdue(asked) {
@@ -115,8 +115,8 @@ func (p *planner) mayGoDown(m *member) {
 		asked.UTC().Format(time.TimeOnly), end.UTC().Format(time.TimeOnly))
 }
 
-// interrupted is true if status records that the VM did not pass its gate although it had been ready. A VM that was only chosen to be restarted, or
-// whose power-off failed, was always ready: see goesDown.
+// interrupted is true if status records that the VM did not pass its gate although it had been ready. A VM that was only chosen to be restarted, or whose power-off failed, was
+// always ready: see goesDown.
 func (m *member) interrupted() bool {
 	if m.known == nil {
 		return false
@@ -135,16 +135,14 @@ func (m *member) interrupted() bool {
 	}
 }
 
-// forgetReadiness resets ReadySince of a VM that leaves and is not ready, so that it must pass the gate again if it stays. Its phase Deleting does
-// not show readiness.
+// forgetReadiness resets ReadySince of a VM that leaves and is not ready, so that it must pass the gate again if it stays. Its phase Deleting does not show readiness.
 func (m *member) forgetReadiness() {
 	if m.state == present && m.status.Phase != v1alpha1.VMReady && m.status.Phase != v1alpha1.VMDeleting {
 		m.status.ReadySince = time.Time{}
 	}
 }
 
-// unread is true for a VM that passes its whole gate except for the guest's value, which this process has not read yet: after a takeover, or after
-// vCenter was unreachable.
+// unread is true for a VM that passes its whole gate except for the guest's value, which this process has not read yet: after a takeover, or after vCenter was unreachable.
 func (p *planner) unread(m *member) bool {
 	return p.spec.guestInfo != nil && !m.vm.GuestInfoKnown && p.waitingForGate(m.vm) == ""
 }
@@ -185,8 +183,7 @@ func (p *planner) waitingForGate(vm *vsphere.VM) string {
 	return ""
 }
 
-// assessStopped assesses a VM that spec wants off. A stopped VM has no ReadySince: when the group is powered on again, that is a start and not a
-// repair.
+// assessStopped assesses a VM that spec wants off. A stopped VM has no ReadySince: when the group is powered on again, that is a start and not a repair.
 func (p *planner) assessStopped(m *member) {
 	vm, status := m.vm, &m.status
 	status.StartTime, status.Updating = time.Time{}, false
@@ -205,8 +202,7 @@ func (p *planner) assessStopped(m *member) {
 	}
 }
 
-// unhealthy is true for a VM that leaves before healthy ones: wrong power state, unreachable, failed, or not ready any more. A VM that was never
-// started is only not ready.
+// unhealthy is true for a VM that leaves before healthy ones: wrong power state, unreachable, failed, or not ready any more. A VM that was never started is only not ready.
 func (p *planner) unhealthy(m *member) bool {
 	switch m.state {
 	case present:

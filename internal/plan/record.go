@@ -17,8 +17,7 @@ type Rollout struct {
 	Start time.Time
 	// Failed are the instance UUIDs of VMs of Revision that did not become ready in time, sorted.
 	Failed []string
-	// Surge are the instance UUIDs of the VMs that updates added above the wanted number, sorted. SurgeKnown is false if an older version wrote the
-	// record without them.
+	// Surge are the instance UUIDs of the VMs that updates added above the wanted number, sorted. SurgeKnown is false if an older version wrote the record without them.
 	Surge      []string
 	SurgeKnown bool
 	// Tried is true once a VM that was stopped for the update got its change, and vCenter refused none as busy since.
@@ -38,11 +37,11 @@ const (
 	maxFailed = 500
 )
 
-// Begin returns the new record of an update, given the old record and the revisions of the VMs. A caller that cannot plan must also record it, before
-// status reports the edit as observed: an edit is visible only once.
+// Begin returns the new record of an update, given the old record and the revisions of the VMs. A caller that cannot plan must also record it, before status reports the edit as
+// observed: an edit is visible only once.
 //
-// An update begins with an edit that asks for another revision than the recorded one. It concerns the VMs that exist then, and the VMs that earlier
-// updates had not finished. Other differences come from no edit: status was lost or restored, or an older version wrote it.
+// An update begins with an edit that asks for another revision than the recorded one. It concerns the VMs that exist then, and the VMs that earlier updates had not finished.
+// Other differences come from no edit: status was lost or restored, or an older version wrote it.
 func Begin(r *Rollout, edited bool, target string, revisions []string, now time.Time) Rollout {
 	next := Rollout{Revision: target, Start: now}
 	ended := Rollout{Revision: target}
@@ -82,8 +81,7 @@ func sorted(list []string) []string {
 	return slices.Compact(out)
 }
 
-// SurgeRoom is the number of VMs above spec.replicas that quotas grant to an update. The zero value grants none. It also stands for quotas that
-// refused or were not asked.
+// SurgeRoom is the number of VMs above spec.replicas that quotas grant to an update. The zero value grants none. It also stands for quotas that refused or were not asked.
 type SurgeRoom struct {
 	// VMs above spec.replicas that can exist, including those that exist.
 	VMs int32

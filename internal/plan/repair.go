@@ -7,9 +7,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// repair decides whether VMs that were lost or powered off from outside are replaced or powered on, and keeps the ordinals of the others. Their
-// number depends on the wanted number: a group that shrinks does not miss a VM that it would have deleted. The first clone and the first start of a
-// VM are no repairs.
+// repair decides whether VMs that were lost or powered off from outside are replaced or powered on, and keeps the ordinals of the others. Their number depends on the wanted
+// number: a group that shrinks does not miss a VM that it would have deleted. The first clone and the first start of a VM are no repairs.
 func (p *planner) repair() {
 	if p.in.Deleting {
 		return
@@ -80,8 +79,8 @@ func (p *planner) explainHeld(held []*member) {
 	}
 }
 
-// howToReplace explains how a person gets VMs replaced. A VM that is deleted in vCenter is lost, and with mode Observe it is not replaced. A name in
-// deleteFirst alone does nothing: it only orders the VMs that leave once fewer are wanted.
+// howToReplace explains how a person gets VMs replaced. A VM that is deleted in vCenter is lost, and with mode Observe it is not replaced. A name in deleteFirst alone does
+// nothing: it only orders the VMs that leave once fewer are wanted.
 func (p *planner) howToReplace() string {
 	const shrink = "name them in spec.scaleDown.deleteFirst, lower spec.replicas by as many, and raise it again when they are gone"
 	if p.spec.observe {

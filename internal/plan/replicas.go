@@ -95,8 +95,7 @@ func (p *planner) cloneOrSay(ordinal int32, m *member, reason string) {
 	}
 }
 
-// occupied reports whether an ordinal cannot get a new VM: it has a VM, its VM is being removed, another VM has its name, or an operation for it is
-// in flight.
+// occupied reports whether an ordinal cannot get a new VM: it has a VM, its VM is being removed, another VM has its name, or an operation for it is in flight.
 func (p *planner) occupied(ordinal int32) bool {
 	if m := p.member(ordinal); m != nil && (!m.missing() || m.kept) {
 		return true
@@ -104,8 +103,8 @@ func (p *planner) occupied(ordinal int32) bool {
 	return p.doomed[ordinal] || p.taken[ordinal] != nil || p.ops.busy(ordinal) || p.nameHeld(ordinal) != nil
 }
 
-// create plans a clone. If this clone was planned before, it keeps its incarnation and UUID. The VM of the earlier plan can then appear late and
-// still be recognized. A VM that replaces a lost one gets the next incarnation. create skips an incarnation whose UUID another VM has.
+// create plans a clone. If this clone was planned before, it keeps its incarnation and UUID. The VM of the earlier plan can then appear late and still be recognized. A VM that
+// replaces a lost one gets the next incarnation. create skips an incarnation whose UUID another VM has.
 func (p *planner) create(ordinal int32, m *member, revision, reason string) {
 	status := VMStatus{
 		Ordinal: ordinal, Name: VMName(p.in.Name, ordinal), Phase: v1alpha1.VMCloning, Revision: revision,
@@ -136,8 +135,8 @@ func (p *planner) create(ordinal int32, m *member, revision, reason string) {
 	})
 }
 
-// stale is true for a VM that no longer exists as far as is known. A person can have registered it again since vCenter was asked. Earlier attempts to
-// replace the VM can have failed for hours, so vCenter is asked again before each attempt.
+// stale is true for a VM that no longer exists as far as is known. A person can have registered it again since vCenter was asked. Earlier attempts to replace the VM can have
+// failed for hours, so vCenter is asked again before each attempt.
 func (p *planner) stale(m *member) bool {
 	ref := vsphere.VMRef(m.status.MoRef)
 	if m.state == intended {

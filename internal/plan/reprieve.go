@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// reprieve keeps VMs that were chosen to leave, as far as the group wants them again. It was scaled up meanwhile, an expected clone never came, or
-// the record of the leaving VMs is outdated. To remove such a VM and clone another next to it would be wrong. A VM with a tombstone leaves, and so
-// does a VM that is getting one: that is final. So no VM gets a tombstone while the group would miss it if a suspect VM turned out to be deleted.
+// reprieve keeps VMs that were chosen to leave, as far as the group wants them again. It was scaled up meanwhile, an expected clone never came, or the record of the leaving VMs
+// is outdated. To remove such a VM and clone another next to it would be wrong. A VM with a tombstone leaves, and so does a VM that is getting one: that is final. So no VM gets
+// a tombstone while the group would miss it if a suspect VM turned out to be deleted.
 func (p *planner) reprieve() {
 	if p.in.Deleting && p.in.Keep {
 		p.spare()

@@ -8,8 +8,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// changeInPlace changes VMs in their current power state. A new size disturbs no guest. A new network can disconnect a guest, which shows only later.
-// Until an available VM is observed in the new network, it counts as taken away. A VM that is not available has nothing to lose.
+// changeInPlace changes VMs in their current power state. A new size disturbs no guest. A new network can disconnect a guest, which shows only later. Until an available VM is
+// observed in the new network, it counts as taken away. A VM that is not available has nothing to lose.
 func (p *planner) changeInPlace(b *budget) {
 	for _, m := range p.table() {
 		if m.doomed || m.state != present || !m.vm.Connected() || p.change(m) != changeLive && m != p.deniedNow && m != p.busyNow {
@@ -52,8 +52,8 @@ func (p *planner) networkDiffers(m *member) bool {
 	return p.outdated(m) && own != nil && target != nil && InPlace{From: own.Recorded, To: target.Recorded}.Reconnects()
 }
 
-// reconfigure changes all differences and the revision in one call. The VM's own size can differ from its recorded shape. While the VM is on, it
-// keeps that size unless spec asks for another. vCenter takes nothing away from a running VM, and no edit asked for more.
+// reconfigure changes all differences and the revision in one call. The VM's own size can differ from its recorded shape. While the VM is on, it keeps that size unless spec asks
+// for another. vCenter takes nothing away from a running VM, and no edit asked for more.
 func (p *planner) reconfigure(m *member) {
 	own, target := p.roll.shapes[m.status.Revision].Recorded, p.roll.shapes[p.roll.Revision].Recorded
 	a := Action{Kind: ReconfigureVM, Revision: target.Revision, Reason: "spec asks for " + sizeOf(target)}
@@ -87,9 +87,9 @@ func (p *planner) restart(m *member) {
 	p.stop(m, "it is restarted to get "+sizeOf(p.roll.shapes[p.roll.Revision].Recorded))
 }
 
-// spareGuests keeps VMs on whose guests were asked to shut down and did not, as many as available VMs are missing. Since the request, other VMs were
-// lost or an edit wants more. To power off or replace a running VM takes it away, and that obeys the current budget. The VM is spared until others
-// are available, or until the request lapses: then it waits for its turn like a VM that was not stopped.
+// spareGuests keeps VMs on whose guests were asked to shut down and did not, as many as available VMs are missing. Since the request, other VMs were lost or an edit wants more.
+// To power off or replace a running VM takes it away, and that obeys the current budget. The VM is spared until others are available, or until the request lapses: then it waits
+// for its turn like a VM that was not stopped.
 func (p *planner) spareGuests(b budget) {
 	lacks := -b.available
 	for _, m := range p.table() {
@@ -105,8 +105,8 @@ func (p *planner) spareGuests(b budget) {
 	}
 }
 
-// goesDown marks a VM that is stopped for an update, or is about to be. The VM keeps ReadySince, because it can have to wait: if others are missing
-// by then, it is as available as before. A VM that did not pass its gate must pass it again.
+// goesDown marks a VM that is stopped for an update, or is about to be. The VM keeps ReadySince, because it can have to wait: if others are missing by then, it is as available
+// as before. A VM that did not pass its gate must pass it again.
 func (m *member) goesDown() {
 	if m.status.Phase == v1alpha1.VMUnhealthy {
 		m.status.ReadySince = time.Time{}
@@ -114,9 +114,8 @@ func (m *member) goesDown() {
 	m.status.Available, m.byFormerGate, m.status.Phase = false, false, v1alpha1.VMStarting
 }
 
-// updating continues with a VM that status records as stopped for an update, or about to be. If the VM is off, it must still be started, which is no
-// repair. If it is on, its update ends once it is available, unless its guest can still shut down. A VM whose stop has not begun waits its turn
-// again, because others can be missing.
+// updating continues with a VM that status records as stopped for an update, or about to be. If the VM is off, it must still be started, which is no repair. If it is on, its
+// update ends once it is available, unless its guest can still shut down. A VM whose stop has not begun waits its turn again, because others can be missing.
 func (p *planner) updating(m *member) {
 	if !m.status.Updating || m.vm.Power != vsphere.PoweredOn {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// mayAdd is true if an update can clone a VM above the wanted number, because it can destroy one at its end. With deletionPolicy Retain, each update
-// would leave one VM behind: powered on, without an owner, and counted by quotas until a person deletes it.
+// mayAdd is true if an update can clone a VM above the wanted number, because it can destroy one at its end. With deletionPolicy Retain, each update would leave one VM behind:
+// powered on, without an owner, and counted by quotas until a person deletes it.
 func (p *planner) mayAdd() bool { return p.spec.policy == v1alpha1.DeletionDelete }
 
 // Unavailable returns how many VMs can be missing during an update of a group.

@@ -9,12 +9,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// revisionVersion names the hashed fields of a revision and the method. A change of the hash needs a new version, and code that still computes the
-// old one for VMs that carry it. Otherwise an upgrade of the operator would report, and later update, every VM.
+// revisionVersion names the hashed fields of a revision and the method. A change of the hash needs a new version, and code that still computes the old one for VMs that carry it.
+// Otherwise an upgrade of the operator would report, and later update, every VM.
 const revisionVersion = "1"
 
-// Revision returns the revision of a spec: equal for equal VMs, different if a new VM would differ. Fields at their default do not count, so that a
-// default added to the API later changes no revision.
+// Revision returns the revision of a spec: equal for equal VMs, different if a new VM would differ. Fields at their default do not count, so that a default added to the API
+// later changes no revision.
 func Revision(spec v1alpha1.VmGroupSpec) string { return hash(ShapeOf(spec)) }
 
 // ShapeOf returns the shape of the VMs of a spec. Its revision is that of the spec.
@@ -30,8 +30,8 @@ func ShapeOf(spec v1alpha1.VmGroupSpec) v1alpha1.Revision {
 	return *shape.DeepCopy()
 }
 
-// Believed returns the recorded shapes whose computed revision matches the revision that they name. Status can be written by hand, and an API server
-// that ignores the schema can return any number of shapes. So only as many count as the operator records.
+// Believed returns the recorded shapes whose computed revision matches the revision that they name. Status can be written by hand, and an API server that ignores the schema can
+// return any number of shapes. So only as many count as the operator records.
 func Believed(recorded []v1alpha1.Revision) []Shape {
 	var shapes []Shape
 	for _, r := range recorded[:min(len(recorded), v1alpha1.MaxRevisions)] {

@@ -151,8 +151,8 @@ func (p *planner) goOn(m *member, c change, b *budget) bool {
 	return true
 }
 
-// replaceMissing replaces a VM that was stopped for an update and did not come back, and reports whether it did. A VM that passes its gate and waits
-// only for minReadySeconds is back soon: it stays while too few others are available.
+// replaceMissing replaces a VM that was stopped for an update and did not come back, and reports whether it did. A VM that passes its gate and waits only for minReadySeconds is
+// back soon: it stays while too few others are available.
 func (p *planner) replaceMissing(m *member, c change, b budget) bool {
 	missing := m.status.Updating && c == changeReplace && !m.serves() && (b.there >= 0 || p.failedToReturn(m))
 	if !missing || !p.mayReplace() || m.status.Phase == v1alpha1.VMReady && b.available < 0 {
@@ -168,8 +168,8 @@ func (p *planner) mayReplace() bool {
 	return p.spec.policy == v1alpha1.DeletionDelete && (p.in.CreateBlocked == nil || p.population() > p.spec.desired)
 }
 
-// failedToReturn is true for a VM that was stopped for an update and has not become ready in time, while more VMs exist than must. It makes up for no
-// other VM, so it can leave before others are available. If several VMs did not return, each would wait for the others otherwise.
+// failedToReturn is true for a VM that was stopped for an update and has not become ready in time, while more VMs exist than must. It makes up for no other VM, so it can leave
+// before others are available. If several VMs did not return, each would wait for the others otherwise.
 func (p *planner) failedToReturn(m *member) bool {
 	if p.population() <= p.spec.desired-p.spec.update.unavailable {
 		return false
@@ -191,8 +191,8 @@ func (p *planner) removeNeedless(m *member, c change) bool {
 	return true
 }
 
-// needless is true for a VM that has not become ready in time and makes up for no other VM. The wanted number of VMs have the target, and one of them
-// is available. So an undo removes failed VMs, even if the group lacked a VM before.
+// needless is true for a VM that has not become ready in time and makes up for no other VM. The wanted number of VMs have the target, and one of them is available. So an undo
+// removes failed VMs, even if the group lacked a VM before.
 func (p *planner) needless(m *member) bool {
 	never := p.spec.wantOn && !m.wasReady && !m.status.Updating && !m.status.Available
 	return never && p.hadTime(m) && p.updated() >= p.spec.desired && slices.ContainsFunc(p.table(), func(o *member) bool {
@@ -261,8 +261,7 @@ func (p *planner) explainUpdate() {
 	}
 }
 
-// explainMore reports surge VMs while their update is held. They stay until the update continues, even if the wanted number of VMs have the revision
-// of spec.
+// explainMore reports surge VMs while their update is held. They stay until the update continues, even if the wanted number of VMs have the revision of spec.
 func (p *planner) explainMore() {
 	n := min(p.population()-p.spec.desired, p.roll.surge)
 	if p.in.UpdateBlocked == nil || p.handsOff || p.in.Hold != nil || n <= 0 {
@@ -278,9 +277,8 @@ func (p *planner) left() bool {
 	return slices.ContainsFunc(p.table(), func(m *member) bool { return p.outdated(m) || m.status.Updating && !m.doomed })
 }
 
-// ended is true once no VM is left that the update concerns, and the new ones have become ready: the last one can fail, too. The update does not end
-// while the group is held at another shape, because VMs of that shape can appear. It also does not end during a change in place, which can belong to
-// an edit that was reverted.
+// ended is true once no VM is left that the update concerns, and the new ones have become ready: the last one can fail, too. The update does not end while the group is held at
+// another shape, because VMs of that shape can appear. It also does not end during a change in place, which can belong to an edit that was reverted.
 func (p *planner) ended() bool {
 	held := p.in.UpdateBlocked != nil && p.in.Revision != p.roll.Revision
 	if !p.roll.active() || held || p.left() || p.population() < p.spec.desired {

@@ -13,9 +13,9 @@ import (
 //   - VMs that an update concerns
 //   - other VMs, by spec.scaleDown.order
 //
-// A clone in flight counts as the newest of all and is deleted once it appears, so that no running VM leaves instead. VMs that are suspect or
-// elsewhere cannot be deleted and are never chosen. A VM that is elsewhere counts. A suspect VM is possibly deleted already, so no other VM leaves in its
-// place until that is known. Surge VMs that endSurge removes are not chosen.
+// A clone in flight counts as the newest of all and is deleted once it appears, so that no running VM leaves instead. VMs that are suspect or elsewhere cannot be deleted and are
+// never chosen. A VM that is elsewhere counts. A suspect VM is possibly deleted already, so no other VM leaves in its place until that is known. Surge VMs that endSurge removes
+// are not chosen.
 func (p *planner) scaleDown(surplus int, but []*member) {
 	for _, m := range p.firstToLeave(surplus, but) {
 		p.doom(m)

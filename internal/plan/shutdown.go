@@ -8,8 +8,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// shutdownLapses is the time after the end of a recorded shutdown when its record lapses. Such a record is outdated: status was restored, or no run
-// took place for long. The guest is then asked anew: possibly it was never asked, or its VM was started since.
+// shutdownLapses is the time after the end of a recorded shutdown when its record lapses. Such a record is outdated: status was restored, or no run took place for long. The
+// guest is then asked anew: possibly it was never asked, or its VM was started since.
 const shutdownLapses = 10 * time.Minute
 
 // recordedIn is the unit of recorded times. They are rounded up, so that a guest never has less than its time.
@@ -68,8 +68,8 @@ func (p *planner) wakeForGuests() {
 	}
 }
 
-// stop plans the next step to power off a VM. If its guest can be asked, the guest is asked to shut down, and the operator waits. The guest can stop
-// VMware Tools long before the VM is off. After that time, or if the guest cannot be asked, the VM is powered off.
+// stop plans the next step to power off a VM. If its guest can be asked, the guest is asked to shut down, and the operator waits. The guest can stop VMware Tools long before the
+// VM is off. After that time, or if the guest cannot be asked, the VM is powered off.
 func (p *planner) stop(m *member, why string) {
 	asked, mine := p.asked(m)
 	deaf := !m.vm.ToolsRunning && (asked.IsZero() || p.ops.failure(m.status.Ordinal, vsphere.OpShutdownGuest) != nil)
@@ -111,8 +111,8 @@ func (p *planner) wasAsked(m *member) bool {
 	return !at.IsZero()
 }
 
-// await asks a guest to shut down, unless this process has done so, and waits. To ask again after a takeover does no harm, because an interrupted
-// replica possibly never asked. The second request does not extend the guest's time.
+// await asks a guest to shut down, unless this process has done so, and waits. To ask again after a takeover does no harm, because an interrupted replica possibly never asked.
+// The second request does not extend the guest's time.
 func (p *planner) await(m *member, asked time.Time, mine bool, why string) {
 	first := asked.IsZero()
 	if first {

@@ -6,9 +6,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// failures records the VMs of the update that did not become ready in time, and those that vCenter refused to change after they were stopped. This
-// pass runs before all other decisions of the update, which stops at maxFailures. A VM that becomes ready later stays recorded: the record explains
-// why the update stopped.
+// failures records the VMs of the update that did not become ready in time, and those that vCenter refused to change after they were stopped. This pass runs before all other
+// decisions of the update, which stops at maxFailures. A VM that becomes ready later stays recorded: the record explains why the update stopped.
 func (p *planner) failures() {
 	if !p.roll.active() || p.in.Deleting || !p.spec.wantOn || !p.in.Observation.Complete {
 		return
@@ -34,8 +33,8 @@ func (p *planner) failedToStart(m *member) bool {
 	return !start.IsZero() && !p.in.Now.Before(p.deadline(m))
 }
 
-// failedBefore is true for a VM whose time ended before the update began, and that the update has not changed: spec returned to its revision. The
-// update neither fails because of this VM nor waits for it.
+// failedBefore is true for a VM whose time ended before the update began, and that the update has not changed: spec returned to its revision. The update neither fails because of
+// this VM nor waits for it.
 func (p *planner) failedBefore(m *member) bool {
 	start := m.status.StartTime
 	return m.state == present && m.vm.Connected() && !start.IsZero() && !p.roll.Start.Before(p.startsUntil(m))
@@ -50,8 +49,7 @@ func (p *planner) deadline(m *member) time.Time {
 	return from.Add(p.spec.startup)
 }
 
-// startsAnew is true for a VM whose startup time begins now. The VM was changed since its record, or its host was unreachable and the VM was not
-// observed.
+// startsAnew is true for a VM whose startup time begins now. The VM was changed since its record, or its host was unreachable and the VM was not observed.
 func (m *member) startsAnew() bool {
 	return !m.vm.Connected() || m.known != nil && m.known.Revision != m.status.Revision
 }

@@ -73,8 +73,7 @@ func (p *planner) endSurge(n, fewer int32) []*member {
 	return added
 }
 
-// nameSurge marks the surge VMs among the VMs that are cloned now, the last ones first. Some clones can have been planned earlier, when more were
-// wanted.
+// nameSurge marks the surge VMs among the VMs that are cloned now, the last ones first. Some clones can have been planned earlier, when more were wanted.
 func (p *planner) nameSurge(made []*member) {
 	above := -p.spec.desired
 	for _, m := range p.table() {

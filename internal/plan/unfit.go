@@ -33,8 +33,7 @@ func (p *planner) refused(m *member) bool {
 	return m.status.Updating && p.outdated(m) && f != nil && f.Revision == p.roll.Revision && vsphere.KindOf(f.Err) == vsphere.KindSpec
 }
 
-// wasRefused is true for a VM whose refusal is recorded in status. A VM that must be replaced is excluded, because it can have the UUID of one that
-// failed and left.
+// wasRefused is true for a VM whose refusal is recorded in status. A VM that must be replaced is excluded, because it can have the UUID of one that failed and left.
 func (p *planner) wasRefused(m *member) bool {
 	own, target := p.roll.shapes[m.status.Revision], p.roll.shapes[p.roll.Revision]
 	if !p.outdated(m) || own == nil || target == nil || !slices.Contains(p.roll.Failed, strings.ToLower(m.status.UUID)) {

@@ -8,8 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// NeverRepairs returns a sentence if the percentage in spec.repair.maxUnhealthy rounds to 0 VMs, so that none is ever repaired. It returns ""
-// otherwise, and if spec asks for 0.
+// NeverRepairs returns a sentence if the percentage in spec.repair.maxUnhealthy rounds to 0 VMs, so that none is ever repaired. It returns "" otherwise, and if spec asks for 0.
 func NeverRepairs(spec v1alpha1.VmGroupSpec) string {
 	n, known := Wanted(spec)
 	if spec.Repair == nil || spec.Repair.MaxUnhealthy == nil || !known || n == 0 {

@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// prefix of the names of all receipts, the component that they are of, and the one key in each.
+	// prefix of the names of all receipts, their component, and the one key in each.
 	prefix    = "vmgroup-operator-receipt-"
 	component = configmaps.Component("receipt")
 	dataKey   = "receipt.json"
-	// format of the receipts that this version writes and reads. Who reads another one could lose what it says.
+	// format of the receipts that this version writes and reads. A reader of another format could lose data.
 	format = 1
 )
 
-// How large a receipt may be, in bytes: so much without VMs, more for each VM, and not more than that. An honest one with a VM whose name has 80 letters needs
-// 250 bytes for it. Names, paths and lists in it may come from a status that a hostile API server made up, and a member may have thousands of receipts.
+// Limits of a receipt's size, in bytes: a base, an amount for each VM, and the maximum. A genuine receipt of a VM whose name has 80 letters needs 250 bytes for the VM. A hostile
+// API server can make up names, paths and lists in status, and a member can have thousands of receipts.
 const bareBytes, vmBytes, mostBytes = 16 << 10, 512, 320 << 10
 
-// Bytes is about how many bytes the hub keeps for a receipt, with what a ConfigMap has besides.
+// Bytes returns the approximate stored size of a receipt on the hub, including its ConfigMap.
 func (r *Receipt) Bytes() int {
 	const configMap, bare, vm = 1 << 10, 512, 150
 	n := configMap + bare + len(r.Namespace) + len(r.Group) + len(r.GroupUID) + len(r.Folder.Path) + len(r.MemberUID) + len(r.MemberCluster) + len(r.VCenter) + len(r.InstanceUUID)
@@ -47,19 +47,19 @@ func bounded(r *Receipt) error {
 	return nil
 }
 
-// stored is a receipt as it is stored.
+// stored is the stored form of a receipt.
 type stored struct {
 	Format int `json:"format"`
 	Receipt
 }
 
-// Name of the ConfigMap of a group's receipt. The API server of a member may say any UID, so the name has a hash of it.
+// Name returns the name of the ConfigMap of a group's receipt. The API server of a member can report any UID, so the name has a hash of it.
 func Name(key Key) string {
 	sum := sha256.Sum256([]byte(key))
 	return prefix + hex.EncodeToString(sum[:12])
 }
 
-// encode returns the content of a ConfigMap. It is indented, since people read it.
+// encode returns the content of a ConfigMap. The content is indented for readers.
 func encode(r *Receipt) (map[string]string, error) {
 	if !r.valid() {
 		return nil, fmt.Errorf("the receipt of group %s/%s is not complete: %+v", r.Namespace, r.Group, *r)
@@ -71,7 +71,7 @@ func encode(r *Receipt) (map[string]string, error) {
 	return map[string]string{dataKey: string(text)}, nil
 }
 
-// decode reads a ConfigMap. A copy under another name is no receipt: it would let the VMs be taken a second time.
+// decode reads a ConfigMap. A copy under another name is no receipt: with it, the VMs could be adopted a second time.
 func decode(object *corev1.ConfigMap) (Receipt, error) {
 	unreadable := func(problem string) (Receipt, error) {
 		return Receipt{}, &UnreadableError{ConfigMap: object.Name, Problem: problem}

@@ -1,9 +1,9 @@
-// Package receipts keeps on the hub what became of VMs whose group let them go.
+// Package receipts records on the hub what became of VMs whose group no longer manages them.
 //
-// A group that is deleted may keep its VMs (release), or may have to leave them behind in a vCenter that is gone for good (forget). Then the object
-// that knew the VMs goes, and its finalizer with it. The receipt is written before: it says which VMs there were, where, who let them go and when. A new
-// group that takes such VMs (adopt) claims the receipt first, so that two groups never take the same VMs.
+// A deleted group can keep its VMs (release), or leave them behind in a vCenter that was permanently lost (forget). Then the object that knew the VMs is deleted with its
+// finalizer. The operator writes the receipt before: it lists the VMs, their location, and the user and time of the request. A new group that adopts such VMs (adopt) claims the
+// receipt first, so that two groups never adopt the same VMs.
 //
-// A receipt is a ConfigMap in the release namespace, one for each group, so only whoever may write there can forge one. Every read asks the API server:
-// receipts are read seldom, and who decides by an old copy could take VMs twice.
+// A receipt is a ConfigMap in the release namespace, one for each group, so only users with write access to that namespace can forge one. Every read asks the API server:
+// receipts are rarely read, and a decision by an outdated copy could adopt VMs twice.
 package receipts

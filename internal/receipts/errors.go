@@ -2,11 +2,11 @@ package receipts
 
 import "fmt"
 
-// UnreadableError means that a ConfigMap has the name of a receipt, and what it says cannot be used. It is never overwritten.
+// UnreadableError means that a ConfigMap has the name of a receipt, but its content cannot be used. It is never overwritten.
 type UnreadableError struct {
 	// ConfigMap is its name.
 	ConfigMap string
-	// Problem is what is wrong with it.
+	// Problem is the error in its content.
 	Problem string
 }
 
@@ -16,7 +16,7 @@ func (e *UnreadableError) Error() string {
 		"(kubectl delete configmap %s -n <namespace of the operator>)", e.ConfigMap, e.Problem, e.ConfigMap)
 }
 
-// ClaimedError means that another group takes the VMs, or has taken them.
+// ClaimedError means that another group adopts or has adopted the VMs.
 type ClaimedError struct{ By Adopter }
 
 // Error implements error.
@@ -24,11 +24,11 @@ func (e *ClaimedError) Error() string {
 	return fmt.Sprintf("the VMs were taken by group %s/%s (UID %s)", e.By.Namespace, e.By.Group, e.By.GroupUID)
 }
 
-// TooLargeError means that a receipt has more bytes than one of so many VMs can have. It is not written.
+// TooLargeError means that a receipt exceeds the size limit for its number of VMs. It is not written.
 type TooLargeError struct {
-	// Group is the namespace and the name of the group, as they may be shown.
+	// Group is the namespace and name of the group, safe for display.
 	Group string
-	// Bytes it has, and Most that it may have.
+	// Bytes is its size, and Most the limit.
 	Bytes, Most int
 }
 

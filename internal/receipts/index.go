@@ -14,7 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
-// collectInterval is how often the leader looks for receipts that nobody needs any more. One is removed when nothing has been left of it for settledFor.
+// collectInterval is how often the leader searches for receipts that are no longer needed. A receipt is removed when it has been settled for settledFor.
 const collectInterval, settledFor = time.Minute, 10 * time.Minute
 
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=watch,namespace=system
@@ -23,22 +23,22 @@ const collectInterval, settledFor = time.Minute, 10 * time.Minute
 type IndexOptions struct {
 	// Client of the release namespace.
 	Client corev1client.ConfigMapInterface
-	// VMs are those of the vCenters.
+	// VMs knows the VMs of the vCenters.
 	VMs VMs
-	// Leader says whether this replica removes receipts.
+	// Leader reports whether this replica removes receipts.
 	Leader sharding.Leader
 	// Now is the clock.
 	Now func() time.Time
 }
 
-// VMs are what is known of the VMs of receipts. *observe.Sources implements it.
+// VMs reports about the VMs of receipts. *observe.Sources implements it.
 type VMs interface {
-	// ReceiptSettled reports whether certainly none of the VMs of a receipt is left that another group could take. What is not known is not settled.
+	// ReceiptSettled reports whether certainly none of the VMs of a receipt is left that another group could adopt. Unknown VMs are not settled.
 	ReceiptSettled(context.Context, Receipt) bool
 }
 
-// Index knows from a watch for which groups there are receipts. It is for reports, which may be a moment late: who takes VMs asks the Store. It is safe for
-// concurrent use, and a Runnable of the manager.
+// Index caches receipts from a watch. It is for reports, which can be slightly late; an adoption must ask the Store. It is safe for concurrent use, and a Runnable of the
+// manager.
 type Index struct {
 	opts  IndexOptions
 	store Store
@@ -46,17 +46,17 @@ type Index struct {
 	mu sync.Mutex
 	// receipts by the name of their ConfigMap.
 	receipts map[string]Receipt
-	// settled is since when nothing is left of a receipt.
+	// settled is the time since when no VM of a receipt is left.
 	settled map[Key]time.Time
 }
 
-// NewIndex returns one that knows of nothing yet.
+// NewIndex returns an empty Index.
 func NewIndex(opts IndexOptions) *Index {
 	return &Index{opts: opts, store: &ConfigMaps{Client: opts.Client}, receipts: map[string]Receipt{}, settled: map[Key]time.Time{}}
 }
 
-// Keeps reports whether the VMs of a group were kept, or are being taken by another group. Those of a group that was forgotten were not: if they
-// come back, somebody has to be told.
+// Keeps reports whether the VMs of a group were kept, or are being adopted by another group. VMs of a forgotten group were not kept: if they come back, the operator must report
+// them.
 func (x *Index) Keeps(key Key) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -72,7 +72,7 @@ func (x *Index) Of(key Key) (Receipt, bool) {
 	return r, has
 }
 
-// Sum is the number of receipts of groups of a member with this cluster UID, and how many bytes they take.
+// Sum returns the number of receipts of groups of a member with this cluster UID, and their size in bytes.
 func (x *Index) Sum(member string) (n, bytes int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -84,8 +84,8 @@ func (x *Index) Sum(member string) (n, bytes int) {
 	return n, bytes
 }
 
-// Collect removes, on the leader, the receipts of VMs that are gone, or another group's. That a vCenter is gone is a hub administrator's word, so receipts of groups
-// that were forgotten stay for a hub administrator to delete.
+// Collect removes, on the leader, the receipts of VMs that were deleted or belong to another group. Receipts of forgotten groups stay for a hub administrator to delete, because
+// a hub administrator declared the vCenter lost.
 func (x *Index) Collect(ctx context.Context) {
 	if !x.opts.Leader.Leading() {
 		return
@@ -118,10 +118,10 @@ func (x *Index) Collect(ctx context.Context) {
 	x.settled = settled
 }
 
-// NeedLeaderElection makes a manager run it on every replica.
+// NeedLeaderElection makes a manager run the Index on every replica.
 func (x *Index) NeedLeaderElection() bool { return false }
 
-// Start watches the receipts, and removes those that nobody needs, until ctx ends.
+// Start watches the receipts, and removes unneeded ones, until ctx ends.
 func (x *Index) Start(ctx context.Context) error {
 	configmaps.Keep(ctx, x.watch, x.Collect, collectInterval)
 	return nil
@@ -131,7 +131,7 @@ func (x *Index) watch(ctx context.Context) {
 	component.Watch(ctx, x.opts.Client, watcher{ctx, x})
 }
 
-// watcher takes what a watch of the receipts tells. The log is that of its context.
+// watcher processes the events of a watch of the receipts. Its log is that of its context.
 type watcher struct {
 	context.Context
 	x *Index
@@ -141,7 +141,7 @@ func (w watcher) Seen(object *corev1.ConfigMap) { w.x.seen(w, object) }
 func (w watcher) Gone(object *corev1.ConfigMap) { w.x.drop(object.Name) }
 func (watcher) Synced()                         {}
 
-// seen takes a ConfigMap. One that cannot be read is said once for each change of it.
+// seen processes a ConfigMap. It logs an unreadable one once for each change of the ConfigMap.
 func (x *Index) seen(ctx context.Context, object *corev1.ConfigMap) {
 	r, err := decode(object)
 	var unreadable *UnreadableError

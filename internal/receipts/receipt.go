@@ -6,51 +6,51 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Key names the group that let its VMs go, by the UID of its cluster and its own.
+// Key identifies the group that released its VMs, by the UID of its cluster and its own UID.
 type Key = vsphere.GroupKey
 
-// Cause is why there is a receipt.
+// Cause is the reason for a receipt.
 type Cause string
 
 // The causes.
 const (
 	// Released: the group was deleted, and its VMs were kept.
 	Released Cause = "Released"
-	// Forgotten: the vCenter is gone for good, and the group was let go without it.
+	// Forgotten: the vCenter was permanently lost, and the group was deleted without access to it.
 	Forgotten Cause = "Forgotten"
-	// Adopted: another group took VMs for which there was no receipt.
+	// Adopted: another group adopted VMs without a receipt.
 	Adopted Cause = "Adopted"
 )
 
-// Receipt is what became of the VMs of one group.
+// Receipt records what became of the VMs of one group.
 type Receipt struct {
 	Cause Cause `json:"cause"`
-	// MemberCluster is the name that the member had on the hub, MemberUID the UID of the cluster.
+	// MemberCluster is the name of the member on the hub at that time. MemberUID is the UID of the cluster.
 	MemberCluster string `json:"memberCluster,omitempty"`
 	MemberUID     string `json:"memberUID"`
 	Namespace     string `json:"namespace"`
-	// Group is the name of the group that let the VMs go, GroupUID is what their stamps carry.
+	// Group is the name of the group that released the VMs. GroupUID is the UID in their stamps.
 	Group    string `json:"group"`
 	GroupUID string `json:"groupUID"`
-	// VCenter is the name of the VCenter, InstanceUUID is the vCenter's own, where it was known.
+	// VCenter is the name of the VCenter. InstanceUUID is the vCenter's own UUID, if it was known.
 	VCenter      string `json:"vcenter"`
 	InstanceUUID string `json:"instanceUUID,omitempty"`
 	Folder       Folder `json:"folder,omitzero"`
-	// By is the field manager that set the annotation, where the API server said so.
+	// By is the field manager that set the annotation, if the API server reported it.
 	By   string    `json:"by,omitempty"`
 	Time time.Time `json:"time"`
 	VMs  []VM      `json:"vms,omitempty"`
-	// AdoptedBy is the group that took the VMs, or is taking them. Nil while there is none.
+	// AdoptedBy is the group that has adopted the VMs, or is adopting them. It is nil if there is none.
 	AdoptedBy *Adopter `json:"adoptedBy,omitempty"`
 }
 
-// Folder is where the VMs of the group were.
+// Folder is the folder of the group's VMs.
 type Folder struct {
 	Path  string `json:"path,omitempty"`
 	MoRef string `json:"moRef,omitempty"`
 }
 
-// VM is one of the VMs that were let go.
+// VM is one of the released VMs.
 type VM struct {
 	Name     string `json:"name"`
 	MoRef    string `json:"moRef,omitempty"`
@@ -59,7 +59,7 @@ type VM struct {
 	Revision string `json:"revision,omitempty"`
 }
 
-// Adopter is a group that takes VMs of another.
+// Adopter is a group that adopts VMs of another group.
 type Adopter struct {
 	MemberUID string `json:"memberUID"`
 	Namespace string `json:"namespace"`
@@ -67,15 +67,15 @@ type Adopter struct {
 	GroupUID  string `json:"groupUID"`
 }
 
-// Key of the receipt.
+// Key returns the key of the receipt.
 func (r *Receipt) Key() Key { return vsphere.KeyOf(r.MemberUID, r.GroupUID) }
 
-// Is reports whether both are the same group, whatever its name is called.
+// Is reports whether both are the same group, independent of the name.
 func (a Adopter) Is(other Adopter) bool {
 	return a.MemberUID == other.MemberUID && a.GroupUID == other.GroupUID
 }
 
-// valid reports whether the receipt says whose it is and why.
+// valid reports whether the receipt has its required fields.
 func (r *Receipt) valid() bool {
 	known := r.Cause == Released || r.Cause == Forgotten || r.Cause == Adopted
 	claimed := r.AdoptedBy == nil || r.AdoptedBy.MemberUID != "" && r.AdoptedBy.GroupUID != ""

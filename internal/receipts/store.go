@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// requestTimeout bounds one request to the hub.
+	// requestTimeout limits one request to the hub.
 	requestTimeout = 5 * time.Second
-	// conflicts is how often another writer may be first before an error says so.
+	// conflicts is the number of consecutive conflicts with other writers before an error.
 	conflicts = 5
-	// listSize is how many receipts one request reads.
+	// listSize is the number of receipts in one request.
 	listSize = 100
 )
 
@@ -28,28 +28,27 @@ const (
 type Store interface {
 	// Read returns the receipt of a group, or nil if there is certainly none.
 	Read(ctx context.Context, key Key) (*Receipt, error)
-	// List returns all receipts. Beside an error of those that cannot be read it returns the others.
+	// List returns all receipts. If some cannot be read, it returns an error for them together with the others.
 	List(ctx context.Context) ([]Receipt, error)
-	// Write stores a receipt. Written again it keeps the time and the name of who asked first, and is put right otherwise. A receipt that another group
-	// has claimed stays as it is, without an error: whoever wanted it written finds it written. One that is too large is refused with a [*TooLargeError]; to try
-	// again is of no use then.
+	// Write stores a receipt. A repeated write keeps the time and user of the first one, and replaces the other fields. If another group has claimed the receipt, Write does not
+	// change it and returns no error: the receipt exists. Write refuses a receipt that is too large with a [*TooLargeError]; a retry is useless then.
 	Write(ctx context.Context, r Receipt) error
-	// Claim gives the VMs to one group: of all that ask only the first gets them, others get a ClaimedError. Without a receipt one is made
-	// of the template, with cause Adopted. The same group may ask again. It returns the receipt as it is then.
+	// Claim gives the VMs to one group. Only the first of several groups gets them; others get a ClaimedError. If there is no receipt, Claim creates one from the template, with
+	// cause Adopted. The same group can claim again. Claim returns the resulting receipt.
 	Claim(ctx context.Context, key Key, template Receipt, by Adopter) (Receipt, error)
-	// Unclaim takes the claim of a group back, which takes no more VMs. A receipt that says nothing else goes. It is no error if the group has no claim.
+	// Unclaim withdraws the claim of a group that adopts no more VMs. A receipt with cause Adopted is deleted. If the group has no claim, that is no error.
 	Unclaim(ctx context.Context, key Key, by Adopter) error
 	// Remove removes a receipt, if there is one.
 	Remove(ctx context.Context, key Key) error
 }
 
-// One receipt is one object, and the UIDs of groups are not known ahead, so the right is not limited to names.
+// Each receipt is one object, and the UIDs of groups are not known in advance, so the RBAC rule is not limited to names.
 
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;create;update;delete,namespace=system
 
 // ConfigMaps stores each receipt in a ConfigMap.
 type ConfigMaps struct {
-	// Client of the release namespace. It must not be one that reads from a cache.
+	// Client of the release namespace. It must not read from a cache.
 	Client corev1client.ConfigMapInterface
 }
 
@@ -158,7 +157,7 @@ func (c *ConfigMaps) Remove(ctx context.Context, key Key) error {
 	return err
 }
 
-// change replaces a receipt by what to makes of it; nil is none. Nobody else has changed it in between: to is asked again then.
+// change replaces a receipt with the result of to; nil stands for no receipt. After a conflict with another writer, it calls to again.
 func (c *ConfigMaps) change(ctx context.Context, key Key, to func(*Receipt) (*Receipt, error)) (*Receipt, error) {
 	for range conflicts {
 		now, object, err := c.get(ctx, key)
@@ -197,7 +196,7 @@ func (c *ConfigMaps) get(ctx context.Context, key Key) (*Receipt, *corev1.Config
 	return &r, object, nil
 }
 
-// put replaces what a ConfigMap says, if it is still the one that was read. It makes no call when nothing changes.
+// put replaces the content of a ConfigMap if its version is still the one that was read. Without a change it makes no call.
 func (c *ConfigMaps) put(ctx context.Context, key Key, object *corev1.ConfigMap, next *Receipt) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -26,16 +26,15 @@ import (
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vmgrouppolicies/status,verbs=patch
 
 const (
-	// countInterval is how often groups are counted while nothing is known to have changed.
+	// countInterval is how often groups are counted without a known change.
 	countInterval = 10 * time.Second
-	// shortest is the least time between two counts.
+	// shortest is the minimum time between two counts.
 	shortest = 2 * time.Second
 )
 
 // Evaluator evaluates policies. *observe.Reviewer implements it.
 type Evaluator interface {
-	// EvaluateAll calls yield for every group that is known, with its requester and with what its spec breaks of a set's policies.
-	// It reads memory.
+	// EvaluateAll calls yield for every known group, with its requester and the violations of its spec against the policies of set. It reads memory.
 	EvaluateAll(ctx context.Context, set *policy.Set, yield func(policy.Requester, []policy.Violation)) error
 }
 
@@ -44,15 +43,15 @@ type Reconciler struct {
 	Client    client.Client
 	Evaluator Evaluator
 	Now       func() time.Time
-	// Leader says whether this replica leads; nil means that it always does.
+	// Leader reports whether this replica leads; nil means always.
 	Leader sharding.Leader
 
-	// recount has the controller count.
+	// recount triggers a count.
 	recount passes.All
 
 	mu      sync.Mutex
 	counted time.Time
-	// last is what was counted last, by policy.
+	// last has the last counts, by policy.
 	last map[string]tally
 }
 
@@ -69,14 +68,13 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
 		Complete(r)
 }
 
-// all policies are counted at once.
+// all is the request to count for all policies.
 var all reconcile.Request
 
-// LeadershipChanged tells the Reconciler that Leader answers differently now. It does not block; call it after
-// SetupWithManager.
+// LeadershipChanged notifies the Reconciler that the result of Leader changed. It does not block; call it after SetupWithManager.
 func (r *Reconciler) LeadershipChanged() { r.recount.Ask() }
 
-// Reconcile counts for all policies and writes what changed.
+// Reconcile counts groups for all policies and writes changed statuses.
 func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	if r.Leader != nil && !r.Leader.Leading() {
 		return reconcile.Result{}, nil
@@ -90,7 +88,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	}
 	if len(list.Items) == 0 {
 		r.keep(nil)
-		return reconcile.Result{}, nil // the first one brings us back
+		return reconcile.Result{}, nil // the first policy triggers the next count
 	}
 	set := policy.Compile(list.Items)
 	counts, err := count(ctx, set, r.Evaluator)
@@ -116,7 +114,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	return reconcile.Result{RequeueAfter: countInterval}, nil
 }
 
-// wait returns how long the next count has to wait, and begins it if that is not at all.
+// wait returns the time until the next count, and starts the count if that time is 0.
 func (r *Reconciler) wait() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

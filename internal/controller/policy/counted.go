@@ -2,7 +2,7 @@ package policy
 
 import "github.com/codeconnect/vmgroup-operator/internal/controller/policy/policymetrics"
 
-// keep remembers what was counted last.
+// keep stores the last counts.
 func (r *Reconciler) keep(counts map[string]tally) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

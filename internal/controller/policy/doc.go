@@ -1,4 +1,4 @@
-// Package policy writes the status of VmGroupPolicies: how many groups each holds for, how many break it, and whether it
-// can be used as it is written. Every replica runs it and the leader writes. It counts from memory, for all policies at
-// once, every few seconds; who may do what does not depend on it.
+// Package policy writes the status of VmGroupPolicies: the number of groups that each applies to, the number of groups that break it, and whether it
+// can be used as written. Every replica runs it and the leader writes. It counts from memory, for all policies at once, every few seconds. No
+// permission depends on it.
 package policy

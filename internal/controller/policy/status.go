@@ -14,7 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// tally is what was counted for one policy, in groups.
+// tally has the counts of one policy, in groups.
 type tally struct {
 	matched, violations int32
 }
@@ -25,7 +25,7 @@ func count(ctx context.Context, set *policy.Set, evaluator Evaluator) (map[strin
 	err := evaluator.EvaluateAll(ctx, set, func(r policy.Requester, violations []policy.Violation) {
 		broken := map[string]bool{}
 		for _, v := range violations {
-			if v.Rule != policy.RuleReplicasMinimum { // it holds for new groups only, and these exist
+			if v.Rule != policy.RuleReplicasMinimum { // the rule applies to new groups only, and these exist
 				broken[v.Policy] = true
 			}
 		}
@@ -44,7 +44,7 @@ func count(ctx context.Context, set *policy.Set, evaluator Evaluator) (map[strin
 	return counts, nil
 }
 
-// newStatus derives a policy's status from the policy as it was compiled. It is pure.
+// newStatus derives a policy's status from the compiled policy. It is pure.
 func newStatus(p *v1alpha1.VmGroupPolicy, compiled *policy.Policy, t tally, now time.Time) v1alpha1.VmGroupPolicyStatus {
 	s, problem := *p.Status.DeepCopy(), compiled.Problem()
 	s.ObservedGeneration = p.Generation
@@ -72,7 +72,7 @@ func newStatus(p *v1alpha1.VmGroupPolicy, compiled *policy.Policy, t tally, now 
 	return s
 }
 
-// replaced says which default limits a policy lifts.
+// replaced lists the default limits that a policy lifts.
 func replaced(fields []string) string {
 	if len(fields) == 0 {
 		return "It replaces no default limit."

@@ -1,5 +1,4 @@
-// Package allowance is the word of a hub administrator that lapses by itself: an annotation with a time, at most an hour ahead, until which something
-// is allowed. It is pure.
+// Package allowance reads temporary permissions of a hub administrator: an annotation with a time, at most an hour ahead, until which an action is allowed. It is pure.
 package allowance
 
 import (
@@ -10,10 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// longest is how far ahead the time may be.
+// longest is the maximum time ahead.
 const longest = time.Hour
 
-// Until reads an annotation of an object. It is zero if there is none, or one that is no time.
+// Until reads an annotation of an object. It returns zero for a missing annotation or an invalid time.
 func Until(object metav1.Object, annotation string) time.Time {
 	until, err := time.Parse(time.RFC3339, object.GetAnnotations()[annotation])
 	if err != nil {
@@ -22,7 +21,7 @@ func Until(object metav1.Object, annotation string) time.Time {
 	return until.UTC()
 }
 
-// Counts reports whether something is allowed now: it is until a time within the next hour. Otherwise, again is when it will be, or zero for never.
+// Counts reports whether an action is allowed now: until must be within the next hour. Otherwise, again is when the allowance begins, or zero for never.
 func Counts(until, now time.Time) (counts bool, again time.Time) {
 	switch begins := until.Add(-longest); {
 	case !now.Before(until):
@@ -33,16 +32,16 @@ func Counts(until, now time.Time) (counts bool, again time.Time) {
 	return true, time.Time{}
 }
 
-// halfAnHour is a time in half an hour, for shells: the date of macOS and BSD has -v, and that of GNU has -d.
+// halfAnHour is a shell expression for a time in half an hour: the date command of macOS and BSD has -v, and that of GNU has -d.
 const halfAnHour = "$(date -u -v+30M +%FT%TZ 2>/dev/null || date -u -d +30min +%FT%TZ)"
 
-// Command allows something for half an hour. The resource is that of the object, in the singular.
+// Command returns the command that allows an action for half an hour. resource is the singular name of the object's resource.
 func Command(resource, name, annotation string) string {
 	return fmt.Sprintf("kubectl annotate %s %s %s=%s --overwrite", resource, name, annotation, halfAnHour)
 }
 
-// Problem says which of these annotations of an object allow nothing, and what to do: they are no time, or one that is too far ahead. Of one that is over nothing
-// is said. again is when the first of them begins to count, or zero.
+// Problem reports which of these annotations of an object allow nothing, with the remedy: their value is no time, or a time too far ahead. It does not report expired ones. again
+// is when the first of them begins to count, or zero.
 func Problem(resource string, object metav1.Object, now time.Time, annotations ...string) (problem string, again time.Time) {
 	var problems []string
 	for _, annotation := range annotations {

@@ -6,13 +6,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// sweepInterval is how often all groups may be looked at, to see which have grown old.
+// sweepInterval is the minimum interval between checks of the age of all groups.
 const sweepInterval = 100 * time.Millisecond
 
-// Breaker adds up what leaves of one member. It is not safe for concurrent use.
+// Breaker adds up the removals of one member. It is not safe for concurrent use.
 //
-// Sums are kept up to date with each change, so that asking costs nothing in proportion to the member's groups. That a group has grown old is
-// noticed when somebody asks, at most every [sweepInterval].
+// Each change updates the sums, so that the cost of a question does not depend on the number of groups. A question also detects groups that have become old, at most every
+// [sweepInterval].
 type Breaker struct {
 	rules  Rules
 	groups map[vsphere.GroupKey]entry
@@ -22,11 +22,11 @@ type Breaker struct {
 	held   Held
 }
 
-// Held counts the groups of a member that say that they are held, and the VMs that they would remove.
+// Held counts the groups of a member that report a hold, and the VMs that they would remove.
 type Held struct {
 	// Groups and VMs are those of a mass deletion.
 	Groups, VMs int
-	// SweptGroups and SweptVMs are those that are deleted because their CRD was.
+	// SweptGroups and SweptVMs are those of groups that are deleted because their CRD was deleted.
 	SweptGroups, SweptVMs int
 }
 
@@ -55,23 +55,23 @@ type entry struct {
 
 // sums over the groups that count.
 type sums struct {
-	// removing is how many groups remove VMs, and removes how many these are; all is how many VMs there are.
+	// removing is the number of groups that remove VMs. removes is the number of these VMs. all is the number of all VMs.
 	removing, removes, all int
 }
 
-// New returns a Breaker that knows of nothing.
+// New returns an empty Breaker.
 func New(rules Rules) *Breaker {
 	return &Breaker{rules: rules, groups: map[vsphere.GroupKey]entry{}}
 }
 
-// Set takes news of a group.
+// Set updates a group.
 func (b *Breaker) Set(key vsphere.GroupKey, group Group, now time.Time) {
 	old, known := b.groups[key]
 	next := entry{Group: group, counted: group.Guarded(now, b.rules.Age)}
 	if known {
 		b.drop(old)
 		if old.counted && !group.Spared {
-			// What went for another reason, such as a VM that somebody else deleted, or that was replaced, did not leave so.
+			// VMs that left for another reason do not count, such as a VM that a person deleted, or that was replaced.
 			wanted := min(old.Wanted, group.Wanted) + old.Updates
 			b.window.add(key, min(old.Existing-group.Existing, old.Existing-wanted), now, b.rules.Window)
 		}
@@ -80,7 +80,7 @@ func (b *Breaker) Set(key vsphere.GroupKey, group Group, now time.Time) {
 	b.take(next)
 }
 
-// Remove takes the news that a group is gone. Whether its last VMs went with it is not known, so they count.
+// Remove removes a deleted group. Whether its last VMs were deleted with it is unknown, so they count.
 func (b *Breaker) Remove(key vsphere.GroupKey, now time.Time) {
 	old, known := b.groups[key]
 	if !known {
@@ -93,8 +93,8 @@ func (b *Breaker) Remove(key vsphere.GroupKey, now time.Time) {
 	}
 }
 
-// Trips reports whether what a group removes is part of a mass deletion: all groups together remove too much, and it is not this group alone. own is
-// the group as it is now, which may be newer than the last news of it.
+// Trips reports whether the removals of a group are part of a mass deletion: all groups together remove too much, and it is not this group alone. own is the current group, which
+// can be newer than the last update by Set.
 func (b *Breaker) Trips(key vsphere.GroupKey, own Group, limit Limit, now time.Time) bool {
 	b.sweep(now)
 	others := b.sums
@@ -105,7 +105,7 @@ func (b *Breaker) Trips(key vsphere.GroupKey, own Group, limit Limit, now time.T
 	return (others.removing > 0 || another) && limit.Exceeded(all.removes+left, all.all+left)
 }
 
-// Held returns how many groups say that they are held.
+// Held returns the counts of held groups.
 func (b *Breaker) Held() Held { return b.held }
 
 func (b *Breaker) sweep(now time.Time) {
@@ -132,7 +132,7 @@ func (b *Breaker) count(e entry, sign int) {
 	b.sums.add(e, sign)
 }
 
-// add counts a group, or no longer.
+// add adds a group to the sums, or removes it.
 func (s *sums) add(e entry, sign int) {
 	if !e.counted {
 		return

@@ -13,33 +13,33 @@ import (
 
 // Rules are the times of a mass deletion.
 type Rules struct {
-	// Age of a group from which on it is guarded. A younger one never counts and never waits.
+	// Age is the minimum age of a guarded group. A younger group never counts and never waits.
 	Age time.Duration
-	// Wait is for how long a group that is deleted, or wants no VM, keeps them: until every replica has seen what else leaves.
+	// Wait is how long a group that is deleted, or wants no VM, keeps its VMs: until every replica has observed the other removals.
 	Wait time.Duration
-	// Window is for how long what has left counts.
+	// Window is how long removed VMs count.
 	Window time.Duration
 }
 
-// DefaultRules are those of a hub that says nothing else.
+// DefaultRules are the default rules of a hub.
 func DefaultRules() Rules {
 	return Rules{Age: time.Hour, Wait: 10 * time.Second, Window: 10 * time.Minute}
 }
 
 const (
-	// leastVMs may leave under any percentage.
+	// leastVMs is the number of VMs that can leave under any percentage.
 	leastVMs = 10
-	// usualPercent is that of a member that says nothing else.
+	// usualPercent is the default percentage of a member.
 	usualPercent = 20
 )
 
-// Limit is how many VMs may leave. The zero value is that of a member that says nothing else.
+// Limit is the number of VMs that can leave. The zero value is the default of a member.
 type Limit struct {
 	set            bool
 	least, percent int
 }
 
-// LimitOf reads spec.massDeletion.maxVMs. What is neither a number nor a percentage is read as if it was not there.
+// LimitOf reads spec.massDeletion.maxVMs. A value that is neither a number nor a percentage is ignored.
 func LimitOf(maxVMs *intstr.IntOrString) Limit {
 	switch {
 	case maxVMs == nil:
@@ -61,16 +61,16 @@ func (l Limit) values() (least, percent int) {
 	return l.least, l.percent
 }
 
-// Off reports whether any number of VMs may leave.
+// Off reports whether any number of VMs can leave.
 func (l Limit) Off() bool { return l.set && l.percent >= 100 }
 
-// Exceeded reports whether it is too much that so many of all VMs leave.
+// Exceeded reports whether it exceeds the limit that this number of all VMs leaves.
 func (l Limit) Exceeded(leave, all int) bool {
 	least, percent := l.values()
 	return leave > least && int64(leave)*100 > int64(all)*int64(percent) && !l.Off()
 }
 
-// String says it as part of a sentence.
+// String returns the limit as part of a sentence.
 func (l Limit) String() string {
 	switch least, percent := l.values(); {
 	case l.Off():
@@ -82,7 +82,7 @@ func (l Limit) String() string {
 	}
 }
 
-// AllowCommand is what lets all removals of a member pass for half an hour.
+// AllowCommand returns the command that allows all removals of a member for half an hour.
 func AllowCommand(member string) string {
 	return allowance.Command("membercluster", member, v1alpha1.AllowMassDeletionAnnotation)
 }

@@ -7,20 +7,20 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// slots is into how many parts the window is divided: what left counts for the window and at most one part more. So it takes no more
-// memory when an API server makes up groups that come and go.
+// slots is the number of parts of the window: removed VMs count for the window and at most one part more. So the memory stays bounded if an API server makes up groups that
+// appear and disappear.
 const slots = 60
 
-// window is what has left a while ago.
+// window has the VMs that left recently.
 type window struct {
 	parts []part
 }
 
-// part is what left in a part of the window.
+// part has the VMs that left in one part of the window.
 type part struct {
 	since time.Time
 	vms   int
-	// group is the only one whose VMs left, if not several were.
+	// group is the only group whose VMs left, unless several is true.
 	group   vsphere.GroupKey
 	several bool
 }
@@ -40,10 +40,10 @@ func (w *window) add(group vsphere.GroupKey, vms int, now time.Time, length time
 	w.parts = append(w.parts, part{since: since, vms: min(vms, mostLeft), group: group})
 }
 
-// mostLeft keeps the sum of what an API server makes up from running over.
+// mostLeft keeps the sum of made-up VMs of an API server from overflowing.
 const mostLeft = 1 << 24
 
-// expire forgets what left longer ago. What is from the future was written before the clock was set back: how long ago that is nobody knows.
+// expire removes parts before the window. A part from the future was written before the clock was set back, and its age is unknown.
 func (w *window) expire(now time.Time, length time.Duration) {
 	width := max(length/slots, time.Millisecond)
 	w.parts = slices.DeleteFunc(w.parts, func(p part) bool { return now.Sub(p.since) >= length+width })
@@ -54,7 +54,7 @@ func (w *window) expire(now time.Time, length time.Duration) {
 	}
 }
 
-// left is how many VMs have left, and whether any of another group has.
+// left returns the number of VMs that left, and whether any of them belonged to another group.
 func (w *window) left(group vsphere.GroupKey) (vms int, others bool) {
 	for _, p := range w.parts {
 		vms, others = vms+p.vms, others || p.several || p.group != group

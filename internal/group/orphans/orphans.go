@@ -1,4 +1,4 @@
-// Package orphans tells of VMs whose VmGroup does not exist any more: which they are, whose they were, and what can be done with them. It is pure.
+// Package orphans describes VMs whose VmGroup no longer exists: the VMs, their former groups, and the remedy. It is pure.
 package orphans
 
 import (
@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	// maxGroups, and of each so many VMs, are named in a message.
+	// maxGroups is the maximum number of groups in a message, and maxVMs the maximum number of VMs of each.
 	maxGroups, maxVMs = 4, 4
-	// uidPart is how much of a group's UID is in the name of its folder.
+	// uidPart is the number of characters of a group's UID in the name of its folder.
 	uidPart = 8
 )
 
-// Group is a VmGroup that does not exist any more.
+// Group is a VmGroup that no longer exists.
 type Group struct {
 	Key vsphere.GroupKey
-	// Member is the name of the MemberCluster that leads to the group's cluster, or empty if none does.
+	// Member is the name of the MemberCluster of the group's cluster, or empty if there is none.
 	Member string
-	// Namespace and Name are what the folder tells in which its VMs lie; empty where that is not a group's own.
+	// Namespace and Name come from the folder of its VMs. They are empty if that is not the group's own folder.
 	Namespace, Name string
-	// VMs are its VMs with their references, and with the folder where that is not the group's own.
+	// VMs are its VMs with their references and folders.
 	VMs []string
 }
 
-// Of sorts orphaned VMs by the groups that they were of. path is the inventory path of a folder, or empty; member the name of the member with a
-// cluster UID, or empty.
+// Of sorts orphaned VMs by their former groups. path returns the inventory path of a folder, or "". member returns the name of the member with a
+// cluster UID, or "".
 func Of(vms []vsphere.VM, path func(vsphere.Ref) string, member func(clusterUID string) string) []Group {
 	byKey := map[vsphere.GroupKey]*Group{}
 	for _, vm := range vms {
@@ -63,11 +63,11 @@ func Of(vms []vsphere.VM, path func(vsphere.Ref) string, member func(clusterUID 
 	return out
 }
 
-// Place is where the folder of a group is, which names the group.
+// Place is the place of a group's folder, which identifies the group.
 type Place struct{ Member, Namespace, Name string }
 
-// PlaceOf reads the place of a group from the path of its folder: <root>/<member>/<namespace>/<group>.<first 8 of its UID>. A folder with
-// another group's name tells nothing.
+// PlaceOf reads the place of a group from the path of its folder: <root>/<member>/<namespace>/<group>.<first 8 of its UID>. For a folder with another
+// group's name, own is false.
 func PlaceOf(path, uid string) (at Place, own bool) {
 	parts := strings.Split(path, "/")
 	if len(parts) < 3 || len(uid) < uidPart {
@@ -110,11 +110,11 @@ func Describe(groups []Group) string {
 	return strings.Join(told, ". ")
 }
 
-// WayOut says how somebody else takes such VMs over, or how to be rid of them.
+// WayOut explains how another group can adopt such VMs, or how to delete them.
 func WayOut(groups []Group) string {
 	member, uid := "MEMBER", "UID"
 	for _, g := range groups {
-		// Somebody types it into a shell, and whoever may change the VM in vCenter wrote it.
+		// A user types the UID into a shell, and users who can change the VM in vCenter can write it.
 		if of := g.Key.Group(); g.Member != "" && untrusted.Plain(of) {
 			member, uid = g.Member, of
 			break

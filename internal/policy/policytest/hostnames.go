@@ -6,18 +6,18 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// HostnameCase is a group whose guests are to have the names of their VMs. The schema in members and the hub's webhook answer alike.
+// HostnameCase is a group whose guests get the names of their VMs. The schema in members and the hub's webhook must give the same result.
 type HostnameCase struct {
 	Story string
 	Name  string
-	// Old is the host name before, nil for a new group, and New the one after. No value is no guest.
+	// Old is the previous host name setting, nil for a new group. New is the new one. An empty value means no guest.
 	Old *v1alpha1.GuestHostname
 	New v1alpha1.GuestHostname
 	// Refused is part of the refusal, and Warned is part of the hub's warning; empty for none.
 	Refused, Warned string
 }
 
-// HostnameCases are the cases with 12 VMs each. No two groups that exist have one name.
+// HostnameCases returns the cases, with 12 VMs each. No two existing groups have the same name.
 func HostnameCases() []HostnameCase {
 	const byName, keep, none = v1alpha1.GuestHostnameName, v1alpha1.GuestHostnameKeep, v1alpha1.GuestHostname("")
 	const tooLong, hasDot, windows = "at most 59 characters", "without dots", "Windows keeps no more"
@@ -42,7 +42,7 @@ func HostnameCases() []HostnameCase {
 	}
 }
 
-// Group is what the case makes of a group. Guest and CPU of before and after differ, so that an edit of something else is an edit.
+// Group returns the old and new spec of the case. Guest and CPU differ between them, so that an edit of another field is an edit, too.
 func (c HostnameCase) Group(spec v1alpha1.VmGroupSpec) (old *v1alpha1.VmGroupSpec, after v1alpha1.VmGroupSpec) {
 	guest := func(h v1alpha1.GuestHostname) *v1alpha1.Guest {
 		if h == "" {

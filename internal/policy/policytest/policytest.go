@@ -1,5 +1,5 @@
-// Package policytest has the table of what policies allow and refuse, as data: every layer that judges VmGroups is
-// run through the same one and has to come to the same answers.
+// Package policytest has the table of policy results, as data: every layer that checks VmGroups runs against the same table and must give the same
+// results.
 package policytest
 
 import (
@@ -21,56 +21,56 @@ import (
 //go:embed table.yaml
 var table []byte
 
-// Verdict is the answer to a request.
+// Verdict is the result of a request.
 type Verdict string
 
-// Findings.
+// Verdicts.
 const (
-	// Same is that of the webhook.
+	// Same is the verdict of the webhook.
 	Same    Verdict = "same"
 	Allowed Verdict = "allowed"
 	Refused Verdict = "refused"
 )
 
-// Case is one request, and what becomes of it.
+// Case is one request with its expected result.
 type Case struct {
 	Name string `json:"name"`
-	// Policies by name, as they are on the hub.
+	// Policies on the hub, by name.
 	Policies map[string]v1alpha1.VmGroupPolicySpec `json:"policies,omitempty"`
-	// Member, Namespace and Group are team-a, dev and web if left out.
+	// Member, Namespace and Group default to team-a, dev and web.
 	Member          string            `json:"member,omitempty"`
 	Namespace       string            `json:"namespace,omitempty"`
 	NamespaceLabels map[string]string `json:"namespaceLabels,omitempty"`
 	Group           string            `json:"group,omitempty"`
-	// Old is the spec before, which the schema accepts; nil when the group is created. An empty one that is not nil is
-	// an object that exists without a spec. It may break policies: it is older than they are.
+	// Old is the previous spec, which the schema accepts; nil if the group is created. An empty one that is not nil is an existing object without a
+	// spec. Old can break policies, because it is older than they are.
 	Old map[string]any `json:"old,omitempty"`
-	// Spec as the user wrote it: fields may be missing. Nil is an object without a spec.
+	// Spec as the user wrote it: fields can be missing. Nil is an object without a spec.
 	Spec map[string]any `json:"spec,omitempty"`
-	// Scale, if set, is an update of the subresource scale of Old to this number of replicas, in place of Spec.
+	// Scale, if set, is an update of the scale subresource of Old to this number of replicas, in place of Spec.
 	Scale *int32 `json:"scale,omitempty"`
-	// Deleting is an update of an object that has a deletionTimestamp.
+	// Deleting marks an update of an object that has a deletionTimestamp.
 	Deleting bool `json:"deleting,omitempty"`
-	// TemplatePath is the inventory path of the template, empty when it is not known.
+	// TemplatePath is the inventory path of the template, empty if it is unknown.
 	TemplatePath string `json:"templatePath,omitempty"`
-	// TemplateMissing is an inventory that was read in full and has no such template.
+	// TemplateMissing marks an inventory that was read in full and has no such template.
 	TemplateMissing bool `json:"templateMissing,omitempty"`
-	// Others are further groups that exist.
+	// Others are other existing groups.
 	Others []Group `json:"others,omitempty"`
 
-	// Filled are fields that defaulting sets, with their values.
+	// Filled are the fields that defaulting sets, with their values.
 	Filled map[string]any `json:"filled,omitempty"`
-	// Refused are all messages of a refusal, in order; none when the request is accepted.
+	// Refused are all messages of a refusal, in order; empty if the request is accepted.
 	Refused []string `json:"refused,omitempty"`
-	// Warnings of policies, in order, also beside a refusal. A layer that knows more may add others after them.
+	// Warnings of policies, in order, also in addition to a refusal. A layer with more data can add others after them.
 	Warnings []string `json:"warnings,omitempty"`
 	// HubDown is the verdict of the admission policies alone; see [Case.WithoutHub].
 	HubDown Verdict `json:"hubDown,omitempty"`
-	// HubDownMessage is the message of their refusal, where it is not the first of Refused.
+	// HubDownMessage is the message of their refusal, if it is not the first of Refused.
 	HubDownMessage string `json:"hubDownMessage,omitempty"`
 }
 
-// Group is another group; Member is that of the case if left out. Its namespace has no labels.
+// Group is another group. Member defaults to that of the case. Its namespace has no labels.
 type Group struct {
 	Member    string                `json:"member,omitempty"`
 	Namespace string                `json:"namespace"`
@@ -151,24 +151,24 @@ func (c Case) PolicyList() []v1alpha1.VmGroupPolicy {
 	return out
 }
 
-// Requester returns who asks.
+// Requester returns the requester of the case.
 func (c Case) Requester() policy.Requester {
 	return policy.Requester{Member: c.Member, Namespace: c.Namespace, NamespaceLabels: c.NamespaceLabels}
 }
 
-// OldSpec returns the spec before, nil when the group is created.
+// OldSpec returns the previous spec, nil if the group is created.
 func (c Case) OldSpec() *v1alpha1.VmGroupSpec {
 	if c.Old == nil {
 		return nil
 	}
 	if len(c.Old) == 0 {
-		return &v1alpha1.VmGroupSpec{} // no spec, and not an empty one
+		return &v1alpha1.VmGroupSpec{} // no spec, as opposed to an empty one
 	}
 	return mustTyped(c.Old)
 }
 
-// NewSpec returns what the user wants, with the replicas that the API server fills in, and before any defaulting by
-// policy. Of a scale it is the old spec with the new number.
+// NewSpec returns the spec of the user, with the default of replicas from the API server, and before any defaulting by policy. For a scale, it is the
+// old spec with the new number.
 func (c Case) NewSpec() *v1alpha1.VmGroupSpec {
 	if c.Scale != nil {
 		spec := c.OldSpec()
@@ -178,7 +178,7 @@ func (c Case) NewSpec() *v1alpha1.VmGroupSpec {
 	return mustTyped(c.Spec)
 }
 
-// UsedByOthers returns what other groups take of a policy's quota.
+// UsedByOthers returns the usage of other groups in a policy's quota.
 func (c Case) UsedByOthers(p *policy.Policy) policy.Usage {
 	var used policy.Usage
 	for _, other := range c.Others {
@@ -198,9 +198,8 @@ func (c Case) UsedByOthers(p *policy.Policy) policy.Usage {
 	return used
 }
 
-// WithoutHub returns what the admission policies alone make of the request, and the message of a refusal; it is empty
-// when the schema refuses, in its own words. defaulting says whether the member's API server serves mutating admission
-// policies: without them nothing fills in what the user left out.
+// WithoutHub returns the verdict of the admission policies alone, and the message of a refusal. The message is empty if the schema refuses with its
+// own message. defaulting reports whether the member's API server serves mutating admission policies: without them, missing fields are not filled in.
 func (c Case) WithoutHub(defaulting bool) (Verdict, string) {
 	if !defaulting {
 		for _, field := range []string{"spec.cpu", "spec.memory", "spec.template"} {
@@ -208,7 +207,7 @@ func (c Case) WithoutHub(defaulting bool) (Verdict, string) {
 				return Refused, ""
 			}
 		}
-		// The VCenter of a group cannot be taken away from it.
+		// The VCenter of a group cannot be removed.
 		if _, needed := c.Filled["spec.vcenter"]; needed && c.Old["vcenter"] != nil {
 			return Refused, ""
 		}
@@ -226,12 +225,12 @@ func (c Case) WithoutHub(defaulting bool) (Verdict, string) {
 func mustTyped(spec map[string]any) *v1alpha1.VmGroupSpec {
 	out, err := typed(spec)
 	if err != nil {
-		panic(err) // Load has tried it
+		panic(err) // Load has checked it
 	}
 	return out
 }
 
-// typed converts a spec and adds the schema's default, which the API server does wherever there is a spec.
+// typed converts a spec and adds the schema's default, as the API server does for every spec.
 func typed(spec map[string]any) (*v1alpha1.VmGroupSpec, error) {
 	out := &v1alpha1.VmGroupSpec{}
 	if spec == nil {

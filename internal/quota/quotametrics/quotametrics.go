@@ -1,4 +1,4 @@
-// Package quotametrics reports quotas: what counts in them, their limits, and how requests for a share end.
+// Package quotametrics reports quotas: their usage, their limits, and the outcomes of claims.
 package quotametrics
 
 import (
@@ -9,21 +9,21 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/metrics"
 )
 
-// Fill is how full one dimension of the quota of a policy is.
+// Fill is the usage and the limit of one dimension of a policy's quota.
 type Fill struct {
 	Policy, Resource string
 	Used, Hard       float64
 }
 
-// Source knows quotas. *quota.Ledger implements it.
+// Source provides quotas. *quota.Ledger implements it.
 type Source interface {
 	// Fills returns each dimension that a quota limits, from memory.
 	Fills() []Fill
-	// HeldByVCenter returns the number of deleted groups that count because a vCenter cannot be read, from memory. Nobody changes it.
+	// HeldByVCenter returns, by VCenter, the number of deleted groups that count because the vCenter cannot be read. It reads memory. Callers must not change the map.
 	HeldByVCenter() map[string]int
 }
 
-// Leader says whether this replica leads.
+// Leader reports whether this replica leads.
 type Leader interface{ Leading() bool }
 
 // Collector reports quotas while this replica leads.
@@ -53,18 +53,18 @@ func (c Collector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// Counters count what the ledger of a process does. A nil *Counters counts nothing.
+// Counters count the work of the ledger of a process. A nil *Counters counts nothing.
 type Counters struct {
 	asks, writes *prometheus.CounterVec
 }
 
-// New returns Counters that the registry shows.
+// New returns Counters that are registered in the registry.
 func New(registry prometheus.Registerer) (*Counters, error) {
 	c := &Counters{asks: metrics.QuotaAsks.NewCounter(), writes: metrics.QuotaLedgerWrites.NewCounter()}
 	return c, errors.Join(registry.Register(c.asks), registry.Register(c.writes))
 }
 
-// Asked counts a request for a share, by its outcome.
+// Asked counts a claim, by its outcome.
 func (c *Counters) Asked(outcome string) {
 	if c != nil {
 		c.asks.WithLabelValues(outcome).Inc()

@@ -15,7 +15,7 @@ import (
 // ErrLost is the error of a request whose reply was lost.
 var ErrLost = errors.New("the connection was lost")
 
-// Fault is what happens to one write.
+// Fault is an injected fault of one write.
 type Fault int
 
 // Faults.
@@ -23,31 +23,30 @@ const (
 	None Fault = iota
 	// Refuse fails the write before it is stored.
 	Refuse
-	// LoseReply stores it and fails.
+	// LoseReply stores the write and returns an error.
 	LoseReply
-	// Fill says that there is no room.
+	// Fill reports that there is no room.
 	Fill
 )
 
-// Store holds ledgers as an API server does. Several quota.Ledgers may share it. The zero value is empty.
+// Store holds ledgers as an API server does. Several quota.Ledgers can share it. The zero value is empty.
 type Store struct {
-	// OnWrite, when set, decides over each write before it is looked at. It may itself use the Store.
+	// OnWrite, if set, decides the fault of each write before the Store handles it. It can use the Store.
 	OnWrite func() Fault
-	// AfterWrite, when set, runs when a write is stored and its reply is on the way. It may itself use the Store.
+	// AfterWrite, if set, runs after a write is stored and before its reply. It can use the Store.
 	AfterWrite func()
 
 	mu      sync.Mutex
 	objects map[string]object
 	version int
-	// uids is how many objects were made. GoBack leaves it: an API server uses no UID twice, whatever its storage was
-	// restored to.
+	// uids is the number of created objects. GoBack does not change it: an API server uses no UID twice, even after its storage was restored.
 	uids   int
 	reads  int
 	writes int
 	sinks  []func(string, quota.Stored)
-	// history are all versions that there were, by number.
+	// history has all earlier versions, by number.
 	history map[int]map[string]object
-	// gone are the versions in which ledgers were deleted.
+	// gone has the versions in which ledgers were deleted.
 	gone map[string]int
 }
 
@@ -65,7 +64,7 @@ func (s *Store) stored(key string) quota.Stored {
 		if gone, ever := s.gone[key]; ever {
 			return quota.Stored{Seen: strconv.Itoa(gone)}
 		}
-		return quota.Stored{} // an API server does not say as of when
+		return quota.Stored{} // an API server does not report a version here
 	}
 	version := strconv.Itoa(o.version)
 	stored := quota.Stored{State: o.state, Version: version, Seen: version, Err: o.err}
@@ -137,7 +136,7 @@ func (s *Store) put(key, version string, change func(*object)) (string, error) {
 	return stored.Version, nil
 }
 
-// set keeps what there was for GoBack.
+// set keeps the earlier state for GoBack.
 func (s *Store) set(key string, o *object) {
 	s.objects = maps.Clone(s.objects)
 	if s.objects == nil {
@@ -206,7 +205,7 @@ func (s *Store) Spoil(key string, err error) {
 	s.set(key, &o)
 }
 
-// Put stores a ledger as a person does who has a backup of it: under another UID if it is not there.
+// Put stores a ledger like a person who restores it from a backup: under another UID if it does not exist.
 func (s *Store) Put(key string, from map[string]quota.Stored) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,9 +221,9 @@ func (s *Store) Put(key string, from map[string]quota.Stored) {
 	s.set(key, &o)
 }
 
-// GoBack restores the storage to a version of before, as etcd comes back from a backup. The number of the version is that of then; with
-// bump it is raised above all that were ever told, as `etcdutl snapshot restore --bump-revision` does. Nobody is told: a watch goes on
-// where it was, and hears nothing before the numbers have passed it.
+// GoBack restores the storage to an earlier version, as etcd is restored from a backup. The version number is the one of that time. With bump, it is
+// raised above all reported ones, as `etcdutl snapshot restore --bump-revision` does. Watches are not notified: a watch continues at its version, and
+// gets no events until the numbers have passed it.
 func (s *Store) GoBack(to int, bump int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -245,14 +244,14 @@ func (s *Store) GoBack(to int, bump int) {
 	s.history[s.version] = s.objects
 }
 
-// Version is the number of the newest version.
+// Version returns the number of the newest version.
 func (s *Store) Version() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.version
 }
 
-// Stored returns all that is stored, and was deleted, by key.
+// Stored returns all stored and deleted ledgers, by key.
 func (s *Store) Stored() map[string]quota.Stored {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -266,7 +265,7 @@ func (s *Store) Stored() map[string]quota.Stored {
 	return all
 }
 
-// Entries returns what counts, each group with the most that one of its totals has for it.
+// Entries returns the entries that count, each group with the largest entry in its totals.
 func (s *Store) Entries() map[quota.Key]quota.Entry {
 	stored := s.Stored()
 	entries := map[quota.Key]quota.Entry{}
@@ -284,7 +283,7 @@ func (s *Store) Entries() map[quota.Key]quota.Entry {
 	return entries
 }
 
-// Tell tells a watch of all that is stored, the totals' ledgers first, and of what was deleted.
+// Tell sends all stored ledgers to a watch, those of totals first, and the deleted ones.
 func (s *Store) Tell(sink func(string, quota.Stored)) {
 	stored := s.Stored()
 	keys := slices.Sorted(maps.Keys(stored))
@@ -297,7 +296,7 @@ func (s *Store) Tell(sink func(string, quota.Stored)) {
 	}
 }
 
-// Requests returns how many reads and writes there were.
+// Requests returns the numbers of reads and writes.
 func (s *Store) Requests() (reads, writes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

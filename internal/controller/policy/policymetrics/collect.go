@@ -7,19 +7,19 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/metrics"
 )
 
-// Policy is what was counted for one.
+// Policy has the counts of one VmGroupPolicy.
 type Policy struct {
 	Name                string
 	Matched, Violations int
 }
 
-// Source counts. *policy.Reconciler implements it.
+// Source provides the counts. *policy.Reconciler implements it.
 type Source interface {
-	// Counted returns what was counted last, from memory.
+	// Counted returns the last counts, from memory.
 	Counted() []Policy
 }
 
-// Leader says whether this replica leads.
+// Leader reports whether this replica leads.
 type Leader interface{ Leading() bool }
 
 // Collector reports the counts while this replica leads: only the leader counts.

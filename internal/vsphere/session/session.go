@@ -235,7 +235,7 @@ func (s *Session) state() (uint64, error) {
 	return s.generation, nil
 }
 
-// withTimeout limits every call. A healthy vCenter answers changes at once, with a task. An unhealthy one must not hold their callers for the time of a long
+// withTimeout limits every call. A healthy vCenter answers changes at once, with a task. An unhealthy one must not hold its callers for the time of a long
 // listing.
 func (s *Session) withTimeout(ctx context.Context, method string) (context.Context, context.CancelFunc) {
 	if !ReadOnly(method) {

@@ -102,8 +102,8 @@ func (s *snapshot) open(in lane, held int) bool {
 // allocate distributes the free slots. The result
 //
 //   - never exceeds a limit, a window or a want;
-//   - leaves the headroom free, except for the first slot of groups that hold nothing, for members that are owed some of it, and for tasks that
-//     are no clones, because they are short;
+//   - leaves the headroom free. Exceptions: the first slot of groups that hold nothing, members that are owed some of it, and short tasks,
+//     which are all tasks except clones;
 //   - leaves no other usable slot free;
 //   - is max-min fair between members: no member gets a slot while another that could use it has fewer;
 //   - is max-min fair between the groups of a member: no other result gives a group more without giving less to one that has no more. A group
@@ -114,8 +114,8 @@ func (s *snapshot) open(in lane, held int) bool {
 // each.
 //
 // allocate gives each slot to the neediest group of the neediest member. If the host of that group is full, slots that were dealt before move
-// to other hosts if their owners want slots there too (an augmenting path, as in bipartite matching). Otherwise a group that wants either of
-// two hosts could take the only host that a poorer group can use.
+// to other hosts where their owners want slots too. This is an augmenting path, as in bipartite matching. Otherwise a group that wants either
+// of two hosts could take the only host that a poorer group can use.
 func allocate(s snapshot) []share {
 	free := s.free()
 	if free <= 0 || len(s.waiters) == 0 {

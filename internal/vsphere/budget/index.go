@@ -136,7 +136,8 @@ func (c *chance) before(o *chance) bool {
 func (*chance) moved(int) {}
 
 // chances deals free slots in one lane like allocate in all lanes: one to each group. No other group of the lane gets one. Each
-// earlier group gets a slot, in this lane or another, or finds the host full, and the host is then also full for all later ones.
+// earlier group gets a slot, in this lane or another, or finds the host full. A host that is full for one group is also full for all
+// later ones.
 func chances(lane ordered[*queue], free int) []*chance {
 	var members ordered[*chance]
 	for q := range lane.first(free) {

@@ -11,8 +11,8 @@ import (
 // keepFailures is the time for which a failure is remembered after its retry time.
 const keepFailures = time.Hour
 
-// Failures are the last failures of each kind of operation on each ordinal. A failure of another kind does not replace one: otherwise two kinds that fail in
-// turn, such as a change of a VM that is off and its start, would both be retried without a pause. The zero value is ready for use. It has no lock.
+// Failures are the last failures of each kind of operation on each ordinal. A failure of another kind does not replace one. Otherwise two kinds that fail in
+// turn would be retried without a pause, such as a change of a VM that is off and its start. The zero value is ready for use. It has no lock.
 type Failures struct {
 	of map[vsphere.GroupKey]map[attempt]*vsphere.Failure
 }

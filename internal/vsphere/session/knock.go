@@ -23,8 +23,9 @@ func Knock(ctx context.Context, cfg Config) error {
 	return knockError(cfg, knock(ctx, cfg))
 }
 
-// knock requests a file instead of making a call: vCenter starts a session for each call without one, keeps it for half an hour or longer, and has capacity
-// for a few thousand of all clients. Every status for the file counts as an answer, even 404, except one that reports that the SDK is currently not served.
+// knock requests a file instead of making a call. vCenter starts a session for each call without one, and keeps it for half an hour or longer. It has
+// capacity for a few thousand sessions of all clients. Every status for the file counts as an answer, even 404, except one that reports that the SDK is
+// currently not served.
 func knock(ctx context.Context, cfg Config) error {
 	sc, err := newClient(cfg)
 	if err != nil {

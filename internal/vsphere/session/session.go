@@ -108,7 +108,8 @@ func newClient(cfg Config) (*soap.Client, error) {
 	sc.UserAgent = cfg.UserAgent
 	// Both form the SOAPAction header. Without them it is "/", and vCenter's reaction to that is undocumented.
 	sc.Namespace, sc.Version = "urn:"+vim25.Namespace, vim25.Version
-	// The hub administrator's trust applies to this address only. vCenter never redirects a call, and the target of a redirect would be trusted without any check.
+	// The decision to trust the server applies only to this address. vCenter never redirects a call, and the target of a redirect would be trusted without any
+	// check.
 	sc.CheckRedirect = func(*http.Request, []*http.Request) error { return errRedirect }
 	t := sc.DefaultTransport()
 	// govmomi's own dialer ignores the context and would hang for minutes on an address that drops packets.

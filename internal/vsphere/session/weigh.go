@@ -217,8 +217,8 @@ func split(tag []byte) (name, attributes []byte) {
 
 func local(name []byte) []byte { return name[bytes.LastIndexByte(name, ':')+1:] }
 
-// typeOf returns the value of the attribute xsi:type. It refuses two attributes of that name, of which the decoder selects one by its namespace. It also
-// refuses escapes in the value, which the decoder resolves. In both cases the type would be unknown.
+// typeOf returns the value of the attribute xsi:type. It refuses two attributes of that name, because the decoder selects one by its namespace. It also
+// refuses escapes in the value, because the decoder resolves them. In both cases the type would be unknown.
 func typeOf(attributes []byte) (value []byte, err error) {
 	for {
 		name, rest, ok := bytes.Cut(attributes, []byte("="))

@@ -19,7 +19,7 @@ type claims struct {
 	// between. The leader must begin another term.
 	Refuses string `json:"refuses,omitempty"`
 	Refused int64  `json:"refused,omitempty"`
-	// VCenters are the vCenters of which the replica wants or can be using slots, by name.
+	// VCenters are the vCenters where the replica wants or can be using slots, by name.
 	VCenters map[string]usage `json:"vcenters,omitempty"`
 }
 
@@ -28,7 +28,7 @@ type usage struct {
 	Demand int `json:"d,omitempty"`
 	Loose  int `json:"l,omitempty"`
 	Using  int `json:"u,omitempty"`
-	// Hosts are the hosts of which the replica wants or can be using slots.
+	// Hosts are the hosts where the replica wants or can be using slots.
 	Hosts map[string]hostUsage `json:"h,omitempty"`
 }
 

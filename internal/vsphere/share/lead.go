@@ -99,7 +99,7 @@ func (t *term) unsettled(now time.Time) bool {
 	return now.Sub(t.began) < settle
 }
 
-// hosts returns the hosts of which a replica wants or can be using slots.
+// hosts returns the hosts where a replica wants or can be using slots.
 func (t *term) hosts(vcenter string, u budget.Usage) []string {
 	all := make(map[string]struct{})
 	for host := range u.Hosts {

@@ -8,7 +8,7 @@ import (
 // ChangeKind names what happened to a VM.
 type ChangeKind string
 
-// Changes. If the operator did not make one, it asks vCenter for the user who did.
+// Changes of VMs. If the operator did not make a change, it asks vCenter for the user who did.
 const (
 	ChangePoweredOff   ChangeKind = "PoweredOff"
 	ChangeSuspended    ChangeKind = "Suspended"

@@ -1,9 +1,10 @@
 // Package vsphere is the port through which the operator reads and changes one vCenter.
 //
 // It defines its own types and imports only the standard library. Thus the tests of the planner and the controllers
-// need no vCenter. The implementation on govmomi is in the subpackages: session (login, fencing), inventory (the index
-// that answers every observation), operations (submitted operations without a visible effect yet), budget (the number
-// of concurrent tasks) and govmomi (calls and translation). Package fake is a stateful in-memory vCenter for tests.
+// need no vCenter. The implementation on govmomi is in the subpackages: session has the login and the fencing,
+// inventory the index that answers every observation, and operations the submitted operations without a visible effect
+// yet. budget limits the concurrent tasks, and govmomi makes and translates the calls. Package fake is a stateful
+// in-memory vCenter for tests.
 //
 // The contract that keeps VMs safe:
 //

@@ -17,8 +17,8 @@ type Query struct {
 	// UUIDs are the recorded instance UUIDs of VMs in Known. If the reference of a VM no longer exists, the operator searches by instance UUID: a VM that
 	// was registered again has another reference.
 	UUIDs map[Ref]string
-	// Templates are the names or paths of the templates of the group's VMs. The operator does not wait for a clone of another template that it did not
-	// start in this process. If Templates is empty, the operator waits for all clones.
+	// Templates are the names or paths of the templates of the group's VMs. The operator does not wait for a clone of another template that was started
+	// before this process. If Templates is empty, the operator waits for all clones.
 	Templates []string
 	// Created is the group's creation time, if known. An older clone does not belong to the group.
 	Created time.Time

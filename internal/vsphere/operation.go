@@ -34,8 +34,8 @@ func (k OperationKind) Ends() bool {
 type Operation struct {
 	Kind    OperationKind
 	Ordinal int32
-	// VM is zero for a clone that has not finished, and for a clone whose name is taken by a VM that resembles the wanted one. For a clone, VM is only ever the VM
-	// that vCenter reports as the result of this task.
+	// VM is zero for a clone that has not finished. It is also zero for a clone whose name is taken by a VM that resembles the wanted one. For a clone, VM is only
+	// ever the VM that vCenter reports as the result of this task.
 	VM Ref
 	// Since is the submission time.
 	Since time.Time

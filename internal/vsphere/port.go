@@ -23,9 +23,9 @@ type Inventory interface {
 	// is false until vCenter's tasks, and the VMs that clones have created by then, have been read.
 	Clones(GroupKey) (running []string, known bool)
 
-	// Template finds a template by name or inventory path. Errors: KindNotFound if there is none, KindNotTemplate if the name belongs to an ordinary VM,
-	// KindAmbiguous if two templates share the name, KindTransient if the catalog is not read yet. The operator searches again for a missing template in the
-	// background and notifies groups of catalog changes.
+	// Template finds a template by name or inventory path. Errors: KindNotFound if there is none, KindNotTemplate if the name belongs to an ordinary VM, and
+	// KindAmbiguous if two templates share the name. Until the catalog is read, the error is KindTransient. The operator searches again for a missing template in
+	// the background and notifies groups of catalog changes.
 	Template(name string) (Template, error)
 
 	// Placement finds the named resource pool, datastore and network, and the defaults for empty names. It returns the errors of Template, with the missing name
@@ -55,9 +55,9 @@ type Server interface {
 	// namespace, without a call, until the next retry.
 	EnsureFolder(ctx context.Context, path FolderPath) (Folder, error)
 
-	// Clone submits a clone that stays powered off. Errors before anything is sent: KindBusy if an operation on the same ordinal is in flight, KindConflict if the
-	// folder is not below the root, KindTransient during the folder's lookup, and KindNotFound if it does not exist. A lost reply is not an error of the clone:
-	// the operation stays in flight with OutcomeUnknown until vCenter's tasks and inventory show the result.
+	// Clone submits a clone that stays powered off. If an operation on the same ordinal is in flight, it fails with KindBusy. If the folder is not below the root,
+	// it fails with KindConflict. During the folder's lookup it fails with KindTransient, and for a missing folder with KindNotFound. In these cases nothing was
+	// sent. A lost reply is not an error of the clone: the operation stays in flight with OutcomeUnknown until vCenter's tasks and inventory show the result.
 	Clone(ctx context.Context, req CloneRequest) error
 
 	// CancelClone asks vCenter to cancel the running clone of an ordinal. The clone then fails without a VM. Errors: KindSpec if vCenter cannot cancel the clone,
@@ -71,8 +71,8 @@ type Server interface {
 	ShutdownGuest(ctx context.Context, t Target) error
 
 	// Reconfigure changes a VM's size, its network, or both, and the revision in its stamp, in one step. It changes only the requested fields. If the VM already
-	// has the wanted state, it returns no error. Errors: KindOffOnly if vCenter needs the VM off, KindConflict for a VM that changed since its observation or is
-	// marked for destruction, and KindPermission with the missing privilege.
+	// has the wanted state, it returns no error. If vCenter needs the VM off, it fails with KindOffOnly. If the VM changed since its observation or is marked for
+	// destruction, it fails with KindConflict. KindPermission names the missing privilege.
 	Reconfigure(ctx context.Context, r Reconfiguration) error
 
 	// Mark writes the tombstone. After that, the VM can be destroyed and is never revived.

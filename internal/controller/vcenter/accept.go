@@ -10,21 +10,21 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// acceptFor is how long v1alpha1.AcceptEmptyAnnotation stays after the leader has seen it: every replica has a
-// connection of its own that pauses, and has to see it as well.
+// acceptFor is how long v1alpha1.AcceptEmptyAnnotation stays after the leader has seen it: every replica pauses its own
+// connection and must see the annotation.
 const acceptFor = 10 * time.Second
 
 // acceptance is an annotation that this replica has seen.
 type acceptance struct {
 	value string
 	since time.Time
-	// used is set when it has ended a pause: it is good for one.
+	// used is true after the annotation ended a pause. It is valid for one pause.
 	used bool
 }
 
-// acceptEmpty ends the pause after a sudden emptiness that a person accepts. The annotation is good for once: one
-// that stayed would accept the next accident as well, so the leader removes it after a while. acceptEmpty returns
-// when to look again for that, or zero.
+// acceptEmpty ends the pause after a sudden emptiness that a user accepts. The annotation is valid once. If it stayed,
+// it would accept the next accident as well, so the leader removes it after a while. acceptEmpty returns the time until
+// the next check, or zero.
 func (r *Reconciler) acceptEmpty(ctx context.Context, vc *v1alpha1.VCenter, current Connection) (again time.Duration, err error) {
 	value, ok := vc.Annotations[v1alpha1.AcceptEmptyAnnotation]
 	if !ok {
@@ -47,7 +47,7 @@ func (r *Reconciler) acceptEmpty(ctx context.Context, vc *v1alpha1.VCenter, curr
 	}
 	base := vc.DeepCopy()
 	delete(vc.Annotations, v1alpha1.AcceptEmptyAnnotation)
-	// With the version that was read: a value that a person has set meanwhile was not seen by anybody.
+	// With the version that was read, the patch does not remove a new, unseen value.
 	if err := r.Client.Patch(ctx, vc, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
 		return 0, fmt.Errorf("remove the used annotation: %w", err)
 	}
@@ -55,8 +55,8 @@ func (r *Reconciler) acceptEmpty(ctx context.Context, vc *v1alpha1.VCenter, curr
 	return 0, nil
 }
 
-// noteAcceptance records that the annotation of a VCenter has this value, and returns since when. use says whether
-// it may end a pause now, if wanted.
+// noteAcceptance records the annotation's value for a VCenter, and returns since when it has the value. use is true if
+// the annotation is wanted and can end a pause now.
 func (r *Reconciler) noteAcceptance(name, value string, wanted bool) (use bool, since time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

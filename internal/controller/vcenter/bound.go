@@ -13,8 +13,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// checkBound reports whether the password of a Secret may be sent to an endpoint. A user who can edit a VCenter names both, and is not trusted with the password: it
-// is sent only to the vCenters that the Secret names. The error is a *configError.
+// checkBound reports whether the password of a Secret can be sent to an endpoint. A user who can edit a VCenter names both the Secret and the server. The
+// operator does not trust that user with the password, so it sends the password only to vCenters that the Secret names. The error is a *configError.
 func checkBound(secret *corev1.Secret, endpoint *url.URL) error {
 	allowed, annotated := hostsOf(secret)
 	if allows(secret, endpoint) {
@@ -30,7 +30,7 @@ func checkBound(secret *corev1.Secret, endpoint *url.URL) error {
 		secret.Name, strings.Join(names(allowed), ", "), untrusted.Name(hostAndPort(endpoint)), command)}
 }
 
-// hostsOf are the hosts that a Secret names: in its annotation, or else in its key VC_HOST, as the original operator had it.
+// hostsOf returns the hosts that a Secret names: in its annotation, or else in its key VC_HOST, as for the original operator.
 func hostsOf(secret *corev1.Secret) (hosts []string, annotated bool) {
 	said, annotated := secret.Annotations[v1alpha1.VCenterHostsAnnotation]
 	if !annotated {
@@ -39,10 +39,10 @@ func hostsOf(secret *corev1.Secret) (hosts []string, annotated bool) {
 	return split(said), annotated
 }
 
-// split returns the hosts in what a Secret says.
+// split returns the hosts in a value.
 func split(said string) []string {
 	hosts := strings.FieldsFunc(said, func(r rune) bool { return r == ',' || r == ' ' })
-	// User information names no host, and may hold a password, which is not shown.
+	// User information names no host. It can contain a password, which must not be shown.
 	return slices.DeleteFunc(hosts, func(host string) bool { return strings.Contains(host, "@") })
 }
 
@@ -52,8 +52,8 @@ func allows(secret *corev1.Secret, endpoint *url.URL) bool {
 	return slices.ContainsFunc(hosts, func(host string) bool { return matches(host, endpoint) })
 }
 
-// commandToAllow is what names hosts in a Secret. It takes those that the Secret allows already along, since other VCenters may share the Secret. It fails
-// once somebody has allowed others meanwhile, which it does not know of: then the next message has the command.
+// commandToAllow returns the command that names hosts in a Secret. It includes the hosts that are already allowed, because other VCenters can share the Secret.
+// If a user has allowed other hosts meanwhile, the command fails, and the next message has the new command.
 func commandToAllow(secret *corev1.Secret, hosts []string) string {
 	unless := ""
 	if _, annotated := secret.Annotations[v1alpha1.VCenterHostsAnnotation]; annotated {
@@ -63,7 +63,8 @@ func commandToAllow(secret *corev1.Secret, hosts []string) string {
 		secret.Namespace, secret.Name, unless, shellWord(v1alpha1.VCenterHostsAnnotation+"="+strings.Join(hosts, ",")))
 }
 
-// shellWord quotes what a shell would not take as one word: brackets and asterisks, and whatever somebody wrote into a VCenter for an administrator to run.
+// shellWord quotes a text that a shell would not take as one word, such as brackets and asterisks. Users can write any text into a VCenter, and an
+// administrator runs the resulting command.
 func shellWord(s string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:/,="
 	if strings.IndexFunc(s, func(r rune) bool { return !strings.ContainsRune(plain, r) }) < 0 {
@@ -83,11 +84,11 @@ func names(hosts []string) []string {
 	return out
 }
 
-// defaultPorts are those of the schemes that a vCenter is reached by.
+// defaultPorts are the default ports of the supported schemes.
 var defaultPorts = map[string]string{"https": "443", "http": "80"}
 
-// matches reports whether a host that a Secret names is that of an endpoint. VC_HOST may be a URL, as spec.server may. Where the Secret says neither scheme nor port, it
-// means https, so that nobody has the password of a vCenter sent to it in the clear.
+// matches reports whether a host in a Secret is an endpoint's host. VC_HOST can be a URL, like spec.server. Without a scheme and a port in the Secret, it means
+// https, so that the password is not sent unencrypted.
 func matches(host string, endpoint *url.URL) bool {
 	scheme := "https"
 	if said, rest, found := strings.Cut(host, "://"); found {
@@ -95,7 +96,7 @@ func matches(host string, endpoint *url.URL) bool {
 	}
 	host, _, _ = strings.Cut(host, "/")
 	host, anyPort := strings.CutSuffix(host, ":*")
-	// A Secret's host is read as the endpoint's is: by the same parser, so that no spelling means one host here and another there.
+	// The same parser reads a Secret's host and the endpoint, so that a spelling means the same host in both.
 	named, err := url.Parse(scheme + "://" + host)
 	if err != nil || named.User != nil || named.Hostname() == "" || !strings.EqualFold(bare(named), bare(endpoint)) {
 		return false
@@ -103,7 +104,7 @@ func matches(host string, endpoint *url.URL) bool {
 	return anyPort || port(named) == port(endpoint) && (named.Port() != "" || named.Scheme == endpoint.Scheme)
 }
 
-// bare is the host of a URL without port. A dot at its end changes nothing.
+// bare returns the host of a URL without its port. It ignores a dot at the end.
 func bare(u *url.URL) string { return strings.TrimSuffix(u.Hostname(), ".") }
 
 func port(u *url.URL) string {
@@ -113,7 +114,8 @@ func port(u *url.URL) string {
 	return defaultPorts[u.Scheme]
 }
 
-// hostAndPort is how a Secret names an endpoint: an IPv6 address in brackets, and without a port for https alone, so that the name says the same to whoever reads it.
+// hostAndPort returns the endpoint's form for a Secret. An IPv6 address is in brackets, and only the default port of https is omitted, so that the form is
+// unambiguous.
 func hostAndPort(u *url.URL) string {
 	named := net.JoinHostPort(u.Hostname(), port(u))
 	if u.Scheme == "https" {
@@ -122,7 +124,7 @@ func hostAndPort(u *url.URL) string {
 	return named
 }
 
-// loopback reports whether what goes to a URL stays on this host.
+// loopback reports whether requests to a URL stay on this host.
 func loopback(u *url.URL) bool {
 	ip := net.ParseIP(u.Hostname())
 	return ip.IsLoopback() || strings.EqualFold(u.Hostname(), "localhost")

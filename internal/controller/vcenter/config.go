@@ -20,19 +20,19 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 )
 
-// Config is what a connection is made of: a VCenter and its Secret.
+// Config is the input of a connection, from a VCenter and its Secret.
 type Config struct {
 	// Name of the VCenter object.
 	Name string
 	// URL of the SDK endpoint, without user information.
 	URL string
-	// Secret is the name of the one that the login is from.
+	// Secret is the name of the Secret with the login.
 	Secret string
 	// Username and Password to log in with.
 	Username, Password string
 	// Attempt makes the same user name and password count as new ones: see logins.AttemptKey.
 	Attempt string
-	// CABundle is PEM; Thumbprint and Insecure as in v1alpha1.TLSConfig.
+	// CABundle is PEM. Thumbprint and Insecure are as in v1alpha1.TLSConfig.
 	CABundle   string
 	Thumbprint string
 	Insecure   bool
@@ -43,15 +43,15 @@ type Config struct {
 	Poll                             bool
 	PollInterval                     time.Duration
 	Tasks, TasksPerHost              int
-	// Predecessor is the installation whose VMs here are this one's, or empty.
+	// Predecessor is the installation whose VMs this installation adopts here, or "".
 	Predecessor string
-	// ExpectedVMs is the number of VMs at the last look, before this process; see the sudden-empty guard.
+	// ExpectedVMs is the last recorded number of VMs from before this process: see vsphere.Health.SuddenlyEmpty.
 	ExpectedVMs int
-	// Root is where the root folder was before this process, as status has it; nil if that is not known, or another VCenter's.
+	// Root is the location of the root folder from before this process, as in status. It is nil if it is unknown or belongs to another VCenter.
 	Root *v1alpha1.VCenterRoot
 }
 
-// Session says where and how to log in, as whom, and with which name of the program.
+// Session returns the configuration of the login, with the identity and the name of the program.
 func (c *Config) Session(userAgent string, gate *logins.Gate, identity session.Identity) session.Config {
 	return session.Config{
 		URL: c.URL, Username: c.Username, Password: c.Password,
@@ -62,17 +62,16 @@ func (c *Config) Session(userAgent string, gate *logins.Gate, identity session.I
 	}
 }
 
-// configError is a Secret or spec that no connection can be made of.
+// configError is a Secret or spec that permits no connection.
 type configError struct {
 	reason, message string
-	// secret is the one that refuses its password to the vCenter; nil for another reason.
+	// secret is the Secret that does not permit its password for the vCenter, or nil for another reason.
 	secret *corev1.Secret
 }
 
 func (e *configError) Error() string { return e.message }
 
-// ReadConfig reads the Secret of a VCenter in the operator's namespace, and combines both. The messages of its errors
-// hold no secret.
+// ReadConfig reads the Secret of a VCenter in the operator's namespace, and combines both. Its error messages contain no secret.
 func ReadConfig(ctx context.Context, hub client.Reader, namespace string, vc *v1alpha1.VCenter) (Config, error) {
 	name := vc.Spec.CredentialsSecretRef.Name
 	secret := &corev1.Secret{}
@@ -87,10 +86,10 @@ func ReadConfig(ctx context.Context, hub client.Reader, namespace string, vc *v1
 	return newConfig(vc, secret)
 }
 
-// valueIn is the value of the first key of a Secret that has one, or empty.
+// valueIn returns the first non-empty value of these keys of a Secret, or "".
 func valueIn(secret *corev1.Secret, keys ...string) string {
 	for _, key := range keys {
-		// A trailing newline is what `echo | base64` leaves; no vCenter password ends in one.
+		// `echo | base64` leaves a trailing newline. No vCenter password ends in one.
 		if v := strings.TrimRight(string(secret.Data[key]), "\r\n"); v != "" {
 			return v
 		}
@@ -98,7 +97,7 @@ func valueIn(secret *corev1.Secret, keys ...string) string {
 	return ""
 }
 
-// newConfig combines a VCenter with its Secret. The error is a *configError whose message holds no secret.
+// newConfig combines a VCenter with its Secret. The error is a *configError whose message contains no secret.
 func newConfig(vc *v1alpha1.VCenter, secret *corev1.Secret) (Config, error) {
 	username, password := valueIn(secret, "username", "VC_USER"), valueIn(secret, "password", "VC_PASS")
 	if username == "" || password == "" {
@@ -136,8 +135,8 @@ func newConfig(vc *v1alpha1.VCenter, secret *corev1.Secret) (Config, error) {
 	return c, nil
 }
 
-// sdkURL completes the address of a vCenter. A plain http address would show the password to the network: it is for simulators on this host, and
-// only with certificate checks turned off.
+// sdkURL completes the address of a vCenter. A plain http address would expose the password to the network. It is only for simulators on this
+// host, and only with certificate checks disabled.
 func sdkURL(server string, insecure bool) (*url.URL, error) {
 	invalid := func(format string, args ...any) (*url.URL, error) {
 		return nil, &configError{reason: v1alpha1.ReasonInvalidConfiguration, message: "spec.server: " + fmt.Sprintf(format, args...)}
@@ -150,7 +149,7 @@ func sdkURL(server string, insecure bool) (*url.URL, error) {
 	}
 	u, err := url.Parse(server)
 	switch {
-	case err != nil || u.Host == "" || strings.Contains(u.Host, ","): // which separates hosts in a Secret
+	case err != nil || u.Host == "" || strings.Contains(u.Host, ","): // a comma separates hosts in a Secret
 		return invalid("is not a URL of the form https://<host>[:port]")
 	case u.User != nil:
 		return invalid("must not contain a user name or password; put them into the Secret")
@@ -165,8 +164,8 @@ func sdkURL(server string, insecure bool) (*url.URL, error) {
 	return u, nil
 }
 
-// hash identifies what needs a new connection when it changes. Limits and predecessor change on a connection that runs,
-// and the expected number of VMs and the root folder of before are only starting values.
+// hash identifies the settings whose change needs a new connection. Limits and predecessor change on the existing connection, and the expected
+// number of VMs and the earlier root folder are only starting values.
 func (c Config) hash() string {
 	c.Tasks, c.TasksPerHost, c.Predecessor, c.ExpectedVMs, c.Root = 0, 0, "", 0, nil
 	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", c))

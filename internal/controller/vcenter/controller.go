@@ -41,86 +41,86 @@ import (
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=list;watch,namespace=system
 
-// lookInterval is how often a connection's health is compared with status. It reads memory; changes that
-// matter arrive at once through vsphere.Notifier.
+// lookInterval is the interval of comparisons of a connection's health with status. A comparison reads memory. Important changes arrive at
+// once through vsphere.Notifier.
 const lookInterval = 10 * time.Second
 
-// soon is the pause before something that is under way is looked at again.
+// soon is the pause before the next check of something in progress.
 const soon = time.Second
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// Groups is who uses the vCenters.
+// Groups are the users of the vCenters.
 type Groups interface {
-	// GroupChanged is told when the observation of a group may differ.
+	// GroupChanged reports that the observation of a group can differ.
 	GroupChanged(group vsphere.GroupKey)
-	// VCenterChanged is told when the groups of a vCenter should look again.
+	// VCenterChanged enqueues the groups of a vCenter.
 	VCenterChanged(vcenter string)
 	// CountVCenter returns the number of groups that use a vCenter with these grants.
 	CountVCenter(ctx context.Context, vcenter string, grants []v1alpha1.Grant) int
-	// Expected returns how many VMs the groups of these members count on in a vCenter, unless not all of their groups are known yet.
+	// Expected returns the VMs that the groups of these members expect in a vCenter. known is false until all of their groups are known.
 	Expected(vcenter string, members []string) (e vsphere.Expectation, known bool)
 	// Absent reports whether a group certainly does not exist.
 	Absent(group vsphere.GroupKey) bool
-	// SetVCenter notes that a VCenter exists, DeleteVCenter that it does not.
+	// SetVCenter notes that a VCenter exists, and DeleteVCenter that it was deleted.
 	SetVCenter(name string)
 	DeleteVCenter(name string)
-	// SetOrphans notes the groups that do not exist any more and have VMs in a vCenter, and until when it is believed
-	// that these are all.
+	// SetOrphans stores the deleted groups with VMs in a vCenter, and until when the list counts as complete.
 	SetOrphans(vcenter string, of []orphaned.Group, until time.Time)
 }
 
-// Receipts say what became of VMs whose group is gone. *receipts.Index implements it.
+// Receipts record what happened to the VMs of deleted groups. *receipts.Index implements it.
 type Receipts interface {
-	// Keeps reports whether the VMs of a group that is gone were kept.
+	// Keeps reports whether the VMs of a deleted group were kept.
 	Keeps(group vsphere.GroupKey) bool
 }
 
 // Members are the API servers of the members. *observe.Sources implements it.
 type Members interface {
-	// NoGroup reports whether a member certainly has no VmGroup of this name whose UID begins so, and no group with such a UID is known.
+	// NoGroup reports whether a member certainly has no VmGroup with this name whose UID has this prefix. No group with such a UID can be known
+	// either.
 	NoGroup(ctx context.Context, member string, name types.NamespacedName, uid string) (bool, error)
 }
 
-// Dial makes a connection that is not started yet.
+// Dial creates a connection that is not started yet.
 type Dial func(Config, vsphere.Notifier) Connection
 
-// Reconciler keeps the Pool in step with VCenter objects and their Secrets. Every replica runs it and has connections
-// of its own; only the leader writes. All fields but Leader and those that may be nil are required.
+// Reconciler keeps the Pool in step with VCenter objects and their Secrets. Every replica runs it with its own connections, and only the
+// leader writes. All fields are required except Leader and those that can be nil.
 type Reconciler struct {
 	Client client.Client
 	Pool   *Pool
 	Groups Groups
 	Dial   Dial
 	Events events.EventRecorder
-	// Namespace holds the Secrets.
+	// Namespace contains the Secrets.
 	Namespace string
 	Now       func() time.Time
-	// Leader says whether this replica leads, and so writes VCenters; nil means that it always does. Call [Reconciler.LeadershipChanged] when the
-	// answer changed.
+	// Leader reports whether this replica leads and thus writes VCenters. Nil means that it always does. After a change of the answer, call
+	// [Reconciler.LeadershipChanged].
 	Leader sharding.Leader
-	// Receipts are those of VMs that are no orphans, because they were kept. It may be nil.
+	// Receipts identify VMs that were kept and are thus no orphans. It can be nil.
 	Receipts Receipts
-	// Members are asked whether groups of empty folders exist. Without them empty folders stay.
+	// Members are asked whether the groups of empty folders exist. If it is nil, empty folders stay.
 	Members Members
 
 	changed chan event.TypedGenericEvent[string]
-	// orphans are VMs without a group, released those of them that somebody kept.
+	// orphans are VMs without a group, and released those that were kept.
 	orphans, released orphans
 	empty             emptyFolders
-	// everyVCenter has the controller look at every VCenter.
+	// everyVCenter makes the controller check every VCenter.
 	everyVCenter passes.All
 
 	mu sync.Mutex
-	// written is when the status of each VCenter was written last.
+	// written is the time of the last write of each VCenter's status.
 	written map[string]time.Time
 	// writes are our own last writes of status, by VCenter.
 	writes map[string]write
-	// uids are those of the VCenters that were looked at last, by name.
+	// uids are the UIDs of the VCenters at their last check, by name.
 	uids map[string]types.UID
 	// reasons are those of condition Ready as this replica sees it, by VCenter.
 	reasons map[string]string
-	// doubts holds since when the reason of an empty root folder is not known, by VCenter.
+	// doubts maps VCenters to the time since when the reason of their empty root folder is unknown.
 	doubts map[string]time.Time
 	// acceptances are the annotations that accept an empty inventory, by VCenter.
 	acceptances map[string]acceptance
@@ -128,7 +128,7 @@ type Reconciler struct {
 
 // SetupWithManager registers the controller and the pool with the hub's manager.
 func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
-	// One slot per change is enough to wake the controller; a full buffer means that it is awake.
+	// One slot per change is enough to wake the controller. A full buffer means that it is awake.
 	r.changed = make(chan event.TypedGenericEvent[string], 1024)
 	r.everyVCenter = passes.NewAll()
 	if err := mgr.Add(r.Pool); err != nil {
@@ -149,7 +149,7 @@ func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
 		Complete(r)
 }
 
-// usersOf finds the VCenters that log in with a Secret.
+// usersOf returns the VCenters that log in with a Secret.
 func (r *Reconciler) usersOf(ctx context.Context, secret client.Object) []reconcile.Request {
 	var vcenters v1alpha1.VCenterList
 	if secret.GetNamespace() != r.Namespace || r.Client.List(ctx, &vcenters) != nil {
@@ -164,7 +164,7 @@ func (r *Reconciler) usersOf(ctx context.Context, secret client.Object) []reconc
 	return requests
 }
 
-// Reconcile brings the connection of one VCenter up to date. The leader also writes status if it changed.
+// Reconcile updates the connection of one VCenter. The leader also writes a changed status.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	vc := &v1alpha1.VCenter{}
 	if err := r.Client.Get(ctx, req.NamespacedName, vc); err != nil {
@@ -180,10 +180,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if deleting && inUse == "" {
 		return r.leave(ctx, vc)
 	}
-	// A VCenter whose deletion waits is connected to like any other: what it waits for needs the connection.
+	// A VCenter whose deletion waits gets a connection like any other, because the deletion needs one.
 	if !deleting && !controllerutil.ContainsFinalizer(vc, v1alpha1.VCenterFinalizer) {
 		if !r.leading() {
-			// Without the finalizer it could be deleted under VMs that are being made.
+			// Without the finalizer, the VCenter could be deleted while VMs are being created.
 			return reconcile.Result{RequeueAfter: soon}, nil
 		}
 		base := vc.DeepCopy()
@@ -197,7 +197,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	var invalid *configError
 	switch {
 	case errors.As(err, &invalid):
-		// The connection made from the last valid configuration, if there is one, goes on.
+		// A connection from the last valid configuration continues.
 		if r.Pool.refuse(vc.Name, invalid) {
 			r.Groups.VCenterChanged(vc.Name)
 		}
@@ -241,7 +241,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return reconcile.Result{RequeueAfter: after}, r.write(ctx, vc, next)
 }
 
-// recognize forgets what is known of another VCenter that had this name. It was deleted, and this one created, before anybody looked.
+// recognize forgets the state of an earlier VCenter with this name. It was deleted, and this one created, between two checks.
 func (r *Reconciler) recognize(vc *v1alpha1.VCenter) {
 	r.mu.Lock()
 	before, known := r.uids[vc.Name]
@@ -258,7 +258,7 @@ func (r *Reconciler) recognize(vc *v1alpha1.VCenter) {
 	r.Groups.SetVCenter(vc.Name)
 }
 
-// forget drops all that is known of a VCenter, with its connections.
+// forget drops the state of a VCenter, with its connections.
 func (r *Reconciler) forget(name string) {
 	r.Pool.remove(name)
 	r.forgetAcceptance(name)
@@ -276,7 +276,7 @@ func (r *Reconciler) forget(name string) {
 	r.Groups.VCenterChanged(name)
 }
 
-// serving is what the connection in use shows, if there is one.
+// serving returns the state of the connection in use, if there is one.
 func (r *Reconciler) serving(name string) (l look) {
 	if current, _ := r.Pool.connections(name); current != nil {
 		l.health, l.server = current.Health(), r.Pool.address(name)
@@ -284,18 +284,18 @@ func (r *Reconciler) serving(name string) (l look) {
 	return l
 }
 
-// lookAt gathers what the connections of a VCenter show, and says when to look again.
+// lookAt collects the state of a VCenter's connections, and returns the time until the next check.
 func (r *Reconciler) lookAt(ctx context.Context, vc *v1alpha1.VCenter, config Config) (l look, after time.Duration, err error) {
 	current, candidate := r.Pool.connections(vc.Name)
 	if candidate != nil {
 		h := candidate.Health()
 		l.candidate = &h
 		l.another = h.Reachable && !expectedInstance(vc, h.InstanceUUID)
-		l.health = h // of the first connection, until it serves
+		l.health = h // the first connection's health, until it serves
 	}
 	after = lookInterval
 	if current == nil || candidate != nil {
-		after = soon // another one is about to serve
+		after = soon // another connection is about to serve
 	}
 	if current != nil {
 		current.SetLimits(config.Tasks, config.TasksPerHost)
@@ -328,15 +328,15 @@ func (r *Reconciler) lookAt(ctx context.Context, vc *v1alpha1.VCenter, config Co
 	return l, after, nil
 }
 
-// expectedInstance reports whether a vCenter is the one that the VCenter's VMs are in. Managed object references
-// mean nothing in another one: every VM would seem gone there.
+// expectedInstance reports whether a vCenter is the one that holds the VCenter's VMs. Managed object references are invalid in another
+// vCenter: every VM would look deleted there.
 func expectedInstance(vc *v1alpha1.VCenter, uuid string) bool {
 	known := vc.Status.InstanceUUID
 	return known == "" || known == uuid || vc.Status.VMs == 0 || vc.Annotations[v1alpha1.AcceptInstanceAnnotation] == uuid
 }
 
-// countsOnly reports whether next may wait: it differs in counts alone, and was written a short while ago. The
-// number of VMs falling to one or none never waits: after a restart it is what a sudden emptiness is judged by.
+// countsOnly reports whether the write of next can wait: only counts differ, and the last write was recent. A decrease of the number of VMs to
+// one or none never waits: after a restart, it decides about a sudden emptiness.
 func (r *Reconciler) countsOnly(vc *v1alpha1.VCenter, next v1alpha1.VCenterStatus) bool {
 	if next.VMs <= 1 && next.VMs < vc.Status.VMs {
 		return false
@@ -359,7 +359,7 @@ func (r *Reconciler) config(ctx context.Context, vc *v1alpha1.VCenter) (Config, 
 	return ReadConfig(ctx, r.Client, r.Namespace, vc)
 }
 
-// inUse says what holds the deletion of a VCenter, or "".
+// inUse returns the reason why the deletion of a VCenter waits, or "".
 func (r *Reconciler) inUse(ctx context.Context, vc *v1alpha1.VCenter) string {
 	vms := vc.Status.VMs
 	if current, _ := r.Pool.connections(vc.Name); current != nil {
@@ -375,8 +375,8 @@ func (r *Reconciler) inUse(ctx context.Context, vc *v1alpha1.VCenter) string {
 	return fmt.Sprintf("%d VmGroups use this VCenter and %d VMs of this installation are in it; its deletion waits until they are gone, since nobody could reach them without it", groups, vms)
 }
 
-// leave logs out of a vCenter that no group uses any more. A replica that does not lead looks again until the object is
-// gone: the leader may count what it does not see yet.
+// leave logs out of a vCenter that no group uses any more. A replica that does not lead checks again until the object is deleted: the leader
+// can count groups that this replica does not see yet.
 func (r *Reconciler) leave(ctx context.Context, vc *v1alpha1.VCenter) (reconcile.Result, error) {
 	r.Pool.remove(vc.Name)
 	if !controllerutil.ContainsFinalizer(vc, v1alpha1.VCenterFinalizer) {
@@ -394,10 +394,10 @@ func (r *Reconciler) leave(ctx context.Context, vc *v1alpha1.VCenter) (reconcile
 	return reconcile.Result{}, nil
 }
 
-// write stores status if it changed, and tells changes of conditions as events and in the log. Compared with an object that is older
-// than the last write, everything would seem to change once more; after an outage of the hub the cache may be that old for half a
-// minute. The same holds for what a former leader wrote, which the version that goes along finds out. Each pass comes back in any
-// case. A replica that does not lead writes nothing.
+// write stores a changed status, and reports changed conditions as events and in the log. If the object is older than the last write,
+// everything would seem to change again. After an outage of the hub the cache can be that old for half a minute, so write ignores such an
+// object. A former leader's write causes a conflict with the object's version, and write ignores that conflict. Every pass is repeated anyway.
+// A replica that does not lead writes nothing.
 func (r *Reconciler) write(ctx context.Context, vc *v1alpha1.VCenter, next v1alpha1.VCenterStatus) error {
 	if !r.leading() || r.stale(vc) || equality.Semantic.DeepEqual(vc.Status, next) {
 		return nil
@@ -436,13 +436,13 @@ func (r *Reconciler) write(ctx context.Context, vc *v1alpha1.VCenter, next v1alp
 	return nil
 }
 
-// write is one of status.
+// write is one write of status.
 type write struct {
 	resourceVersion string
 	at              time.Time
 }
 
-// catchesUp is how long a cache may be behind our own write. What is older after that came back from a backup of the hub, and stays so.
+// catchesUp is the maximum delay of a cache behind our own write. An object that is older for longer was restored from a backup of the hub.
 const catchesUp = time.Minute
 
 // stale reports whether a VCenter is older than our last write of its status.
@@ -454,13 +454,13 @@ func (r *Reconciler) stale(vc *v1alpha1.VCenter) bool {
 	return err == nil && order < 0 && r.Now().Sub(last.at) < catchesUp
 }
 
-// notifier tells the controllers of changes in one vCenter.
+// notifier reports changes in one vCenter to the controllers.
 type notifier struct {
 	r    *Reconciler
 	name string
 }
 
-// GroupChanged wakes the VCenter's controller as well: the number of VMs may have changed.
+// GroupChanged also wakes the VCenter's controller, because the number of VMs can have changed.
 func (n notifier) GroupChanged(group vsphere.GroupKey) {
 	n.r.Groups.GroupChanged(group)
 	n.r.look(n.name)
@@ -471,7 +471,7 @@ func (n notifier) ServerChanged() {
 	n.r.look(n.name)
 }
 
-// look wakes the controller for a VCenter; it does not block.
+// look wakes the controller for a VCenter. It does not block.
 func (r *Reconciler) look(name string) {
 	select {
 	case r.changed <- event.TypedGenericEvent[string]{Object: name}:

@@ -8,13 +8,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// doubtPatience is how long an empty root folder is not reported while the groups of some member are not known. After a start the members
-// are connected to within a moment; one that cannot be reached must not hide an accident.
+// doubtPatience is how long an empty root folder is not reported while the groups of some member are unknown. After a start, members
+// connect quickly. An unreachable member must not hide an accident.
 const doubtPatience = 10 * time.Second
 
-// explainEmpty tells a connection whose root folder is suddenly empty which VMs the groups count on. status.vms is a count of the past:
-// an operator that is started again while the last VMs are destroyed finds none of them, and that is right. doubtful is true while that is
-// not known and may be known soon.
+// explainEmpty passes the VMs that the groups expect to a connection whose root folder is suddenly empty. status.vms is an old count: if
+// the operator restarts during the destruction of the last VMs, it correctly finds none of them. doubtful is true while the expected VMs
+// are unknown but can soon be known.
 func (r *Reconciler) explainEmpty(ctx context.Context, name string, current Connection) (doubtful bool, err error) {
 	if !current.Health().SuddenlyEmpty {
 		r.forgetDoubt(name)
@@ -36,7 +36,7 @@ func (r *Reconciler) explainEmpty(ctx context.Context, name string, current Conn
 	return r.inDoubt(name), nil
 }
 
-// inDoubt notes a doubt about a VCenter, and reports whether it is young enough to wait for an end of it.
+// inDoubt notes a doubt about a VCenter, and reports whether the doubt is recent enough to wait.
 func (r *Reconciler) inDoubt(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

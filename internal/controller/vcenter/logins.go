@@ -18,25 +18,25 @@ import (
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;patch,resourceNames=vmgroup-operator-logins,namespace=system
 
 const (
-	// LoginSecret is the Secret in which the replicas remember logins. The installation makes it, empty: a right to make a Secret is one to make the token of any ServiceAccount of the
-	// namespace.
+	// LoginSecret is the Secret in which the replicas store logins. The installation creates it empty: an operator with the right to create Secrets could create a
+	// token of any ServiceAccount in the namespace.
 	LoginSecret = "vmgroup-operator-logins"
 	loginKey    = "key"
 	loginBook   = "accounts"
 )
 
-// LoginMemory is what all replicas remember of the logins at vCenters. It is a Secret, so that only those can read it who can read the passwords as well.
+// LoginMemory is the common memory of all replicas about logins at vCenters. It is a Secret, so that only users who can read the passwords can read it.
 type LoginMemory struct {
 	// Client of the operator's namespace.
 	Client corev1client.SecretInterface
 
-	// missing is told of once.
+	// missing limits the report of a missing Secret to one.
 	missing sync.Once
 }
 
 var _ logins.Store = (*LoginMemory)(nil)
 
-// Load implements logins.Store. What somebody else has written into the Secret, and nobody can read, counts as nothing.
+// Load implements logins.Store. Unreadable content from another writer counts as empty.
 func (m *LoginMemory) Load(ctx context.Context) (logins.Book, error) {
 	secret, err := m.Client.Get(ctx, LoginSecret, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
@@ -56,7 +56,7 @@ func (m *LoginMemory) Load(ctx context.Context) (logins.Book, error) {
 	return b, nil
 }
 
-// Save implements logins.Store. It patches, since the rest of the Secret is the installation's.
+// Save implements logins.Store. It patches, because the rest of the Secret belongs to the installation.
 func (m *LoginMemory) Save(ctx context.Context, b logins.Book) error {
 	accounts, err := json.Marshal(b.Accounts)
 	if err != nil {

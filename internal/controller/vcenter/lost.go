@@ -11,8 +11,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 )
 
-// givenUp reports whether a vCenter has been unreachable for so long, and a hub administrator says so, that it is gone for good. VMs that nobody can reach do not hold
-// the deletion of its VCenter then; groups do, until they are forgotten. So the groups of all members have to be known.
+// givenUp reports whether a vCenter is permanently lost: it was unreachable for group.ForgetAfter, and a hub administrator confirmed the loss. Its unreachable
+// VMs then do not delay the deletion of the VCenter. Its groups do until they are forgotten, so the groups of all members must be known.
 func (r *Reconciler) givenUp(ctx context.Context, vc *v1alpha1.VCenter) bool {
 	c := meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionReachable)
 	if c == nil || c.Status != metav1.ConditionFalse || r.Now().Sub(c.LastTransitionTime.Time) < group.ForgetAfter {

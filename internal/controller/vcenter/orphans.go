@@ -15,26 +15,26 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// orphanPatience is how long a VM must have been without a group before that is reported: a member that was engaged a
-// moment ago has not told of all its groups, and one that is being left tells of none.
+// orphanPatience is the minimum time without a group before a VM is reported. A newly engaged member has not listed all its
+// groups yet, and a member that is being removed lists none.
 const orphanPatience = time.Minute
 
-// orphans remembers since when VMs are without a group, by VCenter. Its zero value is ready.
+// orphans stores since when VMs have no group, by VCenter. Its zero value is ready.
 type orphans struct {
 	mu   sync.Mutex
 	seen map[string]sighting
 }
 
-// sighting is when a VCenter's VMs were looked through first and last, since when those without a group are so, and which of them
-// are reported.
+// sighting holds the times of the first and last search of a VCenter's VMs. It also holds since when VMs have no group, and the
+// reported VMs among them.
 type sighting struct {
 	first, at time.Time
 	since     map[vsphere.Ref]time.Time
 	reported  []vsphere.VM
 }
 
-// look returns the VMs of a VCenter that have been without a group for long enough, by reference. It calls find, which looks
-// through all VMs, once in a while only.
+// look returns the VMs of a VCenter that have had no group for orphanPatience, sorted by reference. It calls find, which reads
+// all VMs, at most once per lookInterval.
 func (o *orphans) look(vcenter string, now time.Time, find func() []vsphere.VM) []vsphere.VM {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -64,15 +64,15 @@ func (o *orphans) look(vcenter string, now time.Time, find func() []vsphere.VM) 
 	return next.reported
 }
 
-// forget drops what is known of a VCenter.
+// forget drops the state of a VCenter.
 func (o *orphans) forget(vcenter string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.seen, vcenter)
 }
 
-// until is when what was found last is not known to be all any more: zero if the VCenter has not been looked through
-// for long enough.
+// until returns the time until which the last result counts as complete. It is zero if the VCenter has not been searched for
+// orphanPatience.
 func (o *orphans) until(vcenter string, now time.Time) time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -82,8 +82,8 @@ func (o *orphans) until(vcenter string, now time.Time) time.Time {
 	return time.Time{}
 }
 
-// lookForOrphans returns the groups whose VMs are in a vCenter and that do not exist any more, apart from those whose
-// VMs somebody kept. The fleet delivers the members of the former.
+// lookForOrphans returns the deleted groups with VMs in a vCenter, separated from those whose VMs were kept. The fleet delivers
+// the members of the former.
 func (r *Reconciler) lookForOrphans(ctx context.Context, vcenter string, current Connection) (groups, released []orphaned.Group, err error) {
 	now := r.Now()
 	vms := r.orphans.look(vcenter, now, func() []vsphere.VM { return r.without(current.Owned(), false) })
@@ -107,7 +107,7 @@ func (r *Reconciler) lookForOrphans(ctx context.Context, vcenter string, current
 	return groups, released, nil
 }
 
-// without returns those of these VMs whose group certainly does not exist, and that were kept, or were not.
+// without returns the VMs whose group certainly does not exist and whose receipt matches kept.
 func (r *Reconciler) without(vms []vsphere.VM, kept bool) []vsphere.VM {
 	var found []vsphere.VM
 	for _, vm := range vms {

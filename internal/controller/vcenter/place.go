@@ -14,8 +14,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// withoutOthersRoot ignores the previous root folder if the status of another VCenter has it, too. Status may have been copied or
-// edited, and the VMs in the folder carry the stamp of this installation in both cases.
+// withoutOthersRoot ignores the previous root folder if the status of another VCenter has it, too. Status can have been copied or edited, and
+// the VMs in the folder carry this installation's stamp in both cases.
 func (r *Reconciler) withoutOthersRoot(ctx context.Context, vc *v1alpha1.VCenter, config *Config) error {
 	if config.Root == nil {
 		return nil
@@ -34,7 +34,7 @@ func (r *Reconciler) withoutOthersRoot(ctx context.Context, vc *v1alpha1.VCenter
 	return nil
 }
 
-// placeNotice says in a condition what to do so that the root folder is found by its name.
+// placeNotice returns the condition that describes how to make the root folder found by name.
 func placeNotice(p vsphere.PlaceProblem) notice {
 	reason := map[vsphere.PlaceProblemKind]string{
 		vsphere.DatacenterUnclear: v1alpha1.ReasonDatacenterUnclear,
@@ -44,8 +44,8 @@ func placeNotice(p vsphere.PlaceProblem) notice {
 	return notice{reason, p.Message}
 }
 
-// tellNeighbors says in a VCenter's status which others keep their VMs in the same place. It is told here and not by a webhook, since only those
-// who may read VCenters are to know which server others use.
+// tellNeighbors sets in a VCenter's status which other VCenters use the same place. Status reports this instead of a webhook, because only users
+// with read access to VCenters must see the server of others.
 func (r *Reconciler) tellNeighbors(ctx context.Context, vc *v1alpha1.VCenter, next *v1alpha1.VCenterStatus) error {
 	var all v1alpha1.VCenterList
 	if err := r.Client.List(ctx, &all); err != nil {
@@ -55,7 +55,7 @@ func (r *Reconciler) tellNeighbors(ctx context.Context, vc *v1alpha1.VCenter, ne
 	return nil
 }
 
-// neighborsOf are the names of the other VCenters of the same place, sorted. A server that stands in a Secret is not compared.
+// neighborsOf returns the names of the other VCenters with the same place, sorted. It does not compare a server from a Secret.
 func neighborsOf(vc *v1alpha1.VCenter, all []v1alpha1.VCenter) []string {
 	place := vc.Spec.Place()
 	if place.Host == "" {

@@ -9,58 +9,59 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Connection is a vCenter connection that runs.
+// Connection is a running vCenter connection.
 type Connection interface {
 	vsphere.Server
-	// Run connects, observes and reconnects until ctx ends; then it logs out and returns.
+	// Run connects, observes and reconnects until ctx ends. Then it logs out and returns.
 	Run(ctx context.Context) error
 	// SetLimits changes the task limits at once.
 	SetLimits(tasks, tasksPerHost int)
-	// SetPredecessor names the installation whose VMs here are to be this one's; empty for none.
+	// SetPredecessor names the installation whose VMs this installation adopts here, or "".
 	SetPredecessor(installation string)
-	// AcceptEmpty ends the pause after the root folder was suddenly empty.
+	// AcceptEmpty ends the pause after a suddenly empty root folder.
 	AcceptEmpty()
-	// ExpectVMs says which VMs groups count on. None ends the pause, if it is about VMs from before this process, and so does vCenter if it explains them all.
+	// ExpectVMs sets the VMs that groups expect. If the pause concerns VMs from before this process, an expectation without VMs ends it. vCenter's explanation
+	// of all VMs also does.
 	ExpectVMs(e vsphere.Expectation)
 	// Owned returns the VMs with this installation's stamp.
 	Owned() []vsphere.VM
-	// Load returns what runs and what waits here, from memory.
+	// Load returns the running and waiting tasks of this process, from memory.
 	Load() vsphere.Load
-	// FolderPath is the inventory path of a folder below the root folder, or empty while it is not known.
+	// FolderPath returns the inventory path of a folder below the root folder, or "" while it is unknown.
 	FolderPath(folder vsphere.Ref) string
-	// EmptyGroupFolders returns the folders at the place of a group's in which nothing is, or may be. known is false while the inventory does not show that.
+	// EmptyGroupFolders returns the certainly empty folders at the depth of group folders. known is false while the inventory does not show them.
 	EmptyGroupFolders() (empty []vsphere.GroupFolder, known bool)
-	// Strays returns the VMs with this installation's stamp outside of the root folder, as they were found within the last hour, and asks for another look
-	// after that. It does not block.
+	// Strays returns the VMs with this installation's stamp outside of the root folder, from a search within the last hour. After that it requests another
+	// search. It does not block.
 	Strays() vsphere.Strays
-	// EndLeftovers asks for the sessions of dead processes at this vCenter to be ended soon. It does not block.
+	// EndLeftovers requests the end of dead processes' sessions at this vCenter. It does not block.
 	EndLeftovers()
 }
 
-// Pool is every vCenter connection of the process. It implements vsphere.Servers. As a manager's runnable it
-// ends all connections, with their sessions, when the manager stops.
+// Pool holds all vCenter connections of the process. It implements vsphere.Servers. As a manager's runnable it ends all connections, with their sessions,
+// when the manager stops.
 type Pool struct {
 	mu      sync.Mutex
 	entries map[string]*entry
-	// ctx is the life of all connections; it does not derive from a reconcile's context.
+	// ctx is the lifetime of all connections. It does not derive from a reconcile's context.
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 }
 
-// entry is what exists for one VCenter. Groups are served by current alone.
+// entry holds the connections of one VCenter. Only current serves groups.
 //
-//	first connection   candidate, current as soon as it is connected to the vCenter that was expected
-//	other settings     candidate beside current, until it shows that they work; then both end, and
-//	                   only when current has ended, a third connection is opened and becomes current
-//	other trust        the same; if current's server has a certificate that is not trusted any more,
+//	first connection   candidate, current as soon as it is connected to the expected vCenter
+//	other settings     candidate beside current, until it shows that they work. Then both end, and
+//	                   after the end of current, a third connection is opened and becomes current
+//	other trust        the same. If the certificate of current's server is no longer trusted,
 //	                   current ends as well
 //
-// The third connection is what makes a swap safe: it asks vCenter for running tasks after the last call of the
-// old one, so that a clone the old one sent last is not forgotten.
+// The third connection makes a swap safe: it reads vCenter's running tasks after the last call of the old one, so that the old one's last clone is not
+// forgotten.
 type entry struct {
 	current, candidate *running
-	// ending is closed when a former current connection has ended; the next one waits for it.
+	// ending is closed after the end of a former current connection. The next connection waits for it.
 	ending <-chan struct{}
 }
 
@@ -87,7 +88,7 @@ func (p *Pool) Server(name string) (vsphere.Server, bool) {
 	return nil, false
 }
 
-// connections returns the connection in use and the one that waits to replace it; either may be nil.
+// connections returns the connection in use and the one that waits to replace it. Either can be nil.
 func (p *Pool) connections(name string) (current, candidate Connection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,7 +103,7 @@ func (p *Pool) connections(name string) (current, candidate Connection) {
 	return current, candidate
 }
 
-// address is that of the vCenter of the connection in use, as spec.server has it.
+// address returns the vCenter's address of the connection in use, in the form of spec.server.
 func (p *Pool) address(name string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,9 +113,8 @@ func (p *Pool) address(name string) string {
 	return ""
 }
 
-// ensure makes this configuration the wanted one and reports whether the connection that Server
-// returns changed. expected says whether a vCenter with this instance UUID is the one that VMs are known in. It
-// waits for nothing and is called again until the wanted connection is current.
+// ensure makes this configuration the wanted one and reports whether the connection that Server returns changed. expected reports whether a vCenter with
+// this instance UUID holds the known VMs. ensure does not wait. It must be called again until the wanted connection is current.
 func (p *Pool) ensure(name string, config Config, dial func() Connection, expected func(instanceUUID string) bool) (changed bool) {
 	hash := config.hash()
 	p.mu.Lock()
@@ -156,8 +156,8 @@ func (p *Pool) ensure(name string, config Config, dial func() Connection, expect
 	return true
 }
 
-// untrusted reports whether the server in use does not have the certificate that spec requires now. The certificate of another address
-// does not concern the server in use.
+// untrusted reports whether the server in use does not have the certificate that spec now requires. The certificate of another address does not concern the
+// server in use.
 func (e *entry) untrusted(candidate vsphere.Health) bool {
 	return e.candidate.config.URL == e.current.config.URL && vsphere.KindOf(candidate.Err) == vsphere.KindCertificate
 }
@@ -179,8 +179,7 @@ func (p *Pool) start(config Config, c Connection) *running {
 	return r
 }
 
-// EndLeftovers has every connection end the sessions at its vCenter that nobody uses any more, soon and in the
-// background. It is meant for the moment at which another process turns out to be dead.
+// EndLeftovers makes every connection end unused sessions at its vCenter, soon and in the background. Call it when another process turns out to be dead.
 func (p *Pool) EndLeftovers() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -193,9 +192,9 @@ func (p *Pool) EndLeftovers() {
 	}
 }
 
-// refuse is told why no connection can be made any more, and reports whether the connection that Server returns changed. One that was never
-// connected ends: it would go on trying, and send its password later to whoever answers then. The one in use goes on, unless its own Secret says
-// by now that the password is not for where it goes. It was sent there before, and would be sent again.
+// refuse receives the reason why no connection is possible any more, and reports whether the connection that Server returns changed. A candidate ends:
+// otherwise it would retry and send its password later to any server that answers. The connection in use continues, unless its own Secret no longer permits
+// the password for its address. The password was sent there before, and would be sent again.
 func (p *Pool) refuse(name string, why *configError) (changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -214,13 +213,13 @@ func (p *Pool) refuse(name string, why *configError) (changed bool) {
 	return true
 }
 
-// end ends the connection in use; the next one waits for it.
+// end ends the connection in use. The next one waits for its end.
 func (e *entry) end() {
 	e.current.cancel()
 	e.current, e.ending = nil, e.current.done
 }
 
-// remove ends the connections of name; they log out in the background. The next connection of this name waits for that, as in a swap.
+// remove ends the connections of name, which log out in the background. The next connection of this name waits for that, as in a swap.
 func (p *Pool) remove(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -237,7 +236,7 @@ func (p *Pool) remove(name string) {
 	}
 }
 
-// Start waits for ctx to end, then ends every connection and waits until all have logged out.
+// Start waits for ctx to end. Then it ends every connection and waits until all have logged out.
 func (p *Pool) Start(ctx context.Context) error {
 	<-ctx.Done()
 	p.cancel()
@@ -245,5 +244,5 @@ func (p *Pool) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection makes the manager run the pool on every replica: observing is not acting.
+// NeedLeaderElection returns false, so that every replica runs the pool: observing does not need leadership.
 func (p *Pool) NeedLeaderElection() bool { return false }

@@ -9,7 +9,8 @@ import (
 	orphaned "github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 )
 
-// releasedVMs tells of VMs that somebody kept when their group was deleted. That is no alarm; but they run, and nobody looks after them.
+// releasedVMs returns the condition for VMs that were kept when their group was deleted. It is no alarm, but the VMs run without a
+// group.
 func releasedVMs(groups []orphaned.Group) condition {
 	return condition{v1alpha1.ConditionKeptVMs, metav1.ConditionTrue, v1alpha1.ReasonNotAdopted, fmt.Sprintf(
 		"%d VMs were kept when their VmGroups were deleted, and no other has adopted them: %s. Nobody touches these VMs, and they count in quotas. To take VMs over, create a VmGroup in the namespace that they were of, with the "+

@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vcenter/vcentermetrics"
 )
 
-// note keeps the reason of condition Ready as this replica sees it, whoever writes status.
+// note stores the reason of condition Ready as this replica sees it, even if another replica writes status.
 func (r *Reconciler) note(name string, status v1alpha1.VCenterStatus) {
 	ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
 	r.mu.Lock()
@@ -40,7 +40,7 @@ func (r *Reconciler) Seen() []vcentermetrics.VCenter {
 	return all
 }
 
-// count returns the number of VMs that were reported last.
+// count returns the number of VMs in the last report.
 func (o *orphans) count(vcenter string) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -20,47 +20,48 @@ import (
 const notConnected = "The operator is not connected to this vCenter; see condition Ready."
 
 const (
-	// maxMessage bounds the message of a condition, maxVersion what a vCenter calls its version, and maxServer its address, in bytes.
+	// maxMessage limits the message of a condition, maxVersion the version of a vCenter, and maxServer its address, in bytes.
 	maxMessage = 8192
 	maxVersion = 64
 	maxServer  = 512
 )
 
-// condition is one condition to be.
+// condition is one wanted condition.
 type condition struct {
 	conditionType   string
 	status          metav1.ConditionStatus
 	reason, message string
 }
 
-// look is what a connection shows.
+// look is the state of a VCenter's connections.
 type look struct {
 	health vsphere.Health
-	// server is that of the connection in use, empty while there is none.
+	// server is the address of the connection in use, or "".
 	server string
-	// candidate is the health of a connection with new settings that waits to take over, or nil.
+	// candidate is the health of a connection with new settings that waits to replace the current one, or nil.
 	candidate *vsphere.Health
-	// another is true when the candidate is connected to another vCenter than the one that VMs are known in.
+	// another is true if the candidate is connected to a vCenter other than the one that holds the known VMs.
 	another bool
-	// doubtful is true while nobody can say yet whether an empty root folder is right.
+	// doubtful is true while it is unknown whether an empty root folder is correct.
 	doubtful bool
-	// orphans are the groups that do not exist any more and have VMs here, released those of which somebody kept them.
+	// orphans are the deleted groups with VMs here, and released those whose VMs were kept.
 	orphans, released []orphaned.Group
 	// strays are VMs with this installation's stamp outside of the root folder.
 	strays vsphere.Strays
-	// defaults is why the defaults for groups cannot be found, or nil.
+	// defaults is the reason why the defaults for groups cannot be found, or nil.
 	defaults error
 }
 
-// judged is the generation that status describes: the former one while nothing is known of a connection with new settings.
+// judged returns the generation that status describes: the former one while the result of a connection with new settings is unknown.
 func (l look) judged(vc *v1alpha1.VCenter) int64 {
 	if l.server != "" && l.candidate != nil && !l.candidate.Reachable && l.candidate.Err == nil {
-		return max(vc.Status.ObservedGeneration, 0) // conditions allow no -1
+		return max(vc.Status.ObservedGeneration, 0) // conditions do not permit -1
 	}
 	return vc.Generation
 }
 
-// served says, before the reason why new settings do not work, what is used meanwhile. It is empty if nothing is.
+// served returns the settings in use, as the beginning of a message about new settings that do not work. Without a connection in use it returns
+// "".
 func (l look) served() string {
 	if l.server == "" || !l.health.Reachable {
 		return ""
@@ -126,7 +127,7 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 	return s
 }
 
-// notice is the reason and the message of a condition that is there only while it is true. The empty one is none.
+// notice is the reason and message of a condition that exists only while it is true. The zero value means none.
 type notice struct {
 	reason, message string
 }
@@ -140,7 +141,7 @@ func setNotice(s *v1alpha1.VCenterStatus, vc *v1alpha1.VCenter, now time.Time, c
 	meta.RemoveStatusCondition(&s.Conditions, conditionType)
 }
 
-// setAllowances tells what is wrong with the annotation that allows something for a while.
+// setAllowances reports problems of the annotation that allows an action temporarily.
 func setAllowances(s *v1alpha1.VCenterStatus, vc *v1alpha1.VCenter, now time.Time) {
 	if problem, _ := allowance.Problem("vcenter", vc, now, v1alpha1.AllowForgetAnnotation); problem != "" {
 		apply(s, vc.Generation, now, []condition{{v1alpha1.ConditionInvalidAllowances, metav1.ConditionTrue, v1alpha1.ReasonAllowanceInvalid, problem}})
@@ -149,7 +150,7 @@ func setAllowances(s *v1alpha1.VCenterStatus, vc *v1alpha1.VCenter, now time.Tim
 	meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionInvalidAllowances)
 }
 
-// predecessor says whether the VMs of the installation that was named as predecessor may be stamped anew.
+// predecessor reports whether the VMs of the named predecessor can be stamped anew.
 func predecessor(named string, health vsphere.Health) condition {
 	switch {
 	case health.Predecessor == named:
@@ -165,7 +166,7 @@ func predecessor(named string, health vsphere.Health) condition {
 	}
 }
 
-// blockedStatus is the status of a VCenter that no connection can be made for. One that was made before may serve.
+// blockedStatus returns the status of a VCenter without a possible new connection. An earlier connection can still serve.
 func blockedStatus(vc *v1alpha1.VCenter, l look, reason, message string, now time.Time) v1alpha1.VCenterStatus {
 	s := *vc.Status.DeepCopy()
 	s.ObservedGeneration = vc.Generation
@@ -180,8 +181,9 @@ func blockedStatus(vc *v1alpha1.VCenter, l look, reason, message string, now tim
 
 var reachableNow = condition{v1alpha1.ConditionReachable, metav1.ConditionTrue, v1alpha1.ReasonConnected, "vCenter answers."}
 
-// reachable says whether anything answers, and by its lastTransitionTime since when nothing does: a group may be forgotten by that. Right after a
-// start nothing is known, and what was is kept. A server that refuses the login, or whose certificate is refused, is not gone.
+// reachable reports whether the server answers. The condition's lastTransitionTime is the start of an outage, which decides when a group can be
+// forgotten. Right after a start the state is unknown, and the earlier one is kept. A server that refuses the login, or whose certificate is
+// refused, is not unreachable.
 func reachable(health vsphere.Health, ready condition) (c condition, known bool) {
 	switch {
 	case health.Reachable:
@@ -220,7 +222,7 @@ func credentials(vc *v1alpha1.VCenter, health vsphere.Health, candidate *vsphere
 	}
 }
 
-// rejection says how often the login was rejected, and when it is tried next.
+// rejection describes how often the login was rejected, and the time of the next try.
 func rejection(err error) string {
 	var refused *logins.Refused
 	if errors.As(err, &refused) {
@@ -259,7 +261,7 @@ func privileges(health vsphere.Health) condition {
 	}
 }
 
-// problem is why a connection cannot be made, but for a refused login.
+// problem returns the reason why a connection is impossible, except for a refused login.
 func problem(err error) (reason, message string) {
 	switch vsphere.KindOf(err) {
 	case vsphere.KindCertificate:

@@ -11,8 +11,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// strayVMs names the VMs that carry this installation's stamp outside of the root folder. It has no reason when there is nothing to say; known is false before
-// somebody has looked: then what was said before stays.
+// strayVMs returns the condition about VMs with this installation's stamp outside of the root folder. Without a finding it has no reason. Before the first
+// search, known is false: the earlier condition then stays.
 func strayVMs(found vsphere.Strays) (c condition, known bool) {
 	if found.At.IsZero() {
 		return condition{}, false

@@ -19,37 +19,37 @@ import (
 )
 
 const (
-	// folderPatience is how long a group's folder must have been empty, for this replica, before anybody asks whether its group exists.
+	// folderPatience is how long this replica must have seen a group's folder empty before it checks whether the group exists.
 	folderPatience = 10 * time.Minute
-	// sweptAtOnce are the folders that are asked about in one look at a VCenter.
+	// sweptAtOnce is the number of folders in one check of a VCenter.
 	sweptAtOnce = 3
-	// sweepTimeout bounds the questions to members, and to vCenter, of one look.
+	// sweepTimeout limits the calls to members and to vCenter in one check.
 	sweepTimeout = 10 * time.Second
 )
 
-// groupFolder is the name of a group's folder: the group's name and the first eight characters of its UID.
+// groupFolder matches the name of a group's folder: the group's name and the first eight characters of its UID.
 var groupFolder = regexp.MustCompile(`^([a-z0-9](?:[-.a-z0-9]*[a-z0-9])?)\.([0-9a-f]{8})$`)
 
 var errNotLeading = errors.New("another replica leads now")
 
-// emptyFolders remembers since when folders are empty, by VCenter. Its zero value is ready.
+// emptyFolders stores since when folders are empty, by VCenter. Its zero value is ready.
 type emptyFolders struct {
 	mu   sync.Mutex
 	seen map[string]emptied
-	// asking are the VCenters about whose folders members are asked now.
+	// asking are the VCenters with folders that members are being asked about.
 	asking map[string]bool
 	asked  sync.WaitGroup
 }
 
-// emptied is when the folders of a VCenter were looked through last, and since when those are empty that are.
+// emptied is the time of the last search of a VCenter's folders, and since when the empty ones are empty.
 type emptied struct {
 	at    time.Time
 	since map[vsphere.Ref]time.Time
 }
 
-// due returns the folders that have been empty for long enough, the longest first, a few at a time. It calls find once in a while only. One that was not
-// empty begins anew. While find does not know, nothing is due, and the times stay: a VM that is cloned without a break, or a short outage, would else keep
-// all folders for ever.
+// due returns the folders that have been empty for folderPatience, the longest first. It calls find at most once per lookInterval. A folder that was not
+// certainly empty starts again. While find does not know, nothing is due, and the times stay: otherwise an outage, or a VM that is always being cloned, would
+// keep all folders forever.
 func (e *emptyFolders) due(vcenter string, now time.Time, find func() (empty []vsphere.GroupFolder, known bool)) []vsphere.GroupFolder {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -81,14 +81,14 @@ func (e *emptyFolders) due(vcenter string, now time.Time, find func() (empty []v
 	return due
 }
 
-// wait lets no member be asked about a folder for a while.
+// wait restarts the time of an empty folder, which delays the next question to its member.
 func (e *emptyFolders) wait(vcenter string, folder vsphere.Ref, now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.seen[vcenter].since[folder] = now
 }
 
-// ask runs do in the background, unless members are still asked about folders of this VCenter. It reports whether it does.
+// ask runs do in the background and returns true. If members are still being asked about folders of this VCenter, it returns false.
 func (e *emptyFolders) ask(vcenter string, do func()) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -108,23 +108,23 @@ func (e *emptyFolders) ask(vcenter string, do func()) bool {
 	return true
 }
 
-// forget drops what is known of a VCenter that was deleted.
+// forget drops the state of a VCenter that was deleted.
 func (e *emptyFolders) forget(vcenter string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.seen, vcenter)
 }
 
-// leftFolder is an empty folder of a group, by its name.
+// leftFolder is an empty folder with the name of a group's folder.
 type leftFolder struct {
 	vsphere.GroupFolder
 	group types.NamespacedName
 	uid   string
 }
 
-// sweep removes folders of groups that do not exist: their finalizer was removed by hand, and their VMs went later. The name of such a folder has
-// the group's UID, so that no other group makes VMs in it. Every replica watches for how long folders are empty; the leader removes them. A member can
-// answer slowly, or never: the look at the VCenter does not wait for it.
+// sweep removes folders of groups that do not exist: their finalizer was removed manually, and their VMs were deleted later. The name of such a folder
+// contains the group's UID, so no other group creates VMs in it. Every replica measures how long folders are empty, and the leader removes them. A
+// member can answer slowly or never, so the check of the VCenter does not wait for it.
 func (r *Reconciler) sweep(ctx context.Context, vc *v1alpha1.VCenter, current Connection) {
 	due := r.empty.due(vc.Name, r.Now(), current.EmptyGroupFolders)
 	if r.Members == nil || !r.leading() {

@@ -5,77 +5,74 @@ import (
 	"slices"
 )
 
-// snapshot is everything that an allocation depends on.
+// snapshot is the complete input of an allocation.
 type snapshot struct {
 	limits Limits
-	// held is the number of slots that are reserved or running, by all groups; heldOnHost those of clones from
-	// one host, by host.
+	// held is the number of slots that all groups have reserved or running. heldOnHost counts the clones among them by template host.
 	held       int
 	heldOnHost map[string]int
-	// keep and keepOnHost are the headroom: the number of free slots, of all and of each host, that no clone takes but
-	// the first one of a group that holds nothing.
+	// keep and keepOnHost are the headroom: free slots, of all and of each host, that are only for the first clone of a group that holds nothing.
 	keep, keepOnHost int
-	// owed and owedOnHost, by host, are exceptions: any clone of a member that holds fewer slots than so many may take
-	// what is kept.
+	// owed and owedOnHost (by host) are exceptions: any clone of a member that holds fewer slots than these can use the headroom.
 	owed       int
 	owedOnHost map[string]int
-	// hosts has those for which something else holds than limits.TasksPerHost and keepOnHost.
+	// hosts contains the hosts whose limits differ from limits.TasksPerHost and keepOnHost.
 	hosts map[string]hostLimit
-	// waiters are the groups that want slots, each at most once, in any order.
+	// waiters are the groups that want slots, each at most once, unordered.
 	waiters []waiter
 }
 
-// hostLimit is the limit of clones of one host, and the headroom below it.
+// hostLimit is the limit of clones of one host, and its headroom.
 type hostLimit struct{ slots, keep int }
 
-// tenant is a member when the allocation begins.
+// tenant is a member at the start of the allocation.
 type tenant struct {
 	name string
-	// held is the number of slots that all its groups have, reserved or running.
+	// held is the number of slots that its groups have reserved or running.
 	held int
-	// since orders the members: a lower number waits longer.
+	// since orders the members: a lower number has waited longer.
 	since uint64
 }
 
-// compare orders by neediness.
+// compare orders by need, the neediest first.
 func (t tenant) compare(o tenant) int {
 	return cmp.Or(cmp.Compare(t.held, o.held), cmp.Compare(t.since, o.since), cmp.Compare(t.name, o.name))
 }
 
 // waiter is a group that wants slots.
 type waiter struct {
-	// member is the same for all groups of one.
+	// member is equal for all groups of one member.
 	member tenant
 	group  string
-	// held is the number of slots that the group has, reserved or running, and one more for a group that is behind.
+	// held is the number of slots that the group has reserved or running, plus one for a group that is behind.
 	held int
-	// window is the number of slots that the group may hold, counted likewise, or 0 for no such limit.
+	// window is the maximum number of slots of the group, counted like held. Zero means no such limit.
 	window int
-	// since orders the groups of one member: a lower number waits longer.
+	// since orders the groups of one member: a lower number has waited longer.
 	since uint64
-	// wants has each host at most once.
+	// wants contains each host at most once.
 	wants []want
 }
 
-// want is what a waiter wants on one host.
+// want is a waiter's demand on one host.
 type want struct {
-	// host that the template lies on; empty for tasks that are no clones, which no host limits.
+	// host of the template. It is empty for tasks that are no clones, which no host limits.
 	host  string
 	count int
-	// since orders the wants of one waiter, clones after everything else: a lower number is served first.
+	// since orders the wants of one waiter, clones after all others. A lower number is served first.
 	since uint64
 }
 
-// share is a number of free slots that a group shall have. It is never zero.
+// share is a number of free slots for a group. It is never zero.
 type share struct {
 	group, host string
 	slots       int
 }
 
-// free is the number of slots that can be had.
+// free is the number of available slots.
 func (s *snapshot) free() int { return s.limits.Tasks - s.held }
 
-// room is the number of free slots of a host, -1 for any number, and how many of them are headroom.
+// room returns the number of free slots of a host, or -1 for no limit, and how many of them are headroom.
 func (s *snapshot) room(host string) (room, keep int) {
 	if host == "" || s.limits.TasksPerHost <= 0 {
 		return -1, 0
@@ -87,7 +84,7 @@ func (s *snapshot) room(host string) (room, keep int) {
 	return max(0, limit.slots-s.heldOnHost[host]), limit.keep
 }
 
-// open reports whether those in a lane can get anything whose members hold so many slots.
+// open reports whether a lane has a slot for a member that holds this number of slots.
 func (s *snapshot) open(in lane, held int) bool {
 	if in.host == "" {
 		return true
@@ -102,22 +99,23 @@ func (s *snapshot) open(in lane, held int) bool {
 	return (s.free() > s.keep || held < s.owed) && (room < 0 || room > keep || held < s.owedOnHost[in.host])
 }
 
-// allocate decides who gets the free slots. The result
+// allocate distributes the free slots. The result
 //
-//   - never exceeds a limit, a window or what is wanted;
-//   - leaves the headroom free, except for what groups that hold nothing take as their first slot, for members that are
-//     owed some of it, and for tasks that are no clones, since they are short;
-//   - leaves no other slot free that somebody could use;
-//   - is max-min fair between members: none gets a slot while another one that could use it has fewer;
-//   - is so between the groups of a member: no other result gives more to a group without giving less to one that has no
-//     more. A group with tasks that are no clones may get more, by as many as the headroom has;
-//   - depends on the snapshot only, not on the order of anything in it.
+//   - never exceeds a limit, a window or a want;
+//   - leaves the headroom free. Exceptions: the first slot of groups that hold nothing, members that are owed some of it, and short tasks,
+//     which are all tasks except clones;
+//   - leaves no other usable slot free;
+//   - is max-min fair between members: no member gets a slot while another that could use it has fewer;
+//   - is max-min fair between the groups of a member: no other result gives a group more without giving less to one that has no more. A group
+//     with tasks that are no clones can get more, by the size of the headroom;
+//   - depends only on the content of the snapshot, not on its order.
 //
-// It is sorted by neediness: the members with the fewest held slots first, then those that wait longest, and so the groups of each.
+// The result is sorted by need: the members with the fewest held slots first, then those that have waited longest, and likewise the groups of
+// each.
 //
-// It deals slot after slot to the neediest group of the neediest member. When that one's host is full, slots that were
-// dealt before are moved to other hosts if their owners want slots there too (an augmenting path, as in bipartite
-// matching). Without moving, a group that wants any of two hosts could take the only host that a poorer one can use.
+// allocate gives each slot to the neediest group of the neediest member. If the host of that group is full, slots that were dealt before move
+// to other hosts where their owners want slots too. This is an augmenting path, as in bipartite matching. Otherwise a group that wants either
+// of two hosts could take the only host that a poorer group can use.
 func allocate(s snapshot) []share {
 	free := s.free()
 	if free <= 0 || len(s.waiters) == 0 {
@@ -133,7 +131,7 @@ func allocate(s snapshot) []share {
 		}
 		neediest := m.hands[0]
 		if neediest.full() || !d.deal(neediest, free > s.keep || neediest.has == 0 || m.has < s.owed) {
-			m.hands.remove(0) // for good: what is full now does not become free while dealing
+			m.hands.remove(0) // for good: a full host or window does not become free during the allocation
 			continue
 		}
 		free--
@@ -145,7 +143,7 @@ func allocate(s snapshot) []share {
 	return sharesOf(all)
 }
 
-// handsOf returns the members with their waiters, and all of these.
+// handsOf returns the members with their waiters, and all waiters.
 func handsOf(waiters []waiter) (members ordered[*party], all []*hand) {
 	byName := make(map[string]*party)
 	for _, w := range waiters {
@@ -162,7 +160,7 @@ func handsOf(waiters []waiter) (members ordered[*party], all []*hand) {
 	return members, all
 }
 
-// sharesOf returns what was dealt.
+// sharesOf returns the dealt slots.
 func sharesOf(all []*hand) []share {
 	all = slices.DeleteFunc(all, func(h *hand) bool { return h.has == h.held })
 	slices.SortFunc(all, func(a, b *hand) int {
@@ -179,23 +177,23 @@ func sharesOf(all []*hand) []share {
 	return shares
 }
 
-// dealing is the state of one allocation beyond its waiters.
+// dealing is the state of one allocation besides its waiters.
 type dealing struct {
 	snapshot
 	hosts map[string]*host
-	// tried are the hosts that the search under way has closed.
+	// tried are the hosts that the current search has closed.
 	tried []*host
 }
 
 // host is a template host during an allocation.
 type host struct {
-	// room is the number of free slots, -1 for any number.
+	// room is the number of free slots, or -1 for no limit.
 	room int
-	// keep is the headroom, of which members that have fewer slots than owed may take some.
+	// keep is the headroom. Members with fewer slots than owed can use it.
 	keep, owed int
-	// owners have slots that were dealt on this host, in the order in which they got the first.
+	// owners have slots that were dealt on this host, in the order of their first slot.
 	owners []*hand
-	// closed is true when the search under way has tried it.
+	// closed is true after the current search has tried the host.
 	closed bool
 }
 
@@ -209,8 +207,8 @@ func (d *dealing) host(name string) *host {
 	return h
 }
 
-// deal gives to one more slot on any of the hosts that it wants, and reports whether there was one. Without clones it
-// is one for a task that is no clone.
+// deal gives one more slot on any of the wanted hosts, and reports whether there was one. If clones is false, it gives only a slot for a task
+// that is no clone.
 func (d *dealing) deal(to *hand, clones bool) bool {
 	for i, w := range to.wants {
 		if to.dealt[i] < w.count && (clones || w.host == "") && d.vacate(w.host, to) {
@@ -221,7 +219,7 @@ func (d *dealing) deal(to *hand, clones bool) bool {
 	return false
 }
 
-// vacate makes room for one slot of to on a host, by moving slots that were dealt before if it must.
+// vacate makes room for one slot of to on a host, if necessary by moving slots that were dealt before.
 func (d *dealing) vacate(name string, to *hand) bool {
 	ok := d.search(name, to)
 	for _, h := range d.tried {
@@ -234,7 +232,7 @@ func (d *dealing) vacate(name string, to *hand) bool {
 // search is one step of vacate.
 func (d *dealing) search(name string, to *hand) bool {
 	h := d.host(name)
-	kept := h.keep // what is left free for others
+	kept := h.keep // headroom for others
 	if to.has == 0 || to.party.has < h.owed {
 		kept = 0
 	}
@@ -247,7 +245,7 @@ func (d *dealing) search(name string, to *hand) bool {
 		h.room--
 		return true
 	}
-	h.closed = true // so that it is tried once
+	h.closed = true // each host is tried once
 	d.tried = append(d.tried, h)
 	for _, owner := range h.owners {
 		from := owner.index(name)
@@ -276,9 +274,9 @@ func (d *dealing) give(to *hand, i int) {
 // party is a member during an allocation.
 type party struct {
 	tenant
-	// has is held and what was dealt.
+	// has is the number of held and dealt slots.
 	has int
-	// hands are its groups that may get more.
+	// hands are its groups that can get more.
 	hands ordered[*hand]
 }
 
@@ -288,13 +286,13 @@ func (p *party) before(o *party) bool {
 
 func (*party) moved(int) {}
 
-// hand is a waiter and what it was dealt.
+// hand is a waiter with its dealt slots.
 type hand struct {
 	waiter
 	party *party
-	// has is held and what was dealt.
+	// has is the number of held and dealt slots.
 	has int
-	// dealt has one number for each of wants.
+	// dealt has one number for each want.
 	dealt []int
 }
 
@@ -308,8 +306,8 @@ func newHand(w waiter, of *party) *hand {
 	return &hand{waiter: w, party: of, has: w.held, dealt: make([]int, len(w.wants))}
 }
 
-// begins is 1 for clones and 0 for other tasks: a group finishes the VMs that it has before it begins others. Where many groups wait, each gets
-// one slot in a round, and a VM that was cloned would wait for rounds to be powered on.
+// begins is 1 for clones and 0 for other tasks: a group finishes its VMs before it begins others. If many groups wait, each gets one slot in a
+// round, and a cloned VM would otherwise wait several rounds for its power-on.
 func begins(w want) int {
 	if w.host == "" {
 		return 0
@@ -329,7 +327,7 @@ func (h *hand) before(o *hand) bool {
 
 func (*hand) moved(int) {}
 
-// compare orders groups of one member that have the same number of slots.
+// compare orders groups of one member with the same number of slots.
 func (w *waiter) compare(o waiter) int {
 	return cmp.Or(cmp.Compare(w.since, o.since), cmp.Compare(w.group, o.group))
 }

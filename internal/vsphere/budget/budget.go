@@ -8,19 +8,19 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// ClaimWindow is how long slots are kept for a group that was notified of them.
+// ClaimWindow is the time for which slots are kept for a notified group.
 const ClaimWindow = 2 * time.Second
 
-// Limits bound the tasks of one vCenter.
+// Limits limit the tasks of one vCenter.
 type Limits struct {
-	// Tasks that may run at a time; with 0 or less none is granted.
+	// Tasks is the maximum number of concurrent tasks. With 0 or less, none is granted.
 	Tasks int
-	// TasksPerHost bounds the clones from templates on one host; with 0 or less nothing but Tasks does.
+	// TasksPerHost limits the clones from templates on one host. With 0 or less, only Tasks limits them.
 	TasksPerHost int
 }
 
-// Budget shares the task slots of one vCenter. All methods are safe for concurrent use and none blocks.
-// It starts no goroutine; while slots are kept for a group, one timer runs.
+// Budget shares the task slots of one vCenter. All methods are safe for concurrent use, and none blocks. It starts no goroutine. While slots are kept
+// for a group, one timer runs.
 type Budget struct {
 	notifier vsphere.GroupNotifier
 	clock    Clock
@@ -29,44 +29,42 @@ type Budget struct {
 	mu     sync.Mutex
 	limits Limits
 	caps   Caps
-	// groups are those of which something is known; see group.idle. members are theirs.
+	// groups are the groups with any state: see group.idle. members are theirs.
 	groups  map[string]*group
 	members map[string]*member
-	// waiting has the groups that could use a slot now; wanted is what all want, as far as their slow start lets them.
+	// waiting contains the groups that could use a slot now. wanted is the demand of all, as far as their slow start permits.
 	waiting index
 	wanted  demands
-	// held slots are reserved or running; heldOnHost are those of clones, by host.
+	// held slots are reserved or running. heldOnHost counts the clones among them, by host.
 	held, running int
 	heldOnHost    map[string]int
-	// heldBy are the slots of each member, by host, empty for those of tasks that are no clones.
+	// heldBy are the slots of each member, by host. The empty host is for tasks that are no clones.
 	heldBy map[string]map[*member]int
-	// offers are the demands that slots are kept for, with the end of their claim window.
+	// offers are the demands with kept slots, and the end of their claim window.
 	offers map[slot]time.Time
-	// present are the groups that asked for anything, be it nothing, since they were last forgotten. With only one,
-	// nobody else can come, and no headroom is kept.
+	// present are the groups that asked for any number of slots, even zero, since they were last forgotten. With only one group, no headroom is kept.
 	present map[string]struct{}
 	// last is the last number given to a waiter.
 	last uint64
-	// wakeAt is when the timer fires, or zero when none runs; stop stops it.
+	// wakeAt is the time of the timer, or zero if none runs. stop stops the timer.
 	wakeAt time.Time
 	stop   func()
-	// sharer is told once that Usage has changed, and not again before somebody has looked; see OnUsage.
+	// sharer is notified once after a change of Usage, and again only after the next call of Usage: see OnUsage.
 	sharer Sharer
-	// used is true when Usage may have changed since sharer was told, told when nobody has looked since.
+	// used is true if Usage can have changed since the last notification of sharer. told is true from a notification to the next call of Usage.
 	used, told bool
 }
 
-// slot names what can be reserved.
+// slot identifies a slot that can be reserved.
 type slot struct{ group, host string }
 
-// New returns a budget that notifies a group when slots are kept for it that it was refused. notifier is called
-// without locks, in the goroutine of any other call or of a timer, maybe several times at once; it may call the
-// budget, and it must not block.
+// New returns a budget. It notifies a group when slots are kept for a demand that it could not grant. notifier is called without locks, in the goroutine
+// of any other call or of a timer, possibly concurrently. It can call the budget, and must not block.
 func New(limits Limits, notifier vsphere.GroupNotifier) *Budget {
 	return NewWithClock(limits, notifier, systemClock(), ClaimWindow)
 }
 
-// NewWithClock is New with a clock and a claim window of the caller's.
+// NewWithClock is New with the given clock and claim window.
 func NewWithClock(limits Limits, notifier vsphere.GroupNotifier, clock Clock, claim time.Duration) *Budget {
 	return &Budget{
 		notifier: notifier, clock: clock, claim: claim, limits: limits, caps: NoCaps,
@@ -76,22 +74,21 @@ func NewWithClock(limits Limits, notifier vsphere.GroupNotifier, clock Clock, cl
 	}
 }
 
-// SetLimits changes the limits. Lower ones take nothing away: nothing is granted until enough has ended.
+// SetLimits changes the limits. Lower limits revoke no slot: nothing is granted until enough tasks have ended.
 func (b *Budget) SetLimits(limits Limits) {
 	b.change(func() { b.limits, b.used = limits, true })
 }
 
-// Acquire reserves up to want slots for a group, named by its vsphere.GroupKey, to clone from a template on host, or for tasks that are no clones
-// if host is empty. What is not granted is remembered until the group asks for the same host again, in place of
-// what it asked for before; asking for 0 withdraws it. A group that asks for 0 tasks that are no clones, and holds no slot, has finished what it cloned:
-// what it asks for next comes after all that wait. The caller releases the grant when it has started what it
-// could. A group that asks, even for 0, is one for which others leave headroom from now on; see Forget.
+// Acquire reserves up to want slots for a group, named by its vsphere.GroupKey. They are for clones of a template on host or, if host is empty, for
+// tasks that are no clones. The rest is remembered until the group asks for the same host again, and replaces its earlier demand. A want of 0 withdraws
+// the demand. If a group asks for 0 tasks that are no clones and holds no slot, it has finished its clones: its next demand is behind all waiting ones.
+// The caller releases the grant after starting what it could. After any call, even with 0, others leave headroom for the group: see Forget.
 func (b *Budget) Acquire(groupName, host string, want int) *Grant {
 	return b.acquire(groupName, host, want, false)
 }
 
-// AcquireBehind is Acquire for a group that lacks nothing, and only brings about a change of what it has. Until it asks with Acquire
-// again, it counts as a group that holds one slot more than it does: those that hold none come before it, and find the headroom free.
+// AcquireBehind is Acquire for a group that lacks no VM and only changes its existing ones. Until its next Acquire, it counts with one slot more than it
+// holds: groups that hold none have priority and find the headroom free.
 func (b *Budget) AcquireBehind(groupName, host string, want int) *Grant {
 	return b.acquire(groupName, host, want, true)
 }
@@ -110,13 +107,12 @@ func (b *Budget) acquire(groupName, host string, want int, behind bool) *Grant {
 		}
 		return mine
 	})
-	b.unlock(b.offer(shares)) // the others' shares stay what they are
+	b.unlock(b.offer(shares)) // the shares of others are unchanged
 	return grant
 }
 
-// Start makes a reserved slot of the group's a running one, until done is called with the outcome of the task:
-// false for a failure, which makes the group start slowly. Calling done again does nothing. Without a reserved
-// slot it takes one all the same, since the task does run; the limits may then be exceeded.
+// Start makes a reserved slot of the group a running one, until done is called with the result of the task. A failure (false) makes the group start
+// slowly. Further calls of done have no effect. Without a reserved slot, Start takes one anyway, because the task runs. The limits can then be exceeded.
 func (b *Budget) Start(groupName, host string) (done func(ok bool)) {
 	b.mu.Lock()
 	defer b.unlock(nil)
@@ -132,7 +128,7 @@ func (b *Budget) Start(groupName, host string) (done func(ok bool)) {
 	}
 }
 
-// end counts the end of a task that was started when the group had the given number of failures.
+// end counts the end of a task. failures is the group's number of failures when the task started.
 func (b *Budget) end(g *group, host string, ok bool, failures int) {
 	b.running--
 	b.update(g, func() {
@@ -149,8 +145,8 @@ func (b *Budget) end(g *group, host string, ok bool, failures int) {
 	b.tidy(g)
 }
 
-// Forget removes what a group waits for and its slow start, because the group is gone or is another process's
-// now. Its running tasks stay counted until they are done. Until it asks again, no headroom is kept for it.
+// Forget removes a group's demands and its slow start, because the group was deleted or another process now owns it. Its running tasks are counted until
+// they end. Until its next call, no headroom is kept for it.
 func (b *Budget) Forget(groupName string) {
 	b.change(func() {
 		delete(b.present, groupName)
@@ -168,14 +164,14 @@ func (b *Budget) Forget(groupName string) {
 	})
 }
 
-// Running is the number of tasks that run.
+// Running is the number of running tasks.
 func (b *Budget) Running() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.running
 }
 
-// Reserved is the number of slots that were granted to a group for host and neither started nor given back.
+// Reserved is the number of slots that were granted to a group for host and neither started nor released.
 func (b *Budget) Reserved(groupName, host string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -185,7 +181,7 @@ func (b *Budget) Reserved(groupName, host string) int {
 	return 0
 }
 
-// Demand is the number of slots that are running, reserved or wanted, whatever limits them.
+// Demand is the number of running, reserved or wanted slots, without regard to limits.
 func (b *Budget) Demand() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -200,14 +196,14 @@ func (b *Budget) Demand() int {
 	return n
 }
 
-// change runs f with the lock held, decides anew who waits for what, and notifies when the lock is free.
+// change runs f with the lock held, makes a new decision, and notifies after releasing the lock.
 func (b *Budget) change(f func()) {
 	b.mu.Lock()
 	f()
 	b.unlock(b.offer(b.decide()))
 }
 
-// unlock gives up the lock, and then tells the groups and whoever looks at the usage.
+// unlock releases the lock, and then notifies the groups and the sharer.
 func (b *Budget) unlock(wake []string) {
 	tell := b.used && !b.told && b.sharer != nil
 	b.told = b.told || tell
@@ -221,7 +217,7 @@ func (b *Budget) unlock(wake []string) {
 	}
 }
 
-// group returns the group of a name, new if need be.
+// group returns the group with a name, and creates it if needed.
 func (b *Budget) group(name string) *group {
 	g, ok := b.groups[name]
 	if !ok {
@@ -232,7 +228,7 @@ func (b *Budget) group(name string) *group {
 	return g
 }
 
-// member returns the member of a group, new if need be.
+// member returns the member of a group, and creates it if needed.
 func (b *Budget) member(groupName string) *member {
 	name := vsphere.GroupKey(groupName).Member()
 	m, ok := b.members[name]
@@ -243,7 +239,7 @@ func (b *Budget) member(groupName string) *member {
 	return m
 }
 
-// update changes what is known of a group, and all that follows from it.
+// update changes the state of a group, and everything derived from it.
 func (b *Budget) update(g *group, change func()) {
 	b.waiting.remove(g)
 	b.wanted.count(g, -1)
@@ -258,7 +254,7 @@ func (b *Budget) update(g *group, change func()) {
 	b.waiting.add(g)
 }
 
-// tidy drops a group of which nothing is to be remembered.
+// tidy drops a group without any state to remember.
 func (b *Budget) tidy(g *group) {
 	if !g.idle() {
 		return
@@ -288,7 +284,7 @@ func (b *Budget) reserve(g *group, grant *Grant, n int) {
 	})
 }
 
-// hold counts n more slots, or fewer if n is negative. It belongs into an update.
+// hold counts n more slots, or fewer if n is negative. Call it only within an update.
 func (b *Budget) hold(g *group, host string, n int) {
 	g.held += n
 	g.member.held += n
@@ -318,7 +314,7 @@ func (b *Budget) holdBy(m *member, host string, n int) {
 	}
 }
 
-// next returns a number greater than all before.
+// next returns a number greater than all earlier ones.
 func (b *Budget) next() uint64 {
 	b.last++
 	return b.last

@@ -2,21 +2,21 @@ package budget
 
 import "maps"
 
-// Caps are the part of the limits that this process may use, when several processes share a vCenter. A negative number
-// is no cap: the limit alone counts. A cap above the limit changes nothing.
+// Caps are the share of the limits that this process can use if several processes share a vCenter. A negative number
+// means no cap: only the limit counts. A cap above the limit has no effect.
 type Caps struct {
 	// Tasks caps all tasks.
 	Tasks int
-	// Hosts caps the clones of templates on each host, OtherHosts those on any host that Hosts does not have. Neither
-	// counts while Limits has no TasksPerHost: nothing is shared then.
+	// Hosts caps the clones of templates on each host, and OtherHosts those on each host that is not in Hosts. If Limits has
+	// no TasksPerHost, both are ignored.
 	Hosts      map[string]int
 	OtherHosts int
 }
 
-// NoCaps leave a budget all that its limits allow. It has them until SetCaps.
+// NoCaps permits a budget all of its limits. It applies until SetCaps.
 var NoCaps = Caps{Tasks: -1, OtherHosts: -1}
 
-// Host is the cap of one host.
+// Host returns the cap of one host.
 func (c Caps) Host(name string) int {
 	if n, ok := c.Hosts[name]; ok {
 		return n
@@ -28,8 +28,8 @@ func (c Caps) equal(o Caps) bool {
 	return c.Tasks == o.Tasks && c.OtherHosts == o.OtherHosts && maps.Equal(c.Hosts, o.Hosts)
 }
 
-// SetCaps changes the caps. Lower ones take nothing away: nothing is granted until enough has ended. OnUsage is not told.
-// The budget keeps a copy.
+// SetCaps changes the caps. Lower caps revoke no slot: nothing is granted until enough tasks have ended. It does not
+// notify the sharer. The budget keeps a copy.
 func (b *Budget) SetCaps(caps Caps) {
 	b.mu.Lock()
 	if b.caps.equal(caps) {
@@ -41,7 +41,7 @@ func (b *Budget) SetCaps(caps Caps) {
 	b.unlock(b.offer(b.decide()))
 }
 
-// capped is the smaller of a limit and a cap.
+// capped returns the smaller of a limit and a cap.
 func capped(limit, slots int) int {
 	if slots < 0 {
 		return limit
@@ -49,7 +49,7 @@ func capped(limit, slots int) int {
 	return min(limit, slots)
 }
 
-// hostLimits are those of the hosts that somebody wants slots of, or nil when no cap makes them differ from the limit.
+// hostLimits returns the limits of the hosts with a demand, or nil if no cap makes them differ from the limit.
 func (b *Budget) hostLimits(d demands) map[string]hostLimit {
 	if b.limits.TasksPerHost <= 0 || b.caps.OtherHosts < 0 && len(b.caps.Hosts) == 0 {
 		return nil

@@ -2,16 +2,16 @@ package budget
 
 import "time"
 
-// Clock is the time that a budget lives by.
+// Clock is the time source of a budget.
 type Clock struct {
 	// Now returns the current time.
 	Now func() time.Time
-	// AfterFunc calls f once, d from now, in any goroutine but not before it has returned; stop prevents that
-	// if it is not too late.
+	// AfterFunc calls f once after d, in any goroutine, but not before AfterFunc has returned. stop prevents the call if
+	// it is not too late.
 	AfterFunc func(d time.Duration, f func()) (stop func())
 }
 
-// systemClock is the real one.
+// systemClock returns the real clock.
 func systemClock() Clock {
 	return Clock{
 		Now: time.Now,

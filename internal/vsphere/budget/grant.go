@@ -1,17 +1,18 @@
 package budget
 
-// Grant is a number of slots that are reserved for one group and host. Start uses them.
+// Grant is a number of slots reserved for one group and host. Start uses them.
 type Grant struct {
 	budget      *Budget
 	group, host string
-	// granted never changes after Acquire; left is what was neither started nor given back, under the budget's lock.
+	// granted never changes after Acquire. left is the number of slots that were neither started nor released, under the
+	// budget's lock.
 	granted, left int
 }
 
-// Granted is the number of slots that were reserved, whatever became of them since.
+// Granted is the number of reserved slots, including those that were used or released since.
 func (g *Grant) Granted() int { return g.granted }
 
-// Release gives back what was reserved and not started. Calling it again does nothing.
+// Release returns the reserved slots that were not started. Further calls have no effect.
 func (g *Grant) Release() {
 	b := g.budget
 	var wake []string

@@ -1,43 +1,43 @@
 package budget
 
-// group is what the budget knows of one group.
+// group is the budget's state of one group.
 type group struct {
 	name   string
 	member *member
-	// held is the number of slots, reserved or running.
+	// held is the number of reserved or running slots.
 	held int
-	// since orders the groups of a member that wait; it is renewed with the slots that the group gets, so that equals take turns.
+	// since orders the waiting groups of a member. It is renewed with the slots that the group gets, so that equals take turns.
 	since uint64
-	// begun is true after clones with which since was not renewed. The next task is of the same turn: a VM that was cloned would
-	// otherwise be powered on only when all groups that wait have had theirs cloned.
+	// begun is true after clones that did not renew since. The next task belongs to the same turn. Otherwise a cloned VM would be
+	// powered on only after the clones of all waiting groups.
 	begun bool
-	// demands are the slots that are wanted and not granted, by host.
+	// demands are the wanted slots that were not granted, by host.
 	demands map[string]*demand
-	// grants have reserved slots left, by host, the oldest first.
+	// grants have reserved slots left. They are stored by host, the oldest first.
 	grants map[string][]*Grant
 	slow   slowStart
-	// behind is true for a group that lacks nothing; see AcquireBehind.
+	// behind is true for a group that lacks no VM: see AcquireBehind.
 	behind bool
-	// places are those in the index.
+	// places are the group's places in the index.
 	places []*place
-	// forgotten is true from Forget to the next Acquire: tasks that still run are counted, and nothing else.
+	// forgotten is true from Forget to the next Acquire: only running tasks are counted then.
 	forgotten bool
 }
 
-// demand is what a group wants on one host and has not got.
+// demand is a group's unmet demand on one host.
 type demand struct {
 	want  int
 	since uint64
-	// lapsed is true when slots were kept for it and not claimed in time.
+	// lapsed is true if slots were kept for the demand and not claimed in time.
 	lapsed bool
 }
 
-// idle reports whether nothing is known of the group that matters later.
+// idle reports whether the group has no state that matters later.
 func (g *group) idle() bool {
 	return g.held == 0 && len(g.demands) == 0 && g.slow.window == 0 && !g.begun
 }
 
-// reserved is the number of slots that were granted for host and neither started nor given back.
+// reserved returns the number of slots that were granted for host and neither started nor released.
 func (g *group) reserved(host string) int {
 	n := 0
 	for _, grant := range g.grants[host] {
@@ -59,7 +59,7 @@ func (g *group) take(host string) bool {
 	return true
 }
 
-// close forgets a grant that has nothing left.
+// close forgets a used-up grant.
 func (g *group) close(grant *Grant) {
 	open := g.grants[grant.host]
 	for i := range open {
@@ -75,7 +75,7 @@ func (g *group) close(grant *Grant) {
 	g.grants[grant.host] = open
 }
 
-// rank orders the groups of a member: the number of slots that it holds, and one more for a group that is behind.
+// rank orders the groups of a member: the number of held slots, plus one for a group that is behind.
 func (g *group) rank() int {
 	if g.behind {
 		return g.held + 1
@@ -83,10 +83,10 @@ func (g *group) rank() int {
 	return g.held
 }
 
-// full reports whether the slow start of the group allows nothing more.
+// full reports whether the group's slow start permits no more slots.
 func (g *group) full() bool { return g.slow.window > 0 && g.held >= g.slow.window }
 
-// waiter returns what an allocation needs to know.
+// waiter returns the group as input of an allocation.
 func (g *group) waiter() waiter {
 	w := waiter{member: g.member.tenant(), group: g.name, held: g.rank(), window: g.slow.window, since: g.since}
 	if g.behind && w.window > 0 {

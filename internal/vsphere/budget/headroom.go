@@ -1,14 +1,14 @@
 package budget
 
 const (
-	// headroomShare is the part of the slots that is kept for groups that hold none: one of eight.
+	// headroomShare is the share of slots kept for groups that hold none: one of eight.
 	headroomShare = 8
-	// headroomFrom is the number of slots from which on one is kept although it is less than the share.
+	// headroomFrom is the number of slots from which at least one is kept.
 	headroomFrom = 4
 )
 
-// headroom is the number of clone slots, of so many, that only groups take that hold nothing. The clones of a big
-// group that were started together end together, and without it a group that comes between would wait for that.
+// headroom returns the number of clone slots, out of slots, that only groups without slots can use. The clones of a big group that start
+// together end together. Without headroom, a group that arrives meanwhile would wait for their end.
 func headroom(slots int) int {
 	if slots < headroomFrom {
 		return 0
@@ -16,8 +16,9 @@ func headroom(slots int) int {
 	return max(1, slots/headroomShare)
 }
 
-// owe says which members may take what is kept although their groups hold something: those that are behind another one that waits by more
-// than the headroom. That one could take all slots otherwise, one by one, with groups that hold none: whatever comes free is headroom first.
+// owe selects the members that can use the headroom although their groups hold slots: another waiting member has more slots, by more than
+// the headroom. That member could otherwise take all slots, one by one, with groups that hold none, because every freed slot is headroom
+// first.
 func (b *Budget) owe(s *snapshot) {
 	s.owedOnHost = make(map[string]int, len(b.heldBy))
 	for host, members := range b.heldBy {
@@ -32,9 +33,9 @@ func (b *Budget) owe(s *snapshot) {
 	}
 }
 
-// headroomOf is the headroom of a budget that may use part of the slots, of which it could use so many as its demand
-// says. A part that is as large as the demand needs none: who comes next raises the demand, and the part follows it. To
-// keep some all the same would leave slots idle that were handed out because somebody wants them.
+// headroomOf returns the headroom of a budget that can use only part of the slots. demand is the number that it could use. A part as large
+// as the demand needs no headroom: a new group raises the demand, and the part follows. Headroom would leave slots idle that were granted
+// because of a demand.
 func headroomOf(part, whole, demand int) int {
 	if part < whole && demand <= part {
 		return 0

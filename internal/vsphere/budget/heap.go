@@ -5,44 +5,44 @@ import (
 	"iter"
 )
 
-// entry is what an ordered can have. It knows where it is, so that it can be removed and moved.
+// entry is an element of ordered. It knows its position, so that it can be removed and moved.
 type entry[T any] interface {
-	// before orders entries; no two are equal.
+	// before orders entries. No two are equal.
 	before(o T) bool
-	// moved tells the entry where it is.
+	// moved reports the entry's new position.
 	moved(to int)
 }
 
-// ordered has the first of its entries at 0. It is a heap: a change costs time in proportion to the logarithm of their number.
+// ordered has its first entry at 0. It is a heap: a change costs logarithmic time.
 type ordered[T entry[T]] []T
 
 func (o *ordered[T]) add(x T)      { heap.Push(o, x) }
 func (o *ordered[T]) remove(i int) { heap.Remove(o, i) }
 
-// fix puts the entry in its place after what orders it has changed.
+// fix restores the order after an entry changed.
 func (o *ordered[T]) fix(i int) { heap.Fix(o, i) }
 
-// Len satisfies heap.Interface, as all that follow.
+// Len implements heap.Interface, like the following methods.
 func (o ordered[T]) Len() int { return len(o) }
 
-// Less satisfies heap.Interface.
+// Less implements heap.Interface.
 func (o ordered[T]) Less(i, j int) bool { return o[i].before(o[j]) }
 
-// Swap satisfies heap.Interface.
+// Swap implements heap.Interface.
 func (o ordered[T]) Swap(i, j int) {
 	o[i], o[j] = o[j], o[i]
 	o[i].moved(i)
 	o[j].moved(j)
 }
 
-// Push satisfies heap.Interface.
+// Push implements heap.Interface.
 func (o *ordered[T]) Push(x any) {
 	e := x.(T)
 	e.moved(len(*o))
 	*o = append(*o, e)
 }
 
-// Pop satisfies heap.Interface.
+// Pop implements heap.Interface.
 func (o *ordered[T]) Pop() any {
 	var none T
 	last := len(*o) - 1
@@ -52,7 +52,7 @@ func (o *ordered[T]) Pop() any {
 	return x
 }
 
-// first returns the first n entries in order. It looks at no more than twice as many.
+// first returns the first n entries in order. It reads at most twice as many.
 func (o ordered[T]) first(n int) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		next := frontier[T]{of: o}
@@ -72,25 +72,25 @@ func (o ordered[T]) first(n int) iter.Seq[T] {
 	}
 }
 
-// frontier are entries of which all that come before have been seen, by their places.
+// frontier holds the positions of entries whose predecessors have all been returned.
 type frontier[T entry[T]] struct {
 	of ordered[T]
 	at []int
 }
 
-// Len satisfies heap.Interface, as all that follow.
+// Len implements heap.Interface, like the following methods.
 func (f *frontier[T]) Len() int { return len(f.at) }
 
-// Less satisfies heap.Interface.
+// Less implements heap.Interface.
 func (f *frontier[T]) Less(i, j int) bool { return f.of[f.at[i]].before(f.of[f.at[j]]) }
 
-// Swap satisfies heap.Interface.
+// Swap implements heap.Interface.
 func (f *frontier[T]) Swap(i, j int) { f.at[i], f.at[j] = f.at[j], f.at[i] }
 
-// Push satisfies heap.Interface.
+// Push implements heap.Interface.
 func (f *frontier[T]) Push(x any) { f.at = append(f.at, x.(int)) }
 
-// Pop satisfies heap.Interface.
+// Pop implements heap.Interface.
 func (f *frontier[T]) Pop() any {
 	last := len(f.at) - 1
 	x := f.at[last]

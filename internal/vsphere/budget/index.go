@@ -5,40 +5,40 @@ import (
 	"slices"
 )
 
-// member is what the budget knows of one member cluster. It is the tenant: members share first, and then the groups of each.
+// member is the budget's state of one member cluster. Slots are shared between members first, and then between the groups of each.
 type member struct {
 	name string
-	// held is the number of slots that its groups have.
+	// held is the number of slots of its groups.
 	held int
-	// since orders members that wait; it is renewed with every slot that one of the groups gets, so that equals take turns.
+	// since orders waiting members. It is renewed with every slot that one of the groups gets, so that equals take turns.
 	since uint64
-	// groups is the number of groups that are known, waiting that of those which want anything.
+	// groups is the number of known groups, and waiting the number of those with a demand.
 	groups, waiting int
-	// queues are those that are not empty.
+	// queues are the non-empty queues.
 	queues map[lane]*queue
 }
 
 func (m *member) tenant() tenant { return tenant{name: m.name, held: m.held, since: m.since} }
 
-// lane is what groups wait for: a slot on a host, or one for no clone if host is empty, as the first one that they hold or as
-// another. In one lane all have the same right to the headroom, but for what their members hold.
+// lane is what groups wait for: a slot on a host, or one for no clone if host is empty, as their first slot or as another. All groups
+// in a lane have the same right to the headroom, except for the slots that their members hold.
 type lane struct {
 	host  string
 	first bool
 }
 
-// index has the groups that could use a slot, so that a decision need not look at all that wait: for each lane the members with groups
-// there, the neediest first.
+// index contains the groups that could use a slot, so that a decision need not read all waiting groups. For each lane it has the
+// members with groups there, the neediest first.
 type index map[lane]*ordered[*queue]
 
-// queue are the groups of one member in one lane, the neediest first.
+// queue contains the groups of one member in one lane, the neediest first.
 type queue struct {
 	member *member
 	groups ordered[*place]
 	at     int
 }
 
-// place is that of a group in one queue.
+// place is the place of a group in one queue.
 type place struct {
 	group *group
 	lane  lane
@@ -55,7 +55,7 @@ func (p *place) before(o *place) bool {
 	return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.since, b.since), cmp.Compare(a.name, b.name)) < 0
 }
 
-// remove takes out a group, and its member, which stays out until the group is added again.
+// remove removes a group, and its member until the group is added again.
 func (x index) remove(g *group) {
 	m := g.member
 	for in, q := range m.queues {
@@ -75,7 +75,7 @@ func (x index) remove(g *group) {
 	g.places = g.places[:0]
 }
 
-// add puts in a group that was removed, as it is now, and its member.
+// add adds a removed group in its current state, and its member.
 func (x index) add(g *group) {
 	m := g.member
 	for host, d := range g.demands {
@@ -101,7 +101,7 @@ func (x index) add(g *group) {
 	}
 }
 
-// fill says who waits, as far as it matters to allocate.
+// fill adds the waiters that matter to allocate.
 func (x index) fill(s *snapshot) {
 	seen := make(map[*group]struct{})
 	for in, members := range x {
@@ -119,11 +119,11 @@ func (x index) fill(s *snapshot) {
 	}
 }
 
-// chance is how many groups of a queue may get a slot at the most.
+// chance is the maximum number of groups of a queue that can get a slot.
 type chance struct {
 	queue  *queue
 	groups int
-	// has is what the member would have then.
+	// has is the number of slots that the member would then have.
 	has int
 }
 
@@ -135,8 +135,9 @@ func (c *chance) before(o *chance) bool {
 
 func (*chance) moved(int) {}
 
-// chances deals free slots in one lane, as allocate does in all: one to each group. Nobody else of the lane gets one, since each
-// of those who come before gets a slot, in this lane or another, or finds the host full; and then it is full for all who come later.
+// chances deals free slots in one lane like allocate in all lanes: one to each group. No other group of the lane gets one. Each
+// earlier group gets a slot, in this lane or another, or finds the host full. A host that is full for one group is also full for all
+// later ones.
 func chances(lane ordered[*queue], free int) []*chance {
 	var members ordered[*chance]
 	for q := range lane.first(free) {

@@ -2,10 +2,10 @@ package budget
 
 // slowStart limits a group whose task failed.
 type slowStart struct {
-	// window is the number of slots that the group may hold, or 0 while nothing limits it.
+	// window is the maximum number of slots of the group, or 0 for no limit.
 	window int
-	// failures counts failures. Only tasks that were started after the last one can widen the window: what was
-	// running already when it happened proves nothing about what is started now.
+	// failures counts failures. Only tasks that started after the last failure can widen the window: earlier tasks prove
+	// nothing about tasks that start now.
 	failures int
 }
 
@@ -14,8 +14,8 @@ func (s *slowStart) failed() {
 	s.window = 1
 }
 
-// succeeded widens the window after a task that was started when failures had the given value. A window that
-// has reached limit limits nothing any more and is removed.
+// succeeded widens the window after a task that started when failures had the given value. A window that reaches limit
+// is removed.
 func (s *slowStart) succeeded(failures, limit int) {
 	if s.window == 0 || failures != s.failures {
 		return

@@ -2,28 +2,28 @@ package budget
 
 import "maps"
 
-// Usage is what a process tells others with whom it shares a vCenter.
+// Usage is what a process publishes to others that share a vCenter.
 type Usage struct {
-	// Limits are those of the vCenter, without caps.
+	// Limits are the vCenter's limits, without caps.
 	Limits Limits
-	// Demand is the number of slots that could be used if no cap and no limit of Tasks were in the way: running,
-	// reserved or wanted. What the limit of a host or the slow start of a group forbids is not in it.
+	// Demand is the number of slots that could be used without caps and without the limit of Tasks: running, reserved or
+	// wanted. It excludes what the limit of a host or the slow start of a group forbids.
 	Demand int
-	// Loose is the number of these that are no clones, which no host limits.
+	// Loose is the part of Demand that is no clones, which no host limits.
 	Loose int
 	// Held slots are running or reserved.
 	Held int
-	// Using is the number of slots that may be held before the caps change next: the cap, or what is held if that is
-	// more. Only tasks that start without a reservation can exceed it.
+	// Using is the maximum number of slots that can be held before the next change of the caps: the cap or, if larger, the
+	// held slots. Only tasks that start without a reservation can exceed it.
 	Using int
-	// Hosts are those with limited clones that are held, wanted, or allowed by a cap of their own.
+	// Hosts are the hosts with limited clones that are held, wanted, or permitted by a cap of their own.
 	Hosts map[string]HostUsage
 }
 
-// HostUsage is the part of Usage that are clones from one host.
+// HostUsage is the part of Usage for clones from one host.
 type HostUsage struct{ Demand, Held, Using int }
 
-// Usage returns it as it is now. OnUsage is told of the next change from then on.
+// Usage returns the current usage. After that, the sharer is notified of the next change.
 func (b *Budget) Usage() Usage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,26 +61,26 @@ func (b *Budget) Usage() Usage {
 	return u
 }
 
-// Sharer divides the limits of a vCenter by what is used. Changed says that Usage may have changed; it must not block.
+// Sharer divides the limits of a vCenter by usage. Changed reports that Usage can have changed. It must not block.
 type Sharer interface{ Changed() }
 
-// OnUsage has s told when Usage may have changed: once, and again only after the next Usage. It is called without
-// locks, in the goroutine of any other call or of a timer. It replaces the one before.
+// OnUsage registers s, which is notified when Usage can have changed: once, and again only after the next call of
+// Usage. s is called without locks, in the goroutine of any other call or of a timer. It replaces the earlier sharer.
 func (b *Budget) OnUsage(s Sharer) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.sharer, b.told = s, false
 }
 
-// demands are slots that are running, reserved or wanted.
+// demands are running, reserved or wanted slots.
 type demands struct {
-	// total may be less than the sum of hosts, since slow start limits a group over all its hosts.
+	// total can be less than the sum of hosts, because slow start limits a group over all its hosts.
 	total int
-	// hosts has each host with any; the empty one is for tasks that are no clones.
+	// hosts contains each host with a demand. The empty host is for tasks that are no clones.
 	hosts map[string]int
 }
 
-// count adds what a group wants, times what is 1 or -1.
+// count adds a group's demand, multiplied by times, which is 1 or -1.
 func (d *demands) count(g *group, times int) {
 	wanted := 0
 	for host, want := range g.demands {
@@ -96,7 +96,7 @@ func (d *demands) count(g *group, times int) {
 	d.total += times * g.room(wanted)
 }
 
-// demands returns what could be used with no limit but the slow start of groups.
+// demands returns what could be used with no limit except the slow start of groups.
 func (b *Budget) demands() demands {
 	d := demands{total: b.held + b.wanted.total, hosts: maps.Clone(b.wanted.hosts)}
 	loose := b.held
@@ -110,7 +110,7 @@ func (b *Budget) demands() demands {
 	return d
 }
 
-// room is how many of n more slots the slow start of the group allows.
+// room returns how many of n more slots the group's slow start permits.
 func (g *group) room(n int) int {
 	if g.slow.window == 0 {
 		return n

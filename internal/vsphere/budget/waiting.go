@@ -2,15 +2,15 @@ package budget
 
 import "time"
 
-// ask notes what a group wants on host now. A group or demand that waits already keeps its place, also if it did
-// not claim in time: otherwise groups that are all slower than the claim window would never be served.
+// ask stores a group's current demand on host. A waiting group or demand keeps its place, even if it did not claim in
+// time. Otherwise groups that are all slower than the claim window would never be served.
 func (b *Budget) ask(groupName, host string, want int) *group {
 	g := b.group(groupName)
 	g.forgotten = false
 	b.present[groupName] = struct{}{}
 	delete(b.offers, slot{groupName, host})
 	if want == 0 && host == "" && g.held == 0 {
-		g.begun = false // what was cloned needs nothing more
+		g.begun = false // the cloned VMs need nothing more
 	}
 	d, ok := g.demands[host]
 	switch {
@@ -29,7 +29,7 @@ func (b *Budget) ask(groupName, host string, want int) *group {
 	return g
 }
 
-// begin has a group wait for slots on a host where it has not waited yet.
+// begin makes a group wait for slots on a host where it did not wait yet.
 func (b *Budget) begin(g *group, host string, want int) {
 	if g.member.waiting == 0 {
 		g.member.since = b.next()
@@ -40,7 +40,7 @@ func (b *Budget) begin(g *group, host string, want int) {
 	g.demands[host] = &demand{want: want, since: b.next()}
 }
 
-// decide returns who shall have the free slots, after those who did not claim in time have lost their turn.
+// decide distributes the free slots, after groups that did not claim in time have lost their turn.
 func (b *Budget) decide() []share {
 	if len(b.offers) > 0 {
 		b.lapse(b.clock.Now())
@@ -48,7 +48,7 @@ func (b *Budget) decide() []share {
 	return allocate(b.snapshot())
 }
 
-// snapshot is what a decision needs to know now. Nobody waits in it while no slot is free.
+// snapshot returns the input of a decision. While no slot is free, it contains no waiters.
 func (b *Budget) snapshot() snapshot {
 	s := snapshot{limits: b.limits, held: b.held, heldOnHost: b.heldOnHost}
 	s.limits.Tasks = capped(b.limits.Tasks, b.caps.Tasks)
@@ -88,7 +88,7 @@ func (b *Budget) demand(s slot) *demand {
 	return nil
 }
 
-// offer keeps the shares for their groups and returns those that were not told yet. Slots need no mark to be kept:
+// offer keeps the shares for their groups and returns the groups that were not notified yet. Kept slots need no mark:
 // every later decision includes their waiters.
 func (b *Budget) offer(shares []share) (wake []string) {
 	offers := make(map[slot]time.Time, len(shares))
@@ -114,8 +114,8 @@ func (b *Budget) offer(shares []share) (wake []string) {
 	return wake
 }
 
-// wake has the timer fire at the given time, or never if that is zero: a group that does not claim makes no call,
-// so that nothing else would give its slots to the next.
+// wake sets the timer to the given time, or stops it if that is zero. A group that does not claim makes no call, so
+// nothing else would give its slots to the next group.
 func (b *Budget) wake(at time.Time) {
 	if at.Equal(b.wakeAt) {
 		return

@@ -18,7 +18,7 @@ type Calls struct {
 	answered, taskTimes *prometheus.HistogramVec
 }
 
-// New returns Calls that the registry shows.
+// New returns Calls and registers its metrics.
 func New(registry prometheus.Registerer) (*Calls, error) {
 	c := &Calls{
 		requests: metrics.VCenterRequests.NewCounter(), answered: metrics.VCenterRequestTime.NewHistogram(), taskTimes: metrics.VCenterTaskTime.NewHistogram(),
@@ -35,7 +35,7 @@ type Meter struct {
 	vcenter string
 }
 
-// waits is the method that is answered when there is news: its time says nothing about the vCenter.
+// waits is the method that returns when there are updates: its duration says nothing about the vCenter.
 const waits = "WaitForUpdatesEx"
 
 // Sent implements session.Meter.
@@ -51,7 +51,7 @@ func (m Meter) Sent(method string, code session.Code, took time.Duration) {
 	m.calls.answered.WithLabelValues(m.vcenter, class).Observe(took.Seconds())
 }
 
-// kinds are those of tasks. All that change settings or the place of a VM are of one kind.
+// kinds are the kinds of tasks in metrics. All changes of a VM's settings or place have one kind.
 var kinds = map[vsphere.OperationKind]string{
 	vsphere.OpClone: "clone", vsphere.OpDestroy: "destroy",
 	vsphere.OpPowerOn: "power", vsphere.OpPowerOff: "power", vsphere.OpShutdownGuest: "power",

@@ -8,10 +8,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// heir is the group that takes VMs of others.
+// heir is the group that adopts VMs of others.
 var heir = vsphere.GroupID{Installation: id.Installation, Member: id.Member, Group: "group-2"}
 
-// adopter takes VMs into a folder of its own.
+// adopter adopts VMs into its own folder.
 type adopter struct {
 	*run
 	folder vsphere.Folder
@@ -23,7 +23,7 @@ func newAdopter(r *run) adopter {
 	return adopter{r, folder}
 }
 
-// adoption of a VM as ordinal 3.
+// adoption returns the adoption of a VM as ordinal 3.
 func (a adopter) adoption(vm vsphere.VM, from vsphere.Origin) vsphere.Adoption {
 	return vsphere.Adoption{VM: vm.Ref, From: from, Folder: a.folder.Ref, Name: "shop-3", Stamp: vsphere.Stamp{
 		GroupID: heir, Ordinal: 3, Revision: "1-abcdefabcd", Epoch: vsphere.Epoch{Generation: 8, Number: 1},
@@ -31,7 +31,7 @@ func (a adopter) adoption(vm vsphere.VM, from vsphere.Origin) vsphere.Adoption {
 	}}
 }
 
-// sees waits until the VM is as it should be in the adopter's eyes, with nothing in flight.
+// sees waits until the adopter observes the VM in the expected state, with nothing in flight.
 func (a adopter) sees(what string, vm vsphere.Ref, holds func(vsphere.VM) bool) (seen vsphere.VM) {
 	a.t.Helper()
 	a.until(what, func() bool {
@@ -50,7 +50,7 @@ func (a adopter) observation() vsphere.Observation {
 	return a.Server.Observe(vsphere.Query{ID: heir, Folder: a.folder.Ref})
 }
 
-// take takes a VM in all steps, each of them twice, and checks that nothing else has changed.
+// take adopts a VM with each step twice, and checks that nothing else changed.
 func (a adopter) take(vm vsphere.VM, from vsphere.Origin) {
 	a.t.Helper()
 	ad := a.adoption(vm, from)
@@ -83,7 +83,7 @@ func (a adopter) take(vm vsphere.VM, from vsphere.Origin) {
 	}
 }
 
-// refuses checks that a VM is not taken, and stays what it is.
+// refuses checks that a VM is not adopted and stays unchanged.
 func (a adopter) refuses(what string, ad vsphere.Adoption, kind vsphere.Kind) {
 	a.t.Helper()
 	for _, do := range []func(context.Context, vsphere.Adoption) error{a.Server.Move, a.Server.Rename, a.Server.Adopt} {
@@ -196,12 +196,12 @@ func adoptedFromAFolder(r *run) {
 	a.take(found, vsphere.Origin{Released: &ad.Mark, Folder: content.Folder})
 }
 
-// adoptedIntoATakenName: the name is the lock for adopted VMs, too.
+// adoptedIntoATakenName tests that the name is the lock for adopted VMs, too.
 func adoptedIntoATakenName(r *run) {
 	a, first, second := newAdopter(r), r.clone(0), r.clone(1)
 	a.take(first, vsphere.Origin{Stamp: first.Stamp})
 	ad := a.adoption(second, vsphere.Origin{Stamp: second.Stamp})
-	ad.Stamp.Ordinal = 4 // under another ordinal, so that only the name tells
+	ad.Stamp.Ordinal = 4 // another ordinal, so that only the name conflicts
 	r.ok(r.Server.Move(r.ctx, ad))
 	a.sees("moved", second.Ref, func(now vsphere.VM) bool { return now.Folder == a.folder.Ref })
 	if err := r.Server.Rename(r.ctx, ad); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// ServerContract tests what doc.go and port.go of package vsphere promise. newRig is called for each subtest; what
-// it starts, it stops with t.Cleanup.
+// ServerContract tests the promises in doc.go and port.go of package vsphere. It calls newRig for each subtest. newRig
+// must stop with t.Cleanup what it starts.
 func ServerContract(t *testing.T, newRig func(t *testing.T) Rig) {
 	for _, tc := range []struct {
 		name string
@@ -83,7 +83,7 @@ func life(r *run) {
 	r.settled("folder removed", vsphere.Ref{}, func(o vsphere.Observation) bool { return o.FolderGone })
 }
 
-// heldForADisk attaches a disk to a VM that is about to be destroyed, sees it stay, and detaches the disk.
+// heldForADisk attaches a disk to a VM that is about to be destroyed, checks that the VM stays, and detaches the disk.
 func heldForADisk(r *run, vm vsphere.VM) {
 	r.t.Helper()
 	r.Person.AttachDisk(r.folder, vm)
@@ -175,7 +175,7 @@ func fence(r *run) {
 func oneVMPerOrdinal(r *run) {
 	req := r.request(0)
 	r.ok(r.Server.Clone(r.ctx, req))
-	req.Name = "web-0-again" // so that only the ordinal can tell
+	req.Name = "web-0-again" // so that only the ordinal conflicts
 	if err := r.Server.Clone(r.ctx, req); err != nil {
 		r.refused(err, vsphere.KindBusy)
 	} else {
@@ -306,7 +306,7 @@ func anotherInstallation(r *run) {
 
 func left(r *run) {
 	gone, moved := r.clone(0), r.clone(1)
-	r.clone(2) // stays: an inventory that is empty at once is an alarm
+	r.clone(2) // stays, because a suddenly empty inventory raises the alarm
 	r.Person.Delete(r.folder, gone)
 	r.Person.MoveOut(r.folder, moved)
 	r.until("one is gone and one elsewhere", func() bool {
@@ -321,7 +321,7 @@ func left(r *run) {
 
 func registeredAgain(r *run) {
 	away, back, gone := r.clone(0), r.clone(1), r.clone(2)
-	r.clone(3) // stays: an inventory that is empty at once is an alarm
+	r.clone(3) // stays, because a suddenly empty inventory raises the alarm
 	outside := r.Person.Reregister(r.folder, away, true)
 	inside := r.Person.Reregister(r.folder, back, false)
 	r.Person.Delete(r.folder, gone)

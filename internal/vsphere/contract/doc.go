@@ -1,4 +1,4 @@
-// Package contract is the test that every vsphere.Server has to pass: the fake, so that what is tested with it is
-// true, and the real one. It waits for conditions with a deadline, so that it does not matter whether effects are
-// visible at once or after a round trip.
+// Package contract is the test that every vsphere.Server must pass: the real one, and the fake, so that tests with the
+// fake are valid. It waits for conditions with a deadline, so that effects can be visible at once or after a round
+// trip.
 package contract

@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// unpacked is what cloud-init makes of a value that is encoded as gzip+base64.
+// unpacked decodes a gzip+base64 value like cloud-init.
 func unpacked(value string) ([]byte, error) {
 	packed, err := base64.StdEncoding.DecodeString(value)
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// resized is what a VM is to become.
+// resized returns the reconfiguration of a VM to a revision and a size.
 func resized(vm vsphere.VM, revision string, cpu int32, memoryMiB int64) vsphere.Reconfiguration {
 	t := target(vm)
 	t.ChangeVersion = vm.ChangeVersion
 	return vsphere.Reconfiguration{Target: t, Revision: revision, CPU: cpu, MemoryMiB: memoryMiB}
 }
 
-// becomes waits until the VM of ordinal 0 has a revision and a size, and checks that the rest of it is as before.
+// becomes waits until the VM of ordinal 0 has a revision and a size, and checks that the rest of it is unchanged.
 func (r *run) becomes(before vsphere.VM, revision string, cpu int32, memoryMiB int64) vsphere.VM {
 	r.t.Helper()
 	vm := r.vm("reconfigured to "+revision, 0, func(vm vsphere.VM) bool {
@@ -60,7 +60,7 @@ func reconfigured(r *run) {
 	r.refused(r.Server.Reconfigure(r.ctx, resized(vm, "2-c", 2, 1024)), vsphere.KindConflict)
 }
 
-// failsToReconfigure sees a reconfiguration fail, at once or as a task.
+// failsToReconfigure checks that a reconfiguration fails, at once or as a task.
 func (r *run) failsToReconfigure(what vsphere.Reconfiguration, kind vsphere.Kind) {
 	r.t.Helper()
 	if err := r.Server.Reconfigure(r.ctx, what); err != nil {
@@ -129,7 +129,7 @@ func reconnected(r *run) {
 	}
 }
 
-// reconfiguredOnce tells that a reconfiguration uses a slot, and nothing else happens to the ordinal meanwhile.
+// reconfiguredOnce checks that a reconfiguration uses a slot and blocks other operations on the ordinal.
 func reconfiguredOnce(r *run) {
 	vm := r.clone(0)
 	r.until("no task runs", func() bool { return r.Server.Health().RunningTasks == 0 })

@@ -10,59 +10,58 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// patience is how long a condition may take to hold.
+// patience is the time limit for a condition.
 const patience = 90 * time.Second
 
-// Rig is a server under test, connected, with an empty root folder, and a person behind the operator's back.
+// Rig is a connected server under test with an empty root folder. Its Person acts without the operator.
 type Rig struct {
 	Server vsphere.Server
-	// Template is the name of a template that can be cloned. There is nothing whose name begins with "missing".
+	// Template is the name of a template for clones. No object has a name that begins with "missing".
 	Template string
-	// Network is the name of a network that the template is not connected to.
+	// Network is the name of a network other than the template's.
 	Network string
-	// Person acts with vCenter's own client.
+	// Person acts as a user of vCenter's own client.
 	Person Person
-	// Progress is called now and then while the test waits: it lets tasks end where they do not by themselves. It
-	// may be nil.
+	// Progress is called repeatedly while the test waits. It ends tasks that do not end on their own. It can be nil.
 	Progress func()
 }
 
-// Person acts behind the operator's back. The functions return when vCenter has done it, and fail the test if it
-// does not.
+// Person acts without the operator. The functions return after vCenter has executed the action. If it does not, they fail the test.
 type Person struct {
-	// AddVM makes a VM that carries no stamp.
+	// AddVM creates a VM without a stamp.
 	AddVM func(folder vsphere.Folder, name string)
 	// CopyVM clones a VM with its configuration into the same folder.
 	CopyVM func(folder vsphere.Folder, vm vsphere.VM, as string)
-	// Delete deletes a VM that is powered off, MoveOut moves one out of the operator's root folder.
+	// Delete deletes a powered-off VM. MoveOut moves one out of the operator's root folder.
 	Delete, MoveOut func(folder vsphere.Folder, vm vsphere.VM)
-	// Reregister takes a VM out of the inventory and registers it again, outside of the operator's root folder or where it was, and returns its reference.
+	// Reregister removes a VM from the inventory and registers it again, outside of the operator's root folder or in its place. It returns the new
+	// reference.
 	Reregister func(folder vsphere.Folder, vm vsphere.VM, outside bool) vsphere.Ref
-	// Outside is the folder that MoveOut moves VMs into, OutsidePath its path.
+	// Outside is the folder that MoveOut moves VMs into, and OutsidePath its path.
 	Outside     func() vsphere.Ref
 	OutsidePath string
-	// Unstamp removes the stamp of a VM, SetReleaseMark writes a release mark into one, or removes it if it is nil. Both leave all else as it is.
+	// Unstamp removes the stamp of a VM. SetReleaseMark writes a release mark into one, or removes it if it is nil. Both leave everything else unchanged.
 	Unstamp        func(folder vsphere.Folder, vm vsphere.VM)
 	SetReleaseMark func(folder vsphere.Folder, vm vsphere.VM, mark *vsphere.ReleaseMark)
 	// AttachDisk attaches a First Class Disk to a VM, and DetachDisk detaches it again.
 	AttachDisk, DetachDisk func(folder vsphere.Folder, vm vsphere.VM)
-	// SetTemplateInfo sets keys of guestinfo that the template carries, and GuestInfo reads those of a VM.
+	// SetTemplateInfo sets the template's guestinfo keys, and GuestInfo reads those of a VM.
 	SetTemplateInfo func(keys map[string]string)
 	GuestInfo       func(folder vsphere.Folder, vm vsphere.VM) map[string]string
-	// Boots has the guest of a VM that is off boot with it. GuestWrites has one that is on write a value into guestinfo.
+	// Boots boots the guest of a powered-off VM with it. GuestWrites makes the guest of a running one write a guestinfo value.
 	Boots       func(folder vsphere.Folder, vm vsphere.VM)
 	GuestWrites func(folder vsphere.Folder, vm vsphere.VM, key, value string)
-	// AllowHotAdd has a VM that is powered off take more CPUs and memory while it runs.
+	// AllowHotAdd enables hot add of CPUs and memory for a powered-off VM.
 	AllowHotAdd func(folder vsphere.Folder, vm vsphere.VM)
-	// Network reads where the first network adapter of a VM is.
+	// Network reads the first network adapter of a VM.
 	Network func(folder vsphere.Folder, vm vsphere.VM) Adapter
-	// AddTemplate makes a template that carries a release mark.
+	// AddTemplate creates a template with a release mark.
 	AddTemplate func(name string, mark vsphere.ReleaseMark)
-	// MoveFolderOut moves a folder, with all that is in it, out of the operator's root folder.
+	// MoveFolderOut moves a folder with its content out of the operator's root folder.
 	MoveFolderOut func(folder vsphere.Folder)
 }
 
-// Adapter is a network adapter: where it is connected to, and its address.
+// Adapter is a network adapter: its network and its address.
 type Adapter struct {
 	Ref vsphere.Ref
 	MAC string
@@ -79,7 +78,7 @@ type run struct {
 	t      *testing.T
 	ctx    context.Context
 	folder vsphere.Folder
-	// asks is what the group asks for of what its guests write.
+	// asks is the group's query for guest values.
 	asks vsphere.GuestInfoQuery
 }
 
@@ -176,7 +175,7 @@ func stamped(o vsphere.Observation, ordinal int32) (vsphere.VM, bool) {
 	return vsphere.VM{}, false
 }
 
-// request is for the clone of an ordinal. While a person edits the template it is none for a moment.
+// request returns the request for the clone of an ordinal. While a user edits the template, it waits until the template is available again.
 func (r *run) request(ordinal int32) vsphere.CloneRequest {
 	r.t.Helper()
 	var template vsphere.Template
@@ -197,7 +196,7 @@ func (r *run) request(ordinal int32) vsphere.CloneRequest {
 	}
 }
 
-// clone makes the VM of an ordinal.
+// clone creates the VM of an ordinal.
 func (r *run) clone(ordinal int32) vsphere.VM {
 	r.t.Helper()
 	req := r.request(ordinal)

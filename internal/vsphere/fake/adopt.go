@@ -7,7 +7,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// ReadFolder reads which VMs lie in a folder: see vsphere.Server. Outside of the root there is one folder, which Outside names.
+// ReadFolder reads the VMs in a folder: see vsphere.Server. Outside of the root there is one folder, at path Outside.
 func (s *Server) ReadFolder(ctx context.Context, path string) (vsphere.FolderContent, error) {
 	s.mu.Lock()
 	defer s.unlock()
@@ -73,7 +73,7 @@ func (s *Server) Move(ctx context.Context, a vsphere.Adoption) error {
 	})
 }
 
-// Rename gives a VM the group's name for it: see vsphere.Server.
+// Rename gives a VM the group's name: see vsphere.Server.
 func (s *Server) Rename(ctx context.Context, a vsphere.Adoption) error {
 	return s.onAdoption(ctx, vsphere.OpRename, "rename", a, func(vm *vsphere.VM, _ string) (bool, *vsphere.Error) {
 		return vm.Name == a.Name, nil
@@ -114,7 +114,7 @@ func (s *Server) Adopt(ctx context.Context, a vsphere.Adoption) error {
 	})
 }
 
-// onAdoption submits a step of the adoption of a VM, which must be what the adoption says.
+// onAdoption submits a step of the adoption of a VM, which must match the adoption.
 func (s *Server) onAdoption(ctx context.Context, kind vsphere.OperationKind, verb string, a vsphere.Adoption,
 	check func(*vsphere.VM, string) (bool, *vsphere.Error), effect func(*vsphere.VM, string) *vsphere.Error) error {
 	c := call{

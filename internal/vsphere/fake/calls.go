@@ -10,8 +10,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Clone submits a clone: see vsphere.Server. A name that is taken shows when the task ends; a folder that was moved
-// out of the root is refused at once.
+// Clone submits a clone: see vsphere.Server. A taken name fails the task at its end. A folder outside of the root is
+// refused at once.
 func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 	c := call{
 		Operation: vsphere.Operation{Kind: vsphere.OpClone, Ordinal: req.Stamp.Ordinal},
@@ -90,7 +90,7 @@ func (s *Server) PowerOff(ctx context.Context, t vsphere.Target) error {
 	return s.onVM(ctx, vsphere.OpPowerOff, "power off", t, isOff, s.powerOff)
 }
 
-// ShutdownGuest asks the guest to shut down: see vsphere.Server. Step has it do so.
+// ShutdownGuest asks the guest to shut down: see vsphere.Server. Step completes the shutdown.
 func (s *Server) ShutdownGuest(ctx context.Context, t vsphere.Target) error {
 	return s.onVM(ctx, vsphere.OpShutdownGuest, "shut down the guest of", t, func(vm *vsphere.VM, op string) (bool, *vsphere.Error) {
 		if vm.Power == vsphere.PoweredOn && !vm.ToolsRunning {
@@ -109,7 +109,7 @@ func (s *Server) powerOff(vm *vsphere.VM, _ string) *vsphere.Error {
 	return nil
 }
 
-// setPower sets the power state and what follows from it.
+// setPower sets the power state and all derived values.
 func (s *Server) setPower(vm *vsphere.VM, state vsphere.PowerState) {
 	if was := vm.Power; state == vsphere.PoweredOn && was != vsphere.PoweredOn && was != vsphere.Suspended {
 		vm.BootTime = s.opt.Now().UTC().Round(0)
@@ -141,7 +141,7 @@ func (s *Server) Mark(ctx context.Context, t vsphere.Target) error {
 	})
 }
 
-// Release replaces the stamp by a release mark: see vsphere.Server.
+// Release replaces the stamp with a release mark: see vsphere.Server.
 func (s *Server) Release(ctx context.Context, t vsphere.Target) error {
 	mark := vsphere.ReleaseMark{GroupID: t.ID, Namespace: t.Namespace, Ordinal: t.Ordinal}
 	return s.onVM(ctx, vsphere.OpRelease, "release", t, func(vm *vsphere.VM, op string) (bool, *vsphere.Error) {
@@ -176,7 +176,7 @@ func (s *Server) Restamp(ctx context.Context, t vsphere.Target, installation str
 	})
 }
 
-// unchanged refuses a VM that was changed since it was observed.
+// unchanged refuses a VM that changed since its observation.
 func unchanged(vm *vsphere.VM, t vsphere.Target, op string) *vsphere.Error {
 	if t.ChangeVersion != "" && t.ChangeVersion != vm.ChangeVersion {
 		return fail(vsphere.KindConflict, op, "the VM was changed since it was observed")
@@ -213,14 +213,14 @@ func (s *Server) Destroy(ctx context.Context, t vsphere.Target) error {
 	})
 }
 
-// onVM submits an operation on an observed VM, which must be whose the target says. A VM that does not exist, or
-// not any more when the task ends, is an error for all but Destroy and Release.
+// onVM submits an operation on an observed VM, which must belong to the target's owner. If the VM does not exist, now
+// or at the end of the task, all operations except Destroy and Release fail.
 func (s *Server) onVM(ctx context.Context, kind vsphere.OperationKind, verb string, t vsphere.Target,
 	check func(*vsphere.VM, string) (bool, *vsphere.Error), effect func(*vsphere.VM, string) *vsphere.Error) error {
 	return s.onVMWith(ctx, kind, verb, "", t, check, effect)
 }
 
-// onVMWith is onVM for an operation whose failure is one of a revision.
+// onVMWith is onVM for an operation whose failure depends on a revision.
 func (s *Server) onVMWith(ctx context.Context, kind vsphere.OperationKind, verb, revision string, t vsphere.Target,
 	check func(*vsphere.VM, string) (bool, *vsphere.Error), effect func(*vsphere.VM, string) *vsphere.Error) error {
 	c := call{

@@ -6,10 +6,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// OpCancel is in the journal for a clone that was to be canceled, and scripts its refusal: see FailSubmit.
+// OpCancel is the journal's kind for a canceled clone. It also scripts a refusal: see FailSubmit.
 const OpCancel vsphere.OperationKind = "Cancel"
 
-// CancelClone has a clone end as a failure: see vsphere.Server.
+// CancelClone ends a clone as a failure: see vsphere.Server.
 func (s *Server) CancelClone(ctx context.Context, group vsphere.GroupKey, ordinal int32) error {
 	if err := vsphere.CheckFence(ctx); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// PlaceKind is a kind of place that a VM can be put in.
+// PlaceKind is a kind of place for VMs.
 type PlaceKind string
 
 // Kinds of places.
@@ -23,7 +23,7 @@ type place struct {
 	path string
 }
 
-// catalog is what VMs are made of and where they can go.
+// catalog holds the templates and the places of VMs.
 type catalog struct {
 	unread    bool
 	templates []vsphere.Template
@@ -48,7 +48,7 @@ func (s *Server) AddTemplate(t vsphere.Template) vsphere.Template {
 	return t
 }
 
-// RemoveTemplate removes the templates of a name or path.
+// RemoveTemplate removes the templates with a name or path.
 func (s *Server) RemoveTemplate(name string) {
 	s.mu.Lock()
 	defer s.unlock()
@@ -72,7 +72,7 @@ func (s *Server) AddPlace(kind PlaceKind, path string) vsphere.Ref {
 	return ref
 }
 
-// SetCatalogRead says whether templates and places are known; they are from the start.
+// SetCatalogRead sets whether templates and places are known. They are from the start.
 func (s *Server) SetCatalogRead(read bool) {
 	s.mu.Lock()
 	defer s.unlock()
@@ -102,8 +102,8 @@ func (s *Server) Template(name string) (vsphere.Template, error) {
 	return vsphere.Template{}, err
 }
 
-// Placement finds where new VMs go: see vsphere.Server. With neither a name nor a default, the resource pool is
-// the first one.
+// Placement finds the location of new VMs: see vsphere.Server. With neither a name nor a default, it uses the first
+// resource pool.
 func (s *Server) Placement(p vsphere.Placement) (vsphere.ResolvedPlacement, error) {
 	s.mu.Lock()
 	defer s.unlock()
@@ -146,7 +146,7 @@ func (s *Server) Placement(p vsphere.Placement) (vsphere.ResolvedPlacement, erro
 	return out, nil
 }
 
-// choose returns the index of the path that is meant by a name.
+// choose returns the index of the path that a name refers to.
 func choose(op, kind, name string, paths []string) (int, *vsphere.Error) {
 	var found, exact []int
 	for i, path := range paths {

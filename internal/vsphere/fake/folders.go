@@ -10,7 +10,7 @@ import (
 
 var errLost = errors.New("the connection was closed before the reply")
 
-// EnsureFolder returns the group's folder and creates what is missing of the path: see vsphere.Server.
+// EnsureFolder returns the group's folder and creates the missing parts of the path: see vsphere.Server.
 func (s *Server) EnsureFolder(ctx context.Context, path vsphere.FolderPath) (vsphere.Folder, error) {
 	parts := []string{path.Member, path.Namespace, path.Leaf}
 	if folder, ok := s.lookUp(parts); ok { // costs no call
@@ -58,7 +58,7 @@ func (s *Server) lookUp(parts []string) (vsphere.Folder, bool) {
 	return *f, true
 }
 
-// DestroyFolder removes a folder that is empty: see vsphere.Server.
+// DestroyFolder removes an empty folder: see vsphere.Server.
 func (s *Server) DestroyFolder(ctx context.Context, folder vsphere.Ref) error {
 	return s.onFolder(ctx, OpDestroyFolder, "destroy folder ", s.pathOf(folder), func(op string) *vsphere.Error {
 		if folder == s.root {
@@ -85,7 +85,7 @@ func (s *Server) DestroyFolder(ctx context.Context, folder vsphere.Ref) error {
 	})
 }
 
-// movedOut reports whether a folder exists, but not below the root.
+// movedOut reports whether a folder exists outside of the root.
 func (s *Server) movedOut(folder vsphere.Ref) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

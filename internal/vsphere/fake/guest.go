@@ -7,7 +7,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// inherit gives a clone the guestinfo keys of its template, under those of its request; an empty value removes a key.
+// inherit gives a clone the guestinfo keys of its template, overridden by those of its request. An empty value removes
+// a key.
 func (s *Server) inherit(vm, template vsphere.Ref, request map[string]string) {
 	keys := maps.Clone(s.extra[template])
 	if keys == nil {
@@ -18,7 +19,7 @@ func (s *Server) inherit(vm, template vsphere.Ref, request map[string]string) {
 	s.extra[vm] = keys
 }
 
-// SetTemplateInfo sets the guestinfo keys that a template carries.
+// SetTemplateInfo sets the guestinfo keys of a template.
 func (h Hands) SetTemplateInfo(name string, keys map[string]string) {
 	template, err := h.s.Template(name)
 	if err != nil {
@@ -27,7 +28,7 @@ func (h Hands) SetTemplateInfo(name string, keys map[string]string) {
 	h.do(func() { h.s.extra[template.Ref] = maps.Clone(keys) })
 }
 
-// WriteGuestInfo has the guest of a VM that is on write a value. It is gone at power-off.
+// WriteGuestInfo makes the guest of a running VM write a value. The value is lost at power-off.
 func (h Hands) WriteGuestInfo(name, key, value string) {
 	h.do(func() {
 		vm := h.s.must(name)
@@ -42,12 +43,12 @@ func (h Hands) WriteGuestInfo(name, key, value string) {
 	})
 }
 
-// SetGuestInfoRead says whether what guests have written is known; it is from the start.
+// SetGuestInfoRead sets whether the values that guests wrote are known. They are from the start.
 func (s *Server) SetGuestInfoRead(read bool) {
 	s.change(func() { s.guestsUnread = !read })
 }
 
-// observeGuests tells what the guests of a group have written.
+// observeGuests adds the values that the guests of a group wrote.
 func (s *Server) observeGuests(q vsphere.Query, o *vsphere.Observation) {
 	key := q.GuestInfo.Key
 	if vsphere.CheckGuestInfoKey(key) != nil {
@@ -64,14 +65,14 @@ func (s *Server) observeGuests(q vsphere.Query, o *vsphere.Observation) {
 	}
 }
 
-// Note is the note of a VM, for assertions.
+// Note returns the note of a VM, for assertions.
 func (s *Server) Note(name string) string {
 	s.mu.Lock()
 	defer s.unlock()
 	return s.notes[s.must(name).Ref]
 }
 
-// GuestInfo is what the guest of a VM can read of its guestinfo keys, for assertions.
+// GuestInfo returns the readable part of a VM's guestinfo keys, for assertions.
 func (s *Server) GuestInfo(name string) map[string]string {
 	s.mu.Lock()
 	defer s.unlock()

@@ -8,15 +8,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Hands are a person's, who works with vCenter's own client behind the operator's back. VMs are given by name, or
-// by the value of their reference if the name is not unique; a VM that is not there is a mistake in the test, and
-// panics. Whoever can observe a change is notified of it.
+// Hands act as a user of vCenter's own client, without the operator. VMs are given by name, or by the value of their reference if the name is not unique.
+// A missing VM is an error in the test and panics. All groups that can observe a change are notified.
 type Hands struct{ s *Server }
 
-// ByHand returns the way to act behind the operator's back.
+// ByHand returns Hands for changes without the operator.
 func (s *Server) ByHand() Hands { return Hands{s} }
 
-// must returns the VM of a name or reference.
+// must returns the VM with a name or reference.
 func (s *Server) must(name string) *vsphere.VM {
 	found := s.find(name)
 	if len(found) != 1 {
@@ -25,7 +24,7 @@ func (s *Server) must(name string) *vsphere.VM {
 	return found[0]
 }
 
-// mustBeFree panics when a name is taken, as vCenter refuses that.
+// mustBeFree panics if a name is taken, because vCenter refuses that.
 func (s *Server) mustBeFree(folder vsphere.Ref, name string) {
 	if other, ok := s.taken(folder, name); ok {
 		panic(fmt.Sprintf("fake: %s has the name %q already", other, name))
@@ -39,17 +38,17 @@ func (h Hands) do(f func()) {
 	f()
 }
 
-// Edit changes anything of a VM but its Ref. Its change version stays unless f changes it.
+// Edit changes any field of a VM except its Ref. Its change version stays unless f changes it.
 func (h Hands) Edit(name string, f func(vm *vsphere.VM)) {
 	h.do(func() {
 		vm := h.s.must(name)
-		h.s.touched(vm) // whose it was
+		h.s.touched(vm) // notifies the earlier owner
 		f(vm)
 		h.s.touched(vm)
 	})
 }
 
-// AddForeignVM makes a VM without a stamp, powered on.
+// AddForeignVM creates a VM without a stamp, powered on.
 func (h Hands) AddForeignVM(folder vsphere.Ref, name string) vsphere.Ref {
 	var vm *vsphere.VM
 	h.do(func() {
@@ -61,7 +60,7 @@ func (h Hands) AddForeignVM(folder vsphere.Ref, name string) vsphere.Ref {
 	return vm.Ref
 }
 
-// SetCreated says when a VM was made.
+// SetCreated sets a VM's creation time.
 func (h Hands) SetCreated(name string, at time.Time) {
 	h.do(func() {
 		if h.s.created == nil {
@@ -71,7 +70,7 @@ func (h Hands) SetCreated(name string, at time.Time) {
 	})
 }
 
-// CopyVM clones a VM with all that its configuration says, stamp and tombstone included, into its folder.
+// CopyVM clones a VM with its whole configuration, including stamp and tombstone, into its folder.
 func (h Hands) CopyVM(name, as string) vsphere.Ref {
 	var vm *vsphere.VM
 	h.do(func() {
@@ -79,7 +78,7 @@ func (h Hands) CopyVM(name, as string) vsphere.Ref {
 		h.s.mustBeFree(c.Folder, as)
 		c.Name = as
 		vm = h.s.addVM(&c)
-		vm.InstanceUUID = "copy-" + vm.Ref.Value // vCenter does not give two VMs the same
+		vm.InstanceUUID = "copy-" + vm.Ref.Value // vCenter does not give two VMs the same UUID
 		h.s.setPower(vm, vsphere.PoweredOff)
 	})
 	return vm.Ref
@@ -104,7 +103,7 @@ func (h Hands) Delete(name string) {
 	})
 }
 
-// Unregister takes a VM out of the inventory, and returns what its files say: Register brings it back.
+// Unregister removes a VM from the inventory, and returns the content of its files, for Register.
 func (h Hands) Unregister(name string) (files vsphere.VM) {
 	h.do(func() {
 		vm := h.s.must(name)
@@ -115,8 +114,8 @@ func (h Hands) Unregister(name string) (files vsphere.VM) {
 	return files
 }
 
-// Register brings a VM back that was unregistered: in a folder of the root, or outside of the root without one. It has another reference, and all that its
-// files say, its instance UUID included unless another VM has it.
+// Register adds an unregistered VM in a folder of the root or, without a folder, outside of the root. The VM has another reference and the content of its
+// files. It keeps its instance UUID unless another VM has it.
 func (h Hands) Register(files vsphere.VM, folder vsphere.Ref) vsphere.Ref {
 	if folder.IsZero() {
 		folder = vsphere.FolderRef(outside)
@@ -137,7 +136,7 @@ func (h Hands) Register(files vsphere.VM, folder vsphere.Ref) vsphere.Ref {
 	return vm.Ref
 }
 
-// AttachDisks attaches disks to a VM, instead of those that were attached before. None detaches them.
+// AttachDisks replaces the disks that were attached to a VM. Without disks it detaches them.
 func (h Hands) AttachDisks(name string, disks ...vsphere.Disk) {
 	h.do(func() {
 		vm := h.s.must(name)
@@ -169,13 +168,12 @@ func (h Hands) Rename(name, to string) {
 	})
 }
 
-// MoveFolderOut moves a folder, with all that is in it, out of the operator's root folder; MoveFolderInto moves it
-// back, or elsewhere.
+// MoveFolderOut moves a folder with its content out of the operator's root folder. MoveFolderInto moves it back, or elsewhere.
 func (h Hands) MoveFolderOut(folder vsphere.Ref) {
 	h.MoveFolderInto(folder, vsphere.FolderRef(outside))
 }
 
-// MoveFolderInto moves a folder, with all that is in it, into another one.
+// MoveFolderInto moves a folder with its content into another one.
 func (h Hands) MoveFolderInto(folder, parent vsphere.Ref) {
 	h.do(func() {
 		f := h.s.folders[folder]
@@ -186,7 +184,7 @@ func (h Hands) MoveFolderInto(folder, parent vsphere.Ref) {
 	})
 }
 
-// AddFolder makes a folder in another one.
+// AddFolder creates a folder in another one.
 func (h Hands) AddFolder(parent vsphere.Ref, name string) (made vsphere.Ref) {
 	h.do(func() {
 		h.s.mustBeFree(parent, name)
@@ -205,7 +203,7 @@ func (h Hands) RenameFolder(folder vsphere.Ref, to string) {
 	})
 }
 
-// DeleteFolder deletes a folder with all that is in it.
+// DeleteFolder deletes a folder with its content.
 func (h Hands) DeleteFolder(folder vsphere.Ref) {
 	h.do(func() { h.s.deleteTree(folder) })
 }
@@ -225,8 +223,8 @@ func (s *Server) deleteTree(folder vsphere.Ref) {
 	s.removeFolder(folder)
 }
 
-// Tree returns the inventory below the root for assertions, one "path state" a line in the order of making:
-// "team-a/shop/web.1a2b3c4d/web-0 PoweredOn".
+// Tree returns the inventory below the root for assertions, with one "path state" line per VM in the order of creation: "team-a/shop/web.1a2b3c4d/web-0
+// PoweredOn".
 func (s *Server) Tree() string {
 	var b strings.Builder
 	for _, vm := range s.VMs() {

@@ -22,13 +22,13 @@ type Entry struct {
 	// Name of the VM, or path of the folder.
 	Name string
 	VM   vsphere.Ref
-	// Budgeted is true when a slot was reserved for the call; false for folders, and for calls without effect.
+	// Budgeted is true if a slot was reserved for the call. It is false for folders, and for calls without effect.
 	Budgeted bool
-	// Err is what the call returned.
+	// Err is the call's error.
 	Err error
 }
 
-// String returns for example "Clone web-0", or "Clone web-0: NameTaken" for a call that failed.
+// String returns for example "Clone web-0", or "Clone web-0: NameTaken" for a failed call.
 func (e Entry) String() string {
 	s := fmt.Sprintf("%s %s", e.Kind, e.Name)
 	if e.Err != nil {
@@ -37,7 +37,7 @@ func (e Entry) String() string {
 	return s
 }
 
-// Journal returns all mutating calls that passed the fence, in order, whatever became of them.
+// Journal returns all mutating calls that passed the fence, in order, with any result.
 func (s *Server) Journal() []Entry {
 	s.mu.Lock()
 	defer s.unlock()
@@ -55,7 +55,7 @@ func (s *Server) Calls(kinds ...vsphere.OperationKind) []string {
 	return calls
 }
 
-// ClearJournal forgets what was called so far.
+// ClearJournal removes all entries.
 func (s *Server) ClearJournal() {
 	s.mu.Lock()
 	defer s.unlock()

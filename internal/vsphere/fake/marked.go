@@ -7,14 +7,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Marked returns what counts of a group's VMs: see vsphere.Inventory.
+// Marked returns the countable properties of a group's VMs: see vsphere.Inventory.
 func (s *Server) Marked(group vsphere.GroupKey) (all []vsphere.Marked) {
 	s.mu.Lock()
 	defer s.unlock()
 	return s.marked()[group]
 }
 
-// MarkedGroups returns the groups of which there are such VMs: see vsphere.Inventory.
+// MarkedGroups returns the groups with such VMs: see vsphere.Inventory.
 func (s *Server) MarkedGroups() []vsphere.GroupKey {
 	s.mu.Lock()
 	defer s.unlock()

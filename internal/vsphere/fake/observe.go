@@ -22,7 +22,7 @@ type health struct {
 
 const suddenlyEmpty = "the root folder held VMs and reads empty now"
 
-// complete reports whether conclusions may be drawn from what is not observed, and if not, why.
+// complete reports whether an unobserved object can be taken as absent, and the reason if not.
 func (s *Server) complete() (bool, string) {
 	switch {
 	case s.err != nil:
@@ -52,7 +52,7 @@ func (s *Server) Health() vsphere.Health {
 	}
 }
 
-// Observe returns what is known of one group: see vsphere.Server.
+// Observe returns the known state of one group: see vsphere.Server.
 func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	s.mu.Lock()
 	defer s.unlock()
@@ -76,7 +76,7 @@ func (s *Server) Observe(q vsphere.Query) vsphere.Observation {
 	return o
 }
 
-// asksFor remembers which group asked for a folder.
+// asksFor remembers the group that asked for a folder.
 func (s *Server) asksFor(q vsphere.Query) {
 	if q.Folder.IsZero() {
 		return
@@ -87,7 +87,7 @@ func (s *Server) asksFor(q vsphere.Query) {
 	s.owners[q.Folder][q.ID.Key()] = true
 }
 
-// observeVMs tells of VMs below the root: the group's, those in its folder, and those that it released.
+// observeVMs adds the VMs below the root: the group's, those in its folder, and those that it released.
 func (s *Server) observeVMs(q vsphere.Query, o *vsphere.Observation) {
 	for _, vm := range s.vms {
 		ours, known := vm.Stamp != nil && vm.Stamp.SameGroup(q.ID), slices.Contains(q.Known, vm.Ref)
@@ -110,7 +110,7 @@ func (s *Server) observeVMs(q vsphere.Query, o *vsphere.Observation) {
 	}
 }
 
-// observeUnread tells of a VM whose configuration is not shown.
+// observeUnread adds a VM whose configuration is not shown.
 func (s *Server) observeUnread(vm *vsphere.VM, q vsphere.Query, o *vsphere.Observation) {
 	switch {
 	case slices.Contains(q.Known, vm.Ref):
@@ -120,7 +120,7 @@ func (s *Server) observeUnread(vm *vsphere.VM, q vsphere.Query, o *vsphere.Obser
 	}
 }
 
-// observeKnown tells what became of known VMs that are not below the root.
+// observeKnown adds the state of known VMs that are not below the root.
 func (s *Server) observeKnown(q vsphere.Query, o *vsphere.Observation) {
 	for _, ref := range q.Known {
 		vm, exists := s.vms[ref]
@@ -139,7 +139,7 @@ func (s *Server) observeKnown(q vsphere.Query, o *vsphere.Observation) {
 	}
 }
 
-// elsewhere tells that a known VM is outside of the root.
+// elsewhere adds a known VM outside of the root.
 func (s *Server) elsewhere(known vsphere.Ref, vm *vsphere.VM, o *vsphere.Observation) {
 	o.Elsewhere = append(o.Elsewhere, known)
 	if o.Found == nil {
@@ -148,7 +148,7 @@ func (s *Server) elsewhere(known vsphere.Ref, vm *vsphere.VM, o *vsphere.Observa
 	o.Found[known] = vsphere.Found{Ref: vm.Ref, Path: Outside + "/" + vm.Name}
 }
 
-// byUUID returns the VM that has an instance UUID, or nil: no two have the same.
+// byUUID returns the VM with an instance UUID, or nil. Instance UUIDs are unique.
 func (s *Server) byUUID(uuid string) *vsphere.VM {
 	for _, vm := range s.vms {
 		if uuid != "" && strings.EqualFold(vm.InstanceUUID, uuid) {
@@ -171,7 +171,7 @@ func (s *Server) at(path vsphere.FolderPath) vsphere.Ref {
 	return at
 }
 
-// placed adds where a folder lies.
+// placed adds the folder's Place.
 func (s *Server) placed(f vsphere.Folder) vsphere.Folder {
 	if f.Ref == s.root {
 		return f
@@ -203,7 +203,7 @@ func (s *Server) observeFolder(q vsphere.Query, o *vsphere.Observation) {
 	}
 }
 
-// Demand is the number of slots that groups have or wait for, for assertions.
+// Demand returns the number of slots that groups have or wait for, for assertions.
 func (s *Server) Demand() int { return s.budget.Demand() }
 
 // VM returns a VM by name or reference, below the root or not, for assertions.
@@ -217,7 +217,7 @@ func (s *Server) VM(name string) (vsphere.VM, bool) {
 	return clone(found[0]), true
 }
 
-// VMs returns all VMs in the order in which they were made, for assertions.
+// VMs returns all VMs in the order of creation, for assertions.
 func (s *Server) VMs() []vsphere.VM {
 	s.mu.Lock()
 	defer s.unlock()
@@ -228,14 +228,14 @@ func (s *Server) VMs() []vsphere.VM {
 	return all
 }
 
-// inOrder returns the references in the order in which they were made, so that nothing depends on a map's.
+// inOrder returns the references in the order of creation, independent of the map's order.
 func inOrder[T any](m map[vsphere.Ref]T) []vsphere.Ref {
 	return slices.SortedFunc(maps.Keys(m), func(a, b vsphere.Ref) int {
 		return cmp.Or(cmp.Compare(len(a.Value), len(b.Value)), compareRefs(a, b))
 	})
 }
 
-// find returns the VMs of a name, or the one of a reference's value.
+// find returns the VMs with a name, or the one with a reference's value.
 func (s *Server) find(name string) []*vsphere.VM {
 	if vm, ok := s.vms[vsphere.VMRef(name)]; ok {
 		return []*vsphere.VM{vm}
@@ -249,7 +249,8 @@ func (s *Server) find(name string) []*vsphere.VM {
 	return found
 }
 
-// isConfirmed reports whether vCenter said that an object does not exist; if it was not asked, it is now.
+// isConfirmed reports whether vCenter confirmed that an object does not exist. If it was not asked before, it is asked
+// now.
 func (s *Server) isConfirmed(ref vsphere.Ref, group vsphere.GroupKey) bool {
 	if s.delayConfirmations && !s.confirmed[ref] {
 		s.suspects[ref] = group
@@ -269,7 +270,7 @@ func clone(vm *vsphere.VM) vsphere.VM {
 	return c
 }
 
-// shown returns a VM as it is observed: beside a stamp a release mark does not count.
+// shown returns the observed form of a VM: beside a stamp, a release mark does not count.
 func shown(vm *vsphere.VM) vsphere.VM {
 	c := clone(vm)
 	if c.Stamp != nil {

@@ -6,14 +6,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// predecessor is what processes before this one left running, and nobody here tracks.
+// predecessor is what earlier processes left running, and this process does not track.
 type predecessor struct {
 	tasks []*task
-	// waits says why groups wait that use a template, by its name.
+	// waits holds the reason why groups with a template wait, by its name.
 	waits map[string]string
 }
 
-// Disown makes all tasks those of a process that is dead: no group has them in flight, and they end with EndDisowned.
+// Disown makes all tasks those of a dead process: no group has them in flight, and EndDisowned ends them.
 func (s *Server) Disown() {
 	s.mu.Lock()
 	defer s.unlock()
@@ -23,7 +23,7 @@ func (s *Server) Disown() {
 	s.left.tasks, s.tasks = append(s.left.tasks, s.tasks...), nil
 }
 
-// EndDisowned ends the tasks of a process that is dead. Nobody learns of a failure.
+// EndDisowned ends the tasks of a dead process. Failures are not reported.
 func (s *Server) EndDisowned() {
 	s.mu.Lock()
 	defer s.unlock()
@@ -34,8 +34,8 @@ func (s *Server) EndDisowned() {
 	s.left.tasks = nil
 }
 
-// AwaitClones has the groups that use a template wait for clones of it that were started before this process, with a sentence that says for what;
-// an empty one ends that.
+// AwaitClones makes the groups that use a template wait for its clones from an earlier process. why is the reason, as a sentence. An empty reason
+// ends the wait.
 func (s *Server) AwaitClones(template, why string) {
 	s.change(func() {
 		if s.left.waits == nil {
@@ -47,7 +47,7 @@ func (s *Server) AwaitClones(template, why string) {
 	})
 }
 
-// awaits says what a group waits for, or "".
+// awaits returns the reason why a group waits, or "".
 func (p predecessor) awaits(q vsphere.Query) string {
 	for template, why := range p.waits {
 		if len(q.Templates) == 0 || slices.Contains(q.Templates, template) {

@@ -8,7 +8,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Reconfigure changes size, network and revision in one step: see vsphere.Server. What a running VM does not take shows when the task ends.
+// Reconfigure changes size, network and revision in one step: see vsphere.Server. A change that a running VM refuses fails at the end of
+// the task.
 func (s *Server) Reconfigure(ctx context.Context, r vsphere.Reconfiguration) error {
 	done := func(vm *vsphere.VM) bool {
 		return r.Done(*vm) && (r.Network.IsZero() || s.networks[vm.Ref] == r.Network)
@@ -48,7 +49,7 @@ func (s *Server) Reconfigure(ctx context.Context, r vsphere.Reconfiguration) err
 	})
 }
 
-// lacked is a privilege that a change needs and the account lacks, or empty.
+// lacked returns a privilege that a change needs and the account lacks, or "".
 func (s *Server) lacked(r vsphere.Reconfiguration, vm *vsphere.VM) string {
 	for p, needed := range map[string]bool{
 		vsphere.PrivilegeCPUs: r.CPU != 0 && r.CPU != vm.CPU, vsphere.PrivilegeMemory: r.MemoryMiB != 0 && r.MemoryMiB != vm.MemoryMiB,
@@ -61,7 +62,7 @@ func (s *Server) lacked(r vsphere.Reconfiguration, vm *vsphere.VM) string {
 	return ""
 }
 
-// NetworkOf is the network that the first adapter of a VM is connected to, for assertions; zero for that of its template.
+// NetworkOf returns the network of a VM's first adapter, for assertions. Zero means that of its template.
 func (s *Server) NetworkOf(name string) vsphere.Ref {
 	s.mu.Lock()
 	defer s.unlock()

@@ -6,17 +6,17 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// script is what a test wants to go wrong.
+// script holds the scripted failures of a test.
 type script struct {
 	failSubmit, failTask map[vsphere.OperationKind][]*vsphere.Error
 	// lost holds, for each reply to lose, whether the request takes effect.
 	lost   map[vsphere.OperationKind][]bool
 	hidden map[vsphere.Ref]bool
-	// unreadVMs are those whose configuration is not shown.
+	// unreadVMs are the VMs whose configuration is not shown.
 	unreadVMs map[vsphere.Ref]bool
 
 	delayConfirmations bool
-	// suspects are objects that an observation missed, with the group to notify; confirmed those known to be gone.
+	// suspects are objects that an observation missed, with the group to notify. confirmed are those confirmed as deleted.
 	suspects  map[vsphere.Ref]vsphere.GroupKey
 	confirmed map[vsphere.Ref]bool
 }
@@ -29,7 +29,7 @@ func newScript() script {
 	}
 }
 
-// FailSubmit has vCenter refuse the next n calls of a kind. The failures are observed, too, as with a real one.
+// FailSubmit makes vCenter refuse the next n calls of a kind. The failures are observed like those of a real vCenter.
 func (s *Server) FailSubmit(kind vsphere.OperationKind, n int, err *vsphere.Error) {
 	s.mu.Lock()
 	defer s.unlock()
@@ -38,7 +38,7 @@ func (s *Server) FailSubmit(kind vsphere.OperationKind, n int, err *vsphere.Erro
 	}
 }
 
-// FailTask has vCenter accept the next n calls of a kind and their tasks fail.
+// FailTask makes vCenter accept the next n calls of a kind and their tasks fail.
 func (s *Server) FailTask(kind vsphere.OperationKind, n int, err *vsphere.Error) {
 	s.mu.Lock()
 	defer s.unlock()
@@ -47,7 +47,7 @@ func (s *Server) FailTask(kind vsphere.OperationKind, n int, err *vsphere.Error)
 	}
 }
 
-// Heal ends what FailSubmit and FailTask have asked for of a kind.
+// Heal ends FailSubmit and FailTask for a kind.
 func (s *Server) Heal(kind vsphere.OperationKind) {
 	s.mu.Lock()
 	defer s.unlock()
@@ -55,9 +55,9 @@ func (s *Server) Heal(kind vsphere.OperationKind) {
 	delete(s.failTask, kind)
 }
 
-// LoseReply has the next n calls of a kind get no reply. An operation on a VM is in flight with an unknown outcome
-// until Step; then it takes effect if happens is true, and otherwise is gone without a failure. A call for a folder
-// takes effect, or not, at once, and returns an error with OutcomeUnknown.
+// LoseReply drops the replies of the next n calls of a kind. An operation on a VM is in flight with an unknown outcome until Step.
+// If happens is true, it then takes effect, otherwise it disappears without a failure. A call for a folder takes effect at once if
+// happens is true. It returns an error with OutcomeUnknown in both cases.
 func (s *Server) LoseReply(kind vsphere.OperationKind, n int, happens bool) {
 	s.mu.Lock()
 	defer s.unlock()
@@ -66,7 +66,7 @@ func (s *Server) LoseReply(kind vsphere.OperationKind, n int, happens bool) {
 	}
 }
 
-// pop removes and returns what is scripted next for a kind.
+// pop removes and returns the next scripted value of a kind.
 func pop[T any](m map[vsphere.OperationKind][]T, kind vsphere.OperationKind) (next T, ok bool) {
 	if len(m[kind]) == 0 {
 		return next, false
@@ -75,8 +75,8 @@ func pop[T any](m map[vsphere.OperationKind][]T, kind vsphere.OperationKind) (ne
 	return next, true
 }
 
-// Disconnect makes the vCenter unreachable: calls fail and observations are incomplete, until Reconnect. A nil err
-// means a transient one.
+// Disconnect makes the vCenter unreachable until Reconnect: calls fail and observations are incomplete. A nil err means a
+// transient error.
 func (s *Server) Disconnect(err *vsphere.Error) {
 	if err == nil {
 		err = fail(vsphere.KindTransient, "connect to vCenter", "connection refused")
@@ -89,27 +89,27 @@ func (s *Server) Reconnect() {
 	s.change(func() { s.err, s.since = nil, s.opt.Now() })
 }
 
-// SetIncomplete makes observations incomplete, with a sentence that says why; an empty one makes them complete.
+// SetIncomplete makes observations incomplete, with the reason as a sentence. An empty reason makes them complete.
 func (s *Server) SetIncomplete(why string) {
 	s.change(func() { s.incomplete = why })
 }
 
-// SetPredecessor makes this the installation whose VMs may be stamped anew; empty for none.
+// SetPredecessor sets the installation whose VMs can be stamped anew, or "".
 func (s *Server) SetPredecessor(installation string) {
 	s.change(func() { s.predecessor = installation })
 }
 
-// SetSuddenlyEmpty says whether the root folder held VMs and reads empty.
+// SetSuddenlyEmpty sets whether the root folder held VMs and reads empty.
 func (s *Server) SetSuddenlyEmpty(empty bool) {
 	s.change(func() { s.suddenlyEmpty = empty })
 }
 
-// SetMissingPrivileges says which privileges the account lacks. Changes of VMs that need one fail.
+// SetMissingPrivileges sets the privileges that the account lacks. Changes of VMs that need one fail.
 func (s *Server) SetMissingPrivileges(privileges ...string) {
 	s.change(func() { s.missing = privileges })
 }
 
-// change changes the vCenter's state and tells so.
+// change changes the vCenter's state and notifies.
 func (s *Server) change(f func()) {
 	s.mu.Lock()
 	defer s.unlock()
@@ -117,13 +117,13 @@ func (s *Server) change(f func()) {
 	s.after = append(s.after, s.serverChanged)
 }
 
-// Hide leaves a VM that exists out of observations, as if its update was late: it is suspect, never gone.
+// Hide removes an existing VM from observations, as for a late update. The VM is suspect, never gone.
 func (s *Server) Hide(name string) { s.setHidden(name, true) }
 
 // Show ends Hide.
 func (s *Server) Show(name string) { s.setHidden(name, false) }
 
-// HideConfiguration leaves the configuration of a VM out of observations, as of one whose host was away when the operator started.
+// HideConfiguration removes a VM's configuration from observations, as for a host that was unreachable when the operator started.
 func (s *Server) HideConfiguration(name string) { s.setUnread(name, true) }
 
 // ShowConfiguration ends HideConfiguration.
@@ -145,15 +145,15 @@ func (s *Server) setHidden(name string, hidden bool) {
 	s.touched(vm)
 }
 
-// DelayConfirmations has missing VMs and folders stay suspect until Confirm. Without it they are confirmed gone by
-// the observation that misses them.
+// DelayConfirmations keeps missing VMs and folders suspect until Confirm. Otherwise the observation that misses them confirms
+// their absence.
 func (s *Server) DelayConfirmations() {
 	s.mu.Lock()
 	defer s.unlock()
 	s.delayConfirmations = true
 }
 
-// Confirm confirms that the objects that observations have missed so far are gone, and notifies their groups.
+// Confirm confirms that the objects that observations missed so far do not exist, and notifies their groups.
 func (s *Server) Confirm() {
 	s.mu.Lock()
 	defer s.unlock()
@@ -170,7 +170,7 @@ func fail(kind vsphere.Kind, op, why string) *vsphere.Error {
 	return &vsphere.Error{Kind: kind, Op: op, Err: errors.New(why)}
 }
 
-// scripted returns an error of the script, with what was tried if it does not say so.
+// scripted returns an error of the script. If its Op is empty, it is set to op.
 func scripted(err *vsphere.Error, op string) *vsphere.Error {
 	e := *err
 	if e.Op == "" {

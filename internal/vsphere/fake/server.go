@@ -13,35 +13,35 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 )
 
-// Options of a Server. The zero value is useful.
+// Options of a Server. The zero value is usable.
 type Options struct {
-	// Now is the clock; a fixed time unless set.
+	// Now is the clock. The default is a fixed time.
 	Now func() time.Time
-	// Notifier is told of changes, in the goroutine of the call that made the change; it may be nil.
+	// Notifier receives changes, in the goroutine of the call that made the change. It can be nil.
 	Notifier vsphere.Notifier
 	// AutoFinish ends every task before the call that submitted it returns. A task whose reply was lost still
 	// waits for Step.
 	AutoFinish bool
-	// Limits on running tasks; none unless set. SetLimits changes them.
+	// Limits on concurrent tasks. The default is none. SetLimits changes them.
 	Limits budget.Limits
-	// Defaults are the placement for what a group does not name.
+	// Defaults are the placement for values that a group does not name.
 	Defaults vsphere.Placement
-	// ManualGuest leaves VMware Tools, heartbeat and address of a powered-on VM to ByHand().Edit; otherwise they
-	// are there at once.
+	// ManualGuest leaves VMware Tools, heartbeat and address of a powered-on VM to ByHand().Edit. Otherwise they are set at
+	// once.
 	ManualGuest bool
-	// HotAdd is what a clone can get more of while it runs. Without a limit for its memory it is 16 times what the clone has.
+	// HotAdd describes how a running clone can grow. Without a memory limit, the limit is 16 times the clone's memory.
 	HotAdd vsphere.HotAdd
-	// InstanceUUID of the vCenter; "fake" unless set.
+	// InstanceUUID of the vCenter. The default is "fake".
 	InstanceUUID string
 }
 
 const (
 	rootPath = "/DC0/vm/vm-operator"
-	// outside is a folder that is not below the root.
+	// outside is a folder outside of the root.
 	outside = "group-v-elsewhere"
 	// Outside is the path of that folder.
 	Outside = "/DC0/vm/elsewhere"
-	// noLimit is more than a test starts.
+	// noLimit is more than any test starts.
 	noLimit = 1 << 20
 )
 
@@ -51,32 +51,32 @@ type Server struct {
 	budget *budget.Budget
 
 	mu sync.Mutex
-	// after is what to call once the lock is free: notifications, and ends of tasks in the budget.
+	// after contains the calls after the lock's release: notifications, and ends of tasks in the budget.
 	after []func()
 	last  int
 	root  vsphere.Ref
 
 	vms     map[vsphere.Ref]*vsphere.VM
 	folders map[vsphere.Ref]*vsphere.Folder
-	// disks are those that somebody attached to a VM.
+	// disks are the disks attached to VMs.
 	disks map[vsphere.Ref][]vsphere.Disk
-	// networks are those that the first adapters of VMs are connected to.
+	// networks are the networks of the VMs' first adapters.
 	networks map[vsphere.Ref]vsphere.Ref
-	// notes are what clones say about themselves.
+	// notes are the clones' notes.
 	notes map[vsphere.Ref]string
 	// extra are the guestinfo keys of VMs and templates.
 	extra map[vsphere.Ref]map[string]string
-	// written are those that guests have written since their VMs are on; guestsUnread is true while nobody knows them.
+	// written are the values that guests wrote since their power-on. guestsUnread is true while they are unknown.
 	written      map[vsphere.Ref]map[string]string
 	guestsUnread bool
-	// owners are the groups that asked for a folder's observation, to notify them of what happens in it.
+	// owners are the groups that asked for a folder's observation, to notify them of changes in it.
 	owners map[vsphere.Ref]map[vsphere.GroupKey]bool
 	tasks  []*task
-	// clones are those of other processes: see SetClones.
+	// clones are the clones of other processes: see SetClones.
 	clones   []string
 	lastTask int
 	failures operations.Failures
-	// created is when VMs were made, where a test says so.
+	// created are the VMs' creation times, if a test sets them.
 	created map[vsphere.Ref]time.Time
 	journal []Entry
 	left    predecessor
@@ -88,8 +88,8 @@ type Server struct {
 
 var _ vsphere.Server = (*Server)(nil)
 
-// New returns a connected vCenter with an empty root folder, one resource pool, datastore and network, called
-// pool, datastore and network, and no template.
+// New returns a connected vCenter with an empty root folder, one resource pool, datastore and network, called pool,
+// datastore and network, and no template.
 func New(opt Options) *Server {
 	if opt.Now == nil {
 		fixed := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -105,7 +105,7 @@ func New(opt Options) *Server {
 		owners: map[vsphere.Ref]map[vsphere.GroupKey]bool{}, script: newScript(),
 		health: health{since: opt.Now()},
 	}
-	// Nothing fires by itself: a group that does not claim its slots loses its turn at the next call of anybody.
+	// No timer fires: a group that does not claim its slots loses its turn at the next call of any group.
 	clock := budget.Clock{Now: opt.Now, AfterFunc: func(time.Duration, func()) func() { return func() {} }}
 	s.budget = budget.NewWithClock(opt.Limits, notifier{s}, clock, budget.ClaimWindow)
 	s.root = s.addFolder(vsphere.Ref{}, "vm-operator").Ref
@@ -116,16 +116,16 @@ func New(opt Options) *Server {
 	return s
 }
 
-// Root is the operator's root folder.
+// Root returns the operator's root folder.
 func (s *Server) Root() vsphere.Ref { return s.root }
 
-// SetLimits changes the limits on running tasks.
+// SetLimits changes the limits on concurrent tasks.
 func (s *Server) SetLimits(limits budget.Limits) { s.budget.SetLimits(limits) }
 
-// Forget drops the task budget's memory of a group that was deleted.
+// Forget drops the task budget's memory of a deleted group.
 func (s *Server) Forget(group vsphere.GroupKey) { s.budget.Forget(string(group)) }
 
-// Acquire asks for slots to run tasks: see vsphere.Server.
+// Acquire requests slots for tasks: see vsphere.Server.
 func (s *Server) Acquire(group vsphere.GroupKey, host string, want int) vsphere.Slots {
 	return s.budget.Acquire(string(group), host, want)
 }
@@ -135,7 +135,7 @@ func (s *Server) AcquireBehind(group vsphere.GroupKey, host string, want int) vs
 	return s.budget.AcquireBehind(string(group), host, want)
 }
 
-// unlock frees the lock and calls what waits for that.
+// unlock releases the lock and makes the calls in after.
 func (s *Server) unlock() {
 	after := s.after
 	s.after = nil
@@ -145,7 +145,7 @@ func (s *Server) unlock() {
 	}
 }
 
-// notifier is told of slots.
+// notifier receives the budget's notifications.
 type notifier struct{ s *Server }
 
 // GroupChanged implements vsphere.GroupNotifier.
@@ -163,7 +163,7 @@ func (s *Server) serverChanged() {
 	}
 }
 
-// touched notifies the groups that may see a VM. The lock is held.
+// touched notifies the groups that can see a VM. The caller holds the lock.
 func (s *Server) touched(vm *vsphere.VM) {
 	named := vsphere.GroupKey("")
 	switch {
@@ -176,7 +176,7 @@ func (s *Server) touched(vm *vsphere.VM) {
 	s.tellOwners(vm.Folder, named)
 }
 
-// tellOwners notifies the groups that asked for a folder, but for one that is told already. The lock is held.
+// tellOwners notifies the groups that asked for a folder, except one that is notified already. The caller holds the lock.
 func (s *Server) tellOwners(folder vsphere.Ref, told vsphere.GroupKey) {
 	for _, owner := range slices.Sorted(maps.Keys(s.owners[folder])) {
 		if owner != told {
@@ -185,7 +185,7 @@ func (s *Server) tellOwners(folder vsphere.Ref, told vsphere.GroupKey) {
 	}
 }
 
-// ref returns a new reference. The lock is held, or nobody else has s.
+// ref returns a new reference. The caller holds the lock, or no other code has s.
 func (s *Server) ref(typ, prefix string) vsphere.Ref {
 	s.last++
 	return vsphere.Ref{Type: typ, Value: fmt.Sprintf("%s%d", prefix, s.last)}
@@ -214,7 +214,7 @@ func (s *Server) below(folder vsphere.Ref) bool {
 	}
 }
 
-// taken returns what has a name in a folder.
+// taken returns the object with a name in a folder.
 func (s *Server) taken(folder vsphere.Ref, name string) (vsphere.Ref, bool) {
 	for _, vm := range s.vms {
 		if vm.Folder == folder && vm.Name == name {

@@ -9,38 +9,38 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 )
 
-// readsAfresh are the operations that vCenter refuses, and not the operator's own index.
+// readsAfresh are the operations that vCenter itself refuses, as opposed to the operator's index.
 var readsAfresh = []vsphere.OperationKind{vsphere.OpClone, vsphere.OpDestroy, vsphere.OpClaim, vsphere.OpMove, vsphere.OpRename, vsphere.OpAdopt}
 
-// call is an operation that is asked for.
+// call is a requested operation.
 type call struct {
 	vsphere.Operation
 	Group vsphere.GroupKey
 	Name  string
-	// op is what is tried, as a phrase.
+	// op is the attempted operation, as a phrase.
 	op string
 	// host of the template, for the budget.
 	host     string
 	revision string
-	// met is what is known of the VM.
+	// met is the known state of the VM.
 	met vsphere.Met
-	// check says whether vCenter accepts; done is true when nothing is to be done.
+	// check reports whether vCenter accepts the call. If nothing is to be done, done is true.
 	check func() (done bool, err *vsphere.Error)
-	// effect is what happens when the task ends.
+	// effect runs at the end of the task.
 	effect func() *vsphere.Error
 }
 
-// task is a call that was accepted.
+// task is an accepted call.
 type task struct {
 	call
-	// vanish is true for a request that did not reach vCenter although nobody knows.
+	// vanish is true for a request that silently did not reach vCenter.
 	vanish bool
 	fail   *vsphere.Error
-	// end is what the budget wants to know.
+	// end reports the result to the budget.
 	end func(ok bool)
 }
 
-// submit has vCenter accept a call, or not.
+// submit makes vCenter accept or refuse a call.
 func (s *Server) submit(ctx context.Context, c call) error {
 	if err := vsphere.CheckFence(ctx); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (s *Server) submit(ctx context.Context, c call) error {
 	return entry.Err
 }
 
-// accept starts the task of a call. It reports false when nothing is to be done or vCenter refuses.
+// accept starts the task of a call. If nothing is to be done, or vCenter refuses, it returns false.
 func (s *Server) accept(ctx context.Context, c call) (bool, *vsphere.Error) {
 	if err := s.available(ctx, c.op); err != nil {
 		return false, err
@@ -75,7 +75,7 @@ func (s *Server) accept(ctx context.Context, c call) (bool, *vsphere.Error) {
 		s.remove(other)
 	}
 	if done, err := c.check(); done || err != nil {
-		// Otherwise it is the operator's own index that refuses: nothing is submitted, so nothing has failed.
+		// Otherwise the operator's own index refuses: nothing is submitted, so nothing has failed.
 		if err != nil && slices.Contains(readsAfresh, c.Kind) {
 			s.failed(c, err)
 		}
@@ -87,7 +87,7 @@ func (s *Server) accept(ctx context.Context, c call) (bool, *vsphere.Error) {
 		return false, err
 	}
 	t := &task{call: c, end: s.budget.Start(string(c.Group), c.host)}
-	if c.Kind == vsphere.OpShutdownGuest { // not a task in vCenter: the guest does it
+	if c.Kind == vsphere.OpShutdownGuest { // not a task in vCenter: the guest shuts itself down
 		s.ended(t, true)
 	}
 	if happens, ok := pop(s.lost, c.Kind); ok {
@@ -106,7 +106,7 @@ func (s *Server) accept(ctx context.Context, c call) (bool, *vsphere.Error) {
 	return true, nil
 }
 
-// available reports why vCenter cannot be called at all.
+// available returns the reason why no call to vCenter is possible, or nil.
 func (s *Server) available(ctx context.Context, op string) *vsphere.Error {
 	if err := ctx.Err(); err != nil {
 		return &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: err}
@@ -130,13 +130,13 @@ func (s *Server) remove(t *task) {
 	s.tasks = slices.DeleteFunc(s.tasks, func(o *task) bool { return o == t })
 }
 
-// ended tells the budget, once the lock is free.
+// ended reports the result to the budget after the lock's release.
 func (s *Server) ended(t *task, ok bool) {
 	end := t.end
 	s.after = append(s.after, func() { end(ok) })
 }
 
-// finish ends a task: its effect, or its failure, is observed from now on.
+// finish ends a task. Its effect or failure is then observed.
 func (s *Server) finish(t *task) {
 	s.remove(t)
 	err := t.fail
@@ -169,8 +169,8 @@ func (s *Server) Step() bool {
 	return true
 }
 
-// Finish ends up to n tasks, the oldest first, and returns how many there were. A negative n means all, also those
-// that notifications of the first ones start.
+// Finish ends up to n tasks, the oldest first, and returns their number. A negative n means all, including tasks that
+// notifications of the first ones start.
 func (s *Server) Finish(n int) int {
 	ended := 0
 	for ended != n && s.Step() {
@@ -190,7 +190,7 @@ func (s *Server) FinishOne(group vsphere.GroupKey, ordinal int32) bool {
 	return t != nil
 }
 
-// Pending is the number of tasks that have not ended.
+// Pending returns the number of tasks that have not ended.
 func (s *Server) Pending() int {
 	s.mu.Lock()
 	defer s.unlock()

@@ -93,8 +93,8 @@ func (s *Server) confirmSuspects(ctx context.Context, c *connection) error {
 	}
 }
 
-// confirmLater waits for the first of: the retry of everything, the end of wait if that is not zero (a member then has budget again), or another pending object
-// that was not tried.
+// confirmLater waits for the first of three events: the retry of everything is due, an untried object is pending, or wait ends. A wait of zero never ends. At
+// the end of wait, a member can have another object looked up.
 func (s *Server) confirmLater(ctx context.Context, made *attempts, wait time.Duration) error {
 	var credit, again <-chan time.Time
 	if wait > 0 {

@@ -26,8 +26,8 @@ func (s *Server) inheritedNow() operations.Inheritance {
 	return s.ops.Inherited(uint64(s.index.Applied()))
 }
 
-// settledFor reports whether the inventory has the VMs of all clones that can be the group's and that this process did not start. If not, the group is notified
-// when that can have changed.
+// settledFor reports whether the inventory has the VMs of all clones that can be the group's and that were started before this process. If not, the group is
+// notified when that can have changed.
 func (s *Server) settledFor(q vsphere.Query) (bool, string) {
 	if in := s.inheritedNow(); len(in.Running)+len(in.Ended) == 0 {
 		return true, ""
@@ -136,8 +136,8 @@ func (s *Server) halfMade(ctx context.Context, c *connection, op operations.Requ
 // createdRounded is the maximum rounding of a VM's creation date by vCenter.
 const createdRounded = time.Second
 
-// stillCloned returns err unless vCenter shows a running clone of the template that began before moment, since which the name is taken. If vCenter does not
-// report its tasks, such a clone is possible.
+// stillCloned returns err unless vCenter shows a running clone of the template that began before moment and thus can hold the name. If vCenter does not report
+// its tasks, such a clone is possible.
 func (s *Server) stillCloned(ctx context.Context, c *connection, op operations.Request, moment time.Time, err error) error {
 	waits := func(why string) error {
 		return &vsphere.Error{Kind: vsphere.KindBusy, Op: phrase(op), Object: objectOf(err), Err: fmt.Errorf(

@@ -103,7 +103,7 @@ func (s *surveyor) leftFolders(ctx context.Context) (out []leftFolder) {
 		for _, child := range children {
 			name := child.text(propName)
 			if until, ok := probeUntil(name); ok {
-				// The time limit of that probe is unknown. It was less than an hour, the unit of these limits for clones.
+				// The start of that probe is unknown. It was less than an hour before its end.
 				out = append(out, leftFolder{ref: child.ref, name: name, path: parent.Path + "/" + name, from: until.Add(-time.Hour), until: until, cloning: true})
 			}
 		}

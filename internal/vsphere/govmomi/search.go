@@ -16,8 +16,8 @@ import (
 // repeatedly while the group waits for other reasons.
 const mostStale = 20
 
-// missing gives the verdict on an object whose reference does not exist. A VM that a user unregisters and registers again gets another reference. So a VM is
-// Gone only if no VM has its instance UUID either.
+// missing gives the verdict on an object whose reference does not exist. A VM that a user unregisters and registers again gets another reference. So a VM
+// gets verdict Gone only if no VM has its instance UUID either.
 func (s *Server) missing(ctx context.Context, c *connection, began inventory.Moment, ref vsphere.Ref) error {
 	if ref.Type != vsphere.TypeVirtualMachine {
 		s.index.Confirm(began, ref, inventory.Gone)

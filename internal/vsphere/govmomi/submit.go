@@ -120,8 +120,8 @@ func (s *Server) refused(ctx context.Context, c *connection, h *operations.Handl
 	return err
 }
 
-// lost makes a suspect of an object that vCenter reported as missing during another operation. It also disables notes
-// if their privilege was refused.
+// lost makes a suspect of an object that vCenter reported as missing during an operation on something else. If vCenter
+// refused a note, lost also disables notes.
 func (s *Server) lost(err error) {
 	if lacks(err, vsphere.PrivilegeNotes) {
 		s.withoutNotes()

@@ -268,7 +268,7 @@ func (w *taskWatch) ours(ctx context.Context, op operations.Request, err error) 
 	return object, ok
 }
 
-// show reads and applies the changed objects. A VM is Gone if its destruction succeeded and it is not found: two independent confirmations by vCenter.
+// show reads and applies the changed objects. A VM gets verdict Gone if its destruction succeeded and it is not found: two independent confirmations by vCenter.
 func (w *taskWatch) show(ctx context.Context, changed, destroyed []vsphere.Ref) error {
 	s := w.server
 	if len(changed)+len(destroyed) == 0 {

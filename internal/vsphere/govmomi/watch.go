@@ -198,7 +198,7 @@ func (f *watchFeed) next(ctx context.Context) error {
 }
 
 // fill collects the first answer, which is a full listing in pages. An object can leave between two pages. A read in progress can still show that object, or a
-// call of ours can have created it, and no later answer reports that it left.
+// call of ours can have created it. No later answer reports that the object left.
 func (f *watchFeed) fill(ctx context.Context, updates []types.ObjectUpdate, more bool) error {
 	var left []vsphere.Ref
 	for _, u := range updates {
@@ -294,7 +294,7 @@ func (f *watchFeed) news(ctx context.Context, began inventory.Moment, updates []
 	return nil
 }
 
-// making separates the VMs that clones of this process are creating from those to read, as far as the stream shows them in a known folder.
+// making selects the VMs that clones of this process are creating, as far as the stream shows them in a known folder. It returns the others for a read.
 func (f *watchFeed) making(refs []vsphere.Ref) (half []inventory.Seen, reread []vsphere.Ref) {
 	for _, ref := range refs {
 		vm := f.shown.VM(ref)

@@ -59,7 +59,7 @@ type vmEntry struct {
 	leaving bool
 	// age counts the listings since the VM became Gone or Elsewhere.
 	age int
-	// path is the location of a VM that is Elsewhere. search is the result of the search for a VM that is Gone. destroyed is true if this process
+	// path is the location of a VM that is Elsewhere. search is the result of the search for a VM in state Gone. destroyed is true if this process
 	// destroyed the VM, which then needs no search.
 	path      string
 	search    *Search

@@ -17,8 +17,8 @@ type Group struct {
 	Released []vsphere.VM
 	// Unread are VMs in the folder, or known ones, whose stamp is unreadable. They are not in VMs.
 	Unread []vsphere.VM
-	// Suspects are missing VMs outside of the known ones that carry the group's stamp, or lie in its folder with a stamp that was never read. Their absence proves
-	// nothing.
+	// Suspects are missing VMs outside of the known ones. They carry the group's stamp, or lie in its folder with a stamp that was never read. Their absence
+	// proves nothing.
 	Suspects []vsphere.VM
 	// Gone and Elsewhere are known VMs with a verdict.
 	Gone, Elsewhere []vsphere.Ref

@@ -22,7 +22,7 @@ type Search struct {
 	Found []Outside
 }
 
-// SearchFor returns the instance UUIDs to search for before a VM is Gone. claimed are those that groups have recorded. For a VM whose destruction
+// SearchFor returns the instance UUIDs to search for before a VM gets verdict Gone. claimed are those that groups have recorded. For a VM whose destruction
 // this process submitted, it returns none.
 func (x *Index) SearchFor(ref vsphere.Ref, claimed ...string) []string {
 	x.mu.Lock()

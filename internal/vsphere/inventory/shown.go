@@ -101,7 +101,7 @@ type Difference struct {
 }
 
 // Differences returns the objects that the index and a stream show differently, sorted. Before the complete first answer of the stream it returns none. It
-// excludes objects that wait for a verdict or are Gone.
+// excludes objects that wait for a verdict or have one.
 func (x *Index) Differences(s *Shown) []Difference {
 	s.mu.Lock()
 	defer s.mu.Unlock()

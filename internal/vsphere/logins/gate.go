@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	// look is the pause between looks at a login of another session that is under way.
+	// look is the pause between checks of another session's login in progress.
 	look = 200 * time.Millisecond
-	// keySize is that of HMAC-SHA256.
+	// keySize is the key size of HMAC-SHA256.
 	keySize = 32
-	// mostAccounts is how many accounts are remembered.
+	// mostAccounts is the maximum number of remembered accounts.
 	mostAccounts = 256
-	// endTries is how often it is tried to write an outcome.
+	// endTries is the maximum number of tries to store a result.
 	endTries = 5
-	// alone is how many rejections an account may have within the window for each replica, where the replicas have no common memory.
+	// alone is the number of rejections that an account can have per replica within the window, if the replicas have no common memory.
 	alone = 1
 )
 
@@ -38,18 +38,18 @@ type Options struct {
 	Store Store
 	// Boot is unique to this process.
 	Boot string
-	// Boots are the processes whose logins are remembered; nil knows of none that has ended.
+	// Boots reports which processes have ended. Nil reports none.
 	Boots Boots
 	Now   func() time.Time
 }
 
-// Keeper is the memory of the logins of one process, and its part in the memory of all. It is safe for concurrent use.
+// Keeper is one process's memory of logins, and its part in the common memory. It is safe for concurrent use.
 type Keeper struct {
 	o     Options
 	local Memory
 
 	mu sync.Mutex
-	// key and known are what was seen last: somebody may remove or restore what is stored.
+	// key and known are the last seen content, because a user can remove or restore the stored one.
 	key   []byte
 	known map[string]Account
 	// open are the tries of this process.
@@ -70,21 +70,21 @@ type Gate struct {
 	once bool
 }
 
-// Once returns a gate for a program that a person starts. It leaves a user name and password that vCenter rejected before
-// to the operator, which knows when to try them again.
+// Once returns a gate for a program that a user starts. It leaves a user name and password that vCenter rejected before to the operator,
+// which knows the time of the retry.
 func (g *Gate) Once() *Gate {
 	other := *g
 	other.once = true
 	return &other
 }
 
-// Gate returns that of a user name and password. Another attempt makes them count as others.
+// Gate returns the gate of a user name and password. Another attempt makes them count as new ones.
 func (k *Keeper) Gate(server, username, password, attempt string) *Gate {
 	account := accountOf(server, username)
 	return &Gate{keeper: k, account: account, pair: []byte(strings.Join([]string{account, username, password, attempt}, "\x00"))}
 }
 
-// accountOf names an account, in whichever spelling: VSPHERE.LOCAL\op is op@vsphere.local, and port 443 is that of https.
+// accountOf names an account independent of its spelling: VSPHERE.LOCAL\op is op@vsphere.local, and port 443 is that of https.
 func accountOf(server, username string) string {
 	if !strings.Contains(server, "://") {
 		server = "https://" + server
@@ -102,14 +102,14 @@ func accountOf(server, username string) string {
 	return strings.ToLower(host + " " + username)
 }
 
-// Try is a login that may be sent. It must be ended.
+// Try is a permitted login. It must be ended.
 type Try struct {
 	gate  *Gate
 	claim Claim
 	room  int
 }
 
-// Enter waits until a login may be sent, or returns why none may: *Refused, or an error of the store.
+// Enter waits until a login can be sent, or returns the reason why it cannot: *Refused, or an error of the store.
 func (g *Gate) Enter(ctx context.Context) (*Try, error) {
 	k := g.keeper
 	for {
@@ -150,7 +150,7 @@ func (g *Gate) Enter(ctx context.Context) (*Try, error) {
 	}
 }
 
-// End notes the outcome of a login. For a rejected one it returns *Refused. The outcome counts in this process also if it cannot be stored.
+// End stores the result of a login. For a rejected one it returns *Refused. If the result cannot be stored, it still counts in this process.
 func (t *Try) End(ctx context.Context, o Outcome) error {
 	g, k, now := t.gate, t.gate.keeper, t.gate.keeper.o.Now()
 	defer k.ended(t)
@@ -166,7 +166,7 @@ func (t *Try) End(ctx context.Context, o Outcome) error {
 		before := k.account(book, g.account, now)
 		a = before.ended(t.claim, o, now)
 		if before.Claim == nil && (o == Failed || o == Accepted && before.pair(t.claim.Pair).proven()) {
-			return nil // it followed another one, and nothing is new
+			return nil // it followed another login, and nothing is new
 		}
 		if err := store.Save(ctx, book.with(g.account, a)); !errors.Is(err, ErrConflict) {
 			break
@@ -185,7 +185,7 @@ func (t *Try) End(ctx context.Context, o Outcome) error {
 	return refusal(a, t.claim.Pair, next)
 }
 
-// load returns the book with a key, and the store that it is from: without a common one that of this process, where an account has less room.
+// load returns the book with a key, and its store. Without a common store, that is the store of this process, where an account has less room.
 func (k *Keeper) load(ctx context.Context) (Book, Store, int, error) {
 	store, room := k.o.Store, most
 	book, err := store.Load(ctx)
@@ -209,7 +209,7 @@ func (k *Keeper) load(ctx context.Context) (Book, Store, int, error) {
 	return book, store, room, nil
 }
 
-// account returns an account as the book and this process know it.
+// account returns an account as known to the book and to this process.
 func (k *Keeper) account(book Book, name string, now time.Time) Account {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -217,7 +217,7 @@ func (k *Keeper) account(book Book, name string, now time.Time) Account {
 	dead := false
 	if c := a.Claim; c != nil && c.By == k.o.Boot {
 		if !k.has(*c) {
-			a.Claim = nil // it was written, and we were not told: nothing was sent
+			a.Claim = nil // the write succeeded without our knowledge, and nothing was sent
 		}
 	} else if c != nil {
 		dead = k.o.Boots != nil && k.o.Boots.BootDead(c.By)
@@ -257,7 +257,7 @@ func (g *Gate) id(key []byte) string {
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// with returns the book with an account. Of too many accounts the ones are dropped whose last login is the longest ago.
+// with returns the book with an account. If there are too many accounts, it drops those with the oldest last login.
 func (b Book) with(name string, a Account) Book {
 	b.Accounts = maps.Clone(b.Accounts)
 	if b.Accounts == nil {
@@ -277,7 +277,7 @@ func (b Book) with(name string, a Account) Book {
 	return b
 }
 
-// newest is the moment of the last outcome, or of the claim.
+// newest returns the time of the last result, or of the claim.
 func (a Account) newest() (last time.Time) {
 	if a.Claim != nil {
 		last = a.Claim.At

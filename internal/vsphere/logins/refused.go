@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// Refused is why a login is not tried: vCenter rejected earlier ones.
+// Refused is the reason why a login is not tried: vCenter rejected earlier ones.
 type Refused struct {
-	// Rejections of this user name and password, with the first and the last of them; none if others were rejected.
+	// Rejections of this user name and password, with the times of the first and last one. Zero if others were rejected.
 	Rejections  int
 	First, Last time.Time
-	// OfAccount is how many rejections the account has had within the window.
+	// OfAccount is the number of the account's rejections within the window.
 	OfAccount int
-	// Next is when it is tried; zero for never.
+	// Next is the time of the next try, or zero for never.
 	Next time.Time
-	// Once is true for a gate that tries no pair again that was rejected.
+	// Once is true for a gate that never retries a rejected pair.
 	Once bool
 }
 
 const mayBeLocked = "The account may be locked: if user name and password are right, unlock it in vCenter"
 
-// Error says how often and since when the login was rejected, and when it is tried next.
+// Error describes the number and start of the rejections, and the time of the next try.
 func (e *Refused) Error() string {
 	switch {
 	case e.Once && e.Rejections > 0:
@@ -38,7 +38,7 @@ func (e *Refused) Error() string {
 	}
 }
 
-// advice is what to do while another try is to come.
+// advice returns the action while another try is pending.
 func (e *Refused) advice() string {
 	if e.Rejections == 1 {
 		return "If vCenter has just started, wait: it rejects every login until its token service runs. Otherwise correct the Secret"
@@ -46,7 +46,7 @@ func (e *Refused) advice() string {
 	return "Correct the Secret. If it is right, set key " + AttemptKey + " of the Secret to another value to have it tried at once"
 }
 
-// AttemptKey of a Secret has any value. Another value makes the same user name and password count as new ones, for a person who has unlocked the account.
+// AttemptKey of a Secret has any value. Another value makes the same user name and password count as new ones, for a user who has unlocked the account.
 const AttemptKey = "attempt"
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

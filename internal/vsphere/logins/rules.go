@@ -6,41 +6,43 @@ import (
 )
 
 const (
-	// window and most bound the rejections of an account, whichever user names and passwords they are of.
+	// window and most limit the rejections of an account, over all user names and passwords.
 	window = 15 * time.Minute
 	most   = 4
-	// strikes is how often one pair of user name and password may be rejected.
+	// strikes is the maximum number of rejections of one pair of user name and password.
 	strikes = 3
-	// fresh is how long an accepted login lets others follow without waiting for each other. A password that changes within this time costs as many rejections as there are sessions.
+	// fresh is how long after an accepted login others can follow without waiting for each other. If a password changes within this time, it can cost as many
+	// rejections as there are sessions.
 	fresh = 10 * time.Second
-	// claimed is the longest duration of a try. The process of a try that did not end by then has ended.
+	// claimed is the longest duration of a try. If a try did not end by then, its process has ended.
 	claimed = 30 * time.Second
-	// skew is how far the clocks of two replicas may be apart. A moment that is further ahead was not written by a replica.
+	// skew is the maximum difference between the clocks of two replicas. No replica wrote a time that is further ahead.
 	skew = time.Minute
-	// mostPairs is how many pairs of an account are remembered, the newest ones.
+	// mostPairs is the maximum number of remembered pairs of an account, the newest ones.
 	mostPairs = 8
 )
 
-// delays are those after the first and the second rejection of a pair. The first is short, because a vCenter that starts rejects everybody for a minute, until its single sign-on works.
+// delays are the pauses after the first and second rejection of a pair. The first is short, because a starting vCenter rejects every login for a minute, until
+// its single sign-on works.
 var delays = [strikes - 1]time.Duration{2 * time.Minute, 15 * time.Minute}
 
-// Account is what is known of the logins of one account at one server.
+// Account is the known state of the logins of one account at one server.
 type Account struct {
-	// Pairs are user names and passwords that were tried, the newest last.
+	// Pairs are the tried user names and passwords, the newest last.
 	Pairs []Pair `json:"pairs,omitempty"`
-	// Rejected are the moments of the last rejections, whichever pairs they are of.
+	// Rejected are the times of the last rejections of all pairs.
 	Rejected []time.Time `json:"rejected,omitempty"`
-	// Claim is the try that is under way.
+	// Claim is the try in progress.
 	Claim *Claim `json:"claim,omitempty"`
 }
 
 // Pair is a user name and a password.
 type Pair struct {
-	// ID tells pairs apart without showing them.
+	// ID distinguishes pairs without revealing them.
 	ID string `json:"id"`
-	// Accepted is when vCenter accepted it last; zero if it has rejected it since.
+	// Accepted is the time of the last acceptance, or zero if a rejection followed.
 	Accepted time.Time `json:"accepted,omitzero"`
-	// Rejections since the last acceptance, with the first and the last of them.
+	// Rejections since the last acceptance, with the times of the first and last one.
 	Rejections int       `json:"rejections,omitempty"`
 	First      time.Time `json:"first,omitzero"`
 	Last       time.Time `json:"last,omitzero"`
@@ -57,22 +59,22 @@ func (c Claim) same(other Claim) bool {
 	return c.Pair == other.Pair && c.By == other.By && c.At.Equal(other.At)
 }
 
-// step is what a replica that has to log in does now.
+// step is the next step of a replica that must log in.
 type step int
 
 const (
 	// follow: log in without a claim.
 	follow step = iota
-	// claim: write a claim, and log in.
+	// claim: store a claim, and log in.
 	claim
-	// wait: another login is under way.
+	// wait: another login is in progress.
 	wait
-	// hold: no login before a moment, or never.
+	// hold: do not log in before a time, or never.
 	hold
 )
 
-// decide says what to do about a login with a pair. next is the moment before which nobody tries, zero for never. The account must be settled. room is how many
-// rejections it may have within the window.
+// decide returns the step for a login with a pair. For hold, next is the time of the next try, or zero for never. The account must be settled. room is the
+// maximum number of its rejections within the window.
 func decide(a Account, pair string, now time.Time, room int) (do step, next time.Time) {
 	p := a.pair(pair)
 	switch age := now.Sub(p.Accepted); {
@@ -95,7 +97,8 @@ func decide(a Account, pair string, now time.Time, room int) (do step, next time
 	return claim, time.Time{}
 }
 
-// roomAt is the moment from which on one more rejection would not be one too many. While another pair works, the last rejection that an account may have is kept for that one.
+// roomAt returns the time from which one more rejection is permitted. While another pair works, the last permitted rejection of the account is reserved for
+// that pair.
 func (a Account) roomAt(p Pair, room int) time.Time {
 	if room > 1 && !p.proven() && slices.ContainsFunc(a.Pairs, Pair.proven) {
 		room--
@@ -131,8 +134,9 @@ func (a Account) rejectedAt(at time.Time) Account {
 	return a
 }
 
-// settled drops what does not count any more, and ends a claim that has had its time or whose process is dead. Its outcome is not known: for a pair that worked before it is taken for no
-// rejection, since replies are lost more often than passwords are changed, and for another one it is taken for a rejection of the account, though not of the pair.
+// settled drops expired data, and ends a claim that timed out or whose process is dead. The result of that claim is unknown. For a pair that worked before, it
+// counts as no rejection, because lost replies are more frequent than changed passwords. For another pair, it counts as a rejection of the account, but not of
+// the pair.
 func (a Account) settled(now time.Time, dead bool) Account {
 	if c := a.Claim; c != nil && (dead || now.Sub(c.At) >= claimed || c.At.Sub(now) > skew) {
 		a = a.ended(*c, Unanswered, now)
@@ -150,7 +154,7 @@ func (a Account) settled(now time.Time, dead bool) Account {
 	return a
 }
 
-// Outcome of a login.
+// Outcome is the result of a login.
 type Outcome int
 
 // Outcomes.
@@ -159,13 +163,13 @@ const (
 	Accepted Outcome = iota
 	// Rejected by vCenter, for its user name or its password.
 	Rejected
-	// Failed for another reason, which says nothing of the password.
+	// Failed for another reason, which proves nothing about the password.
 	Failed
-	// Unanswered: it is not known whether vCenter has rejected it.
+	// Unanswered: it is unknown whether vCenter rejected the login.
 	Unanswered
 )
 
-// ended notes the outcome of a login, which ends its claim.
+// ended stores the result of a login and ends its claim.
 func (a Account) ended(c Claim, o Outcome, now time.Time) Account {
 	if a.Claim != nil && a.Claim.same(c) {
 		a.Claim = nil
@@ -178,7 +182,7 @@ func (a Account) ended(c Claim, o Outcome, now time.Time) Account {
 		if p.Rejections == 0 {
 			p.First = now
 		}
-		if p.Rejections == 0 || c.At.After(p.Last) { // those that were under way at the same time are one try
+		if p.Rejections == 0 || c.At.After(p.Last) { // concurrent tries count as one
 			p.Rejections++
 		}
 		p.Accepted, p.Last = time.Time{}, now
@@ -189,7 +193,8 @@ func (a Account) ended(c Claim, o Outcome, now time.Time) Account {
 	return a
 }
 
-// merge adds what this process knows and the stored account does not: somebody may have removed or restored what was stored. Of each pair the newest word counts.
+// merge adds the knowledge of this process to the stored account, because a user can have removed or restored the stored one. The newest state of each pair
+// counts.
 func (a Account) merge(known Account) Account {
 	for _, p := range known.Pairs {
 		if stored := a.pair(p.ID); p.newest().After(stored.newest()) {
@@ -204,7 +209,7 @@ func (a Account) merge(known Account) Account {
 	return a
 }
 
-// newest is the moment of the last outcome.
+// newest returns the time of the last result.
 func (p Pair) newest() time.Time {
 	if p.Last.After(p.Accepted) {
 		return p.Last

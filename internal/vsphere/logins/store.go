@@ -9,15 +9,15 @@ import (
 )
 
 var (
-	// ErrConflict means that the book was changed since it was read.
+	// ErrConflict means that the book changed since it was read.
 	ErrConflict = errors.New("the memory of logins was changed by another replica")
-	// ErrNoStore means that the replicas have no memory in common.
+	// ErrNoStore means that the replicas have no common memory.
 	ErrNoStore = errors.New("the replicas have no common memory of logins")
 )
 
-// Book is what is stored of all accounts.
+// Book is the stored data of all accounts.
 type Book struct {
-	// Key makes the IDs of pairs, so that they say nothing to those who do not have it.
+	// Key generates the IDs of pairs, so that they reveal nothing without the key.
 	Key []byte
 	// Accounts by server and user name.
 	Accounts map[string]Account
@@ -27,15 +27,15 @@ type Book struct {
 
 // Store holds the book. Every method is one request, never repeated.
 type Store interface {
-	// Load returns the book afresh; one that was never saved, or cannot be read, is empty.
+	// Load returns the current book. A book that was never saved, or that is unreadable, is empty.
 	Load(ctx context.Context) (Book, error)
-	// Save replaces the book of a version. It fails with ErrConflict when that is not the one that is stored.
+	// Save replaces the book of a version. If another version is stored, it fails with ErrConflict.
 	Save(ctx context.Context, b Book) error
 }
 
-// Boots are the runs of the program, each with an ID of its own. *sharding.Replica implements it.
+// Boots are the runs of the program, each with its own ID. *sharding.Replica implements it.
 type Boots interface {
-	// BootDead reports whether the run of another boot has ended or can act no more; false when that is not known. It does not block.
+	// BootDead reports whether another boot has ended or can no longer act. If that is unknown, it returns false. It does not block.
 	BootDead(boot string) bool
 }
 

@@ -8,8 +8,8 @@ import (
 
 type backoff struct{ first, last time.Duration }
 
-// backoffs say how soon an operation that failed is tried again. What only a person can change is looked at
-// rarely; what heals by itself soon.
+// backoffs are the pauses before the retry of a failed operation. Errors that need a user's action are retried rarely,
+// and temporary errors soon.
 var backoffs = map[vsphere.Kind]backoff{
 	vsphere.KindTransient:     {2 * time.Second, 2 * time.Minute},
 	vsphere.KindBusy:          {2 * time.Second, 30 * time.Second},
@@ -31,7 +31,7 @@ var backoffs = map[vsphere.Kind]backoff{
 	vsphere.KindFenced:        {time.Second, 10 * time.Second},
 }
 
-// Backoff returns how long to wait after the count-th failure in a row: doubling from first to last.
+// Backoff returns the pause after the count-th consecutive failure. It doubles from first to last.
 func Backoff(kind vsphere.Kind, count int) time.Duration {
 	b, ok := backoffs[kind]
 	if !ok {

@@ -2,8 +2,9 @@ package operations
 
 import "github.com/codeconnect/vmgroup-operator/internal/vsphere"
 
-// Continues says that a task ended, as seen at a mark, and that its work goes on: next has the task of each VM that it was about, or an empty text if
-// vCenter names none. An operation follows its VM, with its slot. One without a task is looked for among vCenter's tasks, as after a lost reply.
+// Continues records that a task ended, as seen at a mark, and that other tasks continue its work. next has the task of each affected VM, or "" if
+// vCenter names none. An operation follows its VM, with its slot. Without a task, the operation is searched for among vCenter's tasks, as after a
+// lost reply.
 func (t *Tracker) Continues(task string, next map[vsphere.Ref]string, at Mark) {
 	var groups []vsphere.GroupKey
 	t.mu.Lock()

@@ -8,22 +8,22 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// keepFailures is how long a failure is remembered after the time to try again.
+// keepFailures is the time for which a failure is remembered after its retry time.
 const keepFailures = time.Hour
 
-// Failures are what failed last, of each kind of operation on each ordinal. One of another kind does not replace it: two that fail in turn, as a change of a
-// VM that is off and its start, would both be tried again without a pause. The zero value is ready for use. It has no lock.
+// Failures are the last failures of each kind of operation on each ordinal. A failure of another kind does not replace one. Otherwise two kinds that fail in
+// turn would be retried without a pause, such as a change of a VM that is off and its start. The zero value is ready for use. It has no lock.
 type Failures struct {
 	of map[vsphere.GroupKey]map[attempt]*vsphere.Failure
 }
 
-// attempt is what is tried again.
+// attempt identifies a retried operation.
 type attempt struct {
 	ordinal int32
 	kind    vsphere.OperationKind
 }
 
-// Add remembers a failure of a group, which has neither a Count nor a time to try again: these follow from what failed before.
+// Add stores a failure of a group. It sets Count and RetryAt from the earlier failures.
 func (f *Failures) Add(group vsphere.GroupKey, failed vsphere.Failure) {
 	if f.of == nil {
 		f.of = map[vsphere.GroupKey]map[attempt]*vsphere.Failure{}
@@ -33,7 +33,7 @@ func (f *Failures) Add(group vsphere.GroupKey, failed vsphere.Failure) {
 	}
 	again := attempt{failed.Ordinal, failed.Kind}
 	failed.Count = 1
-	// What meets another VM may soon work: vCenter only needs a moment more.
+	// If the VM's state differs from the last failure, the retry is early: vCenter only needs a moment.
 	another := func(last *vsphere.Failure) bool { return failed.Kind.Ends() && last.Met != failed.Met }
 	if last := f.of[group][again]; last != nil && last.Revision == failed.Revision && !another(last) {
 		failed.Count = last.Count + 1
@@ -42,15 +42,15 @@ func (f *Failures) Add(group vsphere.GroupKey, failed vsphere.Failure) {
 	f.of[group][again] = &failed
 }
 
-// Succeeded forgets what failed before on an ordinal. That a VM could not be changed stays known while something else is done to it: it is started again for
-// that. Once an ordinal has another VM nothing is known of that.
+// Succeeded forgets the earlier failures on an ordinal. A failed change of a VM stays known during other operations, because the VM is started again for
+// them. A new VM of the ordinal clears it.
 func (f *Failures) Succeeded(key Key, kind vsphere.OperationKind) {
 	f.forget(key.Group, func(a attempt, _ *vsphere.Failure) bool {
 		return a.ordinal == key.Ordinal && (a.kind != vsphere.OpReconfigure || kind == a.kind || kind == vsphere.OpClone)
 	})
 }
 
-// Expire forgets what nobody has tried again for long.
+// Expire forgets failures without a retry for keepFailures.
 func (f *Failures) Expire(now time.Time) {
 	for group := range f.of {
 		f.forget(group, func(_ attempt, failed *vsphere.Failure) bool { return now.Sub(failed.RetryAt) > keepFailures })
@@ -69,7 +69,7 @@ func (f *Failures) forget(group vsphere.GroupKey, is func(attempt, *vsphere.Fail
 	}
 }
 
-// Of returns those of a group, sorted by ordinal and kind.
+// Of returns the failures of a group, sorted by ordinal and kind.
 func (f *Failures) Of(group vsphere.GroupKey) []vsphere.Failure {
 	out := make([]vsphere.Failure, 0, len(f.of[group]))
 	for _, failed := range f.of[group] {

@@ -8,46 +8,46 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// holdFor is how long a clone that ended may be held: see Held.
+// holdFor is the maximum time for which an ended clone is held: see Held.
 const holdFor = 2 * time.Minute
 
 var errAstray = errors.New("the VM of the clone is outside of the operator's root folder; move its folder back, or delete it")
 
-// Effect describes an operation whose effect is looked for.
+// Effect describes an operation whose effect is awaited.
 type Effect struct {
 	Request
-	// VM is that of the request, or the one that a finished clone made or found.
+	// VM is the VM of the request, or the one that an ended clone created or found.
 	VM vsphere.Ref
-	// Found is true when the clone did not make the VM: see Tracker.Found.
+	// Found is true if the clone did not create the VM: see Tracker.Found.
 	Found bool
-	// Unknown is true when the reply was lost.
+	// Unknown is true if the reply was lost.
 	Unknown bool
 }
 
 // Sight is what the inventory shows of an operation's effect.
 type Sight int
 
-// What the inventory may show.
+// Sights.
 const (
 	Unseen Sight = iota
-	// Seen: the effect is there, or can never be.
+	// Seen: the effect is visible, or can never become visible.
 	Seen
-	// Held: the VM of a clone has no fate yet, or only the operation tells whose it is. The operation stays in flight
-	// until the group has recorded the VM (Claimed), acts on it, or two minutes have passed.
+	// Held: the VM of a clone has no verdict yet, or only the operation identifies its owner. The operation stays in
+	// flight until the group has recorded the VM (Claimed) or acts on it, or for at most two minutes.
 	Held
 	// Astray: the VM of a clone is outside of the root folder. The clone has failed.
 	Astray
 )
 
-// Found says that a clone ended because vm has its name already and looks like the wanted one. It is awaited like
-// one that the task made, but not shown as the operation's: nothing proves that we made it.
+// Found records that a clone ended because vm already has its name and resembles the wanted VM. The VM is awaited like
+// one that the task created, but not shown as the operation's VM: nothing proves that the operation created it.
 func (t *Tracker) Found(task string, vm vsphere.Ref, at Mark) {
 	t.ended(task, at, true, func(op *operation) {
 		op.state, op.ended, op.endedAt, op.VM, op.found = settling, at, t.now(), vm, true
 	})
 }
 
-// Claimed says which VMs the group has recorded: a clone that is held for one of them has done its service.
+// Claimed passes the VMs that the group has recorded. A clone that is held for one of them is removed.
 func (t *Tracker) Claimed(group vsphere.GroupKey, known []vsphere.Ref) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -58,8 +58,8 @@ func (t *Tracker) Claimed(group vsphere.GroupKey, known []vsphere.Ref) {
 	}
 }
 
-// settled decides over an operation that has ended: remove says that nothing is to be waited for any more, again that
-// its group must look again although it stays, or has failed. The lock is held.
+// settled decides about an ended operation. If remove is true, the wait is over. If again is true, the group must
+// observe again, because the operation stays or has failed. The caller holds the lock.
 func (t *Tracker) settled(op *operation, sight Sight, applied Mark, now time.Time) (remove, again bool) {
 	switch {
 	case sight == Astray:

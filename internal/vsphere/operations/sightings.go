@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Sightings is when this process saw tasks of vCenters first, whichever connection did. The zero value is ready for use.
+// Sightings stores when this process first saw vCenters' tasks, through any connection. The zero value is ready for use.
 type Sightings struct {
 	mu    sync.Mutex
 	first map[string]map[string]time.Time
 }
 
-// See returns when each of these tasks of a vCenter was seen first. They are all that matter there: others are forgotten.
+// See returns the time at which each of these tasks of a vCenter was first seen. It forgets the vCenter's other tasks.
 func (s *Sightings) See(vcenter string, tasks []string, now time.Time) map[string]time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,11 +15,10 @@ import (
 type Mark = uint64
 
 const (
-	// DefaultGrace is how long after a lost reply the server's task list is read: the request may still be
-	// under way.
+	// DefaultGrace is the time from a lost reply to the read of the server's task list: the request can still be in transit.
 	DefaultGrace = 2 * time.Second
-	// slotGrace is how long after a lost reply the list is read to see whether a task runs that keeps a slot busy. Most such requests never
-	// reached vCenter. One that is under way for longer makes a task too many for a moment, which is no harm.
+	// slotGrace is the time from a lost reply to the read that checks whether a task needs the slot. Most such requests never reached
+	// vCenter. A request that is longer in transit causes one excess task for a moment, which is harmless.
 	slotGrace = 250 * time.Millisecond
 )
 
@@ -28,7 +27,7 @@ var (
 	errShutdown = errors.New("the guest did not shut down in time; power the VM off, or look into the guest")
 )
 
-// Key names the ordinal that an operation is about.
+// Key identifies the ordinal of an operation.
 type Key struct {
 	Group   vsphere.GroupKey
 	Ordinal int32
@@ -38,26 +37,26 @@ type Key struct {
 type Request struct {
 	Key
 	Kind vsphere.OperationKind
-	// VM is zero for a clone, Template for everything else.
+	// VM is zero for a clone, and Template for all other operations.
 	VM, Template vsphere.Ref
-	// Name, UUID and Stamp of the VM to be, for a clone.
+	// Name, UUID and Stamp of the VM that a clone creates.
 	Name  string
 	UUID  string
 	Stamp vsphere.Stamp
-	// Folder that a VM is moved into.
+	// Folder that a VM moves into.
 	Folder vsphere.Ref
-	// Datacenter that powers the VM on, where DRS places it; zero where the VM itself was asked to.
+	// Datacenter through which DRS powers the VM on. It is zero if the VM itself is powered on.
 	Datacenter vsphere.Ref
 	// Mark that a VM gets.
 	Mark vsphere.ReleaseMark
-	// CPU and MemoryMiB that a VM gets, as far as they are to change.
+	// CPU and MemoryMiB that a VM gets. Zero means unchanged.
 	CPU       int32
 	MemoryMiB int64
-	// Met is what was known of the VM.
+	// Met is the known state of the VM.
 	Met vsphere.Met
-	// ChangeVersion of the VM before a change that nothing else of an observation shows.
+	// ChangeVersion of the VM before a change that an observation does not show otherwise.
 	ChangeVersion string
-	// Within is how long a guest may take to shut down before that counts as failed.
+	// Within is the time limit for a guest's shutdown.
 	Within time.Duration
 }
 
@@ -68,7 +67,7 @@ const (
 	running
 	settling
 	unknown
-	// shutting is a guest that was asked to shut down: there is no task, only the effect to wait for.
+	// shutting is a guest shutdown in progress: there is no task, only the effect to wait for.
 	shutting
 )
 
@@ -78,47 +77,47 @@ type operation struct {
 	since time.Time
 	task  string
 	done  func(ok bool)
-	// ended is when the task ended, for settling, and endedAt the same by the clock.
+	// ended is the mark of the task's end, for settling, and endedAt its time by the clock.
 	ended   Mark
 	endedAt time.Time
-	// found is true for a clone that made nothing, because its name was taken by a VM that is the wanted one.
+	// found is true for a clone that created nothing, because the wanted VM already has its name.
 	found bool
-	// held is true once the effect was Held: the next step may be taken.
+	// held is true after the effect was Held: the next step can begin.
 	held bool
-	// canceledAt is when vCenter was last asked to cancel the task, cancelErr why it does not.
+	// canceledAt is the time of the last cancel request to vCenter, and cancelErr vCenter's refusal.
 	canceledAt time.Time
 	cancelErr  error
-	// lostAt is when the reply was lost; wait is nil until the server's task list was read.
+	// lostAt is the time of the lost reply. wait is nil until the server's task list was read.
 	lostAt time.Time
 	wait   *waitFor
-	// slotAsked is true once the task list said, after slotGrace, whether the slot is needed: if so, by slotTask.
+	// slotAsked is true after the check of the task list, after slotGrace, whether a task needs the slot. If one does, it is slotTask.
 	slotAsked bool
 	slotTask  string
 }
 
 // Tracker is safe for concurrent use.
 type Tracker struct {
-	// Grace may be changed before first use.
+	// Grace can be changed before first use.
 	Grace time.Duration
 
 	now      func() time.Time
 	notifier vsphere.GroupNotifier
 
 	mu sync.Mutex
-	// ops are those in flight by ordinal, of each group: a pass looks at its own only.
+	// ops are the operations in flight of each group, by ordinal: a pass reads only its own.
 	ops       map[vsphere.GroupKey]map[int32]*operation
 	failures  Failures
 	inherited *waitFor
 }
 
-// New returns a tracker with nothing in flight. The tracker holds no lock when it calls notifier.
+// New returns a tracker without operations. The tracker holds no lock when it calls notifier.
 func New(now func() time.Time, notifier vsphere.GroupNotifier) *Tracker {
 	return &Tracker{Grace: DefaultGrace, now: now, notifier: notifier, ops: map[vsphere.GroupKey]map[int32]*operation{}}
 }
 
-// Begin registers an operation before it is submitted. It fails with KindBusy while another one on the same
-// ordinal is in flight; only a guest that is shutting down may be overtaken by a power-off, and a clone that is only
-// held for its group by what follows it. A task that hangs is overtaken by what ends the VM.
+// Begin registers an operation before its submission. While another operation on the same ordinal is in flight, it fails with KindBusy.
+// Exceptions: a power-off or mark overtakes a guest shutdown, and any other operation than a clone overtakes a clone that is only held
+// for its group. An operation that ends the VM overtakes a hanging task.
 func (t *Tracker) Begin(r Request) (*Handle, error) {
 	var left func(bool)
 	defer func() {
@@ -132,7 +131,7 @@ func (t *Tracker) Begin(r Request) (*Handle, error) {
 		overtakes := op.state == shutting && (r.Kind == vsphere.OpPowerOff || r.Kind == vsphere.OpMark)
 		overtakes = overtakes || (op.held && r.Kind != vsphere.OpClone)
 		if r.Kind.Ends() && op.shown().Overtaken(t.now()) {
-			overtakes, left = true, op.done // its slot is free; the task may run on
+			overtakes, left = true, op.done // its slot is free, although the task can still run
 		}
 		if !overtakes {
 			return nil, &vsphere.Error{Kind: vsphere.KindBusy, Op: string(r.Kind) + " " + r.Name, Err: errBusy}
@@ -146,18 +145,18 @@ func (t *Tracker) Begin(r Request) (*Handle, error) {
 	return &Handle{t: t, op: op}, nil
 }
 
-// Handle is an operation that was begun. Exactly one of its methods must be called, once.
+// Handle is a registered operation. Call exactly one of its methods, once.
 type Handle struct {
 	t  *Tracker
 	op *operation
 }
 
-// Accepted says that vCenter runs the operation as a task. done is called once, when the task has ended.
+// Accepted records that vCenter runs the operation as a task. done is called once, when the task has ended.
 func (h *Handle) Accepted(task string, done func(ok bool)) {
 	h.t.update(h.op, func() { h.op.state, h.op.task, h.op.done = running, task, done })
 }
 
-// Finished says that the operation was done without a task, at a mark: its effect is awaited.
+// Finished records that the operation was completed without a task, at a mark, and awaits its effect.
 func (h *Handle) Finished(at Mark) {
 	h.t.update(h.op, func() {
 		h.op.state, h.op.ended, h.op.endedAt = settling, at, h.t.now()
@@ -168,17 +167,17 @@ func (h *Handle) Finished(at Mark) {
 	})
 }
 
-// Unknown says that the reply was lost. done is called once, when the fate is known.
+// Unknown records that the reply was lost. done is called once, when the result is known.
 func (h *Handle) Unknown(done func(ok bool)) {
 	h.t.update(h.op, func() { h.op.state, h.op.lostAt, h.op.done = unknown, h.t.now(), done })
 }
 
-// Failed says that vCenter refused. The failure is recorded with the time to try again.
+// Failed records vCenter's refusal, with the time of the retry.
 func (h *Handle) Failed(err error) {
 	h.t.update(h.op, func() { h.t.fail(h.op, err) })
 }
 
-// Withdraw says that nothing was sent, or nothing was left to do.
+// Withdraw records that nothing was sent, or that nothing was left to do.
 func (h *Handle) Withdraw() {
 	h.t.update(h.op, func() { h.t.remove(h.op.Key) })
 }
@@ -195,10 +194,10 @@ func (t *Tracker) update(op *operation, f func()) {
 	t.notifier.GroupChanged(op.Group)
 }
 
-// op returns the operation on an ordinal, or nil. The lock is held, as for all that follow here.
+// op returns the operation on an ordinal, or nil. The caller holds the lock, as for the next functions.
 func (t *Tracker) op(key Key) *operation { return t.ops[key.Group][key.Ordinal] }
 
-// all yields every operation. The one that is yielded may be removed.
+// all yields every operation. The yielded one can be removed.
 func (t *Tracker) all(yield func(*operation) bool) {
 	for _, of := range t.ops {
 		for _, op := range of {
@@ -217,7 +216,7 @@ func (t *Tracker) remove(key Key) {
 	}
 }
 
-// fail removes the operation and records the failure. The lock is held.
+// fail removes the operation and records the failure. The caller holds the lock.
 func (t *Tracker) fail(op *operation, err error) {
 	t.remove(op.Key)
 	t.failures.Add(op.Group, vsphere.Failure{Kind: op.Kind, Ordinal: op.Ordinal, VM: op.VM, Err: err, At: t.now(), Revision: op.Stamp.Revision, Met: op.Met})
@@ -226,7 +225,7 @@ func (t *Tracker) fail(op *operation, err error) {
 // Task is a task to watch.
 type Task struct {
 	Ref string
-	// Since is when it was submitted, or first seen.
+	// Since is the time of the submission or of the first sighting.
 	Since time.Time
 }
 
@@ -257,8 +256,8 @@ func (t *Tracker) Tracks(task string) bool {
 	return t.byTask(task) != nil
 }
 
-// Landed returns the tasks that are taken to be running although their effect can be seen: those of clones, which
-// servers may show before the task has ended, apart from all others.
+// Landed returns the tasks that count as running although their effect is visible. It returns clones separately, because servers can
+// show their VMs before the task has ended.
 func (t *Tracker) Landed(look func(Effect) Sight) (clones, others []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -275,7 +274,7 @@ func (t *Tracker) Landed(look func(Effect) Sight) (clones, others []string) {
 	return clones, others
 }
 
-// byTask finds the operation of a running task. The lock is held.
+// byTask finds the operation of a running task. The caller holds the lock.
 func (t *Tracker) byTask(task string) *operation {
 	for op := range t.all {
 		if op.state == running && op.task == task {
@@ -285,7 +284,7 @@ func (t *Tracker) byTask(task string) *operation {
 	return nil
 }
 
-// Of returns what the operation of a running task was begun with.
+// Of returns the request of a running task's operation.
 func (t *Tracker) Of(task string) (Request, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -295,7 +294,7 @@ func (t *Tracker) Of(task string) (Request, bool) {
 	return Request{}, false
 }
 
-// RunningClone returns the clone of an ordinal that runs as a task.
+// RunningClone returns the running clone of an ordinal.
 func (t *Tracker) RunningClone(key Key) (r Request, task string, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -306,7 +305,7 @@ func (t *Tracker) RunningClone(key Key) (r Request, task string, ok bool) {
 	return op.Request, op.task, true
 }
 
-// Canceled says that vCenter was asked to cancel a task, and what it answered: nil if it agreed.
+// Canceled records that vCenter was asked to cancel a task, and its answer: nil if it agreed.
 func (t *Tracker) Canceled(task string, err error) {
 	t.mu.Lock()
 	op := t.byTask(task)
@@ -319,7 +318,7 @@ func (t *Tracker) Canceled(task string, err error) {
 	}
 }
 
-// Succeeded says that a task ended well, as seen at a mark. vm is the VM that a clone made; zero otherwise.
+// Succeeded records the success of a task, as seen at a mark. vm is the VM that a clone created, otherwise zero.
 func (t *Tracker) Succeeded(task string, vm vsphere.Ref, at Mark) {
 	t.ended(task, at, true, func(op *operation) {
 		op.state, op.ended, op.endedAt = settling, at, t.now()
@@ -330,12 +329,12 @@ func (t *Tracker) Succeeded(task string, vm vsphere.Ref, at Mark) {
 	})
 }
 
-// TaskFailed says that a task ended with an error, as seen at a mark.
+// TaskFailed records the failure of a task, as seen at a mark.
 func (t *Tracker) TaskFailed(task string, err error, at Mark) {
 	t.ended(task, at, false, func(op *operation) { t.fail(op, err) })
 }
 
-// TaskLost says that vCenter does not know the task any more: what became of it is unknown.
+// TaskLost records that vCenter no longer knows the task, so that its result is unknown.
 func (t *Tracker) TaskLost(task string, at Mark) {
 	t.ended(task, at, false, func(op *operation) { op.state, op.lostAt = unknown, t.now() })
 }
@@ -360,8 +359,8 @@ func (t *Tracker) ended(task string, at Mark, ok bool, f func(*operation)) {
 	}
 }
 
-// Settle removes operations whose effect is visible, and those whose effect a full listing would have shown:
-// applied is the mark at which the last applied listing began (zero when the inventory is not trusted).
+// Settle removes operations whose effect is visible, and those whose effect a full listing would have shown. applied is the mark at
+// which the last applied listing began, or zero if the inventory is not trusted.
 func (t *Tracker) Settle(applied Mark, look func(Effect) Sight) {
 	var done []func(bool)
 	groups := map[vsphere.GroupKey]struct{}{}
@@ -409,7 +408,7 @@ func (t *Tracker) Settle(applied Mark, look func(Effect) Sight) {
 	}
 }
 
-// shown is what others are told of an operation.
+// shown returns the published form of an operation.
 func (op *operation) shown() vsphere.Operation {
 	out := vsphere.Operation{Kind: op.Kind, Ordinal: op.Ordinal, VM: op.VM, Since: op.since, OutcomeUnknown: op.state == unknown}
 	if op.found {
@@ -419,7 +418,7 @@ func (op *operation) shown() vsphere.Operation {
 	case op.state == running:
 		out.Task, out.CanceledAt, out.CancelErr = op.task, op.canceledAt, op.cancelErr
 	case op.state == unknown && op.Kind != vsphere.OpClone:
-		out.Task = op.wait.awaits() // a clone has an end of the wait, see Patience
+		out.Task = op.wait.awaits() // the wait for a clone ends after Patience
 	}
 	return out
 }
@@ -443,7 +442,7 @@ func (t *Tracker) Acting(key Key) bool {
 	return t.op(key) != nil
 }
 
-// Cloning returns the names of the VMs that clones in flight of a group will have.
+// Cloning returns the names of the VMs that a group's clones in flight create.
 func (t *Tracker) Cloning(group vsphere.GroupKey) map[string]bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -456,7 +455,7 @@ func (t *Tracker) Cloning(group vsphere.GroupKey) map[string]bool {
 	return names
 }
 
-// Makes reports whether a clone in flight, of whichever group, makes a VM of this name.
+// Makes reports whether a clone in flight of any group creates a VM with this name.
 func (t *Tracker) Makes(name string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -468,14 +467,14 @@ func (t *Tracker) Makes(name string) bool {
 	return false
 }
 
-// Failures returns the failures of a group that no success has cleared, sorted by ordinal and kind.
+// Failures returns the failures of a group without a later success, sorted by ordinal and kind.
 func (t *Tracker) Failures(group vsphere.GroupKey) []vsphere.Failure {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.failures.Of(group)
 }
 
-// Settling reports whether any operation waits for its effect or its fate.
+// Settling reports whether any operation waits for its effect or result.
 func (t *Tracker) Settling() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

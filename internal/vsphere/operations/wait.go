@@ -9,54 +9,54 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Patience is how long a clone that may be ours is waited for, from when this process saw it first. After that the name in
-// the group's folder, which is the lock, and the stamps decide: a clone that hangs must not hold groups for ever.
+// Patience is the maximum wait for a clone that can be ours, from when this process first saw it. After that, the name in the group's folder, which
+// is the lock, and the stamps decide: a hanging clone must not block groups forever.
 const Patience = 10 * time.Minute
 
-// Untracked is a queued or running task that may be ours, and that no operation of this process is known to have.
+// Untracked is a queued or running task that can be ours and that belongs to no known operation of this process.
 type Untracked struct {
 	Ref string
-	// Entity is the object that the task is about: the template, for a clone; zero if vCenter does not tell.
+	// Entity is the object of the task: the template for a clone. It is zero if vCenter does not report it.
 	Entity vsphere.Ref
-	// Clone is true for a task that makes a VM.
+	// Clone is true for a task that creates a VM.
 	Clone bool
-	// Own is true for one that the account of this process certainly started.
+	// Own is true if the account of this process certainly started the task.
 	Own bool
-	// Queued is when vCenter accepted it, by vCenter's clock; zero if it does not tell.
+	// Queued is the time when vCenter accepted the task, by vCenter's clock, or zero if vCenter does not report it.
 	Queued time.Time
-	// Since is when this process saw it first.
+	// Since is the time when this process first saw the task.
 	Since time.Time
 }
 
-// vague reports whether the object of the task does not say which VM it is about: a clone names its template, and a placement by DRS its datacenter.
+// vague reports whether the task's object does not identify its VM: a clone names its template, and a placement by DRS its datacenter.
 func (u Untracked) vague() bool { return u.Clone || u.Entity.Type == vsphere.TypeDatacenter }
 
-// From reports whether a clone may be one of these templates; without any it may.
+// From reports whether a task can be a clone of one of these templates. Without templates it returns true.
 func (u Untracked) From(templates map[vsphere.Ref]bool) bool {
 	return u.Entity.IsZero() || len(templates) == 0 || templates[u.Entity]
 }
 
-// After reports whether a task may have been submitted after a moment of another clock than vCenter's.
+// After reports whether a task can have been submitted after a moment of a clock other than vCenter's.
 func (u Untracked) After(moment time.Time) bool {
 	return u.Queued.IsZero() || u.Queued.After(moment.Add(-clockSlack))
 }
 
-// clockSlack is by how much two clocks are taken to differ at most.
+// clockSlack is the maximum accepted difference between two clocks.
 const clockSlack = 10 * time.Minute
 
-// awaited is a task that must end. What it has done is in a listing that began after the mark at which it was seen to have ended.
+// awaited is a task that must end. A listing that began after the mark of its observed end shows its effect.
 type awaited struct {
 	Untracked
 	over  bool
 	ended Mark
 }
 
-// hangs reports whether the task has run for so long that nobody waits for it any more.
+// hangs reports whether the task has run for so long that the wait for it is over.
 func (a *awaited) hangs(now time.Time) bool {
 	return !a.over && a.vague() && now.Sub(a.Since) >= Patience
 }
 
-// holds reports whether the effect of the task may be missing from what was applied.
+// holds reports whether the task's effect can be missing from the applied listing.
 func (a *awaited) holds(applied Mark, now time.Time) bool {
 	if a.over {
 		return applied <= a.ended
@@ -64,7 +64,7 @@ func (a *awaited) holds(applied Mark, now time.Time) bool {
 	return !a.hangs(now)
 }
 
-// waitFor is a set of tasks that must end, as it was read at a mark.
+// waitFor is a set of tasks that must end, as read at a mark.
 type waitFor struct {
 	tasks map[string]*awaited
 	at    Mark
@@ -85,8 +85,8 @@ func (w *waitFor) end(task string, at Mark) {
 	}
 }
 
-// over reports whether nothing is waited for any more and a listing that began later was applied. A nil wait is not over:
-// the server's task list has not been read.
+// over reports whether no task is awaited any more and a later listing was applied. A nil wait is not over, because the server's task list has not
+// been read.
 func (w *waitFor) over(applied Mark, now time.Time) bool {
 	if w == nil || applied <= w.at {
 		return false
@@ -99,7 +99,7 @@ func (w *waitFor) over(applied Mark, now time.Time) bool {
 	return true
 }
 
-// awaits is a task that is waited for, or "".
+// awaits returns an awaited task, or "".
 func (w *waitFor) awaits() string {
 	if w == nil {
 		return ""
@@ -112,13 +112,13 @@ func (w *waitFor) awaits() string {
 	return ""
 }
 
-// runs reports whether a task may still run.
+// runs reports whether a task can still run.
 func (w *waitFor) runs(task string, now time.Time) bool {
 	a := w.tasks[task]
 	return a != nil && !a.over && !a.hangs(now)
 }
 
-// wantsListing reports whether only a listing that begins later than the one applied last is missing.
+// wantsListing reports whether only a listing that begins later than the last applied one is missing.
 func (w *waitFor) wantsListing(applied Mark) bool {
 	if w == nil {
 		return false
@@ -132,7 +132,7 @@ func (w *waitFor) wantsListing(applied Mark) bool {
 	return applied <= last
 }
 
-// waits returns every set. The lock is held.
+// waits returns every set. The caller holds the lock.
 func (t *Tracker) waits() []*waitFor {
 	var out []*waitFor
 	if t.inherited != nil {
@@ -146,7 +146,7 @@ func (t *Tracker) waits() []*waitFor {
 	return out
 }
 
-// NeedsScan reports whether a lost reply waits for the server's task list, and how long until it may be read.
+// NeedsScan reports whether a lost reply needs the server's task list, and the time until it can be read.
 func (t *Tracker) NeedsScan() (needed bool, in time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -166,11 +166,10 @@ func (t *Tracker) NeedsScan() (needed bool, in time.Duration) {
 	return needed, in
 }
 
-// asksForSlot reports whether nobody has looked yet if an operation whose reply was lost needs its slot.
+// asksForSlot reports whether it is still unchecked if an operation with a lost reply needs its slot.
 func (op *operation) asksForSlot() bool { return op.done != nil && !op.slotAsked }
 
-// Scanned tells which untracked tasks the server had when its list was read, which began at a mark. Each lost
-// reply may be any of them that fits.
+// Scanned passes the untracked tasks in the server's list, whose read began at a mark. Each lost reply can be any task that fits.
 func (t *Tracker) Scanned(at Mark, tasks []Untracked) {
 	var done []func(bool)
 	t.mu.Lock()
@@ -185,7 +184,7 @@ func (t *Tracker) Scanned(at Mark, tasks []Untracked) {
 		}
 		if op.asksForSlot() && now.Sub(op.lostAt) >= slotGrace {
 			op.slotAsked = true
-			// Of several lost replies, no more than that many slots are needed as there are such tasks, whichever is whose.
+			// Several lost replies together need at most as many slots as there are such tasks, whichever belongs to which.
 			mine := slices.IndexFunc(tasks, func(task Untracked) bool { return task.Own && !busy[task.Ref] && op.fits(task) })
 			if mine >= 0 {
 				op.slotTask = tasks[mine].Ref
@@ -211,7 +210,7 @@ func (t *Tracker) Scanned(at Mark, tasks []Untracked) {
 	}
 }
 
-// followSlot has the slot follow a power-on from the task that placed the VM, and that has ended, to the one of the VM itself.
+// followSlot moves the slot of a power-on from the ended task that placed the VM to the task of the VM itself.
 func (op *operation) followSlot() {
 	if op.Datacenter.IsZero() || op.slotTask == "" || op.wait.tasks[op.slotTask] != nil {
 		return
@@ -223,15 +222,14 @@ func (op *operation) followSlot() {
 	}
 }
 
-// fits reports whether a task may be that of the operation. A clone of another template, or one that vCenter had before we
-// asked, is not.
+// fits reports whether a task can be the operation's. A clone of another template, or one that vCenter accepted before the operation, does not fit.
 func (op *operation) fits(task Untracked) bool {
 	switch {
 	case op.Kind == vsphere.OpClone:
 	case task.Entity == op.VM:
 		return true
 	case op.Kind == vsphere.OpMove:
-		return task.Entity == op.Folder // whose task it is
+		return task.Entity == op.Folder // the task belongs to the folder
 	default:
 		return !op.Datacenter.IsZero() && task.Entity == op.Datacenter && task.After(op.since)
 	}
@@ -242,14 +240,14 @@ func (op *operation) fits(task Untracked) bool {
 	return task.Clone && task.From(template) && task.After(op.since)
 }
 
-// sparesSlot reports whether an operation whose reply was lost keeps a slot for nothing: the task that needed it has ended. Others that might be
-// it, and somebody else's, are no reason to keep the slot from those who clone.
+// sparesSlot reports whether an operation with a lost reply no longer needs its slot, because the task that needed it has ended. Foreign tasks that
+// could be the lost one do not justify keeping the slot from other clones.
 func (op *operation) sparesSlot(now time.Time) bool {
 	return op.done != nil && op.wait != nil && !op.wait.runs(op.slotTask, now)
 }
 
-// Inherit tells which untracked clones the server had when this process first looked: they were submitted by
-// a predecessor, and which VMs they will be is not known.
+// Inherit passes the untracked clones that the server had at this process's first read. A predecessor submitted them, and their future VMs are
+// unknown.
 func (t *Tracker) Inherit(at Mark, tasks []Untracked) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -262,16 +260,16 @@ func (t *Tracker) Inherit(at Mark, tasks []Untracked) {
 	}
 }
 
-// Inheritance is what a predecessor may have left running.
+// Inheritance contains the clones that a predecessor can have left running.
 type Inheritance struct {
-	// Known is false before Inherit was called and a listing that began later was applied.
+	// Known is false until Inherit was called and a later listing was applied.
 	Known bool
-	// Running are the clones that have to be waited for, Ended those that have ended, and whose effect may not be in the inventory
-	// yet. Hanging are those that nobody waits for any more. All are sorted by reference.
+	// Running are the clones to wait for. Ended are those that have ended but whose effect can be missing from the inventory. Hanging are those whose
+	// wait is over. All are sorted by reference.
 	Running, Ended, Hanging []Untracked
 }
 
-// Inherited returns what a predecessor may have left running, as far as it matters still.
+// Inherited returns the clones of a predecessor that still matter.
 func (t *Tracker) Inherited(applied Mark) Inheritance {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -292,7 +290,7 @@ func (t *Tracker) Inherited(applied Mark) Inheritance {
 	return in
 }
 
-// WantsListing reports whether something waits for a full listing that begins later than the one applied last.
+// WantsListing reports whether a full listing is needed that begins later than the last applied one.
 func (t *Tracker) WantsListing(applied Mark) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

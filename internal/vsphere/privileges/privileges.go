@@ -1,5 +1,5 @@
 // Package privileges lists what the operator's account needs in vCenter. The documentation, the role of the simulated
-// account, the check of a vCenter and what the operator looks for when it connects all come from this list.
+// account, the check of a vCenter and the operator's own check at connection time all use this list.
 package privileges
 
 import (
@@ -8,19 +8,19 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Object is the kind of object that a privilege is needed on.
+// Object is the kind of object on which a privilege is needed.
 type Object string
 
 // Objects, from the top of the inventory down.
 const (
-	// Root is the vCenter itself (/), on which vCenter checks what is no part of the inventory: sessions, recent tasks,
-	// events.
+	// Root is the vCenter itself (/). vCenter checks privileges there for objects outside of the inventory: sessions,
+	// recent tasks, events.
 	Root       Object = "Root"
 	Datacenter Object = "Datacenter"
-	// Cluster is the one of the resource pool, or the host where there is no cluster.
+	// Cluster is the cluster of the resource pool, or the host if there is no cluster.
 	Cluster      Object = "Cluster"
 	ResourcePool Object = "ResourcePool"
-	// RootFolder is spec.folder of the VCenter, or what it is created in.
+	// RootFolder is spec.folder of the VCenter, or the folder in which it is created.
 	RootFolder Object = "RootFolder"
 	Template   Object = "Template"
 	Datastore  Object = "Datastore"
@@ -31,14 +31,14 @@ const (
 	LegacyFolder Object = "LegacyFolder"
 )
 
-// words are what people call the objects.
+// words are the objects' names for users.
 var words = map[Object]string{
 	Root: "the vCenter itself (`/`)", Datacenter: "the datacenter", Cluster: "the cluster of the resource pool", ResourcePool: "the resource pool",
 	RootFolder: "the root folder", Template: "the templates", Datastore: "the datastores", Network: "the networks",
 	Switch: "the distributed switches", LegacyFolder: "the folders in `legacyFolders`",
 }
 
-// Words is what people call the object, in Markdown.
+// Words returns the object's name for users, in Markdown.
 func (o Object) Words() string { return words[o] }
 
 // Conditions under which a privilege is needed. They complete a sentence that begins with "if".
@@ -55,23 +55,23 @@ const (
 	ForSessions = "logins of killed replicas are to end within seconds"
 )
 
-// Privilege is what the account needs on one kind of object.
+// Privilege is a privilege that the account needs on one kind of object.
 type Privilege struct {
-	// ID is the name in the API.
+	// ID is the privilege's name in the API.
 	ID string
-	// UIName is the way to it in the vSphere Client's list of privileges.
+	// UIName is the privilege's path in the vSphere Client's list of privileges.
 	UIName string
 	Object Object
-	// Needed is the condition under which it is needed, in words. Empty: always.
+	// Needed is the condition under which the privilege is needed, in words. Empty means always.
 	Needed string
-	// Optional is true if nothing fails without it: what Needed says is left out.
+	// Optional is true if nothing fails without the privilege. The operator then omits what Needed describes.
 	Optional bool
 }
 
 // readOnly has no line in the vSphere Client's list of privileges: every role includes it.
 const readOnly = "role Read-only"
 
-// The beginnings of the vSphere Client's names.
+// Prefixes of the vSphere Client's names.
 const (
 	change      = "Virtual machine > Change Configuration > "
 	inventory   = "Virtual machine > Edit Inventory > "
@@ -110,15 +110,16 @@ var all = []Privilege{
 	{ID: "VirtualMachine.Inventory.Move", UIName: inventory + "Move", Object: LegacyFolder, Needed: ForLegacy},
 }
 
-// All returns the list: objects from the top of the inventory down, on each what is always needed first.
+// All returns the list: objects from the top of the inventory down, with the always needed privileges of each object
+// first.
 func All() []Privilege { return slices.Clone(all) }
 
-// On returns the IDs of what is needed on a kind of object under a condition, sorted.
+// On returns the IDs of the privileges needed on a kind of object under a condition, sorted.
 func On(object Object, needed string) []string {
 	return ids(func(p Privilege) bool { return p.Object == object && p.Needed == needed })
 }
 
-// For returns the IDs that a role needs under a condition, sorted: all but what every role includes.
+// For returns the IDs that a role needs under a condition, sorted, without those that every role includes.
 func For(needed string) []string {
 	return ids(func(p Privilege) bool { return p.Needed == needed && p.ID != vsphere.PrivilegeRead })
 }

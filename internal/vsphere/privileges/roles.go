@@ -2,7 +2,7 @@ package privileges
 
 import "github.com/codeconnect/vmgroup-operator/internal/vsphere"
 
-// Roles of the documentation. A message that says what to grant names them.
+// Names of roles in the documentation. Messages about missing grants use them.
 const (
 	// RoleName is for everything below the vCenter itself.
 	RoleName = "VmGroupOperator"
@@ -13,11 +13,11 @@ const (
 // Role is a role to create in vCenter.
 type Role struct {
 	Name string
-	// Privileges are the IDs that the role has beside those of every role, in the order of the list.
+	// Privileges are the IDs that the role adds to those of every role, in the order of the list.
 	Privileges []string
 }
 
-// Roles returns the two roles that serve all VmGroups which need nothing special.
+// Roles returns the two roles that serve all VmGroups without special needs.
 func Roles() []Role {
 	main, root := Role{Name: RoleName}, Role{Name: RootRoleName}
 	for _, p := range all {
@@ -32,7 +32,7 @@ func Roles() []Role {
 	return []Role{main, root}
 }
 
-// Extra returns what to add to the role RoleName under each condition that it does not serve, in the order of the list.
+// Extra returns the additions to the role RoleName for each further condition, in the order of the list.
 func Extra() []Privilege {
 	var out []Privilege
 	seen := map[string]bool{}

@@ -10,29 +10,29 @@ import (
 	"github.com/vmware/govmomi/vim25"
 )
 
-// Treatment is what a server does with a request.
+// Treatment is a server's reaction to a request.
 type Treatment struct {
-	// Status of HTTP, and whether the body is a SOAP fault.
+	// Status is the HTTP status. Fault is true if the body is a SOAP fault.
 	Status int
 	Fault  bool
-	// Full is true if the server has no room for another session.
+	// Full is true if the server has no capacity for another session.
 	Full bool
 }
 
-// Accepted reports whether the server did what it was asked for.
+// Accepted reports whether the server executed the request.
 func (t Treatment) Accepted() bool { return t.Status == http.StatusOK && !t.Fault }
 
 const retrieveContent = `<?xml version="1.0" encoding="UTF-8"?><Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/"><Body>` +
 	`<RetrieveServiceContent xmlns="urn:vim25"><_this type="ServiceInstance">ServiceInstance</_this></RetrieveServiceContent></Body></Envelope>`
 
-// Actions are headers SOAPAction: what each request of a session has, and one that names no version of the API.
+// Actions are SOAPAction headers: the one of every session request, and one without an API version.
 const (
 	VersionedAction   = "urn:" + vim25.Namespace + "/" + vim25.Version
 	UnversionedAction = "/"
 )
 
-// Ask calls RetrieveServiceContent with a header SOAPAction, without a login. vCenter may begin a session with that,
-// which stays until it is idle for long enough.
+// Ask calls RetrieveServiceContent with a SOAPAction header and without a login. vCenter can start a session for it,
+// which stays until it has been idle for long enough.
 func Ask(ctx context.Context, cfg Config, action string) (Treatment, error) {
 	sc, err := newClient(cfg)
 	if err != nil {
@@ -57,8 +57,8 @@ func Ask(ctx context.Context, cfg Config, action string) (Treatment, error) {
 	return t, knockError(cfg, err)
 }
 
-// Versions returns which versions of the API the server says that it has, the newest first, or false if it has no such
-// file.
+// Versions returns the API versions that the server reports, the newest first. If the server has no such file, it
+// returns false.
 func Versions(ctx context.Context, cfg Config) ([]string, bool, error) {
 	sc, err := newClient(cfg)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/delay"
 )
 
-// Attend knocks at the server from time to time until it may not be used any more, and returns why. It is silent: neither a knock nor any
-// other call was answered for as long as a knock may take; a server that is slow for strangers and answers its sessions is left in
-// peace. Or it has another certificate, whatever connections that were opened before still say.
+// Attend knocks at the server periodically until the session must not be used any more, and returns the reason. One reason is an
+// unresponsive server: it answered neither a knock nor any other call within the time of a knock. A server that is slow for knocks but
+// answers its sessions stays in use. The other reason is a changed certificate, even if older connections still work.
 func (s *Session) Attend(ctx context.Context) error {
 	for {
 		if err := delay.For(ctx, s.cfg.knockEvery()); err != nil {
@@ -27,7 +27,7 @@ func (s *Session) Attend(ctx context.Context) error {
 	}
 }
 
-// listen notes that the server answered a call, even if it refused it.
+// listen notes that the server answered a call, even with a refusal.
 func (s *Session) listen(err error) {
 	if err != nil && !IsFault(err) {
 		return

@@ -20,28 +20,28 @@ import (
 
 const (
 	kib, mib = 1 << 10, 1 << 20
-	// mostHeaders bounds the header of an answer.
+	// mostHeaders limits the header of an answer.
 	mostHeaders = 64 * kib
-	// answerTime is how long an answer may take from its first byte to its last one. The time of the call bounds it, too.
+	// answerTime is the time limit from the first to the last byte of an answer. The call's own time limit also applies.
 	answerTime = time.Minute
-	// listingWeight bounds all pages of a listing together. 20,000 VMs weigh about two thirds of it.
+	// listingWeight limits all pages of a listing together. 20,000 VMs weigh about two thirds of it.
 	listingWeight = 256 * mib
 )
 
-// bound is what an answer may have.
+// bound is the maximum size of an answer.
 type bound struct{ bytes, weight int64 }
 
 var (
-	// stranger bounds answers of a server before a login has succeeded.
+	// stranger limits the answers before a successful login.
 	stranger = bound{64 * kib, mib}
-	// ordinary is for answers that are no lists, and small is for changes, which are answered with the reference of a task.
+	// ordinary is for answers that are no lists. small is for changes, whose answer is a task reference.
 	ordinary = bound{4 * mib, 16 * mib}
 	small    = bound{mib, 4 * mib}
-	// page is for a page of a listing: 1,000 objects, or 500 pieces of news.
+	// page is for a page of a listing: 1,000 objects, or 500 updates.
 	page = bound{32 * mib, 64 * mib}
 )
 
-// bounds are those of the methods whose answers are lists.
+// bounds are the limits of the methods that return lists.
 var bounds = map[string]bound{
 	"RetrieveProperties":           page,
 	"RetrievePropertiesEx":         page,
@@ -50,28 +50,28 @@ var bounds = map[string]bound{
 	"QueryEvents":                  page,
 }
 
-// expected is what a session that is logged in says of the answer to a call.
+// expected describes the answer to a call of a logged-in session.
 type expected struct {
-	// body is the type that the answer is decoded into.
+	// body is the type for decoding the answer.
 	body reflect.Type
 }
 
 type expectedKey struct{}
 
-// expect says with a context into what the answer is decoded. Without it an answer has the bound of strangers.
+// expect adds the answer's type to a context. Without the type, the limit before a login applies.
 func expect(ctx context.Context, res soap.HasFault) context.Context {
 	return context.WithValue(ctx, expectedKey{}, expected{body: reflect.TypeOf(res).Elem()})
 }
 
 type listingKey struct{}
 
-// OneListing returns a context for the calls that read the pages of one listing. Together their answers have a bound, since a server that never sends a last page must not
-// fill the memory.
+// OneListing returns a context for the calls that read the pages of one listing. It limits the pages together, so that a server that never sends a last page
+// cannot fill the memory.
 func OneListing(ctx context.Context) context.Context {
 	return context.WithValue(ctx, listingKey{}, new(atomic.Int64))
 }
 
-// bounded bounds the answers that pass: see ADR 89.
+// bounded limits the answers: see ADR 89.
 type bounded struct {
 	next    http.RoundTripper
 	time    time.Duration
@@ -105,7 +105,7 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	answer.ReadCloser = res.Body
-	// A stream of compressed blocks that hold nothing never ends, and would be unpacked before anybody counts. None was asked for.
+	// An endless stream of empty compressed blocks would be unpacked before anything counts it. The operator requests no compression.
 	if encoding := res.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		_ = answer.Close()
 		return nil, answer.refuse("is compressed, which the operator did not ask for")
@@ -115,7 +115,7 @@ func (b *bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// boundOf returns the bound of an answer to a method, after a login.
+// boundOf returns the limit of a method's answer after a login.
 func (b *bounded) boundOf(method string) bound {
 	if limit, ok := bounds[method]; ok {
 		if b.pageBytes > 0 {
@@ -137,9 +137,9 @@ type boundedBody struct {
 	method string
 	limit  bound
 	time   time.Duration
-	// changes is set for a call that may have changed something.
+	// changes is true for a call that can have changed something.
 	changes bool
-	// listing is what the pages of the same listing weigh; nil if it is no page.
+	// listing is the weight of the pages of the same listing. It is nil if the answer is no page.
 	listing *atomic.Int64
 
 	scanner scanner
@@ -150,7 +150,7 @@ type boundedBody struct {
 
 var errTrickles = errors.New("the answer takes too long")
 
-// Read implements io.Reader. With an error it returns no data: part of an answer is of no use.
+// Read implements io.Reader. With an error it returns no data, because a partial answer is useless.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.failed != nil {
 		return 0, b.failed
@@ -165,13 +165,13 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	}
 	if failed := b.weigh(p[:n]); failed != nil {
 		b.failed = failed
-		b.cancel(failed) // nothing more is read, also not to use the connection again
+		b.cancel(failed) // the connection is neither read nor reused
 		return 0, failed
 	}
 	return n, err
 }
 
-// broken tells an answer that trickled from a connection that broke.
+// broken distinguishes a too slow answer from a broken connection.
 func (b *boundedBody) broken(err error) error {
 	if errors.Is(context.Cause(b.ctx), errTrickles) {
 		return b.refuse(fmt.Sprintf("did not end within %s", b.time))
@@ -182,7 +182,7 @@ func (b *boundedBody) broken(err error) error {
 	return err
 }
 
-// weigh counts what was read.
+// weigh adds the bytes that were read to the weight.
 func (b *boundedBody) weigh(p []byte) error {
 	before := b.scanner.weight
 	if b.bytes += int64(len(p)); b.bytes > b.limit.bytes {
@@ -202,7 +202,7 @@ func (b *boundedBody) weigh(p []byte) error {
 	return nil
 }
 
-// refuse makes the error of an answer that is not read to its end.
+// refuse returns the error of an answer that is not read to its end.
 func (b *boundedBody) refuse(what string) error {
 	return &vsphere.Error{
 		Kind: vsphere.KindLimitExceeded, Op: "call " + b.method, OutcomeUnknown: b.changes,
@@ -222,17 +222,17 @@ func (b *boundedBody) Close() error {
 
 // LimitError is the cause of an error of kind LimitExceeded.
 type LimitError struct {
-	// Method of the call, and what is wrong with its answer.
+	// Method of the call, and the exceeded Limit of its answer.
 	Method, Limit string
 }
 
 // Error implements error.
 func (e *LimitError) Error() string { return "the answer " + e.Limit }
 
-// mostOfRequest is how much of a request is read to find its method.
+// mostOfRequest is the part of a request that is read to find its method.
 const mostOfRequest = 4 * kib
 
-// readMethod returns the method that a request calls, which is the element in its body.
+// readMethod returns the method that a request calls: the element in its body.
 func readMethod(req *http.Request) (string, error) {
 	otherwise := req.Method + " " + req.URL.Path
 	if req.Body == nil || req.Body == http.NoBody {
@@ -252,7 +252,7 @@ func readMethod(req *http.Request) (string, error) {
 	return otherwise, nil
 }
 
-// again is a body of which something was read.
+// again is a body with a part that was read and put back.
 type again struct {
 	io.Reader
 	io.Closer

@@ -10,11 +10,11 @@ import (
 
 // Census counts the sessions at vCenter.
 type Census struct {
-	// Hidden is true if the account does not see those of others; then all other fields are zero.
+	// Hidden is true if the account cannot see other accounts' sessions. All other fields are then zero.
 	Hidden bool
-	// All sessions, those of this account, and those that belong to no account.
+	// All counts all sessions, Account those of this account, and Unnamed those without an account.
 	All, Account, Unnamed int
-	// Own is true if this session is among them, and Whole if vCenter shows its whole user agent.
+	// Own is true if this session is among them. Whole is true if vCenter shows its whole user agent.
 	Own, Whole bool
 }
 

@@ -17,18 +17,18 @@ type Dialer interface {
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Shown is the certificate that a server shows.
+// Shown is the certificate that a server presents.
 type Shown struct {
-	// Chain is what the server sent, its own certificate first.
+	// Chain is what the server sent, with its own certificate first.
 	Chain []*x509.Certificate
-	// TLSVersion is the name of the version that was agreed on, and SHA256 the thumbprint of the server's certificate.
+	// TLSVersion is the name of the negotiated version. SHA256 is the thumbprint of the server's certificate.
 	TLSVersion, SHA256 string
-	// Refused is why a session would not trust it; nil if it would.
+	// Refused is the reason why a session would not trust the certificate, or nil.
 	Refused error
 }
 
-// LookAtCertificate makes a TLS handshake and sends nothing after it. An error says that there was no handshake; a
-// certificate that is not trusted is no error. A server at an http URL shows none.
+// LookAtCertificate makes a TLS handshake and sends nothing after it. An error means that the handshake failed. An
+// untrusted certificate is no error. A server at an http URL has none.
 func LookAtCertificate(ctx context.Context, cfg Config, dialer Dialer) (*Shown, error) {
 	u, err := cfg.endpoint()
 	if err != nil {
@@ -51,7 +51,7 @@ func LookAtCertificate(ctx context.Context, cfg Config, dialer Dialer) (*Shown, 
 	if err != nil {
 		return nil, connectError(opConnect, err)
 	}
-	// A certificate that is not trusted is looked at all the same.
+	// An untrusted certificate is examined, too.
 	conn := tls.Client(plain, &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true, ServerName: u.Hostname()}) //nolint:gosec // nothing is sent
 	defer func() { _ = plain.Close() }()
 	if err := conn.HandshakeContext(ctx); err != nil {
@@ -68,7 +68,7 @@ func LookAtCertificate(ctx context.Context, cfg Config, dialer Dialer) (*Shown, 
 	}, nil
 }
 
-// refusedBy returns why a session with these settings would not trust what a handshake has shown.
+// refusedBy returns the reason why a session with these settings would not trust a handshake.
 func refusedBy(trust *tls.Config, state tls.ConnectionState, host string) error {
 	switch {
 	case trust.VerifyConnection != nil:

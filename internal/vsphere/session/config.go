@@ -10,42 +10,42 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 )
 
-// Config says where and how to log in.
+// Config configures the login.
 type Config struct {
-	// URL of the vCenter: https://host[:port], optionally with the path /sdk. It must not hold credentials,
-	// because URLs end up in errors and logs.
+	// URL of the vCenter: https://host[:port], optionally with the path /sdk. It must not contain credentials, because errors and logs
+	// contain URLs.
 	URL string
 	// Username and Password of the account.
 	Username, Password string
-	// TLS says how the server's certificate is checked.
+	// TLS configures the check of the server's certificate.
 	TLS TLS
 	// UserAgent names this program in vCenter's session list.
 	UserAgent string
-	// Identity tells this process from others of the same program there. It is optional.
+	// Identity distinguishes this process from others of the same program in that list. It is optional.
 	Identity Identity
-	// Transport sends the requests where a server in the same process is tested; nil for connections to URL.
+	// Transport sends the requests to a test server in the same process. Nil means connections to URL.
 	Transport http.RoundTripper
-	// CallTimeout bounds a call whose context has no deadline; zero means 60 seconds.
+	// CallTimeout limits a call whose context has no deadline. Zero means 60 seconds.
 	CallTimeout time.Duration
-	// PageBytes bounds a page of a listing, for tests; zero means 32 MiB.
+	// PageBytes limits a page of a listing, for tests. Zero means 32 MiB.
 	PageBytes int64
-	// Gate decides when the account may log in. Without one the session counts its own logins only.
+	// Gate decides when the account can log in. If it is nil, the session counts only its own logins.
 	Gate *logins.Gate
-	// Meter counts requests; it may be nil.
+	// Meter counts requests. It can be nil.
 	Meter Meter
-	// KnockEvery is the pause between questions whether the server still answers, and how long an answer may take; zero means
-	// 8 seconds. Twice that is how long a server that has fallen silent is taken for well.
+	// KnockEvery is the pause between knocks, and the time limit for an answer. Zero means 8 seconds. An unresponsive server is
+	// considered healthy for twice that time.
 	KnockEvery time.Duration
 }
 
-// TLS says how the server's certificate is checked. With no field set, the system's authorities are trusted.
+// TLS configures the check of the server's certificate. If no field is set, the system's authorities are trusted.
 type TLS struct {
-	// CABundle are PEM certificates of the authorities to trust instead of the system's.
+	// CABundle contains PEM certificates of the authorities to trust instead of the system's.
 	CABundle []byte
-	// Thumbprint is the SHA-1 or SHA-256 of the server's certificate, hexadecimal, with or without colons.
-	// Only a certificate with this thumbprint is accepted; its issuer, name and dates are not looked at.
+	// Thumbprint is the SHA-1 or SHA-256 of the server's certificate, hexadecimal, with or without colons. Only a certificate with
+	// this thumbprint is accepted. Its issuer, name and dates are not checked.
 	Thumbprint string
-	// Insecure turns all checks off. Anybody on the network path can then read the password.
+	// Insecure disables all checks. Any party on the network path can then read the password.
 	Insecure bool
 }
 
@@ -56,7 +56,7 @@ var (
 	errScheme      = errors.New("the URL of the vCenter must begin with https:// (or http:// for a simulator)")
 )
 
-// endpoint parses the URL. Its errors never quote the URL, which may hold a password by mistake.
+// endpoint parses the URL. Its errors never quote the URL, which can contain a password by mistake.
 func (c Config) endpoint() (*url.URL, error) {
 	raw := strings.TrimSpace(c.URL)
 	if raw == "" {
@@ -83,7 +83,7 @@ func (c Config) endpoint() (*url.URL, error) {
 	return u, nil
 }
 
-// gate is Gate, or one that knows of no other session.
+// gate returns Gate, or one that knows of no other session.
 func (c Config) gate() *logins.Gate {
 	if c.Gate != nil {
 		return c.Gate
@@ -91,8 +91,8 @@ func (c Config) gate() *logins.Gate {
 	return logins.New(logins.Options{Store: new(logins.Memory), Now: time.Now}).Gate(c.URL, c.Username, c.Password, "")
 }
 
-// knockEvery is short enough for a silent server to be noticed within twenty seconds, and long enough for one that is slow. vCenter
-// answers a knock without looking into the inventory.
+// knockEvery is short enough to detect an unresponsive server within twenty seconds, and long enough for a slow one. vCenter
+// answers a knock without reading the inventory.
 func (c Config) knockEvery() time.Duration { return orDefault(c.KnockEvery, 8*time.Second) }
 
 func orDefault(d, fallback time.Duration) time.Duration {

@@ -5,13 +5,14 @@ import (
 	"sync"
 )
 
-// mostCookies and longestCookie bound what a server has the client keep and send back. vCenter sets one; a load balancer before it may set another.
+// mostCookies and longestCookie limit the cookies that a server can make the client keep and send back. vCenter sets one, and a load balancer in
+// front can set another.
 const (
 	mostCookies   = 16
 	longestCookie = 4 * kib
 )
 
-// cookies are those that a server has set.
+// cookies are the cookies that a server has set.
 type cookies struct {
 	mu   sync.Mutex
 	seen map[cookie]bool
@@ -19,7 +20,7 @@ type cookies struct {
 
 type cookie struct{ name, path, domain string }
 
-// filter removes from the header of an answer the cookies that are too many.
+// filter removes excess cookies from the header of an answer.
 func (c *cookies) filter(header http.Header) {
 	lines := header["Set-Cookie"]
 	if len(lines) == 0 {

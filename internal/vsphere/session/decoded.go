@@ -10,19 +10,20 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// typesByName finds a type by the name that an answer has for it.
+// typesByName finds a type by its name in an answer.
 type typesByName types.Func
 
-// fields are the types of the elements of a struct, by their names. others is that of all others, if there is one.
+// fields are the types of a struct's elements by name. others is the type of all other elements, if there is one.
 type fields struct {
 	named  map[string]reflect.Type
 	others reflect.Type
 }
 
-// fieldsOf has the fields of each struct that was met: there are as many as govmomi has types at most.
+// fieldsOf caches the fields of each decoded struct, at most as many as govmomi has types.
 var fieldsOf sync.Map // reflect.Type → fields
 
-// child returns the type that an element of a struct is decoded into, and what that weighs; nil for what the decoder skips, and for values without elements.
+// child returns the type for decoding an element of a struct, and its weight. For elements that the decoder skips, and for values without elements, the type is
+// nil.
 func (known typesByName) child(parent reflect.Type, name, typeName []byte) (t reflect.Type, weight int64) {
 	f := describe(parent)
 	t, ok := f.named[string(name)]
@@ -50,7 +51,7 @@ func (known typesByName) child(parent reflect.Type, name, typeName []byte) (t re
 	return t, weight
 }
 
-// dynamic returns the type of a value in an interface: that of its attribute, or else that of the interface's name. Basic types have no elements, and weigh little.
+// dynamic returns the type of a value in an interface, from its attribute or else from the interface's name. Basic types have no elements and little weight.
 func (known typesByName) dynamic(iface reflect.Type, typeName []byte) reflect.Type {
 	if typeName == nil {
 		typeName = []byte(iface.Name())
@@ -61,7 +62,7 @@ func (known typesByName) dynamic(iface reflect.Type, typeName []byte) reflect.Ty
 	return nil
 }
 
-// describe returns the fields of a struct by the rules of govmomi's decoder.
+// describe returns the fields of a struct according to govmomi's decoder.
 func describe(t reflect.Type) fields {
 	if f, ok := fieldsOf.Load(t); ok {
 		return f.(fields) //nolint:forcetypeassert // nothing else is in it

@@ -8,7 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// IsCertificate reports whether err is about the server's certificate.
+// IsCertificate reports whether err concerns the server's certificate.
 func IsCertificate(err error) bool {
 	var (
 		unknown  x509.UnknownAuthorityError

@@ -9,21 +9,22 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/logins"
 )
 
-// Identity says whose sessions these are, as they show in vCenter's session list.
+// Identity identifies the owner of sessions in vCenter's session list.
 type Identity struct {
-	// Installation of the operator and name of the VCenter object. Empty ones mean that sessions are not told apart:
-	// then none is ever ended but a Session's own.
+	// Installation is the operator's installation, and VCenter the name of the VCenter object. If they are empty, sessions are not distinguishable, and a
+	// Session ends none but its own.
 	Installation, VCenter string
 	// Process that logs in.
 	Process *Process
 }
 
-// Process is this run of the program. One is shared by all Sessions.
+// Process is this run of the program. All Sessions share it.
 type Process struct {
 	// Boot is unique to this run.
 	Boot string
-	// Boots say of which other runs the sessions can be ended; nil says of none. No boot is dead while this run itself may not act: a process that was paused
-	// and overtaken logs in again when it continues, and must not end the session of its successor. See [Session.EndLeftovers] for asking again.
+	// Boots reports which other runs have ended, so that their sessions can be ended. Nil reports none. While this run itself must not act, no boot is dead:
+	// a process that was paused and replaced logs in again when it continues, and must not end the session of its successor. See [Session.EndLeftovers] for
+	// repeated queries.
 	Boots logins.Boots
 
 	mu   sync.Mutex
@@ -55,7 +56,7 @@ func (p *Process) isOpen(number int) bool {
 	return p.open[number]
 }
 
-// mark is what a Session adds to its user agent, by which it is recognized in vCenter's session list.
+// mark is the part of a Session's user agent that identifies the Session in vCenter's session list.
 type mark struct {
 	installation, vcenter, boot string
 	number                      int
@@ -63,7 +64,7 @@ type mark struct {
 
 const markFormat = "(installation %s; vcenter %s; boot %s; session %d)"
 
-// markOf returns the mark of a new Session, or false if it has none.
+// markOf returns the mark of a new Session, or false without an identity.
 func (i Identity) markOf(number int) (mark, bool) {
 	if i.Installation == "" || i.VCenter == "" || i.Process == nil {
 		return mark{}, false
@@ -75,7 +76,7 @@ func (m mark) String() string {
 	return fmt.Sprintf(markFormat, m.installation, m.vcenter, m.boot, m.number)
 }
 
-// parseMark reads the mark at the end of a user agent.
+// parseMark parses the mark at the end of a user agent.
 func parseMark(userAgent string) (mark, bool) {
 	begin := strings.LastIndex(userAgent, "(")
 	if begin < 0 || !strings.HasSuffix(userAgent, ")") {
@@ -99,9 +100,8 @@ func parseMark(userAgent string) (mark, bool) {
 	return m, err == nil && len(values) == 0
 }
 
-// stale reports whether a session with mark m is left over: of a dead process, or of a Session of this process that is
-// closed, or of this very Session, whose login was repeated because the reply was lost. Sessions of another
-// installation or VCenter are somebody else's.
+// stale reports whether a session with mark m is left over: from a dead process, from a closed Session of this process, or from this Session, whose login
+// was repeated after a lost reply. Sessions of another installation or VCenter belong to others.
 func (i Identity) stale(own, m mark) bool {
 	switch {
 	case m.installation != own.installation || m.vcenter != own.vcenter:

@@ -11,20 +11,21 @@ import (
 )
 
 const (
-	// versionsFile says which versions of the API there are. It is served without a session.
+	// versionsFile lists the API versions. The server delivers it without a session.
 	versionsFile = "/vimServiceVersions.xml"
-	// mostOfAKnock is how much is read of the answer to a knock, which nobody has to believe.
+	// mostOfAKnock is the part of a knock's answer that is read, because the answer is not authenticated.
 	mostOfAKnock = 64 << 10
 )
 
-// Knock asks the server for a file, over a connection of its own and without a login. It shows what a session with open
-// connections does not: whether the server still takes new ones, and with which certificate. Errors are those of Dial.
+// Knock requests a file from the server, over a new connection and without a login. Unlike a session with open connections, it shows whether the server still
+// accepts new ones, and its certificate. Errors are those of Dial.
 func Knock(ctx context.Context, cfg Config) error {
 	return knockError(cfg, knock(ctx, cfg))
 }
 
-// knock asks for a file and not by a call: vCenter begins a session with each call that has none, holds it for half an hour or longer, and has room for a few
-// thousand of all clients. Every status for the file counts as an answer, also 404, but not one that says that the SDK is not served at present.
+// knock requests a file instead of making a call. vCenter starts a session for each call without one, and keeps it for half an hour or longer. It has
+// capacity for a few thousand sessions of all clients. Every status for the file counts as an answer, even 404, except one that reports that the SDK is
+// currently not served.
 func knock(ctx context.Context, cfg Config) error {
 	sc, err := newClient(cfg)
 	if err != nil {
@@ -43,7 +44,7 @@ func knock(ctx context.Context, cfg Config) error {
 		case err != nil:
 			return err
 		case res.StatusCode == http.StatusInternalServerError && strings.Contains(string(body), "<faultcode>"):
-			return nil // who refuses the question is there
+			return nil // a server that refuses the request is available
 		case res.StatusCode >= http.StatusInternalServerError:
 			return &statusError{res.Status}
 		}
@@ -51,7 +52,7 @@ func knock(ctx context.Context, cfg Config) error {
 	})
 }
 
-// statusError is an answer to a knock that says that nobody serves the SDK.
+// statusError is an answer to a knock that reports that the SDK is not served.
 type statusError struct{ status string }
 
 func (e *statusError) Error() string { return e.status }

@@ -16,14 +16,13 @@ import (
 
 var errNotMarked = errors.New("this session has no identity")
 
-// EndLeftovers ends the sessions at vCenter that nobody uses any more, and returns how many there were: those that this
-// process has lost track of, and those of processes that are dead. A process that was killed cannot log out, and vCenter
-// would keep its session for half an hour; ending it also makes sure that a request of it that is still on its way is
-// refused. Who is dead says [Process.Boots], and it may say so late: right after a start a predecessor is not known to be
-// dead yet. So EndLeftovers is called after a login, and again whenever a process turns out to be dead.
+// EndLeftovers ends unused sessions at vCenter, and returns their number. They are sessions that this process has lost track of, and those
+// of dead processes. A killed process cannot log out, and vCenter would keep its session for half an hour. Ending it also ensures that
+// vCenter refuses a request that is still in transit. [Process.Boots] reports dead processes, possibly late: right after a start, a
+// predecessor is not known to be dead yet. So EndLeftovers is called after a login, and again whenever a process turns out to be dead.
 //
-// Only sessions of the same user with the mark of the same installation and VCenter are ended. Without the privilege
-// Sessions.TerminateSession the error is of kind Permission; it may be ignored.
+// It ends only sessions of the same user with the mark of the same installation and VCenter. Without the privilege
+// Sessions.TerminateSession, it returns an error of kind Permission, which the caller can ignore.
 func (s *Session) EndLeftovers(ctx context.Context) (int, error) {
 	const op = "end sessions that nobody uses any more"
 	if s.mark == nil {
@@ -33,7 +32,7 @@ func (s *Session) EndLeftovers(ctx context.Context) (int, error) {
 	key, user := s.key, s.user
 	s.mu.Unlock()
 	if key == "" {
-		return 0, nil // which of the sessions is the own one is not known
+		return 0, nil // the own session is unknown
 	}
 	var manager mo.SessionManager
 	client := s.client
@@ -51,7 +50,7 @@ func (s *Session) EndLeftovers(ctx context.Context) (int, error) {
 	if len(req.SessionId) == 0 {
 		return 0, nil
 	}
-	// Sent without a fence, like the login itself: it concerns nothing in the inventory.
+	// It is sent without a fence, like the login: it does not change the inventory.
 	ctx, cancel := s.withTimeout(ctx, "Login")
 	defer cancel()
 	if _, err := methods.TerminateSession(ctx, metered{s}, &req); err != nil && !fault.Is(err, &types.NotFound{}) {
@@ -70,9 +69,8 @@ func leftoverError(op string, err error) error {
 	return &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: err}
 }
 
-// Living returns how many sessions another installation of the operator has at vCenter, and when one of them was used last. vCenter
-// itself ends a session that nobody used for a while, half an hour unless it is configured otherwise. The error is of kind Permission if the
-// account may not see the sessions of others.
+// Living returns the number of sessions of another installation of the operator at vCenter, and the time of their last use. vCenter ends an
+// unused session after a while, half an hour by default. If the account cannot see the sessions of others, the error is of kind Permission.
 func (s *Session) Living(ctx context.Context, installation string) (n int, last time.Time, err error) {
 	op := "look for sessions of installation " + installation
 	var manager mo.SessionManager

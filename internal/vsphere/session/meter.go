@@ -14,23 +14,23 @@ import (
 
 // Meter counts requests. It must not block.
 type Meter interface {
-	// Sent reports a request, its outcome and the time until the answer.
+	// Sent reports a request, its result and the time until the answer.
 	Sent(method string, code Code, took time.Duration)
 }
 
-// Code is the outcome of a request.
+// Code is the result of a request.
 type Code string
 
 // Codes.
 const (
 	CodeOK    Code = "ok"
 	CodeFault Code = "fault"
-	// CodeUnauthenticated is a login that was rejected or has ended.
+	// CodeUnauthenticated: the login was rejected or has ended.
 	CodeUnauthenticated Code = "unauthenticated"
 	CodeTimeout         Code = "timeout"
-	// CodeTransport: no answer, or none that could be read.
+	// CodeTransport: there was no answer, or an unreadable one.
 	CodeTransport Code = "transport"
-	// CodeFenced requests were not sent.
+	// CodeFenced: the request was not sent.
 	CodeFenced Code = "fenced"
 )
 
@@ -45,7 +45,7 @@ func (m metered) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
 	return err
 }
 
-// count leaves out requests that this process gave up: they have no outcome.
+// count omits requests that this process canceled: they have no result.
 func (s *Session) count(method string, err error, took time.Duration) {
 	if s.cfg.Meter != nil && !errors.Is(err, context.Canceled) {
 		s.cfg.Meter.Sent(method, codeOf(err), took)

@@ -7,8 +7,8 @@ import (
 	"github.com/vmware/govmomi/vim25/soap"
 )
 
-// readOnly are the methods that change nothing in the inventory: they need no fence. Views, collectors and
-// filters are state of our own login and die with it.
+// readOnly are the methods that change nothing in the inventory and need no fence. Views, collectors and filters belong to our own login and end with
+// it.
 var readOnly = map[string]bool{
 	"RetrieveServiceContent":       true,
 	"CurrentTime":                  true,
@@ -36,8 +36,8 @@ var readOnly = map[string]bool{
 	"QueryEvents":                  true,
 }
 
-// repeatable are the reads that may be sent again when it is not known whether the server had them. A page of an answer is handed out
-// once, and so is a piece of news; whoever reads those begins anew. A second filter would tell everything twice, and a second login is one more session.
+// repeatable are the reads that can be sent again if it is unknown whether the server received them. The server sends each page and each update only
+// once, so readers of those start again. A second filter would report everything twice, and a second login would add a session.
 var repeatable = map[string]bool{
 	"RetrieveServiceContent":       true,
 	"CurrentTime":                  true,
@@ -55,8 +55,7 @@ var repeatable = map[string]bool{
 	"QueryEvents":                  true,
 }
 
-// methodOf returns the name of the vSphere method that a request calls: govmomi names the type of the
-// envelope body after it.
+// methodOf returns the vSphere method that a request calls: govmomi names the type of the envelope body after it.
 func methodOf(req soap.HasFault) string {
 	t := reflect.TypeOf(req)
 	if t.Kind() == reflect.Pointer {

@@ -16,15 +16,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// pauses are those between the tries of a read. A third of all calls may fail, and six tries in a row fail once in 700 times;
-// a server that is away is known to be after a second and a half.
+// pauses are the pauses between the tries of a read. If a third of all calls fail, six tries in a row fail once in 700 cases. An unreachable
+// server is detected after a second and a half.
 var pauses = []time.Duration{
 	50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond,
 }
 
-// Repeat runs a read until it succeeds, fails for a reason that does not pass, or has failed too often; it returns the last
-// error. A single failure says little about an overloaded vCenter, and a new session costs a dozen calls.
-// What changes something must never be run by it.
+// Repeat runs a read until it succeeds, fails for a permanent reason, or has failed too often, and returns the last error. A single failure of
+// an overloaded vCenter means little, and a new session costs a dozen calls. Never use Repeat for a change.
 func Repeat(ctx context.Context, read func() error) error {
 	for _, wait := range pauses {
 		err := read()
@@ -35,8 +34,8 @@ func Repeat(ctx context.Context, read func() error) error {
 	return read()
 }
 
-// Passing reports whether a read that failed with err may succeed at once when it is repeated: its connection broke, or the server
-// was busy with itself. An answer about the request itself stays what it is. A call that ran out of time has had more of it than tries may take.
+// Passing reports whether a repetition of a read can succeed at once after err: its connection broke, or the server had an internal problem. An
+// answer to the request itself is final. A call that timed out has already used more time than all tries can.
 func Passing(err error) bool {
 	var ours *vsphere.Error
 	if err == nil || errors.As(err, &ours) || ranOut(err) || IsCertificate(err) {
@@ -45,7 +44,7 @@ func Passing(err error) bool {
 	return !IsFault(err) || isHiccup(err)
 }
 
-// isHiccup recognizes the faults that are about the server's own condition.
+// isHiccup reports whether a fault concerns the server's own condition.
 func isHiccup(err error) bool {
 	var (
 		timedOut types.BaseTimedout
@@ -61,7 +60,7 @@ func isHiccup(err error) bool {
 	return ok
 }
 
-// IsFault reports whether the server answered with a fault: what it refused did not happen.
+// IsFault reports whether the server answered with a fault. A refused request had no effect.
 func IsFault(err error) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if soap.IsSoapFault(err) || soap.IsVimFault(err) {
@@ -71,14 +70,14 @@ func IsFault(err error) bool {
 	return false
 }
 
-// ranOut reports whether a call ended because its time was over or its caller gave up.
+// ranOut reports whether a call timed out or its caller canceled it.
 func ranOut(err error) bool {
 	var network net.Error
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) && network.Timeout()
 }
 
-// forStrangers reports whether vCenter answered a read as one without a login. It then refuses no call: it names the
-// fault NotAuthenticated for each property that it does not show. A caller would take that for a missing privilege.
+// forStrangers reports whether vCenter answered a read as one without a login. vCenter then does not refuse the call but returns the fault
+// NotAuthenticated for each hidden property. A caller would take that for a missing privilege.
 func forStrangers(res soap.HasFault) bool {
 	var objects []types.ObjectContent
 	switch body := res.(type) {

@@ -25,13 +25,13 @@ import (
 const (
 	defaultCallTimeout = 60 * time.Second
 	changeTimeout      = 15 * time.Second
-	// loginTimeout is shorter than a try may take: see logins.
+	// loginTimeout is shorter than the time limit of a try: see logins.
 	loginTimeout = 20 * time.Second
-	// endTimeout bounds writing what became of a login.
+	// endTimeout limits the time for storing the result of a login.
 	endTimeout  = 5 * time.Second
 	dialTimeout = 10 * time.Second
-	// idleConnections keeps as many connections open as calls run at a time; Go's default of two would make
-	// a new TLS handshake for most of the calls of a busy vCenter.
+	// idleConnections is the number of idle connections to keep open, as many as concurrent calls. With Go's default of two, most calls of a busy vCenter would
+	// need a new TLS handshake.
 	idleConnections = 32
 
 	opConnect = "connect to vCenter"
@@ -49,19 +49,19 @@ type Session struct {
 	client *vim25.Client
 	now    func() time.Time
 	gate   *logins.Gate
-	// mark in the user agent; nil without an identity.
+	// mark is the mark in the user agent, or nil without an identity.
 	mark *mark
 
-	// loginMu is held while logging in or out; it is never held by a call that waits for something else.
+	// loginMu is held during a login or logout, and never by a call that waits for something else.
 	loginMu sync.Mutex
 
 	mu         sync.Mutex
 	generation uint64
 	changed    chan struct{}
-	// user and key of the login; the key is empty when vCenter did not tell.
+	// user and key of the login. The key is empty if vCenter did not report it.
 	user, key string
 	closed    bool
-	// heard is when the server answered last.
+	// heard is the time of the server's last answer.
 	heard time.Time
 
 	// knock is knock with the session's settings.
@@ -70,8 +70,8 @@ type Session struct {
 
 var _ soap.RoundTripper = (*Session)(nil)
 
-// Dial prepares a session and reads the server's content, without logging in. Errors are *vsphere.Error of
-// kind Certificate, Spec (bad URL or TLS settings) or Transient.
+// Dial prepares a session and reads the server's content without logging in. Errors are *vsphere.Error of kind Certificate, Spec (invalid URL or TLS settings)
+// or Transient.
 func Dial(ctx context.Context, cfg Config) (*Session, error) {
 	sc, err := newClient(cfg)
 	if err != nil {
@@ -106,12 +106,13 @@ func newClient(cfg Config) (*soap.Client, error) {
 	}
 	sc := soap.NewClient(u, false)
 	sc.UserAgent = cfg.UserAgent
-	// Both make up the header SOAPAction. Without them it is "/", and no document says what vCenter answers to that.
+	// Both form the SOAPAction header. Without them it is "/", and vCenter's reaction to that is undocumented.
 	sc.Namespace, sc.Version = "urn:"+vim25.Namespace, vim25.Version
-	// Whose server it is was decided for this address. vCenter never redirects a call, and who is led to would be believed as it is.
+	// The decision to trust the server applies only to this address. vCenter never redirects a call, and the target of a redirect would be trusted without any
+	// check.
 	sc.CheckRedirect = func(*http.Request, []*http.Request) error { return errRedirect }
 	t := sc.DefaultTransport()
-	// govmomi's own dialer ignores the context and would hang on a black hole for minutes.
+	// govmomi's own dialer ignores the context and would hang for minutes on an address that drops packets.
 	t.DialTLSContext = nil
 	t.TLSClientConfig = tlsConfig
 	t.TLSHandshakeTimeout = dialTimeout
@@ -125,7 +126,7 @@ func newClient(cfg Config) (*soap.Client, error) {
 	return sc, nil
 }
 
-// identify gives the session a mark, if it has an identity, and returns its user agent.
+// identify adds a mark to a session with an identity, and returns the user agent.
 func (s *Session) identify() string {
 	if s.cfg.Identity.Process == nil {
 		return s.cfg.UserAgent
@@ -139,7 +140,7 @@ func (s *Session) identify() string {
 	return s.cfg.UserAgent + " " + m.String()
 }
 
-// forget says that the session is not used any more: what vCenter still shows of it is a leftover.
+// forget records that the session is unused, so that its entry in vCenter is a leftover.
 func (s *Session) forget() {
 	if s.mark != nil {
 		s.cfg.Identity.Process.end(s.mark.number)
@@ -160,7 +161,7 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 	return s, nil
 }
 
-// Client returns govmomi's client; its calls go through the session.
+// Client returns govmomi's client. Its calls pass through the session.
 func (s *Session) Client() *vim25.Client { return s.client }
 
 // User returns the name of the account as the server spells it, for example VSPHERE.LOCAL\operator.
@@ -170,15 +171,15 @@ func (s *Session) User() string {
 	return s.user
 }
 
-// Generation counts logins. Changed is closed when the next one happens: views and collectors are then gone.
+// Generation counts logins. The next login closes changed: views and collectors have then ended.
 func (s *Session) Generation() (generation uint64, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.generation, s.changed
 }
 
-// RoundTrip sends one call; see the package comment. Errors of the fence are *vsphere.Error of kind Fenced,
-// a refused login of kind Credentials; all others are those of govmomi, for the caller to translate.
+// RoundTrip sends one call: see the package comment. Errors of the fence are *vsphere.Error of kind Fenced, and those of a refused login of kind Credentials.
+// All others are govmomi's, and the caller must translate them.
 func (s *Session) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
 	method := methodOf(req)
 	ctx, cancel := s.withTimeout(ctx, method)
@@ -187,12 +188,12 @@ func (s *Session) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
 		return s.call(ctx, method, req, res)
 	}
 	return Repeat(ctx, func() error {
-		reflect.ValueOf(res).Elem().SetZero() // half an answer may be in it
+		reflect.ValueOf(res).Elem().SetZero() // it can contain a partial answer
 		return s.call(ctx, method, req, res)
 	})
 }
 
-// call sends one call, and again if the login was lost.
+// call sends one call, and repeats it after a lost login.
 func (s *Session) call(ctx context.Context, method string, req, res soap.HasFault) error {
 	seen, err := s.state()
 	if err != nil {
@@ -205,12 +206,12 @@ func (s *Session) call(ctx context.Context, method string, req, res soap.HasFaul
 	if err := s.relogin(ctx, seen); err != nil {
 		return err
 	}
-	// Without this the fault of the first answer would stay in res and the repeated call would seem to fail.
+	// Otherwise the first answer's fault would stay in res, and the repeated call would seem to fail.
 	reflect.ValueOf(res).Elem().SetZero()
 	return s.send(ctx, method, req, res)
 }
 
-// send asks the fence last, so that nothing lies between its answer and the request.
+// send checks the fence last, so that nothing lies between the check and the request.
 func (s *Session) send(ctx context.Context, method string, req, res soap.HasFault) error {
 	if !ReadOnly(method) {
 		if err := vsphere.CheckFence(ctx); err != nil {
@@ -235,8 +236,8 @@ func (s *Session) state() (uint64, error) {
 	return s.generation, nil
 }
 
-// withTimeout bounds every call. Changes are answered at once, with a task, by a vCenter that works at all; one that
-// does not must not hold its callers as long as a big listing may take.
+// withTimeout limits every call. A healthy vCenter answers changes at once, with a task. An unhealthy one must not hold its callers for the time of a long
+// listing.
 func (s *Session) withTimeout(ctx context.Context, method string) (context.Context, context.CancelFunc) {
 	if !ReadOnly(method) {
 		return context.WithTimeout(ctx, min(changeTimeout, orDefault(s.cfg.CallTimeout, defaultCallTimeout)))
@@ -247,10 +248,11 @@ func (s *Session) withTimeout(ctx context.Context, method string) (context.Conte
 	return context.WithTimeout(ctx, orDefault(s.cfg.CallTimeout, defaultCallTimeout))
 }
 
-// Login logs in unless this session is logged in, as soon as Config.Gate lets it. An error of kind Credentials that is a *logins.Refused says that nothing was sent.
+// Login logs in when Config.Gate permits it, unless this session is logged in. An error of kind Credentials that is a *logins.Refused means that nothing was
+// sent.
 func (s *Session) Login(ctx context.Context) error { return s.relogin(ctx, 0) }
 
-// relogin logs in unless somebody else did since generation seen.
+// relogin logs in unless another call did since generation seen.
 func (s *Session) relogin(ctx context.Context, seen uint64) error {
 	s.loginMu.Lock()
 	defer s.loginMu.Unlock()
@@ -281,8 +283,8 @@ func (s *Session) relogin(ctx context.Context, seen uint64) error {
 	return nil
 }
 
-// tryLogin logs in when the gate lets it, and tells the gate what became of it. A login that was sent is waited for although its caller gives up: vCenter counts it
-// in any case, and what nobody knows of counts as rejected.
+// tryLogin logs in when the gate permits it, and reports the result to the gate. It waits for a sent login even if its caller cancels: vCenter counts the login
+// in any case, and a login with an unknown result counts as rejected.
 func (s *Session) tryLogin(ctx context.Context) (user, key string, err error) {
 	op := "log in as " + s.cfg.Username
 	try, err := s.gate.Enter(ctx)
@@ -309,7 +311,7 @@ func (s *Session) tryLogin(ctx context.Context) (user, key string, err error) {
 	return user, key, nil
 }
 
-// outcomeOf says what an error of a login tells of its user name and password.
+// outcomeOf returns what the error of a login proves about its user name and password.
 func outcomeOf(err error) logins.Outcome {
 	switch {
 	case err == nil:
@@ -322,13 +324,13 @@ func outcomeOf(err error) logins.Outcome {
 	return logins.Unanswered
 }
 
-// notSent reports whether there was no connection to send a request over.
+// notSent reports whether the connection failed before the request was sent.
 func notSent(err error) bool {
 	var network *net.OpError
 	return errors.As(err, &network) && network.Op == "dial"
 }
 
-// hasStatus reports whether the answer was a status and no SOAP: the error of govmomi then has the path alone for its URL.
+// hasStatus reports whether the answer was an HTTP status without SOAP: the URL in govmomi's error is then only the path.
 func hasStatus(err error) bool {
 	var status *url.Error
 	return errors.As(err, &status) && strings.HasPrefix(status.URL, "/")
@@ -348,14 +350,15 @@ func (s *Session) login(ctx context.Context) (user, key string, err error) {
 	if !fault.Is(err, &types.InvalidLogin{}) {
 		return "", "", err
 	}
-	// vCenter says InvalidLogin to a connection that is logged in already. Ask before blaming the password.
+	// vCenter returns InvalidLogin for a connection that is already logged in. Check this before blaming the password.
 	if current, ok := s.current(ctx, *manager); ok {
 		return current.UserName, current.Key, nil
 	}
 	return "", "", err
 }
 
-// current returns the login that the server sees on this connection. It asks for nothing else: an account may lack the privilege to see the sessions of others.
+// current returns the login that the server sees on this connection. It requests nothing else, because an account can lack the privilege to see the sessions of
+// others.
 func (s *Session) current(ctx context.Context, manager types.ManagedObjectReference) (login types.UserSession, ok bool) {
 	resp, err := methods.RetrievePropertiesEx(ctx, metered{s}, &types.RetrievePropertiesEx{
 		This: s.client.ServiceContent.PropertyCollector,
@@ -383,12 +386,10 @@ func (s *Session) loginError(op string, err error) error {
 	return connectError(op, err)
 }
 
-// Disconnect closes the connections that no call uses. After an outage the server may not know them any more, and a call on one
-// would wait for an answer in vain.
+// Disconnect closes unused connections. After an outage the server can have lost them, and a call on one would wait in vain.
 func (s *Session) Disconnect() { s.soap.CloseIdleConnections() }
 
-// Close logs out and closes the connections. The session cannot be used afterwards. Close sends at most one
-// request, bounded by ctx.
+// Close logs out and closes the connections. The session cannot be used afterwards. Close sends at most one request, limited by ctx.
 func (s *Session) Close(ctx context.Context) error {
 	s.loginMu.Lock()
 	defer s.loginMu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// ErrThumbprint means that the server presented another certificate than the pinned one.
+// ErrThumbprint means that the server presented a certificate other than the pinned one.
 var ErrThumbprint = errors.New("the server's certificate does not have the configured thumbprint")
 
 var (
@@ -22,7 +22,7 @@ var (
 	errTLSChoice      = errors.New("only one of CA bundle, thumbprint and insecure may be set")
 )
 
-// config translates into Go's form.
+// config returns the settings in Go's form.
 func (t TLS) config() (*tls.Config, error) {
 	chosen := 0
 	for _, set := range []bool{len(t.CABundle) > 0, t.Thumbprint != "", t.Insecure} {
@@ -36,13 +36,13 @@ func (t TLS) config() (*tls.Config, error) {
 	out := &tls.Config{MinVersion: tls.VersionTLS12}
 	switch {
 	case t.Insecure:
-		out.InsecureSkipVerify = true // asked for by name
+		out.InsecureSkipVerify = true // requested explicitly
 	case t.Thumbprint != "":
 		pin, err := parseThumbprint(t.Thumbprint)
 		if err != nil {
 			return nil, err
 		}
-		// VerifyConnection below accepts one certificate only.
+		// VerifyConnection below accepts only one certificate.
 		out.InsecureSkipVerify = true
 		out.VerifyConnection = func(state tls.ConnectionState) error {
 			if len(state.PeerCertificates) == 0 {
@@ -85,7 +85,7 @@ func (p thumbprint) check(cert *x509.Certificate) error {
 	return nil
 }
 
-// colons prints a thumbprint the way vSphere's tools do.
+// colons formats a thumbprint like vSphere's tools.
 func colons(sum []byte) string {
 	parts := make([]string, len(sum))
 	for i, b := range sum {

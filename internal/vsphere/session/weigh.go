@@ -8,21 +8,21 @@ import (
 )
 
 const (
-	// deepest is how deep elements may be nested. An answer has a dozen levels; a tree of snapshots has one for each of its 32 at most.
+	// deepest limits the nesting of elements. An answer has a dozen levels. A snapshot tree adds at most 32.
 	deepest = 128
-	// longestTag and longestText bound a tag and a run of text, in bytes. The longest text that is read on purpose is what a guest writes, 64 KiB at most.
+	// longestTag and longestText limit a tag and a run of text, in bytes. The longest useful text is a value that a guest writes, at most 64 KiB.
 	longestTag, longestText = 4 << 10, 1 << 20
-	// longestFault bounds a fault with all that is in it, in bytes: failures of operations are remembered.
+	// longestFault limits a fault with all its content, in bytes, because failures of operations are stored.
 	longestFault = 16 << 10
-	// elementWeight is what an element needs besides the value that is made of it.
+	// elementWeight is the memory of an element in addition to its value.
 	elementWeight = 32
 )
 
-// scanner weighs an answer in XML while it passes: its bytes, and for each element what the value needs that it is decoded into. It follows the types of
-// the answer as the decoder does, since `<vm/>` has 5 bytes and may become a struct of 824.
+// scanner weighs an XML answer as it passes: its bytes and, for each element, the memory of its decoded value. It follows the types of the answer like the
+// decoder, because `<vm/>` has 5 bytes and can become a struct of 824.
 type scanner struct {
 	known typesByName
-	// open are the types of the elements that are open. nil is one that the decoder skips, or a value without elements.
+	// open are the types of the open elements. nil stands for a skipped element, or for a value without elements.
 	open []reflect.Type
 	// body is the type of the element Body.
 	body reflect.Type
@@ -30,17 +30,17 @@ type scanner struct {
 	in   place
 	tag  []byte
 	text int
-	// quote is the one that is open in a tag.
+	// quote is the open quote in a tag.
 	quote  byte
 	weight int64
-	// faultAt is how many elements were open when a fault began, and fault how many bytes it has; 0 outside of faults.
+	// faultAt is the number of open elements at the start of a fault, and fault the fault's size in bytes. Outside of faults, both are 0.
 	faultAt, fault int
 }
 
-// faults are the elements that hold one: that of SOAP, that of a task, that of a property, and what caused a fault.
+// faults are the elements that contain a fault: of SOAP, of a task, of a property, and the cause of a fault.
 var faults = map[string]bool{"Fault": true, "error": true, "fault": true, "localizedMessage": true}
 
-// place is where in an answer a byte is.
+// place is the position of a byte in an answer.
 type place int
 
 const (
@@ -51,15 +51,15 @@ const (
 	inInstruction
 )
 
-// errNoSOAP is no excess: a web server sends pages for people while vCenter starts.
+// errNoSOAP is not an excess: a web server sends pages for people while vCenter starts.
 var errNoSOAP = errors.New("the answer is no SOAP, but has a document type, as web pages have")
 
-// excess is what is too much of an answer.
+// excess is an exceeded limit of an answer.
 type excess struct{ what string }
 
 func (e *excess) Error() string { return e.what }
 
-// scan weighs what follows.
+// scan weighs the next bytes.
 func (s *scanner) scan(b []byte) error {
 	s.weight += int64(len(b))
 	for _, c := range b {
@@ -81,7 +81,7 @@ func (s *scanner) scan(b []byte) error {
 	return nil
 }
 
-// marked takes a byte that is no text.
+// marked processes a byte that is no text.
 func (s *scanner) marked(c byte) error {
 	s.tag = append(s.tag, c)
 	switch s.in {
@@ -103,7 +103,7 @@ func (s *scanner) marked(c byte) error {
 	return nil
 }
 
-// until returns to text after an end. Only the last bytes are kept.
+// until returns to text after an end mark. It keeps only the last bytes.
 func (s *scanner) until(end string) {
 	if bytes.HasSuffix(s.tag, []byte(end)) {
 		s.in, s.tag = inText, s.tag[:0]
@@ -114,7 +114,7 @@ func (s *scanner) until(end string) {
 	}
 }
 
-// inside takes a byte of a tag.
+// inside processes a byte of a tag.
 func (s *scanner) inside(c byte) error {
 	switch {
 	case len(s.tag) > longestTag:
@@ -149,7 +149,7 @@ func (s *scanner) inside(c byte) error {
 	return s.element(tag)
 }
 
-// declares takes a tag that begins with an exclamation mark. SOAP has no document types.
+// declares processes a tag that begins with an exclamation mark. SOAP has no document types.
 func (s *scanner) declares() error {
 	for _, start := range []struct {
 		text string
@@ -166,7 +166,7 @@ func (s *scanner) declares() error {
 	return errNoSOAP
 }
 
-// element begins an element.
+// element starts an element.
 func (s *scanner) element(tag []byte) error {
 	empty := bytes.HasSuffix(tag, []byte("/"))
 	name, attributes := split(bytes.TrimSuffix(tag, []byte("/")))
@@ -188,7 +188,7 @@ func (s *scanner) element(tag []byte) error {
 	return nil
 }
 
-// becomes returns the type that an element is decoded into, and what it weighs.
+// becomes returns the type for decoding an element, and its weight.
 func (s *scanner) becomes(name, typeName []byte) (t reflect.Type, weight int64) {
 	switch len(s.open) {
 	case 0: // Envelope
@@ -217,8 +217,8 @@ func split(tag []byte) (name, attributes []byte) {
 
 func local(name []byte) []byte { return name[bytes.LastIndexByte(name, ':')+1:] }
 
-// typeOf returns the value of the attribute xsi:type. Two attributes of that name, of which the decoder takes one by its namespace, and escapes within, which it resolves, are
-// refused: the type would not be known.
+// typeOf returns the value of the attribute xsi:type. It refuses two attributes of that name, because the decoder selects one by its namespace. It also
+// refuses escapes in the value, because the decoder resolves them. In both cases the type would be unknown.
 func typeOf(attributes []byte) (value []byte, err error) {
 	for {
 		name, rest, ok := bytes.Cut(attributes, []byte("="))

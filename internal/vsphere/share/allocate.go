@@ -5,29 +5,29 @@ import (
 	"slices"
 )
 
-// Claim is what a replica says of one limited resource.
+// Claim is a replica's claim on one limited resource.
 type Claim struct {
-	// Replica orders the claims, so that the result does not depend on their order; it must be unique.
+	// Replica orders the claims, so that the result does not depend on their order. It must be unique.
 	Replica string
-	// Demand is the number of slots that it could use.
+	// Demand is the number of slots that the replica could use.
 	Demand int
-	// Using is the number of slots that it may be using now, whatever it is granted.
+	// Using is the number of slots that the replica can be using now, whatever its grant.
 	Using int
 }
 
-// Targets divides a limit by demand alone: what everybody shall have once nobody uses more than that. Nobody gets more
-// than its demand, and nothing is left while somebody wants more. It is max-min fair: nobody could have one more unless
-// another had less who has no more than one more. Slots that are left over by the division go to the next ones with
-// every turn, so that all have some in time even where there are fewer slots than replicas.
+// Targets divides a limit by demand alone. The targets apply when no replica uses more than its target. No replica gets
+// more than its demand, and no slot is left while a replica wants more. The division is max-min fair: a replica can
+// gain a slot only if another replica with at most one slot more loses one. Slots that are left over by the division
+// move to the next replicas with every turn. Thus all get some in time, even with fewer slots than replicas.
 func Targets(limit int, claims []Claim, turn int) []int {
 	targets := make([]int, len(claims))
 	deal(limit, targets, func(i int) int { return claims[i].Demand }, order(claims, turn))
 	return targets
 }
 
-// Allocate says what each claim may use now. It is the target, except that a raise comes out of what nobody may be
-// using: the sum of all max(result, Using) exceeds the limit only if the sum of all Using does already, and then not by
-// more. Nobody gets more than its target. Who has the least is raised first.
+// Allocate returns what each claim can use now: its target, but raises come only from slots that no replica can be
+// using. The sum of all max(result, Using) exceeds the limit only if the sum of all Using already does, and then by no
+// more. No replica gets more than its target. The replica with the fewest slots is raised first.
 func Allocate(limit int, claims []Claim, turn int) []int {
 	targets := Targets(limit, claims, turn)
 	free := limit
@@ -41,7 +41,8 @@ func Allocate(limit int, claims []Claim, turn int) []int {
 	return now
 }
 
-// deal gives slot after slot to who has the fewest and wants more, equals in the given order, until none is left.
+// deal gives each slot to the claim that has the fewest and wants more, until none is left. Equal claims follow the
+// given order.
 func deal(slots int, have []int, want func(i int) int, order []int) {
 	wanting := slices.Clone(order)
 	for slots > 0 {
@@ -55,8 +56,8 @@ func deal(slots int, have []int, want func(i int) int, order []int) {
 	}
 }
 
-// order is that in which equals get what is left over: by name, beginning with another one of those who want something
-// every turn.
+// order is the order in which equal claims get leftover slots: by name, with another first claim every turn. It
+// contains only claims with a demand.
 func order(claims []Claim, turn int) []int {
 	var wanting []int
 	for i, c := range claims {

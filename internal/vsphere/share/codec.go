@@ -6,29 +6,29 @@ import (
 	"fmt"
 )
 
-// claims are what a replica says of itself.
+// claims are a replica's published claims.
 type claims struct {
-	// Number grows with every change, so that older ones are known as such.
+	// Number grows with every change, so that older claims are recognizable.
 	Number int64 `json:"n"`
-	// Leader is the session whose grants this replica has followed last, Term and Seq say how far. All that follows
-	// from these grants is in VCenters; grants of another leader are not followed any more.
+	// Leader is the session whose grants this replica followed last, up to Term and Seq. VCenters reflects all these
+	// grants. Grants of another leader are no longer followed.
 	Leader string `json:"leader,omitempty"`
 	Term   int64  `json:"term,omitempty"`
 	Seq    int64  `json:"seq,omitempty"`
-	// Refused is a term of Refuses, who leads, that this replica does not follow, since it has followed another leader
-	// in between. That one has to begin another term.
+	// Refused is a term of the leader Refuses that this replica does not follow, because it has followed another leader in
+	// between. The leader must begin another term.
 	Refuses string `json:"refuses,omitempty"`
 	Refused int64  `json:"refused,omitempty"`
-	// VCenters are those of which it wants or may use anything, by name.
+	// VCenters are the vCenters where the replica wants or can be using slots, by name.
 	VCenters map[string]usage `json:"vcenters,omitempty"`
 }
 
-// usage is budget.Usage without what the leader need not know.
+// usage is the part of budget.Usage that the leader needs.
 type usage struct {
 	Demand int `json:"d,omitempty"`
 	Loose  int `json:"l,omitempty"`
 	Using  int `json:"u,omitempty"`
-	// Hosts are those of which it wants or may use anything.
+	// Hosts are the hosts where the replica wants or can be using slots.
 	Hosts map[string]hostUsage `json:"h,omitempty"`
 }
 
@@ -37,22 +37,22 @@ type hostUsage struct {
 	Using  int `json:"u,omitempty"`
 }
 
-// grants are what the leader says of all.
+// grants are the leader's published grants.
 type grants struct {
-	// Term counts how often this session began to lead, Seq its grants; both only grow.
+	// Term counts how often this session began to lead, and Seq its grants. Both only grow.
 	Term int64 `json:"term"`
 	Seq  int64 `json:"seq"`
-	// Sessions have, by vCenter, what they may use. A vCenter that is missing is not decided about.
+	// Sessions holds what each session can use, by vCenter. A missing vCenter is undecided.
 	Sessions map[string]map[string]slots `json:"sessions,omitempty"`
 }
 
-// slots are what one replica may use of one vCenter. A host that is missing has none.
+// slots are what one replica can use of one vCenter. A missing host has none.
 type slots struct {
 	Tasks int            `json:"t,omitempty"`
 	Hosts map[string]int `json:"h,omitempty"`
 }
 
-// most is more than any limit is, and small enough that sums do not overflow.
+// most is larger than any limit, and small enough that sums do not overflow.
 const most = 1 << 20
 
 var errNumber = errors.New("a number of slots is negative or absurd")
@@ -95,7 +95,7 @@ func decodeGrants(text string) (grants, error) {
 
 func sane(n int) bool { return n >= 0 && n <= most }
 
-// encode returns the compact JSON of claims or grants. The same value gives the same text.
+// encode returns the compact JSON of claims or grants. Equal values give equal texts.
 func encode(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {

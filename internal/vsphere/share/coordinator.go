@@ -7,33 +7,32 @@ import (
 	"time"
 )
 
-// Coordinator keeps the budgets of this process within their part of the limits. All methods are safe for concurrent
-// use.
+// Coordinator keeps the budgets of this process within their shares of the limits. All methods are safe for concurrent use.
 type Coordinator struct {
 	peers Peers
 	now   func() time.Time
-	// kick wakes Run; it holds at most one wake-up.
+	// kick wakes Run. It holds at most one wake-up.
 	kick chan struct{}
 
 	mu      sync.Mutex
 	holders map[string]*holder
-	// self is the own session when the peers were looked at last.
+	// self is the own session at the last read of the peers.
 	self   string
 	follow following
-	// term is nil while another leads; terms counts those of this process.
+	// term is nil while another replica leads. terms counts the terms of this process.
 	term  *term
 	terms int64
-	// claims are the last that were published.
+	// claims are the last published claims.
 	claims claims
 }
 
-// New returns a coordinator that does nothing before Run.
+// New returns a coordinator that is inactive until Run.
 func New(peers Peers, now func() time.Time) *Coordinator {
 	return &Coordinator{peers: peers, now: now, kick: make(chan struct{}, 1), holders: make(map[string]*holder)}
 }
 
-// Add takes over the caps of a vCenter's budget until remove is called. The name must be the same in all replicas. The
-// budget may use one slot until Run has looked at the peers. Another budget of the same name replaces the one before.
+// Add controls the caps of a vCenter's budget until remove is called. The name must be the same in all replicas. Until Run has
+// read the peers, the budget can use one slot. Another budget with the same name replaces the earlier one.
 func (c *Coordinator) Add(vcenter string, r Resource) (remove func()) {
 	h := &holder{Resource: r}
 	h.set(unmentioned)
@@ -52,8 +51,8 @@ func (c *Coordinator) Add(vcenter string, r Resource) (remove func()) {
 	}
 }
 
-// Changed is called after any change of what peers publish, of the own session, of the leader, or of a budget's usage. It does
-// not block; calls that come together are answered by one look.
+// Changed must be called after any change of the peers' data, of the own session, of the leader, or of a budget's usage. It
+// does not block. Calls in quick succession cause one look.
 func (c *Coordinator) Changed() {
 	select {
 	case c.kick <- struct{}{}:
@@ -61,11 +60,11 @@ func (c *Coordinator) Changed() {
 	}
 }
 
-// lookEvery is how often Run looks although nothing has changed, since some decisions end with time.
+// lookEvery is the interval of looks without a change, because some decisions end with time.
 const lookEvery = time.Second
 
-// Run does the work until the context ends. It must go on while the process may still start tasks or hold a session: the
-// others wait for its answers.
+// Run works until the context ends. It must continue while the process can still start tasks or hold a session: the other
+// replicas wait for its answers.
 func (c *Coordinator) Run(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -80,7 +79,7 @@ func (c *Coordinator) Run(ctx context.Context) {
 	}
 }
 
-// look does what the peers and the usage demand now.
+// look acts on the current peers and usage.
 func (c *Coordinator) look() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +98,7 @@ func (c *Coordinator) look() {
 	c.claim()
 }
 
-// sort tells this replica and the leader from the others. Self and leader are empty if there is none.
+// sort separates this replica and the leader from the others. If there is none, self or leader is empty.
 func sort(peers []Peer) (self, leader Peer, others []Peer) {
 	for _, p := range peers {
 		if p.Leader {
@@ -114,7 +113,7 @@ func sort(peers []Peer) (self, leader Peer, others []Peer) {
 	return self, leader, others
 }
 
-// reset begins another session. The others have given away what the one before had.
+// reset begins another session. The other replicas have redistributed the slots of the earlier one.
 func (c *Coordinator) reset(session string) {
 	c.self, c.follow, c.term = session, following{}, nil
 	for _, h := range c.holders {
@@ -122,7 +121,7 @@ func (c *Coordinator) reset(session string) {
 	}
 }
 
-// leads divides everything.
+// leads divides all slots as the leader.
 func (c *Coordinator) leads(now time.Time, self string, others []Peer) {
 	t := c.lead(now, self, others)
 	sessions := make(map[string]map[string]slots)
@@ -142,7 +141,7 @@ func (c *Coordinator) leads(now time.Time, self string, others []Peer) {
 	c.follow.obey(self, grants{Term: t.number, Seq: t.seq})
 }
 
-// follows does what the leader says.
+// follows applies the leader's grants.
 func (c *Coordinator) follows(now time.Time, leader Peer) {
 	if c.term != nil {
 		c.term = nil
@@ -160,7 +159,7 @@ func (c *Coordinator) follows(now time.Time, leader Peer) {
 	}
 }
 
-// claim says what this replica wants and may use, after all caps are set.
+// claim publishes what this replica wants and can be using, after all caps are set.
 func (c *Coordinator) claim() {
 	said := claims{
 		Number: c.claims.Number,

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// following is whose grants a replica obeys.
+// following is the leader whose grants a replica follows.
 type following struct {
-	// leader is the session, "" before the first; grants are its last.
+	// leader is the session, or "" before the first one. grants are its last grants.
 	leader string
 	grants grants
-	// terms are the last ones that were followed of each session. Once another was followed, only a later term is.
+	// terms are the last followed terms of each session. After another leader was followed, only a later term is followed.
 	terms map[string]int64
-	// refuses is a leader whose present term is not followed for that reason, or empty.
+	// refuses is a leader whose current term is not followed for that reason, or "".
 	refuses string
 }
 
-// see takes what the leader publishes, unless that is old or cannot be read. A text that cannot be read changes
-// nothing: it grants nothing, and what was granted before is still the last that is known.
+// see processes the leader's grants, unless they are old or unreadable. An unreadable text changes nothing: it grants
+// nothing, and the earlier grants stay the last known ones.
 func (f *following) see(leader, text string) {
 	f.refuses = ""
 	g, err := decodeGrants(text)
@@ -44,14 +44,14 @@ func (f *following) obey(leader string, g grants) {
 	f.terms[leader] = g.Term
 }
 
-// retain forgets sessions that are gone for ever.
+// retain forgets sessions that have ended for good.
 func (f *following) retain(live []Peer) {
 	maps.DeleteFunc(f.terms, func(session string, _ int64) bool {
 		return session != f.leader && session != f.refuses && !slices.ContainsFunc(live, func(p Peer) bool { return p.Session == session })
 	})
 }
 
-// granted is what the leader allows this session, and false where it has not said anything.
+// granted returns what the leader grants this session, or false without a grant.
 func (f *following) granted(leader, self, vcenter string) (slots, bool) {
 	if f.leader == "" || f.leader != leader {
 		return slots{}, false
@@ -61,14 +61,14 @@ func (f *following) granted(leader, self, vcenter string) (slots, bool) {
 }
 
 const (
-	// keep is how long a replica uses what it was granted after the leader's grants do not mention it any more.
+	// keep is how long a replica uses its slots after the leader's grants no longer mention it.
 	keep = 10 * time.Second
-	// settle is how long a new leader raises nobody in any case, unless it is alone: it may not see yet who came when
-	// another led, and was granted something.
+	// settle is the minimum time in which a new leader raises no replica, unless it is alone: it can still miss a replica
+	// that joined under another leader and has grants.
 	settle = 2 * time.Second
-	// patience is how long a new leader waits for the answer of a replica. It is longer than keep, since the replica
-	// may learn later than the leader that it is not mentioned.
+	// patience is how long a new leader waits for a replica's answer. It is longer than keep, because the replica can
+	// learn later than the leader that it is not mentioned.
 	patience = 15 * time.Second
-	// turnEvery is how often slots that are left over by the division go to others.
+	// turnEvery is the time after which leftover slots move to other replicas.
 	turnEvery = 10 * time.Second
 )

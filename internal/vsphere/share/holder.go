@@ -6,26 +6,26 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
 )
 
-// Resource is the budget of one vCenter in this process; *budget.Budget is one.
+// Resource is the budget of one vCenter in this process, such as a *budget.Budget.
 type Resource interface {
 	Usage() budget.Usage
-	// SetCaps may call nothing of the Coordinator but Changed.
+	// SetCaps must not call the Coordinator except for Changed.
 	SetCaps(budget.Caps)
-	// OnUsage has the Coordinator told when Usage may have changed, at least once after the last Usage.
+	// OnUsage registers the Coordinator for changes of Usage. It must be notified at least once after the last change.
 	OnUsage(budget.Sharer)
 }
 
 var _ Resource = (*budget.Budget)(nil)
 
-// holder is a Resource, and what it may use at present.
+// holder is a Resource with its current caps.
 type holder struct {
 	Resource
 	caps budget.Caps
-	// until is when grants that are not repeated end.
+	// until is the end of grants that are not repeated.
 	until time.Time
 }
 
-// unmentioned is what a replica may use that no leader knows yet.
+// unmentioned are the caps of a replica that no leader knows yet.
 var unmentioned = budget.Caps{Tasks: 1, OtherHosts: 1}
 
 func (h *holder) set(caps budget.Caps) {
@@ -33,19 +33,19 @@ func (h *holder) set(caps budget.Caps) {
 	h.SetCaps(caps)
 }
 
-// grant sets what a leader allows.
+// grant sets the caps that a leader grants.
 func (h *holder) grant(s slots, now time.Time) {
 	h.set(budget.Caps{Tasks: s.Tasks, Hosts: s.Hosts})
 	h.until = now.Add(keep)
 }
 
-// all allows everything to a replica that is alone.
+// all removes the caps for a replica that is alone.
 func (h *holder) all(now time.Time) {
 	h.set(budget.NoCaps)
 	h.until = now.Add(keep)
 }
 
-// lower takes away what is over the target, and gives nothing.
+// lower reduces the caps to the target, and raises none.
 func (h *holder) lower(target slots) {
 	caps := budget.Caps{Tasks: lower(h.caps.Tasks, target.Tasks), Hosts: make(map[string]int, len(target.Hosts))}
 	for host, n := range target.Hosts {
@@ -54,7 +54,7 @@ func (h *holder) lower(target slots) {
 	h.set(caps)
 }
 
-// lower is the lower of a cap, which is none if it is negative, and a target.
+// lower returns the lower of a cap and a target. A negative cap means no cap.
 func lower(slots, target int) int {
 	if slots < 0 {
 		return target
@@ -62,12 +62,12 @@ func lower(slots, target int) int {
 	return min(slots, target)
 }
 
-// ungranted is called while no leader allows anything. What was allowed stays for a while.
+// ungranted is called while no leader grants slots. The earlier grant stays valid until h.until.
 func (h *holder) ungranted(now time.Time) {
 	switch {
 	case !now.Before(h.until):
 		h.set(unmentioned)
-	case h.caps.Tasks < 0: // it was alone, and is not the leader of the others
+	case h.caps.Tasks < 0: // it was alone, and does not lead the others
 		u := h.Usage()
 		caps := budget.Caps{Tasks: u.Limits.Tasks, Hosts: make(map[string]int, len(u.Hosts))}
 		for host, n := range u.Hosts {
@@ -77,7 +77,7 @@ func (h *holder) ungranted(now time.Time) {
 	}
 }
 
-// claim is what is said of it to the others, and false if that is nothing.
+// claim returns the published usage, or false if there is none.
 func (h *holder) claim() (usage, bool) {
 	u := h.Usage()
 	said := usage{Demand: u.Demand, Loose: u.Loose, Using: u.Using}

@@ -8,7 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
 )
 
-// lead takes in what the others publish, begins a term if that is due, and returns it.
+// lead processes the claims of the others, begins a term if one is due, and returns the term.
 func (c *Coordinator) lead(now time.Time, self string, others []Peer) *term {
 	if c.term == nil || c.term.see(now, self, others) {
 		c.terms++
@@ -21,7 +21,7 @@ func (c *Coordinator) lead(now time.Time, self string, others []Peer) *term {
 	return c.term
 }
 
-// see takes in what the others publish. It reports whether a replica has turned away to follow another leader.
+// see processes the claims of the others. It reports whether a replica no longer follows this term.
 func (t *term) see(now time.Time, self string, others []Peer) (turnedAway bool) {
 	live := make(map[string]bool, len(others))
 	for _, o := range others {
@@ -37,9 +37,9 @@ func (t *term) see(now time.Time, self string, others []Peer) (turnedAway bool) 
 	return turnedAway
 }
 
-// divide decides about one vCenter. It sets the own caps, and returns what the others may use who follow.
+// divide decides about one vCenter. It sets the own caps, and returns the grants of the other replicas that follow.
 func (t *term) divide(now time.Time, self, vcenter string, h *holder) map[string]slots {
-	// What is too much here is given up first, so that others can have it at once.
+	// The own excess is released first, so that other replicas get it at once.
 	h.lower(t.division(now, self, vcenter, h.Usage()).targets()[self])
 	granted := t.division(now, self, vcenter, h.Usage()).allocate()
 	h.grant(granted[self], now)
@@ -49,7 +49,7 @@ func (t *term) divide(now time.Time, self, vcenter string, h *holder) map[string
 	return granted
 }
 
-// division is what is said of one vCenter by all.
+// division holds all claims on one vCenter.
 type division struct {
 	limits budget.Limits
 	turn   int
@@ -77,7 +77,7 @@ func (t *term) division(now time.Time, self, vcenter string, u budget.Usage) div
 	if u.Limits.TasksPerHost > 0 {
 		d.bound(loose)
 	}
-	if t.unsettled(now) { // beside one that may be using everything nobody is raised
+	if t.unsettled(now) { // beside a replica that can be using everything, none is raised
 		d.tasks = append(d.tasks, Claim{unknown, 0, max(0, d.limits.Tasks)})
 		for host := range d.hosts {
 			d.hosts[host] = append(d.hosts[host], Claim{unknown, 0, d.limits.TasksPerHost})
@@ -86,10 +86,10 @@ func (t *term) division(now time.Time, self, vcenter string, u budget.Usage) div
 	return d
 }
 
-// unknown is who may be using what nobody has said. It is no session's name.
+// unknown stands for replicas that can be using unreported slots. No session has this name.
 const unknown = ""
 
-// unsettled reports whether somebody may be using what this leader does not know of.
+// unsettled reports whether a replica can be using slots that this leader does not know of.
 func (t *term) unsettled(now time.Time) bool {
 	for _, p := range t.peers {
 		if p.unsettled(now) {
@@ -99,7 +99,7 @@ func (t *term) unsettled(now time.Time) bool {
 	return now.Sub(t.began) < settle
 }
 
-// hosts are those of which somebody wants or may use anything.
+// hosts returns the hosts where a replica wants or can be using slots.
 func (t *term) hosts(vcenter string, u budget.Usage) []string {
 	all := make(map[string]struct{})
 	for host := range u.Hosts {
@@ -118,7 +118,7 @@ func (t *term) hosts(vcenter string, u budget.Usage) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// bound takes out of the demand for tasks what could only be clones from hosts of which there is no more to get.
+// bound reduces the demand for tasks by clones from hosts without free slots.
 func (d *division) bound(loose map[string]int) {
 	usable := maps.Clone(loose)
 	for _, claims := range d.hosts {
@@ -131,7 +131,7 @@ func (d *division) bound(loose map[string]int) {
 	}
 }
 
-// targets are what all shall have, allocate what they may use now.
+// targets returns the final shares of all replicas, and allocate what they can use now.
 func (d division) targets() map[string]slots  { return d.each(Targets) }
 func (d division) allocate() map[string]slots { return d.each(Allocate) }
 
@@ -150,7 +150,7 @@ func (d division) each(f func(limit int, claims []Claim, turn int) []int) map[st
 	return result
 }
 
-// publish says what was decided, if it is anything new.
+// publish publishes the grants if they are new.
 func (t *term) publish(peers Peers, sessions map[string]map[string]slots) {
 	g := grants{Term: t.number, Sessions: sessions}
 	text := encode(g)

@@ -1,27 +1,27 @@
 package share
 
-// Peers is where replicas read what others say. It is slow, and shows only the last of what was published; it may show
-// something older again. All methods must be safe for concurrent use, and must not call the Coordinator but for Changed.
+// Peers transports data between replicas. It is slow and shows only the last published data. It can show older data again. All
+// methods must be safe for concurrent use, and must not call the Coordinator except for Changed.
 type Peers interface {
-	// Publish replaces the value of one key of what this replica publishes; an empty value removes it. It does nothing if the value
-	// is the same, keeps it for later while this replica has no session, and does not block.
+	// Publish sets one key of this replica's data. An empty value removes the key. If the value is unchanged, it does nothing.
+	// While this replica has no session, it keeps the value for later. It does not block.
 	Publish(key, value string)
-	// Peers returns those of all sessions that may still act, the own one among them while there is one. A session
-	// must not be left out before it is certain that it starts nothing more in a vCenter.
+	// Peers returns all sessions that can still act, including the own one if there is one. A session must not be omitted until it
+	// certainly starts nothing more in a vCenter.
 	Peers() []Peer
 }
 
-// Peer is a session with what it publishes.
+// Peer is a session with its published data.
 type Peer struct {
-	// Session is never used again by another life of a session, nor by another process.
+	// Session is unique: neither a later session nor another process uses it again.
 	Session string
-	// Self is true for the own one, Leader for the one that leads as far as is known here. At most one leads.
+	// Self is true for the own session, and Leader for the one that leads as far as this replica knows. At most one leads.
 	Self, Leader bool
-	// Published are only read.
+	// Published must not be changed.
 	Published map[string]string
 }
 
-// Keys of what is published.
+// Keys of the published data.
 const (
 	claimsKey = "tasks"
 	grantsKey = "grants"

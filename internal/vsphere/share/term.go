@@ -2,40 +2,40 @@ package share
 
 import "time"
 
-// term is the time for which one replica leads without a break, and what it has learned of the others in it.
+// term is the uninterrupted time in which one replica leads, with the knowledge of the others that it gained.
 type term struct {
-	// number is that of the term. seq counts the grants that were published in it.
+	// number identifies the term. seq counts its published grants.
 	number, seq int64
 	began       time.Time
 	peers       map[string]*peer
-	// published are the last grants, encoded without seq: nothing is published when it would say the same again.
+	// published are the last grants, encoded without seq, so that equal grants are not published again.
 	published string
 }
 
 // peer is another replica, as the leader knows it.
 type peer struct {
-	// since is when the leader saw it first in this term. founding is true if that was when the term began.
+	// since is when the leader saw the replica first in this term. founding is true if that was when the term began.
 	since    time.Time
 	founding bool
-	// claims are the last that could be read. known is true if there ever were any. readable is true if those that are published now
-	// can be read.
+	// claims are the last readable ones. known is true after the first readable claims. readable is true if the currently published ones
+	// are readable.
 	claims          claims
 	known, readable bool
 	// followed is true when the replica has answered a grant of this term.
 	followed bool
-	// open are the grants that the replica has not answered. It may already use them.
+	// open are the grants that the replica has not answered. It can already use them.
 	open map[resource]outstanding
 }
 
-// resource is what slots are granted of: all tasks of a vCenter, or, with a host, the clones of that host.
+// resource is a granted resource: all tasks of a vCenter or, with a host, the clones of that host.
 type resource struct{ vcenter, host string }
 
-// see takes what the replica publishes. It reports whether the replica does not follow this term any more: it follows another
-// leader, or it has refused this term.
+// see processes the replica's claims. It reports whether the replica no longer follows this term: it follows another leader, or it has
+// refused this term.
 //
-// Claims that cannot be read change nothing: the last that could be read count, without a demand. Such a replica may be of another
-// version. It may use what it was granted. It cannot use more, because nothing is granted without a demand. To take all slots for used
-// would not be safer, and one replica that publishes nonsense would stop all others.
+// Unreadable claims change nothing: the last readable ones count, without a demand. Such a replica can be of another version. It can
+// use its grants, but no more, because nothing is granted without a demand. Counting all slots as used would not be safer, and one
+// replica with invalid claims would stop all others.
 func (p *peer) see(text string, self string, number int64) (turnedAway bool) {
 	c, err := decodeClaims(text)
 	p.readable = err == nil
@@ -57,14 +57,14 @@ func (p *peer) see(text string, self string, number int64) (turnedAway bool) {
 	return false
 }
 
-// unsettled reports whether nobody knows how many slots the replica may be using. It may still follow an earlier leader, whose last
-// grants cannot be seen yet. A replica that came after the term had begun, and that has followed nobody, was never granted anything.
+// unsettled reports whether the replica's usage is unknown. The replica can still follow an earlier leader, whose last grants are not
+// visible yet. A replica that joined after the start of the term and has followed no leader never had a grant.
 func (p *peer) unsettled(now time.Time) bool {
 	return !p.followed && (p.founding || p.claims.Leader != "") && now.Sub(p.since) < patience
 }
 
-// tasks are the replica's slots of a vCenter: those that it demands, those of them that are no clones (loose), and the most that it may
-// be using.
+// tasks returns the replica's slots of a vCenter: its demand, the part of the demand without clones (loose), and the maximum that it
+// can be using.
 func (p *peer) tasks(vcenter string) (demand, loose, using int) {
 	u := p.claims.VCenters[vcenter]
 	using = max(u.Using, p.open[resource{vcenter, ""}].most())
@@ -77,7 +77,7 @@ func (p *peer) tasks(vcenter string) (demand, loose, using int) {
 	return u.Demand, u.Loose, using
 }
 
-// clones are the replica's slots of a host: those that it demands, and the most that it may be using.
+// clones returns the replica's slots of a host: its demand, and the maximum that it can be using.
 func (p *peer) clones(vcenter, host string) (demand, using int) {
 	h := p.claims.VCenters[vcenter].Hosts[host]
 	using = max(h.Using, p.open[resource{vcenter, host}].most())
@@ -87,7 +87,7 @@ func (p *peer) clones(vcenter, host string) (demand, using int) {
 	return h.Demand, using
 }
 
-// sent notes that the replica may follow these grants from now on.
+// sent notes that the replica can follow these grants from now on.
 func (p *peer) sent(seq int64, vcenters map[string]slots) {
 	send := func(k resource, n int) {
 		if o := p.open[k].add(seq, n); len(o) > 0 {
@@ -102,8 +102,8 @@ func (p *peer) sent(seq int64, vcenters map[string]slots) {
 	}
 }
 
-// outstanding are the grants of one resource that have no answer. They are sorted by age, the oldest first. A grant is left out when a
-// later one is as great or greater: the replica may use the greatest of them, so the smaller one changes nothing.
+// outstanding are the unanswered grants of one resource, the oldest first. It omits a grant if a later one is as large or larger: the
+// replica can use the largest of them, so the smaller one changes nothing.
 type outstanding []grant
 
 type grant struct {
@@ -116,12 +116,12 @@ func (o outstanding) add(seq int64, slots int) outstanding {
 		o = o[:len(o)-1]
 	}
 	if slots == 0 {
-		return o // a grant of nothing adds nothing; the earlier ones count until they are answered
+		return o // a grant of zero adds nothing, and earlier ones count until they are answered
 	}
 	return append(o, grant{seq, slots})
 }
 
-// answered removes the grants up to seq, which the replica has answered. Its claims say what it uses of them.
+// answered removes the grants up to seq, which the replica has answered. Its claims contain what it uses of them.
 func (o outstanding) answered(seq int64) outstanding {
 	for len(o) > 0 && o[0].seq <= seq {
 		o = o[1:]
@@ -129,7 +129,7 @@ func (o outstanding) answered(seq int64) outstanding {
 	return o
 }
 
-// most is the greatest of the grants.
+// most returns the largest grant.
 func (o outstanding) most() int {
 	if len(o) == 0 {
 		return 0

@@ -1,5 +1,5 @@
-// Package survey holds what a look at a vCenter found, as plain values: package govmomi reads them, and others judge
-// them.
+// Package survey holds the findings about a vCenter as plain values: package govmomi collects them, and other packages
+// judge them.
 //
 // A nil pointer means that the part was not read, because an earlier one failed.
 package survey
@@ -11,30 +11,30 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/privileges"
 )
 
-// Facts are what was found.
+// Facts are the findings.
 type Facts struct {
-	// Began is when the look began.
+	// Began is the start of the survey.
 	Began  time.Time
 	Server Server
 	Login  *Login
 	Rights []Rights
 	Places *Places
-	// Templates are those that were read; Unread says why none were.
+	// Templates are the templates that were read.
 	Templates []Template
 	Reading   *Reading
 	// Sessions are two counts: after the login, and after a while.
 	Sessions []Sessions
 	Probe    *Probe
-	// Leftovers are what probes left that were killed.
+	// Leftovers are objects of killed probes.
 	Leftovers []Leftover
 }
 
-// Problem is why something failed.
+// Problem is the reason for a failure.
 type Problem struct {
 	Kind vsphere.Kind
-	// Fault is the name of vCenter's fault, and Privilege the one that is missing; empty for none.
+	// Fault is the name of vCenter's fault, and Privilege the missing privilege. Empty means none.
 	Fault, Privilege string
-	// Object is the path or reference of the object that it is about, if it is known.
+	// Object is the path or reference of the affected object, if known.
 	Object string
 	// Text is the whole message, with names.
 	Text string
@@ -43,29 +43,28 @@ type Problem struct {
 // Object is an object of the inventory.
 type Object struct {
 	Kind privileges.Object
-	// Path in the inventory, and Ref, its reference. Either may be empty.
+	// Path in the inventory, and Ref, the object's reference. Either can be empty.
 	Path, Ref string
 }
 
-// Server is what answers at the address.
+// Server describes the server at the address.
 type Server struct {
-	// Host and port, and whether the password goes there over plain http.
+	// Host and port. PlainHTTP is true if the password is sent over plain http.
 	Host      string
 	PlainHTTP bool
 	// Local is true for an address of this host.
 	Local bool
-	// Unreachable says why nothing answers.
+	// Unreachable is the reason why the server does not answer.
 	Unreachable *Problem
-	// Untrusted says why the certificate is refused.
+	// Untrusted is the reason why the certificate is refused.
 	Untrusted   *Problem
 	Certificate *Certificate
-	// Versioned is the answer to a request that names the API's version as the operator does, Unversioned to one that
-	// names none.
+	// Versioned is the answer to a request with the operator's API version, and Unversioned to one without a version.
 	Versioned, Unversioned Answer
-	// VersionsFile is true if the server has the file of API versions, and Namespaces are those in it.
+	// VersionsFile is true if the server has the file of API versions. Versions are its content.
 	VersionsFile bool
 	Versions     []string
-	// OutOfSessions is true for a server that has no room for another session.
+	// OutOfSessions is true if the server has no capacity for another session.
 	OutOfSessions bool
 	About         *About
 }
@@ -81,39 +80,39 @@ const (
 	Failed   Answer = "failed"
 )
 
-// Certificate is the one that the server shows.
+// Certificate is the server's certificate.
 type Certificate struct {
-	// Names that it is for, without the first, its subject.
+	// Names of the certificate, without its subject.
 	Subject, Issuer     string
 	Names               []string
 	NotBefore, NotAfter time.Time
-	// SHA256 is the thumbprint, as spec.tls.thumbprint takes it.
+	// SHA256 is the thumbprint in the form of spec.tls.thumbprint.
 	SHA256     string
 	TLSVersion string
 	SelfSigned bool
-	// Chain is how many certificates the server sent.
+	// Chain is the number of certificates that the server sent.
 	Chain int
-	// Pinned and Unchecked say how it is checked.
+	// Pinned is true for a check by thumbprint, and Unchecked without any check.
 	Pinned, Unchecked bool
 }
 
-// About says what the server is.
+// About identifies the server.
 type About struct {
 	Name, Version, Build, APIVersion, InstanceUUID string
 	VCenter                                        bool
 }
 
-// Login is what became of the only login.
+// Login is the result of the only login.
 type Login struct {
 	// User as the server spells it.
 	User string
-	// Problem is why there is none.
+	// Problem is the reason why the login failed.
 	Problem *Problem
-	// Held is true if nothing was sent, since vCenter rejected these before.
+	// Held is true if nothing was sent, because vCenter rejected these credentials before.
 	Held bool
-	// Skew is how far the server's clock is ahead of this host's.
+	// Skew is the lead of the server's clock over this host's.
 	Skew time.Duration
-	// ClockRead is false if the server did not say its time.
+	// ClockRead is false if the server did not report its time.
 	ClockRead bool
 }
 
@@ -121,79 +120,79 @@ type Login struct {
 type Rights struct {
 	Object
 	Has []string
-	// Unread is true if vCenter does not say.
+	// Unread is true if vCenter does not report the privileges.
 	Unread bool
 }
 
-// Places are where VMs go.
+// Places are the locations of VMs.
 type Places struct {
-	// Problem is why the datacenter or the catalog cannot be read.
+	// Problem is the reason why the datacenter or the catalog is unreadable.
 	Problem *Problem
-	// Placement is why the resource pool, datastore and network of the settings are not found, or do not go together.
-	// OtherKind is what was named instead.
+	// Placement is the reason why the resource pool, datastore and network of the settings are not found, or do not fit
+	// together. OtherKind is the kind of the object that the settings name instead.
 	Placement *Problem
 	OtherKind string
-	// Folder is the root folder, or the folder that it will be created in.
+	// Folder is the root folder, or the folder in which it will be created.
 	Folder     string
 	FolderMade bool
 	Pool       Object
 	Cluster    *Cluster
 	Datastores []Datastore
 	Networks   []Network
-	// Unseen are objects above others that the account does not see.
+	// Unseen are objects that the account cannot see, above others that it can see.
 	Unseen []Unseen
-	// Counts of what there is in the datacenter.
+	// Counts of the objects in the datacenter.
 	Hosts, Pools, AllDatastores, AllNetworks, AllTemplates int
 }
 
-// Unseen is an object that the account does not see, above one that it does.
+// Unseen is an object that the account cannot see, above one that it can see.
 type Unseen struct{ Below, Ref string }
 
-// Cluster is that of the resource pool.
+// Cluster is the cluster of the resource pool.
 type Cluster struct {
 	Path, Ref string
-	// Single is true for a host that is in no cluster.
+	// Single is true for a host outside of any cluster.
 	Single bool
-	// ConfigRead is false if its settings cannot be read.
+	// ConfigRead is false if its settings are unreadable.
 	ConfigRead bool
 	DRS        bool
 	Automation string
 	HA         bool
 	Admission  bool
 	Hosts      int
-	// Away are hosts that run no VM now, with the reason.
+	// Away are hosts that cannot run a VM now, with the reason.
 	Away []string
 }
 
-// Datastore that VMs go to.
+// Datastore is a datastore for VMs.
 type Datastore struct {
 	Object
-	// Wanted is true for the one that the settings name.
+	// Wanted is true for the datastore in the settings.
 	Wanted         bool
 	Capacity, Free int64
 	Accessible     bool
 	Maintenance    string
-	// Hosts of the cluster that have it, and Lacks those that have not.
+	// Hosts is the number of the cluster's hosts that have it. Lacks names the other hosts.
 	Hosts int
 	Lacks []string
-	// Unread says that it cannot be read.
+	// Unread is the reason why it is unreadable.
 	Unread *Problem
 }
 
-// Network that VMs are connected to.
+// Network is a network for VMs.
 type Network struct {
 	Object
 	Wanted      bool
 	Distributed bool
 	Hosts       int
 	Lacks       []string
-	// Switch of a port group; SwitchHidden is true if the account does not see it.
+	// Switch of a port group. SwitchHidden is true if the account cannot see it.
 	Switch       Object
 	SwitchHidden bool
 	Unread       *Problem
 }
 
-// Template that VMs are cloned from.
+// Template is a template for VMs.
 type Template struct {
 	Object
 	CPUs, CoresPerSocket, MemoryMiB int64
@@ -203,13 +202,13 @@ type Template struct {
 	VApp            bool
 	TPM, Encrypted  bool
 	Snapshot        bool
-	// HostAway says why its host copies nothing now.
+	// HostAway is the reason why its host cannot copy it now.
 	HostAway string
-	// Out is why its datastores are not reached from the cluster.
+	// Out is a datastore of the template that the cluster's hosts do not reach, or "".
 	Out      string
 	Adapters []Adapter
 	Disks    []Disk
-	// CDROM is true for a drive with a file, Passthrough with a device of a host.
+	// CDROM is true for a drive with a file, and Passthrough for a device of a host.
 	CDROM, Passthrough                   bool
 	ReservedMiB, ReservedMHz             int64
 	LocksMemory                          bool
@@ -232,16 +231,17 @@ type Disk struct {
 	FirstClass, Persistent bool
 }
 
-// Reading is how vCenter's lists can be read.
+// Reading is the result of reading vCenter's lists.
 type Reading struct {
-	// Objects and Pages of a listing of the datacenter, how long it took, and VMs below the root folder.
+	// Objects, Pages and duration of a listing of the datacenter, and VMs below the root folder with the duration of
+	// theirs.
 	Objects, Pages int
 	Took           time.Duration
 	VMs            int
 	VMsTook        time.Duration
-	// Continued is true if a second page was asked for.
+	// Continued is true if a second page was read.
 	Continued bool
-	// Each is why that part failed.
+	// Each is the reason why that part failed.
 	Listing, NextPage, Updates, Events, Tasks *Problem
 	UpdatesTook                               time.Duration
 	RecentTasks                               int
@@ -250,34 +250,34 @@ type Reading struct {
 // Sessions at vCenter.
 type Sessions struct {
 	At time.Time
-	// Hidden is true if the account does not see them.
+	// Hidden is true if the account cannot see them.
 	Hidden bool
-	// All of them, those of this account, and those of nobody.
+	// All counts all sessions, Account those of this account, and Unnamed those without an account.
 	All, Account, Unnamed int
-	// Own is true if the own one is there, Whole if its user agent is.
+	// Own is true if the own session is listed, and Whole if its user agent is complete.
 	Own, Whole bool
 	Problem    *Problem
 }
 
-// Leftover is what a killed probe left.
+// Leftover is an object of a killed probe.
 type Leftover struct {
 	Path string
-	// Until is when that probe has ended for certain.
+	// Until is the time at which that probe has certainly ended.
 	Until time.Time
-	// Removed is true if it is gone now; Problem says why it is not.
+	// Removed is true if the survey removed it. Problem is the reason if it did not.
 	Removed bool
 	Problem *Problem
-	// Foreign is true if something else is in the folder.
+	// Foreign is true if the folder contains other objects.
 	Foreign bool
 }
 
-// Probe is what became of one VM.
+// Probe is the result of one probe with a VM.
 type Probe struct {
 	Template Object
-	// Failed is the step that failed, with the Problem; empty if all went well.
+	// Failed is the step that failed, with the Problem. Empty means success.
 	Failed  string
 	Problem *Problem
-	// Left says what could not be removed.
+	// Left is the reason why some objects could not be removed.
 	Left                          *Problem
 	CloneTook, PowerOnTook        time.Duration
 	Cloned, PoweredOn             bool

@@ -1,4 +1,4 @@
-// Package vcentermetrics reports what a replica sees of vCenters.
+// Package vcentermetrics reports a replica's view of vCenters.
 package vcentermetrics
 
 import (
@@ -10,10 +10,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// VCenter is what this replica sees of one.
+// VCenter is this replica's view of one vCenter.
 type VCenter struct {
 	Name string
-	// Reason of condition Ready, or empty before it is known.
+	// Reason of condition Ready, or "" before it is known.
 	Reason              string
 	Reachable, Complete bool
 	VMs                 int
@@ -23,19 +23,19 @@ type VCenter struct {
 	Orphaned, Released int
 }
 
-// Source is what sees vCenters. *vcenter.Reconciler implements it.
+// Source provides the view of vCenters. *vcenter.Reconciler implements it.
 type Source interface {
-	// Seen returns what is seen of each VCenter, from memory.
+	// Seen returns the view of each VCenter, from memory.
 	Seen() []VCenter
 }
 
-// Leader says whether this replica leads.
+// Leader reports whether this replica leads.
 type Leader interface{ Leading() bool }
 
 // Clock returns the time.
 type Clock interface{ Now() time.Time }
 
-// Collector reports what this replica sees of each vCenter, and while it leads, the VMs without a group.
+// Collector reports this replica's view of each vCenter and, while it leads, the VMs without a group.
 type Collector struct {
 	VCenters Source
 	Leader   Leader

@@ -209,12 +209,12 @@ type Template struct {
 	Adapters []Adapter
 	Disks    []Disk
 	// CDROM is true for a drive with a file, and Passthrough for a device of a host.
-	CDROM, Passthrough                   bool
-	ReservedMiB, ReservedMHz             int64
-	LocksMemory                          bool
-	Latency                              string
-	SizeBytes                            int64
-	KeepsUserData, KeepsStamp, KeepsKeys bool
+	CDROM, Passthrough        bool
+	ReservedMiB, ReservedMHz  int64
+	LocksMemory               bool
+	Latency                   string
+	SizeBytes                 int64
+	KeepsUserData, KeepsStamp bool
 }
 
 // Adapter of a template.

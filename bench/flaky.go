@@ -19,9 +19,9 @@ const (
 	// flakyGroups of flakyReplicas are more than can be created in the time.
 	flakyGroups, flakyReplicas = 24, 16
 	flakyWidth                 = 8
-	// flakyStart is not measured. It contains the first failures of a process, clones whose duration is not known yet, and VMs that wait
-	// for a slot to be powered on. In the window, VMs come in waves of flakyWidth. A shorter window would count one wave more or less,
-	// which is 8 %.
+	// flakyStart is not measured. In it, the process has its first failures, the duration of clones is not known yet, and VMs wait for a
+	// slot to be powered on.
+	// In the window, VMs come in waves of flakyWidth. A shorter window would count one wave more or less, which is 8 %.
 	flakyStart, flakyWindow = 20 * time.Second, time.Minute
 )
 

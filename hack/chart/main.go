@@ -1,6 +1,7 @@
-// Command chart writes the files of the Helm chart that repeat files below config/. These are the CRDs, the operator's RBAC, the hub's webhooks, and the schema
-// of the chart's values for the specs of kinds that the chart creates. It also copies values.yaml to a file that templates can read. First it writes the
-// versions into the generated CRDs. `make manifests` runs it, so that `make verify` notices an outdated chart.
+// Command chart writes the files of the Helm chart that repeat files below config/. These are the CRDs, the operator's RBAC, and the hub's
+// webhooks. In the schema of the chart's values, it writes the specs of kinds that the chart creates. It also copies values.yaml to a file
+// that templates can read. First it writes the versions into the generated CRDs. `make manifests` runs it, so that `make verify` notices an
+// outdated chart.
 package main
 
 import (

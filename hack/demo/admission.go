@@ -142,7 +142,7 @@ func (d *demo) refused(ctx context.Context, what string, spec v1alpha1.VmGroupSp
 	return nil
 }
 
-// fillIn creates a group with one field and lets the operator set the defaults.
+// fillIn creates a group with one field. The policy's defaults set the others.
 func (d *demo) fillIn(ctx context.Context) error {
 	member := d.stack.Members["team-b"]
 	if err := member.Create(ctx, sparse("small", map[string]any{"replicas": int64(1)})); err != nil {

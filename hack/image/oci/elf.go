@@ -15,8 +15,8 @@ var machines = map[string]elf.Machine{
 	"ppc64le": elf.EM_PPC64, "s390x": elf.EM_S390, "riscv64": elf.EM_RISCV,
 }
 
-// checkProgram refuses programs that would fail with "no such file or directory" or "exec format error" in a pod, where the cause is harder
-// to find.
+// checkProgram refuses programs that would fail in a pod with "no such file or directory" or "exec format error". The
+// cause is harder to find there.
 func checkProgram(content []byte, platform v1.Platform) error {
 	file, err := elf.NewFile(bytes.NewReader(content))
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
-// Program opens the sources of all packages of the module in root that are part of a program, and their embedded files, but not their
-// tests. It also notices new and removed files. It has an effect only while tests run.
+// Program opens the sources of all packages of the module in root that are part of a program. It includes embedded files,
+// but no tests. It also notices new and removed files. It has an effect only while tests run.
 func Program(ctx context.Context, root string, packages ...string) error {
 	const format = `{{with .Module}}{{if .Main}}{{$.Dir}}{{range $.GoFiles}}
 {{$.Dir}}/{{.}}{{end}}{{range $.EmbedFiles}}

@@ -43,7 +43,8 @@ type Options struct {
 	// HoldClone returns a channel on which a clone waits after CloneDelay, by the name of the new VM. It also returns whether the clone reserves the name
 	// meanwhile. Nil means no wait. The VM of a waiting clone is invisible.
 	HoldClone func(name string) (until <-chan struct{}, takesName bool)
-	// TokenServiceStart is the time after the start in which a vCenter rejects every login of the program under test, because its token service is not ready.
+	// TokenServiceStart is the time after the start in which vCenter's token service is not ready. A vCenter then rejects every
+	// login of the program under test.
 	TokenServiceStart time.Duration
 	// Username and Password of the program under test. The defaults are user and pass. Other passwords are refused.
 	Username, Password string

@@ -70,8 +70,7 @@ func outcome(installed, wanted *apiextensionsv1.CustomResourceDefinition) (said 
 	}
 }
 
-// ownVersion makes versionFieldManager an owner of the CRD's version annotation, whatever its value. It returns an error until the CRD is
-// served.
+// ownVersion makes versionFieldManager an owner of the CRD's version annotation, whatever its value. It returns an error until the CRD is served.
 func ownVersion(ctx context.Context, hub client.Client, name string) error {
 	installed, err := Get(ctx, hub, name)
 	if err == nil && VersionOf(installed) > 0 {

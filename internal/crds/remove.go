@@ -17,9 +17,8 @@ import (
 
 var errStillThere = errors.New("it is still being deleted")
 
-// Remove deletes the hub's CRDs that this operator installed and that have no objects. An object that is created
-// between the check and the deletion is deleted with its CRD. The operator is uninstalled by then, so users must not
-// create any.
+// Remove deletes the hub's CRDs that this operator installed and that have no objects. An object that is created between the check and the deletion is deleted with its CRD.
+// The operator is uninstalled by then, so users must not create any.
 func Remove(ctx context.Context, hub client.Client, out io.Writer) error {
 	return each(ctx, "remove", out, func(ctx context.Context, ours *apiextensionsv1.CustomResourceDefinition) (string, error) {
 		return remove(ctx, hub, ours)

@@ -50,8 +50,7 @@ const Unseen = "…"
 // Truncated reports whether a part of a path is unknown.
 func Truncated(path string) bool { return strings.Contains(path, "/"+Unseen+"/") }
 
-// Path returns a path in one form: slashes separate the names, and names are folded and escaped as in the API. The input is a path of the API or a pattern
-// of one.
+// Path returns a path in one form: slashes separate the names, and names are folded and escaped as in the API. The input is a path of the API or a pattern of one.
 func Path(path string) string {
 	if !strings.ContainsAny(path, `%\`) {
 		return Fold(path)

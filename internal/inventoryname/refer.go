@@ -17,8 +17,7 @@ const (
 	Whole
 )
 
-// Refer returns how a text matches the path of an object in the API. The text can be the path, its last name, or an end of it that begins
-// with a name.
+// Refer returns how a text matches the path of an object in the API. The text can be the path, its last name, or an end of it that begins with a name.
 func Refer(text, path string) Match {
 	switch {
 	case text == "":

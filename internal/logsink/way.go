@@ -14,8 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Ways in which a whole vCenter, member or hub fails. One outage makes many operations fail, so all its lines have one cause, whatever
-// their text.
+// Ways in which a whole vCenter, member or hub fails. One outage makes many operations fail, so all its lines have one cause, whatever their text.
 const (
 	wayUnreachable = "unreachable"
 	wayCredentials = "credentials"

@@ -23,8 +23,7 @@ const (
 	Everyone Reporter = "everyone"
 	// Leader metrics exist only while the replica leads. Aggregate with max.
 	Leader Reporter = "leader"
-	// Process metrics show the work of a process since its start, or its present state. Aggregate with sum, and counters
-	// with sum(rate()).
+	// Process metrics show the work of a process since its start, or its present state. Aggregate with sum, and counters with sum(rate()).
 	Process Reporter = "process"
 )
 

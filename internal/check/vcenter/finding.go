@@ -57,8 +57,7 @@ type Finding struct {
 
 // Settings are the inputs of the judgement besides the facts.
 type Settings struct {
-	// VCenter is the name of the object on the hub. Namespace is the namespace of its Secret. Both are empty if the
-	// user names a server.
+	// VCenter is the name of the object on the hub. Namespace is the namespace of its Secret. Both are empty if the user names a server.
 	VCenter, Namespace, Secret string
 	// Network is true if the settings name a default network.
 	Network bool

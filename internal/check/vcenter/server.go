@@ -15,8 +15,7 @@ import (
 const (
 	// endsSoon is the remaining validity below which a certificate is reported.
 	endsSoon = 30 * 24 * time.Hour
-	// skewWarns and skewFails are limits of clock skew. The operator requests only the events of the last ten
-	// minutes.
+	// skewWarns and skewFails are limits of clock skew. The operator requests only the events of the last ten minutes.
 	skewWarns, skewFails = time.Minute, 10 * time.Minute
 )
 
@@ -244,8 +243,7 @@ func (v version) String() string {
 	return strings.Join(parts, ".")
 }
 
-// plainVersion returns a well-formed version or build, and "unknown" for any other text. A server can return any
-// text, and a report contains it.
+// plainVersion returns a well-formed version or build, and "unknown" for any other text. A server can return any text, and a report contains it.
 func plainVersion(s string) string {
 	if v, err := parseVersion(s); err == nil && len(s) <= 32 {
 		return v.String()

@@ -1,5 +1,4 @@
-// Package passes requests passes of a controller over all objects of its kind, for example after a change of the
-// leader.
+// Package passes requests passes of a controller over all objects of its kind, for example after a change of the leader.
 package passes
 
 import (

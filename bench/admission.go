@@ -21,13 +21,13 @@ import (
 
 const (
 	admissionCreates = 1000
-	// loadRate is in requests per second; every hostileEvery-th is hostile, where any is.
+	// loadRate is in requests per second. If there are hostile requests, every hostileEvery-th is one.
 	loadRate, hostileEvery = 200, 20
 	loadWindow             = 3 * time.Second
 	loadWindows            = 9
 )
 
-// admission measures what a user waits for, and what one webhook bears.
+// admission measures the latency for users, and the load that one webhook can handle.
 func admission(ctx context.Context, s *session, r *rig) error {
 	member := r.Members[r.setup.members[0]]
 	if err := r.doorsAreShut(ctx); err != nil {
@@ -39,7 +39,7 @@ func admission(ctx context.Context, s *session, r *rig) error {
 	return webhookLoad(ctx, s, r, member)
 }
 
-// doorsAreShut waits until the member has its policies and its webhooks, and answers requests about groups.
+// doorsAreShut waits until the member has its policies and webhooks, and answers requests about groups.
 func (r *rig) doorsAreShut(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -61,7 +61,7 @@ func (r *rig) doorsAreShut(ctx context.Context) error {
 	})
 }
 
-// createLatency alternates dry-run creates of kinds that differ in nothing but what guards them.
+// createLatency alternates dry-run creates of kinds that differ only in their admission.
 func createLatency(ctx context.Context, s *session, member *stack.Cluster) error {
 	layers, remove, err := layersOf(ctx, member)
 	if err != nil {
@@ -95,7 +95,7 @@ func createLatency(ctx context.Context, s *session, member *stack.Cluster) error
 	return nil
 }
 
-// webhookLoad sends a steady stream to the webhook, in turn with and without hostile requests among it.
+// webhookLoad sends a steady stream of requests to the webhook, alternately with and without hostile requests.
 func webhookLoad(ctx context.Context, s *session, r *rig, member *stack.Cluster) error {
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	if err := member.Get(ctx, client.ObjectKey{Name: operatorObjects}, configuration); err != nil {

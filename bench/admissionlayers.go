@@ -21,20 +21,20 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// operatorObjects is what the operator's objects in a member are called.
+// operatorObjects is the name of the operator's objects in a member.
 const operatorObjects = "vmgroup-operator"
 
-// layer is a kind with the schema of VmGroup, in a group of its own, and what guards it.
+// layer is a kind with the schema of VmGroup in a separate API group, and its admission.
 type layer struct {
 	name, about string
 	goal        goal
-	// validating and mutating say which copies of the operator's admission policies it has.
+	// validating and mutating select the copies of the operator's admission policies.
 	validating, mutating bool
 	object               *unstructured.Unstructured
 }
 
-// layersOf makes copies of the VmGroup CRD beside the real one, so that kinds with more and less before them can be asked
-// for in turn. The bound of the last is the sum of what the parts cost when they were measured by themselves.
+// layersOf makes copies of the VmGroup CRD beside the real one, so that requests can alternate between kinds with more and less admission.
+// The bound of the last kind is the sum of the costs of the parts, measured separately.
 func layersOf(ctx context.Context, member *stack.Cluster) (layers []layer, remove func(), err error) {
 	layers = []layer{
 		{name: "crd", about: "its schema"},
@@ -47,7 +47,7 @@ func layersOf(ctx context.Context, member *stack.Cluster) (layers []layer, remov
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
 		for _, o := range made {
-			_ = member.Delete(ctx, o) // the cluster goes with the rig
+			_ = member.Delete(ctx, o) // the cluster is removed with the rig
 		}
 	}
 	defer func() {
@@ -84,7 +84,7 @@ func layersOf(ctx context.Context, member *stack.Cluster) (layers []layer, remov
 	return layers, remove, nil
 }
 
-// groupOf is a VmGroup of another API group.
+// groupOf returns a VmGroup of another API group.
 func groupOf(group string) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(newGroup("never", 1))
 	if err != nil {
@@ -96,7 +96,7 @@ func groupOf(group string) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// copies are the CRD and the layer's policies, for another API group.
+// copies returns the CRD and the layer's policies for another API group.
 func (l *layer) copies(ctx context.Context, member *stack.Cluster, group string) ([]client.Object, error) {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := member.Get(ctx, client.ObjectKey{Name: "vmgroups." + v1alpha1.GroupVersion.Group}, crd); err != nil {
@@ -130,7 +130,7 @@ func (l *layer) copies(ctx context.Context, member *stack.Cluster, group string)
 	return out, nil
 }
 
-// regroup makes rules hold for another API group.
+// regroup makes rules match another API group.
 func regroup(m *admissionregistrationv1.MatchResources, group string) {
 	for i := range m.ResourceRules {
 		m.ResourceRules[i].APIGroups = []string{group}

@@ -13,11 +13,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// keeper is a group of one VM that is there all the time. A vCenter from which the last VMs of the operator vanish together is
-// one that it does not trust any more, and somebody has to accept it as empty; a vCenter in use does not become empty.
+// keeper is a group of one VM that always exists. If the last VMs of the operator disappear together, the operator stops trusting the
+// vCenter until a user accepts it as empty. A vCenter in use does not become empty.
 const keeper = "keeper"
 
-// keep waits until the keeper's VM runs, and forgets what the proxy saw until then.
+// keep waits until the keeper's VM runs, and resets the proxy's records.
 func (r *rig) keep(ctx context.Context) error {
 	if err := r.product.cluster.Create(ctx, newGroup(keeper, 1)); client.IgnoreAlreadyExists(err) != nil {
 		return fmt.Errorf("apply the group that stays: %w", err)
@@ -31,7 +31,7 @@ func (r *rig) keep(ctx context.Context) error {
 	})
 }
 
-// pile applies n groups of one VM, spread over the members.
+// pile creates n groups of one VM, spread over the members.
 func (r *rig) pile(ctx context.Context, prefix string, n int) error {
 	seats := r.seats(n)
 	if err := each(ctx, seats, func(ctx context.Context, i int, at seat) error {
@@ -42,7 +42,7 @@ func (r *rig) pile(ctx context.Context, prefix string, n int) error {
 	return nil
 }
 
-// clear deletes all groups but the keeper, and waits until they and their VMs are gone.
+// clear deletes all groups except the keeper, and waits until they and their VMs are deleted.
 func (r *rig) clear(ctx context.Context) error {
 	groups := &v1alpha1.VmGroupList{}
 	for _, name := range r.setup.members {
@@ -74,7 +74,7 @@ func (r *rig) clear(ctx context.Context) error {
 	})
 }
 
-// others are the names of the groups but the keeper.
+// others returns the names of the groups except the keeper.
 func others(groups *v1alpha1.VmGroupList) []string {
 	var names []string
 	for i := range groups.Items {
@@ -85,7 +85,7 @@ func others(groups *v1alpha1.VmGroupList) []string {
 	return names
 }
 
-// clones are the calls that made a VM and have been answered, by the proxy's records.
+// clones returns the answered calls that created a VM, from the proxy's records.
 func (r *rig) clones() []failover.Call {
 	var done []failover.Call
 	for _, c := range failover.NewHistory(r.Proxy.Records()).Calls {

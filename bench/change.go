@@ -18,11 +18,11 @@ import (
 const (
 	changeVMs    = 50
 	changeRounds = 5
-	// A round is as many power-offs and deletions, one after the other.
+	// A round has this many power-offs and deletions, one at a time.
 	powerOffs, deletions = 20, 3
 )
 
-// change measures how soon the operator acts on what somebody does in vCenter.
+// change measures how soon the operator reacts to a user's actions in vCenter.
 func change(ctx context.Context, s *session, r *rig) error {
 	if err := r.setWidth(ctx, 16); err != nil {
 		return err
@@ -70,13 +70,13 @@ func change(ctx context.Context, s *session, r *rig) error {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// watched is a group whose VMs somebody disturbs.
+// watched is a group whose VMs a user disturbs.
 type watched struct {
 	*rig
 	name string
 }
 
-// untilWhole waits until all VMs run and the operator has nothing left to do.
+// untilWhole waits until all VMs run and the operator has no work left.
 func (w *watched) untilWhole(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -94,8 +94,8 @@ func (w *watched) untilWhole(ctx context.Context) error {
 	return w.untilQuiet(ctx, w.product, 300*time.Millisecond)
 }
 
-// disturb lets a person do something to a VM. It returns how long after that the operator's first call of method
-// was seen, zero when that was before the person's call returned, and when all VMs ran again.
+// disturb runs a user's action on a VM. noticed is the time until the operator's first call of method, or zero if it came before the user's
+// call returned. whole is the time until all VMs ran again.
 func (w *watched) disturb(ctx context.Context, ordinal int, method string, act func(context.Context, string) error) (noticed, whole time.Duration, err error) {
 	group := &v1alpha1.VmGroup{}
 	if err := w.product.cluster.Get(ctx, client.ObjectKeyFromObject(newGroup(w.name, 0)), group); err != nil {

@@ -16,19 +16,19 @@ import (
 const (
 	editedGroups, editedReplicas = 300, 2
 	editedRounds                 = 2
-	// aloneGroups are the newcomers of which nobody else is in the way.
+	// aloneGroups are the new groups that arrive without other load.
 	aloneGroups = 10
-	// editedTemplate is another template with the same VM in it.
+	// editedTemplate is another template with the same VM.
 	editedTemplate = "edited"
 )
 
-// edited measures how long a new group of one VM waits for its VM while 300 groups that were edited at once have theirs updated, and what these groups
-// cost afterwards.
+// edited measures how long a new group of one VM waits for its VM while 300 groups, edited at the same time, are updated. It also measures the cost of
+// these groups afterwards.
 func edited(ctx context.Context, s *session, r *rig) error {
 	if err := r.Person.AddTemplate(ctx, "/DC0/vm", editedTemplate); err != nil {
 		return err
 	}
-	// What is measured begins when the groups are there.
+	// The measurement begins when the groups exist.
 	if err := r.setWidth(ctx, wide); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func edited(ctx context.Context, s *session, r *rig) error {
 	return idleAfterwards(ctx, s, r)
 }
 
-// idleAfterwards counts what the groups cost as idle does.
+// idleAfterwards measures the cost of the groups as idle does.
 func idleAfterwards(ctx context.Context, s *session, r *rig) error {
 	if err := r.settle(ctx, settled); err != nil {
 		return err
@@ -88,8 +88,8 @@ func idleAfterwards(ctx context.Context, s *session, r *rig) error {
 	return nil
 }
 
-// editAll edits all groups that the rig was filled with, and lets newcomers arrive until all of these are as spec says. It returns how many task times
-// each newcomer waited, and how long the update took. Every other round takes back what the one before did.
+// editAll edits all groups of the rig, and adds new groups until all edited ones match their spec. It returns the wait of each new group in task
+// times, and the duration of the update. Every second round reverts the edit of the round before.
 func (r *rig) editAll(ctx context.Context, round int, every time.Duration) (waits []float64, took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()
@@ -120,7 +120,7 @@ func (r *rig) editAll(ctx context.Context, round int, every time.Duration) (wait
 	return waits, took, err
 }
 
-// outdated counts the groups that the rig was filled with and that are not as spec says.
+// outdated counts the groups of the rig that do not match their spec.
 func (r *rig) outdated(ctx context.Context) (int, error) {
 	left := r.groups
 	for _, member := range r.Members {
@@ -140,7 +140,7 @@ func (r *rig) outdated(ctx context.Context) (int, error) {
 	return left, nil
 }
 
-// arrivals are groups of one VM that come one after the other.
+// arrivals are groups of one VM that arrive one at a time.
 type arrivals struct {
 	*rig
 	prefix string
@@ -153,7 +153,7 @@ type newcomer struct {
 	at   time.Time
 }
 
-// arrive applies a group each interval for as long as asked, and then waits until all of them have their VM.
+// arrive creates a group in each interval while more returns true, and then waits until all of them have their VM.
 func (a *arrivals) arrive(ctx context.Context, every time.Duration, more func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()
@@ -192,8 +192,8 @@ func (a *arrivals) arrive(ctx context.Context, every time.Duration, more func(co
 	})
 }
 
-// waits are how many task times it took each of them, from before it was applied until vCenter had answered that its VM is powered on. The simulator
-// has so many VMs then that to look at them all the time would take the cores from what is measured.
+// waits returns the wait of each group in task times, from before its creation until vCenter answered that its VM is powered on. The simulator has so
+// many VMs then that continuous reads would take CPU time from the measured programs.
 func (a *arrivals) waits(ctx context.Context) ([]float64, error) {
 	on := map[string]time.Time{}
 	for _, record := range a.Proxy.Records() {

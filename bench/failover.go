@@ -23,15 +23,15 @@ import (
 
 const (
 	kills, stops = 6, 5
-	// stopGroups are applied before each stop, so that there is something in flight.
+	// stopGroups are created before each stop, so that calls are in flight.
 	stopGroups = 24
-	// late is how long vCenter takes to answer a clone that it has begun, so that calls are in flight.
+	// late is the time until vCenter answers a started clone, so that calls are in flight.
 	late = 2 * time.Second
-	// underWay is how long after SIGTERM a call counts as in flight: a pass that was about to send it finishes.
+	// underWay is the time after SIGTERM in which a call still counts as in flight, because a pass that was about to send it finishes.
 	underWay = 100 * time.Millisecond
 )
 
-// handover measures for how long groups have no owner when their replica is killed, and when it is stopped.
+// handover measures how long groups have no owner when their replica is killed, and when it is stopped.
 func handover(ctx context.Context, s *session, r *rig) error {
 	if err := r.staff(ctx, s, 3); err != nil {
 		return err
@@ -51,7 +51,7 @@ func handover(ctx context.Context, s *session, r *rig) error {
 	return handoverStopped(ctx, s, r)
 }
 
-// killBusiest kills the replica that holds most, waits until others own all of that, and starts it again.
+// killBusiest kills the replica with the most buckets, waits until others own them, and starts it again.
 func (r *rig) killBusiest(ctx context.Context) (longest time.Duration, buckets int, err error) {
 	victim, boot := r.busiest()
 	killed := time.Now()
@@ -63,7 +63,7 @@ func (r *rig) killBusiest(ctx context.Context) (longest time.Duration, buckets i
 	return failover.Percentile(gaps, 1), len(gaps), r.revive(ctx, victim, boot)
 }
 
-// ownedAgain waits until others own what a process owned at a moment, and returns how long that took each bucket.
+// ownedAgain waits until others own the buckets that a process owned at a moment, and returns how long that took for each bucket.
 func (r *rig) ownedAgain(ctx context.Context, boot string, moment time.Time) (gaps []failover.Gap, err error) {
 	err = r.waitFor(ctx, "others to own what "+boot+" owned", func() bool {
 		line := r.observer.Timeline()
@@ -76,7 +76,7 @@ func (r *rig) ownedAgain(ctx context.Context, boot string, moment time.Time) (ga
 	return gaps, err
 }
 
-// handoverStopped measures stops in the middle of work.
+// handoverStopped measures stops during work.
 func handoverStopped(ctx context.Context, s *session, r *rig) error {
 	if err := errors.Join(r.setWidth(ctx, wide), r.keep(ctx)); err != nil {
 		return err
@@ -117,22 +117,22 @@ func handoverStopped(ctx context.Context, s *session, r *rig) error {
 	return r.clear(ctx)
 }
 
-// stopped is what was seen of stops.
+// stopped contains the measurements of stops.
 type stopped struct {
-	// idle and busy are from SIGTERM, released from the release.
+	// idle and busy begin at SIGTERM, released at the release.
 	idle, busy, released []failover.Gap
 	aborted              int
 	took                 time.Duration
 }
 
-// stopBusiest stops the replica that holds most while it has a call in flight, and starts it again.
+// stopBusiest stops the replica with the most buckets while it has a call in flight, and starts it again.
 func (r *rig) stopBusiest(ctx context.Context, i int) (one stopped, err error) {
 	victim, boot := r.busiest()
 	if err := r.pile(ctx, fmt.Sprintf("stop-%d", i), stopGroups); err != nil {
 		return one, err
 	}
 	if err := r.waitFor(ctx, "a clone of "+victim.Name+" to be in flight", func() bool {
-		// A young one: it must not end before the signal arrives.
+		// Take a young call: it must not end before the signal arrives.
 		return slices.ContainsFunc(r.history(boot), func(c failover.Call) bool {
 			return c.Method == "CloneVM_Task" && c.End.IsZero() && time.Since(c.Start) < late/2
 		})
@@ -140,7 +140,7 @@ func (r *rig) stopBusiest(ctx context.Context, i int) (one stopped, err error) {
 		return one, err
 	}
 	at := time.Now()
-	if err := victim.Stop(); err != nil { // one SIGTERM: a second one ends the manager at once
+	if err := victim.Stop(); err != nil { // one SIGTERM: a second one ends the manager immediately
 		return one, err
 	}
 	one.took = time.Since(at)
@@ -174,7 +174,7 @@ func (r *rig) history(boot string) []failover.Call {
 	return failover.NewHistory(r.Proxy.Records()).Of(boot).Calls
 }
 
-// inFlight returns the groups that calls were under way for at any time between two moments.
+// inFlight returns the groups with calls in progress at any time between two moments.
 func inFlight(calls []failover.Call, from, to time.Time) map[string]bool {
 	groups := map[string]bool{}
 	for _, c := range calls {
@@ -185,7 +185,7 @@ func inFlight(calls []failover.Call, from, to time.Time) map[string]bool {
 	return groups
 }
 
-// abortedAfter counts the calls that were given up after a moment: the server was not done, or was never asked.
+// abortedAfter counts the calls that the client gave up after a moment: the server had not finished, or never received the call.
 func abortedAfter(calls []failover.Call, moment time.Time) int {
 	n := 0
 	for _, c := range calls {

@@ -13,7 +13,7 @@ import (
 
 const (
 	fairnessRounds = 5
-	// fairnessMost bounds the small groups of a round; about half as many arrive while the big one scales up.
+	// fairnessMost limits the small groups of a round. About half as many arrive while the big one scales up.
 	fairnessMost = 16
 )
 
@@ -23,7 +23,7 @@ func fairness(ctx context.Context, s *session, r *rig) error {
 	if err := r.setWidth(ctx, width); err != nil {
 		return err
 	}
-	// The operator keeps slots for newcomers only where more than one group uses the vCenter, as is usual.
+	// The operator reserves slots for new groups only if more than one group uses the vCenter, as is usual.
 	const bystander = "bystander"
 	if err := r.product.apply(ctx, bystander, 1); err != nil {
 		return err
@@ -57,8 +57,8 @@ func fairness(ctx context.Context, s *session, r *rig) error {
 	return r.product.remove(ctx, bystander)
 }
 
-// crowd lets small groups arrive while a big one scales up. It returns how many task times each of them took, and
-// how long the big one did.
+// crowd creates small groups while a big one scales up. It returns the duration of each small group in task times, and the duration of the
+// big one.
 func (r *rig) crowd(ctx context.Context, number int, every time.Duration) (small []float64, large time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -111,7 +111,7 @@ func (r *rig) crowd(ctx context.Context, number int, every time.Duration) (small
 	return small, large, r.untilQuiet(ctx, r.product, time.Second)
 }
 
-// onByGroup counts the VMs that run, by the group that their names tell.
+// onByGroup counts the running VMs by the group in their names.
 func (r *rig) onByGroup(ctx context.Context) (map[string]int, error) {
 	vms, err := r.eye.VMs(ctx)
 	on := map[string]int{}

@@ -15,10 +15,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// atOnce is how many requests this program has open when it sends many.
+// atOnce limits the concurrent requests of this program.
 const atOnce = 8
 
-// seat is one of the groups that a rig was filled with.
+// seat is one of the groups of a rig.
 type seat struct {
 	member *stack.Cluster
 	name   string
@@ -33,7 +33,7 @@ func (r *rig) seats(n int) []seat {
 	return out
 }
 
-// fill makes the rig hold exactly groups of replicas VMs each, and waits until all are ready and their VMs run.
+// fill makes the rig contain exactly groups of replicas VMs each. It waits until all groups are ready and their VMs run.
 func (r *rig) fill(ctx context.Context, s *session, groups, replicas int) error {
 	if r.groups == groups && r.replicas == replicas {
 		return nil
@@ -87,7 +87,7 @@ func (r *rig) untilFilled(ctx context.Context) error {
 	})
 }
 
-// everySecond is await.Condition for conditions that are costly to look at.
+// everySecond is await.Condition for expensive conditions.
 func (r *rig) everySecond(ctx context.Context, what string, condition func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -101,7 +101,7 @@ func (r *rig) everySecond(ctx context.Context, what string, condition func(conte
 	})
 }
 
-// each does something for all groups, some at a time.
+// each calls do for all groups, several at a time.
 func each(ctx context.Context, seats []seat, do func(ctx context.Context, i int, at seat) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)

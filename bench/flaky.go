@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// flakyGroups of flakyReplicas are more than can be made in the time.
+	// flakyGroups of flakyReplicas are more than can be created in the time.
 	flakyGroups, flakyReplicas = 24, 16
 	flakyWidth                 = 8
-	// flakyStart is left out: a process that finds its first failures, clones of which nobody knows how long they take, and VMs that wait for
-	// a slot to be powered on.
-	// In the window, VMs come in waves of flakyWidth: a shorter one counts a wave more or less, which is 8 %.
+	// flakyStart is not measured. In it, the process has its first failures, the duration of clones is not known yet, and VMs wait for a
+	// slot to be powered on.
+	// In the window, VMs come in waves of flakyWidth. A shorter window would count one wave more or less, which is 8 %.
 	flakyStart, flakyWindow = 20 * time.Second, time.Minute
 )
 
-// flaky measures how many VMs are finished while some of vCenter's calls fail, beside as many as with none that fails.
+// flaky measures how many VMs are finished while some of vCenter's calls fail, compared to a run without failures.
 func flaky(ctx context.Context, s *session, r *rig) error {
 	if err := r.setWidth(ctx, flakyWidth); err != nil {
 		return err
@@ -53,7 +53,7 @@ func flaky(ctx context.Context, s *session, r *rig) error {
 	return nil
 }
 
-// paceWhileIll returns how many VMs a minute are finished while a share of the product's calls fails.
+// paceWhileIll returns the number of finished VMs per minute while a share of the product's calls fails.
 func (r *rig) paceWhileIll(ctx context.Context, name string, share float64) (perMinute float64, err error) {
 	r.Proxy.Hook(failing(share))
 	defer r.Proxy.Hook(nil)
@@ -99,7 +99,7 @@ func (r *rig) paceWhileIll(ctx context.Context, name string, share float64) (per
 	})
 }
 
-// failing fails a share of the product's calls, whatever they do, in three ways.
+// failing fails a share of the product's calls of any kind, in three ways.
 func failing(share float64) func(sim.Call) faultproxy.Fault {
 	ways := []faultproxy.Fault{
 		{Act: faultproxy.CutBefore}, {Act: faultproxy.CutAfter},

@@ -12,11 +12,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// workers of each replica where several are measured: passes for all groups at a time. One vCenter gets three quarters
-// of them.
+// workers of each replica if several are measured, which limits the passes for all groups at a time. One vCenter can use three quarters of
+// them.
 const workers, passes = 4, 3
 
-// holdings returns how many buckets each process holds, by its boot. Buckets without a holder count for "".
+// holdings returns how many buckets each process holds, by its boot. Buckets without a holder count under "".
 func holdings(line failover.Timeline) map[string]int {
 	held := map[string]int{}
 	if now := line.Now(); now != nil {
@@ -27,7 +27,7 @@ func holdings(line failover.Timeline) map[string]int {
 	return held
 }
 
-// even reports whether these processes, and no other, hold all buckets, none more than one above another.
+// even reports whether exactly these processes hold all buckets, and their counts differ by at most one.
 func even(held map[string]int, boots []string) bool {
 	if len(held) != len(boots) || len(boots) == 0 {
 		return false
@@ -39,7 +39,7 @@ func even(held map[string]int, boots []string) bool {
 	return least > 0 && most-least <= 1
 }
 
-// boots returns the present process of each replica, "" for one without a session.
+// boots returns the current process of each replica, or "" for a replica without a session.
 func (r *rig) boots(line failover.Timeline) []string {
 	boots := make([]string, len(r.Replicas))
 	for i, replica := range r.Replicas {
@@ -48,7 +48,7 @@ func (r *rig) boots(line failover.Timeline) []string {
 	return boots
 }
 
-// staff makes the rig have so many replicas, and waits until they share all buckets evenly.
+// staff sets the number of replicas of the rig, and waits until they share all buckets evenly.
 func (r *rig) staff(ctx context.Context, s *session, n int) error {
 	began, before := time.Now(), len(r.Replicas)
 	for len(r.Replicas) > n {
@@ -83,7 +83,7 @@ func (r *rig) untilEven(ctx context.Context) error {
 	})
 }
 
-// busiest returns the replica that holds most buckets, and its process.
+// busiest returns the replica with the most buckets, and its process.
 func (r *rig) busiest() (*stack.Replica, string) {
 	line := r.observer.Timeline()
 	held, boots := holdings(line), r.boots(line)
@@ -96,8 +96,8 @@ func (r *rig) busiest() (*stack.Replica, string) {
 	return r.Replicas[best], boots[best]
 }
 
-// revive starts a replica again, and waits until its new process may take buckets. It does not wait for it to be given
-// some: free ones go to it at once, others only after a while.
+// revive starts a replica again, and waits until its new process can take buckets. It does not wait until the process has some: it gets
+// free buckets immediately, and others only after a while.
 func (r *rig) revive(ctx context.Context, replica *stack.Replica, gone string) error {
 	if err := replica.Restart(ctx); err != nil {
 		return err

@@ -21,14 +21,14 @@ import (
 )
 
 const (
-	// hostileWindows are measured with and without hostile members, in turn, each with so many groups.
+	// hostileWindows are measured alternately with and without hostile members, each with this number of groups.
 	hostileWindows, hostileGroups = 3, 15
-	// floodedGroups are the groups of a hostile member that change all the time.
+	// floodedGroups is the number of a hostile member's groups that change all the time.
 	floodedGroups = 200
 )
 
-// hostileMembers measures how long groups of one VM wait while the API servers of other members send as much as they can, beside the same
-// without them.
+// hostileMembers measures the wait of groups of one VM while the API servers of other members send as much as they can. For
+// comparison, it also measures the wait without them.
 func hostileMembers(ctx context.Context, s *session, r *rig) error {
 	attackers, err := r.hostileNeighbours(ctx)
 	if err != nil {
@@ -66,7 +66,7 @@ func hostileMembers(ctx context.Context, s *session, r *rig) error {
 	return nil
 }
 
-// onesAfterAnother returns how many milliseconds each of some groups of one VM took.
+// onesAfterAnother returns the durations of several groups of one VM in milliseconds.
 func (r *rig) onesAfterAnother(ctx context.Context, prefix string) ([]float64, error) {
 	var took []float64
 	for i := range hostileGroups {
@@ -95,11 +95,11 @@ type neighbor struct {
 	name   string
 	proxy  *localcluster.APIProxy
 	attack hostileapi.Attack
-	// refused: it is not served while it is hostile.
+	// refused is true if the operator does not serve the member while it is hostile.
 	refused bool
 }
 
-// hostileNeighbours joins members behind proxies before the second member, each as a cluster of its own.
+// hostileNeighbours joins hostile members. Each is a proxy in front of the second member, with its own cluster UID.
 func (r *rig) hostileNeighbours(ctx context.Context) ([]*neighbor, error) {
 	invalid := hostileapi.Refuse(http.StatusUnprocessableEntity, "Invalid")
 	list := fmt.Sprintf(`{"kind":"VmGroupList","apiVersion":%q,"metadata":{"resourceVersion":"7"},"items":[`, v1alpha1.GroupVersion)
@@ -131,7 +131,7 @@ func (r *rig) hostileNeighbours(ctx context.Context) ([]*neighbor, error) {
 		mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: n.name}, Spec: v1alpha1.MemberClusterSpec{
 			KubeconfigSecretRef: &v1alpha1.KubeconfigReference{Name: n.name + "-kubeconfig", Key: "kubeconfig"}, Manage: v1alpha1.ManageNone,
 		}}
-		if err := r.Hub.Create(ctx, mc); err != nil { // what the operator installs is kept by the second member
+		if err := r.Hub.Create(ctx, mc); err != nil { // the second member's own MemberCluster installs the objects
 			return nil, fmt.Errorf("make member %s: %w", n.name, err)
 		}
 		if err := r.Join(ctx, n.name, kubeconfig); err != nil {
@@ -144,14 +144,14 @@ func (r *rig) hostileNeighbours(ctx context.Context) ([]*neighbor, error) {
 	return all, nil
 }
 
-// changed is an event of one of the groups that change all the time. The first of each is what there was before.
+// changed is an event of one of the groups that change all the time. Each group's first event is its initial state.
 func changed(i int) string {
 	return fmt.Sprintf(`{"type":"MODIFIED","object":{"kind":"VmGroup","apiVersion":%q,"metadata":{"name":"flood-%d","namespace":"default","uid":"flood-%d","resourceVersion":"%d"},`+
 		`"spec":{"cpu":1,"memory":1,"template":%q,"replicas":0},"status":{"lastMessage":"%d %s"}}}`+"\n",
 		v1alpha1.GroupVersion, i%floodedGroups, i%floodedGroups, i+10, template, i, strings.Repeat("m", 1000))
 }
 
-// begin makes the member hostile, and waits until the operator knows where it can.
+// begin makes the member hostile. If the operator can detect it, begin waits for that.
 func (n *neighbor) begin(ctx context.Context, r *rig) error {
 	n.Attack(n.attack)
 	n.proxy.CutConnections()

@@ -17,7 +17,7 @@ const (
 	mebibyte                 = 1 << 20
 )
 
-// idle measures what groups cost while nothing happens.
+// idle measures the cost of groups while nothing happens.
 func idle(ctx context.Context, s *session, r *rig) error {
 	if err := r.fill(ctx, s, idleGroups, idleReplicas); err != nil {
 		return err
@@ -52,8 +52,8 @@ func idle(ctx context.Context, s *session, r *rig) error {
 	return memory(ctx, s, r)
 }
 
-// memory measures the manager with as many VMs in more groups. Its peak is that of its whole life so far: other
-// modes, and scaling down and up.
+// memory measures the manager with the same number of VMs in more groups. The peak covers its whole life: other modes, and scaling down and
+// up.
 func memory(ctx context.Context, s *session, r *rig) error {
 	const groups, replicas = 300, 2
 	if err := r.configure(ctx, func(v *v1alpha1.VCenterSpec) { v.Inventory = r.setup.inventory }); err != nil {

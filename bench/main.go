@@ -1,12 +1,10 @@
 //go:build unix
 
-// Command bench measures the operator on real API servers and a simulated vCenter, beside a port of the operator
-// that it succeeds. It starts everything itself: a hub, member clusters, the simulator as a process of its own,
-// a proxy that counts SOAP calls, and the manager's own binary.
+// Command bench measures the operator on real API servers and a simulated vCenter, compared to a port of its predecessor. It starts
+// everything: a hub, member clusters, the simulator as a separate process, a proxy that counts SOAP calls, and the manager's own binary.
 //
-// BENCH in the environment names one benchmark; BENCH=list prints them; otherwise all are run. Figures go to
-// standard output and to bench/results.json. The exit code is 0 when everything could be measured, also where a
-// goal was missed.
+// BENCH in the environment names one benchmark. BENCH=list prints them. Without it, all are run. Figures go to standard output and to
+// bench/results.json. The exit code is 0 if everything could be measured, even if a goal was missed.
 package main
 
 import (
@@ -40,8 +38,8 @@ func start() error {
 	if len(os.Args) > 1 && os.Args[1] == originalCommand {
 		return runOriginal(ctx, os.Args[2:])
 	}
-	ctrl.SetLogger(logr.Discard()) // clients of this program have nothing to say
-	context.AfterFunc(ctx, stop)   // a second Ctrl-C ends the program at once
+	ctrl.SetLogger(logr.Discard()) // this program's clients need no log
+	context.AfterFunc(ctx, stop)   // a second Ctrl-C ends the program immediately
 	return run(ctx, os.Getenv("BENCH"))
 }
 
@@ -67,12 +65,12 @@ func run(ctx context.Context, name string) error {
 	if len(s.results) == 0 {
 		return err
 	}
-	// What was measured is told even if the rest failed.
+	// Print the results even if a benchmark failed.
 	fmt.Println()
 	return errors.Join(err, printTable(os.Stdout, s.results), writeResults(filepath.Join(root, "bench", "results.json"), s.results))
 }
 
-// load is the machine's load over 1, 5 and 15 minutes: figures of a busy machine are to be read with care.
+// load returns the machine's load over 1, 5 and 15 minutes. Figures of a busy machine are less reliable.
 func load() string {
 	content, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

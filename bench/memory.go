@@ -7,15 +7,15 @@ import (
 	"fmt"
 )
 
-// What docs/how-to/production.md says that a replica needs when it has settled, in MiB.
+// Memory of a settled replica in MiB, as in docs/how-to/production.md.
 const (
 	memoryBase, memoryPerMember, memoryPerThousandGroups = 55, 1, 25
-	// Twice that is what it says to give it, since it needs more while groups fill.
+	// The documented limit is twice that, because a replica needs more while groups are filled.
 	memoryLimit = 2
 )
 
-// memoryBySize measures a replica at two sizes beside that. A replica is measured anew when it has restarted: what Go keeps of
-// garbage is what filling took, and not what the groups need.
+// memoryBySize compares a replica at two sizes with these figures. It restarts the replica before each measurement, because the garbage
+// that Go keeps depends on the filling, and not on the needs of the groups.
 func memoryBySize(ctx context.Context, s *session, r *rig) error {
 	const small, large = 250, restartGroups
 	settledAt := map[int]float64{}

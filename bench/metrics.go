@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// get reads a page of the manager's own endpoint on the loopback interface.
+// get reads a page of the manager's loopback endpoint.
 func get(ctx context.Context, url string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -27,7 +27,7 @@ func get(ctx context.Context, url string) (string, error) {
 	return string(body), err
 }
 
-// sumOf adds up the samples of a metric, in Prometheus' text format, whose labels contain each of the given texts.
+// sumOf adds the samples of a metric in Prometheus' text format whose labels contain all given texts.
 func sumOf(text, name string, labels ...string) float64 {
 	sum := 0.0
 next:

@@ -12,22 +12,22 @@ import (
 	"strings"
 )
 
-// reconcileBenchmark is a whole reconcile that finds nothing to do, from the key to the decision.
+// reconcileBenchmark is a whole reconcile without work, from the key to the decision.
 const reconcileBenchmark = "ReconcileWithoutChange"
 
-// grantBenchmarks are those of a grant among 20,000 groups.
+// grantBenchmarks measure a grant among 20,000 groups.
 const grantBenchmarks = "GrantAmong20000"
 
-// passBenchmarks are those of what a pass asks of a vCenter's budget beside up to 20,000 groups that wait.
+// passBenchmarks measure a pass's use of a vCenter's budget beside up to 20,000 waiting groups.
 const passBenchmarks = "PassBesideWaiting"
 
-// scrapeBenchmark is a scrape of a replica that holds 50,000 groups. holdUnit is that of the longest time for which a scrape holds a lock that passes need.
+// scrapeBenchmark is a scrape of a replica with 50,000 groups. holdUnit is the unit of the longest time for which a scrape holds a lock that passes need.
 const (
 	scrapeBenchmark = "ScrapeOf50000Groups"
 	holdUnit        = "ns/hold"
 )
 
-// micro runs the Go benchmarks: the decisions alone, without any server.
+// micro runs the Go benchmarks of the decisions, without any server.
 func micro(ctx context.Context, s *session, _ *rig) error {
 	out, err := s.goBenchmarks(ctx, "-bench=.", "-skip="+waitingBenchmark, "-benchtime=300ms", "-benchmem",
 		"./internal/plan/...", "./internal/vsphere/budget/...", "./internal/controller/vmgroup", "./internal/quota", "./internal/fleet/collect")
@@ -56,7 +56,7 @@ func micro(ctx context.Context, s *session, _ *rig) error {
 	return nil
 }
 
-// goBenchmarks runs Go benchmarks, and returns what they print.
+// goBenchmarks runs Go benchmarks and returns their output.
 func (s *session) goBenchmarks(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-run=^$"}, args...)...) //nolint:gosec // the arguments are this package's own
 	cmd.Dir, cmd.Stderr = s.root, os.Stderr
@@ -67,10 +67,10 @@ func (s *session) goBenchmarks(ctx context.Context, args ...string) (string, err
 	return string(out), nil
 }
 
-// benchmarkLine returns the name and the nanoseconds per operation of a line of go test -bench.
+// benchmarkLine returns the name and the nanoseconds per operation from a line of go test -bench.
 func benchmarkLine(line string) (name string, ns float64, ok bool) { return figureOf(line, "ns/op") }
 
-// figureOf returns the name and the figure with this unit of a line of go test -bench.
+// figureOf returns the name and the figure with this unit from a line of go test -bench.
 func figureOf(line, unit string) (name string, figure float64, ok bool) {
 	fields := strings.Fields(line)
 	at := slices.Index(fields, unit)
@@ -80,7 +80,7 @@ func figureOf(line, unit string) (name string, figure float64, ok bool) {
 	figure, err := strconv.ParseFloat(fields[at-1], 64)
 	name = strings.TrimPrefix(fields[0], "Benchmark")
 	if i := strings.LastIndexByte(name, '-'); i > 0 {
-		name = name[:i] // the number of cores
+		name = name[:i] // remove the number of cores
 	}
 	return name, figure, err == nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/failover"
 )
 
-// movement measures how many buckets change hands when the number of replicas changes, beyond those that must.
+// movement measures how many more buckets than necessary change their holder when the number of replicas changes.
 func movement(ctx context.Context, s *session, r *rig) error {
 	excess := map[string][]float64{}
 	for _, step := range []struct {
@@ -41,7 +41,7 @@ func movement(ctx context.Context, s *session, r *rig) error {
 	return nil
 }
 
-// moves changes the number of replicas and returns how many claims that took, and how many it has to take.
+// moves changes the number of replicas. It returns the number of claims, and the least possible number.
 func (r *rig) moves(ctx context.Context, s *session, n int) (claims, least int, err error) {
 	before, began := r.observer.Timeline(), time.Now()
 	leaving := before.Of(r.boots(before)[min(n, len(r.Replicas)):]...)
@@ -60,7 +60,7 @@ func (r *rig) moves(ctx context.Context, s *session, n int) (claims, least int, 
 	return claimsIn(r.observer.Timeline().Moves(began)), fewestClaims(held, len(before.Now().Buckets), n), nil
 }
 
-// untilStill waits until the ring has not been written for two renewals: whoever has something to move does so by then.
+// untilStill waits until the shard map has not been written for two renewals. By then, every replica has made its moves.
 func (r *rig) untilStill(ctx context.Context) error {
 	return r.waitFor(ctx, "nothing to move", func() bool {
 		rings := r.observer.Timeline().Rings
@@ -68,7 +68,7 @@ func (r *rig) untilStill(ctx context.Context) error {
 	})
 }
 
-// claimsIn counts the moves by which somebody got a bucket; releases come before.
+// claimsIn counts the moves to a new holder. Releases come before them.
 func claimsIn(moves []failover.Move) int {
 	n := 0
 	for _, m := range moves {

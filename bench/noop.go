@@ -16,8 +16,7 @@ const (
 	reconciles  = "controller_runtime_reconcile_total"
 )
 
-// noop measures a reconcile that finds nothing to do. Annotations are touched one after the other, so that no two
-// touches of a group become one reconcile.
+// noop measures a reconcile without work. Annotations change one at a time, so that two changes of a group do not become one reconcile.
 func noop(ctx context.Context, s *session, r *rig) error {
 	if r.groups == 0 {
 		if err := r.fill(ctx, s, 100, 2); err != nil {
@@ -77,7 +76,7 @@ func (r *rig) touchAll(ctx context.Context, round int) (one touched, took time.D
 			return one, 0, fmt.Errorf("touch: %w", err)
 		}
 	}
-	// Touches that met in the queue are one reconcile: wait for as many as there are, or for the queue to be empty.
+	// Changes of a queued group are one reconcile. Wait for the expected number of reconciles, or for an empty queue.
 	if err := r.untilIdle(ctx); err != nil {
 		return one, 0, err
 	}
@@ -89,7 +88,7 @@ func (r *rig) touchAll(ctx context.Context, round int) (one touched, took time.D
 	return touched{after.minus(before), passesAfter - passesBefore}, after.at.Sub(before.at), err
 }
 
-// untilIdle waits until no group is reconciled and none is queued.
+// untilIdle waits until no group is in reconciliation or in the queue.
 func (r *rig) untilIdle(ctx context.Context) error {
 	last, same := -1.0, 0
 	return await.Condition(ctx, "the manager's queue to be empty", func(ctx context.Context) (bool, error) {
@@ -108,7 +107,7 @@ func (r *rig) untilIdle(ctx context.Context) error {
 	})
 }
 
-// noopOriginal measures the same of the original, with fewer groups: each of its passes is the same.
+// noopOriginal measures the same for the original, with fewer groups, because each of its passes is the same.
 func (r *rig) noopOriginal(ctx context.Context, s *session) error {
 	const groups, replicas, rounds = 10, 3, 5
 	original, err := r.startOriginal(ctx)

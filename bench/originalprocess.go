@@ -22,12 +22,12 @@ import (
 )
 
 const (
-	// originalCommand makes this program the original, as a process of its own.
+	// originalCommand makes this program run the original in a separate process.
 	originalCommand = "original"
 	originalRoot    = "original"
 )
 
-// runOriginal serves until standard input ends, and so never outlives its parent.
+// runOriginal serves until standard input ends, so it never outlives its parent.
 func runOriginal(ctx context.Context, args []string) error {
 	var o original.Options
 	flags := flag.NewFlagSet(originalCommand, flag.ContinueOnError)
@@ -47,7 +47,7 @@ func runOriginal(ctx context.Context, args []string) error {
 	return original.Run(ctx, o)
 }
 
-// originalProcess is the original with a cluster of its own: on a member, two operators would serve one group.
+// originalProcess is the original with its own cluster: on a member, two operators would serve one group.
 type originalProcess struct {
 	subject *subject
 	cmd     *exec.Cmd
@@ -55,7 +55,7 @@ type originalProcess struct {
 	cluster *stack.Cluster
 }
 
-// startOriginal starts the original beside the product, or returns the one that runs.
+// startOriginal starts the original beside the product, or returns the running one.
 func (r *rig) startOriginal(ctx context.Context) (_ *originalProcess, err error) {
 	if r.original != nil {
 		return r.original, nil
@@ -105,7 +105,7 @@ func (r *rig) startOriginal(ctx context.Context) (_ *originalProcess, err error)
 	return o, nil
 }
 
-// installKind makes a cluster serve VmGroups; the status columns are the original's as well.
+// installKind makes a cluster serve VmGroups. The original has the same status columns.
 func installKind(ctx context.Context, cluster *stack.Cluster) error {
 	definition := crd.VmGroupCRD()
 	if err := cluster.Create(ctx, definition); err != nil {

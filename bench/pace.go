@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// deed is something that a process had done at a moment.
+// deed is a finished action of a process.
 type deed struct {
 	by string
 	at time.Time
 }
 
-// together returns the moments, in order, up to which all so many processes had something to do: after the last deed of
-// the one that ran out of work first, the others say nothing of what all can do together. Fewer processes than that
-// have no such moment.
+// together returns, in order, the moments at which at least so many processes still had work. It ends at the last deed of
+// the process that ran out of work first: later deeds do not show the pace of all processes together. Fewer processes
+// than that have no such moment.
 func together(deeds []deed, processes int) []time.Time {
 	last := map[string]time.Time{}
 	for _, d := range deeds {
@@ -40,8 +40,8 @@ func together(deeds []deed, processes int) []time.Time {
 	return moments
 }
 
-// paces divides ordered moments into stretches of the same number of deeds and returns the deeds per second of each. What is
-// left at the end is too short to count. The first skip moments are the start; skip is at least 1.
+// paces divides ordered moments into stretches of the same number of deeds, and returns the deeds per second of each. It drops an
+// incomplete stretch at the end. The first skip moments are the start. skip must be at least 1.
 func paces(moments []time.Time, skip, stretch int) []float64 {
 	var out []float64
 	for i := skip - 1; i+stretch < len(moments); i += stretch {

@@ -11,14 +11,14 @@ import (
 const (
 	// ringBuckets is the manager's default.
 	ringBuckets = 128
-	// fleets are how many sets of clusters and replicas the unevenness is computed for.
+	// fleets is the number of fleets of clusters and replicas for the unevenness.
 	fleets = 200
-	// placed are the groups of a fleet, and the members that they are in.
+	// placed is the number of groups of a fleet, and placedMembers the number of their members.
 	placed, placedMembers = 1000, 10
 )
 
-// fewestClaims is how many buckets have to change hands until n replicas share them evenly; held is what each of those
-// that stay holds.
+// fewestClaims returns how many buckets must change their holder until n replicas share them evenly. held contains the buckets of each
+// replica that stays.
 func fewestClaims(held map[string]int, buckets, n int) int {
 	counts := make([]int, 0, len(held))
 	for _, count := range held {
@@ -30,14 +30,14 @@ func fewestClaims(held map[string]int, buckets, n int) int {
 	for i, count := range counts[:min(n, len(counts))] {
 		quota := buckets / n
 		if i < buckets%n {
-			quota++ // to those who hold most: they have to give up least then
+			quota++ // give the larger shares to the replicas with the most buckets, which then release fewest
 		}
 		claims -= min(count, quota)
 	}
 	return claims
 }
 
-// unevenness returns, for some fleets, how many of the groups the fullest of n replicas has, divided by the mean.
+// unevenness returns, for several fleets, the groups of the fullest of n replicas, divided by the mean.
 func unevenness(n, fleets int) []float64 {
 	random := rand.New(rand.NewPCG(uint64(n), 7)) //nolint:gosec // the same fleets in every run, so that figures can be compared
 	out := make([]float64, fleets)

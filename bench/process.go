@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// clockTick is the unit of CPU time in /proc, which is the same on every Linux that Go runs on.
+// clockTick is the unit of CPU time in /proc, which is the same on every Linux that Go supports.
 const clockTick = 10 * time.Millisecond
 
-// usage is what a process has used. It is read from /proc, which only Linux has.
+// usage is the resource usage of a process, from /proc on Linux.
 type usage struct {
-	// CPU in user and system mode since the process started, in steps of clockTick.
+	// CPU time in user and system mode since the start of the process, in steps of clockTick.
 	CPU time.Duration
-	// RSS now and at most so far, in bytes.
+	// RSS is the current memory in bytes, and Peak the highest so far.
 	RSS, Peak int64
 }
 
@@ -38,10 +38,10 @@ func readUsage(pid int) (usage, error) {
 }
 
 func parseUsage(stat, status string) (usage, error) {
-	// The name of the command, in parentheses, may hold blanks: fields are counted after it.
+	// The name of the command, in parentheses, can contain blanks. Count fields after it.
 	_, after, _ := strings.Cut(stat[max(0, strings.LastIndexByte(stat, ')')):], " ")
 	fields := strings.Fields(after)
-	const user, system = 14 - 3, 15 - 3 // of proc(5), which counts from 1 and has two fields before
+	const user, system = 14 - 3, 15 - 3 // field numbers from proc(5), which begin at 1, without the two fields before
 	if len(fields) <= system {
 		return usage{}, fmt.Errorf("/proc stat has %d fields after the name, too few", len(fields))
 	}

@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// stretches are how many times in a row the pace of a backlog is measured.
+	// stretches is the number of consecutive measurements of a backlog's pace.
 	stretches = 5
-	// narrow is the vCenter's limit of tasks where it is the bottleneck, and wide where it is not.
+	// narrow is the vCenter's task limit when it is the bottleneck, and wide when it is not.
 	narrow, wide = 8, 128
-	// acceptance is how long vCenter takes to accept a clone where what a replica can do is the bottleneck: a pass has to wait
-	// for it. That takes time of nobody's processor: all replicas share a few cores with all servers, which must not be the bottleneck.
+	// acceptance is the time until vCenter accepts a clone when the replicas are the bottleneck. A pass must wait for it without using a
+	// processor. All replicas and servers share a few cores, which must not be the bottleneck.
 	acceptance = 3 * time.Second
-	// ownStretch are the clones of a stretch for each replica then: whole rounds of passes, which tend to go in step.
+	// ownStretch is the number of clones for each replica in such a stretch: whole rounds of passes, which tend to run in step.
 	ownStretch = 6
 )
 
-// replicas measures what more replicas are good for, and what they cost where they cannot be good for anything.
+// replicas measures the gain from more replicas, and their cost when they cannot help.
 func replicas(ctx context.Context, s *session, r *rig) error {
 	limited, own := map[int][]float64{}, map[int][]float64{}
 	sizes := []int{1, 3, 5}
@@ -58,7 +58,7 @@ func replicas(ctx context.Context, s *session, r *rig) error {
 	return nil
 }
 
-// addScaling files a pace, and what share it is of times that of one replica.
+// addScaling adds a pace and its ratio to times the pace of one replica.
 func (s *session) addScaling(name string, measured, one []float64, times int, g goal, where string) {
 	s.add(name+"/median", median(measured), "clones/s", noGoal, "%s", where)
 	s.add(name+"/worst", percentile(measured, 1), "clones/s", noGoal, "as above")
@@ -85,7 +85,7 @@ func (r *rig) limitedPaces(ctx context.Context, n int) ([]float64, error) {
 	}); err != nil {
 		return nil, err
 	}
-	// All of them, whoever ran out of work: the limit goes to those who can use it.
+	// Count all processes, even those without work, because the others can use the whole limit.
 	out := paces(together(deedsOf(done, false), 1), skip, stretch)
 	if err := r.setWidth(ctx, wide); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (r *rig) ownPaces(ctx context.Context, n int) ([]float64, error) {
 	need := skip + stretches*stretch
 	groups := need + n*passes
 	if n > 1 {
-		groups = need * 8 / 5 // groups are divided by a hash: who has fewest must not run out of work too soon
+		groups = need * 8 / 5 // a hash distributes the groups: the replica with the fewest must not run out of work too soon
 	}
 	if err := errors.Join(r.setWidth(ctx, wide), r.keep(ctx)); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (r *rig) ownPaces(ctx context.Context, n int) ([]float64, error) {
 	return paces(moments, skip, stretch)[:stretches], r.clear(ctx)
 }
 
-// deedsOf are the moments of calls, by their processes, or all by the same.
+// deedsOf returns the moments of calls, by process or all under one name.
 func deedsOf(calls []failover.Call, apart bool) []deed {
 	deeds := make([]deed, len(calls))
 	for i, c := range calls {
@@ -141,7 +141,7 @@ func deedsOf(calls []failover.Call, apart bool) []deed {
 	return deeds
 }
 
-// waitFor is await.Condition with this program's patience, for conditions that cannot fail.
+// waitFor is await.Condition with this program's timeout, for conditions that cannot fail.
 func (r *rig) waitFor(ctx context.Context, what string, condition func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -13,11 +13,11 @@ import (
 const (
 	restartGroups = 1000
 	restartRounds = 5
-	// Only some of the rounds measure a change as well: each takes another restart.
+	// Only some rounds also measure a change, because that takes another restart.
 	restartChanges = 3
 )
 
-// restart measures how soon a manager that was restarted knows all groups again, and what that costs.
+// restart measures how soon a restarted manager knows all groups again, and the cost of that.
 func restart(ctx context.Context, s *session, r *rig) error {
 	if err := r.fill(ctx, s, restartGroups, 1); err != nil {
 		return err
@@ -73,7 +73,7 @@ func restart(ctx context.Context, s *session, r *rig) error {
 	return nil
 }
 
-// bounce stops the manager, as a kubelet would, and starts it again. It returns when that was.
+// bounce stops the manager, as kubelet does, and starts it again. It returns the time of the start.
 func (r *rig) bounce(ctx context.Context) (time.Time, error) {
 	if err := r.Manager.Stop(); err != nil {
 		return time.Time{}, err
@@ -82,8 +82,7 @@ func (r *rig) bounce(ctx context.Context) (time.Time, error) {
 	return began, r.RestartManager(ctx)
 }
 
-// untilObserved waits until every group was reconciled and nothing is left in the queue. It returns how long after
-// began the last reconcile was.
+// untilObserved waits until every group was reconciled and the queue is empty. It returns the time from began to the last reconcile.
 func (r *rig) untilObserved(ctx context.Context, began time.Time) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -102,7 +101,7 @@ func (r *rig) untilObserved(ctx context.Context, began time.Time) (time.Duration
 	return since.Sub(began), err
 }
 
-// changeMeanwhile scales a group while the manager is down, and returns how long after its start the clone is sent.
+// changeMeanwhile scales a group while the manager is down, and returns the time from the manager's start to the clone.
 func (r *rig) changeMeanwhile(ctx context.Context, i int) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -16,15 +16,15 @@ type result struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
-	// Goal is such as "<= 1.1"; empty for a figure that stands for comparison only.
+	// Goal is, for example, "<= 1.1". It is empty for a figure that is only for comparison.
 	Goal string `json:"goal"`
-	// OK says whether the goal was met; null without one.
+	// OK reports whether the goal was met. It is null without a goal.
 	OK *bool `json:"ok"`
-	// Conditions under which the figure was measured.
+	// Conditions of the measurement.
 	Conditions string `json:"conditions"`
 }
 
-// goal is what a figure shall be.
+// goal is the limit of a figure.
 type goal struct {
 	sign  string
 	bound float64
@@ -50,7 +50,7 @@ func judge(name string, value float64, unit string, g goal, conditions string) r
 	return r
 }
 
-// number prints what a person wants to read: four significant digits at most.
+// number formats a number with at most four significant digits.
 func number(v float64) string {
 	if v >= 1000 || v <= -1000 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
@@ -68,7 +68,7 @@ func (r result) verdict() string {
 	return "NO"
 }
 
-// printTable prints results for people, as markdown so that a document can take it over.
+// printTable prints results for users as a Markdown table, so that documents can include it.
 func printTable(out io.Writer, results []result) error {
 	w := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
 	_, _ = fmt.Fprint(w, "| Name\t| Value\t| Unit\t| Goal\t| OK\t| Conditions\t|\n| ---\t| ---\t| ---\t| ---\t| ---\t| ---\t|\n")

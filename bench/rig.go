@@ -24,26 +24,26 @@ const (
 	template = "vm-operator-template"
 	// productAgent is the beginning of the manager's user agent.
 	productAgent = "vmgroup-operator"
-	// patience bounds the wait for anything that should take seconds.
+	// patience is the timeout for actions that should take seconds.
 	patience = 5 * time.Minute
 )
 
-// setup is what benchmarks run on.
+// setup is the environment of benchmarks.
 type setup struct {
 	about   string
 	members []string
-	// taskTime is how long vCenter works on a clone: L in the goals.
+	// taskTime is the time of vCenter's work on a clone: L in the goals.
 	taskTime  time.Duration
 	inventory v1alpha1.Inventory
 	width     int32
-	// replicas is how many managers are started, each with args; 0 is one that has the hub for itself.
+	// replicas is the number of managers to start, each with args. 0 means one manager alone on the hub.
 	replicas int
 	args     []string
 	// admission serves the webhooks, with cert-manager on the hub.
 	admission bool
 }
 
-// The simulator holds some hundred VMs in watch mode; beyond that it is polled. Bulk is filled with fast clones.
+// The simulator can handle several hundred VMs in watch mode. With more VMs, the operator polls it. Bulk is filled with fast clones.
 var (
 	few = setup{
 		about:   "one member, clones that take 2 s, watch mode",
@@ -94,15 +94,14 @@ type rig struct {
 	setup   *setup
 	eye     *eye.Eye
 	product *subject
-	// metrics is the URL of the manager's metrics, and observer sees who owns what; the one is for a single manager and the
-	// other for several.
+	// metrics is the URL of the manager's metrics, for a single manager. observer records the owners of buckets, for several managers.
 	metrics     string
 	freeMetrics func()
 	observer    *failover.Observer
-	// original is started when it is first asked for.
+	// original is started at its first use.
 	original *originalProcess
 	rounds   map[roundKey][]round
-	// groups and replicas are what the rig was filled with.
+	// groups and replicas are the current filling of the rig.
 	groups, replicas int
 }
 
@@ -169,7 +168,7 @@ func (r *rig) vcenterReady(ctx context.Context) error {
 	})
 }
 
-// configure changes the VCenter and waits until it is used so.
+// configure changes the VCenter and waits until the operator uses the change.
 func (r *rig) configure(ctx context.Context, change func(*v1alpha1.VCenterSpec)) error {
 	v := &v1alpha1.VCenter{}
 	if err := r.Hub.Get(ctx, client.ObjectKey{Name: "default"}, v); err != nil {
@@ -189,7 +188,7 @@ func (r *rig) setWidth(ctx context.Context, width int) error {
 	})
 }
 
-// lastWords of the manager, for a failure.
+// lastWords returns the end of the manager's log for an error.
 func (r *rig) lastWords() string {
 	if r == nil || r.Stack == nil {
 		return ""

@@ -19,12 +19,12 @@ import (
 const (
 	rolloutRounds = 3
 	rolloutSurge  = 8
-	// bootTime and shutdownTime are those of guests. A destruction takes the simulator no time.
+	// bootTime and shutdownTime are the times of guests. In the simulator, a destruction takes no time.
 	bootTime     = time.Second
 	shutdownTime = 500 * time.Millisecond
 )
 
-// rollOut measures how close an update of a big group comes to what is possible: each wave of VMs is cloned and boots, and then as many others shut down.
+// rollOut compares an update of a big group with the possible minimum: each wave of VMs is cloned and boots, and then as many others shut down.
 func rollOut(ctx context.Context, s *session, r *rig) error {
 	const width = 16
 	if err := r.setWidth(ctx, width); err != nil {

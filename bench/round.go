@@ -14,18 +14,18 @@ import (
 const (
 	// big is the size of the group that is scaled up.
 	big = 48
-	// productRounds and originalRounds are how often; the original takes about five times as long.
+	// productRounds and originalRounds are the numbers of rounds. The original takes about five times as long.
 	productRounds, originalRounds = 5, 3
 )
 
 // round is the life of one big group.
 type round struct {
-	// makespan is the time from before the group is applied until vCenter runs all its VMs.
+	// makespan is the time from before the creation of the group until vCenter runs all its VMs.
 	makespan time.Duration
-	// up is what was asked until the operator was quiet again after that; life until the group was gone.
+	// up counts until the operator was quiet again after that, and life until the group was deleted.
 	upCalls, lifeCalls   int
 	upWrites, lifeWrites writes
-	// byMethod are the calls until it was quiet.
+	// byMethod are the calls until the operator was quiet.
 	byMethod map[string]int
 }
 
@@ -48,7 +48,7 @@ func (r *rig) live(ctx context.Context, s *session, u *subject, width, n int) ([
 	return r.rounds[key], nil
 }
 
-// lifeOfOne applies a group, waits until its VMs run, and deletes it.
+// lifeOfOne creates a group, waits until its VMs run, and deletes it.
 func (r *rig) lifeOfOne(ctx context.Context, u *subject, name string, replicas int) (one round, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -62,7 +62,7 @@ func (r *rig) lifeOfOne(ctx context.Context, u *subject, name string, replicas i
 		return one, err
 	}
 	if err := await.Condition(ctx, "all VMs of "+name+" to run", func(ctx context.Context) (bool, error) {
-		// The simulator shares the cores with all others: it is not asked before it can be so.
+		// The simulator shares the cores with all others. Do not query it before all clones were requested.
 		if r.Proxy.Count("CloneVM_Task", u.agent) < replicas {
 			return false, nil
 		}

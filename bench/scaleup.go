@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// scaleUp measures how close to the physical bound a big group comes: nothing can be faster than ceil(N/C) tasks
-// one after the other.
+// scaleUp compares the time of a big group with the physical bound, which is ceil(N/C) consecutive tasks.
 func scaleUp(ctx context.Context, s *session, r *rig) error {
 	makespan := func(one round) time.Duration { return one.makespan }
 	medians := map[int]time.Duration{}
@@ -49,7 +48,7 @@ func scaleUp(ctx context.Context, s *session, r *rig) error {
 	return nil
 }
 
-// calls measures what a big group costs vCenter and the API server.
+// calls measures the load of a big group on vCenter and the API server.
 func calls(ctx context.Context, s *session, r *rig) error {
 	const width = 16
 	if err := r.setWidth(ctx, width); err != nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// percentile returns the nearest-rank percentile p, 0 < p <= 100, of values; NaN of none. With fewer than 100
-// values, the 99th is the greatest.
+// percentile returns the nearest-rank percentile p, 0 < p <= 100, of values, or NaN without values. With fewer than 100 values, the 99th is
+// the greatest.
 func percentile(values []float64, p float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -17,7 +17,7 @@ func percentile(values []float64, p float64) float64 {
 	return sorted[max(rank, 1)-1]
 }
 
-// median returns the middle value, or the mean of the two in the middle; NaN of none.
+// median returns the middle value, or the mean of the two in the middle. Without values it returns NaN.
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -32,7 +32,7 @@ func median(values []float64) float64 {
 
 func worst(values []float64) float64 { return percentile(values, 100) }
 
-// ratios divides each by a reference.
+// ratios divides each value by a reference.
 func ratios(values []time.Duration, by time.Duration) []float64 {
 	out := make([]float64, len(values))
 	for i, v := range values {
@@ -41,7 +41,7 @@ func ratios(values []time.Duration, by time.Duration) []float64 {
 	return out
 }
 
-// bound is the time that n tasks of length each take at best, width at a time.
+// bound is the least time for n tasks of length each, width at a time.
 func bound(n, width int, each time.Duration) time.Duration {
 	return time.Duration((n+width-1)/width) * each
 }

@@ -18,11 +18,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// subject is an operator under measurement: the product or the original. Both are measured by the same code.
+// subject is a measured operator: the product or the original. The same code measures both.
 type subject struct {
-	// agent is the beginning of its user agent, by which the proxy tells its calls.
+	// agent is the beginning of its user agent, by which the proxy identifies its calls.
 	agent string
-	// cluster whose groups it serves.
+	// cluster with the groups that it serves.
 	cluster *stack.Cluster
 }
 
@@ -41,7 +41,7 @@ func (u *subject) apply(ctx context.Context, name string, replicas int) error {
 	return nil
 }
 
-// remove deletes a group and waits until it is gone.
+// remove deletes a group and waits for its deletion.
 func (u *subject) remove(ctx context.Context, name string) error {
 	group := newGroup(name, 0)
 	if err := u.cluster.Delete(ctx, group); client.IgnoreNotFound(err) != nil {
@@ -53,8 +53,8 @@ func (u *subject) remove(ctx context.Context, name string) error {
 	})
 }
 
-// writes are the operator's own, by the API server's metrics: those on groups, and events. What this program does
-// itself is told from it by the verb: it creates and deletes groups, and operators do neither.
+// writes are the operator's own writes on groups and events, from the API server's metrics. The verb distinguishes them from this program's
+// writes: this program creates and deletes groups, and operators do neither.
 type writes struct{ groups, events int }
 
 func (w writes) minus(before writes) writes {
@@ -68,14 +68,14 @@ func writesOf(ctx context.Context, cluster *stack.Cluster) (writes, error) {
 	}
 	return writes{
 		groups: localcluster.Total(counts, func(k localcluster.RequestKey) bool {
-			// A process that starts applies the limits of policies to each member once; that is no write on a group.
+			// A starting process applies the limits of policies to each member once. That is no write on a group.
 			return k.Group == v1alpha1.GroupVersion.Group && k.Resource != "vmgrouplimits" && k.Writes() && k.Verb != "POST" && !strings.HasPrefix(k.Verb, "DELETE")
 		}),
 		events: localcluster.Total(counts, func(k localcluster.RequestKey) bool { return k.Resource == "events" && k.Writes() }),
 	}, nil
 }
 
-// running counts the VMs of a group that run, as vCenter has them.
+// running counts the running VMs of a group in vCenter.
 func (r *rig) running(ctx context.Context, group string) (int, error) {
 	vms, err := r.eye.VMs(ctx)
 	n := 0
@@ -87,7 +87,7 @@ func (r *rig) running(ctx context.Context, group string) (int, error) {
 	return n, err
 }
 
-// untilQuiet waits until an operator has called vCenter no more for the given time.
+// untilQuiet waits until an operator has not called vCenter for the given time.
 func (r *rig) untilQuiet(ctx context.Context, u *subject, d time.Duration) error {
 	last, since := -1, time.Now()
 	return await.Condition(ctx, u.agent+" to be quiet", func(context.Context) (bool, error) {

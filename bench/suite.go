@@ -14,7 +14,7 @@ import (
 // benchmark is one part of the suite.
 type benchmark struct {
 	name, about string
-	// needs is what it runs on; benchmarks in a row that need the same share it.
+	// needs is its environment. Consecutive benchmarks with the same needs share it.
 	needs *setup
 	run   func(ctx context.Context, s *session, r *rig) error
 }
@@ -41,7 +41,7 @@ var suite = []benchmark{
 	{"micro", "the Go benchmarks of the planner and the vSphere code", nil, micro},
 }
 
-// choose returns the benchmarks of a list of names, separated by commas, in the order of the suite; all without names.
+// choose returns the benchmarks of a comma-separated list of names, in the order of the suite. Without names, it returns all.
 func choose(names string) ([]benchmark, error) {
 	if names == "" {
 		return suite, nil
@@ -71,7 +71,7 @@ func (s *session) say(format string, args ...any) {
 	fmt.Printf("[%5.0fs] "+format+"\n", append([]any{time.Since(s.began).Seconds()}, args...)...)
 }
 
-// add files a figure and shows it.
+// add records a figure and prints it.
 func (s *session) add(name string, value float64, unit string, g goal, conditions string, args ...any) {
 	r := judge(name, value, unit, g, fmt.Sprintf(conditions, args...))
 	s.results = append(s.results, r)
@@ -82,7 +82,7 @@ func (s *session) add(name string, value float64, unit string, g goal, condition
 	s.say("  %s = %s %s%s", r.Name, number(value), unit, verdict)
 }
 
-// runAll runs benchmarks; those in a row that need the same setup share it.
+// runAll runs benchmarks. Consecutive ones with the same setup share it.
 func (s *session) runAll(ctx context.Context, chosen []benchmark) (err error) {
 	var r *rig
 	stop := func() {

@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// tenantWidth is the limit of tasks, its default. All templates of the simulator are on one host: that limit is the same.
+	// tenantWidth is the default task limit. All templates of the simulator are on one host, whose limit is the same.
 	tenantWidth = 8
-	// tenantBacklog is how many groups of one VM the busy member has: nineteen rounds of clones.
+	// tenantBacklog is the number of the busy member's groups of one VM: nineteen rounds of clones.
 	tenantBacklog = 150
 	tenantGroups  = 8
 	tenantRounds  = 3
 )
 
-// arrival is how long after the first of some groups was applied the first VM of any ran, and the last.
+// arrival contains the times from the creation of the first group until the first VM of any group, and until all VMs, ran.
 type arrival struct{ first, all time.Duration }
 
-// tenants measures how long groups of one member take alone, and beside many small groups of another one.
+// tenants measures the time of one member's groups alone, and beside many small groups of another member.
 func tenants(ctx context.Context, s *session, r *rig) error {
 	busy, other := r.Members[r.setup.members[0]], r.Members[r.setup.members[1]]
 	if err := r.keep(ctx); err != nil {
@@ -81,7 +81,7 @@ func tenants(ctx context.Context, s *session, r *rig) error {
 	return nil
 }
 
-// arrive applies groups of one VM, and waits until all run.
+// arrive creates groups of one VM, and waits until all run.
 func (r *rig) arrive(ctx context.Context, member *stack.Cluster, prefix string) (a arrival, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -16,8 +16,8 @@ const (
 	waitingMetric = "x-work"
 )
 
-// waitingPasses measures whether passes that wait for an API server keep all places of their member busy. It runs the controller without servers: what
-// is measured is the queue, and not this machine's API server.
+// waitingPasses measures whether passes that wait for an API server keep all slots of their member busy. It runs the controller without servers, so
+// that it measures the queue and not this machine's API server.
 func waitingPasses(ctx context.Context, s *session, _ *rig) error {
 	out, err := s.goBenchmarks(ctx, "-bench="+waitingBenchmark, "-benchtime=3x", "./internal/controller/vmgroup")
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/delay"
 )
 
-// count is what the product had asked of others, and used, at a moment.
+// count contains the product's requests and resource usage up to a moment.
 type count struct {
 	at time.Time
-	// listing are the calls that read the whole root folder, wait for its changes, or ask whether vCenter answers; other are all others.
+	// listing are the calls that read the whole root folder, wait for its changes, or check the connection. other are all other calls.
 	listing, other int
-	// writes are those in members, which are about groups. What is written on the hub says now and then when a member answered last.
+	// writes are writes on groups in members. Writes on the hub only record occasionally when a member answered last.
 	writes writes
 	usage  usage
 }
@@ -42,7 +42,7 @@ func (r *rig) count(ctx context.Context) (count, error) {
 	return c, err
 }
 
-// writesByPlace tells writes in members from those on the hub. Leases of the election are not among them.
+// writesByPlace returns the writes in members and those on the hub, without the Leases of the election.
 func (r *rig) writesByPlace(ctx context.Context) (members, hub writes, err error) {
 	for _, cluster := range r.Members {
 		w, err := writesOf(ctx, cluster)
@@ -56,7 +56,7 @@ func (r *rig) writesByPlace(ctx context.Context) (members, hub writes, err error
 	return members, hub, err
 }
 
-// window lets time pass and returns what was counted and used in it.
+// window waits and returns the requests and usage of that time.
 func (r *rig) window(ctx context.Context, d time.Duration) (count, error) {
 	before, err := r.count(ctx)
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *rig) window(ctx context.Context, d time.Duration) (count, error) {
 	return after.minus(before), err
 }
 
-// minus returns the difference; memory stays what it is.
+// minus returns the difference. Memory is not subtracted.
 func (c count) minus(before count) count {
 	c.listing -= before.listing
 	c.other -= before.other
@@ -78,8 +78,8 @@ func (c count) minus(before count) count {
 	return c
 }
 
-// settle waits until nothing but listings has been asked for, and nothing written, for the given time: the last
-// statuses and counts are held back for some seconds.
+// settle waits until only listings were requested, and nothing was written, for the given time. The operator delays the last statuses and
+// counts for some seconds.
 func (r *rig) settle(ctx context.Context, d time.Duration) error {
 	last, since := "", time.Now()
 	return r.everySecond(ctx, fmt.Sprintf("nothing to happen for %s", d), func(ctx context.Context) (bool, error) {
@@ -94,7 +94,7 @@ func (r *rig) settle(ctx context.Context, d time.Duration) error {
 	})
 }
 
-// metric adds up the samples of one of the manager's metrics whose labels contain all of the given text.
+// metric adds the samples of one of the manager's metrics whose labels contain all given texts.
 func (r *rig) metric(ctx context.Context, name string, labels ...string) (float64, error) {
 	text, err := get(ctx, r.metrics)
 	if err != nil {

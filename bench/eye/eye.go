@@ -1,5 +1,5 @@
-// Package eye sees what vCenter holds, for measurements: not what an operator says of itself. It asks the
-// simulator directly, not through the proxy, and with one narrow call.
+// Package eye reads the VMs in vCenter for measurements, independently of an operator's status. It calls the simulator directly, not
+// through the proxy, with one small request.
 package eye
 
 import (

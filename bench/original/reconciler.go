@@ -16,19 +16,18 @@ import (
 
 const (
 	finalizer = "vm-operator"
-	// retry is how long the original waits after a failure that may pass.
+	// retry is the original's wait after a failure that can pass.
 	retry   = 20 * time.Second
 	success = "successfully reconciled VmGroup"
 )
 
-// reconciler is the original's.
+// reconciler is the original's reconciler.
 type reconciler struct {
 	client  client.Client
 	vcenter *vcenter
 }
 
-// Reconcile runs one pass: it looks everything up, does everything that is to be done, waits for it and writes
-// status.
+// Reconcile runs one pass: it looks up everything, does all work, waits for it and writes status.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	vg := &v1alpha1.VmGroup{}
 	if err := r.client.Get(ctx, req.NamespacedName, vg); err != nil {
@@ -62,8 +61,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return result, nil
 }
 
-// converge brings vCenter to what spec says. It returns the number of VMs before, and whether an error will not
-// be tried again.
+// converge brings vCenter to the state in spec. It returns the previous number of VMs, and whether an error is final.
 func (r *reconciler) converge(ctx context.Context, vg *v1alpha1.VmGroup) (current int32, fatal bool, err error) {
 	group := folderName(vg)
 	if err := r.vcenter.ensureFolder(ctx, group); err != nil {
@@ -101,7 +99,7 @@ func (r *reconciler) converge(ctx context.Context, vg *v1alpha1.VmGroup) (curren
 	})
 }
 
-// delete destroys everything of a group and lets it go.
+// delete destroys all VMs of a group and removes its finalizer.
 func (r *reconciler) delete(ctx context.Context, vg *v1alpha1.VmGroup) error {
 	if !controllerutil.ContainsFinalizer(vg, finalizer) {
 		return nil

@@ -17,14 +17,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Resync is how often the original looks at every group although nothing told it to.
+// Resync is the interval in which the original reconciles every group without an event.
 const Resync = 5 * time.Minute
 
 // Options of the original.
 type Options struct {
 	// Kubeconfig is the file of the cluster to serve, which must have the VmGroup kind.
 	Kubeconfig string
-	// URL of the vCenter's SDK, and how to log in there.
+	// URL of the vCenter's SDK, with the login.
 	URL, Username, Password string
 	// Root is the inventory path of an existing folder for the groups.
 	Root string
@@ -37,7 +37,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	// What controller-runtime set at the time.
+	// The values that controller-runtime set at the time.
 	config.QPS, config.Burst = 20, 30
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {

@@ -16,14 +16,14 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// UserAgent by which a proxy tells its calls from others'.
+// UserAgent lets a proxy distinguish the original's calls.
 const UserAgent = "codeconnect-original"
 
-// vcenter is everything that the original asks of vCenter.
+// vcenter makes all calls of the original to vCenter.
 type vcenter struct {
 	finder *find.Finder
 	pool   types.ManagedObjectReference
-	// root is the inventory path of the folder that holds the groups' folders; it must exist.
+	// root is the inventory path of the folder with the groups' folders. It must exist.
 	root string
 }
 
@@ -60,7 +60,7 @@ func isNotFound(err error) bool {
 	return errors.As(err, &notFound)
 }
 
-// ensureFolder makes sure that a group has a folder.
+// ensureFolder creates the folder of a group if it is missing.
 func (v *vcenter) ensureFolder(ctx context.Context, group string) error {
 	_, err := v.finder.Folder(ctx, path.Join(v.root, group))
 	if !isNotFound(err) {
@@ -74,7 +74,7 @@ func (v *vcenter) ensureFolder(ctx context.Context, group string) error {
 	return err
 }
 
-// vms lists the VMs in a group's folder. None is no error.
+// vms lists the VMs in a group's folder. An empty folder is no error.
 func (v *vcenter) vms(ctx context.Context, group string) ([]*object.VirtualMachine, error) {
 	folder, err := v.finder.Folder(ctx, path.Join(v.root, group))
 	if err != nil {
@@ -93,7 +93,7 @@ type shape struct {
 	cpu, memoryGiB int32
 }
 
-// clone clones a VM that vCenter powers on, and waits for it.
+// clone clones a VM, which vCenter powers on, and waits for it.
 func (v *vcenter) clone(ctx context.Context, group, name string, s shape) error {
 	template, err := v.finder.VirtualMachine(ctx, s.template)
 	if err != nil {
@@ -117,7 +117,7 @@ func (v *vcenter) powerOn(ctx context.Context, vm *object.VirtualMachine) error 
 	return wait(ctx, "power on "+vm.Name(), task, err)
 }
 
-// destroy powers a VM off, whatever comes of it, and destroys it.
+// destroy powers off a VM, ignoring errors, and destroys it.
 func (v *vcenter) destroy(ctx context.Context, vm *object.VirtualMachine) error {
 	if task, err := vm.PowerOff(ctx); err == nil {
 		_ = task.Wait(ctx)

@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// folder is a folder of the chart that holds nothing but files of a folder below config/.
+// folder is a folder of the chart that contains only files of a folder below config/.
 type folder struct {
 	to, from string
-	files    []string // none: all YAML files
+	files    []string // nil means all YAML files
 }
 
 var copies = []folder{
@@ -29,7 +29,7 @@ var copies = []folder{
 	{to: "files/local-member", from: "local-member", files: []string{"bindings.yaml"}},
 }
 
-// do writes the folder below chart from the one below config, and removes what does not belong there any more.
+// do writes the folder below chart from the folder below config, and removes other files from it.
 func (f folder) do(config, chart string) error {
 	from, to := filepath.Join(config, f.from), filepath.Join(chart, f.to)
 	names := f.files

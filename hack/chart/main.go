@@ -1,6 +1,7 @@
-// Command chart writes the files of the Helm chart that say the same as files below config/: the CRDs, the operator's RBAC, the hub's
-// webhooks, and in the schema of the chart's values the specs of the kinds that can be made from values. It also copies values.yaml to where
-// templates can read it. `make manifests` runs it, so that `make verify` notices a chart that was left behind. Before, it stamps the generated CRDs with their versions.
+// Command chart writes the files of the Helm chart that repeat files below config/. These are the CRDs, the operator's RBAC, and the hub's
+// webhooks. In the schema of the chart's values, it writes the specs of kinds that the chart creates. It also copies values.yaml to a file
+// that templates can read. First it writes the versions into the generated CRDs. `make manifests` runs it, so that `make verify` notices an
+// outdated chart.
 package main
 
 import (
@@ -43,7 +44,7 @@ func run() error {
 	return writeSchema(bases, filepath.Join(chart, "values.schema.json"))
 }
 
-// copyDefaults copies the values to a file that templates can read: Helm keeps values.yaml itself from them.
+// copyDefaults copies the values to a file that templates can read. Helm does not let templates read values.yaml.
 func copyDefaults(chart string) error {
 	content, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
 	if err != nil {

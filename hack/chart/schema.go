@@ -11,13 +11,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// firstGenerated begins the part of the schema that is generated, the last entries of its $defs: it goes to the end of the file.
+// firstGenerated begins the generated part of the schema: the last entries of its $defs, up to the end of the file.
 const firstGenerated = "\n    \"MemberClusterSpec\": "
 
-// kind is one of which the chart makes objects from values.
+// kind is a kind that the chart creates objects of from values.
 type kind struct {
 	definition, file string
-	// own are the fields of its spec that the chart fills in from values of their own.
+	// own are the fields of its spec that have values of their own in the chart.
 	own []string
 }
 
@@ -28,7 +28,7 @@ var kinds = []kind{
 	{"VmGroupPolicySpec", "vmgrouppolicies", nil},
 }
 
-// writeSchema writes the kinds' specs into the schema of values, so that a wrong value is refused before anything is sent.
+// writeSchema writes the specs of the kinds into the schema of the values, so that Helm refuses a wrong value before it sends anything.
 func writeSchema(crds, path string) error {
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -60,7 +60,7 @@ func writeSchema(crds, path string) error {
 	return os.WriteFile(path, schema.Bytes(), 0o644)
 }
 
-// spec reads what a person may write into the kind's spec.
+// spec returns the schema of the fields that users can set in the kind's spec.
 func (k kind) spec(crds string) (map[string]any, error) {
 	content, err := os.ReadFile(filepath.Join(crds, "vm.codeconnect.vmworld.com_"+k.file+".yaml"))
 	if err != nil {
@@ -77,11 +77,11 @@ func (k kind) spec(crds string) (map[string]any, error) {
 		}
 		delete(spec.Properties, field)
 	}
-	spec.Required = nil // the API server asks for it; values of several files are put together first
+	spec.Required = nil // the API server checks it; Helm first merges several files of values
 	return jsonSchema(spec), nil
 }
 
-// jsonSchema is the part of a CRD's schema that a validator of JSON understands, with unknown fields refused.
+// jsonSchema returns the part of a CRD's schema that JSON validators understand. It refuses unknown fields.
 func jsonSchema(in apiextensionsv1.JSONSchemaProps) map[string]any {
 	out := map[string]any{}
 	if in.XIntOrString {

@@ -16,11 +16,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 )
 
-// keep is what Helm, and Argo CD with it, must not delete. Only the chart's copies of the CRDs have it.
+// keep is the annotation of objects that Helm and Argo CD must not delete. Only the chart's copies of the CRDs have it.
 var keep = map[string]string{"helm.sh/resource-policy": "keep"}
 
-// stampBases writes into each generated file of a CRD the version and hash that the operator gives it. Without them, a CRD that was applied
-// from its file would be of no version, and an older operator would take it for an older one. wanted are the operator's CRDs.
+// stampBases writes the operator's version and hash annotations into each generated CRD file. A CRD that a user applies from a file without
+// them has no version, and an older operator would replace it. wanted are the operator's CRDs.
 func stampBases(bases string, wanted []*apiextensionsv1.CustomResourceDefinition) error {
 	stamps := map[string]map[string]string{}
 	for _, definition := range wanted {
@@ -37,7 +37,7 @@ func stampBases(bases string, wanted []*apiextensionsv1.CustomResourceDefinition
 	})
 }
 
-// keepCRDs marks the CRDs in a folder as kept when the release goes.
+// keepCRDs annotates the CRDs in a folder so that they stay when the release is uninstalled.
 func keepCRDs(folder string) error {
 	return eachCRD(folder, func(string) (map[string]string, error) { return keep, nil })
 }
@@ -72,10 +72,10 @@ func eachCRD(folder string, annotations func(name string) (map[string]string, er
 	return nil
 }
 
-// block matches the annotations of the object that a file of controller-gen begins with: its metadata have no others.
+// block matches the annotations of the first object in a file of controller-gen. Only the object's metadata has annotations.
 var block = regexp.MustCompile(`(?m)^  annotations:\n((?:    .+\n)+)`)
 
-// annotated sets annotations in the text of an object, and leaves all other lines as they are, comments among them.
+// annotated sets annotations in the text of an object. All other lines stay, including comments.
 func annotated(content string, wanted map[string]string) (string, error) {
 	place := block.FindStringSubmatchIndex(content)
 	if place == nil {

@@ -1,10 +1,10 @@
 //go:build unix
 
-// Command cluster starts a hub cluster that runs Pods, with cert-manager, and a few members beside it, prints how to
-// reach them, and stays until it is interrupted. It then removes all of it. It needs root on Linux.
+// Command cluster starts a hub cluster that runs Pods, with cert-manager, and several members beside it. It prints how to
+// reach them and runs until it is interrupted. Then it removes everything. It needs root on Linux.
 //
 //	go run ./hack/cluster -members=2
-//	go run ./hack/cluster -sweep       # after a crash, without starting anything
+//	go run ./hack/cluster -sweep       # clean up after a crash; starts nothing
 package main
 
 import (
@@ -62,7 +62,7 @@ func run(ctx context.Context, members int, dir string, out io.Writer) (err error
 	}
 	planes := []*localcluster.ControlPlane{hub.ControlPlane}
 	for number := range members {
-		// Where Pods of the hub reach them.
+		// Pods of the hub reach members at this address.
 		member, err := localcluster.StartControlPlane(ctx, localcluster.Options{
 			Name: fmt.Sprintf("member-%d", number+1), Address: hub.HostAddress(),
 		})

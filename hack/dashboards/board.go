@@ -10,7 +10,7 @@ import (
 // board is a dashboard: rows of panels.
 type board struct {
 	name, title, about string
-	// filters are the labels by which people narrow it down.
+	// filters are the labels that users can filter by.
 	filters []filter
 	rows    []row
 }
@@ -20,7 +20,7 @@ type row struct {
 	panels []panel
 }
 
-// filter is a label, and a metric that has each of its values.
+// filter is a label, and a metric that has all values of the label.
 type filter struct{ label, title, metric string }
 
 var (
@@ -30,7 +30,7 @@ var (
 
 func cite[T any](of T) *T { return &of }
 
-// source is the Prometheus that people choose.
+// source is the Prometheus that the user selects.
 var source = common.DataSourceRef{Type: cite("prometheus"), Uid: cite("${datasource}")}
 
 func (b board) build() (dashboard.Dashboard, error) {

@@ -2,8 +2,8 @@
 //
 //	go run -C hack/dashboards . ../../charts/vmgroup-operator/files/dashboards
 //
-// It is a module of its own, so that the operator does not require Grafana's SDK. `make generate` runs it, and `make verify` notices a
-// dashboard that was left behind. test/alerts evaluates the queries.
+// It has its own module, so that the operator does not depend on Grafana's SDK. `make generate` runs it, so that `make verify` notices an
+// outdated dashboard. test/alerts evaluates the queries.
 package main
 
 import (
@@ -28,7 +28,7 @@ func main() {
 }
 
 func run(folder string) error {
-	// A dashboard that is not written any more leaves the chart.
+	// Remove dashboards that no longer exist.
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func run(folder string) error {
 	return nil
 }
 
-// encode writes JSON whose queries people can read in a diff.
+// encode writes JSON with queries that are readable in a diff.
 func encode(built dashboard.Dashboard) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

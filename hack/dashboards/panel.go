@@ -20,30 +20,30 @@ const (
 	dataSize  = "bytes"
 )
 
-// shape is how a panel shows its queries.
+// shape is the form in which a panel shows its queries.
 type shape int
 
 const (
 	lines shape = iota
-	// areas are lines on top of each other.
+	// areas are stacked lines.
 	areas
 	number
 	grid
 )
 
-// panel shows what queries return.
+// panel shows the results of queries.
 type panel struct {
 	title, about string
 	as           shape
 	unit         string
 	queries      []query
-	// above and below colour values from these on; a colour always means that something has to be done.
+	// above and below are the limits from which values are coloured. A colour always means that someone must act.
 	above, below *float64
-	// width of 24 columns; zero is the default of the shape.
+	// width of 24 columns. Zero is the default of the shape.
 	width uint32
 }
 
-// query is an expression, and the legend of its series.
+// query is an expression with the legend of its series.
 type query struct{ expr, legend string }
 
 func (p panel) size() (width, height uint32) {

@@ -29,7 +29,7 @@ import (
 // policyName is the VmGroupPolicy of the demo.
 const policyName = "teams"
 
-// turnOn gives the hub what webhooks need, and replaces the replicas as a rolling update would: they get other flags.
+// turnOn installs the prerequisites of webhooks in the hub. It replaces the replicas one at a time, because their flags change.
 func (d *demo) turnOn(ctx context.Context) error {
 	began := time.Now()
 	if err := d.stack.StartAdmission(ctx); err != nil {
@@ -57,7 +57,7 @@ func (d *demo) turnOn(ctx context.Context) error {
 	return d.exactly(ctx, 12)
 }
 
-// refuse applies a policy on the hub and a group that breaks it in a member.
+// refuse creates a policy on the hub and a group in a member that violates it.
 func (d *demo) refuse(ctx context.Context) error {
 	atMost, memory := int32(4), v1alpha1.Amount("8Gi")
 	policy := &v1alpha1.VmGroupPolicy{
@@ -91,11 +91,11 @@ func (d *demo) refuse(ctx context.Context) error {
 	return d.refused(ctx, "with 16 CPUs and another template", v1alpha1.VmGroupSpec{CPU: 16, Memory: 1, Template: "windows-11"}, tooManyCPUs)
 }
 
-// tooManyCPUs is said of a group with more than the policy allows.
+// tooManyCPUs is the message for a group with more CPUs than the policy allows.
 const tooManyCPUs = `exceeds the maximum 4 of VmGroupPolicy "teams"`
 
-// inForce waits until a member goes by the policy. Its API server learns of limits after they are stored, and what fills groups
-// in learns by itself: a group that leaves out memory and template gets as far as the maximum only when it was filled in.
+// inForce waits until a member enforces the policy. Its API server loads limits after they are stored, and loads defaults separately. A
+// group without memory and template reaches the check of the maximum only after the defaults are set.
 func inForce(ctx context.Context, name string, member *stack.Cluster) error {
 	return await.Condition(ctx, "policies in force in "+name, func(ctx context.Context) (bool, error) {
 		err := member.Create(ctx, sparse("probe", map[string]any{"replicas": int64(1), "cpu": int64(16)}), client.DryRunAll)
@@ -106,7 +106,7 @@ func inForce(ctx context.Context, name string, member *stack.Cluster) error {
 	})
 }
 
-// sparse is a group that says no more than this.
+// sparse returns a group with only this spec.
 func sparse(name string, spec map[string]any) *unstructured.Unstructured {
 	group := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	group.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("VmGroup"))
@@ -130,7 +130,7 @@ func (d *demo) guarded(ctx context.Context) error {
 	return nil
 }
 
-// refused applies a group to team-a that must be refused with these words.
+// refused creates a group in team-a. The refusal must contain these words.
 func (d *demo) refused(ctx context.Context, what string, spec v1alpha1.VmGroupSpec, words string) error {
 	err := d.stack.Members["team-a"].Create(ctx, &v1alpha1.VmGroup{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "greedy"}, Spec: spec,
@@ -142,7 +142,7 @@ func (d *demo) refused(ctx context.Context, what string, spec v1alpha1.VmGroupSp
 	return nil
 }
 
-// fillIn applies a group that says almost nothing.
+// fillIn creates a group with one field. The policy's defaults set the others.
 func (d *demo) fillIn(ctx context.Context) error {
 	member := d.stack.Members["team-b"]
 	if err := member.Create(ctx, sparse("small", map[string]any{"replicas": int64(1)})); err != nil {
@@ -162,7 +162,7 @@ func (d *demo) fillIn(ctx context.Context) error {
 	})
 }
 
-// warnings collects what an API server warns of.
+// warnings collects the warnings of an API server.
 type warnings struct {
 	mu  sync.Mutex
 	all []string
@@ -175,7 +175,7 @@ func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
 	w.all = append(w.all, text)
 }
 
-// forecast asks what an edit would do, and does not do it.
+// forecast makes a dry run of an edit.
 func (d *demo) forecast(ctx context.Context) error {
 	config, heard := rest.CopyConfig(d.stack.Members["team-a"].Config), &warnings{}
 	config.WarningHandler = heard
@@ -197,10 +197,10 @@ func (d *demo) forecast(ctx context.Context) error {
 	return nil
 }
 
-// rotate renews the certificate authority and the webhooks' certificate at once while both members call the webhooks.
+// rotate renews the certificate authority and the webhooks' certificate at the same time, while both members call the webhooks.
 func (d *demo) rotate(ctx context.Context) error {
 	for name := range d.stack.Members {
-		// A call that fails must be seen to fail.
+		// With policy Fail, a failed call fails the request, so that the demo notices it.
 		if err := d.onFailure(ctx, name, v1alpha1.AdmissionFail); err != nil {
 			return err
 		}
@@ -252,7 +252,7 @@ type tally struct {
 	failed []error
 }
 
-// run has a member judge a group that is not stored, again and again until ctx ends.
+// run sends dry-run requests for a group until ctx ends. The member calls the webhooks for each.
 func (t *tally) run(ctx context.Context, member *stack.Cluster) {
 	for ctx.Err() == nil {
 		err := member.Create(ctx, &v1alpha1.VmGroup{
@@ -274,7 +274,7 @@ func (t *tally) count(err error) {
 	}
 }
 
-// onFailure says what a member shall do when the webhooks cannot be called, and waits until it does.
+// onFailure sets a member's failure policy for the webhooks, and waits until it takes effect.
 func (d *demo) onFailure(ctx context.Context, member string, policy v1alpha1.AdmissionFailurePolicy) error {
 	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: member}}
 	patch := fmt.Sprintf(`{"spec":{"admission":{"failurePolicy":%q}}}`, policy)
@@ -294,10 +294,10 @@ func (d *demo) onFailure(ctx context.Context, member string, policy v1alpha1.Adm
 	})
 }
 
-// served is the fingerprint of the certificate that members meet.
+// served returns the fingerprint of the certificate that the webhooks serve.
 func (d *demo) served(ctx context.Context) (string, error) {
 	address := strings.TrimPrefix(d.stack.Admission.URL, "https://")
-	// The certificate is looked at, not trusted.
+	// The demo only reads the certificate and does not trust it.
 	dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -308,7 +308,7 @@ func (d *demo) served(ctx context.Context) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// withoutHub stops the last replica and shows what still holds.
+// withoutHub stops the last replica and shows which rules stay in effect.
 func (d *demo) withoutHub(ctx context.Context) error {
 	last := d.stack.Replicas[len(d.stack.Replicas)-1]
 	if err := last.Stop(); err != nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// crowd is how many groups are scaled while replicas go: enough that each replica has some.
+// crowd is the number of groups that are scaled while replicas stop. Each replica owns some of them.
 const crowd = 12
 
-// owners reads from the hub, past the operator, who holds the buckets.
+// owners reads the owners of the buckets directly from the hub, without the operator.
 func (d *demo) owners(ctx context.Context) (ring.Ring, map[string]string, error) {
 	client, err := hub.New(d.stack.Hub.Config, hub.Options{Namespace: stack.Namespace})
 	if err != nil {
@@ -54,7 +54,7 @@ func (d *demo) shared(ctx context.Context) error {
 	return err
 }
 
-// scaleCrowd applies groups to both members and waits until a third of their VMs have been asked for.
+// scaleCrowd creates groups in both members and waits until a third of their VMs have been requested.
 func (d *demo) scaleCrowd(ctx context.Context, prefix string, before int) error {
 	replicas := int32(2)
 	for i := range crowd {
@@ -81,7 +81,7 @@ func (d *demo) crowdRuns(ctx context.Context, prefix string) error {
 	return errors.Join(errs...)
 }
 
-// gap measures, at the hub, how long it takes until others hold everything that a replica held.
+// gap measures at the hub how long other replicas take to own all buckets of a stopped replica.
 func (d *demo) gap(ctx context.Context, gone *stack.Replica, began time.Time) error {
 	if err := await.Condition(ctx, "others to hold the groups of "+gone.Name, func(ctx context.Context) (bool, error) {
 		r, hosts, err := d.owners(ctx)

@@ -14,8 +14,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// follow tells the reel of every state of a member's groups, until the context ends. It watches: who asks now and then does not see what
-// is over in between. What fails, such as a member that has no VmGroups yet, is tried again.
+// follow passes every state of a member's groups to the reel until ctx ends. It watches, because polling would miss short-lived states. It
+// retries after errors, for example if a member does not serve VmGroups yet.
 func follow(ctx context.Context, member string, c client.WithWatch, to *reel) {
 	const again = 200 * time.Millisecond
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
@@ -38,7 +38,7 @@ func follow(ctx context.Context, member string, c client.WithWatch, to *reel) {
 			group, ok := event.Object.(*v1alpha1.VmGroup)
 			switch {
 			case !ok:
-				return // an error: too old, or the server ends the watch
+				return // an expired resource version, or the server ends the watch
 			case event.Type == watch.Deleted:
 				to.remove(member, group.Name)
 			default:

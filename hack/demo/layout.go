@@ -12,21 +12,21 @@ import (
 const (
 	indent = "   "
 	gap    = 2
-	// widestVMs and widestMessage are what the two long columns have where there is room enough.
+	// widestVMs and widestMessage are the widths of the two long columns on a wide terminal.
 	widestVMs, widestMessage = 56, 60
 )
 
-// column is a column of the table as it is laid out.
+// column is a column of the table with its width.
 type column struct {
 	name  string
 	cells []string
 	width int
 }
 
-// layout writes rows as lines that are no wider than the terminal, and no more of them than it has. A zero size has no bounds.
+// layout returns rows as lines that fit the terminal's width and height. A zero size has no limit.
 func layout(rows []row, s size) []string {
 	shown, more := rows, ""
-	// The line below the table is where the cursor is; two more are the heading and what is left out.
+	// One line is for the cursor below the table, one for the heading, and one for the number of omitted groups.
 	if room := s.height - 1; s.height > 0 && len(rows) > room-1 {
 		shown = choose(rows, max(room-2, 0))
 		more = fmt.Sprintf("%s… and %d more groups", indent, len(rows)-len(shown))
@@ -46,7 +46,7 @@ func layout(rows []row, s size) []string {
 	return lines
 }
 
-// choose takes n rows, those where something happens first, and leaves them in their order.
+// choose returns n rows in their order. It prefers rows with activity.
 func choose(rows []row, n int) []row {
 	idle := n
 	for _, r := range rows {
@@ -93,18 +93,18 @@ func columns(rows []row) []column {
 
 func number(n int32) string { return strconv.Itoa(int(n)) }
 
-// sacrifice is a column that gives way on a narrow terminal: down to a width, or, with 0, altogether.
+// sacrifice narrows a column on a narrow terminal to least, or removes it if least is 0.
 type sacrifice struct {
 	name  string
 	least int
 }
 
-// sacrifices come in this order. What a VM is doing stays longer than the sentence about it, which a status keeps.
+// sacrifices are in the order of their use. The phase of a VM stays longer than the message, because status keeps the message.
 var sacrifices = []sacrifice{
 	{"LAST_MESSAGE", 24}, {"CURRENT", 0}, {"DESIRED", 0}, {"LAST_MESSAGE", 0}, {"VMS", 16}, {"READY", 0}, {"REASON", 9}, {"GROUP", 8}, {"VMS", 0},
 }
 
-// fit makes lines of columns, without what a terminal of that width has no room for.
+// fit returns the lines of the columns. It omits the parts that do not fit the width.
 func fit(all []column, width int) []string {
 	for _, s := range sacrifices {
 		over := widthOf(all) + 1 - width
@@ -147,7 +147,7 @@ func widthOf(all []column) int {
 	return width
 }
 
-// linesOn is how many lines of a terminal text takes that may have been drawn when it was wider.
+// linesOn returns how many lines the drawn text occupies on a terminal. The terminal can have been wider when it was drawn.
 func linesOn(drawn []string, width int) int {
 	lines := 0
 	for _, line := range drawn {

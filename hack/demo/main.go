@@ -1,12 +1,11 @@
 //go:build unix
 
-// Command demo shows the operator's main job on real API servers and a simulated vCenter: groups that two
-// teams apply in their own clusters become VMs, stay repaired, scale and go away. It exits 0 only if every
-// step held; its last line is then "demo: ok".
+// Command demo shows the operator's main task on real API servers and a simulated vCenter. Two teams apply groups in their own clusters.
+// The operator creates, repairs, scales and deletes the VMs. It exits with 0 only if every step succeeds. Its last line is then "demo: ok".
 //
-// The hub begins without admission: groups are VMs already when cert-manager has to be built.
+// The hub starts without admission, because cert-manager takes long to build. Groups have VMs already by then.
 //
-// With DEMO=stay in the environment it stays up before the last step until Ctrl-C, and then just takes all away.
+// With DEMO=stay in the environment, the demo waits for Ctrl-C before the last step, and then removes everything.
 package main
 
 import (
@@ -29,9 +28,9 @@ import (
 )
 
 func main() {
-	ctrl.SetLogger(logr.Discard()) // clients of this program have nothing to say
+	ctrl.SetLogger(logr.Discard()) // this program's clients need no log
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program immediately
 	err := run(ctx, os.Getenv("DEMO") == "stay")
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "\ndemo: FAILED: %v\n", err)
@@ -107,7 +106,7 @@ func run(ctx context.Context, stay bool) (err error) {
 	return nil
 }
 
-// beginning is when `make demo` began, which may have built kube-apiserver first. Without make it is when this program did.
+// beginning returns the start of `make demo`, which can build kube-apiserver first. Without make, it returns the start of this program.
 func beginning(started time.Time) time.Time {
 	seconds, err := strconv.ParseInt(os.Getenv("DEMO_BEGAN"), 10, 64)
 	if err != nil {

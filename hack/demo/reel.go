@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// glance is how long trouble is shown at least. Much of it is over before anybody could read it: a VM is powered on again within
+// glance is the least time for which trouble is shown. Without it, users could not see most trouble, because the operator powers on a VM within
 // milliseconds.
 const glance = time.Second
 
-// reel holds what is to be shown of each group: what is shown now, and what came after it while that was trouble and not shown for long enough.
+// reel has the states of each group to show. The first one is on screen. Later ones wait while trouble is shown for its least time.
 type reel struct {
 	mu     sync.Mutex
 	frames map[groupKey][]frame
@@ -22,7 +22,7 @@ type reel struct {
 
 type groupKey struct{ member, group string }
 
-// frame is one state of a group, and since when it is shown; zero is not yet.
+// frame is one state of a group. since is the time when it was first shown, or zero if it was not shown yet.
 type frame struct {
 	row
 	since time.Time
@@ -30,7 +30,7 @@ type frame struct {
 
 func newReel() *reel { return &reel{frames: map[groupKey][]frame{}} }
 
-// put adds the next state of a group. A state that nobody has seen yet gives way to it, unless it shows another trouble.
+// put adds the next state of a group. It replaces a last state that was not shown yet, unless that state shows other trouble.
 func (r *reel) put(next row) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,21 +42,21 @@ func (r *reel) put(next row) {
 	r.frames[key] = append(frames, frame{row: next})
 }
 
-// remove forgets a group that is gone.
+// remove forgets a deleted group.
 func (r *reel) remove(member, group string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.frames, groupKey{member, group})
 }
 
-// keep forgets the groups of a member that are not among these.
+// keep forgets the other groups of a member.
 func (r *reel) keep(member string, groups map[string]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.DeleteFunc(r.frames, func(key groupKey, _ []frame) bool { return key.member == member && !groups[key.group] })
 }
 
-// show returns what is to be seen now, by member and group.
+// show returns the current rows by member and group.
 func (r *reel) show(now time.Time) []row {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +70,7 @@ func (r *reel) show(now time.Time) []row {
 	return rows
 }
 
-// wind leaves out what has been shown, or need not be.
+// wind drops states that were shown or need not be shown.
 func wind(frames []frame, now time.Time) []frame {
 	for len(frames) > 1 {
 		first, second := frames[0], &frames[1]
@@ -79,7 +79,7 @@ func wind(frames []frame, now time.Time) []frame {
 			break
 		}
 		if same {
-			second.since = first.since // the trouble is seen, whatever else has changed
+			second.since = first.since // the trouble was shown already, whatever else has changed
 		}
 		frames = frames[1:]
 	}
@@ -89,7 +89,7 @@ func wind(frames []frame, now time.Time) []frame {
 	return frames
 }
 
-// behind reports whether something is left to be shown.
+// behind reports whether states wait to be shown.
 func (r *reel) behind() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,13 +14,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// row is what the table says of a group.
+// row is the row of a group in the table.
 type row struct {
 	member, group, phase    string
 	current, desired, ready int32
-	// reason of condition Ready; empty when all is as asked for.
+	// reason of condition Ready, or "" if the group is as specified.
 	reason, vms, message string
-	// trouble names what somebody looks for in the demo and what may be over in an instant: VMs that are lost or not healthy, a repair.
+	// trouble names short-lived states that viewers of the demo wait for: lost or unhealthy VMs, and repairs.
 	trouble string
 }
 
@@ -42,10 +42,10 @@ func newRow(member string, g *v1alpha1.VmGroup) row {
 	return r
 }
 
-// busy reports whether a person has something to see there.
+// busy reports whether the group shows activity.
 func (r row) busy() bool { return r.phase != string(v1alpha1.PhaseRunning) || r.reason != "" }
 
-// vmWords shows VMs by phase, for example 3:Lost 0-2,4:Ready. What is ready comes last, where it may be cut off.
+// vmWords shows VMs by phase, for example 3:Lost 0-2,4:Ready. Ready VMs come last, where the text can be cut off.
 func vmWords(vms []v1alpha1.VMStatus) string {
 	phases := make([]v1alpha1.VMPhase, 0, len(vms))
 	ordinals := map[v1alpha1.VMPhase][]int32{}
@@ -65,7 +65,7 @@ func vmWords(vms []v1alpha1.VMStatus) string {
 	return strings.Join(words, " ")
 }
 
-// ranges writes 0, 1, 2 and 4 as 0-2,4.
+// ranges formats ordinals, for example 0, 1, 2 and 4 as 0-2,4.
 func ranges(ordinals []int32) string {
 	slices.Sort(ordinals)
 	var words []string
@@ -84,7 +84,7 @@ func ranges(ordinals []int32) string {
 	return strings.Join(words, ",")
 }
 
-// plain is a text in one line: the table knows how many lines it has drawn.
+// plain returns a text as one line, because the table counts the drawn lines.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -94,7 +94,7 @@ func plain(s string) string {
 	}, s)
 }
 
-// shorten cuts a text off after n characters.
+// shorten truncates a text to n characters.
 func shorten(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:max(n-1, 0)]) + "…"

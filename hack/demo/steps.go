@@ -24,7 +24,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// patience bounds each step. Steps take seconds; a busy machine may need minutes.
+// patience is the timeout of each step. Steps take seconds, but can take minutes on a busy machine.
 const patience = 10 * time.Minute
 
 type demo struct {
@@ -32,17 +32,17 @@ type demo struct {
 	out   *os.File
 	began time.Time
 	steps int
-	// notes of the step that runs; they are printed when its table no longer moves.
+	// notes of the running step. They are printed after its table is final.
 	notes []string
 }
 
-// step is something that is done, and what has to hold then.
+// step is an action with its checks.
 type step struct {
 	name string
 	run  func(context.Context) error
 }
 
-// play runs steps up to the first that fails.
+// play runs steps until one fails.
 func (d *demo) play(ctx context.Context, steps []step) error {
 	for _, s := range steps {
 		if err := d.step(ctx, s); err != nil {
@@ -52,7 +52,7 @@ func (d *demo) play(ctx context.Context, steps []step) error {
 	return nil
 }
 
-// step runs one step under its patience, with the live table below it.
+// step runs one step with its timeout, and shows the live table below it.
 func (d *demo) step(ctx context.Context, s step) error {
 	d.steps++
 	d.printf("\n")
@@ -114,7 +114,7 @@ func (d *demo) apply(ctx context.Context) error {
 	err := errors.Join(
 		d.sampleOf(ctx, "team-a", "vg-1.yaml"),
 		d.sampleOf(ctx, "team-a", "vg-2.yaml"),
-		// The same name in another member is another group.
+		// A group of the same name in another member is another group.
 		d.sampleOf(ctx, "team-b", "vg-1.yaml"),
 		d.createGroup(ctx, "team-b", web),
 	)
@@ -142,7 +142,7 @@ func (d *demo) apply(ctx context.Context) error {
 	return d.exactly(ctx, 8)
 }
 
-// joined waits until both members are engaged, and until their API servers tell of the new kind: that takes a moment longer.
+// joined waits until both members are engaged, and until their API servers list the new kind, which takes a moment longer.
 func (d *demo) joined(ctx context.Context) error {
 	for name, cluster := range d.stack.Members {
 		member := &v1alpha1.MemberCluster{}
@@ -271,7 +271,7 @@ func (d *demo) deleteAll(ctx context.Context) error {
 	return nil
 }
 
-// ours are the VMs below the operator's root folder, asked of vCenter itself.
+// ours counts the VMs below the operator's root folder in vCenter.
 func (d *demo) ours(ctx context.Context) (int, error) {
 	vms, err := d.stack.Person.VMs(ctx)
 	n := 0
@@ -283,7 +283,7 @@ func (d *demo) ours(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// sortedCounts prints counts by name.
+// sortedCounts formats counts in the order of their names.
 func sortedCounts(counts map[string]int) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
@@ -294,7 +294,7 @@ func sortedCounts(counts map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// exactly checks the number of VMs below the operator's root folder, asked of vCenter itself.
+// exactly checks the number of VMs below the operator's root folder in vCenter.
 func (d *demo) exactly(ctx context.Context, want int) error {
 	vms, err := d.stack.Person.VMs(ctx)
 	if err != nil {
@@ -321,7 +321,7 @@ func (d *demo) running(ctx context.Context, member, name string, vms int32) erro
 	return err
 }
 
-// group waits until a group is as wanted, and returns it.
+// group waits until a group matches wanted, and returns it.
 func (d *demo) group(ctx context.Context, member, name string, wanted func(*v1alpha1.VmGroup) bool) (*v1alpha1.VmGroup, error) {
 	group := &v1alpha1.VmGroup{}
 	err := await.Condition(ctx, fmt.Sprintf("VmGroup %s in %s", name, member), func(ctx context.Context) (bool, error) {

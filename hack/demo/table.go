@@ -14,8 +14,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// table shows all groups while a step runs. On a terminal it is redrawn in place, as large as there is room; elsewhere it is printed once,
-// as wide as paper, when the step is done.
+// table shows all groups while a step runs. On a terminal it is redrawn in place, as large as the terminal allows. Elsewhere it is printed
+// once after the step, with the width of paper.
 type table struct {
 	demo  *demo
 	live  bool
@@ -50,7 +50,7 @@ func (t *table) start(ctx context.Context) error {
 	return nil
 }
 
-// redraw draws what there is to see, until the step is done and all of it was seen.
+// redraw draws the rows until the step is done and all its states were shown.
 func (t *table) redraw(ctx context.Context) {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
@@ -71,7 +71,7 @@ func (t *table) redraw(ctx context.Context) {
 	}
 }
 
-// stop draws the table for the last time: it stays, and so it may be longer than the terminal.
+// stop draws the table for the last time. This table stays on screen, so it can be longer than the terminal.
 func (t *table) stop() {
 	close(t.stopC)
 	t.wg.Wait()
@@ -79,7 +79,7 @@ func (t *table) stop() {
 	t.draw(layout(t.rows(), size{width: screen.width}), screen)
 }
 
-// draw replaces the lines of before.
+// draw replaces the previous lines.
 func (t *table) draw(lines []string, screen size) {
 	t.demo.printf("%s", frameOf(t.drawn, lines, screen))
 	if t.live {
@@ -87,7 +87,7 @@ func (t *table) draw(lines []string, screen size) {
 	}
 }
 
-// frameOf is what a terminal is sent to show lines in place of those that it shows.
+// frameOf returns the terminal codes that replace the drawn lines.
 func frameOf(drawn, lines []string, screen size) string {
 	var b strings.Builder
 	if up := linesOn(drawn, screen.width); up > 0 {
@@ -99,7 +99,7 @@ func frameOf(drawn, lines []string, screen size) string {
 	return b.String()
 }
 
-// rows are the groups as they are.
+// rows returns the current rows of all groups.
 func (t *table) rows() []row {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()

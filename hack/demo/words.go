@@ -16,13 +16,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
-// kubeconfig is where the clusters of a demo that stays up can be reached, below the root of the repository.
+// kubeconfig is the file for the clusters of a running demo, relative to the root of the repository.
 const kubeconfig = "bin/demo.kubeconfig"
 
-// printf writes to the terminal; that it may have gone away is no failure of a step.
+// printf writes to the terminal. It ignores errors: if the terminal was closed, the step still counts.
 func (d *demo) printf(format string, args ...any) { _, _ = fmt.Fprintf(d.out, format, args...) }
 
-// fold writes a text in lines that no terminal wraps: of 80 columns, unless the terminal has fewer.
+// fold writes a text in lines of at most 80 columns, or the width of a narrower terminal.
 func (d *demo) fold(first, rest, text string) {
 	screen, _ := terminalSize(d.out)
 	for _, line := range progress.Fold(text, first, rest, min(screen.width-1, progress.Columns)) {
@@ -32,12 +32,12 @@ func (d *demo) fold(first, rest, text string) {
 
 func (d *demo) say(format string, args ...any) { d.fold("", "", fmt.Sprintf(format, args...)) }
 
-// note keeps a sentence for the end of the step.
+// note saves a sentence for the end of the step.
 func (d *demo) note(format string, args ...any) {
 	d.notes = append(d.notes, fmt.Sprintf(format, args...))
 }
 
-// tryNext is the end of a demo that went well.
+// tryNext is the end of a successful demo.
 func (d *demo) tryNext() {
 	d.printf("\n")
 	d.say("Try next:")
@@ -50,7 +50,7 @@ func (d *demo) tryNext() {
 	}
 }
 
-// stay tells how to look around, and waits until somebody ends it.
+// stay prints commands for the running demo, and waits until the user ends it.
 func (d *demo) stay(ctx context.Context) error {
 	root, err := assets.Root()
 	if err != nil {
@@ -74,7 +74,7 @@ func (d *demo) stay(ctx context.Context) error {
 	return nil
 }
 
-// lookAround prints what a person can try. Its lines are for copying, so that none is folded.
+// lookAround prints commands that users can try. It does not fold the lines, so that users can copy them.
 func (d *demo) lookAround() {
 	d.printf("\n")
 	d.say("Everything held so far, in %s, and stays up. From another terminal, in this directory:", progress.Elapsed(time.Since(d.began)))

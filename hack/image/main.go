@@ -55,7 +55,7 @@ func runCommand() error {
 	made := &making{
 		root: root, out: *out, reference: *name + ":" + release.Version, release: release, platforms: platformList(*platforms),
 	}
-	// Before the compiler runs for minutes.
+	// Check the name before the compiler runs for minutes.
 	if err := oci.CheckName(made.reference); err != nil {
 		return fmt.Errorf("%w; the version is its tag, choose another one with VERSION=", err)
 	}
@@ -65,7 +65,7 @@ func runCommand() error {
 	return made.write(ctx, *push)
 }
 
-// platformList splits the flag; empty stands for the processor of this machine.
+// platformList splits the flag. An empty flag means the processor of this machine.
 func platformList(flag string) []string {
 	if strings.TrimSpace(flag) == "" {
 		return []string{"linux/" + runtime.GOARCH}

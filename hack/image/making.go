@@ -19,7 +19,7 @@ type making struct {
 	platforms []string
 }
 
-// write makes the layout, the archive and the SBOMs, and pushes if push is not empty.
+// write makes the layout, the archive and the SBOMs. If push is not empty, it pushes the image there.
 func (m *making) write(ctx context.Context, push string) error {
 	programs, err := os.MkdirTemp("", "vmgroup-image-*")
 	if err != nil {
@@ -56,7 +56,7 @@ func (m *making) write(ctx context.Context, push string) error {
 	return nil
 }
 
-// bundle compiles the operator for each platform into the directory and makes the images.
+// bundle compiles the operator for each platform into a directory and makes the images.
 func (m *making) bundle(ctx context.Context, programs string) (*oci.Bundle, error) {
 	images := make([]oci.Image, 0, len(m.platforms))
 	for _, platform := range m.platforms {
@@ -73,12 +73,12 @@ func (m *making) bundle(ctx context.Context, programs string) (*oci.Bundle, erro
 	return oci.New(m.reference, images...)
 }
 
-// programFile is where the operator for a platform is while this runs.
+// programFile returns the temporary file of the operator for a platform.
 func programFile(dir, platform string) string {
 	return filepath.Join(dir, strings.ReplaceAll(platform, "/", "-"), "manager")
 }
 
-// writeSBOMs writes one for each platform, and removes those of an earlier run: they would be of another image.
+// writeSBOMs writes an SBOM for each platform. It removes those of an earlier run, which describe another image.
 func (m *making) writeSBOMs(ctx context.Context, programs string, bundle *oci.Bundle) error {
 	before, err := filepath.Glob(filepath.Join(m.out, "vmgroup-operator*.cdx.json"))
 	if err != nil {

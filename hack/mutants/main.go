@@ -1,5 +1,5 @@
-// Command mutants changes the pure packages in small ways, one at a time, and prints every change that no test notices. A line that
-// says LIVED is a hole in the tests, or a change that changes nothing; a person has to look. It is slow: each change runs the tests of its
+// Command mutants makes small changes to the pure packages, one at a time, and prints every change that no test notices. A line with
+// LIVED shows a gap in the tests or a change without effect; a developer must decide. It is slow: each change runs the tests of its
 // package.
 //
 //	go run ./hack/mutants                              # files that differ from the last commit but one, or are new
@@ -25,7 +25,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
-// pure are the packages that decide. Their tests need no servers and take seconds.
+// pure are packages with decisions only. Their tests need no servers and take seconds.
 var pure = []string{"internal/group", "internal/plan", "internal/policy", "internal/quota", "internal/sharding/protocol"}
 
 func main() {
@@ -72,7 +72,7 @@ func run(base string, all bool, packages []string) error {
 	return nil
 }
 
-// chosen are the packages that were asked for, or all that are pure.
+// chosen returns the requested packages, or all pure packages.
 func chosen(asked []string) ([]string, error) {
 	if len(asked) == 0 {
 		return pure, nil
@@ -88,7 +88,7 @@ func chosen(asked []string) ([]string, error) {
 	return packages, nil
 }
 
-// sources are the files of a package that are no tests, without the directory.
+// sources returns the names of the non-test files of a package.
 func sources(dir string) ([]string, error) {
 	found, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -106,7 +106,7 @@ func sources(dir string) ([]string, error) {
 	return files, nil
 }
 
-// changedSince are the files of a package that are not as in base, new ones included.
+// changedSince returns the files of a package that are new or differ from base.
 func changedSince(ctx context.Context, base, dir string) ([]string, error) {
 	var names []string
 	for _, args := range [][]string{
@@ -128,8 +128,8 @@ func changedSince(ctx context.Context, base, dir string) ([]string, error) {
 	return names, nil
 }
 
-// mutate changes these files of a package. What is below the package is left out. The tool takes the files to leave out, and not those
-// to take; its own way to find changed files does not work below the top of a module.
+// mutate changes these files of a package, without packages below it. The tool has a flag for files to omit, and none for files to include.
+// Its own detection of changed files works only at the top of a module.
 func mutate(ctx context.Context, gremlins, dir string, files []string) error {
 	others, err := sources(dir)
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
-// patches are bugs that this kind of operator has had, here or elsewhere: <name>.patch says what the bug is, and what to change.
+// patches are bugs that this kind of operator has had, here or elsewhere. <name>.patch describes the bug and contains the change.
 //
 //go:embed bugs/*.patch
 var patches embed.FS
 
-// bugs are the names of all, in the order in which they are tried.
+// bugs returns the names of all bugs, in the order of their tests.
 func bugs() ([]string, error) {
 	files, err := patches.ReadDir("bugs")
 	if err != nil {
@@ -34,8 +34,8 @@ func bugs() ([]string, error) {
 	return slices.Sorted(slices.Values(names)), nil
 }
 
-// plant puts a bug into copies of the files that it changes, below dir, and returns the file that tells the go command to take them
-// instead (-overlay). The working tree stays as it is.
+// plant applies a bug to copies of the changed files below dir. It returns the overlay file that makes the go command use the copies
+// (-overlay). The working tree does not change.
 func plant(ctx context.Context, bug, dir string) (overlay string, err error) {
 	root, err := assets.Root()
 	if err != nil {
@@ -66,7 +66,7 @@ func plant(ctx context.Context, bug, dir string) (overlay string, err error) {
 	}
 	apply := exec.CommandContext(ctx, "git", "apply")
 	apply.Dir, apply.Stdin = dir, strings.NewReader(string(patch))
-	// Below a repository, such as that of a home directory, git would look for the files in there.
+	// If dir is below a repository, such as that of a home directory, git would search the repository for the files.
 	apply.Env = append(os.Environ(), "GIT_DIR="+filepath.Join(dir, "none"))
 	if said, err := apply.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("bug %s does not fit the code any more; write hack/planted/bugs/%s.patch anew: %w: %s", bug, bug, err, said)

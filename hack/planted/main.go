@@ -1,7 +1,7 @@
 //go:build unix
 
-// Command planted puts one bug after the other back into the operator, runs the tests, and says which of them noticed.
-// It fails if a bug goes unnoticed: then the tests are not worth what they cost. The bugs are the
+// Command planted puts bugs back into the operator one at a time, runs the tests, and reports which tests noticed.
+// It fails if no test notices a bug, because such tests are not worth their cost. The bugs are the
 // patches in bugs.
 //
 //	go run ./hack/planted                        all bugs

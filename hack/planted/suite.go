@@ -17,17 +17,17 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// suite is a list of packages that are tested one after the other until a test fails.
+// suite is a list of packages that are tested in turn until a test fails.
 type suite []string
 
-// suites by name. The cheap ones of the whole come first.
+// suites by name. The cheap ones of the whole system come first.
 var suites = map[string]suite{
 	"unit":  {"./internal/..."},
 	"whole": {"./test/crash", "./test/integration"},
 	"model": {"./test/model"},
 }
 
-// notice runs the suite with the files of an overlay and returns the first test that failed, or "" when none did.
+// notice runs the suite with the files of an overlay. It returns the first test that failed, or "" if none did.
 func (s suite) notice(ctx context.Context, programs, overlay string) (string, error) {
 	for _, packages := range s {
 		caught, err := failing(ctx, programs, overlay, packages)
@@ -48,7 +48,7 @@ func failing(ctx context.Context, programs, overlay, packages string) (string, e
 	cmd := exec.CommandContext(ctx, "go", append(args, packages)...)
 	cmd.Env = append(progress.Environ(false), "KUBEBUILDER_ASSETS="+programs, stack.OverlayVariable+"="+overlay, "CRASH_FAIL_FAST=1")
 	cmd.Stderr = os.Stderr
-	// Once a test has failed the others need not be waited for: they end with their group.
+	// After a failure, the remaining tests are killed with their process group.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	out, err := cmd.StdoutPipe()
@@ -76,8 +76,8 @@ func failing(ctx context.Context, programs, overlay, packages string) (string, e
 	return "", nil
 }
 
-// firstFailure reads the output of go test -json until a test has failed, and returns its name, or that of the package
-// whose tests failed as a whole, such as when their set-up did.
+// firstFailure reads the output of go test -json until a test fails, and returns its name. If no single test fails, for example because the
+// set-up failed, it returns the name of the package.
 func firstFailure(out io.Reader) (string, error) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<24)

@@ -1,5 +1,5 @@
-// Command privileges writes what the documentation says of the privileges in vCenter, from the list in
-// internal/vsphere/privileges. `make generate` runs it, so that `make verify` notices a page that was left behind.
+// Command privileges writes the documentation of the vCenter privileges from the list in internal/vsphere/privileges. `make generate` runs
+// it, so that `make verify` notices an outdated page.
 package main
 
 import (

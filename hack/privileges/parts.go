@@ -8,7 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/privileges"
 )
 
-// parts are what pages can have, by name.
+// parts are the generated parts of pages, by name.
 var parts = map[string]string{
 	"table": table(),
 	"roles": roles(),
@@ -18,7 +18,7 @@ var parts = map[string]string{
 // part matches a generated part of a page: <!-- privileges: table --> up to <!-- end of privileges -->.
 var part = regexp.MustCompile(`(?s)(<!-- privileges: (\w+) -->\n).*?(<!-- end of privileges -->)`)
 
-// fill returns the page with its generated parts renewed, and which parts it has.
+// fill returns the page with new generated parts, and the names of these parts.
 func fill(page []byte) (filled []byte, names []string, err error) {
 	filled = part.ReplaceAllFunc(page, func(found []byte) []byte {
 		match := part.FindSubmatch(found)
@@ -58,7 +58,7 @@ func needed(p privileges.Privilege) string {
 	return "if " + p.Needed
 }
 
-// longest is how many characters a line of a command has at most.
+// longest limits the characters in a line of a command.
 const longest = 110
 
 func roles() string {
@@ -71,7 +71,7 @@ func roles() string {
 	return out.String()
 }
 
-// extra are commands that add to the first role, with the condition of each.
+// extra returns commands that extend the first role, with the condition of each.
 func extra() string {
 	var out strings.Builder
 	out.WriteString("\n```sh\n")
@@ -90,7 +90,7 @@ func extra() string {
 	return out.String()
 }
 
-// command is a command of a shell with its arguments, in lines that are not too long.
+// command formats a shell command with its arguments in lines of limited length.
 func command(line string, args []string) string {
 	var out strings.Builder
 	for _, arg := range args {

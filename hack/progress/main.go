@@ -1,7 +1,7 @@
-// Command progress is `go build` that shows how far it is:
+// Command progress is `go build` with visible progress:
 //
 //	go run ./hack/progress -o bin/manager ./cmd/manager
-//	go run ./hack/progress -tests ./...     # only what tests of these packages import from elsewhere
+//	go run ./hack/progress -tests ./...     # only the imports of these packages' tests from other modules
 package main
 
 import (

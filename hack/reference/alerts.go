@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// rules is what a file of Prometheus' rules has of alerts.
+// rules contains the alerts of a Prometheus rules file.
 type rules struct {
 	Groups []struct {
 		Rules []struct {

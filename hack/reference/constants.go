@@ -12,16 +12,16 @@ import (
 	"strings"
 )
 
-// block is a declaration of constants with the sentence above it.
+// block is a declaration of constants with its comment.
 type block struct {
 	doc       string
 	constants []constant
 }
 
-// constant is a string constant with what its comment says.
+// constant is a string constant with the meaning from its comment.
 type constant struct{ name, value, meaning string }
 
-// ownName is how a comment above a constant begins: its name, and in some the kind to which it belongs.
+// ownName matches the start of a constant's comment: its name, and in some comments the kind to which it belongs.
 var ownName = regexp.MustCompile(`^(?:Reason|Condition|Event)\w+(.*)$`)
 
 // constantsOf reads the constants of a file. Each has a comment, above it or at the end of its line.
@@ -54,7 +54,7 @@ func constantsOf(file string) ([]block, error) {
 	return blocks, errors.Join(problems...)
 }
 
-// meaning is a comment as a sentence, without the name of its constant.
+// meaning returns a comment as a sentence, without the name of its constant.
 func meaning(comment string) string {
 	text := strings.TrimSuffix(oneLine(comment), ".")
 	if head, rest, found := strings.Cut(text, ": "); found {

@@ -8,7 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/metrics"
 )
 
-// metricsList is for programs: the checks of the alerts read it.
+// metricsList returns the list for programs. The checks of the alerts read it.
 func metricsList(all []*metrics.Definition) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# The metrics of the operator: type, labels, and which replica reports a series. %s\n", generated("internal/metrics"))
@@ -19,7 +19,7 @@ func metricsList(all []*metrics.Definition) []byte {
 	return b.Bytes()
 }
 
-// metricsPage is for people.
+// metricsPage returns the page for users.
 func metricsPage(all []*metrics.Definition) []byte {
 	var b bytes.Buffer
 	b.WriteString("# Metrics\n\n<!-- " + generated("internal/metrics") + " -->\n\n")
@@ -43,7 +43,7 @@ A gauge with labels has no series for a value of 0, unless its description names
 	return b.Bytes()
 }
 
-// labels has each label with its values, if they are a closed set.
+// labels lists the labels. A label with a closed set of values lists them too.
 func labels(d *metrics.Definition) string {
 	names := make([]string, 0, len(d.Labels))
 	for _, l := range d.Labels {

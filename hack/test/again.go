@@ -13,11 +13,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
-// mostAgain bounds how many failures are tried again: where more fail, chance is not the reason.
+// mostAgain limits the failures to repeat. More failures have another cause than chance.
 const mostAgain = 5
 
-// again runs what failed once more, to learn whether it fails by chance. The run has failed whatever comes out: a test that fails
-// now and then is a bug, of the product or of the test. What both runs said is kept below bin/test-failures.
+// again repeats failed tests to find out whether they fail by chance. The run stays failed, whatever the result: an unstable test is a bug
+// of the product or of the test. The output of both runs is kept below bin/test-failures.
 func again(ctx context.Context, out io.Writer, steps []step, failures []failure) {
 	if len(failures) > mostAgain {
 		_, _ = fmt.Fprintf(out, "test: %d failures, too many to try again\n", len(failures))
@@ -40,7 +40,7 @@ func again(ctx context.Context, out io.Writer, steps []step, failures []failure)
 	}
 }
 
-// has reports whether a package is, or may be, one of the step's.
+// has reports whether a package can belong to the step.
 func (s step) has(pkg string) bool {
 	return slices.ContainsFunc(s.packages, func(p string) bool {
 		p = strings.Replace(p, "./", assets.Module+"/", 1)
@@ -80,7 +80,7 @@ func tryAgain(ctx context.Context, s step, f failure, story string) (string, err
 	return fmt.Sprintf("%s; both logs: %s-1.log, %s-2.log", verdict, base, base), nil
 }
 
-// withoutRun drops a choice of tests that somebody made.
+// withoutRun removes flags that select tests.
 func withoutRun(args []string) []string {
 	var rest []string
 	for i := 0; i < len(args); i++ {

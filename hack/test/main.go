@@ -1,16 +1,16 @@
-// Command test runs `go test` on the repository in one of five tiers and never stays silent for long. It gets kube-apiserver,
-// etcd and the tools first, then compiles all dependencies with a visible count, then runs the tests, and ends with a table of
+// Command test runs `go test` on the repository in one of five tiers, with regular output. It gets kube-apiserver,
+// etcd and the tools first. Then it compiles all dependencies with a visible count and runs the tests. It ends with a table of
 // packages and times.
 //
-//	go run ./hack/test                                          # everything but what takes long or needs a node: make test
+//	go run ./hack/test                                          # all except slow tests and tests with a node: make test
 //	go run ./hack/test -run TestPause ./test/integration
-//	go run ./hack/test -fast                                    # what needs no servers: make test-fast
-//	go run ./hack/test -race                                    # with the race detector what needs no servers: make test-race
-//	go run ./hack/test -slow [-part 2]                          # what takes long, with a race-detecting manager: make test-slow
-//	go run ./hack/test -pick 3f2a91c                            # some of it, chosen by a commit's hash
-//	go run ./hack/test -e2e                                     # what needs a node, and what tests are made of: make test-e2e
+//	go run ./hack/test -fast                                    # tests without servers: make test-fast
+//	go run ./hack/test -race                                    # tests without servers, with the race detector: make test-race
+//	go run ./hack/test -slow [-part 2]                          # slow tests, with a race-detecting manager: make test-slow
+//	go run ./hack/test -pick 3f2a91c                            # some slow tests, selected by a commit's hash
+//	go run ./hack/test -e2e                                     # tests with a node, and tests of the test tools: make test-e2e
 //
-// All other arguments are passed on to `go test`; without a package among them the tier's own are tested.
+// It passes all other arguments to `go test`. Without a package among them, it tests the packages of the tier.
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
-// total bounds everything, builds included. It is for what hangs: a machine that is slow, or has other work, must not meet it.
+// total is the timeout of the whole run, builds included. It ends hung runs. A slow or busy machine must not reach it.
 const total = 3 * time.Hour
 
 func main() {

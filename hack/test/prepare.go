@@ -13,7 +13,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
-// prepare builds with visible progress what the steps would build unseen.
+// prepare builds, with visible progress, what the steps would build without output.
 func prepare(ctx context.Context, steps []step) error {
 	needs := func(f func(step) bool) bool { return slices.ContainsFunc(steps, f) }
 	if needs(func(s step) bool { return s.servers }) {
@@ -25,12 +25,12 @@ func prepare(ctx context.Context, steps []step) error {
 		tools := []string{"cert-manager", "kustomize"}
 		if needs(func(s step) bool { return s.nodes }) {
 			tools = append(tools, "helm")
-			// Where no node can run, the stories say so, with what to do about it.
+			// If no node can run here, the tests report it, with the remedy.
 			if machine.InstallPackages(ctx, os.Stderr) == nil {
 				tools = append(tools, "kube-node", "containerd")
 			}
 		}
-		// Elsewhere than on Linux the stories with controllers of Kubernetes are not there.
+		// Only on Linux are there tests with Kubernetes controllers.
 		if needs(func(s step) bool { return s.controllers }) && runtime.GOOS == "linux" {
 			tools = append(tools, "kube-node")
 		}
@@ -82,7 +82,7 @@ func compile(ctx context.Context, steps []step) error {
 	return nil
 }
 
-// warm compiles what the tests of packages import from other modules, for the compilation inside `go test` is silent.
+// warm compiles the dependencies of tests in other modules, because the compilation inside `go test` has no output.
 func warm(ctx context.Context, label string, race bool, tags, dir string, packages []string) error {
 	build := progress.GoBuild{
 		Label: label, Race: race, Dir: dir, Packages: packages, TestDependencies: true,

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// request is what somebody asked for on the command line.
+// request contains the options of the command line.
 type request struct {
 	tier tier
-	// part of the slow stories, from 1; 0 means all.
+	// part of the slow tests, from 1. 0 means all.
 	part int
-	// commit by whose hash some of the slow stories are chosen.
+	// commit whose hash selects some of the slow tests.
 	commit string
 	// args and packages for `go test`.
 	args, packages []string
@@ -74,7 +74,7 @@ func parse(args []string) (r request, err error) {
 	return r, nil
 }
 
-// steps are the runs of `go test` that were asked for, in order.
+// steps returns the requested runs of `go test`, in order.
 func (r request) steps(ctx context.Context) ([]step, error) {
 	switch r.tier {
 	case fast:

@@ -14,13 +14,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
-// event is a line of `go test -json`; see `go doc test2json` and `go help buildjson`.
+// event is a line of `go test -json`. See `go doc test2json` and `go help buildjson`.
 type event struct {
 	Action, Package, Test, Output, ImportPath, FailedBuild string
 	Elapsed                                                float64
 }
 
-// failure is a test that failed, or, without the name of a test, a package: its build, or what is before and after its tests.
+// failure is a failed test. Without the name of a test, it is a failure of a package: its build, or code before and after its tests.
 type failure struct {
 	pkg, test string
 	output    string
@@ -30,14 +30,14 @@ func (f failure) String() string {
 	return strings.TrimSpace(short(f.pkg) + " " + f.test)
 }
 
-// timing is how long a package took; a result from the cache took nothing.
+// timing is the duration of a package. A cached result takes no time.
 type timing struct {
 	pkg     string
 	seconds float64
 	cached  bool
 }
 
-// results are what all runs of `go test` said.
+// results collects the output of all runs of `go test`.
 type results struct {
 	out     io.Writer
 	verbose bool
@@ -56,8 +56,8 @@ func newResults(out io.Writer, verbose bool) *results {
 	return &results{out: out, verbose: verbose, now: time.Now, last: time.Now(), lines: map[[2]string]*strings.Builder{}}
 }
 
-// read takes the output of `go test -json` until it ends, and prints what a person wants to see of it: each package when it is
-// done, each failure with all that it said, and a sign of life. logs, if not nil, gets everything that was said.
+// read reads the output of `go test -json` to its end. It prints each finished package, each failure with its whole output, and a sign of
+// life. If logs is not nil, it receives the whole output.
 func (r *results) read(in io.Reader, logs io.Writer) error {
 	stop := make(chan struct{})
 	var alive sync.WaitGroup
@@ -122,7 +122,7 @@ func (r *results) output(key [2]string, e event) {
 	_, _ = r.lines[key].WriteString(e.Output)
 }
 
-// fail remembers a failure. That of a test whose subtest failed is told by the subtest; that of a package by its tests, if it has any.
+// fail records a failure. A failed subtest reports for its parent, and failed tests report for their package.
 func (r *results) fail(key [2]string, e event) {
 	said := ""
 	if lines := r.lines[key]; lines != nil {
@@ -137,7 +137,7 @@ func (r *results) fail(key [2]string, e event) {
 	}
 	if e.Test == "" && slices.ContainsFunc(r.failures, inside) {
 		if !r.verbose {
-			r.print(said) // such as the last words of what a TestMain started
+			r.print(said) // such as the last output of a TestMain
 		}
 		return
 	}
@@ -183,10 +183,10 @@ func (r *results) print(text string) {
 	}
 }
 
-// silence is how long nothing may be printed.
+// silence is the longest time without output.
 const silence = 30 * time.Second
 
-// pulse says that work goes on when nothing was printed for a while.
+// pulse prints a sign of life after a while without output.
 func (r *results) pulse(stop <-chan struct{}) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -220,10 +220,10 @@ func (r *results) beat() {
 	r.print("test: still running: " + strings.Join(names, ", ") + "\n")
 }
 
-// rows is how many packages the table names.
+// rows limits the packages in the table.
 const rows = 15
 
-// table prints how long the packages took, the longest first.
+// table prints the durations of the packages, longest first.
 func (r *results) table(out io.Writer) {
 	slices.SortFunc(r.timings, func(a, b timing) int {
 		return cmp.Or(cmp.Compare(b.seconds, a.seconds), cmp.Compare(a.pkg, b.pkg))
@@ -245,14 +245,14 @@ func (r *results) table(out io.Writer) {
 	}
 }
 
-// failed reports whether anything has failed so far, while other steps may still run.
+// failed reports whether any test has failed so far. Other steps can still run.
 func (r *results) failed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.failures) > 0
 }
 
-// verdict is one line about everything that failed.
+// verdict returns one line about all failures.
 func (r *results) verdict() string {
 	names := make([]string, 0, len(r.failures))
 	for _, f := range r.failures {
@@ -261,7 +261,7 @@ func (r *results) verdict() string {
 	return strings.Join(names, ", ")
 }
 
-// short is a package's path as one writes it on the command line.
+// short returns a package's path as on the command line.
 func short(pkg string) string {
 	return strings.Replace(pkg, assets.Module, ".", 1)
 }

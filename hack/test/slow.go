@@ -8,33 +8,33 @@ import (
 	"strings"
 )
 
-// slowTag is that of tests which take long, and of the full size of others.
+// slowTag is the build tag of slow tests, and of the full size of other tests.
 const slowTag = "slow"
 
-// slowStory is a test that has left `make test`, or does all there only with a part of it.
+// slowStory is a test that `make test` omits or runs only in part.
 type slowStory struct {
-	// part of `make test-slow` that runs it; each takes at most a quarter of an hour.
+	// part of `make test-slow` that runs it. Each part takes at most 15 minutes.
 	part int
-	// pkg below test/, and the test's name. A path from the root is one of the product's packages: everywhere stands for the whole with the race detector,
-	// and a name for a test that does more with the tag slow.
+	// pkg is a package below test/, and test is the name of the test. A pkg that is a path from the root is a package of the product. There, everywhere
+	// stands for the whole package with the race detector, and a name stands for a test that does more with tag slow.
 	pkg, test string
-	// seconds that it took on two cores, without the start of the servers that a package's stories share.
+	// seconds is its duration on two cores, without the start of the servers that the tests of a package share.
 	seconds int
 }
 
-// product says whether this is one of the product's packages.
+// product reports whether the package belongs to the product.
 func (s slowStory) product() bool { return strings.Contains(s.pkg, "/") }
 
-// startSeconds is how long it takes until the servers of a package's stories run.
+// startSeconds is the start time of the servers for the tests of a package.
 const startSeconds = 30
 
-// pickSeconds is how long the stories may take that CI chooses by the commit.
+// pickSeconds limits the duration of the tests that CI selects by the commit.
 const pickSeconds = 240
 
-// everywhere stands for all tests of a package, without those that have a row of their own and are not run with it.
+// everywhere stands for all tests of a package, except those with their own row that are not run with it.
 const everywhere = "."
 
-// slowStories has every test with the build tag slow; a test of this package sees to that.
+// slowStories contains every test with build tag slow. A test of this package checks that.
 var slowStories = []slowStory{
 	{1, "failover", "TestFailoverAPausedReplicaFindsThatItWasReplacedBeforeItActs", 190},
 	{1, "failover", "TestFailoverWhatChangesWhileNobodyOwnsAGroupIsDoneByTheNextOwner", 40},
@@ -127,12 +127,12 @@ var slowStories = []slowStory{
 	{12, "faults", "TestFaultsAreReported", 450},
 }
 
-// parts is the number of the last part.
+// parts returns the number of the last part.
 func parts() int {
 	return slices.MaxFunc(slowStories, func(a, b slowStory) int { return cmp.Compare(a.part, b.part) }).part
 }
 
-// slowSteps are the slow stories, or one part of them.
+// slowSteps returns the steps of all slow tests, or of one part.
 func slowSteps(part int, args []string) []step {
 	var steps []step
 	for n := 1; n <= parts(); n++ {
@@ -147,7 +147,7 @@ func slowSteps(part int, args []string) []step {
 	return steps
 }
 
-// lastSteps are no stories: the random models, at length.
+// lastSteps are the random models in full length.
 func lastSteps(args []string) []step {
 	args = append([]string{"-count=1"}, args...)
 	layers := layersStep("policies as an API server judges them, at length", args)
@@ -161,7 +161,7 @@ func lastSteps(args []string) []step {
 	}
 }
 
-// pickedSteps are some of the slow stories. Each commit gets other ones, and the same ones every time.
+// pickedSteps returns some of the slow tests. Each commit gets a different selection, which is always the same for that commit.
 func pickedSteps(commit string, args []string) []step {
 	chosen := choose(slowStories, commit, pickSeconds)
 	names := make([]string, 0, len(chosen))
@@ -173,7 +173,7 @@ func pickedSteps(commit string, args []string) []step {
 	return stepsOf(chosen, "some slow stories", args)
 }
 
-// choose begins somewhere in the stories and takes what fits into the time.
+// choose begins at a position that the hash selects, and takes the tests that fit into the time.
 func choose(stories []slowStory, commit string, seconds int) []slowStory {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(commit))
@@ -221,17 +221,17 @@ func stepsOf(stories []slowStory, label string, args []string) []step {
 		}
 		steps = append(steps, step{
 			label: label + ": " + pkg, packages: []string{"./test/" + pkg}, tags: slowTag, servers: true, raceManager: true,
-			controllers: pkg == "rollout", // an autoscaler is one of them
+			controllers: pkg == "rollout", // one of them tests an autoscaler
 			args:        append([]string{"-count=1", which}, args...),
 		})
 	}
 	return steps
 }
 
-// anyOf is an expression for tests by name.
+// anyOf returns an expression for tests by name.
 func anyOf(tests []string) string { return "^(" + strings.Join(tests, "|") + ")$" }
 
-// othersOf are the stories of a package with a row of their own that are not among these.
+// othersOf returns the tests of a package with their own row that are not in tests.
 func othersOf(pkg string, tests []string) []string {
 	var others []string
 	for _, s := range slowStories {

@@ -18,31 +18,31 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
-// perPackage bounds the tests of one package; go test then prints what every goroutine was doing. It is for what hangs.
+// perPackage is the timeout of the tests of one package, for hung tests. Then go test prints the stacks of all goroutines.
 const perPackage = 30 * time.Minute
 
 // step is one run of `go test`.
 type step struct {
 	label    string
 	packages []string
-	// dir of the module of the packages, if it is another one than the product's.
+	// dir of the packages' module, if it is not the product's module.
 	dir string
-	// tags are build tags, args more arguments of `go test`, binaryArgs those of the test binaries.
+	// tags are build tags, args are more arguments of `go test`, and binaryArgs are arguments of the test binaries.
 	tags             string
 	args, binaryArgs []string
-	// race has the tests built with the race detector, raceManager the operator that they start.
+	// race builds the tests with the race detector. raceManager builds the operator that they start with it.
 	race, raceManager bool
-	// servers is set where API servers are needed, controllers where those of Kubernetes are, nodes where a whole node is.
+	// servers is set if the tests need API servers, controllers if they need Kubernetes' controllers, and nodes if they need a node.
 	servers, controllers, nodes bool
-	// sideBySide is how many packages run at the same time; 0 leaves it to Go.
+	// sideBySide is the number of packages that run at the same time. 0 means Go's default.
 	sideBySide int
-	// crowded says that there are many more programs than cores.
+	// crowded means that many more programs than cores run.
 	crowded bool
-	// beside has it run at the same time as the step before it.
+	// beside runs the step at the same time as the step before it.
 	beside bool
 }
 
-// flags are build flags, understood by `go list` as well.
+// flags returns build flags, which `go list` accepts too.
 func (s step) flags() []string {
 	flags := progress.Flags()
 	if s.race {
@@ -54,7 +54,7 @@ func (s step) flags() []string {
 	return flags
 }
 
-// together groups steps that run at the same time. They are built with the same flags.
+// together groups steps that run at the same time. Their build flags are equal.
 func together(steps []step) (groups [][]step) {
 	for _, s := range steps {
 		if last := len(groups) - 1; s.beside && last >= 0 {
@@ -66,7 +66,7 @@ func together(steps []step) (groups [][]step) {
 	return groups
 }
 
-// runAll runs steps in their order, and those that run beside another with that one.
+// runAll runs the groups of steps in order. The steps of a group run at the same time.
 func runAll(ctx context.Context, steps []step, results *results) error {
 	for _, group := range together(steps) {
 		running, groupCtx := errgroup.WithContext(ctx)
@@ -81,10 +81,10 @@ func runAll(ctx context.Context, steps []step, results *results) error {
 	return nil
 }
 
-// run runs go test and hands what it says to results. It returns an error only where go test itself could not run. logs, if
-// not nil, is told every line.
+// run runs go test and passes its output to results. It returns an error only if go test could not run. If logs is not nil, it receives
+// every line.
 func (s step) run(ctx context.Context, results *results, logs io.Writer) error {
-	// Vet is part of `make lint`, which comes first in CI: here it would take a fifth of the time.
+	// Vet is part of `make lint`, which comes first in CI. Here it would take a fifth of the time.
 	args := append([]string{"test", "-json", "-vet=off", "-timeout=" + perPackage.String()}, s.flags()...)
 	if s.sideBySide > 0 {
 		args = append(args, "-p="+strconv.Itoa(s.sideBySide))
@@ -108,10 +108,10 @@ func (s step) run(ctx context.Context, results *results, logs io.Writer) error {
 	if s.raceManager {
 		cmd.Env = append(cmd.Env, progress.RaceVariable+"=1")
 	}
-	// Time is dearer here than memory.
+	// Use more memory to save time.
 	cmd.Env = append(cmd.Env, "GOGC=300")
 	if s.crowded {
-		// A dozen API servers that each use all cores take a fifth more of the cores' time for the same work.
+		// A dozen API servers that each use all cores need a fifth more CPU time for the same work.
 		cmd.Env = append(cmd.Env, "GOMAXPROCS=1")
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -133,16 +133,16 @@ func (s step) run(ctx context.Context, results *results, logs io.Writer) error {
 	case readErr != nil:
 		return readErr
 	case errors.As(err, &exit) && results.failed():
-		return nil // results tell
+		return nil // results contains the failures
 	case err != nil:
 		return fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
 	}
 	return nil
 }
 
-// raceDetector says why the race detector cannot be used, or nil.
+// raceDetector returns the reason why the race detector cannot be used, or nil.
 func raceDetector(ctx context.Context) error {
-	// No C compiler, one without the C library's headers, or a platform without the detector fails here.
+	// This build fails without a C compiler or the C library's headers, and on a platform without the detector.
 	build := exec.CommandContext(ctx, "go", append(append([]string{"build"}, progress.Flags()...), "-race", "runtime/cgo")...)
 	build.Env = progress.Environ(true)
 	if out, err := build.CombinedOutput(); err != nil {

@@ -12,16 +12,16 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
-// serverPackage starts API servers: a test that imports it, even through others, is not fast.
+// serverPackage starts API servers. A test that imports it, even indirectly, is not fast.
 const serverPackage = assets.Module + "/test/harness/localcluster"
 
-// sideBySide is how many packages with servers of their own run at the same time. They keep two cores busy.
+// sideBySide is the number of packages with their own servers that run at the same time. They keep two cores busy.
 const sideBySide = 3
 
-// fastTag is that of `make test-fast`: files with API servers beside unit tests are built without it only.
+// fastTag is the build tag of `make test-fast`. It excludes files with API servers beside unit tests.
 const fastTag = "fast"
 
-// fastSteps are all tests that need no servers.
+// fastSteps are all tests without servers.
 func fastSteps(ctx context.Context, r request) ([]step, error) {
 	packages := r.packages
 	if len(packages) == 0 {
@@ -44,15 +44,15 @@ func fastSteps(ctx context.Context, r request) ([]step, error) {
 	return steps, nil
 }
 
-// layersModule has the libraries of an API server, which must not be in the product's go.mod.
+// layersModule depends on the libraries of an API server, which must not be in the product's go.mod.
 const layersModule = "test/policylayers"
 
-// layersStep compares the layers that judge groups.
+// layersStep compares the layers that validate groups.
 func layersStep(label string, args []string) step {
 	return step{label: label, dir: layersModule, packages: []string{assets.Module + "/" + layersModule}, args: args}
 }
 
-// standardSteps are the tests of `make test`: what is long, and beside it what is short, so that it is compiled meanwhile.
+// standardSteps are the tests of `make test`: slow packages, and beside them the quick ones, so that these are compiled meanwhile.
 func standardSteps(ctx context.Context, r request) ([]step, error) {
 	all, err := tested(ctx, "", orAll(r.packages)...)
 	if err != nil {
@@ -73,9 +73,8 @@ func standardSteps(ctx context.Context, r request) ([]step, error) {
 	return withPackages(long, short)
 }
 
-// raceSteps are those of `make test-race`: with the race detector every package that needs no servers and of which code runs in the
-// process of its tests. In the others it would watch the tests wait for other programs. What somebody asks for by name is run with
-// its servers.
+// raceSteps are the tests of `make test-race`. The race detector checks every package without servers whose code runs in the process of its
+// tests. In other packages it would only check tests that wait for other programs. Explicitly named packages run with their servers.
 func raceSteps(ctx context.Context, r request) ([]step, error) {
 	tags := fastTag
 	if len(r.packages) > 0 {
@@ -99,7 +98,7 @@ func raceWithServers(packages, args []string) step {
 	}
 }
 
-// raced are the packages about which the race detector can say something, without and with servers.
+// raced returns the packages that the race detector can check, without and with servers.
 func raced(ctx context.Context, tags string, patterns ...string) (units, servers []string, err error) {
 	all, err := tested(ctx, tags, patterns...)
 	if err != nil {
@@ -119,7 +118,7 @@ func raced(ctx context.Context, tags string, patterns ...string) (units, servers
 	return units, servers, nil
 }
 
-// orAll are the packages that were asked for, or all.
+// orAll returns the requested packages, or all.
 func orAll(packages []string) []string {
 	if len(packages) == 0 {
 		return []string{"./..."}
@@ -127,7 +126,7 @@ func orAll(packages []string) []string {
 	return packages
 }
 
-// withPackages are the steps that have something to do.
+// withPackages returns the steps that have packages.
 func withPackages(steps ...step) ([]step, error) {
 	steps = slices.DeleteFunc(steps, func(s step) bool { return len(s.packages) == 0 })
 	if len(steps) == 0 {
@@ -136,17 +135,16 @@ func withPackages(steps ...step) ([]step, error) {
 	return steps, nil
 }
 
-// longest are the packages that take longest, in this order.
+// longest are the slowest packages, in this order.
 var longest = []string{
 	"test/integration", "internal/controller/member", "test/admission", "test/failover", "test/crash", "test/tenancy",
 	"internal/vsphere/govmomi", "test/rbac", "internal/admission/objects", "internal/sharding/death", "internal/server", "internal/command", "internal/vsphere/contract", "internal/vsphere/share",
 }
 
-// longestUnits are those that take longest of what needs no servers.
+// longestUnits are the slowest packages without servers.
 var longestUnits = []string{"internal/vsphere/govmomi", "test/harness/vcsim/sim", "test/world", "internal/vsphere/contract", "internal/webhook"}
 
-// longestFirst puts the packages that take longest to the front: go test begins them in this order, and what is begun last is
-// waited for alone.
+// longestFirst moves the slowest packages to the front. go test starts them in this order, and a slow package at the end would run alone.
 func longestFirst(packages, longest []string) {
 	rank := func(path string) int {
 		if i := slices.Index(longest, strings.TrimPrefix(path, assets.Module+"/")); i >= 0 {
@@ -157,8 +155,8 @@ func longestFirst(packages, longest []string) {
 	slices.SortStableFunc(packages, func(a, b string) int { return rank(a) - rank(b) })
 }
 
-// e2eSteps are the tests that need a node, or make images, and those of what other tests are made of. A hub with a node takes the
-// machine for itself; what needs none runs beside the tests of nodes, which hold no times.
+// e2eSteps are the tests that need a node or make images, and the tests of the test tools. A hub with a node uses the whole machine. Tests
+// without a node run beside the tests of nodes, which check no times.
 func e2eSteps(r request) []step {
 	e2e := func(label string, packages ...string) step {
 		return step{
@@ -176,7 +174,7 @@ func e2eSteps(r request) []step {
 // testedPackage is a package that has tests.
 type testedPackage struct {
 	path string
-	// servers says whether its tests start API servers.
+	// servers is true if its tests start API servers.
 	servers bool
 }
 
@@ -185,19 +183,19 @@ var inProcess = []string{
 	"cmd/", "internal/", "hack/", "test/world", "test/harness/vcsim/", "test/harness/faultproxy", "test/harness/filelock", "test/harness/progress", "test/harness/assets",
 }
 
-// pure packages have no goroutines of their own: the race detector would only make them slow. For most of them the linter forbids it.
+// pure packages have no goroutines, so the race detector would only slow them down. For most of them, the linter forbids goroutines.
 var pure = []string{"hack/planted", "internal/admission/objects", "internal/group", "internal/plan", "internal/policy", "internal/sharding/protocol", "internal/sharding/ring"}
 
 // name of the package in this repository.
 func (p testedPackage) name() string { return strings.TrimPrefix(p.path, assets.Module+"/") }
 
-// racy says whether the race detector can say something about the tests.
+// racy reports whether the race detector can check the tests.
 func (p testedPackage) racy() bool {
 	within := func(top string) bool { return strings.HasPrefix(p.name(), top) }
 	return slices.ContainsFunc(inProcess, within) && !slices.ContainsFunc(pure, within)
 }
 
-// tested lists the packages that have tests when they are built with tags.
+// tested lists the packages with tests, when they are built with the tags.
 func tested(ctx context.Context, tags string, patterns ...string) ([]testedPackage, error) {
 	args := append([]string{"list", "-test", "-tags=" + tags, "-f", `{{.ImportPath}}{{range .Deps}} {{.}}{{end}}`}, progress.Flags()...)
 	list := exec.CommandContext(ctx, "go", append(args, patterns...)...)

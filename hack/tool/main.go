@@ -1,5 +1,5 @@
-// Command tool prints the path of a program that the repository pins, and builds it first when this machine
-// has not done so yet:
+// Command tool prints the path of a program that the repository pins. If this machine has not built it
+// yet, it builds it first:
 //
 //	go run ./hack/tool golangci-lint    # a module below tools/
 //	go run ./hack/tool assets           # the directory with kube-apiserver and etcd

@@ -56,7 +56,7 @@ func kustomizations(ctx context.Context, root string, files []string) error {
 	return errors.Join(problems...)
 }
 
-// pages checks that what the pages name exists, and that their links resolve.
+// pages checks that the names in the pages exist and that their links resolve.
 func pages(ctx context.Context, root string, _ []string) error {
 	command := exec.CommandContext(ctx, "go", append(append([]string{"test"}, progress.Flags()...), "./test/docs")...)
 	command.Dir, command.Env = root, progress.Environ(false)
@@ -66,11 +66,11 @@ func pages(ctx context.Context, root string, _ []string) error {
 	return nil
 }
 
-// homes matches home directories of people. Examples in documentation use ~ or $HOME.
+// homes matches home directories of users. Examples in documentation use ~ or $HOME.
 var homes = regexp.MustCompile(`/(home|Users)/[A-Za-z0-9._-]+/`)
 
-// machinePaths looks for paths that exist on the author's machine only: the repository, the home directory, the
-// caches, and the home directory of anybody.
+// machinePaths finds paths that exist only on the author's machine: the repository, the home directory, the caches, and the home
+// directories of other users.
 func machinePaths(ctx context.Context, root string, files []string) error {
 	forbidden, err := ownPaths(ctx, root)
 	if err != nil {
@@ -96,8 +96,8 @@ func machinePaths(ctx context.Context, root string, files []string) error {
 	return errors.Join(problems...)
 }
 
-// names says whether a line has the path, and not only as the end of a longer one: in a checkout in /build, a line may
-// well have example.com/build/version.
+// names reports whether a line contains the path, and not only as the end of a longer path: with a checkout in /build, a line can contain
+// example.com/build/version.
 func names(line, path string) bool {
 	for from := 0; ; {
 		at := strings.Index(line[from:], path)
@@ -112,17 +112,17 @@ func names(line, path string) bool {
 	}
 }
 
-// inPaths are characters that are in the names of files and before a slash.
+// inPaths are the characters in file names that can precede a slash.
 const inPaths = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-~*})>"
 
-// ownPaths are the paths that must not appear, each with a slash at its end.
+// ownPaths returns the forbidden paths, each with a trailing slash.
 func ownPaths(ctx context.Context, root string) ([]string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMODCACHE", "GOCACHE").Output()
 	if err != nil {
 		return nil, fmt.Errorf("go env: %w%s", err, stderrOf(err))
 	}
 	paths := append(strings.Fields(string(out)), root)
-	// The directory above holds other work of the same person, unless it is one that every machine has.
+	// The parent directory contains other work of the author, unless every machine has that directory.
 	if above := filepath.Dir(root); !slices.Contains(everywhere, above) {
 		paths = append(paths, above)
 	}
@@ -137,7 +137,7 @@ func ownPaths(ctx context.Context, root string) ([]string, error) {
 	return slices.Compact(paths), nil
 }
 
-// everywhere lists directories that may be named.
+// everywhere lists allowed directories.
 var everywhere = []string{"/", "/tmp", "/var/tmp", "/usr", "/opt", "/srv", "/home", "/Users", "/src", "/app"}
 
 func lastBytes(b []byte, n int) []byte { return b[max(0, len(b)-n):] }

@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// sources lists the files that are or could be committed, relative to root.
+// sources lists the committed files, and the files that can be committed, relative to root.
 func sources(ctx context.Context, root string) ([]string, error) {
-	// Only names are read, so it does not matter who owns the checkout.
+	// git only reads names here, so the owner of the checkout does not matter.
 	list := exec.CommandContext(ctx, "git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	list.Dir = root
 	out, err := list.Output()
@@ -24,7 +24,7 @@ func sources(ctx context.Context, root string) ([]string, error) {
 	}
 	var files []string
 	for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
-		// Deleted files are still listed until that is committed.
+		// Deleted files stay in the list until the deletion is committed.
 		if info, err := os.Lstat(filepath.Join(root, name)); err == nil && info.Mode().IsRegular() {
 			files = append(files, name)
 		}
@@ -33,7 +33,7 @@ func sources(ctx context.Context, root string) ([]string, error) {
 	return slices.Compact(files), nil
 }
 
-// generated regenerates everything in a copy of the tree and compares.
+// generated regenerates everything in a copy of the tree and compares the files.
 func generated(ctx context.Context, root string, files []string) error {
 	dir, err := os.MkdirTemp("", "vmgroup-verify-*")
 	if err != nil {
@@ -71,7 +71,7 @@ func generated(ctx context.Context, root string, files []string) error {
 	return errors.Join(append(problems, err)...)
 }
 
-// compare adds a problem with a diff when the two versions of a file differ.
+// compare adds a problem with a diff if the two versions of a file differ.
 func compare(ctx context.Context, root, dir, name string, problems *[]error) error {
 	before, err := os.ReadFile(filepath.Join(root, name))
 	if err != nil {
@@ -81,7 +81,7 @@ func compare(ctx context.Context, root, dir, name string, problems *[]error) err
 	if err != nil || bytes.Equal(before, after) {
 		return err
 	}
-	// Where there is no diff program the name alone has to do.
+	// Without a diff program, the problem has only the name.
 	diff, _ := exec.CommandContext(ctx, "diff", "-u", filepath.Join(root, name), filepath.Join(dir, name)).Output()
 	const most = 4000
 	*problems = append(*problems, fmt.Errorf("  %s is not up to date\n%s", name, diff[:min(most, len(diff))]))
@@ -103,8 +103,8 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, content, info.Mode().Perm())
 }
 
-// withoutMake removes what a make that runs this program passes to the makes that it starts: this one is none of
-// them, and would warn about a job server that it cannot reach.
+// withoutMake removes the variables that make passes to the make processes that it starts. This make is not one of them, and would warn
+// about a job server that it cannot reach.
 func withoutMake(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -112,7 +112,7 @@ func withoutMake(environ []string) []string {
 	})
 }
 
-// stderrOf returns what a command said when it failed.
+// stderrOf returns the error output of a failed command.
 func stderrOf(err error) string {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && len(exit.Stderr) > 0 {

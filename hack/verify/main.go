@@ -1,7 +1,6 @@
-// Command verify checks what a compiler and a linter do not: that generated files are up to date, that every
-// go.mod is tidy and none has fallen behind the others, that every kustomization builds, that no file names a path of
-// the machine that it was written on, that the operator has not grown, that texts use the terms of the field, and that the Helm chart keeps what it promises. It changes nothing in the working
-// tree and does not care whether it is clean.
+// Command verify checks what a compiler and a linter do not check. Generated files must be up to date, every go.mod tidy and on the same versions as the
+// others, and every kustomization must build. No file can name a path of the author's machine. The operator must not grow, texts must use the terms of the
+// field, and the Helm chart must pass its checks. The command changes nothing in the working tree, which can have uncommitted changes.
 package main
 
 import (
@@ -32,7 +31,7 @@ func main() {
 	fmt.Println("verify: ok")
 }
 
-// run makes all checks and returns how many failed: a person wants to see them all at once.
+// run runs all checks and returns the number of failures, so that users see all failures at once.
 func run() (failed int, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// release matches v1.36.5 of k8s.io/kubernetes and v0.36.5 of its libraries: the two are one.
+// release matches v1.36.5 of k8s.io/kubernetes and v0.36.5 of its libraries, which are one release.
 var release = regexp.MustCompile(`^v[01]\.(([1-9][0-9]*)\.[0-9]+)$`)
 
-// shared says what all go.mod files must have in one version, and that version: nothing for most modules. Holes in x/net and
-// x/oauth2 concern every program that serves or calls.
+// shared returns what all go.mod files must require in one version, and that version. Most modules need no common version. Vulnerabilities
+// in x/net and x/oauth2 affect every program that serves or calls.
 func shared(path, version string) (what, one string) {
 	if path == "golang.org/x/net" || path == "golang.org/x/oauth2" {
 		return path, version
@@ -28,9 +28,9 @@ func shared(path, version string) (what, one string) {
 	return "", ""
 }
 
-// oneVersion checks that a security update was made in all modules, and not in some of them.
+// oneVersion checks that security updates are in all modules.
 func oneVersion(ctx context.Context, root string, files []string) error {
-	found := map[string]map[string][]string{} // what is shared, its versions, the files of each
+	found := map[string]map[string][]string{} // files by shared name and version
 	for _, name := range files {
 		if filepath.Base(name) != "go.mod" {
 			continue
@@ -73,10 +73,11 @@ func oneVersion(ctx context.Context, root string, files []string) error {
 	return errors.Join(problems...)
 }
 
-// evaluator is the module of the Common Expression Language. A test has it in a module of its own; the operator only writes expressions.
+// evaluator is the module of the Common Expression Language. Only a separate test module requires it, because the operator only writes
+// expressions.
 const evaluator = "github.com/google/cel-go"
 
-// withoutCEL checks that the operator is not linked with the evaluator of expressions, and that its go.mod does not require it.
+// withoutCEL checks that the operator does not link the evaluator, and that its go.mod does not require it.
 func withoutCEL(ctx context.Context, root string, _ []string) error {
 	for _, args := range [][]string{{"list", "-deps", "./cmd/..."}, {"mod", "edit", "-json"}} {
 		command := exec.CommandContext(ctx, "go", args...)

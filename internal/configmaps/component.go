@@ -1,4 +1,4 @@
-// Package configmaps has what all parts of the operator need that keep something in ConfigMaps of the release namespace on the hub.
+// Package configmaps is for parts of the operator that store data in ConfigMaps of the release namespace on the hub.
 package configmaps
 
 import (
@@ -13,10 +13,10 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// ErrConflict means that another writer was first: the ConfigMap is not the one that was to be replaced or removed.
+// ErrConflict means that another writer was first: the stored ConfigMap is not the version to replace or delete.
 var ErrConflict = errors.New("the ConfigMap was changed by another writer")
 
-// Component is a part of the operator. Its ConfigMaps have it as a label.
+// Component is a part of the operator. It is a label of its ConfigMaps.
 type Component string
 
 const componentLabel = "app.kubernetes.io/component"
@@ -24,15 +24,15 @@ const componentLabel = "app.kubernetes.io/component"
 // Selector selects the ConfigMaps of the component.
 func (c Component) Selector() string { return componentLabel + "=" + string(c) }
 
-// New returns a ConfigMap of the component, which is not stored.
+// New returns a ConfigMap of the component without storing it.
 func (c Component) New(name string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Labels: map[string]string{"app.kubernetes.io/name": "vmgroup-operator", componentLabel: string(c)},
 	}}
 }
 
-// Put creates a ConfigMap without a resourceVersion, and replaces one that has the version of object. It fails with [ErrConflict] if there is one already, or
-// another version, or none.
+// Put creates the ConfigMap if object has no resourceVersion, and otherwise replaces that version. If the ConfigMap already exists, has another version, or
+// does not exist, it fails with [ErrConflict].
 func Put(ctx context.Context, client corev1client.ConfigMapInterface, object *corev1.ConfigMap) (written *corev1.ConfigMap, err error) {
 	isNew := object.ResourceVersion == ""
 	if isNew {
@@ -46,7 +46,7 @@ func Put(ctx context.Context, client corev1client.ConfigMapInterface, object *co
 	return written, err
 }
 
-// Delete removes a ConfigMap. It fails with [ErrConflict] if there is another one than expected; it is no error if there is none.
+// Delete deletes a ConfigMap. If the ConfigMap does not match expected, it fails with [ErrConflict]. A missing ConfigMap is no error.
 func Delete(ctx context.Context, client corev1client.ConfigMapInterface, name string, expected metav1.Preconditions) error {
 	err := client.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &expected})
 	switch {
@@ -58,7 +58,7 @@ func Delete(ctx context.Context, client corev1client.ConfigMapInterface, name st
 	return err
 }
 
-// Keep runs watch, and collect once in each interval, until ctx ends.
+// Keep runs watch, and calls collect once in each interval, until ctx ends.
 func Keep(ctx context.Context, watch, collect func(context.Context), interval time.Duration) {
 	var watching sync.WaitGroup
 	defer watching.Wait()

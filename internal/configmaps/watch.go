@@ -11,16 +11,16 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// Watcher gets what a watch tells, one call at a time.
+// Watcher receives the events of a watch, one call at a time.
 type Watcher interface {
-	// Seen gets each ConfigMap that exists or has changed, Gone each that was deleted, as it was last.
+	// Seen receives each existing or changed ConfigMap. Gone receives the last state of each deleted one.
 	Seen(*corev1.ConfigMap)
 	Gone(*corev1.ConfigMap)
-	// Synced is called, beside the others, once Seen has got all that existed at the beginning.
+	// Synced is called, concurrently with the others, after Seen received all ConfigMaps of the initial list.
 	Synced()
 }
 
-// Watch tells w of the ConfigMaps of the component until ctx ends.
+// Watch passes the events of the component's ConfigMaps to w until ctx ends.
 func (c Component) Watch(ctx context.Context, client corev1client.ConfigMapInterface, w Watcher) {
 	only := c.Selector()
 	source := toolscache.ToListWatcherWithWatchListSemantics(&toolscache.ListWatch{
@@ -57,7 +57,7 @@ func (c Component) Watch(ctx context.Context, client corev1client.ConfigMapInter
 	informer.RunWithContext(ctx)
 }
 
-// dropManagedFields leaves out what nobody reads.
+// dropManagedFields removes the managed fields, which have no reader.
 func dropManagedFields(o any) (any, error) {
 	if object, ok := o.(*corev1.ConfigMap); ok {
 		object.ManagedFields = nil

@@ -1,4 +1,4 @@
-// Package crds installs the CustomResourceDefinitions of package config/crd in hub and members. [StandingOf] is the one rule: nothing is ever
-// downgraded, and a CRD of another product stays as it is. [Install] carries it out. [Apply] and [Remove] are the commands of a hub; what a member
-// is told is in package install.
+// Package crds installs the CustomResourceDefinitions of package config/crd in the hub and in members. [StandingOf] is the one rule: the operator
+// never downgrades a CRD and never changes a CRD of another product. [Install] applies the rule. [Apply] and [Remove] implement commands for the
+// hub. Package install reports the results for members.
 package crds

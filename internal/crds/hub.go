@@ -18,13 +18,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 )
 
-// versionFieldManager owns the version that a CRD is stamped with. Helm applies the CRDs of a chart that it installs over those
-// that exist, and with them the stamp of its version: it then meets a conflict instead of taking newer fields away.
+// versionFieldManager owns the version annotation of a CRD. Helm applies the CRDs of a chart over existing ones, including the version.
+// It then gets a conflict instead of removing newer fields.
 const versionFieldManager = "vmgroup-operator-crd-version"
 
 var errNotYet = errors.New("the API server does not serve it yet")
 
-// RefusedError says why a CRD can be neither installed nor left as it is. Trying again does not help.
+// RefusedError is the reason why a CRD can be neither installed nor kept. A retry does not help.
 type RefusedError struct{ Name, Why string }
 
 // Error implements error.
@@ -32,7 +32,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("CustomResourceDefinition %s %s", e.Name, e.Why)
 }
 
-// Apply installs and upgrades the hub's CRDs, and waits until they are served. It writes a line about each to out.
+// Apply installs and upgrades the hub's CRDs, and waits until the API server serves them. It writes a line about each to out.
 func Apply(ctx context.Context, hub client.Client, out io.Writer) error {
 	return each(ctx, "apply", out, func(ctx context.Context, wanted *apiextensionsv1.CustomResourceDefinition) (said string, err error) {
 		installed, err := Get(ctx, hub, wanted.Name)
@@ -49,7 +49,7 @@ func Apply(ctx context.Context, hub client.Client, out io.Writer) error {
 	})
 }
 
-// outcome is what [Install] makes of a hub's CRD, for a person to read, or a [RefusedError].
+// outcome describes the result of [Install] on a hub's CRD for users, or returns a [RefusedError].
 func outcome(installed, wanted *apiextensionsv1.CustomResourceDefinition) (said string, err error) {
 	have, want := VersionOf(installed), VersionOf(wanted)
 	switch StandingOf(installed, wanted) {
@@ -70,7 +70,7 @@ func outcome(installed, wanted *apiextensionsv1.CustomResourceDefinition) (said 
 	}
 }
 
-// ownVersion makes the operator an owner of the version that a CRD is stamped with, whatever it is. It fails until the CRD is served.
+// ownVersion makes versionFieldManager an owner of the CRD's version annotation, whatever its value. It returns an error until the CRD is served.
 func ownVersion(ctx context.Context, hub client.Client, name string) error {
 	installed, err := Get(ctx, hub, name)
 	if err == nil && VersionOf(installed) > 0 {
@@ -84,7 +84,7 @@ func ownVersion(ctx context.Context, hub client.Client, name string) error {
 	return err
 }
 
-// each has something done to each of the hub's CRDs, again and again until it succeeds, and writes to out what was said about each first.
+// each calls do for each of the hub's CRDs until it succeeds. It writes the first result for each CRD to out.
 func each(ctx context.Context, what string, out io.Writer, do func(context.Context, *apiextensionsv1.CustomResourceDefinition) (said string, err error)) error {
 	for _, ours := range crd.Hub() {
 		first := ""
@@ -101,8 +101,8 @@ func each(ctx context.Context, what string, out io.Writer, do func(context.Conte
 	return nil
 }
 
-// again repeats f until it succeeds, what it says is final, or ctx ends. A job that was just created may run before its
-// rights are known everywhere, so a refusal by the API server is not final either.
+// again repeats f until it succeeds, its error is final, or ctx ends. A refusal of the API server is not final, because the rights of a
+// new job can take effect after its start.
 func again(ctx context.Context, f func(context.Context) error) error {
 	var last error
 	err := wait.PollUntilContextCancel(ctx, 200*time.Millisecond, true, func(ctx context.Context) (bool, error) {
@@ -111,7 +111,7 @@ func again(ctx context.Context, f func(context.Context) error) error {
 		if errors.As(err, &refused) || apierrors.IsInvalid(err) {
 			return false, err
 		}
-		if err != nil && (last == nil || ctx.Err() == nil) { // an answer says more than that there was no time for one
+		if err != nil && (last == nil || ctx.Err() == nil) { // an answer of the API server is more useful than the error of an expired ctx
 			last = err
 		}
 		return err == nil, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 )
 
-// Mapper knows CustomResourceDefinitions, and the kinds of those of a hub. It asks no API server: a kind is served a moment after, and for a moment after, its CRD.
+// Mapper maps CustomResourceDefinitions and the hub's kinds. It sends no request, because a kind becomes available, and disappears, a moment after its CRD.
 func Mapper() meta.RESTMapper {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(Kind, meta.RESTScopeRoot)

@@ -13,14 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// FieldManager names the operator in managedFields of what it installs.
+// FieldManager is the operator's field manager for the objects that it installs.
 const FieldManager = "vmgroup-operator"
 
-// Kind is that of CustomResourceDefinitions.
+// Kind is the kind of CustomResourceDefinitions.
 var Kind = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
 
-// installedCRD is what is read of a CRD. Its schemas are not: their types decode what is nested in them anew at each depth, so that a megabyte could
-// take minutes, and a schema is half a kilobyte.
+// installedCRD is the part of a CRD that the operator reads. It omits the schemas: their types decode nested content again at each depth. A schema needs
+// half a kilobyte, but a megabyte could take minutes.
 type installedCRD struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
@@ -38,8 +38,8 @@ type installedCRD struct {
 	} `json:"status"`
 }
 
-// Get returns the metadata of a CRD, the kind, scope and versions of its spec without their schemas, and the conditions of its status; nil when there is
-// none.
+// Get returns the metadata of a CRD, the kind, scope and versions of its spec without their schemas, and the conditions of its status. It returns nil if the
+// CRD does not exist.
 func Get(ctx context.Context, cluster client.Reader, name string) (*apiextensionsv1.CustomResourceDefinition, error) {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(Kind)
@@ -62,19 +62,19 @@ func Get(ctx context.Context, cluster client.Reader, name string) (*apiextension
 	return definition, nil
 }
 
-// Install gives a cluster the wanted CRD if its standing is Missing or Older. installed is what [Get] returned. Every other CRD stays as it is: a member may
-// serve two hubs in turn, and after a rollback of the operator the fields of the later release keep their values.
+// Install creates or replaces the CRD if its standing is Missing or Older. installed is the result of [Get]. Every other CRD stays: a member can serve two
+// hubs in turn, and after a rollback of the operator the fields of the later release keep their values.
 func Install(ctx context.Context, cluster client.Client, installed, wanted *apiextensionsv1.CustomResourceDefinition) error {
 	standing, next := StandingOf(installed, wanted), wanted
 	switch standing {
 	case Missing:
 	case Older:
-		// The resource version that was read goes along: the API server refuses to replace a CRD that changed in between.
+		// Because next has the resource version of installed, the API server refuses to replace a CRD that changed in between.
 		next = replacement(installed, wanted)
 	default:
 		return nil
 	}
-	// The answer is the object that was written, and is not decoded into its types, either; see [installedCRD].
+	// The API server answers with the written object, which must not be decoded into its types either. See [installedCRD].
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(next)
 	if err != nil {
 		return fmt.Errorf("convert the CRD: %w", err)

@@ -17,15 +17,15 @@ import (
 
 var errStillThere = errors.New("it is still being deleted")
 
-// Remove deletes the hub's CRDs that this operator installed and of which no object is left. An object that is created
-// between the look and the deletion goes with its CRD; nobody should create any, since the operator has gone.
+// Remove deletes the hub's CRDs that this operator installed and that have no objects. An object that is created between the check and the deletion is deleted with its CRD.
+// The operator is uninstalled by then, so users must not create any.
 func Remove(ctx context.Context, hub client.Client, out io.Writer) error {
 	return each(ctx, "remove", out, func(ctx context.Context, ours *apiextensionsv1.CustomResourceDefinition) (string, error) {
 		return remove(ctx, hub, ours)
 	})
 }
 
-// remove does one step. After the deletion it fails until the CRD is gone.
+// remove does one step. After the deletion it returns an error until the CRD is deleted.
 func remove(ctx context.Context, hub client.Client, ours *apiextensionsv1.CustomResourceDefinition) (said string, err error) {
 	installed, err := Get(ctx, hub, ours.Name)
 	switch {
@@ -50,7 +50,7 @@ func remove(ctx context.Context, hub client.Client, ours *apiextensionsv1.Custom
 	if len(left.Items) > 0 {
 		return fmt.Sprintf("stays: there are objects of it, for example %q", client.ObjectKeyFromObject(&left.Items[0])), nil
 	}
-	// Members and hubs refuse to delete a CRD of ours that nobody confirmed.
+	// Members and hubs refuse to delete a CRD of the operator without confirmation.
 	if !v1alpha1.DeletionConfirmed(installed) {
 		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.ConfirmDeletionAnnotation, installed.UID)
 		if err := hub.Patch(ctx, installed, client.RawPatch(types.MergePatchType, patch)); err != nil {

@@ -11,26 +11,26 @@ import (
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 )
 
-// Standing is how the CRD of a cluster relates to the one of this release.
+// Standing is the relation of a cluster's CRD to the CRD of this release.
 type Standing int
 
 const (
-	// Missing means that the cluster has none.
+	// Missing means that the cluster has no such CRD.
 	Missing Standing = iota
-	// Foreign has our name and another kind or scope: it is somebody else's, and nothing may be done with it.
+	// Foreign means that the CRD has our name and another kind or scope. It belongs to another product, and the operator must not change it.
 	Foreign
-	// Older is to be replaced: by its version, or because it has none (the original operator's), or because one version has
-	// other content (a development build).
+	// Older means that the operator must replace the CRD. Its version is lower or missing (the original operator's CRD), or one version has other content (a
+	// development build).
 	Older
-	// Current has the version and content of this release.
+	// Current means that the CRD has the version and content of this release.
 	Current
-	// Newer stays as it is: a downgrade would take fields and their values away. It serves what this release needs.
+	// Newer CRDs stay, because a downgrade would remove fields and their values. Such a CRD serves the API version of this release.
 	Newer
-	// NewerUnusable stays as well, and this release cannot work with it: it no longer serves our version of the API.
+	// NewerUnusable CRDs stay too, but this release cannot work with them: they no longer serve its API version.
 	NewerUnusable
 )
 
-// StandingOf compares installed, which is nil where there is none, with the CRD of this release. This is the one rule for hub and members.
+// StandingOf compares installed with the CRD of this release. installed is nil if the cluster has none. The hub and members use this one rule.
 func StandingOf(installed, wanted *apiextensionsv1.CustomResourceDefinition) Standing {
 	have, want := VersionOf(installed), VersionOf(wanted)
 	switch {
@@ -48,9 +48,8 @@ func StandingOf(installed, wanted *apiextensionsv1.CustomResourceDefinition) Sta
 	return Older
 }
 
-// replacement returns installed with wanted's content; labels and annotations that are not ours stay. The whole spec is
-// replaced, and not merged as a server-side apply would: columns and fields that another field manager owns, such as those of
-// the original operator's CRD, would outlive the upgrade.
+// replacement returns installed with wanted's content. Other labels and annotations stay. It replaces the whole spec. A server-side apply would merge it:
+// columns and fields that another field manager owns, such as those of the original operator's CRD, would outlive the upgrade.
 func replacement(installed, wanted *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 	next := installed.DeepCopy()
 	next.Spec = *wanted.Spec.DeepCopy()
@@ -67,7 +66,8 @@ func with(have, more map[string]string) map[string]string {
 	return have
 }
 
-// VersionOf is 0 for none, and for a CRD without [crd.VersionAnnotation], which all CRDs of the operator have: another tool made it, or removed the annotation.
+// VersionOf returns 0 for nil and for a CRD without [crd.VersionAnnotation]. All CRDs of the operator have the annotation, so another tool made the CRD or
+// removed it.
 func VersionOf(definition *apiextensionsv1.CustomResourceDefinition) int {
 	if definition == nil {
 		return 0
@@ -79,14 +79,14 @@ func VersionOf(definition *apiextensionsv1.CustomResourceDefinition) int {
 	return version
 }
 
-// IsServed says whether the cluster is asked to serve the version of the API that this release works with.
+// IsServed reports whether the CRD serves the API version of this release.
 func IsServed(definition *apiextensionsv1.CustomResourceDefinition) bool {
 	return slices.ContainsFunc(definition.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
 		return v.Name == v1alpha1.GroupVersion.Version && v.Served
 	})
 }
 
-// IsEstablished says whether the API server has accepted the names, so that the resource can be used.
+// IsEstablished reports whether the API server accepted the names, so that clients can use the resource.
 func IsEstablished(definition *apiextensionsv1.CustomResourceDefinition) bool {
 	return slices.ContainsFunc(definition.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
 		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue

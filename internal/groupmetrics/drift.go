@@ -7,7 +7,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// drifts lists the changes of VMs from outside that show between two statuses, by kind. seen are the VMs in vCenter.
+// drifts lists the kinds of outside changes to VMs between two statuses. seen are the VMs in vCenter.
 func drifts(old, next *v1alpha1.VmGroupStatus, seen []vsphere.VM) (kinds []string) {
 	before := make(map[int32]*v1alpha1.VMStatus, len(old.VMs))
 	for i := range old.VMs {
@@ -26,7 +26,7 @@ func drifts(old, next *v1alpha1.VmGroupStatus, seen []vsphere.VM) (kinds []strin
 	return kinds
 }
 
-// drift returns what was done to a VM from outside, or nothing.
+// drift returns the kind of an outside change to a VM, or "".
 func drift(was, is *v1alpha1.VMStatus, seen []vsphere.VM) string {
 	lost := was.Phase == v1alpha1.VMLost
 	switch {

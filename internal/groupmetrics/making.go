@@ -10,23 +10,23 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// most is how many groups are remembered whose VMs are being made. Those of which nothing was heard for longest are
-// forgotten first: their VMs count in no time.
+// most limits the remembered groups with VMs in preparation. The least recently updated groups are forgotten first, and
+// the metric then omits their VMs.
 const most = 10_000
 
-// making remembers since when VMs are wanted that were not ready yet.
+// making remembers since when the VMs that are not ready yet are wanted.
 type making struct {
 	mu     sync.Mutex
 	groups *lru.Cache
 }
 
-// one is a VM that is being made.
+// one is a VM in preparation.
 type one struct{ ordinal, incarnation int32 }
 
 func newMaking() making { return making{groups: lru.New(most)} }
 
-// see takes a status that was stored, and returns how long the VMs took that are ready for the first time. A VM that was
-// seen neither as wanted nor as being cloned is left out: it was ready before, or another replica has seen it.
+// see takes a stored status and returns how long the VMs took that are ready for the first time. It omits VMs that it
+// never saw as wanted or cloning: they were ready before, or another replica saw them.
 func (m *making) see(key vsphere.GroupKey, next *v1alpha1.VmGroupStatus, now time.Time) (took []time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package groupmetrics counts what passes over groups do, and what they see of VMs.
+// Package groupmetrics counts the actions of passes over groups, and the changes of VMs that passes observe.
 package groupmetrics
 
 import (
@@ -19,11 +19,11 @@ type Passes struct {
 	actions, destroyed, drift *prometheus.CounterVec
 	ready                     *prometheus.HistogramVec
 	making                    making
-	// known are the vCenters whose counters have begun.
+	// known are the vCenters whose counters exist.
 	known sync.Map
 }
 
-// New returns Passes that the registry shows.
+// New returns Passes whose metrics are in the registry.
 func New(registry prometheus.Registerer) (*Passes, error) {
 	p := &Passes{
 		actions: metrics.Actions.NewCounter(), destroyed: metrics.VMsDestroyed.NewCounter(), drift: metrics.Drift.NewCounter(),
@@ -44,7 +44,7 @@ func (p *Passes) Submitted(vcenter string, action plan.Action, err error) {
 	p.actions.WithLabelValues(vcenter, string(action.Kind), string(action.Cause), result).Inc()
 }
 
-// begin shows the counters of drift of a vCenter while they are zero: Prometheus takes no increase from a series that appears with what it has counted.
+// begin creates the drift counters of a vCenter with value zero. Prometheus computes no increase for the first value of a series.
 func (p *Passes) begin(vcenter string) {
 	if _, begun := p.known.LoadOrStore(vcenter, true); begun {
 		return
@@ -54,19 +54,19 @@ func (p *Passes) begin(vcenter string) {
 	}
 }
 
-// Destroyed counts a VM that vCenter was asked to destroy.
+// Destroyed counts a request to vCenter to destroy a VM.
 func (p *Passes) Destroyed(member string, why plan.RemovalCause) {
 	if p != nil {
 		p.destroyed.WithLabelValues(member, string(why)).Inc()
 	}
 }
 
-// witnessed are the changes that only events of vCenter show. All others are seen in status; see drifts.
+// witnessed are the changes that only events of vCenter show. Status shows all others; see drifts.
 var witnessed = map[vsphere.ChangeKind]string{
 	vsphere.ChangeReconfigured: "resized", vsphere.ChangeRenamed: "renamed", vsphere.ChangeMoved: "moved",
 }
 
-// Changed counts a change that the operator did not make, as an event of vCenter tells it.
+// Changed counts a change that the operator did not make and that an event of vCenter reports.
 func (p *Passes) Changed(vcenter string, kind vsphere.ChangeKind) {
 	if name, counts := witnessed[kind]; counts && p != nil {
 		p.begin(vcenter)
@@ -74,8 +74,7 @@ func (p *Passes) Changed(vcenter string, kind vsphere.ChangeKind) {
 	}
 }
 
-// Written counts what changed between two statuses of a group, the second of which was just stored. seen are its VMs in
-// vCenter.
+// Written counts the changes between two statuses of a group. next was just stored. seen are the group's VMs in vCenter.
 func (p *Passes) Written(vcenter string, key vsphere.GroupKey, old, next *v1alpha1.VmGroupStatus, seen []vsphere.VM, now time.Time) {
 	if p == nil {
 		return

@@ -15,7 +15,7 @@ func Shown(name string) string {
 	return unescape.Replace(name)
 }
 
-// Fold returns a text of which all spellings in other case are the same.
+// Fold returns the same text for all spellings that differ only in case.
 func Fold(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < unicode.MaxASCII {
@@ -35,7 +35,7 @@ func Fold(text string) string {
 	}, text)
 }
 
-// Readings are the names that a text may be, each once: as it stands, and as the API has it. They are folded.
+// Readings returns the possible names of a text, without duplicates: the literal text, and the text without API escapes. Both are folded.
 func Readings(text string) []string {
 	literal := Fold(text)
 	if decoded := Fold(Shown(text)); decoded != literal {
@@ -44,13 +44,13 @@ func Readings(text string) []string {
 	return []string{literal}
 }
 
-// Unseen stands in a path for folders that the account does not see.
+// Unseen replaces folders in a path that the account cannot see.
 const Unseen = "…"
 
-// Truncated reports whether nobody knows the whole of a path.
+// Truncated reports whether a part of a path is unknown.
 func Truncated(path string) bool { return strings.Contains(path, "/"+Unseen+"/") }
 
-// Path returns a path in one form: slashes part it, and names are folded and escaped as the API does it. It takes a path of the API, and a pattern of one.
+// Path returns a path in one form: slashes separate the names, and names are folded and escaped as in the API. The input is a path of the API or a pattern of one.
 func Path(path string) string {
 	if !strings.ContainsAny(path, `%\`) {
 		return Fold(path)
@@ -64,11 +64,11 @@ func Path(path string) string {
 
 var escape = strings.NewReplacer("%", "%25", "/", "%2f", `\`, "%5c")
 
-// Base returns the last name of a path of the API, as it is shown and folded.
+// Base returns the last name of a path of the API, unescaped and folded.
 func Base(path string) string {
 	path = strings.TrimRight(path, "/")
 	return Fold(Shown(path[strings.LastIndex(path, "/")+1:]))
 }
 
-// ShownPath returns a path of the API as it is shown and folded. It does not tell slashes in names from those between them.
+// ShownPath returns a path of the API, unescaped and folded. Slashes in names and slashes between them become the same.
 func ShownPath(path string) string { return Fold(Shown(path)) }

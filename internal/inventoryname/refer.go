@@ -2,22 +2,22 @@ package inventoryname
 
 import "strings"
 
-// Match is how well a text refers to an object.
+// Match grades the reference of a text to an object.
 type Match int
 
-// Matches, the worst first.
+// Matches, worst first.
 const (
-	// None: the text does not mean the object.
+	// None: the text does not refer to the object.
 	None Match = iota
-	// Loose: it does, in another case or spelling.
+	// Loose: the text refers to the object in another case or spelling.
 	Loose
-	// Exact: it is the name, or the end of the path, letter by letter, as the client shows it or as the API has it.
+	// Exact: the text equals the name or the end of the path, in the form of the vSphere Client or of the API.
 	Exact
-	// Whole: it is the whole path as the API has it. No other object has it.
+	// Whole: the text equals the whole path in the form of the API. No other object has that path.
 	Whole
 )
 
-// Refer tells whether a text means the object at a path of the API: it is the path, its last name, or an end of it that begins with a name.
+// Refer returns how a text matches the path of an object in the API. The text can be the path, its last name, or an end of it that begins with a name.
 func Refer(text, path string) Match {
 	switch {
 	case text == "":
@@ -31,7 +31,7 @@ func Refer(text, path string) Match {
 	if rest, ok := strings.CutPrefix(text, "/"); ok {
 		best = compare(rest, strings.TrimPrefix(path, "/"))
 	}
-	// No slash is in a name of the API: each begins a name.
+	// Names of the API contain no slash, so each slash begins a name.
 	for end := len(path); end > 0; {
 		i := strings.LastIndexByte(path[:end], '/')
 		best = max(best, compare(text, path[i+1:]))
@@ -40,7 +40,7 @@ func Refer(text, path string) Match {
 	return best
 }
 
-// compare tells whether a text is an end of a path.
+// compare returns how a text matches an end of a path.
 func compare(text, end string) Match {
 	if !strings.Contains(end, "%") && !strings.Contains(text, "%") {
 		switch {
@@ -61,7 +61,7 @@ func compare(text, end string) Match {
 	return None
 }
 
-// Below reports whether a path of the API lies below a folder, which somebody names by its path.
+// Below reports whether a path of the API is below the folder, which a user names by its path.
 func Below(path, folder string) bool {
 	folder = "/" + strings.Trim(folder, "/")
 	for i := 1; i < len(path); i++ {

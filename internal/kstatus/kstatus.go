@@ -1,5 +1,5 @@
-// Package kstatus derives the conditions Stalled and Reconciling of the hub's kinds from condition Ready. Helm, Flux and kpt read them: they give up at
-// once on what is stalled, and wait for what reconciles.
+// Package kstatus derives the conditions Stalled and Reconciling of the hub's kinds from condition Ready. Helm, Flux and kpt read both conditions. They
+// fail immediately if an object is stalled, and wait if it is reconciling.
 package kstatus
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// stalling are the reasons of Ready=False for which a person must change something first. All other reasons can pass without that: the operator retries,
-// or an object can still be created, as a Secret that another tool writes later.
+// stalling are the reasons of Ready=False that need a user's change. All other reasons can pass without a change: the operator retries, or another tool
+// can still create an object, such as a Secret.
 var stalling = map[string]bool{
 	// VmGroupPolicy
 	v1alpha1.ReasonPolicyInvalid: true,
@@ -45,10 +45,10 @@ var stalling = map[string]bool{
 	v1alpha1.ReasonLimitExceeded: true,
 }
 
-// Stalls reports whether a person must act on the reason of Ready=False before the operator can continue.
+// Stalls reports whether a user must act on the reason of Ready=False before the operator can continue.
 func Stalls(reason string) bool { return stalling[reason] }
 
-// Derive sets Stalled or Reconciling by condition Ready, and removes both while Ready is true. Neither is there without Ready.
+// Derive sets Stalled or Reconciling from condition Ready. It removes both if Ready is true or missing.
 func Derive(conditions *[]metav1.Condition, now time.Time) {
 	ready := meta.FindStatusCondition(*conditions, v1alpha1.ConditionReady)
 	if ready == nil || ready.Status == metav1.ConditionTrue {

@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	// mostLines of level error are written in [window] for each cause.
+	// mostLines is the limit of lines of level error for each cause in one [window].
 	mostLines = 5
 	window    = time.Minute
-	// mostCauses are told apart; the texts of libraries are among them, so there could be any number.
+	// mostCauses is the limit of causes that are counted separately. A cause can contain the text of a library, so the number of causes is unbounded.
 	mostCauses = 512
 )
 
-// Bounded returns a logger that writes to log at most five lines of level error a minute for each cause. The next line that it writes of that cause says in
-// suppressed how many it left out. A cause is what failed: a VCenter, a member, or else the hub and this process, and in which way. Thousands of groups fail
-// for one reason when a vCenter or a member does, and a log that holds nothing else helps nobody.
+// Bounded returns a logger that writes to log at most five lines of level error a minute for each cause. The next line of that cause has the number of
+// omitted lines in key suppressed. A cause is an object and a way of failing. The object is a VCenter, a member, or else the hub and this process. If a
+// vCenter or a member fails, thousands of groups fail for the same reason, and their lines would bury all others.
 func Bounded(log logr.Logger, now func() time.Time) logr.Logger {
 	under := log.GetSink()
 	if under == nil {
-		return log // it discards everything
+		return log // log discards everything
 	}
 	if deeper, ok := under.(logr.CallDepthLogSink); ok {
 		under = deeper.WithCallDepth(1)
@@ -33,7 +33,7 @@ func Bounded(log logr.Logger, now func() time.Time) logr.Logger {
 	return log.WithSink(bounded{LogSink: under, account: &account{now: now, causes: map[cause]*lines{}}})
 }
 
-// bounded is the sink of one logger. All that come from one logger share the account.
+// bounded is the sink of one logger. Loggers that derive from the same logger share the account.
 type bounded struct {
 	logr.LogSink
 	about   subject
@@ -43,7 +43,7 @@ type bounded struct {
 
 var _ logr.CallDepthLogSink = bounded{}
 
-// Init implements logr.LogSink. The logger that is wrapped did that.
+// Init implements logr.LogSink. The wrapped sink is initialized already.
 func (bounded) Init(logr.RuntimeInfo) {}
 
 func (b bounded) Error(err error, message string, keysAndValues ...any) {
@@ -75,12 +75,12 @@ func (b bounded) WithCallDepth(depth int) logr.LogSink {
 	return b
 }
 
-// subject is what the values of a line say of what it is about.
+// subject is the failing object of a line, from the keys and values of the line.
 type subject struct {
 	vcenter, member, reason string
 }
 
-// with returns the subject after more values. controller-runtime names the object of a controller by its kind.
+// with adds keys and values to the subject. controller-runtime uses the kind of a controller's object as the key.
 func (s subject) with(keysAndValues []any) subject {
 	for i := 0; i+1 < len(keysAndValues); i += 2 {
 		switch keysAndValues[i] {
@@ -105,7 +105,7 @@ func nameIn(value any) string {
 	return fmt.Sprint(value)
 }
 
-// what names the part that fails. A vCenter that fails does so for the groups of all members.
+// what names the failing object. A failed vCenter affects the groups of all members, so it precedes the member.
 func (s subject) what() string {
 	switch {
 	case s.vcenter != "":
@@ -116,7 +116,7 @@ func (s subject) what() string {
 	return ""
 }
 
-// cause is what failed, and in which way.
+// cause is a failing object and its way of failing.
 type cause struct{ what, way string }
 
 // account counts the lines of each cause.
@@ -127,12 +127,12 @@ type account struct {
 }
 
 type lines struct {
-	// written are when the last ones were, the oldest first.
+	// written are the times of the last lines, oldest first.
 	written    []time.Time
 	suppressed int
 }
 
-// next reports whether a line may be written now, and how many of its cause were not since the last one.
+// next reports whether a line can be written now, and how many lines of its cause were suppressed since the last written one.
 func (a *account) next(of cause) (suppressed int, write bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -163,7 +163,7 @@ func (a *account) next(of cause) (suppressed int, write bool) {
 	return suppressed, true
 }
 
-// forget drops causes of which nothing was written for a while.
+// forget drops causes without a line in the last window.
 func (a *account) forget(now time.Time) {
 	maps.DeleteFunc(a.causes, func(_ cause, l *lines) bool { return now.Sub(l.written[len(l.written)-1]) >= window })
 }

@@ -12,19 +12,18 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// maxValue bounds each message, error and value, in bytes.
+// maxValue is the limit of each message, error and value, in bytes.
 const maxValue = 4096
 
-// Harmless returns a logger that writes to log only what can be shown: the text of messages, of errors, and of values that are text or say what their text
-// is ([fmt.Stringer]), as [untrusted.Text] returns it. Other values stay as they are. What is logged can hold text of others, for example in the errors of
-// API servers and the names of VMs.
+// Harmless returns a logger that passes texts through [untrusted.Text] before it writes them to log. Texts are messages, errors, strings, and values that
+// implement [fmt.Stringer]. Other values are unchanged. Lines can contain text of third parties, for example errors of API servers and names of VMs.
 func Harmless(log logr.Logger) logr.Logger { return Wrap(log, harmless{}) }
 
 type harmless struct{}
 
 func (harmless) Line(line *Line) bool {
 	if line.IsError && line.Err == nil {
-		line.Err = errors.New(line.Message) // each line of level error has the key error
+		line.Err = errors.New(line.Message) // each line of level error has key error
 	}
 	line.Err, line.Message, line.KeysAndValues = shownError(line.Err), untrusted.Text(line.Message, maxValue), shown(line.KeysAndValues)
 	return true
@@ -32,7 +31,7 @@ func (harmless) Line(line *Line) bool {
 
 func (harmless) Values(keysAndValues []any) []any { return shown(keysAndValues) }
 
-// shown returns keys and values of which those that are text may be shown. The list that was given is the caller's and stays as it is.
+// shown returns keys and values with harmless texts. It does not change the given list, which belongs to the caller.
 func shown(keysAndValues []any) []any {
 	out := make([]any, len(keysAndValues))
 	for i, v := range keysAndValues {
@@ -54,12 +53,13 @@ func shown(keysAndValues []any) []any {
 	return out
 }
 
-// shownOther treats what is text under another type, such as a UID, and what says what its text is. Numbers and times say that too, and hold nothing of others.
+// shownOther returns a harmless value of a type with a string as its base, such as a UID, or of a [fmt.Stringer]. Numbers and times implement it too, but
+// contain no text of third parties.
 func shownOther(v any) any {
 	switch v := v.(type) {
 	case nil, time.Time:
 		return v
-	case klog.ObjectRef: // it is shown as an object with these fields
+	case klog.ObjectRef: // a log shows it as an object with these fields
 		return klog.ObjectRef{Namespace: untrusted.Text(v.Namespace, maxValue), Name: untrusted.Text(v.Name, maxValue)}
 	}
 	of := reflect.ValueOf(v)

@@ -1,22 +1,22 @@
-// Package logsink puts layers between a logger and what writes its lines.
+// Package logsink adds layers between a logger and its sink.
 package logsink
 
 import "github.com/go-logr/logr"
 
-// Line is what a logger got at one call.
+// Line is one call of a logger.
 type Line struct {
-	// IsError tells calls of Error from those of Info. Err is nil where an error has no cause.
+	// IsError is true for calls of Error and false for calls of Info. Err is nil if an error has no cause.
 	IsError       bool
 	Err           error
 	Message       string
 	KeysAndValues []any
 }
 
-// Filter treats what a logger gets. The lists that it gets are the caller's; it does not change them.
+// Filter changes the lines of a logger. The lists that it receives belong to the caller, so it does not change them.
 type Filter interface {
-	// Line changes a line before it is written; a line for which it returns false is dropped.
+	// Line changes a line before it is written. If it returns false, the line is dropped.
 	Line(*Line) bool
-	// Values returns what stands for the keys and values that a logger adds to each line.
+	// Values returns the replacement of the keys and values that a logger adds to each line.
 	Values(keysAndValues []any) []any
 }
 
@@ -24,9 +24,9 @@ type Filter interface {
 func Wrap(log logr.Logger, filter Filter) logr.Logger {
 	under := log.GetSink()
 	if under == nil {
-		return log // it discards everything
+		return log // log discards everything
 	}
-	// The sink below counts one caller more for each layer above it.
+	// The sink below must skip one more caller for each layer above it.
 	if deeper, ok := under.(logr.CallDepthLogSink); ok {
 		under = deeper.WithCallDepth(1)
 	}
@@ -40,7 +40,7 @@ type layer struct {
 
 var _ logr.CallDepthLogSink = layer{}
 
-// Init implements logr.LogSink. The logger that is wrapped did that.
+// Init implements logr.LogSink. The wrapped sink is initialized already.
 func (l layer) Init(logr.RuntimeInfo) {}
 
 func (l layer) Info(level int, message string, keysAndValues ...any) {

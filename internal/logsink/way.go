@@ -14,14 +14,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Ways in which a whole vCenter, member or hub fails. What they make fail differs, so these lines are of one cause whatever they say.
+// Ways in which a whole vCenter, member or hub fails. One outage makes many operations fail, so all its lines have one cause, whatever their text.
 const (
 	wayUnreachable = "unreachable"
 	wayCredentials = "credentials"
 	wayCertificate = "certificate"
 )
 
-// wayOf returns in which way something failed. Failures that are no outage differ by what was tried, and by the reason that the line gives.
+// wayOf returns the way in which an operation failed. Failures without an outage differ by the operation and by the reason of the line.
 func wayOf(err error, name, message, reason string) string {
 	if way := outage(err); way != "" {
 		return way
@@ -37,7 +37,7 @@ func wayOf(err error, name, message, reason string) string {
 	return name + "\n" + message + "\n" + reason
 }
 
-// outage returns in which way a server fails altogether, or "".
+// outage returns the way in which a whole server fails, or "".
 func outage(err error) string {
 	if err == nil {
 		return ""

@@ -1,5 +1,5 @@
-// Package memberapi has what all calls to API servers of members share: a time limit, the length of their errors in a log,
-// and the read of a VmGroup that no cache answers. An operator of a member can control what its API server answers.
+// Package memberapi is for all calls to API servers of members. It has their time limit, the length limit of their errors
+// in a log, and an uncached read of a VmGroup. Administrators of a member can control the answers of its API server.
 package memberapi
 
 import (
@@ -16,18 +16,18 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// Timeout bounds a read and a write of an API server. API servers answer in milliseconds. One that does not answer must
-// not hold a worker that other members need.
+// Timeout limits one read or write of an API server. API servers answer in milliseconds. An unresponsive API server must
+// not block a worker that other members need.
 const Timeout = 5 * time.Second
 
-// maxError is the number of bytes of an error in a log: the API server can have written them.
+// maxError limits an error in a log, in bytes, because the API server can have written it.
 const maxError = 300
 
-// ErrorText returns the text of an error of an API server, for a log.
+// ErrorText returns the text of an API server's error for a log.
 func ErrorText(err error) string { return untrusted.Text(err.Error(), maxError) }
 
-// Group reads the metadata of a VmGroup from the API server. It returns nil if the VmGroup certainly does not exist. An API
-// server that does not serve VmGroups, or a proxy, can answer "not found" as well: such an answer is an error.
+// Group reads the metadata of a VmGroup from the API server. It returns nil only if the VmGroup does not exist. A proxy, or
+// an API server without the VmGroup API, can also answer "not found". Group returns an error for such an answer.
 func Group(ctx context.Context, live client.Reader, name types.NamespacedName) (*metav1.ObjectMeta, error) {
 	found := &metav1.PartialObjectMetadata{}
 	found.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("VmGroup"))

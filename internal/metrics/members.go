@@ -3,7 +3,7 @@ package metrics
 // Metrics of members.
 var (
 	MemberUp = define("vmgroup_member_up", Gauge, Everyone, "1 while this replica serves the member and the member responds, 0 otherwise.", object("member"))
-	// MemberStatus has no series for a member that is served.
+	// MemberStatus has no series for a member that this replica serves.
 	MemberStatus = define("vmgroup_member_status", Gauge, Everyone,
 		"1, with the reason of condition Ready of the MemberCluster as this replica sees it, while the reason is not Engaged.",
 		object("member"), Label{Name: "reason"})

@@ -1,8 +1,8 @@
-// Package metrics defines each metric of the operator once: its name, its labels, what it measures and which replica
-// reports it. Collectors, the reference page, alerts and dashboards read these definitions.
+// Package metrics defines each metric of the operator once: its name, labels, help text, and the replica that reports it.
+// Collectors, the reference page, alerts and dashboards read these definitions.
 //
-// A metric has no label namespace, pod, job or instance, which are Prometheus' own, and none with the name of a group, VM,
-// user or host.
+// No metric has the labels namespace, pod, job or instance, which belong to Prometheus. No label names a group, VM, user
+// or host.
 package metrics
 
 import (
@@ -17,13 +17,13 @@ type Reporter string
 
 // Reporters.
 const (
-	// Owner reports what it computes from the groups whose bucket it holds. Aggregate with sum.
+	// Owner metrics come from the groups in the buckets of this replica. Aggregate with sum.
 	Owner Reporter = "owner"
-	// Everyone reports its own view of a connection. Aggregate with max or min.
+	// Everyone metrics show each replica's view of a connection. Aggregate with max or min.
 	Everyone Reporter = "everyone"
-	// Leader reports only while it leads. Aggregate with max.
+	// Leader metrics exist only while the replica leads. Aggregate with max.
 	Leader Reporter = "leader"
-	// Process reports what it did since it started, or what it has now. Aggregate with sum, and counters with sum(rate()).
+	// Process metrics show the work of a process since its start, or its present state. Aggregate with sum, and counters with sum(rate()).
 	Process Reporter = "process"
 )
 
@@ -37,14 +37,14 @@ const (
 	Histogram Type = "histogram"
 )
 
-// Other replaces the value of a label that is none of the known ones. Users of members can write any reason and any name
-// of a vCenter, and each would be a series.
+// Other replaces unknown values of a label. Users of members can write any reason and any name of a vCenter, and each
+// would be a series.
 const Other = "Other"
 
 // Label of a metric.
 type Label struct {
 	Name string
-	// Values are all that the label can have. Nil is one value for each object of the hub that the label names.
+	// Values are all values of the label. Nil means one value for each object of the hub that the label names.
 	Values []string
 }
 
@@ -89,7 +89,7 @@ func object(name string) Label { return Label{Name: name} }
 // oneOf is a label with a closed set of values.
 func oneOf(name string, values ...string) Label { return Label{name, values} }
 
-// LabelNames returns the names of the labels, in the order in which values are given.
+// LabelNames returns the names of the labels, in the order of their values.
 func (d *Definition) LabelNames() []string {
 	names := make([]string, 0, len(d.Labels))
 	for _, l := range d.Labels {
@@ -98,7 +98,7 @@ func (d *Definition) LabelNames() []string {
 	return names
 }
 
-// Desc is the description that a collector sends.
+// Desc returns the description for a collector.
 func (d *Definition) Desc() *prometheus.Desc { return d.desc }
 
 // Value is one series of a gauge.
@@ -106,17 +106,17 @@ func (d *Definition) Value(value float64, labels ...string) prometheus.Metric {
 	return prometheus.MustNewConstMetric(d.desc, prometheus.GaugeValue, value, labels...)
 }
 
-// NewCounter returns a counter that a process counts with.
+// NewCounter returns a counter for a process.
 func (d *Definition) NewCounter() *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: d.Name, Help: d.Help}, d.LabelNames())
 }
 
-// NewGauge returns a gauge that a process sets.
+// NewGauge returns a gauge for a process.
 func (d *Definition) NewGauge() *prometheus.GaugeVec {
 	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: d.Name, Help: d.Help}, d.LabelNames())
 }
 
-// NewHistogram returns a histogram that a process observes with.
+// NewHistogram returns a histogram for a process.
 func (d *Definition) NewHistogram() *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: d.Name, Help: d.Help, Buckets: d.Buckets}, d.LabelNames())
 }

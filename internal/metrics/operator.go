@@ -19,7 +19,7 @@ var (
 	ShardingTokens   = define("vmgroup_sharding_tokens", Gauge, Process, "Passes that run.")
 	ShardingTakeover = define("vmgroup_sharding_takeover_seconds", Histogram, Process,
 		"Time from the last renewal of a dead session to the moment when this replica had taken over its buckets.").
-		// Around the timeout of 12 s, and what a proven death makes possible.
+		// Buckets are around the timeout of 12 s, and below it for takeovers after a proven death.
 		in(0.5, 1, 2, 3, 5, 8, 10, 11, 12, 12.5, 13, 15, 20, 30, 60)
 	ShardingTakeovers = define("vmgroup_sharding_takeovers_total", Counter, Process,
 		"Takeovers of buckets of dead sessions by this replica: after the Lease ran out (lease), or earlier because of a proven death (proof).",
@@ -41,7 +41,7 @@ var (
 		Label{Name: "webhook"}, object("member"), admissionVerdict)
 	AdmissionDuration = define("vmgroup_admission_request_duration_seconds", Histogram, Process,
 		"Time from the head of an admission request to its answer, by webhook.", Label{Name: "webhook"}).
-		// From what memory answers in to the timeout of the API servers.
+		// Buckets range from answers from memory to the timeout of the API servers.
 		in(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5)
 	AdmissionOldestAck = define("vmgroup_admission_ca_bundle_oldest_ack_seconds", Gauge, Everyone,
 		"For how long the member that is furthest behind has not acknowledged a certificate authority of the webhooks; 0 if none is behind.")

@@ -3,7 +3,7 @@ package metrics
 // Metrics of policies and quotas.
 var (
 	PolicyMatched = define("vmgroup_policy_matched_groups", Gauge, Leader, "VmGroups that the VmGroupPolicy applies to.", object("policy"))
-	// PolicyViolations are of groups that exist: admission refuses new ones.
+	// PolicyViolations counts existing groups, because admission refuses new ones.
 	PolicyViolations = define("vmgroup_policy_violations", Gauge, Leader, "VmGroups that exist and violate the VmGroupPolicy.", object("policy"))
 
 	QuotaUsed = define("vmgroup_quota_used", Gauge, Leader,

@@ -3,7 +3,7 @@ package metrics
 // Metrics of vCenters.
 var (
 	VCenterUp = define("vmgroup_vcenter_up", Gauge, Everyone, "1 while this replica reaches the vCenter, 0 otherwise.", object("vcenter"))
-	// VCenterStatus has only the present reason of each VCenter.
+	// VCenterStatus has only the current reason of each VCenter.
 	VCenterStatus = define("vmgroup_vcenter_status", Gauge, Everyone, "1, with the reason of condition Ready of the VCenter as this replica sees it.",
 		object("vcenter"), Label{Name: "reason"})
 	VCenterComplete = define("vmgroup_vcenter_inventory_complete", Gauge, Everyone, "1 while this replica knows every VM below the root folder, 0 otherwise.",

@@ -1,4 +1,4 @@
-// Package seldom is about what may happen at any rate, since others cause it, and is told of now and then: in an event, or a line of the log.
+// Package seldom limits how often the operator reports, in an event or a log line, an occurrence that third parties can cause at any rate.
 package seldom
 
 import (
@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Told counts what happened since it was told of last. The zero value is ready for use, by several goroutines. It remembers each key for good, so keys
-// are of a kind of which there are few.
+// Told counts occurrences since the last report. The zero value is ready for use, also by several goroutines. It keeps each key for its lifetime, so
+// there must be few different keys.
 type Told[K comparable] struct {
 	mu   sync.Mutex
 	told map[K]telling
@@ -15,12 +15,12 @@ type Told[K comparable] struct {
 
 type telling struct {
 	at time.Time
-	// more happened since.
+	// more is the number of occurrences since then.
 	more int
 }
 
-// Next reports whether it is time to tell of something that happens now, which is once in an interval at most, and how often it happened since it
-// was told of last.
+// Next counts an occurrence. tell reports whether to report it, at most once in each interval. more is the number of occurrences since the last
+// report.
 func (t *Told[K]) Next(what K, now time.Time, interval time.Duration) (more int, tell bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,49 +8,49 @@ import (
 )
 
 const (
-	// soonest and latest are the least and the most time after which who waits is to ask again.
+	// soonest and latest limit the time until a waiting write asks again.
 	soonest, latest = 100 * time.Millisecond, 10 * time.Second
-	// lapses is after what time without a question nobody waits any more, and what was granted and not taken is given back.
+	// lapses is the time after the last question. Then a waiting write is dropped, and the bytes of a granted one are given back.
 	lapses = time.Minute
 )
 
-// Turn names a write that waits.
+// Turn names a waiting write.
 type Turn struct {
-	// Namespace that it is for. Namespaces of a member take turns, so that a user of one does not keep others waiting. What is for no namespace has
-	// a name that none can have.
+	// Namespace of the write. Namespaces of a member take turns, so that a user of one namespace does not delay others. Writes for no namespace have a
+	// name that no namespace can have.
 	Namespace string
-	// ID of what is written, in this namespace.
+	// ID of the written object in this namespace.
 	ID string
 }
 
-// account is the budget of one member. It knows no clock: the time is passed in, and never goes back.
+// account is the budget of one member. It has no clock: the caller passes the time, which never decreases.
 //
-// A write is granted while there is credit, however little, and makes debt of what it is larger. So the largest write needs no larger burst.
+// A write is granted while any credit is left. Its excess becomes debt. So the largest write needs no larger burst.
 type account struct {
 	credit *rate.Limiter
 	rate   float64
-	// lines of those that wait, by namespace, and the namespaces in the order of their turns.
+	// lines contains the waiting writes by namespace. order contains the namespaces in the order of their turns.
 	lines map[string]*line
 	order []string
-	// waiting are those in the lines, granted those whose turn has come since they asked last, and grants the same in the order of time.
+	// waiting are the writes in the lines. granted are the writes whose turn came after their last question, and grants lists them by time.
 	waiting map[Turn]*waiter
 	granted map[Turn]*waiter
 	grants  []*waiter
 }
 
-// line is a namespace's.
+// line is the queue of a namespace.
 type line struct {
 	waiters []*waiter
-	// left is how many have left it at its head.
+	// left counts the waiters that left the line at its head.
 	left int
 }
 
 type waiter struct {
 	Turn
 	bytes int
-	// place is how many have joined the line before.
+	// place counts the waiters that joined the line before.
 	place int
-	// since is the first question, asked the last one, and granted when the turn came.
+	// since is the time of the first question, asked of the last one, and granted of the turn.
 	since, asked, granted time.Time
 }
 
@@ -61,7 +61,7 @@ func newAccount(l Limits) *account {
 	}
 }
 
-// ask returns how long a write has to wait before it asks again, or zero once it may be done. Then the bytes are charged, and waited is how long it took.
+// ask returns the time until a write must ask again. If it returns zero, the write can start: its bytes are charged, and waited is its total wait.
 func (a *account) ask(now time.Time, turn Turn, bytes int) (wait, waited time.Duration) {
 	a.serve(now)
 	if w := a.granted[turn]; w != nil {
@@ -89,7 +89,7 @@ func (a *account) ask(now time.Time, turn Turn, bytes int) (wait, waited time.Du
 	return a.estimate(now, w), 0
 }
 
-// serve gives the credit that there is to those that wait.
+// serve grants waiting writes while credit is left.
 func (a *account) serve(now time.Time) {
 	for len(a.grants) > 0 && now.Sub(a.grants[0].granted) >= lapses {
 		w := a.grants[0]
@@ -120,7 +120,7 @@ func (a *account) serve(now time.Time) {
 	}
 }
 
-// withdraw drops a write that is not to be done.
+// withdraw drops a canceled write.
 func (a *account) withdraw(now time.Time, turn Turn) {
 	if w := a.waiting[turn]; w != nil {
 		delete(a.waiting, turn)
@@ -136,14 +136,14 @@ func (a *account) withdraw(now time.Time, turn Turn) {
 	}
 }
 
-// estimate is when the turn of a write comes, if those before it are as large and others do not come.
+// estimate returns the wait for a write's turn, if all earlier writes are as large and no others arrive.
 func (a *account) estimate(now time.Time, w *waiter) time.Duration {
 	ahead := ((w.place-a.lines[w.Namespace].left)*len(a.order) + slices.Index(a.order, w.Namespace)) * w.bytes
 	missing := float64(ahead) - a.credit.TokensAt(now)
 	return max(soonest, min(latest, time.Duration(missing/a.rate*float64(time.Second))))
 }
 
-// idle reports whether nobody waits, and there is credit.
+// idle reports whether no write waits and credit is left.
 func (a *account) idle(now time.Time) bool {
 	a.serve(now)
 	return len(a.order) == 0 && a.inCredit(now)
@@ -151,7 +151,7 @@ func (a *account) idle(now time.Time) bool {
 
 func (a *account) inCredit(now time.Time) bool { return a.credit.TokensAt(now) > 0 }
 
-// charge takes bytes off the credit, or gives them back if they are less than none.
+// charge subtracts bytes from the credit. A negative number is given back.
 func (a *account) charge(now time.Time, bytes int) {
 	for burst := a.credit.Burst(); bytes > burst; bytes -= burst {
 		a.credit.ReserveN(now, burst)

@@ -14,22 +14,22 @@ import (
 
 var errConflict = errors.New("the object has been modified")
 
-// apiServer keeps the group. Objects that it has handed out never change.
+// apiServer stores the group. Returned objects never change.
 type apiServer struct {
 	world   *world
-	group   *v1alpha1.VmGroup // nil once it is gone
+	group   *v1alpha1.VmGroup // nil after the deletion
 	version int
-	// before is an edit that arrives right before the next write of status, which therefore conflicts.
+	// before is an edit right before the next write of status, which therefore conflicts.
 	before func(*v1alpha1.VmGroup)
 }
 
-// backup is a copy of the group, and whether an edit was on its way to the VMs then.
+// backup is a copy of the group. edited is true if an edit was in progress then.
 type backup struct {
 	group  *v1alpha1.VmGroup
 	edited bool
 }
 
-// store makes next the stored group and wakes the operator.
+// store stores next and wakes the operator.
 func (a *apiServer) store(next *v1alpha1.VmGroup) {
 	a.version++
 	next.ResourceVersion = strconv.Itoa(a.version)
@@ -37,7 +37,7 @@ func (a *apiServer) store(next *v1alpha1.VmGroup) {
 	a.world.op.wake("the group changed")
 }
 
-// edit changes the group as a user does: an edit of spec raises the generation.
+// edit changes the group as a user does. An edit of spec raises the generation.
 func (a *apiServer) edit(change func(*v1alpha1.VmGroup)) {
 	if a.group == nil {
 		return
@@ -69,7 +69,7 @@ func (a *apiServer) annotate(key, value string) {
 	})
 }
 
-// remove deletes the group. It stays until it has no finalizer.
+// remove deletes the group. It stays while it has a finalizer.
 func (a *apiServer) remove() {
 	switch {
 	case a.group == nil || a.group.DeletionTimestamp != nil:
@@ -83,7 +83,7 @@ func (a *apiServer) remove() {
 	}
 }
 
-// writeStatus is the operator's write, with an optimistic lock.
+// writeStatus is the operator's write with an optimistic lock.
 func (a *apiServer) writeStatus(read *v1alpha1.VmGroup, status *v1alpha1.VmGroupStatus) (*v1alpha1.VmGroup, error) {
 	if change := a.before; change != nil {
 		a.before = nil
@@ -115,8 +115,8 @@ func (a *apiServer) finalize(read *v1alpha1.VmGroup, has bool) (*v1alpha1.VmGrou
 	return next, nil
 }
 
-// deleting reports whether the group is there and being deleted.
+// deleting reports whether the group exists and is being deleted.
 func (a *apiServer) deleting() bool { return a.group != nil && a.group.DeletionTimestamp != nil }
 
-// replicas that spec asks for.
+// replicas returns the number of replicas in spec.
 func replicas(spec *v1alpha1.VmGroupSpec) int { return int(ptr.Deref(spec.Replicas, 1)) }

@@ -7,7 +7,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// cloneOf asks for a clone.
+// cloneOf is a request for a clone.
 type cloneOf struct {
 	name, uuid, folder, template, network string
 	stamp                                 vsphere.Stamp
@@ -15,7 +15,7 @@ type cloneOf struct {
 	memory                                int64
 }
 
-// clone makes a VM that is off.
+// clone creates a powered-off VM.
 func (v *vcenter) clone(c cloneOf) error {
 	t := &task{op: vsphere.Operation{Kind: vsphere.OpClone, Ordinal: c.stamp.Ordinal}, revision: c.stamp.Revision, name: c.name, cpu: c.cpu}
 	template, ok := v.world.catalog.templates[c.template]
@@ -31,7 +31,7 @@ func (v *vcenter) clone(c cloneOf) error {
 		}
 		if there := v.nameTaken(c.folder, c.name); there != nil {
 			if there.owned() && there.uuid == c.uuid {
-				return nil // it is the wanted one
+				return nil // it is the wanted VM
 			}
 			return fault(vsphere.KindNameTaken, "clone "+c.name, "the name is taken in the folder")
 		}
@@ -99,7 +99,7 @@ func (v *vcenter) powerOff(ordinal int32, ref string) error {
 
 func allowed(*machine) error { return nil }
 
-// shutdown asks the guest, which is off after a while, or never.
+// shutdown sends a request to the guest, which powers off after a while, or never.
 func (v *vcenter) shutdown(ordinal int32, ref string, within time.Duration) error {
 	m := v.vm(ref)
 	if m != nil && m.power == vsphere.PoweredOn && !m.up(v.world.now) {
@@ -143,7 +143,7 @@ func (v *vcenter) markVM(ordinal int32, ref, seen string) error {
 	})
 }
 
-// unchanged refuses a VM that was changed since it was seen.
+// unchanged refuses a VM that has changed since the operator saw it.
 func unchanged(seen string) func(*machine) error {
 	return func(m *machine) error {
 		if seen != "" && m.shown(epoch).ChangeVersion != seen {
@@ -167,7 +167,7 @@ func (v *vcenter) destroy(ordinal int32, ref string) error {
 	}, func(m *machine) { v.remove(m) })
 }
 
-// release replaces the stamp by a mark.
+// release replaces the stamp by a release mark.
 func (v *vcenter) release(ordinal int32, ref string) error {
 	return v.onVM(vsphere.OpRelease, ordinal, ref, "", v.pace.change, allowed, func(m *machine) {
 		if m.stamp == nil {
@@ -210,7 +210,7 @@ func (v *vcenter) reconfigure(ordinal int32, ref, seen, revision string, cpu int
 	})
 }
 
-// move, rename and adopt take a VM of another group over.
+// move, rename and adopt are the steps of the adoption of another group's VM.
 func (v *vcenter) move(ordinal int32, ref, folder string) error {
 	return v.onVM(vsphere.OpMove, ordinal, ref, "", v.pace.change, func(m *machine) error {
 		if there := v.nameTaken(folder, m.name); there != nil && there != m {
@@ -246,7 +246,7 @@ func (v *vcenter) adopt(ordinal int32, ref, seen string, stamp vsphere.Stamp) er
 	})
 }
 
-// destroyFolder removes a folder that is empty.
+// destroyFolder removes an empty folder.
 func (v *vcenter) destroyFolder(ref string) error {
 	if v.away {
 		return fault(vsphere.KindTransient, "remove the folder", "no route to host")

@@ -13,13 +13,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// catalog is which templates there are, and what grants and policies say of them.
+// catalog contains the templates, and the rules of grants and policies about them.
 type catalog struct {
 	templates map[string]*template
-	// mostReplicas, leastReplicas and mostCPU are what a policy limits, or zero. unread: policies cannot be read.
+	// mostReplicas, leastReplicas and mostCPU are limits of a policy, or zero. unread means that policies cannot be read.
 	mostReplicas, leastReplicas, mostCPU int
 	unread                               bool
-	// userDataMissing: the Secret of user data does not exist.
+	// userDataMissing means that the Secret with user data does not exist.
 	userDataMissing bool
 }
 
@@ -28,7 +28,7 @@ type template struct {
 	exists, boots, hotAdd, granted, allowed bool
 }
 
-// templateNames are all that specs can name. The guests of "bad" never boot.
+// templateNames are all names that specs can contain. The guests of "bad" never boot.
 var templateNames = []string{"a", "b", "c", "bad"}
 
 func newCatalog() catalog {
@@ -39,7 +39,7 @@ func newCatalog() catalog {
 	return c
 }
 
-// names are what the names of a spec stand for.
+// names resolves the names of a spec.
 func (w *world) names(spec *v1alpha1.VmGroupSpec) group.Names {
 	var n group.Names
 	t := w.catalog.templates[spec.Template]
@@ -65,7 +65,7 @@ func (w *world) names(spec *v1alpha1.VmGroupSpec) group.Names {
 	return n
 }
 
-// violations are what a spec breaks of policies.
+// violations returns the violations of policies in a spec.
 func (w *world) violations(spec *v1alpha1.VmGroupSpec) (all []policy.Violation) {
 	c := &w.catalog
 	add := func(field string, value any, rule policy.Rule, detail string) {
@@ -87,19 +87,19 @@ func (w *world) violations(spec *v1alpha1.VmGroupSpec) (all []policy.Violation) 
 	return all
 }
 
-// clonable reports whether VMs of this shape may be cloned, and can be.
+// clonable reports whether VMs of this shape are allowed and can be cloned.
 func (w *world) clonable(spec *v1alpha1.VmGroupSpec) bool {
 	t := w.catalog.templates[spec.Template]
 	return t.exists && t.granted && t.allowed && (w.catalog.mostCPU == 0 || int(spec.CPU) <= w.catalog.mostCPU) &&
 		(spec.UserDataSecretRef == nil || !w.catalog.userDataMissing)
 }
 
-// permitted reports whether the spec is allowed as it is written, quotas left out.
+// permitted reports whether the spec is allowed as written, without quotas.
 func (w *world) permitted(spec *v1alpha1.VmGroupSpec) bool {
 	return len(w.violations(spec)) == 0 && w.clonable(spec) && !w.catalog.unread
 }
 
-// below reports whether a policy says that the group is too small.
+// below reports whether the group is smaller than a policy's minimum.
 func (w *world) below(spec *v1alpha1.VmGroupSpec) bool {
 	return slices.ContainsFunc(w.violations(spec), func(v policy.Violation) bool { return v.Rule == policy.RuleReplicasMinimum })
 }

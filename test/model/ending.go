@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
-// end brings the history to its end.
+// end runs the end of the history.
 func (w *world) end(how End) {
 	if w.api.group == nil {
 		w.gone(nil)
@@ -23,7 +23,7 @@ func (w *world) end(how End) {
 	switch how {
 	case Healed:
 		w.heal()
-		w.advance(2 * time.Minute) // an edit counts once it is known what there is
+		w.advance(2 * time.Minute) // an edit counts only after the operator has observed the VMs
 		w.healSpec()
 		w.advance(endsIn)
 		w.whole()
@@ -34,7 +34,7 @@ func (w *world) end(how End) {
 	}
 }
 
-// heal puts everything right but the group's spec.
+// heal repairs everything except the group's spec.
 func (w *world) heal() {
 	v := &w.vc
 	v.setAway(false)
@@ -72,7 +72,7 @@ func (w *world) heal() {
 	})
 }
 
-// healSpec gives the group a spec with which nothing is in the way, and has all VMs replaced.
+// healSpec gives the group a valid spec without obstacles, and requests the replacement of all VMs.
 func (w *world) healSpec() {
 	w.api.edit(func(g *v1alpha1.VmGroup) {
 		s := &g.Spec
@@ -87,7 +87,7 @@ func (w *world) healSpec() {
 	})
 }
 
-// whole checks that a healed group is as its spec says.
+// whole checks that a healed group matches its spec.
 func (w *world) whole() {
 	a, g := &w.audit, w.api.group
 	if a.failed() {
@@ -115,7 +115,7 @@ func (w *world) whole() {
 	}
 }
 
-// leave deletes the group, and later puts everything right.
+// leave deletes the group, and later repairs everything.
 func (w *world) leave(how End) {
 	retains := w.api.group.Spec.DeletionPolicy == v1alpha1.DeletionRetain
 	before := map[string]string{}
@@ -163,7 +163,7 @@ func (w *world) leave(how End) {
 	}
 }
 
-// gone checks that no VM is left of a group that is gone, but those that were kept.
+// gone checks that no VMs of a deleted group are left, except kept ones.
 func (w *world) gone([]*machine) {
 	if w.hub.receipt != nil {
 		return
@@ -173,7 +173,7 @@ func (w *world) gone([]*machine) {
 	}
 }
 
-// kept checks that the VMs of a group that kept them are as they were, and that the receipt has them.
+// kept checks that the kept VMs of a deleted group are unchanged, and that the receipt lists them.
 func (w *world) kept(stay []*machine, before map[string]string, calm bool) {
 	a := &w.audit
 	for _, m := range stay {
@@ -204,7 +204,7 @@ func (w *world) kept(stay []*machine, before map[string]string, calm bool) {
 	}
 }
 
-// forget has the vCenter gone for good.
+// forget makes the vCenter unreachable permanently.
 func (w *world) forget() {
 	had := w.api.deleting()
 	w.vc.setAway(true)

@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// gather is what the operator knows when a pass begins.
+// gather returns the operator's knowledge at the beginning of a pass.
 func (o *operator) gather() *group.Snapshot {
 	w := o.world
 	of := w.api.group
@@ -53,7 +53,7 @@ func (o *operator) gather() *group.Snapshot {
 	return s
 }
 
-// resolve finds out what the names in spec stand for, and what policies say.
+// resolve resolves the names in spec and evaluates policies.
 func (o *operator) resolve(s *group.Snapshot) {
 	w := o.world
 	s.Names = w.names(&s.Group.Spec)
@@ -74,7 +74,7 @@ func (o *operator) resolve(s *group.Snapshot) {
 	}
 }
 
-// observe reads which VMs the group has, and where it is at home.
+// observe reads the group's VMs and its folder.
 func (o *operator) observe(s *group.Snapshot) {
 	w := o.world
 	var known []string
@@ -108,7 +108,7 @@ func (o *operator) observe(s *group.Snapshot) {
 	s.See(seen)
 }
 
-// seeAdoption reads which VMs another group has left.
+// seeAdoption reads the VMs that another group released.
 func (o *operator) seeAdoption(s *group.Snapshot) {
 	a := s.Adoption
 	if a == nil || a.Malformed(s.Group) != "" {
@@ -127,7 +127,7 @@ func (o *operator) seeAdoption(s *group.Snapshot) {
 	}
 }
 
-// claim claims the VMs that another group left, of which the hub has a receipt.
+// claim claims the VMs that another group released, if the hub has a receipt for them.
 func (o *operator) claim(s *group.Snapshot) {
 	w := o.world
 	answer := &group.AdoptionAnswer{}
@@ -152,7 +152,7 @@ func (o *operator) claim(s *group.Snapshot) {
 	o.seeAdoption(s)
 }
 
-// paused says who asked that nothing is done.
+// paused returns the blocker of a paused group, or nil.
 func (w *world) paused(of *v1alpha1.VmGroup) *plan.Blocker {
 	switch {
 	case of.Spec.Paused:

@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// History is what happens in one run.
+// History is the input of one run.
 type History struct {
 	Seed   uint64
 	Setup  Setup
@@ -20,30 +20,30 @@ type History struct {
 	End    End
 }
 
-// Setup is what a history begins with.
+// Setup is the start of a history.
 type Setup struct {
 	Replicas int
-	// Surge and Unavailable are maxSurge and maxUnavailable; empty is the default.
+	// Surge and Unavailable are maxSurge and maxUnavailable. Empty means the default.
 	Surge, Unavailable string
-	// Gate and MinReady are of readiness. Startup is startupTimeoutSeconds, or zero for the default.
+	// Gate and MinReady are fields of readiness. Startup is startupTimeoutSeconds, or zero for the default.
 	Gate              v1alpha1.ReadinessGate
 	MinReady, Startup int32
-	// Old: the group is older than an hour. Slow: everything takes long. Retain is the deletion policy.
+	// Old means that the group is older than an hour. Slow means that everything takes long. Retain sets the deletion policy.
 	Old, Slow, Retain bool
 	Quota             Quota
 	Others            int64
-	// Adopts is how many VMs of a former group the group takes over.
+	// Adopts is the number of VMs that the group adopts from a former group.
 	Adopts int
 }
 
-// Event is something that happens after a while. N says which of its variants.
+// Event is an event after a wait. N selects its variant.
 type Event struct {
 	Wait time.Duration
 	Kind string
 	N    int
 }
 
-// End is how a history ends.
+// End is the end of a history.
 type End string
 
 // Ends.
@@ -54,7 +54,7 @@ const (
 	Forgotten End = "forgotten"
 )
 
-// spec is that of the group at the start.
+// spec returns the spec of the group at the start.
 func (s Setup) spec() v1alpha1.VmGroupSpec {
 	spec := v1alpha1.VmGroupSpec{
 		CPU: 2, Memory: 2, Template: "a", Replicas: ptr.To(int32(s.Replicas)),
@@ -67,7 +67,7 @@ func (s Setup) spec() v1alpha1.VmGroupSpec {
 	return spec
 }
 
-// number is a number, a percentage, or nil for the default.
+// number parses a number or a percentage. It returns nil for the default.
 func number(text string) *intstr.IntOrString {
 	if text == "" {
 		return nil
@@ -76,7 +76,7 @@ func number(text string) *intstr.IntOrString {
 	return &n
 }
 
-// String prints a history so that a person can follow it, and repeat it.
+// String formats a history so that users can read and repeat it.
 func (h History) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d: %+v\n", h.Seed, h.Setup)
@@ -87,10 +87,10 @@ func (h History) String() string {
 	return b.String()
 }
 
-// budgets are values of maxSurge and maxUnavailable that go together.
+// budgets are combinations of maxSurge and maxUnavailable.
 var budgets = [][2]string{{"", ""}, {"", ""}, {"0", "1"}, {"1", "1"}, {"2", "0"}, {"2", "2"}, {"2", "1"}, {"100%", "100%"}, {"50%", "50%"}, {"3", "0"}}
 
-// themes are kinds of events that go together. Each history has an update, a change of size, and some themes, so that what belongs together meets.
+// themes are kinds of related events. Each history has an update, a change of size, and some themes, so that related events coincide.
 var themes = [][]string{
 	{"template", "template-and-scale", "size", "size-and-scale", "replace-all", "undo", "budget", "network"},
 	{"pause-update", "update-type", "pause", "max-failures", "resize", "retain"},
@@ -105,14 +105,14 @@ var themes = [][]string{
 	{"secret", "user-data", "privileges", "annotate-adopt"},
 }
 
-// chance is a variant that nothing fixes.
+// chance means a random variant.
 const chance = -1
 
-// plot is a sequence of events that belong together. Other events come in between, and some of these do not happen.
+// plot is a sequence of related events. Other events come in between, and some of these do not happen.
 type plot []Event
 
-// plots are sequences that chance alone brings together once in many thousand histories: an edit that comes while something of the older revision is gone,
-// or is on its way. Their waits are the longest.
+// plots are sequences that are very rare in random histories: an edit while some VM or template of the older revision is missing or in progress. Their
+// waits are the longest.
 var plots = []plot{
 	{{0, "template-of-spec-goes", chance}, {time.Minute, "lose", chance}, {time.Minute, "template-and-scale", chance}},
 	{{0, "template-of-spec-goes", chance}, {time.Minute, "scale-by-one", chance}, {time.Minute, "lose-all", chance}, {5 * time.Minute, "template", chance}},
@@ -127,7 +127,7 @@ var plots = []plot{
 	{{0, "pause", chance}, {time.Minute, "template", chance}, {time.Minute, "scale", chance}, {5 * time.Minute, "pause", chance}},
 }
 
-// thicken adds the events of a plot to those of a history, in their order.
+// thicken adds the events of a plot to those of a history, in order.
 func thicken(r *rand.Rand, events []Event) (all []Event) {
 	for _, e := range plots[r.IntN(len(plots))] {
 		for len(events) > 0 && r.IntN(4) == 0 {
@@ -147,7 +147,7 @@ func thicken(r *rand.Rand, events []Event) (all []Event) {
 	return append(all, events...)
 }
 
-// kindsOf are the kinds of events of one history.
+// kindsOf returns the kinds of events of one history.
 func kindsOf(r *rand.Rand) []string {
 	some := make([]string, 0, 14)
 	some = append(some, "template", "scale")
@@ -160,7 +160,7 @@ func kindsOf(r *rand.Rand) []string {
 	return some
 }
 
-// generate makes the history of a seed. Each has some kinds of events only, so that they meet more often.
+// generate returns the history of a seed. Each history has only some kinds of events, so that they coincide more often.
 func generate(seed uint64) History {
 	r := rand.New(rand.NewPCG(seed, 0x6d6f64656c))
 	budget := budgets[r.IntN(len(budgets))]

@@ -9,25 +9,25 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 )
 
-// hub keeps the record of what was admitted, receipts, and what its administrators allow.
+// hub contains the admitted record, receipts, and the approvals of hub administrators.
 type hub struct {
 	record *v1alpha1.Admitted
-	// away: nothing can be read or stored.
+	// away means that nothing can be read or stored.
 	away bool
-	// before are former records, the oldest first.
+	// before are former records, oldest first.
 	before []*v1alpha1.Admitted
-	// receipt is what was written when the group went and kept its VMs. adoptable are the references of VMs that another group left.
+	// receipt was written when the group was deleted and kept its VMs. adoptable are the references of VMs that another group released.
 	receipt   *group.Receipt
 	adoptable []string
-	// forgetUntil, massUntil and adoptUntil are what administrators allow.
+	// forgetUntil, massUntil and adoptUntil are the ends of the administrators' approvals.
 	forgetUntil, massUntil, adoptUntil time.Time
-	// memberPaused is that of the MemberCluster. trips: other groups of the member remove VMs, so that removals are held.
+	// memberPaused is the MemberCluster's pause. trips means that other groups of the member remove VMs, so that removals are held.
 	memberPaused, trips bool
-	// crdGoing: the CRD of the groups is being deleted.
+	// crdGoing means that the CRD of the groups is being deleted.
 	crdGoing bool
 }
 
-// definition is what the API server says of the CRD of the groups.
+// definition returns the API server's answer about the CRD of the groups.
 func (w *world) definition() *group.DefinitionAnswer {
 	crd := &metav1.ObjectMeta{Name: "vmgroups", UID: "crd", CreationTimestamp: metav1.NewTime(epoch.Add(-24 * time.Hour))}
 	if w.hub.crdGoing {

@@ -16,11 +16,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Violation is a rule that a run broke.
+// Violation is a broken rule in a run.
 type Violation struct {
-	// Rule is its name; a shrunk history breaks the same one.
+	// Rule is its name. A shrunk history breaks the same rule.
 	Rule string
-	// At is how long after the begin, What is what happened.
+	// At is the time since the beginning. What describes the violation.
 	At   time.Duration
 	What string
 }
@@ -32,11 +32,11 @@ func (v *Violation) String() string {
 // audit checks the rules.
 type audit struct {
 	violation *Violation
-	// edit is true while an edit of the shape of VMs may be on its way to them.
+	// edit is true while an edit of the VMs' shape can be in progress.
 	edit bool
-	// quiet is since when nothing may be done any more, or zero.
+	// quiet is the time from which no action is allowed any more, or zero.
 	quiet time.Time
-	// clones is how many VMs were asked for, edits how often spec was edited.
+	// clones counts the requested VMs. edits counts the edits of spec.
 	clones, edits int
 }
 
@@ -50,13 +50,13 @@ func (a *audit) violated(w *world, rule, format string, args ...any) {
 	}
 }
 
-// edited sees an edit of spec.
+// edited records an edit of spec.
 func (a *audit) edited(_ *world, was, is *v1alpha1.VmGroup) {
 	a.edits++
 	a.edit = a.edit || plan.Revision(was.Spec) != plan.Revision(is.Spec)
 }
 
-// restored sees a record or a status from a backup: what that has was granted then.
+// restored records a restored record or status: its usage was granted at its time.
 func (a *audit) restored(w *world) {
 	l := &w.ledger
 	l.restored = true
@@ -67,7 +67,7 @@ func (a *audit) restored(w *world) {
 	l.granted = usage
 }
 
-// beforeActions sees what is asked of vCenter, right before that.
+// beforeActions checks actions right before their submission to vCenter.
 func (a *audit) beforeActions(w *world, s *group.Snapshot, d group.Decision, actions []plan.Action) {
 	if len(actions) == 0 {
 		return
@@ -92,13 +92,13 @@ func (a *audit) beforeActions(w *world, s *group.Snapshot, d group.Decision, act
 	}
 }
 
-// retries reports whether an action is tried every few minutes until a person has acted.
+// retries reports whether an action is retried every few minutes until a user has acted.
 func (w *world) retries(action *plan.Action) bool {
 	m := w.vc.vm(action.MoRef)
 	return action.Kind == plan.DestroyVM && m != nil && m.disk || action.Kind == plan.ReconfigureVM && action.Quiet
 }
 
-// removals sees to it that a mass deletion is held.
+// removals checks that a mass deletion is held.
 func (a *audit) removals(w *world, actions []plan.Action) {
 	g := w.api.group
 	guarded := w.setup.Old && g.DeletionTimestamp != nil && g.Spec.DeletionPolicy != v1alpha1.DeletionRetain && g.Annotations[v1alpha1.ReleaseAnnotation] != groupUID &&
@@ -118,7 +118,7 @@ func (a *audit) removals(w *world, actions []plan.Action) {
 	}
 }
 
-// removingSince is since when all VMs are to leave: since the deletion, or since the group was scaled to 0.
+// removingSince returns since when all VMs must be removed: since the deletion, or since the group was scaled to 0.
 func (w *world) removingSince(g *v1alpha1.VmGroup) time.Time {
 	if c := condition(&g.Status, v1alpha1.ConditionRemoving); c != nil && c.LastTransitionTime.Time.Before(g.DeletionTimestamp.Time) {
 		return c.LastTransitionTime.Time
@@ -154,7 +154,7 @@ func (a *audit) action(w *world, s *group.Snapshot, action *plan.Action, f *floo
 	}
 }
 
-// destroys sees to it that nothing is destroyed that runs, or is not marked, or is replaced although nobody edited the group.
+// destroys checks that no destroyed VM runs or is unmarked, and that none is replaced without an edit of the group.
 func (a *audit) destroys(w *world, m *machine, action *plan.Action) {
 	if m != nil && (!m.tombstone || m.power != vsphere.PoweredOff) {
 		a.violated(w, "destroys", "%s has tombstone %v and is %s", m.name, m.tombstone, m.power)
@@ -164,14 +164,14 @@ func (a *audit) destroys(w *world, m *machine, action *plan.Action) {
 	}
 }
 
-// adopts sees to it that a VM gets the group's stamp last.
+// adopts checks that a VM gets the group's stamp last.
 func (a *audit) adopts(w *world, m *machine) {
 	if home, exists := w.vc.at(groupLeaf()); m != nil && (!exists || m.folder != home.Ref.Value) {
 		a.violated(w, "stamps-early", "%s is stamped before it is in the group's folder", m.name)
 	}
 }
 
-// lets sees a group let go that keeps its VMs: only its own UID asks for that.
+// lets checks that a deleted group keeps its VMs only if an annotation has its UID or the policy is Retain.
 func (a *audit) lets(w *world) {
 	g := w.api.group
 	asked := g.Annotations[v1alpha1.ReleaseAnnotation] == groupUID || g.Annotations[v1alpha1.ForgetAnnotation] == groupUID
@@ -190,7 +190,7 @@ func (a *audit) changes(w *world, m *machine, action *plan.Action, f *floor) {
 	}
 }
 
-// creates sees to it that an update has no more VMs than it may.
+// creates checks that an update does not exceed its limit of VMs.
 func (a *audit) creates(w *world, s *group.Snapshot, action *plan.Action) {
 	r, spec := s.Group.Status.Rollout, &w.api.group.Spec
 	if r == nil || len(r.From) == 0 {
@@ -208,7 +208,7 @@ func (a *audit) creates(w *world, s *group.Snapshot, action *plan.Action) {
 	}
 }
 
-// statusWritten sees each status, right after it was written.
+// statusWritten checks each status, right after its write.
 func (a *audit) statusWritten(w *world, was, is *v1alpha1.VmGroup) {
 	if !a.quiet.IsZero() && !w.agedSince(a.quiet.Add(-restFor)) {
 		a.violated(w, "writes-at-rest", "%s", difference(&was.Status, &is.Status))
@@ -222,7 +222,7 @@ func (a *audit) statusWritten(w *world, was, is *v1alpha1.VmGroup) {
 	}
 }
 
-// readySince sees to it that no VM is ready since before the operator saw last that it was not.
+// readySince checks that no VM is ready since before the operator last saw it not ready.
 func (a *audit) readySince(w *world, is *v1alpha1.VmGroup) {
 	if w.blind() || is.Spec.PowerState == v1alpha1.PoweredOff {
 		return
@@ -241,7 +241,7 @@ func (a *audit) readySince(w *world, is *v1alpha1.VmGroup) {
 	}
 }
 
-// doomed sees to it that no available VM is chosen to leave below the floor.
+// doomed checks that no available VM is chosen for removal below the floor.
 func (a *audit) doomed(w *world, was, is *v1alpha1.VmGroup) {
 	if is.DeletionTimestamp != nil || is.Spec.PowerState == v1alpha1.PoweredOff {
 		return
@@ -276,7 +276,7 @@ func listed(spec *v1alpha1.VmGroupSpec, name string) bool {
 	return spec.ScaleDown != nil && slices.Contains(spec.ScaleDown.DeleteFirst, name)
 }
 
-// afterPass sees the world after a pass.
+// afterPass checks the world after a pass.
 func (a *audit) afterPass(w *world) {
 	if w.ledger.limited() {
 		vms, cpus := w.vc.charged()
@@ -299,14 +299,14 @@ func (a *audit) afterPass(w *world) {
 	}
 }
 
-// agedSince reports whether the group became an hour old since then, or the word of an administrator lapsed: from there on removals of all of its VMs are
+// agedSince reports whether the group became an hour old since then, or an administrator's approval expired. From then on, removals of all of its VMs are
 // recorded.
 func (w *world) agedSince(then time.Time) bool {
 	within := func(at time.Time) bool { return !at.Before(then) && !at.After(w.now) }
 	return within(w.api.group.CreationTimestamp.Add(time.Hour)) || within(w.hub.massUntil)
 }
 
-// probe is a pass that nothing asked for: it must find nothing to do.
+// probe runs a pass without a cause, which must find nothing to do.
 func (a *audit) probe(w *world) {
 	if a.failed() || w.op.due || w.api.group == nil || w.agedSince(w.op.passed) || !w.op.wakeAt.IsZero() && !w.op.wakeAt.After(w.now) {
 		return
@@ -330,7 +330,7 @@ func (a *audit) probe(w *world) {
 		case group.Wait:
 			return
 		case group.WriteReceipt:
-			if !w.hub.away { // else it is tried again every two seconds
+			if !w.hub.away { // otherwise it is retried every two seconds
 				a.violated(w, "slept", "a pass that nothing asked for writes the receipt")
 			}
 			return
@@ -348,7 +348,7 @@ func (a *audit) probe(w *world) {
 	}
 }
 
-// floor is how many VMs must stay available.
+// floor is the number of VMs that must stay available.
 type floor struct{ available, least int }
 
 func newFloor(w *world, desired int) *floor {
@@ -361,7 +361,7 @@ func newFloor(w *world, desired int) *floor {
 	return f
 }
 
-// take sees a VM taken away that is not to leave. So many may be, whatever spec says.
+// take records that an action makes an available VM unavailable. Whatever spec says, atLeast VMs can be unavailable.
 func (f *floor) take(a *audit, w *world, m *machine, what string, atLeast int) {
 	spec := &w.api.group.Spec
 	if w.api.deleting() || spec.PowerState == v1alpha1.PoweredOff || !m.surelyAvailable(w.now, spec) || m.asked {
@@ -373,7 +373,7 @@ func (f *floor) take(a *audit, w *world, m *machine, what string, atLeast int) {
 	}
 }
 
-// surgeOf is how many VMs more there may be during an update: a percentage is rounded up.
+// surgeOf returns how many additional VMs an update can have. A percentage is rounded up.
 func surgeOf(spec *v1alpha1.VmGroupSpec) int {
 	if u := spec.UpdateStrategy; u != nil && u.MaxSurge != nil {
 		return amount(*u.MaxSurge, replicas(spec), math.Ceil)
@@ -381,7 +381,7 @@ func surgeOf(spec *v1alpha1.VmGroupSpec) int {
 	return 1
 }
 
-// unavailableOf is how many VMs may be missing during an update: a percentage is rounded down, and percentages that both are zero count as one.
+// unavailableOf returns how many VMs can be missing during an update. A percentage is rounded down. If both percentages are zero, it is one.
 func unavailableOf(spec *v1alpha1.VmGroupSpec) int {
 	u := spec.UpdateStrategy
 	if u == nil || u.MaxUnavailable == nil {

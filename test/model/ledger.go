@@ -7,28 +7,28 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// ledger is that of one quota, which counts VMs and virtual CPUs. Only growth needs room, and what was granted is never taken back.
+// ledger is the ledger of one quota, which counts VMs and virtual CPUs. Only growth needs room. A grant is never revoked.
 type ledger struct {
-	// limit of VMs and of CPUs; zero is none. others is how many VMs other groups have, each with one CPU.
+	// limit of VMs and of CPUs. Zero means no limit. others is the number of VMs of other groups, each with one CPU.
 	limit  Quota
 	others int64
-	// entry is what the group was granted.
+	// entry is the group's granted usage.
 	entry policy.Usage
-	// granted is the same by the rules: what there was when the quota began, and what was granted since while there was room. The entry can be
-	// more, if the operator claims to hold more than it was granted.
+	// granted is the granted usage by the rules: the usage at the quota's beginning, and grants while there was room. entry can be greater,
+	// if the operator claims more than it was granted.
 	granted policy.Usage
-	// restored: a record or a status came back from a backup, so that granted can be more than what counts.
+	// restored means that a record or a status was restored from a backup, so that granted can exceed the counted usage.
 	restored bool
-	// unread: nothing can be asked, so nothing grows.
+	// unread means that the ledger cannot be queried, so nothing grows.
 	unread bool
 }
 
-// Quota limits VMs and CPUs; zero is no limit.
+// Quota limits VMs and CPUs. Zero means no limit.
 type Quota struct{ VMs, CPUs int64 }
 
 func (l *ledger) limited() bool { return l.limit != Quota{} }
 
-// free are the dimensions without a limit.
+// free returns the dimensions without a limit.
 func (l *ledger) free() []policy.Rule {
 	free := []policy.Rule{policy.RuleQuotaMemory}
 	if l.limit.VMs == 0 {
@@ -40,13 +40,13 @@ func (l *ledger) free() []policy.Rule {
 	return free
 }
 
-// begin counts what the group has when a quota begins.
+// begin counts the group's usage when a quota begins.
 func (l *ledger) begin(vms, cpus int64) {
 	l.granted = policy.Usage{Groups: 1, VMs: vms, CPU: cpus}
 	l.entry = l.granted
 }
 
-// room reports whether there is room for a usage beside that of others, in each dimension in which it is more than before.
+// room reports whether a usage fits beside that of others, in each dimension in which it grows.
 func (l *ledger) room(before, usage policy.Usage) bool {
 	vms := l.limit.VMs == 0 || usage.VMs <= before.VMs || usage.VMs+l.others <= l.limit.VMs
 	cpus := l.limit.CPUs == 0 || usage.CPU <= before.CPU || usage.CPU+l.others <= l.limit.CPUs
@@ -107,7 +107,7 @@ func (l *ledger) ask(q group.QuotaQuestion) *group.QuotaAnswer {
 
 func (l *ledger) enter(u policy.Usage) { l.entry = l.entry.Max(u) }
 
-// giveBack lowers the entry to what the group has and wants.
+// giveBack lowers the entry to the group's present and wanted usage.
 func (l *ledger) giveBack(q group.QuotaQuestion) {
 	needs := q.Occupies.Max(q.Wants)
 	if n := len(q.Surges); n > 0 {
@@ -119,7 +119,7 @@ func (l *ledger) giveBack(q group.QuotaQuestion) {
 	l.entry, l.granted = lower(l.entry), lower(l.granted)
 }
 
-// adopted counts VMs that were another group's, which was charged for them, beside what the group has and what is being cloned for it.
+// adopted counts adopted VMs, which were charged to another group, in addition to the group's VMs and its running clones.
 func (l *ledger) adopted(v *vcenter) {
 	vms, cpus := v.charged()
 	l.granted = l.granted.Max(policy.Usage{Groups: 1, VMs: vms, CPU: cpus + v.coming()})

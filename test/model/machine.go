@@ -21,50 +21,51 @@ type machine struct {
 	cpu                     int32
 	memory                  int64
 	power                   vsphere.PowerState
-	// hidden VMs are missing from the inventory. isTemplate is true for one that somebody converted.
+	// hidden VMs are missing in the inventory. isTemplate is true for a VM that a user converted.
 	hidden, isTemplate bool
-	// hostAway: its host is disconnected. backAt is when the host came back last.
+	// hostAway means that its host is disconnected. backAt is the time of the host's last return.
 	hostAway bool
 	backAt   time.Time
-	// sick: the guest has no heartbeat and no address. healedAt is when it was healed last.
+	// sick means that the guest has no heartbeat and no address. healedAt is the time of its last recovery.
 	sick     bool
 	healedAt time.Time
-	// onAt is when it was powered on, upAt when its guest is up, both zero while it is off. rewiredAt is when it got another network.
+	// onAt is the time of power-on, and upAt the time when its guest is up. Both are zero while it is off. rewiredAt is the time of its last change of network.
 	onAt, upAt, rewiredAt time.Time
-	// stubborn guests ignore a request to shut down. asked is true once this guest was asked, or its power-off, since it was powered on.
+	// stubborn guests ignore a request to shut down. asked is true after a request for a shutdown or power-off since power-on.
 	stubborn, asked bool
-	// askedAt is when this guest was asked to shut down.
+	// askedAt is the time of the request to shut down.
 	askedAt time.Time
 	version int
-	// seenReady is since when the operator has seen it ready, without a break for longer than it has to be ready; lookedAt is when it saw it last.
+	// seenReady is the time since which the operator has seen it ready, without a gap longer than the required ready time. lookedAt is the last time when it
+	// saw the VM.
 	seenReady, lookedAt time.Time
-	// downAt is when its guest got sick, or its host went away, last.
+	// downAt is the last time when its guest became sick or its host was disconnected.
 	downAt time.Time
-	// shownDown is when a status was written last while the operator saw the VM not ready.
+	// shownDown is the time of the last status that was written while the operator saw the VM not ready.
 	shownDown time.Time
-	// blinked: the operator could not see it since it looked last.
+	// blinked means that the VM was invisible at some time since the operator's last look.
 	blinked bool
-	// unsized: it went out of sight while status did not describe its revision, as of a VM of another group. So nobody can know how large it is.
+	// unsized means that it became invisible while status did not describe its revision, as for a VM of another group. So its size is unknown.
 	unsized bool
-	// unrecorded: a status came back from a backup that does not name the VM.
+	// unrecorded means that a restored status does not contain the VM.
 	unrecorded bool
-	// copied: the last status before a deletion of the group named it as a copy.
+	// copied means that the last status before a deletion of the group listed it as a copy.
 	copied bool
-	// disk is true while it has a disk that is not its own.
+	// disk is true while it has a disk of another owner.
 	disk bool
 }
 
-// owned reports whether the VM carries the group's stamp.
+// owned reports whether the VM has the group's stamp.
 func (m *machine) owned() bool {
 	return m.stamp != nil && m.stamp.Group == groupUID && m.folder != ""
 }
 
-// unnoticed reports whether the operator cannot know that the VM was down: it has been out of sight since before, and keeps its readiness.
+// unnoticed reports whether the operator cannot know that the VM was down: it became invisible before that, and keeps its readiness.
 func (m *machine) unnoticed() bool {
 	return (m.hidden || m.folder == elsewhere) && m.shownDown.Before(m.downAt)
 }
 
-// up reports whether the guest of a VM runs, by what its host can say.
+// up reports whether the guest of a VM runs, as far as its host knows.
 func (m *machine) up(now time.Time) bool {
 	return m.power == vsphere.PoweredOn && !m.upAt.IsZero() && !m.upAt.After(now)
 }
@@ -72,10 +73,10 @@ func (m *machine) up(now time.Time) bool {
 // healthy reports whether the guest shows a heartbeat and an address.
 func (m *machine) healthy(now time.Time) bool { return m.up(now) && !m.sick }
 
-// touched gives the VM another change version.
+// touched changes the VM's change version.
 func (m *machine) touched() { m.version++ }
 
-// setPower changes the power state, and what follows from it.
+// setPower changes the power state and the dependent state.
 func (m *machine) setPower(w *world, power vsphere.PowerState) {
 	was := m.power
 	m.power = power
@@ -97,7 +98,7 @@ func (m *machine) setPower(w *world, power vsphere.PowerState) {
 	w.vc.changed()
 }
 
-// shown is the VM as the inventory has it.
+// shown returns the VM as in the inventory.
 func (m *machine) shown(now time.Time) vsphere.VM {
 	vm := vsphere.VM{
 		Ref: vsphere.VMRef(m.ref), Name: m.name, Folder: vsphere.FolderRef(m.folder), InstanceUUID: m.uuid, Power: m.power, Connection: m.connection(),
@@ -123,7 +124,7 @@ func (m *machine) shown(now time.Time) vsphere.VM {
 	return vm
 }
 
-// readySince is since when the VM passes a readiness gate without a break, or false.
+// readySince returns since when the VM passes a readiness gate without a break, or false.
 func (m *machine) readySince(now time.Time, gate v1alpha1.ReadinessGate) (time.Time, bool) {
 	if m.power != vsphere.PoweredOn || m.hostAway || m.hidden || m.isTemplate || m.tombstone {
 		return time.Time{}, false
@@ -138,7 +139,7 @@ func (m *machine) readySince(now time.Time, gate v1alpha1.ReadinessGate) (time.T
 	return since, true
 }
 
-// look is what a pass sees of the VM: whether it is ready, by what the spec says of readiness.
+// look records a pass's observation of the VM: whether it is ready by the spec's readiness.
 func (m *machine) look(now time.Time, spec *v1alpha1.VmGroupSpec) {
 	gate, least := readinessOf(spec)
 	since, ready := m.readySince(now, gate)
@@ -151,7 +152,7 @@ func (m *machine) look(now time.Time, spec *v1alpha1.VmGroupSpec) {
 	m.lookedAt, m.blinked = now, false
 }
 
-// readinessOf is the gate of a spec, and how long a VM has to pass it.
+// readinessOf returns the gate of a spec, and how long a VM must pass it.
 func readinessOf(spec *v1alpha1.VmGroupSpec) (v1alpha1.ReadinessGate, time.Duration) {
 	if r := spec.Readiness; r != nil {
 		return r.Gate, time.Duration(r.MinReadySeconds) * time.Second
@@ -165,7 +166,7 @@ func (m *machine) surelyAvailable(now time.Time, spec *v1alpha1.VmGroupSpec) boo
 	return m.available(now, spec) && (spec.PowerState == v1alpha1.PoweredOff || !m.seenReady.IsZero() && now.Sub(m.seenReady) >= least)
 }
 
-// available reports whether the VM has been ready for long enough, by what the spec says of readiness.
+// available reports whether the VM has been ready for long enough by the spec's readiness.
 func (m *machine) available(now time.Time, spec *v1alpha1.VmGroupSpec) bool {
 	if spec.PowerState == v1alpha1.PoweredOff {
 		return m.power == vsphere.PoweredOff && !m.hostAway && !m.hidden && !m.tombstone && !m.isTemplate
@@ -175,12 +176,13 @@ func (m *machine) available(now time.Time, spec *v1alpha1.VmGroupSpec) bool {
 	return ready && !m.mayFollow(now, spec) && now.Sub(since) >= least
 }
 
-// mayFollow reports whether the guest may yet follow a request to shut down: it has the time that spec says now, also if spec said another one when it was asked.
+// mayFollow reports whether the guest can still follow a request to shut down. The timeout in the current spec applies, even if it was different at the
+// request.
 func (m *machine) mayFollow(now time.Time, spec *v1alpha1.VmGroupSpec) bool {
 	return m.asked && now.Sub(m.askedAt) < shutdownOf(spec)
 }
 
-// connection is what vCenter says of the VM's host.
+// connection returns the state of the VM's host in vCenter.
 func (m *machine) connection() vsphere.Connection {
 	if m.hostAway {
 		return vsphere.Disconnected

@@ -7,7 +7,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// observe is what the operator sees of a group: the VMs that carry its stamp, those in its folder, and those that it knows.
+// observe returns the operator's view of a group: the VMs with its stamp, those in its folder, and those that it knows.
 func (v *vcenter) observe(uid, folder string, known []string) vsphere.Observation {
 	o := vsphere.Observation{InstanceUUID: vcenterUUID, Complete: true, Lacks: v.lacks}
 	switch {
@@ -35,7 +35,7 @@ func (v *vcenter) observe(uid, folder string, known []string) vsphere.Observatio
 	return o
 }
 
-// observeVM adds what is seen of one VM.
+// observeVM adds the observation of one VM.
 func (v *vcenter) observeVM(m *machine, uid, folder string, known bool, o *vsphere.Observation) {
 	stamped := m.stamp != nil && m.stamp.Group == uid
 	switch {
@@ -60,7 +60,7 @@ func (v *vcenter) observeVM(m *machine, uid, folder string, known bool, o *vsphe
 	}
 }
 
-// observeGroup adds what is seen of the group besides its VMs.
+// observeGroup adds the observation of the group besides its VMs.
 func (v *vcenter) observeGroup(folder string, o *vsphere.Observation) {
 	if f, exists := v.folder(folder); exists {
 		o.Folder = f
@@ -84,7 +84,7 @@ func (v *vcenter) observeGroup(folder string, o *vsphere.Observation) {
 // groupLeaf is the name of the group's folder: its name, a dot, and the first eight characters of its UID.
 func groupLeaf() string { return groupName + "." + groupUID[:8] }
 
-// at finds a folder by its name.
+// at finds a folder by name.
 func (v *vcenter) at(leaf string) (vsphere.Folder, bool) {
 	for _, f := range v.folders {
 		if f.Name == leaf {

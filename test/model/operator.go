@@ -13,28 +13,28 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// operator is the replica that looks after the group, and what it remembers.
+// operator is the replica that owns the group, with its memory.
 type operator struct {
 	world *world
 	// epoch under which it acts. It rises with each takeover.
 	epoch int64
-	// due is true if a pass is to run now; wakeAt is when it asked to be woken, or zero.
+	// due is true if a pass must run now. wakeAt is the requested time of the next pass, or zero.
 	due    bool
 	wakeAt time.Time
-	// passed is when the last pass was.
+	// passed is the time of the last pass.
 	passed time.Time
-	// reported is when it wrote status last; outOfSight since when it does not see the VMs, or zero.
+	// reported is the time of its last write of status. outOfSight is the time since which it cannot see the VMs, or zero.
 	reported, outOfSight time.Time
-	// written is true once it has written to the group.
+	// written is true after its first write to the group.
 	written bool
-	// claimed is what it was told of VMs that are to be adopted, until then.
+	// claimed is the answer about VMs to adopt, valid until claimedUntil.
 	claimed      *group.AdoptionAnswer
 	claimedUntil time.Time
-	// dies is where it dies in one of its next passes.
+	// dies is the point of its death in one of its next passes.
 	dies death
 }
 
-// death is where a replica dies.
+// death is the point at which a replica dies.
 type death int
 
 const (
@@ -46,10 +46,10 @@ const (
 
 var errDead = errors.New("the replica died")
 
-// wake asks for a pass.
+// wake requests a pass.
 func (o *operator) wake(string) { o.due = true }
 
-// takeover is another replica, which remembers nothing.
+// takeover replaces the operator by another replica, which remembers nothing.
 func (o *operator) takeover() {
 	w := o.world
 	*o = operator{world: w, epoch: o.epoch + 1, due: true}
@@ -89,7 +89,7 @@ func (o *operator) pass() {
 	w.audit.afterPass(w)
 }
 
-// run decides and carries out in turn.
+// run alternates between decisions and their execution.
 func (o *operator) run(s *group.Snapshot) (after time.Duration, err error) {
 	done := map[group.Step]bool{}
 	for {
@@ -111,7 +111,7 @@ func (o *operator) run(s *group.Snapshot) (after time.Duration, err error) {
 	}
 }
 
-// carryOut does what a decision asks for.
+// carryOut executes a decision.
 func (o *operator) carryOut(s *group.Snapshot, d group.Decision) (end, refused bool, err error) {
 	w := o.world
 	switch d.Step {
@@ -177,7 +177,7 @@ func (o *operator) carryOut(s *group.Snapshot, d group.Decision) (end, refused b
 	return true, false, err
 }
 
-// act stores status, and then submits.
+// act stores status, and then submits actions.
 func (o *operator) act(s *group.Snapshot, d group.Decision) (end, refused bool, err error) {
 	w := o.world
 	if d.AdoptionEnds && s.Adoption.Answer != nil {
@@ -205,7 +205,7 @@ func (o *operator) act(s *group.Snapshot, d group.Decision) (end, refused bool, 
 	return true, false, nil
 }
 
-// limited is what the slots let run now.
+// limited returns the actions that the slots allow now.
 func (o *operator) limited(p *plan.Plan) []plan.Action {
 	if o.world.vc.slots == 0 {
 		return p.Actions
@@ -229,7 +229,7 @@ func (o *operator) limited(p *plan.Plan) []plan.Action {
 	return some
 }
 
-// writeStatus stores status, if there is one to store.
+// writeStatus stores status, if the decision has one.
 func (o *operator) writeStatus(s *group.Snapshot, d group.Decision) (*v1alpha1.VmGroup, error) {
 	w := o.world
 	if d.Status == nil {
@@ -247,7 +247,7 @@ func (o *operator) writeStatus(s *group.Snapshot, d group.Decision) (*v1alpha1.V
 	return next, nil
 }
 
-// submit asks vCenter for an action.
+// submit sends an action to vCenter.
 func (o *operator) submit(s *group.Snapshot, d group.Decision, a *plan.Action) error {
 	v := &o.world.vc
 	switch a.Kind {
@@ -290,7 +290,7 @@ func (o *operator) submit(s *group.Snapshot, d group.Decision, a *plan.Action) e
 	return fault(vsphere.KindSpec, string(a.Kind), "the world does not know this")
 }
 
-// describe is a status in one line.
+// describe returns a status in one line.
 func describe(st *v1alpha1.VmGroupStatus) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %d/%d ready %d updated %d deleting %v: %s", st.Phase, st.Replicas, st.DesiredReplicas, st.ReadyReplicas, st.UpdatedReplicas, st.Deleting, st.LastMessage)

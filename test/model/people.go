@@ -12,14 +12,14 @@ import (
 
 const (
 	adoptAnnotation = v1alpha1.AdoptAnnotation
-	// formerUID is that of the group whose VMs are adopted.
+	// formerUID is the UID of the group whose VMs are adopted.
 	formerUID = "0a1b2c3d-0000-4000-8000-000000000002"
 )
 
-// formerUUID is the instance UUID of a VM of the former group, which cloned it.
+// formerUUID is the instance UUID of a VM that the former group cloned.
 func formerUUID(i int) string { return plan.InstanceUUID(formerUID, int32(i), 0) }
 
-// kinds are what can happen, by name. Each says what it did.
+// kinds are the possible events, by name. Each returns a description.
 var kinds = map[string]func(w *world, n int) string{}
 
 func init() {
@@ -28,7 +28,7 @@ func init() {
 	maps.Copy(kinds, rulings)
 }
 
-// edits are what users do to the group.
+// edits are the users' changes of the group.
 var edits = map[string]func(w *world, n int) string{
 	"scale": func(w *world, n int) string {
 		w.api.spec(func(s *v1alpha1.VmGroupSpec) { s.Replicas = ptr.To(int32(n % 6)) })

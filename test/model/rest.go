@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// atRest checks what has become of the group after the rest.
+// atRest checks the group after the rest.
 func (a *audit) atRest(w *world) {
 	g := w.api.group
 	if most := 14 * (a.edits + len(w.backups) + 4); a.clones > most && !a.failed() {
@@ -38,8 +38,8 @@ func (a *audit) atRest(w *world) {
 	a.lacks(w, g)
 }
 
-// blind reports whether the operator does not see the whole inventory. A VM that goes out of sight while it is released
-// has lost the group's stamp, and status still lists it. The operator cannot tell it from a VM of the group.
+// blind reports whether the operator cannot see the whole inventory. A VM that becomes invisible while it is released has lost the group's stamp, and status
+// still lists it. The operator cannot distinguish it from a VM of the group.
 func (w *world) blind() bool {
 	released := func(m *machine) bool {
 		return m.hidden && slices.ContainsFunc(w.api.group.Status.VMs, func(vm v1alpha1.VMStatus) bool { return vm.MoRef == m.ref })
@@ -49,19 +49,19 @@ func (w *world) blind() bool {
 		w.api.group != nil && slices.ContainsFunc(w.vc.vms, released)
 }
 
-// deletionAtRest sees to it that a deletion ends that nothing holds.
+// deletionAtRest checks that a deletion ends if nothing holds it.
 func (a *audit) deletionAtRest(w *world, g *v1alpha1.VmGroup) {
 	held := w.paused(g) != nil || w.hub.trips || w.hub.crdGoing || w.hub.away || w.undecided(g) || w.vc.slots > 0 && len(w.vc.own()) > 4 ||
 		slices.ContainsFunc(w.vc.own(), func(m *machine) bool { return m.hostAway || m.disk })
 	if removing := condition(&g.Status, v1alpha1.ConditionRemoving); removing != nil && (removing.Reason == v1alpha1.ReasonMassDeletion || removing.Reason == v1alpha1.ReasonCRDTerminating) {
-		held = true // what was held stays held
+		held = true // a held deletion stays held
 	}
 	if !held {
 		a.violated(w, "stuck-deletion", "the group is still there: %s", g.Status.LastMessage)
 	}
 }
 
-// undecided reports whether the group asks that its VMs are kept, and not in the way that counts: a deletion waits until a person has decided.
+// undecided reports whether the group requests to keep its VMs with a wrong value: the deletion waits for a user's decision.
 func (w *world) undecided(g *v1alpha1.VmGroup) bool {
 	asked := g.Annotations[v1alpha1.ReleaseAnnotation]
 	return asked != "" && asked != groupUID
@@ -107,15 +107,15 @@ func (a *audit) agrees(w *world, g *v1alpha1.VmGroup) {
 	}
 }
 
-// progress are reasons that name work; at rest they have to name what is waited for.
+// progress are reasons that name work. At rest they must name what the group waits for.
 var progress = []string{
 	v1alpha1.ReasonScalingUp, v1alpha1.ReasonScalingDown, v1alpha1.ReasonStarting, v1alpha1.ReasonStopping, v1alpha1.ReasonRepairing, v1alpha1.ReasonRolloutProgressing, v1alpha1.ReasonDeleting,
 }
 
-// staleAfter is how long status may keep the time of a shutdown after the guest has had its time.
+// staleAfter is how long status can keep the time of a shutdown after the guest's timeout.
 const staleAfter = 15 * time.Minute
 
-// shutdownOf is how long a guest has to shut down.
+// shutdownOf is the shutdown timeout of a guest.
 func shutdownOf(spec *v1alpha1.VmGroupSpec) time.Duration {
 	switch s := spec.Shutdown; {
 	case s == nil || s.Mode != v1alpha1.ShutdownHard && s.TimeoutSeconds == 0:
@@ -127,7 +127,7 @@ func shutdownOf(spec *v1alpha1.VmGroupSpec) time.Duration {
 	}
 }
 
-// names sees to it that a group that waits says for what.
+// names checks that a waiting group reports the cause.
 func (a *audit) names(w *world, g *v1alpha1.VmGroup) {
 	st := &g.Status
 	for _, c := range st.Conditions {
@@ -161,11 +161,11 @@ func (a *audit) names(w *world, g *v1alpha1.VmGroup) {
 	}
 }
 
-// cloning finds the VM that a message says is being cloned.
+// cloning finds the VM in a message about a running clone.
 var cloning = regexp.MustCompile(`\bcloning (` + groupName + `-[0-9]+)`)
 
-// clonesNone sees to it that no message says that a VM is being cloned while vCenter clones none of that name: the group waits, and must say for what.
-// A clone that waits for a free task slot is on its way.
+// clonesNone checks that no message reports a running clone of a VM if vCenter has no such clone: the group waits, and must report the cause. A clone that
+// waits for a free task slot counts as running.
 func (a *audit) clonesNone(w *world, g *v1alpha1.VmGroup) {
 	if w.vc.slots > 0 || w.paused(g) != nil {
 		return
@@ -177,7 +177,7 @@ func (a *audit) clonesNone(w *world, g *v1alpha1.VmGroup) {
 	}
 }
 
-// waitsForRoom sees to it that an update says WaitingForQuota if no VM may be missing and the quota has no room for one more.
+// waitsForRoom checks that an update reports WaitingForQuota if no VM can be missing and the quota has no room for another one.
 func (a *audit) waitsForRoom(w *world, g *v1alpha1.VmGroup) {
 	spec, c := &g.Spec, condition(&g.Status, v1alpha1.ConditionUpToDate)
 	if c == nil || c.Reason == v1alpha1.ReasonRolloutStopped || w.hindered(g) || w.full(spec, 0) || !w.full(spec, 1) || !w.needsOneMore(g) {
@@ -188,7 +188,7 @@ func (a *audit) waitsForRoom(w *world, g *v1alpha1.VmGroup) {
 	}
 }
 
-// needsOneMore reports whether an update can go on only with one more VM: it waits for none that leaves, or is not available.
+// needsOneMore reports whether an update can continue only with one more VM: it waits for no VM that is being removed or is not available.
 func (w *world) needsOneMore(g *v1alpha1.VmGroup) bool {
 	st, spec, own := &g.Status, &g.Spec, w.vc.own()
 	if st.Rollout == nil || len(st.Rollout.From) == 0 || unavailableOf(spec) > 0 || surgeOf(spec) == 0 || spec.PowerState == v1alpha1.PoweredOff {
@@ -199,19 +199,19 @@ func (w *world) needsOneMore(g *v1alpha1.VmGroup) bool {
 	})
 }
 
-// leftToPeople reports whether a spec asks that VMs are not cloned, or not updated, by the operator alone.
+// leftToPeople reports whether the operator must not clone or update VMs without a user, by the spec.
 func leftToPeople(spec *v1alpha1.VmGroupSpec) bool {
 	u := spec.UpdateStrategy
 	return spec.Repair != nil && (spec.Repair.Mode == v1alpha1.RepairObserve || spec.Repair.MaxUnhealthy != nil) || spec.DeletionPolicy == v1alpha1.DeletionRetain ||
 		u != nil && (u.Paused || u.Type == v1alpha1.UpdateOnDelete)
 }
 
-// hindered reports whether anything but quotas and vCenter can keep the operator from cloning VMs as spec says.
+// hindered reports whether anything except quotas and vCenter can keep the operator from cloning VMs as in spec.
 func (w *world) hindered(g *v1alpha1.VmGroup) bool {
 	return !w.permitted(&g.Spec) || w.paused(g) != nil || w.vc.unreadCatalog || w.hub.away || w.ledger.unread || g.Annotations[adoptAnnotation] != "" || leftToPeople(&g.Spec)
 }
 
-// lacks sees to it that a group has as many VMs as its spec says, if nothing forbids that.
+// lacks checks that a group has as many VMs as its spec, if nothing forbids that.
 func (a *audit) lacks(w *world, g *v1alpha1.VmGroup) {
 	st, spec := &g.Status, &g.Spec
 	if w.hindered(g) {
@@ -228,20 +228,20 @@ func (a *audit) lacks(w *world, g *v1alpha1.VmGroup) {
 		return
 	}
 	if w.hub.trips && says(v1alpha1.ConditionReady, v1alpha1.ReasonMassDeletion) {
-		return // nothing is done before a person has confirmed it
+		return // a user must confirm first
 	}
 	if w.triedOut(g) {
-		return // more of the new revision must not be risked, and the older one is gone: a person has to act
+		return // the update must not risk more VMs of the new revision, and the older one is lost: a user must act
 	}
 	if slices.ContainsFunc(w.vc.own(), func(m *machine) bool { return m.tombstone && (m.disk || m.hostAway) }) {
-		return // it is in the way until a person has acted
+		return // it blocks until a user has acted
 	}
 	if there, want := w.staying(st), replicas(spec); there < want {
 		a.violated(w, "lacks", "%d of %d VMs, and spec is allowed: %s", there, want, st.LastMessage)
 	}
 }
 
-// staying is how many VMs the group has that do not leave.
+// staying counts the VMs of the group that are not being removed.
 func (w *world) staying(st *v1alpha1.VmGroupStatus) (n int) {
 	for _, m := range w.vc.living() {
 		if !slices.Contains(st.Deleting, m.stamp.Ordinal) && !returned(st, m) {
@@ -251,8 +251,8 @@ func (w *world) staying(st *v1alpha1.VmGroupStatus) (n int) {
 	return n
 }
 
-// full reports whether the quota has no room for the VMs that a group lacks, with those that it has as large as spec says. What was granted needs no room. What the group
-// released counts.
+// full reports whether the quota has no room for the missing VMs of a group, with its present VMs in the size of spec. Granted usage needs no room. Released
+// VMs of the group count.
 func (w *world) full(spec *v1alpha1.VmGroupSpec, lacks int) bool {
 	var all policy.Usage
 	all.VMs, all.CPU = w.vc.charged()
@@ -264,7 +264,8 @@ func (w *world) full(spec *v1alpha1.VmGroupSpec, lacks int) bool {
 	return w.ledger.limited() && !w.ledger.room(before, all)
 }
 
-// granted is what needs no room. After a record or a status came back from a backup, only what both of them have: others may have been granted the rest since.
+// granted is the usage that needs no room. After a record or a status was restored, it is only the usage in both: other groups can have been granted the rest
+// since.
 func (w *world) granted() policy.Usage {
 	usage := w.ledger.granted
 	if !w.ledger.restored || w.api.group == nil {
@@ -278,7 +279,8 @@ func (w *world) granted() policy.Usage {
 	return usage
 }
 
-// added is how many CPUs a VM can have that the group lacks: as long as none of spec's revision has been ready, an update makes up for others with older ones.
+// added is the largest number of CPUs that a missing VM can have. As long as no VM of spec's revision has been ready, an update replaces missing VMs by older
+// ones.
 func (w *world) added(spec *v1alpha1.VmGroupSpec) int32 {
 	most := spec.CPU
 	for _, m := range w.vc.living() {
@@ -289,7 +291,8 @@ func (w *world) added(spec *v1alpha1.VmGroupSpec) int32 {
 	return most
 }
 
-// triedOut reports whether an update has as many VMs of the new revision as it may risk, none of which is available, and nothing of an older one can be cloned.
+// triedOut reports whether an update cannot continue: it has as many VMs of the new revision as it can risk, and none is available.
+// In addition, no VM of an older revision can be cloned.
 func (w *world) triedOut(g *v1alpha1.VmGroup) bool {
 	r, spec := g.Status.Rollout, &g.Spec
 	if r == nil || len(r.From) == 0 || len(r.Failed) == 0 {
@@ -310,15 +313,15 @@ func (w *world) triedOut(g *v1alpha1.VmGroup) bool {
 	})
 }
 
-// returned reports whether status names a VM as a copy, or as one that came back after another had replaced it. A status from a backup that does not know the VM can take it for
-// that: its instance UUID is that of one that was lost before. Nothing is done to it until a person has decided.
+// returned reports whether status lists a VM as a copy, or as a VM that returned after its replacement. A restored status that does not contain the VM can take
+// it for one, because its instance UUID is that of an earlier, lost VM. The operator does not act on it until a user has decided.
 func returned(st *v1alpha1.VmGroupStatus, m *machine) bool {
 	c := condition(st, v1alpha1.ConditionForeignVMs)
 	return m.unrecorded && c != nil && strings.Contains(c.Message, "("+m.ref+")")
 }
 
-// copies are how many VMs, with how many CPUs, a status from a backup takes for copies: they count in totals, and the group claims nothing for them. A deletion of the group
-// takes them along, and claims nothing for them either.
+// copies counts the VMs, and their CPUs, that a restored status takes for copies. They count in totals, but the group claims nothing for them. A deletion of
+// the group removes them, and claims nothing for them either.
 func (w *world) copies() (vms, cpus int64) {
 	for _, m := range w.vc.vms {
 		if g := w.api.group; g != nil && g.DeletionTimestamp == nil {

@@ -7,13 +7,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// ruled wakes the group, as a change of policies, grants, and templates does.
+// ruled wakes the group, as a change of policies, grants, or templates does.
 func (w *world) ruled(format string, args ...any) string {
 	w.op.wake("rules changed")
 	return fmt.Sprintf(format, args...)
 }
 
-// beginQuota counts what the group has, what is being cloned, and what it was admitted, as a quota does that begins.
+// beginQuota counts the group's VMs, running clones and admitted usage, as a new quota does.
 func (w *world) beginQuota() {
 	vms, cpus := w.vc.charged()
 	cpus += w.vc.coming()
@@ -23,7 +23,7 @@ func (w *world) beginQuota() {
 	w.ledger.begin(vms, cpus)
 }
 
-// rulings are what the platform team and the hub do.
+// rulings are actions of hub administrators and of the hub.
 var rulings = map[string]func(w *world, n int) string{
 	"template-goes": func(w *world, n int) string {
 		name := templateNames[n%3]

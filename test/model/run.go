@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// restFor is how long nothing happens after the events; quietFor is how long before its end nothing may be done any more.
+	// restFor is the duration of the rest after the events. In the last quietFor of it, no action is allowed any more.
 	restFor, quietFor = 35 * time.Minute, 12 * time.Minute
-	// slowFor is how much longer the rest is where everything takes long.
+	// slowFor is the additional rest if everything takes long.
 	slowFor = 90 * time.Minute
-	// endsIn is how long the end may take.
+	// endsIn is the time limit of the end.
 	endsIn = 70 * time.Minute
 )
 
-// Run runs a history and returns what it violates, or nil, with the log of the run if that is wanted.
+// Run runs a history and returns its violation, or nil. If logged is true, it also returns the log of the run.
 func Run(h History, logged bool) (*Violation, []string) {
 	w := newWorld(h.Setup)
 	if !logged {
@@ -44,7 +44,7 @@ func Run(h History, logged bool) (*Violation, []string) {
 	return w.audit.violation, log
 }
 
-// rest lets 35 minutes pass, and looks at what became of the group.
+// rest lets 35 minutes pass, and checks the group.
 func (w *world) rest() {
 	w.say("REST")
 	w.vc.refuse = map[string]refusal{}
@@ -67,7 +67,7 @@ func (w *world) rest() {
 	w.audit.quiet = time.Time{}
 }
 
-// former makes the VMs of a group that is gone, of which the hub has a receipt, and has the group take them over.
+// former creates the VMs of a deleted group, with a receipt on the hub, and makes the group adopt them.
 func (w *world) former(n int) {
 	folder := w.vc.ensure("former." + formerUID[:8])
 	for i := range n {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Shrink leaves out what a history does not need to break the same rule, and returns the shortest that it finds.
+// Shrink removes the parts of a history that are not needed to break the same rule, and returns the shortest history that it finds.
 func Shrink(h History, v *Violation) (History, *Violation) {
 	breaks := func(h History) *Violation {
 		if again, _ := Run(h, false); again != nil && again.Rule == v.Rule {
@@ -25,7 +25,7 @@ func Shrink(h History, v *Violation) (History, *Violation) {
 	return h, v
 }
 
-// simpler are histories that have one thing less.
+// simpler returns histories with one part less.
 func simpler(h History) (all []History) {
 	for i := range h.Events {
 		next := h

@@ -13,33 +13,34 @@ import (
 type task struct {
 	op       vsphere.Operation
 	revision string
-	// name of the VM, and how many CPUs a clone will have.
+	// name of the VM, and the CPUs of a clone.
 	name string
 	cpu  int32
-	// effect is what happens when it ends; its error is why it fails.
+	// effect runs at the end of the task. Its error is the reason of a failure.
 	effect func() error
-	// unrecorded: a status came back from a backup while the task ran, which need not know what it makes.
+	// unrecorded means that a status was restored while the task ran, which can lack the task's result.
 	unrecorded bool
-	// done is true once it had its effect: it stays in flight until the inventory shows that.
+	// done is true after its effect. The task stays in flight until the inventory shows the effect.
 	done bool
 }
 
 // refusal is how calls of one kind fail.
 type refusal struct {
 	kind vsphere.Kind
-	// times is how many fail; late ones fail when their task ends. lost ones do not fail: their reply is lost, and happens says whether they reached vCenter.
+	// times is the number of failures. late calls fail when their task ends. For lost calls, only the reply is lost, and happens is true if they reached
+	// vCenter.
 	times               int
 	late, lost, happens bool
 }
 
-// lostFor is how long it takes until the operator knows what became of a call whose reply was lost.
+// lostFor is the time until the operator knows the result of a call with a lost reply.
 const lostFor = 10 * time.Second
 
 func fault(kind vsphere.Kind, op, why string) error {
 	return &vsphere.Error{Kind: kind, Op: op, Err: errors.New(why)}
 }
 
-// submit has vCenter accept an operation, which takes d.
+// submit makes vCenter accept an operation, which takes d.
 func (v *vcenter) submit(t *task, d time.Duration) error {
 	what := fmt.Sprintf("%s %s", t.op.Kind, t.name)
 	if v.away {
@@ -87,7 +88,7 @@ func (v *vcenter) submit(t *task, d time.Duration) error {
 	return nil
 }
 
-// finish is the end of a task, whoever waits for it.
+// finish ends a task, whichever process waits for it.
 func (v *vcenter) finish(t *task) {
 	known, orphan := slices.Contains(v.tasks, t), slices.Contains(v.orphans, t)
 	if !known && !orphan || t.done {
@@ -114,7 +115,7 @@ func (v *vcenter) finish(t *task) {
 	}
 }
 
-// end takes a task out of flight, with the error that it failed with.
+// end removes a task from flight, with its error.
 func (v *vcenter) end(t *task, err error) {
 	is := func(other *task) bool { return other == t }
 	if err != nil && slices.Contains(v.tasks, t) {
@@ -122,14 +123,14 @@ func (v *vcenter) end(t *task, err error) {
 	}
 	t.done = true
 	if m := v.vm(t.op.VM.Value); m != nil && t.op.Kind == vsphere.OpShutdownGuest {
-		m.asked = false // it is on still, and nobody waits for it any more
+		m.asked = false // it is still on, and no process waits for it any more
 	}
 	v.tasks = slices.DeleteFunc(v.tasks, is)
 	v.orphans = slices.DeleteFunc(v.orphans, is)
 	v.changed()
 }
 
-// failed remembers a failure, with the time to try again.
+// failed records a failure and schedules the retry.
 func (v *vcenter) failed(t *task, err error) {
 	f := &vsphere.Failure{Kind: t.op.Kind, Ordinal: t.op.Ordinal, VM: t.op.VM, Err: err, At: v.world.now, Count: 1, Revision: t.revision}
 	v.failures = slices.DeleteFunc(v.failures, func(last *vsphere.Failure) bool {
@@ -145,7 +146,7 @@ func (v *vcenter) failed(t *task, err error) {
 	v.failures = append(v.failures, f)
 }
 
-// succeeded forgets what failed on the ordinal before. That a VM could not be changed stays known until it was, or there is another.
+// succeeded forgets earlier failures of the ordinal. A failed change of a VM is remembered until it succeeds, or another VM replaces it.
 func (v *vcenter) succeeded(t *task) {
 	if !slices.Contains(v.tasks, t) {
 		return
@@ -155,7 +156,7 @@ func (v *vcenter) succeeded(t *task) {
 	})
 }
 
-// pause is how long the operator waits after so many failures in a row: what heals by itself is tried soon, what a person has to change every few minutes.
+// pause is the operator's wait after consecutive failures. Transient failures are retried soon, and failures that need a user every few minutes.
 func pause(kind vsphere.Kind, count int) time.Duration {
 	first, last := time.Minute, 10*time.Minute
 	switch kind {
@@ -174,7 +175,7 @@ func pause(kind vsphere.Kind, count int) time.Duration {
 	return min(first, last)
 }
 
-// takeover is what another process knows of the tasks of the one before: none. They go on.
+// takeover makes the tasks of the old process orphans: the new process does not know them. They continue.
 func (v *vcenter) takeover() {
 	for _, t := range v.tasks {
 		if !t.done {
@@ -184,12 +185,12 @@ func (v *vcenter) takeover() {
 	v.tasks, v.failures = nil, nil
 }
 
-// inherits reports whether clones run that another process started: they may be the group's.
+// inherits reports whether clones of another process run, which can be the group's.
 func (v *vcenter) inherits() bool {
 	return slices.ContainsFunc(v.orphans, func(t *task) bool { return t.op.Kind == vsphere.OpClone })
 }
 
-// marking reports whether a VM is being marked to be destroyed, or released.
+// marking reports whether a VM is being marked for destruction or released.
 func (v *vcenter) marking(m *machine) bool {
 	return slices.ContainsFunc(slices.Concat(v.tasks, v.orphans), func(t *task) bool {
 		leaves := t.op.Kind == vsphere.OpMark || t.op.Kind == vsphere.OpRelease

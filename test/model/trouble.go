@@ -9,7 +9,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// pick chooses one of the group's VMs, or returns nil.
+// pick returns one of the group's VMs, or nil.
 func (w *world) pick(n int) *machine {
 	own := w.vc.own()
 	if len(own) == 0 {
@@ -18,7 +18,7 @@ func (w *world) pick(n int) *machine {
 	return own[n%len(own)]
 }
 
-// onVM is an event that happens to one of the group's VMs.
+// onVM makes an event from an action on one of the group's VMs.
 func onVM(what string, do func(w *world, m *machine, n int) string) func(*world, int) string {
 	return func(w *world, n int) string {
 		m := w.pick(n)
@@ -31,7 +31,7 @@ func onVM(what string, do func(w *world, m *machine, n int) string) func(*world,
 	}
 }
 
-// troubles are what happens to vCenter, its VMs, and the operator's replicas.
+// troubles are the events of vCenter, its VMs, and the operator's replicas.
 var troubles = map[string]func(w *world, n int) string{
 	"lose": onVM("somebody deletes", func(w *world, m *machine, _ int) string {
 		w.vc.remove(m)
@@ -191,7 +191,7 @@ var troubles = map[string]func(w *world, n int) string{
 			next.Spec, next.Generation, next.Annotations = w.api.group.Spec, w.api.group.Generation, w.api.group.Annotations
 		}
 		next.DeletionTimestamp = w.api.group.DeletionTimestamp
-		w.audit.edit = w.audit.edit || b.edited || next.Status.ObservedGeneration < next.Generation // an edit since the backup counts anew
+		w.audit.edit = w.audit.edit || b.edited || next.Status.ObservedGeneration < next.Generation // an edit since the backup counts again
 		w.audit.restored(w)
 		w.api.store(next)
 		w.forgetMoved()
@@ -206,26 +206,26 @@ var troubles = map[string]func(w *world, n int) string{
 	},
 }
 
-// forgetMoved takes VMs out of the world that nobody can find any more: they lie outside of the root folder, and status does not name them.
+// forgetMoved removes VMs from the world that cannot be found any more: they are outside of the root folder, and status does not list them.
 func (w *world) forgetMoved() {
 	if w.api.group == nil {
 		return
 	}
 	for _, m := range slices.Clone(w.vc.vms) {
 		if m.folder == elsewhere && !slices.ContainsFunc(w.api.group.Status.VMs, func(vm v1alpha1.VMStatus) bool { return vm.MoRef == m.ref }) {
-			w.vc.remove(m) // a status from a backup may name it again
+			w.vc.remove(m) // a restored status can list it again
 		}
 	}
 }
 
-// forgetReleased takes VMs out of the world that were released while they lay outside of the root folder. The group has no word of them any more.
+// forgetReleased removes VMs from the world that were released outside of the root folder. The group does not know them any more.
 func (w *world) forgetReleased() {
 	w.vc.vms = slices.DeleteFunc(w.vc.vms, func(m *machine) bool {
 		return m.folder == elsewhere && m.stamp == nil && m.mark != nil && !slices.ContainsFunc(w.api.group.Status.VMs, func(vm v1alpha1.VMStatus) bool { return vm.MoRef == m.ref })
 	})
 }
 
-// describes reports whether status has the shape of a VM.
+// describes reports whether status contains the shape of a VM.
 func (w *world) describes(m *machine) bool {
 	return w.api.group != nil && slices.ContainsFunc(w.api.group.Status.Revisions, func(r v1alpha1.Revision) bool { return r.Revision == m.stamp.Revision })
 }

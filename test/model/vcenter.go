@@ -8,39 +8,40 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// rootFolder is the operator's folder; VMs that people move out of it lie elsewhere.
+// elsewhere is a folder outside of the operator's root folder, to which users move VMs.
 const elsewhere = "group-elsewhere"
 
-// confirmAfter is how long vCenter takes to confirm that a VM does not exist.
+// confirmAfter is the time until vCenter confirms that a VM does not exist.
 const confirmAfter = 2 * time.Second
 
-// vcenter is the world's vCenter, and what the operator's connection shows of it.
+// vcenter is the world's vCenter, with the view of the operator's connection.
 type vcenter struct {
 	world   *world
 	vms     []*machine
 	folders map[string]vsphere.Folder
 	serial  int
 	pace    pace
-	// away: nothing answers. awaySince is since when. partial: the inventory is not complete. unreadCatalog: templates are not read yet.
+	// away means that vCenter is unreachable, since awaySince. partial means that the inventory is incomplete. unreadCatalog means that
+	// templates are not read yet.
 	away, partial, unreadCatalog bool
 	awaySince                    time.Time
-	// lacks are privileges that the account does not have on the root folder.
+	// lacks are the missing privileges of the account on the root folder.
 	lacks []string
-	// tasks are those that the operator's process knows; orphans those of a process that ended.
+	// tasks are known to the operator's process. orphans belong to an ended process.
 	tasks, orphans []*task
 	failures       []*vsphere.Failure
-	// refuse is which calls fail, by kind.
+	// refuse contains the failing calls, by kind.
 	refuse map[string]refusal
-	// slots is how many tasks may run; 0 is any number.
+	// slots limits the running tasks. 0 means no limit.
 	slots int
-	// removed is when VMs that do not exist any more were removed.
+	// removed contains the time of removal of deleted VMs.
 	removed map[string]time.Time
 }
 
-// pace is how long things take.
+// pace contains the durations of actions.
 type pace struct{ clone, power, change, boot, shutdown, settle time.Duration }
 
-// paceOf is the pace of a setup.
+// paceOf returns the pace of a setup.
 func paceOf(s Setup) pace {
 	p := pace{clone: 20 * time.Second, power: 2 * time.Second, change: time.Second, boot: 30 * time.Second, shutdown: 10 * time.Second}
 	if s.Slow {
@@ -65,7 +66,7 @@ func (v *vcenter) vm(ref string) *machine {
 	return nil
 }
 
-// own are the VMs that carry the group's stamp, in the order in which they were made.
+// own returns the VMs with the group's stamp, in the order of their creation.
 func (v *vcenter) own() (own []*machine) {
 	for _, m := range v.vms {
 		if m.owned() {
@@ -75,7 +76,7 @@ func (v *vcenter) own() (own []*machine) {
 	return own
 }
 
-// living are those that are not marked to be destroyed.
+// living returns the group's VMs that are not marked for destruction.
 func (v *vcenter) living() (living []*machine) {
 	for _, m := range v.own() {
 		if !m.tombstone {
@@ -85,7 +86,7 @@ func (v *vcenter) living() (living []*machine) {
 	return living
 }
 
-// charged is how many VMs count in quotas: those that exist, are being cloned, leave, or were released; and how many CPUs those have that exist.
+// charged returns the VMs that count in quotas: existing, cloning, leaving and released ones. cpus covers only the existing ones.
 func (v *vcenter) charged() (vms, cpus int64) {
 	for _, m := range v.vms {
 		if m.owned() || m.mark != nil && m.mark.Group == groupUID {
@@ -97,13 +98,13 @@ func (v *vcenter) charged() (vms, cpus int64) {
 	}
 	for _, t := range slices.Concat(v.tasks, v.orphans) {
 		if t.op.Kind == vsphere.OpClone && !t.done {
-			vms++ // how large it will be can be lost with status
+			vms++ // its size can be lost with status
 		}
 	}
 	return vms, cpus
 }
 
-// coming is how many CPUs the VMs will have that are being cloned.
+// coming returns the CPUs of the VMs that are being cloned.
 func (v *vcenter) coming() (cpus int64) {
 	for _, t := range slices.Concat(v.tasks, v.orphans) {
 		if t.op.Kind == vsphere.OpClone && !t.done {
@@ -113,15 +114,15 @@ func (v *vcenter) coming() (cpus int64) {
 	return cpus
 }
 
-// clones reports whether a VM of a name is being cloned.
+// clones reports whether a VM with this name is being cloned.
 func (v *vcenter) clones(name string) bool {
 	return slices.ContainsFunc(slices.Concat(v.tasks, v.orphans), func(t *task) bool { return t.op.Kind == vsphere.OpClone && t.name == name && !t.done })
 }
 
-// changed tells the operator that the inventory has changed.
+// changed notifies the operator of a change of the inventory.
 func (v *vcenter) changed() { v.world.op.wake("the inventory changed") }
 
-// remove takes a VM out of the inventory. Later vCenter confirms that it is gone.
+// remove removes a VM from the inventory. Later vCenter confirms its deletion.
 func (v *vcenter) remove(m *machine) {
 	v.vms = slices.DeleteFunc(v.vms, func(other *machine) bool { return other == m })
 	if v.removed == nil {
@@ -137,13 +138,13 @@ func (v *vcenter) remove(m *machine) {
 	v.world.agenda.add(v.world.now.Add(confirmAfter), v.changed)
 }
 
-// folder finds a folder.
+// folder finds a folder by reference.
 func (v *vcenter) folder(ref string) (vsphere.Folder, bool) {
 	f, ok := v.folders[ref]
 	return f, ok
 }
 
-// ensure makes sure that a folder of the group's namespace exists.
+// ensure returns the folder of a group in the namespace, and creates it if it is missing.
 func (v *vcenter) ensure(leaf string) vsphere.Folder {
 	for _, f := range v.folders {
 		if f.Name == leaf {
@@ -159,7 +160,7 @@ func (v *vcenter) ensure(leaf string) vsphere.Folder {
 	return f
 }
 
-// inFolder are the VMs that lie in a folder.
+// inFolder returns the VMs in a folder.
 func (v *vcenter) inFolder(ref string) (in []*machine) {
 	for _, m := range v.vms {
 		if m.folder == ref {
@@ -169,7 +170,7 @@ func (v *vcenter) inFolder(ref string) (in []*machine) {
 	return in
 }
 
-// nameTaken reports whether a folder has a VM of this name.
+// nameTaken returns the VM with this name in a folder, or nil.
 func (v *vcenter) nameTaken(folder, name string) *machine {
 	for _, m := range v.inFolder(folder) {
 		if m.name == name {
@@ -179,7 +180,7 @@ func (v *vcenter) nameTaken(folder, name string) *machine {
 	return nil
 }
 
-// setAway makes vCenter unreachable, or reachable again.
+// setAway makes vCenter unreachable or reachable.
 func (v *vcenter) setAway(away bool) {
 	if v.away == away {
 		return

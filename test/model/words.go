@@ -13,7 +13,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// condition finds a condition of a status, or returns nil.
+// condition returns a condition of a status, or nil.
 func condition(st *v1alpha1.VmGroupStatus, of string) *metav1.Condition {
 	for i := range st.Conditions {
 		if st.Conditions[i].Type == of {
@@ -23,10 +23,10 @@ func condition(st *v1alpha1.VmGroupStatus, of string) *metav1.Condition {
 	return nil
 }
 
-// words checks what each status says. While vCenter is away, Reconciling and UpToDate say what they said before.
+// words checks the messages of each status. While vCenter is unreachable, Reconciling and UpToDate keep their messages.
 func (a *audit) words(w *world, was, g *v1alpha1.VmGroup) {
 	st := &g.Status
-	reported := st.Phase != "" // else only its owner was written since it was wiped
+	reported := st.Phase != "" // otherwise only its owner was written since it was wiped
 	if n := utf8.RuneCountInString(st.LastMessage); reported && n == 0 || n > 120 {
 		a.violated(w, "long-message", "lastMessage has %d characters: %q", n, st.LastMessage)
 	}
@@ -50,7 +50,7 @@ func said(st *v1alpha1.VmGroupStatus, c metav1.Condition) bool {
 	return old != nil && old.Status == c.Status && old.Reason == c.Reason && old.Message == c.Message
 }
 
-// text is a VM of a status, without what it does not set.
+// text formats a VM of a status without unset fields.
 func text(vm v1alpha1.VMStatus) string {
 	out, err := json.Marshal(vm)
 	if err != nil {
@@ -59,7 +59,7 @@ func text(vm v1alpha1.VMStatus) string {
 	return string(out)
 }
 
-// difference says what two statuses do not have in common.
+// difference describes the differences between two statuses.
 func difference(was, is *v1alpha1.VmGroupStatus) string {
 	var all []string
 	for _, c := range is.Conditions {

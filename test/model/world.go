@@ -9,7 +9,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// epoch is when each history begins.
+// epoch is the start time of each history.
 var epoch = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
 // Names of the world. There is one group.
@@ -25,7 +25,7 @@ const (
 	vcenterName  = "default"
 )
 
-// world is everything around one VmGroup.
+// world is the environment of one VmGroup.
 type world struct {
 	now     time.Time
 	setup   Setup
@@ -37,12 +37,12 @@ type world struct {
 	op      operator
 	agenda  agenda
 	audit   audit
-	// backups are copies of the group, the oldest first.
+	// backups are copies of the group, oldest first.
 	backups []backup
 	log     *[]string
 }
 
-// newWorld has one group that was just created, or an hour ago.
+// newWorld returns a world with one group, which is new or an hour old.
 func newWorld(setup Setup) *world {
 	w := &world{now: epoch, setup: setup, log: new([]string)}
 	w.catalog = newCatalog()
@@ -97,10 +97,10 @@ func (w *world) advance(d time.Duration) {
 	w.now = maxTime(w.now, until)
 }
 
-// mostPasses is how many passes may follow each other at one moment. Each change of the group or of vCenter brings one.
+// mostPasses limits the consecutive passes at one moment. Each change of the group or of vCenter causes one.
 const mostPasses = 120
 
-// settle runs passes until nothing asks for one.
+// settle runs passes until none is due.
 func (w *world) settle() {
 	for range mostPasses {
 		if !w.op.due || w.audit.failed() {
@@ -113,7 +113,7 @@ func (w *world) settle() {
 	}
 }
 
-// agenda is what happens at a time.
+// agenda contains scheduled actions.
 type agenda struct{ entries []entry }
 
 type entry struct {
@@ -123,7 +123,7 @@ type entry struct {
 
 func (a *agenda) add(at time.Time, do func()) { a.entries = append(a.entries, entry{at, do}) }
 
-// next is when the earliest entry is due, if that is by then.
+// next returns the time of the earliest entry, if it is due by then.
 func (a *agenda) next(until time.Time) (at time.Time, due bool) {
 	for _, e := range a.entries {
 		if !e.at.After(until) && (!due || e.at.Before(at)) {
@@ -133,7 +133,7 @@ func (a *agenda) next(until time.Time) (at time.Time, due bool) {
 	return at, due
 }
 
-// run carries out what is due, in the order in which it was added.
+// run runs the due entries in the order of their addition.
 func (a *agenda) run(now time.Time) {
 	due := a.entries[:0:0]
 	left := a.entries[:0:0]

@@ -14,8 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// groupCache is what one replica knows of the member's groups: a cache.Cache of which only what the group controller asks for
-// is there.
+// groupCache is one replica's cache of the member's groups. It is a cache.Cache with only the methods that the group controller uses.
 type groupCache struct {
 	cache.Cache
 	feed *feed
@@ -29,7 +28,7 @@ func newGroupCache(f *feed) *groupCache {
 	return &groupCache{feed: f, groups: map[types.NamespacedName]*v1alpha1.VmGroup{}}
 }
 
-// news says what a group is from now on.
+// news sets the new state of a group.
 func (c *groupCache) news(key types.NamespacedName, group *v1alpha1.VmGroup, exists bool) {
 	c.feed.add(func() {
 		c.mu.Lock()
@@ -74,7 +73,7 @@ func (c *groupCache) list() (all []v1alpha1.VmGroup) {
 	return all
 }
 
-// GetInformer implements cache.Cache. Whatever is no VmGroup does not change in a world.
+// GetInformer implements cache.Cache. Only VmGroups change in a world.
 func (c *groupCache) GetInformer(_ context.Context, object client.Object, _ ...cache.InformerGetOption) (cache.Informer, error) {
 	if _, ok := object.(*v1alpha1.VmGroup); ok {
 		return informer{cache: c}, nil
@@ -85,7 +84,7 @@ func (c *groupCache) GetInformer(_ context.Context, object client.Object, _ ...c
 // WaitForCacheSync implements cache.Cache.
 func (c *groupCache) WaitForCacheSync(context.Context) bool { return true }
 
-// informer tells of groups, or of nothing if it has no cache.
+// informer reports groups, or nothing if it has no cache.
 type informer struct {
 	cache.Informer
 	cache *groupCache
@@ -114,10 +113,10 @@ func (i informer) AddEventHandlerWithOptions(h toolscache.ResourceEventHandler, 
 	return i.add(h)
 }
 
-// RemoveEventHandler implements cache.Informer. Handlers go with their replica.
+// RemoveEventHandler implements cache.Informer. Handlers end with their replica.
 func (i informer) RemoveEventHandler(toolscache.ResourceEventHandlerRegistration) error { return nil }
 
-// registration of a handler that has seen what there was.
+// registration of a handler that has received the initial objects.
 type registration struct {
 	toolscache.ResourceEventHandlerRegistration
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// apiTrip is how long a request to the member's API server travels, and its answer.
+// apiTrip is the travel time of a request to the member's API server, and of its answer.
 const apiTrip = 2 * time.Millisecond
 
 var errNotInThisWorld = errors.New("the group controller does not ask for this")
 
-// groupClient is a replica's client of the member: it reads groups from the replica's cache, and its writes travel. What has been sent is
-// carried out, even if the replica gives it up meanwhile. Nothing is in it that the group controller does not ask for.
+// groupClient is a replica's client of the member. It reads groups from the replica's cache, and its writes take time. A sent request is
+// executed even if the replica cancels it. It has only the methods that the group controller uses.
 type groupClient struct {
 	client.Client
 	member  *Member
@@ -73,7 +73,7 @@ type answer struct {
 	err   error
 }
 
-// send makes a request that changes a group.
+// send sends a request that changes a group.
 func (c *groupClient) send(ctx context.Context, object client.Object, patch client.Patch, status bool) error {
 	group, ok := object.(*v1alpha1.VmGroup)
 	if !ok {
@@ -111,7 +111,7 @@ func (c *groupClient) send(ctx context.Context, object client.Object, patch clie
 	return got.err
 }
 
-// hubReader is the hub's cache: one VCenter, no policies.
+// hubReader is the hub's cache, with one VCenter and no policies.
 type hubReader struct{ client.Client }
 
 // Get implements client.Reader.

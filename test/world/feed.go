@@ -8,10 +8,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
-// lag is how late a replica hears of what happens in its member and in vCenter.
+// lag is the delay until a replica learns of changes in its member and in vCenter.
 const lag = 2 * time.Millisecond
 
-// feed brings news to a process, in order, late, and not while it is stopped.
+// feed delivers news to a process in order and with a delay, and not while the process is stopped.
 type feed struct {
 	process *shardingtest.Process
 	added   chan struct{}
@@ -51,7 +51,7 @@ func (f *feed) first() (item, bool) {
 	return next, true
 }
 
-// run tells what is added until ctx ends.
+// run delivers the added news until ctx ends.
 func (f *feed) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		next, ok := f.first()

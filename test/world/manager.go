@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 )
 
-// hubManager is the manager of the hub below multicluster-runtime's: it runs what is added, and knows nothing of a network.
+// hubManager is the hub's manager below multicluster-runtime's manager. It runs the added runnables without a network.
 type hubManager struct {
 	manager.Manager
 	client client.Client
@@ -25,7 +25,7 @@ type hubManager struct {
 	runnables []manager.Runnable
 }
 
-// Add implements manager.Manager. Nothing is added after the start.
+// Add implements manager.Manager. It must not be called after the start.
 func (m *hubManager) Add(r manager.Runnable) error {
 	m.runnables = append(m.runnables, r)
 	return nil
@@ -54,12 +54,13 @@ func (m *hubManager) GetCache() cache.Cache { return m.cache }
 // GetLogger implements manager.Manager.
 func (m *hubManager) GetLogger() logr.Logger { return logr.Discard() }
 
-// GetControllerOptions implements manager.Manager. A process has one group controller, a world has one in each replica.
+// GetControllerOptions implements manager.Manager. Names are not validated, because each replica of a world has a group controller in the
+// same process.
 func (m *hubManager) GetControllerOptions() controllerconfig.Controller {
 	return controllerconfig.Controller{SkipNameValidation: new(true)}
 }
 
-// memberCluster is the member as multicluster-runtime knows it, and the provider of it.
+// memberCluster is multicluster-runtime's cluster and provider of the member.
 type memberCluster struct {
 	cluster.Cluster
 	client *groupClient
@@ -79,11 +80,11 @@ func (m *memberCluster) IndexField(context.Context, client.Object, string, clien
 // GetClient implements cluster.Cluster.
 func (m *memberCluster) GetClient() client.Client { return m.client }
 
-// GetAPIReader implements cluster.Cluster. It is for quotas and Secrets, which are not in a world.
+// GetAPIReader implements cluster.Cluster. It is for quotas and Secrets, which a world does not have.
 func (m *memberCluster) GetAPIReader() client.Reader { return m.client }
 
 // GetCache implements cluster.Cluster.
 func (m *memberCluster) GetCache() cache.Cache { return m.cache }
 
-// GetEventRecorder implements cluster.Cluster. What is recorded is not kept.
+// GetEventRecorder implements cluster.Cluster. Events are discarded.
 func (m *memberCluster) GetEventRecorder(string) events.EventRecorder { return &events.FakeRecorder{} }

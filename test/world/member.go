@@ -19,8 +19,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/admitted/admittedtest"
 )
 
-// Member is a cluster that has groups: an API server for these alone, whose news reach the caches of all replicas in order. It knows
-// versions, finalizers and deletion timestamps. (The fake client of controller-runtime knows more, and takes most of a story's time.)
+// Member is a cluster with groups: an API server for these alone, which sends changes to the caches of all replicas in order. It supports
+// versions, finalizers and deletion timestamps. (The fake client of controller-runtime supports more, but takes most of a test's time.)
 type Member struct {
 	mu      sync.Mutex
 	version int
@@ -28,7 +28,7 @@ type Member struct {
 	groups  map[types.NamespacedName]*v1alpha1.VmGroup
 	uids    map[string]string // by the name of the group's folder
 	caches  []*groupCache
-	// records are those of the hub: what was admitted to these groups.
+	// records are the hub's records of these groups' admitted state.
 	records admittedtest.Memory
 }
 
@@ -42,7 +42,7 @@ func keyOf(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// change replaces a group by what do makes of it, and tells everybody. A group that is being deleted ends with its last finalizer.
+// change replaces a group by the result of do, and notifies all caches. A group in deletion is removed with its last finalizer.
 func (m *Member) change(key types.NamespacedName, do func(*v1alpha1.VmGroup) error) (*v1alpha1.VmGroup, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,7 +58,7 @@ func (m *Member) change(key types.NamespacedName, do func(*v1alpha1.VmGroup) err
 	return now.DeepCopy(), nil
 }
 
-// store keeps a group and tells everybody. The lock is held.
+// store stores a group and notifies all caches. The caller holds the lock.
 func (m *Member) store(key types.NamespacedName, group *v1alpha1.VmGroup) {
 	m.version++
 	group.ResourceVersion = strconv.Itoa(m.version)
@@ -71,7 +71,7 @@ func (m *Member) store(key types.NamespacedName, group *v1alpha1.VmGroup) {
 	}
 }
 
-// patch carries out a client's patch, of status or of the rest, as the API server does it for one that names the version.
+// patch applies a client's patch of status or of the rest, as the API server does for a patch with a resource version.
 func (m *Member) patch(sent *v1alpha1.VmGroup, data []byte, status bool) (*v1alpha1.VmGroup, error) {
 	var named struct {
 		Metadata struct{ ResourceVersion string }
@@ -90,7 +90,7 @@ func (m *Member) patch(sent *v1alpha1.VmGroup, data []byte, status bool) (*v1alp
 			group.Finalizers = slices.Clone(sent.Finalizers)
 			return nil
 		}
-		encoded, err := json.Marshal(sent.Status) // times lose their fractions on the way
+		encoded, err := json.Marshal(sent.Status) // the encoding removes fractions of seconds from times
 		if err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (m *Member) patch(sent *v1alpha1.VmGroup, data []byte, status bool) (*v1alp
 	})
 }
 
-// Create makes a group that wants a number of VMs.
+// Create creates a group with a number of VMs.
 func (m *Member) Create(name string, vms int32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,7 +115,7 @@ func (m *Member) Create(name string, vms int32) {
 	m.store(keyOf(name), group)
 }
 
-// Scale changes the number of VMs that a group wants.
+// Scale changes the number of VMs of a group.
 func (m *Member) Scale(name string, vms int32) error {
 	_, err := m.change(keyOf(name), func(group *v1alpha1.VmGroup) error {
 		group.Spec.Replicas = &vms
@@ -137,7 +137,7 @@ func (m *Member) Delete(name string) error {
 	return err
 }
 
-// Group returns a group as the API server has it, or nil.
+// Group returns a group from the API server, or nil.
 func (m *Member) Group(name string) *v1alpha1.VmGroup {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -151,7 +151,7 @@ func (m *Member) Groups() []*v1alpha1.VmGroup {
 	return slices.Collect(maps.Values(m.groups))
 }
 
-// subscribe fills a cache and keeps it in step.
+// subscribe fills a cache and keeps it up to date.
 func (m *Member) subscribe(c *groupCache) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -165,7 +165,7 @@ func (m *Member) unsubscribe(c *groupCache) {
 	m.caches = slices.DeleteFunc(m.caches, func(other *groupCache) bool { return other == c })
 }
 
-// uidOf returns the UID of the group that has a folder.
+// uidOf returns the UID of the group with a folder.
 func (w *World) uidOf(folder string) string {
 	w.Member.mu.Lock()
 	defer w.Member.mu.Unlock()

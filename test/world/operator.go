@@ -19,13 +19,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
 
-// vcenterName is that of the VCenter that groups use which name none.
+// vcenterName is the VCenter of groups that name none.
 const vcenterName = "default"
 
-// workers of each replica: as many as by default.
+// workers of each replica: the default number.
 const workers = 16
 
-// Operator is the group controller in one replica, wired as internal/operator does it.
+// Operator is the group controller in one replica, wired as in internal/operator.
 type Operator struct {
 	reconciler *vmgroup.Reconciler
 	manager    mcmanager.Manager
@@ -33,7 +33,7 @@ type Operator struct {
 	feed       *feed
 }
 
-// gate counts what passes it.
+// gate counts the entered passes.
 type gate struct {
 	*sharding.Replica
 	replica *Replica
@@ -50,7 +50,7 @@ func (g gate) Enter(ctx context.Context, key sharding.Key) (sharding.Token, bool
 	return token, ok
 }
 
-// servers is the vCenter as one replica reaches it.
+// servers is one replica's connection to the vCenter.
 type servers struct{ *wire }
 
 // Server implements vsphere.Servers.

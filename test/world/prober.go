@@ -14,14 +14,14 @@ import (
 const (
 	// probeEvery is the time from the end of one pass over a bucket to the next.
 	probeEvery = 250 * time.Millisecond
-	// knockEvery is how often a replica tries a bucket that it may not enter. When it may, it is told.
+	// knockEvery is the interval in which a replica tries a bucket that it cannot enter. It is notified when it can.
 	knockEvery = 1700 * time.Millisecond
 )
 
-// Prober enters every bucket all the time, and makes two calls whenever it may.
+// Prober enters every bucket all the time, and makes two calls in each pass.
 type Prober struct{ news []chan struct{} }
 
-// probed is an object of each bucket.
+// probed returns an object of a bucket.
 func probed(bucket int) sharding.Key {
 	for i := 0; ; i++ {
 		key := sharding.Key{ClusterUID: clusterUID, Namespace: namespace, Name: fmt.Sprintf("probe-%d", i)}
@@ -75,7 +75,7 @@ func (p *Prober) run(ctx context.Context, r *Replica) {
 	}
 }
 
-// pass is what a reconcile does. It reports whether the replica was let in.
+// pass is a simulated reconcile. It reports whether the replica could enter.
 func (p *Prober) pass(ctx context.Context, r *Replica, key sharding.Key) bool {
 	token, ok := r.Enter(ctx, key)
 	if !ok {

@@ -18,38 +18,38 @@ type Replica struct {
 	*sharding.Replica
 	Process *shardingtest.Process
 	Link    *shardingtest.Link
-	// Name of the replica, and Boot of this run of it.
+	// Name of the replica, and Boot of its current run.
 	Name, Boot string
 
 	world *World
 	wire  *wire
 	work  work
-	// killed and terminated are closed by Kill and Terminate, done when the process has ended.
+	// killed and terminated are closed by Kill and Terminate. done is closed when the process has ended.
 	killed, terminated, done chan struct{}
-	// Drained is what Drain returned, once done is closed.
+	// Drained is the result of Drain, after done is closed.
 	Drained error
-	// Ended is when the process had ended.
+	// Ended is the time of the process's end.
 	Ended time.Time
 
 	mu sync.Mutex
 	// gains and losses count buckets.
 	gains, losses int
-	// passes that were begun over groups.
+	// passes counts the started passes over groups.
 	passes int
 }
 
-// Passes returns how many passes over groups the replica has begun.
+// Passes returns the number of started passes over groups.
 func (r *Replica) Passes() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.passes
 }
 
-// work is what a replica does with its buckets.
+// work is a replica's work on its buckets.
 type work interface {
 	// set prepares the work, before the replica runs.
 	set(r *Replica) error
-	// gained and lost are what the replica gets as a sharding.Listener.
+	// gained and lost receive the replica's calls as a sharding.Listener.
 	gained(buckets []int)
 	lost(buckets []int)
 	// run works until ctx ends.
@@ -68,10 +68,10 @@ type config struct {
 // Rate makes the replica's clocks run at a rate.
 func Rate(rate float64) Option { return func(c *config) { c.rate = rate } }
 
-// Buckets makes the replica divide the work otherwise.
+// Buckets sets another number of buckets for the replica.
 func Buckets(n int) Option { return func(c *config) { c.buckets = n } }
 
-// Start starts a replica. Its name may be that of one that has ended.
+// Start starts a replica. The name of an ended replica can be used again.
 func (w *World) Start(name string, options ...Option) *Replica {
 	w.t.Helper()
 	c := config{rate: 1, buckets: buckets, timings: protocol.DefaultTimings()}
@@ -102,7 +102,7 @@ func (w *World) Start(name string, options ...Option) *Replica {
 	return r
 }
 
-// run is what Operator.Run of internal/operator does, without webhooks.
+// run does the same as Operator.Run of internal/operator, without webhooks.
 func (r *Replica) run(ctx context.Context) {
 	ringCtx, endRing := context.WithCancel(ctx)
 	workCtx, endWork := context.WithCancel(ctx)
@@ -152,14 +152,14 @@ func (r *Replica) Kill() {
 	<-r.done
 }
 
-// Terminate is SIGTERM. Wait for Done.
+// Terminate is SIGTERM. Done reports the end.
 func (r *Replica) Terminate() {
 	if !r.ended() {
 		close(r.terminated)
 	}
 }
 
-// ended reports whether the process was told to end.
+// ended reports whether the process received SIGTERM.
 func (r *Replica) ended() bool {
 	select {
 	case <-r.terminated:
@@ -191,19 +191,19 @@ func (r *Replica) Stop() {
 // Continue is SIGCONT.
 func (r *Replica) Continue() { r.Process.Continue() }
 
-// Gained implements sharding.Listener, as what follows does.
+// Gained implements sharding.Listener, as the following methods do.
 func (r *Replica) Gained(buckets []int) {
 	r.count(len(buckets), 0)
 	r.work.gained(buckets)
 }
 
-// Lost counts buckets that another replica can have.
+// Lost counts buckets that another replica can take.
 func (r *Replica) Lost(buckets []int) {
 	r.count(0, len(buckets))
 	r.work.lost(buckets)
 }
 
-// LeadershipChanged does nothing: no work is the leader's.
+// LeadershipChanged does nothing, because no work depends on the leader.
 func (*Replica) LeadershipChanged() {}
 
 // PeersChanged does nothing.
@@ -219,7 +219,7 @@ func (r *Replica) count(gained, lost int) {
 	r.losses += lost
 }
 
-// Changes returns how many buckets were gained and lost since the last call.
+// Changes returns the numbers of gained and lost buckets since the last call.
 func (r *Replica) Changes() (gained, lost int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

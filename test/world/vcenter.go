@@ -14,37 +14,37 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/history"
 )
 
-// template is what all groups are cloned from.
+// template is the template of all groups.
 const template = "debian-12"
 
-// Travel is how a call to vCenter travels: There, and then its answer Back. vCenter has carried it out when the way back begins.
+// Travel is the travel time of a call to vCenter (There) and of its answer (Back). vCenter has executed the call when the way back begins.
 type Travel struct{ There, Back time.Duration }
 
-// VCenter is the fake with calls that take time and a record of who made them.
+// VCenter is the fake vCenter with delayed calls and a record of their callers.
 type VCenter struct {
 	*fake.Server
 
 	mu    sync.Mutex
 	calls []*call
-	// travel of the next call is decided by the first of these that knows.
+	// travel contains functions for the travel times of calls. The first function that returns true decides.
 	travel []func(c history.Call) (Travel, bool)
 	// homes are the groups of folders.
 	homes map[vsphere.Ref]string
 	feeds map[*Replica]func(group vsphere.GroupKey)
 }
 
-// call is one that was sent.
+// call is a sent call.
 type call struct {
 	history.Call
 	replica *Replica
-	// held is true when its client was stopped while the call was under way: nobody could end it then.
+	// held is true if its client was stopped while the call was in progress, because no lease could end the call then.
 	held bool
 }
 
-// givenUp is the outcome of a call whose client has closed the connection.
+// givenUp is the outcome of a call whose client closed the connection.
 const givenUp = "given up"
 
-// errClosed is what a client gets that gave a call up.
+// errClosed is the error of a client that canceled a call.
 var errClosed = errors.New("the connection was closed")
 
 func newVCenter() *VCenter {
@@ -54,7 +54,7 @@ func newVCenter() *VCenter {
 	return v
 }
 
-// usual is how calls travel unless somebody says otherwise. It is long enough for calls to be under way at any time.
+// usual returns the default travel times. They are long enough that calls are in progress at any time.
 func usual(method string) Travel {
 	if method == string(vsphere.OpClone) {
 		return Travel{20 * time.Millisecond, 400 * time.Millisecond}
@@ -62,7 +62,7 @@ func usual(method string) Travel {
 	return Travel{10 * time.Millisecond, 90 * time.Millisecond}
 }
 
-// taskTime is how long vCenter's tasks take.
+// taskTime is the duration of vCenter's tasks.
 func taskTime(kind vsphere.OperationKind) time.Duration {
 	if kind == vsphere.OpClone {
 		return 3 * time.Second
@@ -70,7 +70,7 @@ func taskTime(kind vsphere.OperationKind) time.Duration {
 	return 500 * time.Millisecond
 }
 
-// OnCall lets f decide how calls travel, until the returned function is called.
+// OnCall makes f decide the travel times of calls, until the returned function is called.
 func (v *VCenter) OnCall(f func(c history.Call) (Travel, bool)) (end func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -92,10 +92,10 @@ func (v *VCenter) GroupChanged(group vsphere.GroupKey) {
 	}
 }
 
-// ServerChanged implements vsphere.Notifier. Nobody changes the server in a world.
+// ServerChanged implements vsphere.Notifier. The server never changes in a world.
 func (v *VCenter) ServerChanged() {}
 
-// subscribe lets a replica hear of changes of groups.
+// subscribe notifies a replica of changes of groups.
 func (v *VCenter) subscribe(r *Replica, tell func(group vsphere.GroupKey)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -108,7 +108,7 @@ func (v *VCenter) unsubscribe(r *Replica) {
 	delete(v.feeds, r)
 }
 
-// History returns what replicas did. Calls that a stop of their client held open are left out: no lease can end them.
+// History returns the calls of replicas. It omits calls that a stop of their client held open, because no lease can end them.
 func (v *VCenter) History() (h history.History) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -136,7 +136,7 @@ func (v *VCenter) begin(ctx context.Context, r *Replica, method, group, name str
 	return c, usual(method)
 }
 
-// finish notes the end of a call, once.
+// finish records the end of a call, once.
 func (v *VCenter) finish(c *call, outcome string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -145,7 +145,7 @@ func (v *VCenter) finish(c *call, outcome string) {
 	}
 }
 
-// carriedOut notes that vCenter was done with a call.
+// carriedOut records that vCenter has executed a call.
 func (v *VCenter) carriedOut(c *call) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -154,7 +154,7 @@ func (v *VCenter) carriedOut(c *call) {
 	}
 }
 
-// hold notes that a process was stopped while it had calls under way.
+// hold records that a process was stopped while it had calls in progress.
 func (v *VCenter) hold(r *Replica) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -172,14 +172,14 @@ func epochOf(ctx context.Context) (e history.Epoch) {
 	return e
 }
 
-// wire is a replica's connection to vCenter. Like the real port it asks the fence right before a call is sent, and ends the call with
+// wire is a replica's connection to vCenter. Like the real port, it checks the fence right before it sends a call, and ends the call with
 // its context.
 type wire struct {
 	*VCenter
 	replica *Replica
 }
 
-// send makes a call. do is what vCenter does; it gets a context whose fence is open, for the fence is the client's.
+// send sends a call. do is vCenter's part. Its context has an open fence, because the fence belongs to the client.
 func (w *wire) send(ctx context.Context, method, group, name string, do func(ctx context.Context) error) error {
 	process := w.replica.Process
 	if err := process.Turn(); err != nil {
@@ -219,12 +219,12 @@ func transient(op string, err error) error {
 	return &vsphere.Error{Kind: vsphere.KindTransient, Op: op, Err: err}
 }
 
-// Touch is a call that does nothing, on a group that need not exist.
+// Touch is a call without effect on a group, which need not exist.
 func (w *wire) Touch(ctx context.Context, group string) error {
 	return w.send(ctx, "Touch", group, "", func(context.Context) error { return nil })
 }
 
-// task makes a call whose task ends after a while.
+// task sends a call whose task ends after a while.
 func (w *wire) task(ctx context.Context, kind vsphere.OperationKind, id vsphere.GroupID, ordinal int32, name string, submit func(context.Context) error) error {
 	return w.send(ctx, string(kind), id.Group, name, func(ctx context.Context) error {
 		err := submit(ctx)

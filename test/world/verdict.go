@@ -9,7 +9,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/history"
 )
 
-// judge says what in a history is not as a lock for each group allows.
+// judge returns the violations of a lock for each group in a history.
 func judge(h history.History) (wrong []string) {
 	for _, o := range h.Overlaps() {
 		wrong = append(wrong, o.String())
@@ -23,7 +23,7 @@ func judge(h history.History) (wrong []string) {
 	return wrong
 }
 
-// Unsettled says which groups are not as they were asked for.
+// Unsettled describes the groups that do not match their spec.
 func (w *World) Unsettled() (wrong []string) {
 	for _, g := range w.Member.Groups() {
 		if !fulfilled(g) {
@@ -40,7 +40,7 @@ func fulfilled(g *v1alpha1.VmGroup) bool {
 		g.Status.Replicas == n && g.Status.ReadyReplicas == n && int(n) == len(g.Status.VMs) && len(g.Status.Deleting) == 0
 }
 
-// WrongVMs compares vCenter with what the groups ask for and say.
+// WrongVMs compares vCenter with the specs and statuses of the groups.
 func (w *World) WrongVMs() (wrong []string) {
 	wanted := map[string]string{}
 	for _, g := range w.Member.Groups() {
@@ -64,8 +64,7 @@ func (w *World) WrongVMs() (wrong []string) {
 	return wrong
 }
 
-// Settle lets time pass until every group is as it was asked for, and returns how long that took; false if that takes longer than
-// patience.
+// Settle lets time pass until every group matches its spec, and returns the time that took. It returns false if that takes longer than patience.
 func (w *World) Settle(patience time.Duration) (took time.Duration, ok bool) {
 	begin := time.Now()
 	for len(w.Unsettled()) > 0 {
@@ -77,7 +76,7 @@ func (w *World) Settle(patience time.Duration) (took time.Duration, ok bool) {
 	return time.Since(begin), true
 }
 
-// Shared lets time pass until the living replicas share all buckets evenly and may act on them, and returns false if that takes longer than patience.
+// Shared lets time pass until the living replicas share all buckets evenly and can act on them. It returns false if that takes longer than patience.
 func (w *World) Shared(patience time.Duration) bool {
 	for begin := time.Now(); ; w.Pass(250 * time.Millisecond) {
 		least, most, sum := buckets, 0, 0

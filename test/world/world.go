@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// buckets of the ring.
+	// buckets of the shard map.
 	buckets    = 16
 	clusterUID = "0c1d2e3f-0000-4000-8000-000000000000"
 	namespace  = "team"
 )
 
-// World is what replicas live in. It is made in a bubble.
+// World is the environment of replicas. It must be created in a bubble.
 type World struct {
 	Hub     *shardingtest.Hub
 	VCenter *VCenter
-	// Member is the cluster that has the groups; nil in a world of probers.
+	// Member is the cluster with the groups. It is nil in a world of probers.
 	Member *Member
 
 	t        testing.TB
@@ -64,7 +64,7 @@ func (w *World) float() float64 {
 	return w.random.Float64()
 }
 
-// newSession returns names that were never used before.
+// newSession returns a function that returns new unique names.
 func (w *World) newSession(host string) func() string {
 	return func() string {
 		w.mu.Lock()
@@ -74,13 +74,13 @@ func (w *World) newSession(host string) func() string {
 	}
 }
 
-// Pass lets virtual time pass, and whatever is due then happen.
+// Pass lets virtual time pass, and waits for the actions that are due then.
 func (w *World) Pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
-// Alive are the replicas that have not ended.
+// Alive returns the replicas that have not ended.
 func (w *World) Alive() (alive []*Replica) {
 	for _, r := range w.replicas {
 		if r.Alive() {
@@ -90,7 +90,7 @@ func (w *World) Alive() (alive []*Replica) {
 	return alive
 }
 
-// Timeline is what somebody saw who stood beside the hub.
+// Timeline returns the observations of an external observer of the hub.
 func (w *World) Timeline() history.Timeline {
 	line := history.Timeline{Sessions: map[string]history.Session{}}
 	for _, e := range w.Hub.Log() {

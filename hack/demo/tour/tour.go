@@ -1,4 +1,4 @@
-// Package tour has what a person can try while the demo stays up: commands for kubectl, and the kubeconfig that they need.
+// Package tour contains kubectl commands that users can try while the demo runs, and their kubeconfig.
 package tour
 
 import (
@@ -8,10 +8,10 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Command is a line for a shell, with what it shows.
+// Command is a shell command, with a description of its output.
 type Command struct{ Shows, Line string }
 
-// Commands are to be run in their order, with KUBECONFIG set to a file of [Kubeconfig]. They stand on a group vg-1 of member team-a.
+// Commands must run in their order, with KUBECONFIG set to a file of [Kubeconfig]. They use group vg-1 of member team-a.
 func Commands() []Command {
 	return []Command{
 		{"the groups of a team", "kubectl --context team-a get vmgroups"},
@@ -22,7 +22,7 @@ func Commands() []Command {
 	}
 }
 
-// Kubeconfig joins the kubeconfigs of clusters into one, with a context for each under the cluster's name. Commands without a namespace mean this one.
+// Kubeconfig merges the kubeconfigs of clusters. Each cluster has a context with its name. namespace is the default namespace.
 func Kubeconfig(namespace string, clusters map[string][]byte) ([]byte, error) {
 	joined := clientcmdapi.NewConfig()
 	for name, content := range clusters {

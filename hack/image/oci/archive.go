@@ -19,10 +19,9 @@ type dockerManifest struct {
 	Layers   []string
 }
 
-// WriteArchive writes one file that `docker load`, `podman load` and `ctr images import` take, and replaces the file
-// of before. It is what `docker save` writes since Docker 25: an OCI layout with a manifest.json beside the index, so
-// that the digest after loading is [Bundle.Digest]. An old Docker knows manifest.json only and loads the first
-// platform.
+// WriteArchive writes one file for `docker load`, `podman load` and `ctr images import`. It replaces an existing file. The format is that
+// of `docker save` since Docker 25: an OCI layout with an additional manifest.json, so that the digest after loading is [Bundle.Digest].
+// Older versions of Docker read only manifest.json and load the first platform.
 func (b *Bundle) WriteArchive(file string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return fmt.Errorf("make the directory of the image archive: %w", err)
@@ -76,7 +75,7 @@ func blob(descriptor v1.Descriptor) string {
 	return path.Join("blobs", descriptor.Digest.Algorithm, descriptor.Digest.Hex)
 }
 
-// archiveDirectory writes the files below dir, whose blobs fit into memory one by one.
+// archiveDirectory writes the files below dir. Each blob must fit into memory.
 func archiveDirectory(out io.Writer, dir string) error {
 	var entries []File
 	root := os.DirFS(dir)

@@ -11,11 +11,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
-// Bundle is an image with its name: one image, or an index of images for several platforms. It is immutable.
+// Bundle is an image with its name, or an index of images for several platforms. It is immutable.
 type Bundle struct {
 	tag    name.Tag
 	images []v1.Image
-	// root is what the name stands for.
+	// root is the manifest or index behind the name.
 	root interface {
 		mutate.Appendable
 		Digest() (v1.Hash, error)
@@ -24,7 +24,7 @@ type Bundle struct {
 	digest v1.Hash
 }
 
-// New builds the images, each for a platform of its own, under one name such as vmgroup-operator:v1.2.3 or
+// New builds the images, one for each platform, under one name. The name is, for example, vmgroup-operator:v1.2.3 or
 // registry.example.com/team/vmgroup-operator:v1.2.3.
 func New(reference string, images ...Image) (*Bundle, error) {
 	tag, err := parseName(reference)
@@ -63,7 +63,7 @@ func New(reference string, images ...Image) (*Bundle, error) {
 	return bundle, nil
 }
 
-// CheckName says what is wrong with a name that [New] would refuse.
+// CheckName returns the error of [New] for an invalid name.
 func CheckName(reference string) error {
 	_, err := parseName(reference)
 	return err
@@ -80,13 +80,13 @@ func parseName(reference string) (name.Tag, error) {
 	return tag, nil
 }
 
-// Digest is what a Pod names after the @: that of the manifest, or of the index when there are several platforms.
+// Digest is the part of a Pod's image name after the @. It is the digest of the manifest, or of the index if there are several platforms.
 func (b *Bundle) Digest() string { return b.digest.String() }
 
-// Name is the full name, which containerd and the kubelet use: docker.io/library/vmgroup-operator:v1.2.3.
+// Name is the full name for containerd and kubelet: docker.io/library/vmgroup-operator:v1.2.3.
 func (b *Bundle) Name() string {
 	return strings.Replace(b.tag.Name(), name.DefaultRegistry, "docker.io", 1)
 }
 
-// Images are the images in the order of the platforms that were given to [New].
+// Images returns the images in the order of the arguments of [New].
 func (b *Bundle) Images() []v1.Image { return b.images }

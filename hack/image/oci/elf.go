@@ -9,14 +9,14 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// machines says what the header of an ELF file has for Go's names of processors. Others are not checked.
+// machines maps Go's names of processors to ELF header values. Other processors are not checked.
 var machines = map[string]elf.Machine{
 	"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64, "arm": elf.EM_ARM, "386": elf.EM_386,
 	"ppc64le": elf.EM_PPC64, "s390x": elf.EM_S390, "riscv64": elf.EM_RISCV,
 }
 
-// checkProgram refuses what would fail with "no such file or directory" or "exec format error" in a pod, where it
-// is much harder to understand.
+// checkProgram refuses programs that would fail in a pod with "no such file or directory" or "exec format error". The
+// cause is harder to find there.
 func checkProgram(content []byte, platform v1.Platform) error {
 	file, err := elf.NewFile(bytes.NewReader(content))
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
-// Extract writes the root file system of an image that [Image.Build] made into a directory that is empty or does not
-// exist. The files belong to whoever runs it.
+// Extract writes the root file system of an image of [Image.Build] into a directory that is empty or does not exist. The files belong to
+// the current user.
 func Extract(image v1.Image, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make the directory of the root file system: %w", err)
@@ -23,7 +23,7 @@ func Extract(image v1.Image, dir string) error {
 		return fmt.Errorf("open the directory of the root file system: %w", err)
 	}
 	defer func() { _ = root.Close() }()
-	// Whatever the umask: the program is not run by the one who wrote its files.
+	// Set the mode regardless of the umask: another user than the owner of the files runs the program.
 	if err := root.Chmod(".", defaultDirMode); err != nil {
 		return fmt.Errorf("open the directory of the root file system: %w", err)
 	}

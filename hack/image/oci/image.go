@@ -17,50 +17,48 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// NonRoot is the user and group that programs run as when an [Image] names nobody else. It is a number because
-// the kubelet checks runAsNonRoot without the image's /etc/passwd.
+// NonRoot is the default user and group of an [Image]. It is a number because kubelet checks runAsNonRoot without the image's /etc/passwd.
 const NonRoot = "65532:65532"
 
-// Program is one executable of an image. Each is a layer of its own, so that the others are not loaded again when
-// it changes.
+// Program is one executable of an image. It has its own layer, so that a change to it does not reload the other programs.
 type Program struct {
-	// Source is the file on this machine: a statically linked executable, as CGO_ENABLED=0 makes it.
+	// Source is a file on this machine: a statically linked executable, as built with CGO_ENABLED=0.
 	Source string
 	// Path is its absolute path in the image.
 	Path string
 }
 
-// File is a file or directory of an image besides its programs. Directories above it are made as needed.
+// File is a file or directory of an image besides its programs. Missing parent directories are created.
 type File struct {
 	// Path is absolute.
 	Path string
-	// Content is the file's; a directory has none.
+	// Content of the file. A directory has none.
 	Content []byte
-	// Mode is the file's mode, by default 0444. With [fs.ModeDir] it is a directory; [fs.ModeSticky] is kept.
+	// Mode of the file, by default 0444. With [fs.ModeDir] it is a directory. [fs.ModeSticky] is kept.
 	Mode fs.FileMode
 }
 
 // Image describes an image for one platform.
 type Image struct {
-	// Platform is, for example, linux/arm64; empty is linux on the processor of this machine.
+	// Platform is, for example, linux/arm64. If it is empty, it is linux on the processor of this machine.
 	Platform string
-	// Programs has at least one.
+	// Programs has at least one element.
 	Programs []Program
-	// Files are put into the first layer, before the programs, whatever their order here.
+	// Files are in the first layer, before the programs. Their order here has no effect.
 	Files []File
-	// User is the numeric user, or user and group with a colon between; empty is [NonRoot].
+	// User is the numeric user, or user:group. If it is empty, it is [NonRoot].
 	User string
-	// Entrypoint is what runs; empty is the first program without arguments.
+	// Entrypoint is the command. If it is empty, it is the first program without arguments.
 	Entrypoint []string
-	// Env has the form NAME=value.
+	// Env has entries of the form NAME=value.
 	Env []string
 	// Labels are also the annotations of the image's manifest.
 	Labels map[string]string
-	// Created is when the image says that it was made; zero is 1970. It has an effect on the digest.
+	// Created is the creation time in the image. Zero means 1970. It changes the digest.
 	Created time.Time
 }
 
-// Build reads the programs and makes the image. It keeps all of it in memory.
+// Build reads the programs and makes the image in memory.
 func (i Image) Build() (v1.Image, error) {
 	if len(i.Programs) == 0 {
 		return nil, errors.New("an image needs a program")
@@ -99,7 +97,7 @@ func (i Image) Build() (v1.Image, error) {
 	return image, nil
 }
 
-// layers makes one layer of all files and one of each program.
+// layers makes one layer of all files, and one of each program.
 func (i Image) layers(platform v1.Platform) ([]mutate.Addendum, error) {
 	var additions []mutate.Addendum
 	add := func(by string, files []File) error {
@@ -145,7 +143,7 @@ func (i Image) entrypoint() []string {
 	return i.Entrypoint
 }
 
-// parsePlatform takes linux/<processor>[/<variant>]; nothing else runs in a Linux container.
+// parsePlatform parses linux/<processor>[/<variant>]. Linux containers run nothing else.
 func parsePlatform(text string) (v1.Platform, error) {
 	if text == "" {
 		return v1.Platform{OS: "linux", Architecture: runtime.GOARCH}, nil

@@ -22,7 +22,7 @@ const (
 	defaultDirMode  = fs.FileMode(0o755)
 )
 
-// newLayer makes a layer with these files and the directories above them.
+// newLayer makes a layer with these files and their parent directories.
 func newLayer(files []File) (v1.Layer, error) {
 	entries, err := withDirectories(files)
 	if err != nil {
@@ -33,7 +33,7 @@ func newLayer(files []File) (v1.Layer, error) {
 		return nil, err
 	}
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content.Bytes())), nil }
-	// Compressing takes longest of all; without the cache it is done again for each file that is written.
+	// Compression is the slowest step. Without the cache it would run again for each written file.
 	layer, err := tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer),
 		tarball.WithCompressionLevel(gzip.DefaultCompression), tarball.WithCompressedCaching)
 	if err != nil {
@@ -42,7 +42,7 @@ func newLayer(files []File) (v1.Layer, error) {
 	return layer, nil
 }
 
-// withDirectories returns the files with the directories above them, a directory before what is in it.
+// withDirectories returns the files and their parent directories. A directory precedes its content.
 func withDirectories(files []File) ([]File, error) {
 	byPath := map[string]File{}
 	for _, file := range files {
@@ -75,7 +75,7 @@ func withDirectories(files []File) ([]File, error) {
 	return entries, nil
 }
 
-// writeTar writes the entries in their order. They are owned by root, which the program does not run as.
+// writeTar writes the entries in their order. Root owns them, and the program runs as another user.
 func writeTar(out io.Writer, entries []File) error {
 	writer := tar.NewWriter(out)
 	for _, entry := range entries {
@@ -99,7 +99,7 @@ func writeTar(out io.Writer, entries []File) error {
 	return writer.Close()
 }
 
-// permissions are the lower twelve bits of a Unix mode.
+// permissions returns the lower twelve bits of a Unix mode.
 func permissions(mode fs.FileMode) uint32 {
 	const sticky = 0o1000
 	permissions := uint32(mode.Perm())

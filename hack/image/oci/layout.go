@@ -11,14 +11,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
-// Annotations of an entry of index.json: containerd takes the full name, other tools the tag.
+// Annotations of an entry of index.json: containerd reads the full name, other tools read the tag.
 const (
 	annotationFullName = "io.containerd.image.name"
 	annotationTag      = "org.opencontainers.image.ref.name"
 )
 
-// WriteLayout writes an OCI image layout and replaces what the directory held before. A failure leaves the
-// directory as it was.
+// WriteLayout writes an OCI image layout and replaces the directory. After a failure, the directory is unchanged.
 func (b *Bundle) WriteLayout(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return fmt.Errorf("make the directory of the image layout: %w", err)
@@ -31,7 +30,7 @@ func (b *Bundle) WriteLayout(dir string) error {
 	if err := b.writeLayout(temporary); err != nil {
 		return err
 	}
-	// MkdirTemp's directories are for their owner only.
+	// MkdirTemp creates directories for their owner only.
 	if err := os.Chmod(temporary, 0o755); err != nil {
 		return fmt.Errorf("make the image layout readable: %w", err)
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// Push copies the bundle to a registry, under the tag of the reference or, if it has none, the bundle's own. Who may
-// is taken from the configuration of Docker or Podman. It returns the name with the digest. Calling it again after
-// an error is safe: what is there is not sent twice.
+// Push copies the bundle to a registry. The tag is that of the reference or, if it has none, the bundle's tag. Credentials come from the
+// configuration of Docker or Podman. It returns the name with the digest. A repeated call after an error is safe: it does not send existing
+// blobs again.
 func (b *Bundle) Push(ctx context.Context, reference string) (string, error) {
 	tag, err := name.NewTag(reference, name.WithDefaultTag(b.tag.TagStr()))
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
-// module is the path of the product's module, mainPackage that of the program in it.
+// module is the path of the product's module. mainPackage is the package of the program in the module.
 const (
 	module      = "github.com/codeconnect/vmgroup-operator"
 	mainPackage = "./cmd/manager"
 )
 
-// Compile builds the operator from the module in root for a platform such as linux/arm64, linked statically, and
-// writes the program to output. One version of Go makes the same bytes of the same sources on every machine, in
-// every directory. Progress goes to out; nil means standard error.
+// Compile builds the operator from the module in root for a platform such as linux/arm64, statically linked, and writes the program to
+// output. The same version of Go and the same sources give the same bytes on every machine and in every directory. out receives the
+// progress. If it is nil, standard error does.
 func Compile(ctx context.Context, root, platform, version, output string, out io.Writer) error {
 	env, err := buildEnvironment(platform)
 	if err != nil {
@@ -31,7 +31,7 @@ func Compile(ctx context.Context, root, platform, version, output string, out io
 	return build.Run(ctx)
 }
 
-// buildEnvironment sets whatever of the builder's environment would change the program.
+// buildEnvironment overrides the environment variables of the builder that would change the program.
 func buildEnvironment(platform string) ([]string, error) {
 	system, processor, _ := strings.Cut(platform, "/")
 	if system != "linux" || processor == "" || strings.Contains(processor, "/") {

@@ -1,2 +1,2 @@
-// Package operator builds the operator's image: what `make image`, the Dockerfile and the tests of the whole share.
+// Package operator builds the operator's image for `make image`, the Dockerfile and the whole-system tests.
 package operator

@@ -6,11 +6,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/hack/image/oci"
 )
 
-// ProgramPath is the operator in its image.
+// ProgramPath is the path of the operator in its image.
 const ProgramPath = "/manager"
 
-// Image describes the image of a compiled program. The layer of its files is the same for every version, so that an
-// upgrade loads the program only.
+// Image describes the image of a compiled program. All versions share the layer of the files, so an upgrade loads only the program.
 func Image(program, platform string, release Release) oci.Image {
 	return oci.Image{
 		Platform: platform, Programs: []oci.Program{{Source: program, Path: ProgramPath}}, Files: files(),
@@ -18,7 +17,7 @@ func Image(program, platform string, release Release) oci.Image {
 	}
 }
 
-// files are what programs expect to find. There is no shell and no package manager.
+// files are files that programs expect. The image has no shell and no package manager.
 func files() []oci.File {
 	return []oci.File{
 		{Path: "/etc/passwd", Content: []byte("root:x:0:0:root:/:/sbin/nologin\n" +
@@ -29,7 +28,7 @@ func files() []oci.File {
 	}
 }
 
-// labels are those that the OCI image specification names.
+// labels are labels of the OCI image specification.
 func labels(release Release) map[string]string {
 	labels := map[string]string{
 		"org.opencontainers.image.title":       "vmgroup-operator",

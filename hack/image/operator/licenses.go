@@ -10,10 +10,10 @@ import (
 	"github.com/google/licensecheck"
 )
 
-// licenseFile matches the names of files in which authors state a license.
+// licenseFile matches the names of license files.
 var licenseFile = regexp.MustCompile(`(?i)^(LICEN[CS]E|COPYING|UNLICENSE)([-._].*)?$`)
 
-// licensesOf returns the SPDX identifiers of the licenses that the files in a module's directory state, sorted.
+// licensesOf returns the sorted SPDX identifiers of the licenses in the files of a module's directory.
 func licensesOf(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -29,7 +29,7 @@ func licensesOf(dir string) ([]string, error) {
 			return nil, fmt.Errorf("read a license: %w", err)
 		}
 		for _, match := range licensecheck.Scan(text).Match {
-			// An address of a license says less than its text, which is always there too.
+			// The URL of a license is less exact than its text, which is always present too.
 			if !match.IsURL {
 				found = append(found, match.ID)
 			}

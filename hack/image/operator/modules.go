@@ -21,16 +21,16 @@ import (
 // linkedModule is a module that a program was linked from.
 type linkedModule struct {
 	path, version string
-	// sum is the SHA-256 that go.sum has, in hexadecimal.
+	// sum is the SHA-256 from go.sum, in hexadecimal.
 	sum string
-	// dir holds its sources on this machine.
+	// dir contains its sources on this machine.
 	dir string
-	// imports are the paths of the modules whose packages its packages import.
+	// imports are the paths of the modules that its packages import.
 	imports []string
 }
 
-// linkedModules returns the main module and, sorted by path, all others. What is linked, and in which version, comes
-// from the program itself; where the sources are, and who imports whom, from the go command.
+// linkedModules returns the main module and all others, sorted by path. The list of linked modules and their versions comes from the
+// program. The directories of the sources and the imports come from the go command.
 func linkedModules(ctx context.Context, root, platform, program string) (main linkedModule, others []linkedModule, err error) {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
@@ -76,7 +76,7 @@ func hexSum(sum string) (string, error) {
 	return hex.EncodeToString(raw), err
 }
 
-// source is what the go command says of a module of which the operator needs a package.
+// source is the go command's data about a module with a package that the operator needs.
 type source struct {
 	version, dir string
 	needs        map[string]bool
@@ -91,14 +91,14 @@ func (s *source) imports() []string {
 	return paths
 }
 
-// listedPackage is what is read of the output of `go list -json`.
+// listedPackage contains the used fields of the output of `go list -json`.
 type listedPackage struct {
 	ImportPath string
 	Imports    []string
 	Module     *struct{ Path, Version, Dir string }
 }
 
-// listSources asks the go command for the packages that are linked, by module.
+// listSources lists the linked packages by module, with the go command.
 func listSources(ctx context.Context, root, platform string) (map[string]*source, error) {
 	env, err := buildEnvironment(platform)
 	if err != nil {
@@ -117,7 +117,7 @@ func listSources(ctx context.Context, root, platform string) (map[string]*source
 		} else if err != nil {
 			return nil, fmt.Errorf("read what the operator imports: %w", err)
 		}
-		// Those of the standard library have no module.
+		// Packages of the standard library have no module.
 		if listed.Module != nil {
 			packages = append(packages, listed)
 			moduleOf[listed.ImportPath] = listed.Module.Path
@@ -139,7 +139,7 @@ func listSources(ctx context.Context, root, platform string) (map[string]*source
 	return sources, nil
 }
 
-// moduleVersion returns the version of a module that the one in root requires.
+// moduleVersion returns the version of a module that the module in root requires.
 func moduleVersion(ctx context.Context, root, path string) (string, error) {
 	out, err := goList(ctx, root, []string{"GOFLAGS=", "GOWORK=off"}, "-m", "-f", "{{.Version}}", path)
 	return strings.TrimSpace(string(out)), err

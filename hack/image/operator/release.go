@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// Release says which build an image is of. All of it is part of the digest.
+// Release identifies the build of an image. All its fields are part of the digest.
 type Release struct {
-	// Version is what `manager version` prints, and the tag of the image, as [Version] makes it.
+	// Version is the output of `manager version` and the tag of the image, in the form of [Version].
 	Version string
 	// Revision is the commit, or empty.
 	Revision string
-	// Created is when the sources were committed; zero is 1970.
+	// Created is the commit time of the sources. Zero means 1970.
 	Created time.Time
 }
 
-// NewRelease finds out about the sources in root. Created comes from SOURCE_DATE_EPOCH, in seconds, or else from the
-// commit, never from the clock: two builds of one commit give one image. Without git there is no revision.
+// NewRelease determines the release of the sources in root. Created comes from SOURCE_DATE_EPOCH, in seconds, or else from the commit,
+// never from the clock, so that two builds of one commit give one image. Without git, Revision is empty.
 func NewRelease(ctx context.Context, root, version string) (Release, error) {
 	release := Release{Version: Version(version), Revision: revision(ctx, root)}
 	seconds := os.Getenv("SOURCE_DATE_EPOCH")
@@ -39,7 +39,7 @@ func NewRelease(ctx context.Context, root, version string) (Release, error) {
 	return release, nil
 }
 
-// revision is the commit, marked when the sources are not what was committed.
+// revision returns the commit. If the sources differ from the commit, it adds a mark.
 func revision(ctx context.Context, root string) string {
 	revision := git(ctx, root, "rev-parse", "HEAD")
 	if revision != "" && git(ctx, root, "status", "--porcelain") != "" {
@@ -48,7 +48,7 @@ func revision(ctx context.Context, root string) string {
 	return revision
 }
 
-// git returns what a git command prints, or "" where there is no git, no repository, or one of another owner.
+// git returns the output of a git command. It returns "" if git or the repository is missing, or another user owns the repository.
 func git(ctx context.Context, root string, args ...string) string {
 	command := exec.CommandContext(ctx, "git", args...)
 	command.Dir = root

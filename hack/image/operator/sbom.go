@@ -15,22 +15,22 @@ import (
 	"github.com/google/uuid"
 )
 
-// Contents says what an image was made of.
+// Contents describes the parts of an image.
 type Contents struct {
 	// Root is the directory of the module.
 	Root string
 	// Program is the compiled operator.
 	Program string
-	// Platform is the one that it was compiled for.
+	// Platform of the program.
 	Platform string
-	// Digest is that of the image for this platform.
+	// Digest of the image for this platform.
 	Digest  string
 	Release Release
 }
 
-// SBOM lists what is in the image, as CycloneDX 1.6 in JSON: the operator, the modules that it is linked from with
-// their checksums and licenses, Go's standard library, and the certificate authorities. It is the same for the
-// same image: its time is the release's, its serial number comes from the digest.
+// SBOM lists the contents of the image as CycloneDX 1.6 in JSON: the operator, its linked modules with their checksums and licenses, Go's
+// standard library, and the certificate authorities. The same image has the same SBOM: its time is the release's, and its serial number
+// comes from the digest.
 func SBOM(ctx context.Context, contents Contents) ([]byte, error) {
 	main, others, err := linkedModules(ctx, contents.Root, contents.Platform, contents.Program)
 	if err != nil {
@@ -123,12 +123,12 @@ func moduleComponent(module linkedModule) (cdx.Component, error) {
 	}, nil
 }
 
-// reference is the package URL of a module.
+// reference returns the package URL of a module.
 func (m linkedModule) reference() string {
 	return "pkg:golang/" + m.path + "@" + m.version + "?type=module"
 }
 
-// standardLibrary has the name that tools which look for known vulnerabilities expect.
+// standardLibrary has the name that vulnerability scanners expect.
 func standardLibrary(program string) (cdx.Component, error) {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
@@ -142,7 +142,7 @@ func standardLibrary(program string) (cdx.Component, error) {
 	}, nil
 }
 
-// authoritiesComponent is a module that is not linked: the program that makes the image carries it and writes it there.
+// authoritiesComponent is a module that is not linked. The program that makes the image contains the module and writes its data.
 func authoritiesComponent(ctx context.Context, root string) (cdx.Component, error) {
 	version, err := moduleVersion(ctx, root, rootsModule)
 	if err != nil {
@@ -157,7 +157,7 @@ func authoritiesComponent(ctx context.Context, root string) (cdx.Component, erro
 	}, nil
 }
 
-// at says where in the image something is.
+// at returns the path of a component in the image.
 func at(path string) *cdx.Evidence {
 	return &cdx.Evidence{Occurrences: &[]cdx.EvidenceOccurrence{{Location: path}}}
 }
@@ -166,7 +166,7 @@ func sha256Hash(value string) *[]cdx.Hash {
 	return &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: value}}
 }
 
-// declared lists licenses that the authors state; none is no field.
+// declared lists licenses that the authors state, or returns nil if there are none.
 func declared(ids ...string) *cdx.Licenses {
 	if len(ids) == 0 {
 		return nil
@@ -183,7 +183,7 @@ func dependsOn(reference string, on ...string) cdx.Dependency {
 	return cdx.Dependency{Ref: reference, Dependencies: &on}
 }
 
-// references are the package URLs of what a module imports.
+// references returns the package URLs of a module's imports.
 func references(module linkedModule, others []linkedModule) []string {
 	byPath := map[string]linkedModule{}
 	for _, other := range others {

@@ -2,9 +2,9 @@ package operator
 
 import "regexp"
 
-// tagOfGit is a version as git's tags and Go's modules write it.
+// tagOfGit is a version in the form of git tags and Go modules.
 var tagOfGit = regexp.MustCompile(`^v([0-9])`)
 
-// Version is the version that somebody named, without the v of a tag of git: v1.2.3 and 1.2.3 are one release. The chart's versions
-// have none, as those of all charts, and its default is the image's tag of the same name.
+// Version returns a version without the v of a git tag: v1.2.3 and 1.2.3 are one release. Versions of Helm charts have no v, and the
+// chart's default image tag is its version.
 func Version(named string) string { return tagOfGit.ReplaceAllString(named, "$1") }

@@ -13,14 +13,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// metricList has the operator's metrics, relative to the root.
+// metricList lists the operator's metrics. The path is relative to the root.
 const metricList = "docs/reference/metrics.yaml"
 
-// metric matches the operator's own metrics in an alert. Names with a colon are recorded by rules.
+// metric matches the operator's own metrics in an alert. Names with a colon come from recording rules.
 var metric = regexp.MustCompile(`\bvmgroup_[a-z_]+`)
 
-// Alerts checks that the metrics that the alerts read exist: an alert on a metric that was renamed never fires. test/alerts checks labels and
-// aggregations as well, with the parser of Prometheus.
+// Alerts checks that the metrics in the alerts exist, because an alert on a renamed metric never fires. test/alerts also checks labels and
+// aggregations, with the parser of Prometheus.
 func Alerts(_ context.Context, root string, _ []string) error {
 	content, err := os.ReadFile(filepath.Join(root, metricList))
 	if err != nil {
@@ -50,7 +50,7 @@ func Alerts(_ context.Context, root string, _ []string) error {
 	return errors.Join(problems...)
 }
 
-// histogramOf is the name of a histogram without the suffix of its part.
+// histogramOf returns the name of a histogram without the suffix of its part.
 func histogramOf(name string) string {
 	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
 		name = strings.TrimSuffix(name, suffix)

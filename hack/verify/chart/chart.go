@@ -1,7 +1,7 @@
-// Package chart checks the Helm chart: with Helm itself and its unit tests, and what it renders for every file of values in its
-// folder ci/, with the schemas of Kubernetes and of all kinds that the chart knows, with kube-score, and with Kubernetes' own Pod Security
-// checks. Nothing of it needs a cluster. Copies of files below config/, the schema of values and the README are compared by
-// another check, since `make manifests` writes them.
+// Package chart checks the Helm chart without a cluster. It uses Helm and its unit tests. It renders manifests for every file of values in
+// folder ci/. It checks these with the schemas of Kubernetes and of all kinds that the chart uses, with kube-score, and with Kubernetes' Pod
+// Security checks. Another check compares the copies of files below config/, the schema of the values and the README, because
+// `make manifests` writes them.
 package chart
 
 import (
@@ -19,18 +19,18 @@ import (
 const (
 	// folder of the chart in the repository.
 	folder = "charts/vmgroup-operator"
-	// release and namespace that are rendered. The namespace is the one of config/, so that both can be compared.
+	// release and namespace of the manifests. config/ has the same namespace, so that the two can be compared.
 	release, namespace = "vmgroups", "vmgroup-operator-system"
 )
 
-// Lint runs `helm lint --strict` with every file of values. root is the repository's.
+// Lint runs `helm lint --strict` with every file of values. root is the root of the repository.
 func Lint(ctx context.Context, root string, _ []string) error {
 	return eachSet(root, func(set string) error {
 		return run(ctx, "helm", "lint", "--strict", "--quiet", "--namespace", namespace, "--values", set, filepath.Join(root, folder))
 	})
 }
 
-// UnitTests runs the chart's own tests, and looks that they name every value.
+// UnitTests runs the chart's own tests, and checks that they set every value.
 func UnitTests(ctx context.Context, root string, _ []string) error {
 	chart := filepath.Join(root, folder)
 	return errors.Join(run(ctx, "helm-unittest", chart), untested(chart))
@@ -55,10 +55,10 @@ func eachSet(root string, f func(set string) error) error {
 	return errors.Join(problems...)
 }
 
-// nameOf is the name of a set of values: "node-port" of ci/node-port-values.yaml.
+// nameOf returns the name of a set of values: "node-port" for ci/node-port-values.yaml.
 func nameOf(set string) string { return strings.TrimSuffix(filepath.Base(set), "-values.yaml") }
 
-// run runs a tool; an error has what it printed.
+// run runs a tool. Its error contains the output.
 func run(ctx context.Context, tool string, args ...string) error {
 	command, err := command(ctx, tool, args...)
 	if err != nil {
@@ -70,7 +70,7 @@ func run(ctx context.Context, tool string, args ...string) error {
 	return nil
 }
 
-// command prepares a tool of the repository. It reads no configuration of whoever runs it.
+// command prepares a tool of the repository. The tool reads no configuration of the user.
 func command(ctx context.Context, tool string, args ...string) (*exec.Cmd, error) {
 	path, err := assets.Tool(ctx, tool, os.Stderr)
 	if err != nil {

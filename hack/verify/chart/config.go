@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// same are files below config/ whose objects the chart has, too, and the set of values that renders them.
+// same maps files below config/, whose objects the chart has too, to the set of values that renders them.
 var same = map[string]string{
 	"rbac/role.yaml":                               "default",
 	"rbac/role_binding.yaml":                       "default",
@@ -42,7 +42,7 @@ var same = map[string]string{
 	"member-rbac/roles/bootstrap-clusterrole.yaml": "single-cluster",
 }
 
-// SameAsConfig compares what the chart and config/ have in common: two ways to install must not mean two sets of rights.
+// SameAsConfig compares the objects that the chart and config/ share. Both ways to install must give the same rights.
 func SameAsConfig(ctx context.Context, root string, _ []string) error {
 	files, err := render(ctx, root)
 	if err != nil {
@@ -65,7 +65,7 @@ func SameAsConfig(ctx context.Context, root string, _ []string) error {
 	return errors.Join(problems...)
 }
 
-// compare looks for the object among those that were rendered. Metadata is left out.
+// compare searches the rendered objects for the wanted one and compares them without metadata.
 func compare(path string, wanted *unstructured.Unstructured, rendered []*unstructured.Unstructured) error {
 	i := slices.IndexFunc(rendered, func(other *unstructured.Unstructured) bool {
 		return other.GetKind() == wanted.GetKind() && other.GetName() == wanted.GetName()
@@ -88,7 +88,7 @@ func text(value any) string {
 	return string(content)
 }
 
-// Rights looks at all roles of the chart: nothing with a star, no Secrets across namespaces.
+// Rights checks all roles of the chart: no wildcards, and no access to Secrets across namespaces.
 func Rights(ctx context.Context, root string, _ []string) error {
 	files, err := render(ctx, root)
 	if err != nil {
@@ -114,7 +114,7 @@ var (
 	errSecrets = errors.New("nobody may read the Secrets of all namespaces")
 )
 
-// judgeRole looks at the rules of a role; other objects have none.
+// judgeRole checks the rules of a role. Other objects have none.
 func judgeRole(object *unstructured.Unstructured) error {
 	if object.GetKind() != "ClusterRole" && object.GetKind() != "Role" {
 		return nil
@@ -136,7 +136,7 @@ func judgeRole(object *unstructured.Unstructured) error {
 	return nil
 }
 
-// objects reads the objects of a file of YAML documents.
+// objects reads the objects of a multi-document YAML file.
 func objects(path string) ([]*unstructured.Unstructured, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -16,17 +16,17 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// removable are values that a person may take away by null, and what is below them: Kubernetes has defaults of its own for those. The chart's helper
+// removable are values that users can set to null, with their children, because Kubernetes has its own defaults for them. The chart's helper
 // vmgroup-operator.fill has the same list.
 var removable = []string{"resources", "jobs.resources", "livenessProbe", "readinessProbe", "strategy.rollingUpdate", "nodeSelector"}
 
-// earlier are the values of ten earlier commits, one in each line: `helm upgrade --reuse-values` renders this chart with such values in the place of its own.
+// earlier contains the values of ten earlier commits, one in each line. `helm upgrade --reuse-values` renders this chart with such values instead of its own.
 //
 //go:embed earlier.jsonl
 var earlier []byte
 
-// MissingValues renders the chart without each of its values in turn, and with the values of earlier charts alone. Helm has no default for a value that a later
-// chart adds, where somebody says --reuse-values, nor for one that is set to null. The chart has to fall back to its own.
+// MissingValues renders the chart without each of its values in turn, and with the values of earlier charts alone. Helm has no default for a new value of a
+// later chart after --reuse-values, and none for a value that is null. The chart must use its own default.
 func MissingValues(ctx context.Context, root string, _ []string) error {
 	chart := filepath.Join(root, folder)
 	content, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
@@ -58,15 +58,15 @@ func MissingValues(ctx context.Context, root string, _ []string) error {
 			return nil
 		})
 	}
-	_ = rendering.Wait() // each has its own error
+	_ = rendering.Wait() // each task records its own error
 	return errors.Join(append(problems, earlierValues(ctx, chart))...)
 }
 
-// everyValue lists the paths of all values, of maps and of what is in them.
+// everyValue lists the paths of all values, including maps and their content.
 func everyValue(prefix string, values map[string]any) (paths []string) {
 	for key, value := range values {
 		if value == nil {
-			continue // Helm has no such value at all
+			continue // Helm omits such a value
 		}
 		paths = append(paths, prefix+strings.ReplaceAll(key, ".", `\.`))
 		if below, ok := value.(map[string]any); ok {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Schemas compares every object with the schema of its kind, refusing what that does not know.
+// Schemas compares every object with the schema of its kind. It refuses unknown fields.
 func Schemas(ctx context.Context, root string, _ []string) error {
 	files, err := render(ctx, root)
 	if err != nil {
@@ -28,7 +28,7 @@ func Schemas(ctx context.Context, root string, _ []string) error {
 	return run(ctx, "kubeconform", args...)
 }
 
-// PodSecurity looks whether every Pod may run in a namespace that enforces the profile restricted.
+// PodSecurity checks that every Pod is allowed in a namespace with the restricted profile.
 func PodSecurity(ctx context.Context, root string, _ []string) error {
 	files, err := render(ctx, root)
 	if err != nil {
@@ -37,20 +37,20 @@ func PodSecurity(ctx context.Context, root string, _ []string) error {
 	return run(ctx, "pod-security", slices.Sorted(maps.Values(files))...)
 }
 
-// notAsked are tests of kube-score that the chart does not have to pass, and why.
+// notAsked are tests of kube-score that do not apply to the chart, and the reasons.
 var notAsked = map[string]string{
 	"container-image-pull-policy":         "a release names its image by tag or digest, and both stay what they are; an air-gapped node has it",
 	"deployment-has-host-podantiaffinity": "topology spread constraints do the same, over zones as well",
 }
 
-// notAskedOf are more of them for some sets of values, which are about just that.
+// notAskedOf are more of them for sets of values that are about that setting.
 var notAskedOf = map[string]map[string]string{
 	"single-cluster": {"deployment-replicas": "one replica is asked for"},
 	"node-port":      {"service-type": "a port of the nodes is asked for"},
 	"everything-off": {"pod-networkpolicy": "turned off", "deployment-has-poddisruptionbudget": "turned off"},
 }
 
-// Scores runs kube-score, which must find nothing.
+// Scores runs kube-score, which must have no findings.
 func Scores(ctx context.Context, root string, _ []string) error {
 	files, err := render(ctx, root)
 	if err != nil {
@@ -69,7 +69,7 @@ func Scores(ctx context.Context, root string, _ []string) error {
 		}
 		out, err := command.Output()
 		var exit *exec.ExitError
-		if err != nil && !errors.As(err, &exit) { // it also fails when it has findings
+		if err != nil && !errors.As(err, &exit) { // it also fails if it has findings
 			return err
 		}
 		for line := range strings.Lines(string(out)) {
@@ -81,7 +81,7 @@ func Scores(ctx context.Context, root string, _ []string) error {
 	return errors.Join(problems...)
 }
 
-// stderrOf returns what a command said when it failed.
+// stderrOf returns the error output of a failed command.
 func stderrOf(err error) string {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && len(exit.Stderr) > 0 {

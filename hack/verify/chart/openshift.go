@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// OpenShift looks whether the default SecurityContextConstraints of OpenShift ("restricted-v2") accept every Pod, where the cluster serves their API.
+// OpenShift checks that the default SecurityContextConstraints of OpenShift ("restricted-v2") accept every Pod, if the cluster serves their API.
 func OpenShift(ctx context.Context, root string, _ []string) error {
 	return eachSet(root, func(set string) error {
 		out, err := template(ctx, filepath.Join(root, folder), "--api-versions", "security.openshift.io/v1", "--values", set)
@@ -38,7 +38,7 @@ func OpenShift(ctx context.Context, root string, _ []string) error {
 	})
 }
 
-// podsOf returns the Pods of manifests, by kind and name of the object that has them.
+// podsOf returns the Pods in manifests, by kind and name of their object.
 func podsOf(manifests []byte) (map[string]*corev1.PodSpec, error) {
 	pods := map[string]*corev1.PodSpec{}
 	for _, document := range bytes.Split(manifests, []byte("\n---\n")) {
@@ -66,8 +66,8 @@ func podsOf(manifests []byte) (map[string]*corev1.PodSpec, error) {
 	return pods, nil
 }
 
-// restrictedV2 has the rules of the SecurityContextConstraints that are OpenShift's default. User and fsGroup have to be of the namespace's range, which
-// nobody knows before: so a Pod may not name them.
+// restrictedV2 checks the rules of OpenShift's default SecurityContextConstraints. User and fsGroup must be in the range of the namespace, which is not
+// known in advance. So a Pod must not set them.
 func restrictedV2(pod *corev1.PodSpec) error {
 	var problems []error
 	refuse := func(broken bool, why string) {

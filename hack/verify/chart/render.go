@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// rendering is what the chart makes of each set of values: files in a folder that the process leaves to Clean.
+// rendering contains the manifests of each set of values. They are files in a folder that Clean removes.
 type rendering struct {
 	sync.Mutex
 	dir string
@@ -17,7 +17,7 @@ type rendering struct {
 
 var rendered rendering
 
-// Clean removes what the checks wrote.
+// Clean removes the files of the checks.
 func Clean() {
 	rendered.Lock()
 	defer rendered.Unlock()

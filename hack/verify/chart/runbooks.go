@@ -14,21 +14,21 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// headings are those of each runbook, in this order.
+// headings of each runbook, in this order.
 var headings = []string{"## Meaning", "## Impact", "## Diagnosis", "## Mitigation", "## Escalation"}
 
-// procedures are pages of docs/runbooks that belong to no alert: a person begins them, and they have headings of their own.
+// procedures are pages of docs/runbooks that belong to no alert: users start them, and they have their own headings.
 var procedures = []string{"disaster-recovery.md", "restore.md"}
 
-// alert is an alert of the chart, with the parts that a person sees.
+// alert is an alert of the chart, with the parts that users see.
 type alert struct {
 	Alert       string            `json:"alert"`
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
 }
 
-// Runbooks checks that each alert has a severity, a summary, a description and a runbook that names it, that each runbook belongs to an alert, and that all have
-// the same headings. The index of the runbooks names all alerts, and links to all procedures.
+// Runbooks checks that each alert has a severity, a summary, a description and a runbook that names it. Each runbook must belong to an alert, and all have the
+// same headings. The index of the runbooks must name all alerts, and link to all procedures.
 func Runbooks(_ context.Context, root string, _ []string) error {
 	alerts, err := alertsOf(root)
 	if err != nil {
@@ -70,7 +70,7 @@ func alertsOf(root string) ([]alert, error) {
 	return all, nil
 }
 
-// pagesOf reads the pages of a folder, by the names of their files.
+// pagesOf reads the pages of a folder, by file name.
 func pagesOf(dir string) (map[string]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -96,7 +96,7 @@ var (
 func checkRunbooks(alerts []alert, pages map[string]string, index string) error {
 	var problems []error
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Errorf("  "+format, args...)) }
-	of := map[string][]string{} // runbook, its alerts
+	of := map[string][]string{} // alerts by runbook
 	for _, a := range alerts {
 		if !slices.Contains(severities, a.Labels["severity"]) {
 			problem("alert %s: severity %q is none of %v", a.Alert, a.Labels["severity"], severities)

@@ -14,13 +14,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// source is where kinds come from: CRDs in a module that nothing here compiles, so no go.mod names it.
+// source is a module with the CRDs of kinds. No code here imports the module, so no go.mod names it.
 type source struct {
 	module, version, sum string
 	files                []string
 }
 
-// sources of kinds that the chart makes objects of, besides Kubernetes' own and the operator's.
+// sources of the kinds in the chart, besides Kubernetes' own and the operator's kinds.
 var sources = []source{
 	{"github.com/cert-manager/cert-manager", "v1.21.2", "h1:UWgoYM+KLNtRlqmoWOKjKBOBUPVHeepQ6/ac3ERJW68=", []string{
 		"deploy/crds/cert-manager.io_certificates.yaml", "deploy/crds/cert-manager.io_issuers.yaml",
@@ -34,10 +34,10 @@ var sources = []source{
 	}},
 }
 
-// kubernetes has the schemas of Kubernetes' own kinds. Its version is that of tools/kube-apiserver.
+// kubernetes contains the schemas of Kubernetes' own kinds. tools/kube-apiserver determines its version.
 const kubernetes = "k8s.io/kubernetes"
 
-// writeSchemas writes a JSON schema for each kind into a folder of dir, as kubeconform wants them.
+// writeSchemas writes a JSON schema for each kind into a folder of dir, in the form that kubeconform needs.
 func writeSchemas(ctx context.Context, root, dir string) (schemas string, err error) {
 	schemas = filepath.Join(dir, "schemas")
 	if err := os.MkdirAll(schemas, 0o700); err != nil {
@@ -64,7 +64,7 @@ func writeSchemas(ctx context.Context, root, dir string) (schemas string, err er
 	return schemas, writeKubernetesSchemas(ctx, root, schemas)
 }
 
-// download returns the folder of the module, from the module cache or the proxy. dir is outside of any module.
+// download returns the folder of the module, from the module cache or the proxy. dir must be outside of any module.
 func (s source) download(ctx context.Context, dir string) (string, error) {
 	command := exec.CommandContext(ctx, "go", "mod", "download", "-json", s.module+"@"+s.version)
 	command.Dir = dir
@@ -115,7 +115,7 @@ func writeCRDSchemas(file, schemas string) error {
 	return nil
 }
 
-// writeKubernetesSchemas writes a schema for each kind of Kubernetes that is not a list.
+// writeKubernetesSchemas writes a schema for each Kubernetes kind that is not a list.
 func writeKubernetesSchemas(ctx context.Context, root, schemas string) error {
 	command := exec.CommandContext(ctx, "go", "mod", "download", "-json", kubernetes)
 	command.Dir = filepath.Join(root, "tools", "kube-apiserver")
@@ -159,7 +159,7 @@ func writeKubernetesSchemas(ctx context.Context, root, schemas string) error {
 	return nil
 }
 
-// needed collects the definitions that a schema refers to, and theirs.
+// needed collects the definitions that a schema refers to, also indirectly.
 func needed(schema any, all map[string]map[string]any, into map[string]any) map[string]any {
 	switch s := schema.(type) {
 	case map[string]any:
@@ -181,7 +181,7 @@ func needed(schema any, all map[string]map[string]any, into map[string]any) map[
 	return into
 }
 
-// strict refuses fields that a schema does not have, in it and below.
+// strict makes a schema, and the schemas in it, refuse unknown fields.
 func strict(schema any) {
 	switch s := schema.(type) {
 	case map[string]any:
@@ -204,10 +204,10 @@ func strict(schema any) {
 	}
 }
 
-// writeSchema writes a file of the name that the template in [Schemas] gives.
+// writeSchema writes a file with the name from the template in [Schemas].
 func writeSchema(schemas, group, version, kind string, schema any) error {
 	if group == "" {
-		group = version // kubeconform takes the first part of apiVersion for the group
+		group = version // kubeconform takes the first part of apiVersion as the group
 	}
 	content, err := json.Marshal(schema)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// untested reports values that no unit test sets, or that the README does not explain.
+// untested reports values that no unit test sets or the README does not explain.
 func untested(chart string) error {
 	content, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
 	if err != nil {
@@ -45,7 +45,8 @@ func untested(chart string) error {
 // row matches a value with an explanation in the README's table.
 var row = regexp.MustCompile(`(?m)^\| (\S+) \| .*\| [^|]*[^|\s][^|]* \|$`)
 
-// explainedBy lists the values that the README's table explains. helm-docs has a mode that insists on it, but not on files like ours.
+// explainedBy lists the values that the README's table explains. helm-docs has a mode that requires explanations, but not for files like
+// ours.
 func explainedBy(chart string) ([]string, error) {
 	content, err := os.ReadFile(filepath.Join(chart, "README.md"))
 	if err != nil {
@@ -58,7 +59,7 @@ func explainedBy(chart string) ([]string, error) {
 	return explained, nil
 }
 
-// upwards lists a path and those above it.
+// upwards returns a path and its parents.
 func upwards(path string) []string {
 	paths := []string{path}
 	for i := strings.LastIndexByte(path, '.'); i >= 0; i = strings.LastIndexByte(path, '.') {
@@ -68,7 +69,7 @@ func upwards(path string) []string {
 	return paths
 }
 
-// setByTests lists the values that the tests set, with all values above and below each.
+// setByTests lists the values that the tests set, with their parents and children.
 func setByTests(chart string) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(chart, "tests", "*_test.yaml"))
 	if err != nil {
@@ -100,7 +101,7 @@ func setByTests(chart string) ([]string, error) {
 			}
 		}
 	}
-	// A test may set the whole of what is a leaf by default, for example an empty map.
+	// A test can set the whole of a default leaf, for example an empty map.
 	for _, path := range slices.Clone(set) {
 		set = append(set, upwards(path)...)
 	}
@@ -108,7 +109,7 @@ func setByTests(chart string) ([]string, error) {
 	return slices.Compact(set), nil
 }
 
-// labels reports whether a map's keys are the user's, as those of a selector: its values are none of the chart's.
+// labels reports whether the user chooses the keys of a map, as in a selector. Such keys are no values of the chart.
 func labels(values map[string]any) bool {
 	for key := range values {
 		if strings.Contains(key, "/") {
@@ -118,10 +119,10 @@ func labels(values map[string]any) bool {
 	return false
 }
 
-// list matches the places of lists in a path, which no value of the chart has by itself.
+// list matches list indexes in a path. No value of the chart contains one.
 var list = regexp.MustCompile(`\[[0-9]+\]`)
 
-// leaves lists the paths below which there is no other map, an empty map among them. Keys may be paths themselves, as in the unit tests.
+// leaves lists the paths without a nested map, including empty maps. Keys can be paths, as in the unit tests.
 func leaves(prefix string, values map[string]any) []string {
 	var paths []string
 	for key, value := range values {

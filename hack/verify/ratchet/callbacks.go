@@ -8,8 +8,8 @@ import (
 )
 
 // Field is a field of a named struct whose type is a function, or a slice or map of functions. It is a callback between parts unless it is a
-// clock or [Bounds].NoLinks names it. Types are read from the syntax: a named function type counts if this module declares it, and
-// context.CancelFunc, for example, does not.
+// clock or [Bounds].NoLinks names it. Types are read from the syntax. A named function type counts if this module declares it. For example,
+// context.CancelFunc does not count.
 type Field struct {
 	// Directory of the package.
 	Directory string
@@ -35,7 +35,7 @@ func functionFields(packages []parsed) (fields []Field) {
 	return fields
 }
 
-// fieldsOf returns the fields of function type of a struct, those of structs within it included.
+// fieldsOf returns the fields of function type of a struct, including those of nested structs.
 func fieldsOf(spec *ast.TypeSpec, p parsed, function func(ast.Expr) (isFunction, isClock bool)) (fields []Field) {
 	ast.Inspect(spec.Type, func(n ast.Node) bool {
 		of, ok := n.(*ast.StructType)
@@ -56,7 +56,7 @@ func fieldsOf(spec *ast.TypeSpec, p parsed, function func(ast.Expr) (isFunction,
 	return fields
 }
 
-// functionTypes are the named function types of all packages, as path.Name.
+// functionTypes returns the named function types of all packages, as path.Name.
 func functionTypes(packages []parsed) map[string]bool {
 	named := map[string]bool{}
 	for _, p := range packages {
@@ -88,7 +88,7 @@ func typesOf(file *ast.File) func(yield func(*ast.TypeSpec) bool) {
 	}
 }
 
-// imports are the paths that a file imports, by the names that it uses for them.
+// imports returns the imported paths of a file, by local name.
 func imports(file *ast.File) map[string]string {
 	paths := map[string]string{}
 	for _, spec := range file.Imports {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// earlier returns the bounds before the ones in text: those of the last commit, or if text was committed, those before that. nil if there are
-// none, as in a copy without history.
+// earlier returns the previous bounds: those of the last commit, or, if text is committed, those before that. It returns nil if there are
+// none, for example in a copy without history.
 func earlier(ctx context.Context, root string, text []byte) (*Bounds, error) {
 	revisions, err := git(ctx, root, "log", "--max-count=2", "--format=%H", "--", File)
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 
 // linkedPackage is a package of this module that is linked into a program.
 type linkedPackage struct {
-	// path to import it, and directory relative to the root.
+	// path is the import path, and directory is relative to the root.
 	path, directory string
-	// files that are compiled, with their whole paths.
+	// files are the full paths of the compiled files.
 	files []string
 }
 
-// linked lists the packages of this module that a program is linked with.
+// linked lists the packages of this module that a program links.
 func linked(ctx context.Context, root, program string) (packages []linkedPackage, err error) {
 	command := exec.CommandContext(ctx, "go", "list", "-deps", "-json=ImportPath,Dir,GoFiles,Module", program)
 	command.Dir = root
@@ -57,7 +57,7 @@ func linked(ctx context.Context, root, program string) (packages []linkedPackage
 	}
 }
 
-// measure counts lines and callbacks. noLinks has the names of fields that are no callbacks.
+// measure counts lines and callbacks. The keys of noLinks are fields that are no callbacks.
 func measure(packages []linkedPackage, noLinks map[string]string) (Numbers, error) {
 	n := Numbers{Lines: map[string]int{}}
 	var syntax []parsed

@@ -1,5 +1,5 @@
-// Package ratchet bounds the size of the operator: callbacks between its parts, lines that are linked into the manager, and
-// lines of each package. The bounds are in [File]. A commit that raises one gives the reason beside it.
+// Package ratchet limits the size of the operator: callbacks between its parts, lines linked into the manager, and lines of each package.
+// The bounds are in [File]. A commit that raises a bound gives the reason beside it.
 package ratchet
 
 import (
@@ -16,10 +16,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// File has the bounds, relative to the root of the repository.
+// File contains the bounds. It is relative to the root of the repository.
 const File = "hack/verify/ratchet.yaml"
 
-// Bound is the most that a number may be.
+// Bound is the upper limit of a number.
 type Bound struct {
 	Most int `json:"most"`
 	// Reason for the last raise.
@@ -28,25 +28,25 @@ type Bound struct {
 
 // Bounds are the content of [File].
 type Bounds struct {
-	// Callbacks between parts: see [Field].
+	// Callbacks between parts. See [Field].
 	Callbacks Bound `json:"callbacks"`
-	// Linked are the lines of this module that are linked into the manager.
+	// Linked is the bound for the lines of this module in the manager.
 	Linked Bound `json:"linked"`
 	// Package is the bound of each package that Packages does not name.
 	Package Bound `json:"package"`
-	// Packages have bounds of their own, by directory.
+	// Packages have their own bounds, by directory.
 	Packages map[string]Bound `json:"packages"`
 	// NoLinks are fields of function type that link no parts, with the reason for each: random sources, rows of tables, and functions that
-	// a package gives to itself. Clocks (func() time.Time) need no row.
+	// a package sets itself. Clocks (func() time.Time) need no row.
 	NoLinks map[string]string `json:"noLinks"`
 }
 
-// Numbers are what the bounds are for.
+// Numbers are the measured values.
 type Numbers struct {
 	Callbacks []Field
 	// Lines of each linked package, by directory.
 	Lines map[string]int
-	// Fields of function type that are none of Callbacks.
+	// NoLinks are the fields of function type that are no callbacks.
 	NoLinks []Field
 }
 
@@ -91,7 +91,7 @@ func parse(text []byte) (b Bounds, err error) {
 	return b, nil
 }
 
-// of is the bound of a package.
+// of returns the bound of a package.
 func (b Bounds) of(directory string) Bound {
 	if own, ok := b.Packages[directory]; ok {
 		return own
@@ -99,7 +99,7 @@ func (b Bounds) of(directory string) Bound {
 	return b.Package
 }
 
-// report prints the numbers, with the packages that have bounds of their own and the largest one of the others.
+// report prints the numbers, with the packages that have their own bounds and the largest other package.
 func report(out io.Writer, b Bounds, n Numbers) {
 	_, _ = fmt.Fprintf(out, "verify: %d callbacks between parts (at most %d), %d lines in %d packages linked into the manager (at most %d)\n",
 		len(n.Callbacks), b.Callbacks.Most, n.Linked(), len(n.Lines), b.Linked.Most)
@@ -123,7 +123,7 @@ func bySize(lines map[string]int) []string {
 	})
 }
 
-// exceeded are the numbers above their bounds, and the rows that name nothing.
+// exceeded returns the numbers above their bounds, and the rows for missing packages and fields.
 func exceeded(b Bounds, n Numbers) (problems []error) {
 	advice := "; remove some, or raise the bound in " + File + " and give the reason"
 	if len(n.Callbacks) > b.Callbacks.Most {
@@ -158,7 +158,7 @@ func list(fields []Field) (text string) {
 	return text
 }
 
-// unexplained are bounds without a reason, and those that were raised without a new one.
+// unexplained returns bounds without a reason, and raised bounds without a new reason.
 func unexplained(before *Bounds, b Bounds) (problems []error) {
 	check := func(name string, was, now Bound) {
 		switch {

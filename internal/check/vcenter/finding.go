@@ -1,5 +1,5 @@
-// Package vcenter judges whether a vCenter will work for the operator: `manager check vcenter`. It is pure. Package
-// govmomi reads the facts.
+// Package vcenter judges whether the operator can work with a vCenter, for `manager check vcenter`. It does no I/O.
+// Package govmomi reads the facts.
 package vcenter
 
 import (
@@ -43,33 +43,33 @@ type Finding struct {
 	Step  Step
 	ID    string
 	Level Level
-	// Says is a sentence with names, and Fix what to do. Command are the words of a shell command that does it; none if
-	// names are in it that a shell would misread.
+	// Says is a sentence with names, and Fix is the remedy. Command contains the words of a shell command for the
+	// remedy. Command is empty if a shell would misread one of the names.
 	Says, Fix string
 	Command   []string
-	// Objects is how many objects of a Kind it is about, Privileges which ones are missing, and Fault the name of
-	// vCenter's fault: these have no names.
+	// Objects is the number of objects of a Kind, Privileges are the missing ones, and Fault is the name of vCenter's
+	// fault. These fields contain no names.
 	Objects    int
 	Kind       string
 	Privileges []string
 	Fault      string
 }
 
-// Settings are what the judgement needs besides the facts.
+// Settings are the inputs of the judgement besides the facts.
 type Settings struct {
-	// VCenter is the name of the object on the hub, and Namespace that of its Secret; empty where a server is named.
+	// VCenter is the name of the object on the hub. Namespace is the namespace of its Secret. Both are empty if the user names a server.
 	VCenter, Namespace, Secret string
 	// Network is true if the settings name a default network.
 	Network bool
 }
 
-// readOnly is the role of vCenter, as govc calls it.
+// readOnly is vCenter's read-only role, as govc spells it.
 const readOnly = "ReadOnly"
 
-// rule finds what is wrong with one thing; nothing if it is right.
+// rule checks one property. It returns no finding if the property is correct.
 type rule func(f *survey.Facts, s Settings) []Finding
 
-// part is a step with its rules. said is the line if no rule finds anything, or empty if the step was not reached.
+// part is a step with its rules. said returns the line if no rule has a finding, or "" if the step was not reached.
 type part struct {
 	step  Step
 	rules []rule
@@ -88,7 +88,7 @@ var parts = []part{
 	{Sessions, []rule{sessionsGrow, sessionsNearLimit, ownSession}, sessionsSaid},
 }
 
-// Judge returns a line for each step that was reached, or the findings of its rules.
+// Judge returns the findings of each step's rules, or one line for a step without findings.
 func Judge(f *survey.Facts, s Settings) []Finding {
 	var all []Finding
 	for _, p := range parts {
@@ -120,7 +120,7 @@ func Worst(found []Finding) Level {
 // Unreachable reports whether nothing answered at the address.
 func Unreachable(f *survey.Facts) bool { return f.Server.Unreachable != nil }
 
-// maxNamed bounds how many objects a sentence names.
+// maxNamed limits the objects that a sentence names.
 const maxNamed = 3
 
 // named lists objects for a sentence.
@@ -136,7 +136,7 @@ func named(paths []string) string {
 	return said
 }
 
-// command returns the words of a command, or none if one of them may not stand in a shell.
+// command returns the words of a command, or nil if one of them is not safe in a shell.
 func command(words ...string) []string {
 	for _, w := range words {
 		if !untrusted.Plain(strings.NewReplacer("=", "", ",", "").Replace(w)) {
@@ -156,7 +156,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// withProblem adds what vCenter said to a finding.
+// withProblem adds the fault and the missing privilege of vCenter's answer to a finding.
 func withProblem(f Finding, p *survey.Problem) Finding {
 	f.Fault = p.Fault
 	if p.Privilege != "" {

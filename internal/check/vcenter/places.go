@@ -12,10 +12,10 @@ import (
 
 const (
 	gib = 1 << 30
-	// littleSpace and littleShare are bounds of free space below which a datastore is reported.
+	// littleSpace and littleShare are limits: datastores with less free space are reported.
 	littleSpace = 20 * gib
 	littleShare = 10 // percent
-	// automated is the mode of DRS that places and moves VMs, and manual the one that does neither.
+	// automated is the DRS mode that places and moves VMs. manual is the mode that does neither.
 	automated, manual = "fullyAutomated", "manual"
 )
 
@@ -30,7 +30,7 @@ func placesUnread(f *survey.Facts, _ Settings) []Finding {
 	}, p)}
 }
 
-// placement has the words with which the operator refuses a place: they say what to name instead.
+// placement uses the operator's own text for a refused place, because it names the alternatives.
 func placement(f *survey.Facts, _ Settings) []Finding {
 	if f.Places == nil || f.Places.Placement == nil {
 		return nil
@@ -161,7 +161,7 @@ func networks(f *survey.Facts, _ Settings) []Finding {
 		case n.Unread != nil:
 			out = append(out, withProblem(Finding{ID: "network-unread", Level: Warn, Objects: 1, Kind: string(privileges.Network),
 				Says: fmt.Sprintf("Network %s cannot be read: %s", name, n.Unread.Text), Fix: "Give the account the role Read-only there."}, n.Unread))
-		case c != nil && n.Hosts > 0 && len(n.Lacks) > 0: // if no host has it, the placement says so
+		case c != nil && n.Hosts > 0 && len(n.Lacks) > 0: // if no host has it, placement reports it
 			out = append(out, Finding{ID: "network-not-on-all-hosts", Level: Warn, Objects: 1, Kind: string(privileges.Network),
 				Says: fmt.Sprintf("%d of %s of %s do not have network %s, and run no VM on it.", len(n.Lacks), plural(c.Hosts, "host"), untrusted.Name(c.Path), name),
 				Fix:  "Connect all hosts to it (vSphere Client: the host > Configure > Virtual switches), or name another network."})
@@ -187,5 +187,5 @@ func placesSaid(f *survey.Facts, _ Settings) string {
 	return said + "."
 }
 
-// truncated reports whether nobody knows the whole of a path.
+// truncated reports whether a part of a path is unknown.
 func truncated(path string) bool { return inventoryname.Truncated(path) }

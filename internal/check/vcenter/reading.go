@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// slowListing is how long a listing of the datacenter may take.
+	// slowListing is the limit for a listing of the datacenter. A slower one is reported.
 	slowListing = 30 * time.Second
-	// growth is how many sessions of the account may come during the check, and nearLimit how many of all clients there
-	// may be: vCenter holds 2,000, or 3,000 from 8.0 Update 3 on.
+	// growth is the limit of new sessions of the account during the check. nearLimit is the limit of sessions of all
+	// clients: vCenter allows 2,000, or 3,000 since 8.0 Update 3.
 	growth, nearLimit = 5, 1500
 )
 
@@ -79,7 +79,7 @@ func probeLeft(f *survey.Facts, _ Settings) []Finding {
 		Fix: "Run the check with --probe again in a few minutes: it removes what an earlier one has left."}, f.Probe.Left)}
 }
 
-// probeSaw is about what differs from what the operator relies on.
+// probeSaw reports differences from the behavior that the operator relies on.
 func probeSaw(f *survey.Facts, _ Settings) []Finding {
 	p := f.Probe
 	if p == nil || p.Failed != "" {
@@ -158,7 +158,7 @@ func sessionsNearLimit(f *survey.Facts, _ Settings) []Finding {
 		Fix: "Find the client that does not log out, and end its sessions:", Command: command("govc", "session.ls")}}
 }
 
-// ownSession is about what the operator recognizes its own sessions by.
+// ownSession reports differences in the data by which the operator recognizes its own sessions.
 func ownSession(f *survey.Facts, _ Settings) []Finding {
 	if len(f.Sessions) == 0 || f.Sessions[0].Hidden || f.Sessions[0].Problem != nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/survey"
 )
 
-// Report is what a person can publish: it has no name, address, path, reference, user or thumbprint. Objects are
-// numbered. Each field is filled by itself, so that a new fact is not in it before it was looked at.
+// Report can be published: it contains no name, address, path, reference, user or thumbprint. Objects have numbers.
+// Each field is set explicitly, so that a new fact needs a review before it enters the report.
 type Report struct {
 	Format   int       `json:"format"`
 	Operator string    `json:"operator"`
@@ -40,7 +40,7 @@ type ReportFinding struct {
 	Fault      string   `json:"fault,omitempty"`
 }
 
-// ReportServer is what answers.
+// ReportServer describes the server that answers.
 type ReportServer struct {
 	Version                 string        `json:"version,omitempty"`
 	Build                   string        `json:"build,omitempty"`
@@ -58,7 +58,7 @@ type ReportServer struct {
 	InstanceUUIDHas36Digits bool          `json:"instanceUuidHas36Characters"`
 }
 
-// ReportRights says which privileges that the operator knows an account has on an object.
+// ReportRights lists the privileges of an account on an object. Only privileges that the operator knows are listed.
 type ReportRights struct {
 	Object string   `json:"object"`
 	Has    []string `json:"has"`
@@ -66,7 +66,7 @@ type ReportRights struct {
 	Unread bool     `json:"unread,omitempty"`
 }
 
-// ReportPlaces counts what there is.
+// ReportPlaces counts the places for VMs.
 type ReportPlaces struct {
 	RootFolderExists bool   `json:"rootFolderExists"`
 	Hosts            int    `json:"hosts"`
@@ -101,7 +101,7 @@ type ReportTemplate struct {
 	Disks           []string `json:"disks,omitempty"`
 }
 
-// ReportReading is how fast vCenter can be read.
+// ReportReading measures how fast the operator reads vCenter.
 type ReportReading struct {
 	Objects             int   `json:"objects"`
 	Pages               int   `json:"pages"`
@@ -124,7 +124,7 @@ type ReportSessions struct {
 	Whole   bool  `json:"whole"`
 }
 
-// ReportProbe is what became of the probe's VM.
+// ReportProbe is the result of the probe's VM.
 type ReportProbe struct {
 	Failed                 string `json:"failed,omitempty"`
 	CloneMilliseconds      int64  `json:"cloneMilliseconds"`
@@ -185,7 +185,7 @@ func (r Report) Write(out io.Writer) error {
 	return encoder.Encode(r)
 }
 
-// known leaves those privileges that vSphere has: a server may say anything.
+// known removes privileges that vSphere does not have, because a server can return any text.
 func known(ids []string) (out []string) {
 	for _, id := range ids {
 		if slices.ContainsFunc(privileges.All(), func(p privileges.Privilege) bool { return p.ID == id }) {
@@ -195,7 +195,7 @@ func known(ids []string) (out []string) {
 	return out
 }
 
-// one returns a value if it is one of those that vSphere has.
+// one returns a value if vSphere has it, and "other" otherwise.
 func one(value string, of ...string) string {
 	if value == "" || slices.Contains(of, value) {
 		return value
@@ -222,7 +222,7 @@ func reportServer(f *survey.Facts) ReportServer {
 	return r
 }
 
-// maxVersions bounds how many versions of the API a report has.
+// maxVersions limits the API versions in a report.
 const maxVersions = 50
 
 func reportRights(f *survey.Facts) (out []ReportRights) {

@@ -12,14 +12,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/survey"
 )
 
-// objects are what a privilege is needed on, before its path.
+// objects are the words for a privilege's object, which precede its path.
 var objects = map[privileges.Object]string{
 	privileges.Datacenter: "datacenter", privileges.Cluster: "", privileges.RootFolder: "root folder", privileges.Template: "template",
 	privileges.ResourcePool: "resource pool", privileges.Datastore: "datastore", privileges.Network: "network", privileges.Switch: "distributed switch",
 }
 
-// rootless are versions of the API, the first and the one after the last, with which each page of a listing but the
-// first is refused to an account without a permission on the root object.
+// rootless are the first affected API version and the first later one without the fault. In these versions, vCenter
+// refuses all pages of a listing but the first if the account has no permission on the root object.
 var rootless = [2]version{{7, 0, 3, 2}, {8, 0, 3}}
 
 func rightsUnread(f *survey.Facts, _ Settings) []Finding {
@@ -29,19 +29,19 @@ func rightsUnread(f *survey.Facts, _ Settings) []Finding {
 	return []Finding{{ID: "privileges-unread", Level: Warn, Says: "vCenter does not say which privileges the account has.", Fix: "Compare the role of the account with docs/how-to/vcenter-account.md."}}
 }
 
-// lack is what an account lacks on objects of a kind.
+// lack lists the missing privileges of an account on objects of a kind.
 type lack struct {
 	level Level
 	ids   []string
 	names []string
 	why   []string
 	on    []survey.Rights
-	// all is true if it has nothing there that each installation needs.
+	// all is true if the account has none of the privileges there that each installation needs.
 	all bool
 }
 
-// missingRights compares what the account has with what the operator needs. One finding is about all objects of a kind
-// that lack the same.
+// missingRights compares the privileges of the account with those that the operator needs. One finding covers all
+// objects of a kind with the same missing privileges.
 func missingRights(f *survey.Facts, s Settings) []Finding {
 	var lacks []lack
 	for _, r := range f.Rights {
@@ -59,7 +59,7 @@ func missingRights(f *survey.Facts, s Settings) []Finding {
 	return out
 }
 
-// merged adds what an object lacks to the finding about others of its kind that lack the same.
+// merged adds the missing privileges of an object to the finding of its kind with the same missing privileges.
 func merged(lacks []lack, l lack) []lack {
 	i := slices.IndexFunc(lacks, func(other lack) bool {
 		return other.on[0].Kind == l.on[0].Kind && slices.Equal(other.ids, l.ids) && other.level == l.level
@@ -71,7 +71,7 @@ func merged(lacks []lack, l lack) []lack {
 	return lacks
 }
 
-// lacksOf returns what the account lacks on an object: what fails, and what is a warning.
+// lacksOf returns the missing privileges of an account on an object, separately for failures and warnings.
 func lacksOf(r survey.Rights, f *survey.Facts, s Settings) (out []lack) {
 	all := true
 	byLevel := map[Level]lack{}
@@ -101,8 +101,8 @@ func lacksOf(r survey.Rights, f *survey.Facts, s Settings) (out []lack) {
 	return out
 }
 
-// needed says how bad it is that an account lacks a privilege on an object. What only some groups need is not missed by
-// others.
+// needed returns the level of a missing privilege on an object. A privilege that only some groups need is reported only
+// for those groups.
 func needed(p privileges.Privilege, on survey.Rights, f *survey.Facts, s Settings) Level {
 	switch p.Needed {
 	case privileges.Always, privileges.ForSwitches:
@@ -165,7 +165,7 @@ func (l lack) finding(f *survey.Facts) Finding {
 	return out
 }
 
-// userOf is how commands name the account: govc takes DOMAIN\user and user@domain.
+// userOf returns the account as commands need it. govc accepts DOMAIN\user and user@domain.
 func userOf(f *survey.Facts) string {
 	if f.Login == nil {
 		return ""
@@ -184,7 +184,7 @@ func listingBug(f *survey.Facts) bool {
 	return err == nil && !v.less(rootless[0]) && v.less(rootless[1])
 }
 
-// hiddenSwitch is about port groups that no adapter can be connected to.
+// hiddenSwitch reports port groups that no adapter can connect to.
 func hiddenSwitch(f *survey.Facts, _ Settings) []Finding {
 	if f.Places == nil {
 		return nil

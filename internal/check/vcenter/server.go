@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// endsSoon is how long before its end a certificate is reported.
+	// endsSoon is the remaining validity below which a certificate is reported.
 	endsSoon = 30 * 24 * time.Hour
-	// skewWarns and skewFails are differences of clocks. The operator asks for events of the last ten minutes only.
+	// skewWarns and skewFails are limits of clock skew. The operator requests only the events of the last ten minutes.
 	skewWarns, skewFails = time.Minute, 10 * time.Minute
 )
 
@@ -134,13 +134,13 @@ func notVCenter(f *survey.Facts, _ Settings) []Finding {
 	}}
 }
 
-// tooOld is about versions that no page says to work.
+// tooOld reports versions that the documentation does not list as supported.
 func tooOld(f *survey.Facts, _ Settings) []Finding {
 	a := f.Server.About
 	if a == nil || !a.VCenter {
 		return nil
 	}
-	// A program in the place of a vCenter may call itself anything. What it can do is in the version of its API.
+	// A server that is no vCenter can use any name and version. The version of its API determines its abilities.
 	v, err := parseVersion(a.APIVersion)
 	switch {
 	case err != nil || !v.less(version{7, 0, 3}):
@@ -205,7 +205,7 @@ func loginSaid(f *survey.Facts, _ Settings) string {
 	return fmt.Sprintf("Logged in once as %s; the clocks differ by %s.", untrusted.Name(f.Login.User), f.Login.Skew.Abs().Round(100*time.Millisecond))
 }
 
-// version is that of a vCenter: 8.0.3.
+// version is the version of a vCenter, such as 8.0.3.
 type version []int
 
 var errVersion = errors.New("that is no version")
@@ -243,7 +243,7 @@ func (v version) String() string {
 	return strings.Join(parts, ".")
 }
 
-// plainVersion returns a version or build if it is one: it stands in a report, and a server may say anything.
+// plainVersion returns a well-formed version or build, and "unknown" for any other text. A server can return any text, and a report contains it.
 func plainVersion(s string) string {
 	if v, err := parseVersion(s); err == nil && len(s) <= 32 {
 		return v.String()

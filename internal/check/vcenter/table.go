@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// levelWidth and stepWidth are those of the first two columns, with the space after them.
+	// levelWidth and stepWidth are the widths of the first two columns, including the space after them.
 	levelWidth, stepWidth = 6, 12
-	// leastColumns and mostText bound the width of the table, and the text of a cell, in bytes.
+	// leastColumns is the least width of the table. mostText is the limit of the text in a cell, in bytes.
 	leastColumns, mostText = 40, 4096
-	// goesOn stands between the lines of a command.
+	// goesOn joins the lines of a command.
 	goesOn = ` \`
 )
 
-// Print writes the table, at most so many columns wide as far as words allow. A command can be copied: its lines are
-// joined by backslashes.
+// Print writes the table. It is at most columns wide, unless a word is longer. Users can copy a command, because
+// backslashes join its lines.
 func Print(out io.Writer, found []Finding, columns int) error {
 	width := max(columns, leastColumns) - levelWidth - stepWidth
 	var b strings.Builder
@@ -34,7 +34,7 @@ func Print(out io.Writer, found []Finding, columns int) error {
 		}
 		fix := untrusted.Text(f.Fix, mostText)
 		if len(f.Command) == 0 && strings.HasSuffix(fix, ":") {
-			fix = strings.TrimSuffix(fix, ":") + "." // a name that a shell would misread is in the command
+			fix = strings.TrimSuffix(fix, ":") + "." // the command has a name that a shell would misread
 		}
 		for i, line := range wrapped(fix, width-3) {
 			mark := "   "
@@ -59,7 +59,7 @@ func padded(s string, width int) string {
 	return s + strings.Repeat(" ", max(1, width-utf8.RuneCountInString(s)))
 }
 
-// wrapped breaks a text between words; none for an empty one.
+// wrapped breaks a text between words. It returns no line for an empty text.
 func wrapped(text string, width int) (lines []string) {
 	line := ""
 	for word := range strings.FieldsSeq(text) {

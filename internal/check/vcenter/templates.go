@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// oldHardware is the newest hardware version that is reported.
+	// oldHardware is the newest hardware version that is reported as old.
 	oldHardware = 9
-	// inTheClient is how a template is edited.
+	// inTheClient is the procedure to edit a template.
 	inTheClient = "vSphere Client: Convert to Virtual Machine, Edit Settings, then Convert to Template"
 )
 
-// paths of the templates that match.
+// paths returns the paths of the templates that match.
 func paths(f *survey.Facts, match func(survey.Template) bool) (out []string) {
 	for _, t := range f.Templates {
 		if match(t) {
@@ -25,7 +25,7 @@ func paths(f *survey.Facts, match func(survey.Template) bool) (out []string) {
 	return out
 }
 
-// about is a finding about the templates that match; none if no one does.
+// about returns a finding about the templates that match, or no finding if none matches.
 func about(f *survey.Facts, id string, level Level, says, fix string, match func(survey.Template) bool) []Finding {
 	which := paths(f, match)
 	if len(which) == 0 {
@@ -125,7 +125,7 @@ func templateTools(f *survey.Facts, _ Settings) []Finding {
 		func(t survey.Template) bool { return t.HardwareVersion > 0 && t.HardwareVersion <= oldHardware })...)
 }
 
-// sharedTPM is about versions that copy the TPM of a template.
+// sharedTPM reports versions that copy the TPM of a template.
 func sharedTPM(f *survey.Facts, _ Settings) []Finding {
 	if f.Server.About == nil {
 		return nil

@@ -1,4 +1,4 @@
-// Package passes asks a controller for passes over all objects of its kind, for example when leadership changed.
+// Package passes requests passes of a controller over all objects of its kind, for example after a change of the leader.
 package passes
 
 import (
@@ -25,11 +25,11 @@ func NewAll() All { return All{make(chan struct{}, 1)} }
 func (a All) Ask() {
 	select {
 	case a.asked <- struct{}{}:
-	default: // they are requested already
+	default: // a request is pending already
 	}
 }
 
-// Of returns a source of a controller that enqueues every object that list can hold, as reader has them.
+// Of returns a source that enqueues every object of the reader. list determines their kind.
 func (a All) Of(reader client.Reader, list client.ObjectList) source.Source {
 	return a.source(func(ctx context.Context, q queue) {
 		if err := reader.List(ctx, list); err != nil {
@@ -43,7 +43,7 @@ func (a All) Of(reader client.Reader, list client.ObjectList) source.Source {
 	})
 }
 
-// As returns a source of a controller whose one request stands for all objects.
+// As returns a source for a controller that handles all objects in one request.
 func (a All) As(request reconcile.Request) source.Source {
 	return a.source(func(_ context.Context, q queue) { q.Add(request) })
 }

@@ -1,4 +1,4 @@
-// Package unattended says on groups that no replica looks after that this is so.
+// Package unattended reports groups without an owning replica in their status.
 package unattended
 
 import (
@@ -25,16 +25,16 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
-// patience is how long a bucket may be without an owner before its groups say so. A takeover takes less.
+// patience is how long a bucket can lack an owner before its groups report it. A takeover needs less time.
 const patience = 30 * time.Second
 
-// interval is how often the leader looks, and timeout is how long it writes to members then. What is left is written in the next look.
+// interval is how often the leader checks the buckets. timeout is the time limit of its writes to members. The next check writes the rest.
 const interval, timeout = 10 * time.Second, 30 * time.Second
 
-// Reporter sets condition Unattended: without it, the status of a group that no replica looks after looks well until somebody changes the group.
-// It runs on every replica and acts on the one that leads. The next pass over a group removes the condition. All fields are required.
+// Reporter sets condition Unattended. Without this condition, the status of a group without an owner does not show that changes have no effect.
+// It runs on every replica and acts only on the leader. The next pass over a group removes the condition. All fields are required.
 type Reporter struct {
-	// Fleet has the groups and their buckets.
+	// Fleet contains the groups and their buckets.
 	Fleet *fleet.Fleet
 	// Clusters are the members.
 	Clusters Clusters
@@ -48,10 +48,10 @@ type Clusters interface {
 	GetCluster(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error)
 }
 
-// Replica is this process as one of those that share the groups. *sharding.Replica implements it.
+// Replica is this process in the set of replicas that share the groups. *sharding.Replica implements it.
 type Replica interface {
 	sharding.Leader
-	// Unowned returns the buckets without an owner, with the time for which that is known.
+	// Unowned returns the buckets without an owner, and how long this replica has known that.
 	Unowned() map[int]time.Duration
 }
 
@@ -90,10 +90,10 @@ func (u *Reporter) look(ctx context.Context) {
 	defer cancel()
 	var count atomic.Int64
 	var all sync.WaitGroup
-	for _, groups := range members { // each on its own: one can answer slowly
+	for _, groups := range members { // one goroutine for each member, because one can be slow
 		all.Go(func() {
 			for _, ref := range groups {
-				// Saying it takes a while; it has to be true when it is said.
+				// The writes take time. Check again that the group still lacks an owner.
 				if b, ok := u.Fleet.Bucket(ref); !ok || ctx.Err() != nil || !u.Replica.Leading() || u.Replica.Unowned()[b] < patience {
 					continue
 				}
@@ -133,7 +133,7 @@ func (u *Reporter) say(ctx context.Context, ref fleet.Ref) error {
 	}
 	set(v1alpha1.ConditionUnattended, metav1.ConditionTrue)
 	set(v1alpha1.ConditionReady, metav1.ConditionUnknown)
-	// The lock lets a replica win that has taken the group over meanwhile.
+	// If another replica has taken over the group meanwhile, its write wins because of the optimistic lock.
 	err = cl.GetClient().Status().Patch(ctx, group, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
 	if apierrors.IsConflict(err) || errors.Is(err, context.Canceled) {
 		return nil

@@ -10,8 +10,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Gather returns the series of a registry with their values, as they are written in a query. A histogram has the number of
-// what was observed.
+// Gather returns the series of a registry with their values. The keys have the form of a query. The value of a histogram
+// is its number of observations.
 func Gather(t *testing.T, registry prometheus.Gatherer) map[string]float64 {
 	t.Helper()
 	families, err := registry.Gather()

@@ -1,4 +1,4 @@
-// Package allkinds has the scheme of the clients that tests make.
+// Package allkinds contains the scheme of the clients in tests.
 package allkinds
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Scheme returns the scheme with the kinds of Kubernetes, that of CRDs, and this operator's. It is one for all and must not be changed:
-// to make it takes longer than many a test. It panics where kinds contradict each other, which is a bug of the program.
+// Scheme returns the scheme with the kinds of Kubernetes, CustomResourceDefinition, and this operator's kinds. All callers share it and
+// must not change it, because creating one takes longer than many tests. It panics if kinds conflict, which is a bug in the program.
 func Scheme() *runtime.Scheme { return scheme() }
 
 var scheme = sync.OnceValue(func() *runtime.Scheme {

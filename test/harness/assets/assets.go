@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// programs are what a control plane consists of.
+// programs are the programs of a control plane.
 var programs = []string{"kube-apiserver", "etcd"}
 
-// Ensure returns a directory that holds kube-apiserver and etcd. The first of these that works is taken:
+// Ensure returns a directory that contains kube-apiserver and etcd. It takes the first of these that works:
 //
-//  1. $KUBEBUILDER_ASSETS, if it holds both; set to a directory without them, it is an error.
-//  2. the cache of an earlier call.
-//  3. a download of the envtest release, given up after a few seconds when its index does not answer.
-//  4. a build from the modules below tools/, which takes about 6 minutes on two cores with empty caches.
+//  1. $KUBEBUILDER_ASSETS, if it contains both programs. A directory without them is an error.
+//  2. The cache of an earlier call.
+//  3. A download of the envtest release. It fails if its index does not answer within a few seconds.
+//  4. A build from the modules below tools/, which takes about 6 minutes on two cores with empty caches.
 //
-// Progress goes to out; nil means standard error. Parallel processes wait for the first one. The directory
+// out receives the progress. If it is nil, standard error does. Parallel processes wait for the first one. The directory
 // belongs to the cache: do not write to it.
 func Ensure(ctx context.Context, out io.Writer) (dir string, err error) {
 	if dir := os.Getenv("KUBEBUILDER_ASSETS"); dir != "" {
@@ -57,7 +57,7 @@ func Ensure(ctx context.Context, out io.Writer) (dir string, err error) {
 	return set.built, set.link()
 }
 
-// complete says what a directory lacks.
+// complete returns an error that names a missing program of a directory.
 func complete(dir string) error {
 	for _, name := range programs {
 		if path := filepath.Join(dir, name); !isProgram(path) {
@@ -67,7 +67,7 @@ func complete(dir string) error {
 	return nil
 }
 
-// controlPlane knows where in the cache the two ways to get a control plane leave it.
+// controlPlane contains the places in the cache for a built and for a downloaded control plane.
 type controlPlane struct {
 	tools      []*tool
 	series     string // "1.36", from the pinned kube-apiserver
@@ -111,7 +111,7 @@ func (s *controlPlane) cached() string {
 	return ""
 }
 
-// download tries to get the ready-made programs and says in one line why not.
+// download gets the released programs. If this fails, it prints the reason in one line.
 func (s *controlPlane) download(ctx context.Context, out io.Writer) error {
 	if os.Getenv("VMGROUP_NO_DOWNLOAD") != "" {
 		err := fmt.Errorf("VMGROUP_NO_DOWNLOAD is set")
@@ -125,7 +125,7 @@ func (s *controlPlane) download(ctx context.Context, out io.Writer) error {
 	return err
 }
 
-// link makes the directory of links to the built programs.
+// link creates the directory of links to the built programs.
 func (s *controlPlane) link() error {
 	if complete(s.built) == nil {
 		return nil

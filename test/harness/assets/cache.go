@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// CacheDir is where built and downloaded programs are kept: $VMGROUP_CACHE, or vmgroup-operator below the
-// user's cache directory. It may be deleted at any time; what is missing is made again.
+// CacheDir is the directory of built and downloaded programs: $VMGROUP_CACHE, or vmgroup-operator below the user's cache directory. It can
+// be deleted at any time. Missing programs are built or downloaded again.
 func CacheDir() (string, error) {
 	if dir := os.Getenv("VMGROUP_CACHE"); dir != "" {
 		return filepath.Abs(dir)
@@ -22,7 +22,7 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "vmgroup-operator"), nil
 }
 
-// hash is a short name for a list of inputs; a separator keeps ("ab","c") and ("a","bc") apart.
+// hash returns a short name for a list of inputs. A separator distinguishes ("ab","c") from ("a","bc").
 func hash(parts ...string) string {
 	h := sha256.New()
 	for _, part := range parts {
@@ -32,15 +32,14 @@ func hash(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// isProgram says whether path is a file, or a link to one, that can be executed.
+// isProgram reports whether path is an executable file, or a link to one.
 func isProgram(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// installDir makes dir with the content that fill writes, all or nothing: fill gets a new directory beside it,
-// which is renamed when complete. The caller holds a lock and has found that dir is missing or incomplete; what
-// there is of it is replaced.
+// installDir creates dir with the content that fill writes, or nothing. fill gets a new directory beside dir, which is renamed when
+// complete. The caller holds a lock and has checked that dir is missing or incomplete. An incomplete dir is replaced.
 func installDir(dir string, fill func(tmp string) error) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return fmt.Errorf("make the cache directory: %w", err)
@@ -50,7 +49,7 @@ func installDir(dir string, fill func(tmp string) error) error {
 		return fmt.Errorf("make a temporary directory in the cache: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
-	if err := os.Chmod(tmp, 0o755); err != nil { // MkdirTemp's is for the owner only
+	if err := os.Chmod(tmp, 0o755); err != nil { // MkdirTemp creates it for the owner only
 		return fmt.Errorf("make a temporary directory in the cache: %w", err)
 	}
 	if err := fill(tmp); err != nil {

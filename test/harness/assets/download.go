@@ -22,18 +22,18 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// envtestIndex lists the ready-made control planes that the Kubernetes project publishes for tests. It is the
-// same index that setup-envtest and controller-runtime's envtest read; neither lets a caller bound the wait.
+// envtestIndex lists the control planes that the Kubernetes project releases for tests. setup-envtest and controller-runtime's envtest read
+// the same index, but offer no timeout for it.
 const envtestIndex = "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml"
 
-// maxArchive bounds what is read into memory; today's archives have about 80 MiB.
+// maxArchive is the limit of an archive in memory. Current archives have about 80 MiB.
 const maxArchive = 512 << 20
 
-// downloader gets an envtest archive. It gives up early: building is always possible.
+// downloader downloads an envtest archive. Its timeouts are short, because building is always possible.
 type downloader struct {
 	client *http.Client
 	index  string
-	// patience is how long the index may take in all, and the archive between two pieces.
+	// patience is the timeout of the whole index, and of the pause between two pieces of the archive.
 	patience time.Duration
 	out      io.Writer
 }
@@ -42,7 +42,7 @@ func newDownloader(out io.Writer) *downloader {
 	return &downloader{client: http.DefaultClient, index: envtestIndex, patience: 4 * time.Second, out: out}
 }
 
-// fetch installs the newest release of a series, such as "1.36", into dir. Nothing is left behind on error.
+// fetch installs the newest release of a series, such as "1.36", into dir. On error, it leaves no files behind.
 func (d *downloader) fetch(ctx context.Context, series, dir string) error {
 	release, archive, err := d.find(ctx, series)
 	if err != nil {
@@ -70,9 +70,9 @@ type archive struct {
 	SelfLink string `json:"selfLink"`
 }
 
-// find looks the newest stable release of a series up in the index.
+// find returns the newest stable release of a series in the index.
 func (d *downloader) find(ctx context.Context, series string) (string, archive, error) {
-	// The index is small: the whole of it has to arrive in time.
+	// The index is small, so the timeout applies to all of it.
 	ctx, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
 	content, err := d.get(ctx, d.index, 16<<20)
@@ -100,7 +100,7 @@ func (d *downloader) find(ctx context.Context, series string) (string, archive, 
 	return best, entry, nil
 }
 
-// get reads a URL; a server that sends nothing for the time of patience is given up.
+// get reads a URL. If the server sends nothing for the duration of patience, it returns an error.
 func (d *downloader) get(ctx context.Context, url string, limit int64) ([]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -137,7 +137,7 @@ func (d *downloader) get(ctx context.Context, url string, limit int64) ([]byte, 
 	return content.Bytes(), nil
 }
 
-// cause prefers the reason why a request was given up over "context canceled".
+// cause adds the reason of a canceled request to "context canceled".
 func cause(ctx context.Context, err error) error {
 	if reason := context.Cause(ctx); reason != nil {
 		return fmt.Errorf("%w (%w)", reason, err)
@@ -145,7 +145,7 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// unpack writes the programs of an archive into dir; their directories in the archive do not matter.
+// unpack writes the programs of an archive into dir, whatever their directories in the archive.
 func unpack(content []byte, dir string) error {
 	unzipped, err := gzip.NewReader(bytes.NewReader(content))
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"os/exec"
 )
 
-// Kubectl returns the path of kubectl: the one that this machine has, as people use their own, or else the one that tools/kubectl pins.
+// Kubectl returns the path of kubectl: the installed one, as users have it, or else the one that tools/kubectl pins.
 func Kubectl(ctx context.Context, out io.Writer) (string, error) {
 	if path, err := exec.LookPath("kubectl"); err == nil {
 		return path, nil

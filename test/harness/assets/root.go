@@ -15,8 +15,8 @@ import (
 // Module is the module path of the repository.
 const Module = "github.com/codeconnect/vmgroup-operator"
 
-// Root is the repository's directory: the nearest one, upwards from the working directory, whose go.mod
-// declares [Module]. Tests run in their package's directory, so they find it too.
+// Root is the repository's directory: the working directory or its nearest parent with a go.mod that declares [Module]. Tests run in the
+// directory of their package, so they find it too.
 func Root() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
@@ -37,8 +37,8 @@ func Root() (string, error) {
 	}
 }
 
-// directives returns the arguments of a directive of a go.mod, for example of "module" or "tool", from lines of its
-// own and from a block in parentheses.
+// directives returns the arguments of a go.mod directive, for example "module" or "tool", from single lines and from a block in
+// parentheses.
 func directives(gomod []byte, name string) []string {
 	var arguments []string
 	inside := false
@@ -59,7 +59,7 @@ func directives(gomod []byte, name string) []string {
 	return arguments
 }
 
-// requirement returns the version that a go.mod requires of a module, or "".
+// requirement returns the required version of a module in a go.mod, or "".
 func requirement(gomod []byte, module string) string {
 	for lines := bufio.NewScanner(bytes.NewReader(gomod)); lines.Scan(); {
 		fields := strings.Fields(strings.TrimPrefix(strings.TrimSpace(lines.Text()), "require "))

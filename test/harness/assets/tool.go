@@ -16,17 +16,17 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
-// tool is one module below tools/: one program, or several that belong together.
+// tool is one module below tools/, with one program or several related ones.
 type tool struct {
 	name    string
 	dir     string   // of the module
 	pkgs    []string // the main packages, from the tool directives
-	version string   // of the module that has the main packages; empty when all are written here
+	version string   // of the module with the main packages; empty if all of them are in this repository
 	flags   []string
-	home    string // directory in the cache that holds the programs
+	home    string // directory of the programs in the cache
 }
 
-// trait is what a module needs beyond its tool directives.
+// trait contains the needs of a module besides its tool directives.
 type trait struct {
 	tags  string // build tags
 	linux bool   // its programs are for Linux only
@@ -34,15 +34,14 @@ type trait struct {
 
 // traits by the name of the tool.
 var traits = map[string]trait{
-	// The kernel's overlay file system is enough: the other snapshotters need libraries in C or more modules.
+	// The kernel's overlay file system is sufficient. The other snapshotters need C libraries or more modules.
 	"containerd": {tags: "no_btrfs no_zfs no_devmapper", linux: true},
 	"kube-node":  {linux: true},
 }
 
-// Tool returns the path of the program that tools/<name>/go.mod pins, and builds it first when this machine has
-// not built it yet. A module with several tool directives gives the directory that holds all of them, as from
-// [Programs]. Progress goes to out; nil means standard error. It waits while another process builds the same
-// program, and is safe to call again after any error.
+// Tool returns the path of the program that tools/<name>/go.mod pins. If this machine has not built it yet, Tool builds it first. For a
+// module with several tool directives, it returns their directory, as [Programs] does. out receives the progress. If it is nil, standard
+// error does. Tool waits while another process builds the same program. It can be called again after any error.
 func Tool(ctx context.Context, name string, out io.Writer) (string, error) {
 	t, err := ensureTool(ctx, name, out)
 	if err != nil {
@@ -51,9 +50,8 @@ func Tool(ctx context.Context, name string, out io.Writer) (string, error) {
 	return t.path(), nil
 }
 
-// Programs returns the directory that holds the programs which tools/<name>/go.mod pins, each under the last
-// element of its package's path. It builds them like [Tool], all by one run of `go build`. The directory belongs to
-// the cache: do not write to it.
+// Programs returns the directory of the programs that tools/<name>/go.mod pins. Each has the last element of its package's path as its
+// name. Like [Tool], it builds them, in one run of `go build`. The directory belongs to the cache: do not write to it.
 func Programs(ctx context.Context, name string, out io.Writer) (dir string, err error) {
 	t, err := ensureTool(ctx, name, out)
 	if err != nil {
@@ -62,7 +60,7 @@ func Programs(ctx context.Context, name string, out io.Writer) (dir string, err 
 	return t.home, nil
 }
 
-// ensureTool builds what is not in the cache yet.
+// ensureTool builds the programs that are not in the cache yet.
 func ensureTool(ctx context.Context, name string, out io.Writer) (*tool, error) {
 	t, err := loadTool(name)
 	if err != nil {
@@ -82,7 +80,7 @@ func ensureTool(ctx context.Context, name string, out io.Writer) (*tool, error) 
 	return t, t.build(ctx, out)
 }
 
-// Tools lists the names that [Tool] knows on this system: the directories below tools/.
+// Tools lists the names that [Tool] accepts on this system: the directories below tools/.
 func Tools() ([]string, error) {
 	root, err := Root()
 	if err != nil {
@@ -160,7 +158,7 @@ func loadTool(name string) (*tool, error) {
 	return t, nil
 }
 
-// program is the path that one of the packages is built to. A single program has the name of the tool.
+// program returns the path of the program of a package. A single program has the name of the tool.
 func (t *tool) program(pkg string) string {
 	name := t.name
 	if len(t.pkgs) > 1 {
@@ -169,7 +167,7 @@ func (t *tool) program(pkg string) string {
 	return filepath.Join(t.home, name)
 }
 
-// path is that of the only program, or the directory of several.
+// path returns the path of the only program, or the directory of several.
 func (t *tool) path() string {
 	if len(t.pkgs) > 1 {
 		return t.home
@@ -177,12 +175,12 @@ func (t *tool) path() string {
 	return t.program(t.pkgs[0])
 }
 
-// built says whether every program is in the cache.
+// built reports whether every program is in the cache.
 func (t *tool) built() bool {
 	return !slices.ContainsFunc(t.pkgs, func(pkg string) bool { return !isProgram(t.program(pkg)) })
 }
 
-// versionOf returns the version of the module that has a package, or "" for a package of the tool's own module.
+// versionOf returns the version of the module with a package, or "" for a package of the tool's own module.
 func versionOf(gomod []byte, pkg string) string {
 	version := ""
 	for module := pkg; module != "." && version == ""; module, _ = splitLast(module) {
@@ -191,7 +189,7 @@ func versionOf(gomod []byte, pkg string) string {
 	return version
 }
 
-// ownSources returns the Go files of a tool whose program is written here and not in a module that it pins.
+// ownSources returns the Go files of a tool whose program is in this repository and not in a module that it pins.
 func ownSources(dir string) ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -208,7 +206,7 @@ func ownSources(dir string) ([]string, error) {
 	return contents, nil
 }
 
-// splitLast cuts the last element off a slash-separated path; the rest of a single element is ".".
+// splitLast splits the last element from a slash-separated path. The rest of a single element is ".".
 func splitLast(path string) (rest, last string) {
 	i := strings.LastIndexByte(path, '/')
 	if i < 0 {
@@ -217,8 +215,8 @@ func splitLast(path string) (rest, last string) {
 	return path[:i], path[i+1:]
 }
 
-// kubernetesVersion returns linker flags for programs of k8s.io/kubernetes. Without them the server calls
-// itself v0.0.0-master+$Format:%H$, which clients refuse to parse.
+// kubernetesVersion returns linker flags for programs of k8s.io/kubernetes. Without them the server's version is v0.0.0-master+$Format:%H$,
+// which clients refuse to parse.
 func kubernetesVersion(pkg, version string) string {
 	if !strings.HasPrefix(pkg, "k8s.io/kubernetes/") {
 		return ""
@@ -232,7 +230,7 @@ func kubernetesVersion(pkg, version string) string {
 // build compiles the tool into the cache. The caller holds its lock.
 func (t *tool) build(ctx context.Context, out io.Writer) error {
 	return installDir(t.home, func(tmp string) error {
-		output := tmp + string(filepath.Separator) // a directory, for several programs
+		output := tmp + string(filepath.Separator) // a directory for several programs
 		if len(t.pkgs) == 1 {
 			output = filepath.Join(tmp, t.name)
 		}
@@ -240,8 +238,7 @@ func (t *tool) build(ctx context.Context, out io.Writer) error {
 			Label: strings.TrimSpace("building " + t.name + " " + t.version),
 			Hint:  t.hint(),
 			Dir:   t.dir,
-			// Tool modules stand alone: no workspace. GOFLAGS of the environment could change the result without
-			// changing the key.
+			// Tool modules use no workspace. GOFLAGS of the environment could change the result without changing the key.
 			Env:      []string{"GOWORK=off", "GOFLAGS="},
 			Flags:    t.flags,
 			Output:   output,
@@ -259,7 +256,7 @@ func (t *tool) hint() string {
 	return minutes + " on two cores with empty caches, and only the first time on this machine"
 }
 
-// lock takes the cache's lock of that name and tells the person when it has to wait.
+// lock takes the cache's lock of that name. If it must wait, it reports that to the user.
 func lock(ctx context.Context, name string, out io.Writer) (unlock func(), err error) {
 	cache, err := CacheDir()
 	if err != nil {

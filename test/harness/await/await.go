@@ -1,5 +1,4 @@
-// Package await has tests, and programs that start servers, wait for what becomes true. All of them wait here: nothing else in the
-// tests polls.
+// Package await waits for conditions, in tests and in programs that start servers. All of them wait here: no other code in the tests polls.
 package await
 
 import (
@@ -10,17 +9,17 @@ import (
 	"time"
 )
 
-// Patience bounds the waits of a test. It is for what hangs, on a machine that may be busy; what comes comes much earlier.
+// Patience limits the waits of a test. It ends hung tests, also on a busy machine. Most waits are much shorter.
 const Patience = 5 * time.Minute
 
-// Condition asks until condition holds or ctx ends. An error of condition is kept for the message and asked
-// again: servers that are being started or stopped refuse connections. It asks often in the beginning, and less often the longer it
-// waits, so that what waits for a minute leaves the machine to what is waited for.
+// Condition calls condition until it returns true or ctx ends. It keeps an error of condition for the message and continues, because
+// starting and stopping servers refuse connections. The interval grows with the wait, so that a wait of a minute leaves the machine to the
+// program that it waits for.
 func Condition(ctx context.Context, what string, condition func(context.Context) (bool, error)) error {
 	began := time.Now()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var last error // that of the server, and not that of the end of the wait
+	var last error // the server's error, not the error of the ended wait
 	for {
 		ok, err := condition(ctx)
 		if ok && err == nil {
@@ -41,16 +40,16 @@ func Condition(ctx context.Context, what string, condition func(context.Context)
 	}
 }
 
-// pause is the time until the next question after so long a wait: a twentieth of it.
+// pause is the time until the next call after such a wait: a twentieth of it.
 func pause(waited time.Duration) time.Duration {
 	const least, most = 10 * time.Millisecond, 250 * time.Millisecond
 	return min(max(waited/20, least), most)
 }
 
-// Until is [Condition] for a test, which fails after [Patience]. What seen says then is part of the failure.
+// Until is [Condition] for a test, which fails after [Patience]. The failure includes the results of seen.
 func Until(t testing.TB, what string, condition func(context.Context) (bool, error), seen ...func() string) {
 	t.Helper()
-	// A test also waits while it cleans up, when its own context has ended.
+	// A test also waits while it cleans up, after its own context has ended.
 	ctx, cancel := context.WithTimeoutCause(context.Background(), Patience, fmt.Errorf("not within %s", Patience))
 	defer cancel()
 	err := Condition(ctx, what, condition)
@@ -64,13 +63,13 @@ func Until(t testing.TB, what string, condition func(context.Context) (bool, err
 	t.Fatalf("%v%s", err, more.String())
 }
 
-// True is [Until] for what can be seen without asking a server.
+// True is [Until] for a condition that needs no server.
 func True(t testing.TB, what string, holds func() bool, seen ...func() string) {
 	t.Helper()
 	Until(t, what, func(context.Context) (bool, error) { return holds(), nil }, seen...)
 }
 
-// NoError is [Until] for a check whose error says what is missing.
+// NoError is [Until] for a check whose error describes the unmet condition.
 func NoError(t testing.TB, what string, check func() error) {
 	t.Helper()
 	Until(t, what, func(context.Context) (bool, error) {

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Kinds of cert-manager; read and write them as unstructured objects.
+// Kinds of cert-manager. Read and write them as unstructured objects.
 var (
 	CertificateKind = schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}
 	IssuerKind      = schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Issuer"}
@@ -41,7 +41,7 @@ func isTrue(object *unstructured.Unstructured, conditionType string) bool {
 	return false
 }
 
-// Revision is how often a Certificate was issued; 0 if never.
+// Revision returns how often a Certificate was issued, or 0.
 func Revision(ctx context.Context, cluster client.Client, namespace, name string) (int64, error) {
 	certificate, err := getCertificate(ctx, cluster, namespace, name)
 	if err != nil {
@@ -51,7 +51,7 @@ func Revision(ctx context.Context, cluster client.Client, namespace, name string
 	return revision, err
 }
 
-// Renew has a Certificate issued again now, as `cmctl renew` does. It does not wait for it; see [WaitRevision].
+// Renew requests a new certificate immediately, as `cmctl renew` does. It does not wait for it; see [WaitRevision].
 func Renew(ctx context.Context, cluster client.Client, namespace, name string) error {
 	for {
 		certificate, err := getCertificate(ctx, cluster, namespace, name)
@@ -72,18 +72,18 @@ func Renew(ctx context.Context, cluster client.Client, namespace, name string) e
 			return err
 		}
 		err = cluster.Status().Update(ctx, certificate)
-		if !apierrors.IsConflict(err) { // with a controller of cert-manager, which writes several times in a row
+		if !apierrors.IsConflict(err) { // a conflict with a cert-manager controller, which writes several times in a row
 			return err
 		}
 	}
 }
 
-// WaitReady waits until a Certificate is Ready, until ctx ends.
+// WaitReady waits until a Certificate is Ready or ctx ends.
 func WaitReady(ctx context.Context, cluster client.Client, namespace, name string) error {
 	return WaitRevision(ctx, cluster, namespace, name, 1)
 }
 
-// WaitRevision waits until a Certificate is Ready and was issued that often, until ctx ends.
+// WaitRevision waits until a Certificate is Ready and has been issued that often, or ctx ends.
 func WaitRevision(ctx context.Context, cluster client.Client, namespace, name string, revision int64) error {
 	var last *unstructured.Unstructured
 	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {

@@ -1,8 +1,8 @@
 //go:build unix
 
-// Package certmanager runs the real controllers of cert-manager and its cainjector against a cluster of
-// test/harness/localcluster, from the module tools/cert-manager. There is no admission webhook of cert-manager: it would refuse
-// certificates that are valid for less than an hour.
+// Package certmanager runs the real controllers of cert-manager and its cainjector against a cluster of test/harness/localcluster, from the
+// module tools/cert-manager. It does not run cert-manager's admission webhook, which would refuse certificates with a validity below one
+// hour.
 package certmanager
 
 import (
@@ -26,15 +26,15 @@ import (
 // toolName is the directory below tools/.
 const toolName = "cert-manager"
 
-// stopPatience is how long the program may take to end after SIGTERM before it is killed.
+// stopPatience is the time to end after SIGTERM. Then the program is killed.
 const stopPatience = time.Minute
 
-// startPatience bounds the wait for the line that says that it is ready.
+// startPatience is the timeout for the line of the log that reports readiness.
 const startPatience = 2 * time.Minute
 
 // Instance is a running cert-manager.
 type Instance struct {
-	// Log is the file that holds its output.
+	// Log is the file with its output.
 	Log string
 
 	cmd   *exec.Cmd
@@ -43,9 +43,9 @@ type Instance struct {
 	err   error
 }
 
-// Start installs cert-manager's CRDs into the cluster of the kubeconfig, starts the controllers, and returns when they
-// work. The log is put into dir. Where the program has to be built first, that takes minutes and is reported to out; nil
-// means standard error. ctx bounds the start only. The program ends with Stop, and when this process ends.
+// Start installs cert-manager's CRDs into the cluster of the kubeconfig and starts the controllers. It returns when they are ready. The log
+// is in dir. If the program must be built first, that takes minutes, and out receives the progress. If out is nil, standard error does. ctx
+// limits only the start. The program ends with Stop and with this process.
 func Start(ctx context.Context, kubeconfigFile, dir string, out io.Writer) (*Instance, error) {
 	program, err := assets.Tool(ctx, toolName, out)
 	if err != nil {
@@ -74,7 +74,7 @@ func Start(ctx context.Context, kubeconfigFile, dir string, out io.Writer) (*Ins
 	}
 }
 
-// startProgram returns a channel that is closed when the program says that it is ready.
+// startProgram returns a channel that is closed when the program reports readiness.
 func startProgram(program, kubeconfigFile, log string) (*Instance, <-chan struct{}, error) {
 	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -82,7 +82,8 @@ func startProgram(program, kubeconfigFile, log string) (*Instance, <-chan struct
 	}
 	cmd := exec.Command(program, "--kubeconfig="+kubeconfigFile, "--while-stdin")
 	cmd.Stderr = file
-	// A group of its own: Ctrl-C in a terminal is for the test, which then ends what it started.
+	// The program has its own process group, so that Ctrl-C in a terminal reaches only the test, which then ends the programs that it
+	// started.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -111,8 +112,8 @@ func startProgram(program, kubeconfigFile, log string) (*Instance, <-chan struct
 	return instance, ready, nil
 }
 
-// Stop ends the program as a kubelet would, and waits for its end. It returns an error when the program had to be killed or
-// ended with one.
+// Stop ends the program with SIGTERM, as kubelet does, and waits for its end. It returns an error if the program had to be killed or ended
+// with an error.
 func (i *Instance) Stop() error {
 	_ = i.cmd.Process.Signal(syscall.SIGTERM)
 	defer func() { _ = i.stdin.Close() }()

@@ -22,16 +22,16 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
-// crdPatience bounds the wait until the API server serves the kinds.
+// crdPatience is the timeout until the API server serves the kinds.
 const crdPatience = 2 * time.Minute
 
-// names of the files that are needed. The kinds of ACME belong to controllers that do not run.
+// crdFiles are the required files. The kinds of ACME belong to controllers that do not run here.
 var crdFiles = []string{
 	"cert-manager.io_certificaterequests.yaml", "cert-manager.io_certificates.yaml",
 	"cert-manager.io_clusterissuers.yaml", "cert-manager.io_issuers.yaml",
 }
 
-// crdDirectory is in the module that tools/cert-manager pins; Go downloads it if it is not there.
+// crdDirectory is in the module that tools/cert-manager pins. Go downloads the module if it is missing.
 func crdDirectory(ctx context.Context) (string, error) {
 	root, err := assets.Root()
 	if err != nil {
@@ -53,7 +53,7 @@ func crdDirectory(ctx context.Context) (string, error) {
 	return filepath.Join(module.Dir, "deploy", "crds"), nil
 }
 
-// InstallCRDs installs the kinds of cert-manager that Start needs, and waits until they are served.
+// InstallCRDs installs the kinds of cert-manager that Start needs, and waits until the API server serves them.
 func InstallCRDs(ctx context.Context, config *rest.Config) error {
 	dir, err := crdDirectory(ctx)
 	if err != nil {

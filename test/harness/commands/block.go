@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// Block is a block of shell commands: variables that a reader sets, a blank line, and commands that use them.
+// Block is a block of shell commands: variables that the reader sets, a blank line, and commands that use them.
 type Block struct {
-	// Variables are the names that the lines at the top assign, in their order.
+	// Variables are the names that the first lines assign, in order.
 	Variables []string
-	// Commands are the lines below, as the page has them.
+	// Commands are the lines below, as on the page.
 	Commands string
 }
 
-// assignment is a variable with a value in one word, which may be quoted or empty.
+// assignment is a variable with a one-word value, which can be quoted or empty.
 var assignment = regexp.MustCompile(`^([A-Z][A-Z0-9_]*)=('[^']*'|"[^"]*"|[^\s'"#;&|$]*)(?:\s+|$)`)
 
 // Read returns the first block of shell commands below a heading of a page.
@@ -50,7 +50,7 @@ func find(page, heading string) (Block, error) {
 	return parse(text)
 }
 
-// withoutComments hides the comments of shell commands, which look like headings, and keeps all offsets.
+// withoutComments hides shell comments, which have the form of headings, and keeps all offsets.
 func withoutComments(section string) string {
 	return regexp.MustCompile("(?s)```.*?```").ReplaceAllStringFunc(section, func(block string) string {
 		return strings.ReplaceAll(block, "#", " ")
@@ -80,7 +80,7 @@ func parse(text string) (Block, error) {
 	return b, nil
 }
 
-// Script returns the commands with other values for the variables. The values must be those of exactly these variables: then nothing else was changed.
+// Script returns the commands with other values for the variables. values must have exactly these variables, so that nothing else changes.
 func (b Block) Script(values map[string]string) (string, error) {
 	given, wanted := slices.Sorted(maps.Keys(values)), slices.Sorted(slices.Values(b.Variables))
 	if !slices.Equal(given, wanted) {

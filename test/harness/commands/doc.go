@@ -1,2 +1,2 @@
-// Package commands reads the shell commands of a Markdown page, so that a test can run what the page tells people to run.
+// Package commands reads the shell commands of a Markdown page, so that a test can run the commands for users.
 package commands

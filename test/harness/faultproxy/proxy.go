@@ -22,45 +22,45 @@ import (
 type Exchange struct {
 	// Number counts the requests of a proxy from 1.
 	Number int
-	// Request of the client. Its body was read.
+	// Request of the client. Its body is read already.
 	Request *http.Request
 	// Body of the request.
 	Body []byte
-	// Start is when the request had arrived.
+	// Start is the time of the request's arrival.
 	Start time.Time
 }
 
-// Result is how an exchange ended.
+// Result is the end of an exchange.
 type Result struct {
-	// End is when the answer had been passed on, or the connection cut.
+	// End is the time when the answer was passed on or the connection was cut.
 	End time.Time
-	// Status of the answer; 0 if none came.
+	// Status of the answer, or 0 if none came.
 	Status int
-	// Act that was done to the exchange.
+	// Act of the exchange.
 	Act Act
-	// Answer is the server's answer where it was needed as a whole, and nil otherwise.
+	// Answer is the server's answer if the proxy needed the whole of it, and nil otherwise.
 	Answer []byte
 }
 
 // Options of a Proxy.
 type Options struct {
-	// Target is the server; of its URL only scheme and host are used.
+	// Target is the server. Only scheme and host of its URL are used.
 	Target *url.URL
-	// Transport to the server; nil means one that trusts any certificate, since targets are servers of our own.
+	// Transport to the server. Nil means one that trusts any certificate, because targets are servers of the tests.
 	Transport http.RoundTripper
-	// Listen is the address, host:port; empty means a free port of the loopback interface.
+	// Listen is the address as host:port. Empty means a free port of the loopback interface.
 	Listen string
-	// TLS makes the proxy serve https; nil serves http.
+	// TLS makes the proxy serve HTTPS. Nil means HTTP.
 	TLS *tls.Config
-	// Decide is asked about each exchange and may block; nil passes all.
+	// Decide returns the fault of each exchange and can block. Nil passes all.
 	Decide func(*Exchange) Fault
-	// Done is told of the end of each exchange; nil is told nothing. The client may have read the answer by then.
+	// Done is called at the end of each exchange, unless it is nil. The client can have read the answer by then.
 	Done func(*Exchange, Result)
-	// Stream, if set, may replace the body of an answer with status 200 that is passed on as it comes.
+	// Stream, if set, can replace the body of a streamed answer with status 200.
 	Stream func(*Exchange, io.ReadCloser) io.ReadCloser
 }
 
-// Proxy is a running proxy. Close it.
+// Proxy is a running proxy. The caller must close it.
 type Proxy struct {
 	// URL of the proxy: scheme and host.
 	URL string
@@ -93,10 +93,10 @@ func New(o Options) (*Proxy, error) {
 		},
 		Transport:      o.Transport,
 		ErrorLog:       silent,
-		FlushInterval:  -1, // events of a watch are passed on as they come
+		FlushInterval:  -1, // pass on events of a watch immediately
 		ModifyResponse: p.modify,
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) {
-			// A server that cannot be reached is shown as that: no invented answer.
+			// If the server is unreachable, the proxy cuts the connection instead of inventing an answer.
 			panic(http.ErrAbortHandler)
 		},
 	}
@@ -120,20 +120,20 @@ func New(o Options) (*Proxy, error) {
 	return p, nil
 }
 
-// silent is for the errors of connections that were cut: whoever cut them knows.
+// silent discards the errors of connections that the caller cut.
 var silent = log.New(io.Discard, "", 0)
 
-// Close ends the proxy and cuts its connections. It may be called more than once.
+// Close ends the proxy and cuts its connections. It can be called more than once.
 func (p *Proxy) Close() {
 	p.closing.Do(func() { close(p.closed) })
 	p.server.CloseClientConnections()
 	p.server.Close()
 }
 
-// CutConnections cuts all connections that are open now.
+// CutConnections cuts all open connections.
 func (p *Proxy) CutConnections() { p.server.CloseClientConnections() }
 
-// passage is what serve and modify share about one exchange.
+// passage contains the state of one exchange that serve and modify share.
 type passage struct {
 	exchange *Exchange
 	fault    Fault
@@ -189,8 +189,8 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx := context.WithValue(r.Context(), passageKey{}, pass)
 	if pass.fault.whole() {
-		// What the server does must not depend on whether the client waits for it.
-		// A context of its own that ends: without one the reverse proxy asks the connection whether its client is there.
+		// The server's actions must not depend on whether the client waits for them. This context has its own end, because without one the
+		// reverse proxy checks the connection for its client.
 		var done context.CancelFunc
 		ctx, done = context.WithCancel(context.WithoutCancel(ctx))
 		defer done()
@@ -198,7 +198,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	p.forward.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// wait returns true when the channel delivers, and false when the client gave up or the proxy was closed.
+// wait returns true when the channel delivers, and false if the client or the proxy closes.
 func (p *Proxy) wait(ctx context.Context, until <-chan time.Time) bool {
 	select {
 	case <-until:
@@ -209,7 +209,7 @@ func (p *Proxy) wait(ctx context.Context, until <-chan time.Time) bool {
 	return false
 }
 
-// modify does to an answer what the fault asks for. An error cuts the connection.
+// modify applies the fault to an answer. An error cuts the connection.
 func (p *Proxy) modify(r *http.Response) error {
 	pass, _ := r.Request.Context().Value(passageKey{}).(*passage)
 	pass.result.Status = r.StatusCode
@@ -237,7 +237,7 @@ func (p *Proxy) modify(r *http.Response) error {
 		p.wait(pass.exchange.Request.Context(), nil)
 		return errCut
 	case Truncate:
-		// The header promises all of the body: the client must not take the half for a whole.
+		// The header has the full length, so that the client does not take the half for the whole.
 		r.Body = &half{Reader: bytes.NewReader(body[:len(body)/2])}
 	default:
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -247,10 +247,10 @@ func (p *Proxy) modify(r *http.Response) error {
 	return nil
 }
 
-// half is a body that breaks off.
+// half is a truncated body.
 type half struct{ *bytes.Reader }
 
-// Read returns errCut where the half ends.
+// Read returns errCut at the end of the half.
 func (h *half) Read(b []byte) (int, error) {
 	n, err := h.Reader.Read(b)
 	if errors.Is(err, io.EOF) {

@@ -1,9 +1,9 @@
 //go:build unix
 
-// Package filelock holds locks that end with the process that took them, however it ends: they are kernel
-// locks on an open file (flock), so a killed process never leaves a stale one behind.
+// Package filelock provides locks that end with the process that took them, even if it is killed. They are kernel locks on an open file
+// (flock), so no stale lock remains.
 //
-// Several `go test` processes use them to build a tool once and to tell whose temporary directory is still in use.
+// Several `go test` processes use them to build a tool once, and to find temporary directories that are still in use.
 package filelock
 
 import (
@@ -16,19 +16,18 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// pollInterval is how often Lock looks again. A blocking flock could not be ended by a context.
+// pollInterval is the interval of Lock's attempts. A context cannot end a blocking flock.
 const pollInterval = 100 * time.Millisecond
 
-// TryLock takes the lock on path without waiting and makes the file when it is missing. ok is false while
-// somebody else holds it. The caller owns unlock and may call it once; the file stays, since removing it would
-// let two holders lock two files of one name.
+// TryLock takes the lock on path without waiting, and creates a missing file. ok is false while another holder has the lock. The caller
+// owns unlock and must call it at most once. The file stays, because two holders could lock two files of one name after its removal.
 func TryLock(path string) (unlock func(), ok bool, err error) {
 	lock, ok, err := try(path)
 	return func() { _ = lock.Close() }, ok, err
 }
 
-// Lock takes the lock on path and waits for it until ctx ends. waiting, if set, is called once when the lock is
-// found taken, so that a person can be told.
+// Lock takes the lock on path and waits for it until ctx ends. If another holder has the lock, it calls waiting once, if that is set, so
+// that the caller can report the wait.
 func Lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	lock, ok, err := try(path)
 	if err == nil && !ok {

@@ -1,4 +1,4 @@
-// Package history judges what several replicas did to groups, as something beside them recorded it: calls that overlapped, by a
-// sweep that says who, when and what (Overlaps) and by a linearizability checker against the model of a lock (Linearizable),
-// and for how long buckets had no living owner (Timeline). It knows nothing of where the records come from.
+// Package history checks the actions of several replicas on groups, from the records of an observer. Overlaps finds overlapping calls with
+// their callers and times. Linearizable checks the calls against the model of a lock. Timeline measures how long buckets had no live owner.
+// The package does not depend on the source of the records.
 package history

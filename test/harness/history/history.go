@@ -7,35 +7,35 @@ import (
 	"time"
 )
 
-// Call is one call of a replica that changes something of one group in vCenter.
+// Call is one call of a replica that changes a group in vCenter.
 type Call struct {
-	// Boot is the process that called, as its user agent says.
+	// Boot is the calling process, from its user agent.
 	Boot string
-	// Group is the UID of the VmGroup, or its first eight digits where nothing tells the rest.
+	// Group is the UID of the VmGroup, or its first eight digits if the rest is unknown.
 	Group string
-	// Epoch under which the process acts; zero where the call tells none.
+	// Epoch under which the process acts, or zero if the call has none.
 	Epoch Epoch
-	// Method, Object and Name say what was asked for; the recorder says how.
+	// Method, Object and Name describe the request. Their form depends on the recorder.
 	Method, Object, Name string
-	// Start is when the request had arrived. End is when the client had its answer or gave up, whichever came first: a client
-	// that has closed its connection does nothing more with it. End is zero while the call is under way.
+	// Start is the arrival of the request. End is the time when the client got its answer or closed the connection, whichever was first: a
+	// client that closed its connection acts no more on it. End is zero while the call is in progress.
 	Start, End time.Time
-	// Finished is when the server was done with a call that the client had given up, and zero otherwise.
+	// Finished is when the server completed a call whose client had disconnected, and zero otherwise.
 	Finished time.Time
-	// Outcome is "ok", an error, or "" or "cut after" where nobody knows.
+	// Outcome is "ok", an error, or "" or "cut after" if it is unknown.
 	Outcome string
 }
 
-// Accepted reports whether vCenter did, or may have done, what was asked for.
+// Accepted reports whether vCenter executed the request, or can have executed it.
 func (c Call) Accepted() bool {
 	return c.Outcome == "ok" || c.Outcome == "" || c.Outcome == "cut after"
 }
 
-// Fenced reports whether vCenter refused the call because the caller's session had been ended. A process that is frozen between its last
-// look at the clock and the call sends the call whenever it goes on: whoever took over has ended the session before.
+// Fenced reports whether vCenter refused the call because the caller's session was ended. A process that is frozen between its last check
+// of the clock and the call sends the call when it resumes. The new owner has ended the session before that.
 func (c Call) Fenced() bool { return c.Outcome == "NotAuthenticated" }
 
-// String says who called what when.
+// String returns the caller, the method and the times.
 func (c Call) String() string {
 	end := "under way"
 	if !c.End.IsZero() {
@@ -45,7 +45,7 @@ func (c Call) String() string {
 		cmp.Or(c.Outcome, "no answer yet"))
 }
 
-// Clock is the format of moments in reports: within a test the day is known.
+// Clock is the format of times in reports. The day is known within a test.
 const Clock = "15:04:05.000"
 
 func nameOf(name string) string {
@@ -63,15 +63,15 @@ func (e Epoch) Compare(other Epoch) int {
 	return cmp.Or(cmp.Compare(e.Generation, other.Generation), cmp.Compare(e.Number, other.Number))
 }
 
-// History is what replicas did to groups.
+// History contains the actions of replicas on groups.
 type History struct {
-	// Calls in the order in which they arrived.
+	// Calls in the order of their arrival.
 	Calls []Call
-	// Shared is the number of calls that belong to no group: folders of members and namespaces.
+	// Shared counts the calls that belong to no group: folders of members and namespaces.
 	Shared int
 }
 
-// Since returns the part of the history that was not over at a moment.
+// Since returns the calls that had not ended at a moment.
 func (h History) Since(moment time.Time) History {
 	return h.filter(func(c Call) bool { return c.End.IsZero() || c.End.After(moment) })
 }
@@ -91,18 +91,18 @@ func (h History) filter(keep func(Call) bool) History {
 	return h
 }
 
-// GivenUp returns the calls that the server went on with after their client had closed the connection. They are no overlap:
-// a client cannot take back what it has sent. What they lead to is for the next owner to find and adopt.
+// GivenUp returns the calls that the server completed after their client closed the connection. They are no overlap, because a client
+// cannot cancel a sent request. The next owner finds and adopts their results.
 func (h History) GivenUp() []Call {
 	return h.filter(func(c Call) bool { return !c.Finished.IsZero() }).Calls
 }
 
-// acts are the calls that were not fenced.
+// acts returns the calls that were not fenced.
 func (h History) acts() History {
 	return h.filter(func(c Call) bool { return !c.Fenced() })
 }
 
-// ByGroup returns the calls of each group, in the order in which they arrived.
+// ByGroup returns the calls of each group, in the order of their arrival.
 func (h History) ByGroup() map[string][]Call {
 	groups := map[string][]Call{}
 	for _, c := range h.Calls {

@@ -8,24 +8,24 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Step is one move of a process on the lock of a group. A call takes the lock when it arrives and gives it back when it
-// ends; the calls of one process share it.
+// Step is one operation of a process on the lock of a group. A call takes the lock when it arrives and releases it when it ends. The calls
+// of one process share it.
 type Step struct {
 	Group, Boot string
 	Release     bool
-	// Epoch under which the lock is taken; zero if that is not known.
+	// Epoch under which the lock is taken, or zero if it is unknown.
 	Epoch Epoch
 	call  Call
 }
 
-// lockState is who has the lock of one group, how often, and the highest epoch that was seen.
+// lockState is the holder of a group's lock, the number of its calls, and the highest epoch so far.
 type lockState struct {
 	holder string
 	count  int
 	epoch  Epoch
 }
 
-// lockModel is a lock that one process at a time holds, any number of times, and whose epochs do not fall.
+// lockModel is a lock with one holder at a time, which can take it several times. Its epochs never decrease.
 func lockModel() porcupine.Model {
 	return porcupine.Model{
 		Partition: partition,
@@ -62,7 +62,7 @@ func lockModel() porcupine.Model {
 	}
 }
 
-// String says what the step is.
+// String describes the step.
 func (s Step) String() string {
 	verb := "take for"
 	if s.Release {
@@ -88,8 +88,8 @@ func partition(history []porcupine.Operation) [][]porcupine.Operation {
 	return out
 }
 
-// steps are the moves of a history. Each is a moment, not an interval: the proxy sees when a request has arrived and when its
-// answer leaves, and the lock must be held from the one to the other. Moves of one moment may be in any order.
+// steps returns the steps of a history. Each is a moment and not an interval: the proxy sees the arrival of a request and the departure of
+// its answer, and the lock must be held between the two. Steps of the same moment can be in any order.
 func (h History) steps() []porcupine.Operation {
 	var boots []string
 	var out []porcupine.Operation
@@ -111,17 +111,16 @@ func (h History) steps() []porcupine.Operation {
 	return out
 }
 
-// Linearizable reports whether the history is one that a lock for each group allows. patience bounds the check, which fails
-// when it is over.
+// Linearizable reports whether a lock for each group allows the history. patience is the timeout of the check, which fails if it expires.
 func (h History) Linearizable(patience time.Duration) (bool, Picture) {
 	result, info := porcupine.CheckOperationsVerbose(lockModel(), h.steps(), patience)
 	return result == porcupine.Ok, Picture{info}
 }
 
-// Picture of a history, for a person.
+// Picture is a graphic of a history.
 type Picture struct{ info porcupine.LinearizationInfo }
 
-// Write draws the picture as a page for a browser.
+// Write writes the picture as an HTML page.
 func (p Picture) Write(path string) error {
 	if err := porcupine.VisualizePath(lockModel(), p.info, path); err != nil {
 		return fmt.Errorf("draw the history: %w", err)

@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// Overlap is the proof that two replicas acted on one group at the same time.
+// Overlap proves that two replicas acted on one group at the same time.
 type Overlap struct {
 	Group string
-	// First was under way when Second, of another process, arrived.
+	// First was in progress when Second, of another process, arrived.
 	First, Second Call
 }
 
-// String says who did what while whom.
+// String returns both calls.
 func (o Overlap) String() string {
 	return fmt.Sprintf("two replicas acted on group %s at a time:\n  %s\n  %s", o.Group, o.First, o.Second)
 }
 
-// Overlaps returns, for each call that arrived while one of another process on the same group was under way, that pair. It
-// takes time O(n log n).
+// Overlaps returns each call that arrived while a call of another process on the same group was in progress, with that call. It takes time
+// O(n log n).
 func (h History) Overlaps() []Overlap {
 	var found []Overlap
 	groups := h.acts().ByGroup()
@@ -38,11 +38,11 @@ func (h History) Overlaps() []Overlap {
 
 func other(boot string) func(Call) bool { return func(c Call) bool { return c.Boot != boot } }
 
-// EndsAfter reports whether a call is under way at a moment. One that ends at that very moment is over.
+// EndsAfter reports whether a call is in progress at a moment. A call that ends at that moment is over.
 func EndsAfter(c Call, moment time.Time) bool { return c.End.IsZero() || c.End.After(moment) }
 
-// lasting are the two calls, of different processes, that last longest among those seen: of whatever process the next call
-// is, one of them is another's.
+// lasting contains the two calls with the latest end so far, of different processes. For a call of any process, one of them belongs to
+// another process.
 type lasting []Call
 
 func (l lasting) of(match func(Call) bool) (Call, bool) {
@@ -74,7 +74,7 @@ func (l *lasting) add(c Call) {
 	*l = calls[:min(len(calls), 2)]
 }
 
-// longer reports whether a ends after b; what is under way has no end.
+// longer reports whether a ends after b. A call in progress has no end.
 func longer(a, b Call) bool {
 	return !b.End.IsZero() && (a.End.IsZero() || a.End.After(b.End))
 }

@@ -10,44 +10,44 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
 )
 
-// RingSeen is the ring from a moment until the next one that was seen.
+// RingSeen is the shard map from a moment until the next observation.
 type RingSeen struct {
 	At time.Time
-	// Ring is nil while the object is missing or cannot be read.
+	// Ring is nil while the object is missing or unreadable.
 	Ring *ring.Ring
 }
 
-// Session is a replica's session, as its Lease told.
+// Session is a replica's session, from its Lease.
 type Session struct {
 	Name, Boot, Host string
-	// State as it was seen last, and "gone" once the Lease was deleted.
+	// State is the last observed state, and "gone" after the Lease was deleted.
 	State string
-	// Since is when State was seen first, Changed when the Lease was last seen to be another than before: a live session renews it.
+	// Since is the first observation of State. Changed is the last observed change of the Lease, which a live session renews.
 	Since, Changed time.Time
 
-	// Version of the Lease that was seen last.
+	// Version is the last observed version of the Lease.
 	Version string
 }
 
 // Gone is the State of a session whose Lease was deleted.
 const Gone = "gone"
 
-// Timeline is what was seen of the ring and the sessions, from outside of all replicas.
+// Timeline contains observations of the shard map and the sessions, from outside of all replicas.
 type Timeline struct {
 	Rings    []RingSeen
 	Sessions map[string]Session
 }
 
-// Gap is a time in which a bucket had no live owner.
+// Gap is a time without a live owner of a bucket.
 type Gap struct {
 	Bucket int
-	// From and To; To is zero if it still has none.
+	// From and To. To is zero if the bucket still has no owner.
 	From, To time.Time
-	// Owner that it got.
+	// Owner after the gap.
 	Owner string
 }
 
-// Length of the gap; the longest possible if it has not ended.
+// Length of the gap, or the greatest duration if it has not ended.
 func (g Gap) Length() time.Duration {
 	if g.To.IsZero() {
 		return math.MaxInt64
@@ -55,7 +55,7 @@ func (g Gap) Length() time.Duration {
 	return g.To.Sub(g.From)
 }
 
-// Now returns the newest ring, or nil.
+// Now returns the newest shard map, or nil.
 func (t Timeline) Now() *ring.Ring {
 	if len(t.Rings) == 0 {
 		return nil
@@ -63,7 +63,7 @@ func (t Timeline) Now() *ring.Ring {
 	return t.Rings[len(t.Rings)-1].Ring
 }
 
-// At returns the index of the last ring that was seen at or before a moment and can be read, or -1.
+// At returns the index of the last readable shard map at or before a moment, or -1.
 func (t Timeline) At(moment time.Time) int {
 	for i, seen := range slices.Backward(t.Rings) {
 		if !seen.At.After(moment) && seen.Ring != nil {
@@ -73,7 +73,7 @@ func (t Timeline) At(moment time.Time) int {
 	return -1
 }
 
-// holder of a bucket in a ring, or "".
+// holder returns the holder of a bucket in a shard map, or "".
 func holder(seen RingSeen, bucket int) string {
 	if seen.Ring == nil || bucket >= len(seen.Ring.Buckets) {
 		return ""
@@ -81,8 +81,8 @@ func holder(seen RingSeen, bucket int) string {
 	return seen.Ring.Buckets[bucket].Holder
 }
 
-// Ownerless returns, for each bucket that a session of dead held at a moment, the time from then until a session that is not of
-// dead held it.
+// Ownerless returns the gaps of the buckets that a session in dead held at a moment. A gap lasts from then until a session that is not in
+// dead held the bucket.
 func (t Timeline) Ownerless(moment time.Time, dead func(session string) bool) []Gap {
 	start := t.At(moment)
 	if start < 0 {
@@ -105,8 +105,8 @@ func (t Timeline) Ownerless(moment time.Time, dead func(session string) bool) []
 	return gaps
 }
 
-// Released returns, for each bucket that a session of leaving held at a moment, the time from its release until the next session
-// held it. A bucket that went from the one to the other at once has a gap of length zero; one that was not released is left out.
+// Released returns the gaps of the buckets that a session in leaving held at a moment. A gap lasts from the release until the next session
+// held the bucket. A direct change of holder has a gap of length zero. A bucket without a release is omitted.
 func (t Timeline) Released(moment time.Time, leaving func(session string) bool) []Gap {
 	start := t.At(moment)
 	if start < 0 {
@@ -145,13 +145,12 @@ type Move struct {
 	From, To string
 }
 
-// String says what went where.
+// String describes the move.
 func (m Move) String() string {
 	return fmt.Sprintf("%s bucket %d: %s to %s", m.At.Format(Clock), m.Bucket, cmp.Or(m.From, "nobody"), cmp.Or(m.To, "nobody"))
 }
 
-// Moves returns the changes of holders after a moment. A ring that is away for a while moves nothing if it comes back as it
-// was.
+// Moves returns the changes of holders after a moment. A shard map that is missing for a while causes no moves if it returns unchanged.
 func (t Timeline) Moves(moment time.Time) []Move {
 	var moves []Move
 	last := t.At(moment)
@@ -172,12 +171,12 @@ func (t Timeline) Moves(moment time.Time) []Move {
 	return moves
 }
 
-// Of returns whether a session belongs to a process with one of the boots.
+// Of returns a function that reports whether a session belongs to a process with one of the boots.
 func (t Timeline) Of(boots ...string) func(session string) bool {
 	return func(session string) bool { return slices.Contains(boots, t.Sessions[session].Boot) }
 }
 
-// BootOf returns the process of a host that shows signs of life, which is the one whose session changed last, or "".
+// BootOf returns the live process of a host, which is the one whose session changed last, or "".
 func (t Timeline) BootOf(host string) string {
 	var newest Session
 	for _, s := range t.Sessions {
@@ -188,7 +187,7 @@ func (t Timeline) BootOf(host string) string {
 	return newest.Boot
 }
 
-// Shares returns how many buckets each host holds, and how many nobody holds under "".
+// Shares returns the number of buckets of each host. Buckets without a holder count under "".
 func (t Timeline) Shares() map[string]int {
 	shares := map[string]int{}
 	if now := t.Now(); now != nil {
@@ -199,7 +198,7 @@ func (t Timeline) Shares() map[string]int {
 	return shares
 }
 
-// Percentile returns the length that share (0 to 1) of the gaps do not exceed; 0 if there are none.
+// Percentile returns the length that share (0 to 1) of the gaps do not exceed, or 0 if there are none.
 func Percentile(gaps []Gap, share float64) time.Duration {
 	if len(gaps) == 0 {
 		return 0

@@ -15,7 +15,7 @@ const (
 	patchType = "application/merge-patch+json"
 )
 
-// Decide is the hook for requests; see localcluster.APIProxy.Hook.
+// Decide is the hook for requests. See localcluster.APIProxy.Hook.
 func (s *Server) Decide(call localcluster.APICall) faultproxy.Fault {
 	s.mu.Lock()
 	attack := s.attack
@@ -45,7 +45,7 @@ func (s *Server) Decide(call localcluster.APICall) faultproxy.Fault {
 	return faultproxy.Fault{Edit: func(answer []byte) []byte { return s.edit(call, answer) }}
 }
 
-// askForJSON makes a request ask for JSON, as the whole object or as the part of it that the client wants, and for nothing else.
+// askForJSON restricts the accepted types of a request to JSON, for whole objects or for the parts that the client wants.
 func askForJSON(header http.Header) {
 	var wanted []string
 	for kind := range strings.SplitSeq(strings.Join(header.Values("Accept"), ","), ",") {
@@ -57,17 +57,17 @@ func askForJSON(header http.Header) {
 		wanted = []string{jsonType}
 	}
 	header.Set("Accept", strings.Join(wanted, ","))
-	header.Del("Accept-Encoding") // Go's client then decompresses by itself
+	header.Del("Accept-Encoding") // Go's client then decompresses automatically
 }
 
-// madeUp reports whether a resource version is not the API server's.
+// madeUp reports whether a resource version is invented and not the API server's.
 func (s *Server) madeUp(version string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.versions[version]
 }
 
-// edit is what is told instead of an answer of the API server.
+// edit returns the replacement of an API server's answer.
 func (s *Server) edit(call localcluster.APICall, answer []byte) []byte {
 	o, err := decode(answer)
 	if err != nil || o["kind"] == "Status" {
@@ -97,7 +97,7 @@ func (s *Server) edit(call localcluster.APICall, answer []byte) []byte {
 	return encode(o)
 }
 
-// ofInvented is the answer to a request about one invented object; ok is false if it is about another.
+// ofInvented answers a request about one invented object. ok is false if the request is about another object.
 func (s *Server) ofInvented(call localcluster.APICall) (_ faultproxy.Fault, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *Server) ofInvented(call localcluster.APICall) (_ faultproxy.Fault, ok b
 	return s.patch(k, ObjectOf(o), call), true
 }
 
-// patch does to an invented object what an API server would. The caller holds the lock.
+// patch patches an invented object as an API server would. The caller holds the lock.
 func (s *Server) patch(k key, o Object, call localcluster.APICall) faultproxy.Fault {
 	patch, err := decode(call.Body)
 	if kind := call.Header.Get("Content-Type"); kind != patchType || err != nil {

@@ -15,10 +15,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// Attack answers a request in the place of the API server, or returns nil where it is answered as ever. It is called by several goroutines.
+// Attack returns a handler that answers a request in place of the API server, or nil for the usual answer. Several goroutines can call it.
 type Attack func(localcluster.APICall) http.HandlerFunc
 
-// OnLists answers lists and watches of a resource, both as a client may fill a cache by either.
+// OnLists answers lists and watches of a resource, because clients can fill a cache with either.
 func OnLists(resource string, list, watch http.HandlerFunc) Attack {
 	return func(call localcluster.APICall) http.HandlerFunc {
 		switch {
@@ -33,7 +33,7 @@ func OnLists(resource string, list, watch http.HandlerFunc) Attack {
 	}
 }
 
-// Anew answers watches that begin with all that there is, and otherwise answers those that go on from where another one ended.
+// Anew answers watches that request the initial objects with anew, and watches that continue an earlier one with others.
 func Anew(anew, others http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("sendInitialEvents") {
@@ -44,7 +44,7 @@ func Anew(anew, others http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// Refuse answers as an API server that does not do what was asked for.
+// Refuse answers with a refusal of the API server.
 func Refuse(code int, reason string) http.HandlerFunc {
 	body := failure(code, reason, "the attacker says "+reason).Body
 	return func(w http.ResponseWriter, _ *http.Request) {
@@ -54,8 +54,8 @@ func Refuse(code int, reason string) http.HandlerFunc {
 	}
 }
 
-// Compressed answers with JSON that gzip has made a thousandth: what begins, so many bytes of a text in whole MiB, and what ends. One MiB is compressed: what
-// follows the end of one gzip file is the next one, and belongs to the same text.
+// Compressed answers with JSON that gzip reduces to a thousandth: begin, a text of length bytes in whole MiB, and end. Only one MiB is compressed, because
+// concatenated gzip files are one text.
 func Compressed(begin string, length int64, end string) http.HandlerFunc {
 	body := slices.Concat(compressed([]byte(begin)), bytes.Repeat(compressed(bytes.Repeat([]byte("0"), 1<<20)), int(length>>20)), compressed([]byte(end)))
 	return func(w http.ResponseWriter, _ *http.Request) {
@@ -69,12 +69,11 @@ func compressed(text []byte) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	_, _ = z.Write(text)
-	_ = z.Close() // a buffer takes everything
+	_ = z.Close() // a buffer accepts every write
 	return b.Bytes()
 }
 
-// Endless answers with JSON that goes on until nobody reads any more, or until as many bytes were sent, and then ends; more makes what comes next from a
-// number.
+// Endless answers with JSON until the client stops reading or most bytes were sent, and then sends end. more returns the next part for a number.
 func Endless(begin string, most int64, more func(int) string, end string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", jsonType)
@@ -90,7 +89,7 @@ func Endless(begin string, most int64, more func(int) string, end string) http.H
 	}
 }
 
-// Drip answers with JSON that does not end: a blank comes every so often.
+// Drip answers with JSON that does not end: it sends a blank at each interval.
 func Drip(begin string, every time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", jsonType)
@@ -112,7 +111,7 @@ func Elsewhere(url string, status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, url+r.URL.Path, status) } //nolint:gosec // a test sends it to a server of its own
 }
 
-// LongHeaders answers with headers of so many KiB.
+// LongHeaders answers with so many KiB of headers.
 func LongHeaders(kib int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", jsonType)

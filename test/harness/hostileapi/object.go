@@ -13,7 +13,7 @@ import (
 // Object is an object of the API as JSON decodes it, with numbers as json.Number.
 type Object = map[string]any
 
-// ObjectOf returns what a Go value is in JSON. It panics on one that is no object there: a test gave it.
+// ObjectOf returns the JSON form of a Go value. It panics if that is no object, because tests supply the value.
 func ObjectOf(value any) Object {
 	o, err := decode(encode(value))
 	if err != nil {
@@ -22,7 +22,7 @@ func ObjectOf(value any) Object {
 	return o
 }
 
-// Set sets a field of an object, and makes the objects on the way to it.
+// Set sets a field of an object, and creates the objects on its path.
 func Set(o Object, value any, path ...string) {
 	for _, name := range path[:len(path)-1] {
 		inner, ok := o[name].(Object)
@@ -35,7 +35,7 @@ func Set(o Object, value any, path ...string) {
 	o[path[len(path)-1]] = value
 }
 
-// Text returns a field of an object that is a text, or "".
+// Text returns a string field of an object, or "".
 func Text(o Object, path ...string) string {
 	for _, name := range path[:len(path)-1] {
 		o, _ = o[name].(Object)
@@ -65,7 +65,7 @@ func encode(value any) []byte {
 
 func version(o Object) string { return Text(o, "metadata", "resourceVersion") }
 
-// next is the resource version after another one.
+// next returns the resource version after another one.
 func next(version string) string {
 	n, ok := new(big.Int).SetString(version, 10)
 	if !ok {

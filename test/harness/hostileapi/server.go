@@ -9,25 +9,24 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// Shown is an object of the API server that is about to be shown.
+// Shown is an object of the API server on its way to a client.
 type Shown struct {
-	// Resource, Namespace and Name say which one it is.
+	// Resource, Namespace and Name identify the object.
 	Resource, Namespace, Name string
-	// Object is what the API server has; it may be changed.
+	// Object is the API server's object. A Lie can change it.
 	Object Object
 }
 
-// Lie changes what is shown of an object, and reports whether lists and watches show it at all. It is called by several
-// goroutines.
+// Lie changes the answer about an object, and reports whether lists and watches contain the object. Several goroutines can call it.
 type Lie func(Shown) bool
 
-// Server lies in the name of an API server. Its methods are safe for concurrent use.
+// Server changes the answers of an API server. Its methods are safe for concurrent use.
 type Server struct {
 	mu       sync.Mutex
 	attack   Attack
 	lies     []Lie
 	invented map[key]Object
-	// versions are those of invented objects. The API server must not be asked for what was there since.
+	// versions are the resource versions of invented objects. Requests for changes since such a version must not reach the API server.
 	versions map[string]bool
 	streams  map[*stream]struct{}
 }
@@ -39,17 +38,17 @@ func keyOf(resource string, o Object) key {
 	return key{resource, Text(o, "metadata", "namespace"), Text(o, "metadata", "name")}
 }
 
-// in reports whether a list or watch is about the object.
+// in reports whether a list or watch includes the object.
 func (k key) in(call localcluster.APICall) bool {
 	return k.resource == call.Resource && (call.Namespace == "" || call.Namespace == k.namespace)
 }
 
-// New returns a Server that tells the truth so far. Its Decide and Watch are hooks of a proxy.
+// New returns a Server that changes nothing yet. Its Decide and Watch are hooks of a proxy.
 func New() *Server {
 	return &Server{invented: map[key]Object{}, versions: map[string]bool{}, streams: map[*stream]struct{}{}}
 }
 
-// Before returns a Server whose lies the clients of a proxy are told. It is to be called before they connect.
+// Before returns a Server that changes the answers to all clients of a proxy. Call it before they connect.
 func Before(proxy *localcluster.APIProxy) *Server {
 	s := New()
 	proxy.Hook(s.Decide)
@@ -57,25 +56,25 @@ func Before(proxy *localcluster.APIProxy) *Server {
 	return s
 }
 
-// Lie adds a lie to what is told from now on. Watches that are open are not told anew what they were told.
+// Lie adds a lie to later answers. Open watches do not repeat earlier events.
 func (s *Server) Lie(lie Lie) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lies = append(s.lies, lie)
 }
 
-// Attack makes requests be answered as it says from now on; nil attacks no more. Watches that are open stay.
+// Attack sets the attack for later requests. Nil ends the attack. Open watches stay.
 func (s *Server) Attack(attack Attack) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.attack = attack
 }
 
-// show lets all lies change an object, and reports whether it is shown.
+// show applies all lies to an object, and reports whether clients see it.
 func (s *Server) show(resource string, o Object) bool {
 	k := keyOf(resource, o)
 	if k.name == "" {
-		return true // a bookmark, or no object of the API server's
+		return true // a bookmark, or no object of the API server
 	}
 	s.mu.Lock()
 	lies := slices.Clone(s.lies)
@@ -89,8 +88,8 @@ func (s *Server) show(resource string, o Object) bool {
 	return !replaced
 }
 
-// Invent shows an object that the API server does not have, in place of one that it has under that name. An object that was invented
-// before is replaced. Without a resource version, or with that of the one before, it gets one.
+// Invent adds an object that the API server does not have. It hides an object of the same name and replaces an earlier invented one. An
+// object without a resource version, or with the version of its predecessor, gets a new version.
 func (s *Server) Invent(resource string, o Object) {
 	o = ObjectOf(o)
 	k := keyOf(resource, o)
@@ -106,7 +105,7 @@ func (s *Server) Invent(resource string, o Object) {
 	s.keep(k, event, o)
 }
 
-// Change changes an invented object, with a resource version that grows unless change sets another. It reports whether there is one.
+// Change changes an invented object and reports whether it exists. Its resource version grows, unless change sets it.
 func (s *Server) Change(resource, namespace, name string, change func(Object)) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +123,7 @@ func (s *Server) Change(resource, namespace, name string, change func(Object)) b
 	return true
 }
 
-// Forget ends an invented object, whatever finalizers it has.
+// Forget deletes an invented object, whatever its finalizers.
 func (s *Server) Forget(resource, namespace, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +132,7 @@ func (s *Server) Forget(resource, namespace, name string) {
 	}
 }
 
-// Invented returns an invented object with what clients have written to it. It is false when there is none any more.
+// Invented returns an invented object, with the clients' changes. It returns false if the object does not exist.
 func (s *Server) Invented(resource, namespace, name string) (Object, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,13 +143,13 @@ func (s *Server) Invented(resource, namespace, name string) (Object, bool) {
 	return ObjectOf(o), true
 }
 
-// keep makes o what is told of an invented object. The caller holds the lock.
+// keep stores a version of an invented object and sends its event. The caller holds the lock.
 func (s *Server) keep(k key, event string, o Object) {
 	s.invented[k] = o
 	s.tell(k, event, o)
 }
 
-// end tells that an invented object was deleted. The caller holds the lock.
+// end deletes an invented object and sends the event. The caller holds the lock.
 func (s *Server) end(k key, o Object) {
 	delete(s.invented, k)
 	Set(o, next(version(o)), "metadata", "resourceVersion")

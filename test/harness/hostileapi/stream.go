@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// stream is the answer to a watch: what the API server tells, as it is shown, and what becomes of invented objects.
+// stream is the answer to a watch: the changed events of the API server, and the events of invented objects.
 type stream struct {
 	server *Server
 	call   localcluster.APICall
@@ -19,13 +19,13 @@ type stream struct {
 
 	mu   sync.Mutex
 	news *sync.Cond
-	// told waits for the client to read it. ended is why nothing comes after it.
+	// told contains events that the client has not read yet. ended is the reason for the end of the stream.
 	told  bytes.Buffer
 	ended error
 }
 
-// Watch is the hook for watches; see localcluster.APIProxy.HookWatches. What is invented is told first, also to a watch that
-// goes on from a list: it may have been invented since.
+// Watch is the hook for watches. See localcluster.APIProxy.HookWatches. It sends invented objects first, also to a watch that continues a
+// list, because an object can be invented after the list.
 func (s *Server) Watch(call localcluster.APICall, body io.ReadCloser) io.ReadCloser {
 	st := &stream{server: s, call: call, body: body}
 	st.news = sync.NewCond(&st.mu)
@@ -41,7 +41,7 @@ func (s *Server) Watch(call localcluster.APICall, body io.ReadCloser) io.ReadClo
 	return st
 }
 
-// follow passes the API server's events on until they end.
+// follow passes on the API server's events until they end.
 func (st *stream) follow() {
 	events := json.NewDecoder(st.body)
 	events.UseNumber()

@@ -1,10 +1,10 @@
-// Package inputs tells the go command on what a test depends that the test does not open itself: the sources of a program that
-// it starts, and files that such a program reads.
+// Package inputs declares the dependencies of a test to the go command that the test does not open: the sources of a program that it
+// starts, and files that such a program reads.
 //
-// The go command looks its cache of test results up before a test binary runs. The key has the binary, and the name, size and
-// time of every file inside of the module that a test opened or asked about the last time. What a TestMain opens before it calls
-// m.Run does not count, and what another process opens never does. Without this package a test of the operator's binary says
-// "ok (cached)" of an operator that panics.
+// The go command checks its cache of test results before a test binary runs. The key includes the binary. It also includes the name, size
+// and time of every file inside of the module that the test opened or checked in its last run. It excludes files that a TestMain opens
+// before it calls m.Run, and files that other processes open. Without this package, a test of the operator's binary reports "ok (cached)"
+// for an operator that panics.
 package inputs
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
-// Program opens the sources of all packages of the module in root that go into a program, and the files that are embedded in
-// them, but not their tests. It also notices files that come and go. It counts only while tests run.
+// Program opens the sources of all packages of the module in root that are part of a program. It includes embedded files,
+// but no tests. It also notices new and removed files. It has an effect only while tests run.
 func Program(ctx context.Context, root string, packages ...string) error {
 	const format = `{{with .Module}}{{if .Main}}{{$.Dir}}{{range $.GoFiles}}
 {{$.Dir}}/{{.}}{{end}}{{range $.EmbedFiles}}
@@ -45,7 +45,7 @@ func Program(ctx context.Context, root string, packages ...string) error {
 	return nil
 }
 
-// Trees opens all files below directories. It counts only while tests run.
+// Trees opens all files below directories. It has an effect only while tests run.
 func Trees(directories ...string) error {
 	for _, directory := range directories {
 		err := filepath.WalkDir(directory, func(path string, entry fs.DirEntry, err error) error {
@@ -61,9 +61,9 @@ func Trees(directories ...string) error {
 	return nil
 }
 
-// note lets the go command know of a file or directory. A directory is only asked about, since its time tells of files that come
-// and go: opened, it would count with every file in it, tests included. A file is opened, since the go command then also refuses
-// to keep results that are younger than its clock can tell apart.
+// note declares a file or directory to the go command. It only calls Stat on a directory, because the directory's time shows new and
+// removed files. An opened directory would include every file in it, tests included. A file is opened, so that the go command also discards
+// results that are younger than the resolution of its clock.
 func note(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || info.IsDir() {

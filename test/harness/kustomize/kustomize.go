@@ -18,8 +18,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/inputs"
 )
 
-// Build returns the objects of a directory of the repository, such as config/default, in the order in which kustomize prints
-// them. A test that calls it depends on everything below config/.
+// Build returns the objects of a directory of the repository, such as config/default, in the order of kustomize's output. The caller's test
+// depends on everything below config/.
 func Build(ctx context.Context, directory string) ([]*unstructured.Unstructured, error) {
 	root, err := assets.Root()
 	if err != nil {
@@ -46,7 +46,7 @@ func Build(ctx context.Context, directory string) ([]*unstructured.Unstructured,
 	}
 }
 
-// Render returns what `kustomize build` prints for a directory. The first call builds kustomize.
+// Render returns the output of `kustomize build` for a directory. The first call builds kustomize.
 func Render(ctx context.Context, directory string) ([]byte, error) {
 	program, err := assets.Tool(ctx, "kustomize", os.Stderr)
 	if err != nil {

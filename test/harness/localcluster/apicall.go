@@ -11,23 +11,23 @@ import (
 type APICall struct {
 	// Number counts the requests of a proxy from 1.
 	Number int
-	// Verb as RBAC spells it: get, list, watch, create, update, patch, delete, deletecollection.
+	// Verb in RBAC's spelling: get, list, watch, create, update, patch, delete, deletecollection.
 	Verb string
-	// Group, Resource and so on as in RBAC; all are empty for a path that is no resource.
+	// Group, Resource and so on as in RBAC. All are empty for a path that is no resource.
 	Group, Resource, Subresource, Namespace, Name string
 	// Limit of a list, or empty.
 	Limit string
-	// ResourceVersion that a read asks for, or empty.
+	// ResourceVersion in the query of a read, or empty.
 	ResourceVersion string
 	// UserAgent of the client.
 	UserAgent string
-	// Header of the request. A hook may change it before the request is forwarded.
+	// Header of the request. A hook can change it before the request is forwarded.
 	Header http.Header
 	// Body of the request.
 	Body []byte
 }
 
-// Writes reports whether the request may change an object.
+// Writes reports whether the request can change an object.
 func (c APICall) Writes() bool {
 	switch c.Verb {
 	case "create", "update", "patch", "delete", "deletecollection":
@@ -37,8 +37,8 @@ func (c APICall) Writes() bool {
 	}
 }
 
-// ParseAPICall reads what a request is from its method and path, as the API server does:
-// /api/v1/namespaces/x/secrets/y, /apis/<group>/<version>/<resource>/<name>/<subresource>.
+// ParseAPICall derives the call from the method and path of a request, as the API server does: /api/v1/namespaces/x/secrets/y,
+// /apis/<group>/<version>/<resource>/<name>/<subresource>.
 func ParseAPICall(r *http.Request) APICall {
 	query := r.URL.Query()
 	call := APICall{UserAgent: r.UserAgent(), Header: r.Header, Limit: query.Get("limit"), ResourceVersion: query.Get("resourceVersion")}

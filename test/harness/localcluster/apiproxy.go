@@ -19,8 +19,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
 )
 
-// APIProxy stands before an API server. It records writes and can disturb any request. It speaks to the API server
-// as the identity of ControlPlane.Config, whoever its clients are. Close it.
+// APIProxy is a proxy in front of an API server. It records writes and can disturb any request. Whatever its clients, it uses the identity
+// of ControlPlane.Config for the API server. The caller must close it.
 type APIProxy struct {
 	// URL of the proxy.
 	URL string
@@ -36,21 +36,21 @@ type APIProxy struct {
 	open    map[*faultproxy.Exchange]*APIRecord
 }
 
-// APIRecord is a write, as the proxy saw it.
+// APIRecord is a write that the proxy received.
 type APIRecord struct {
 	APICall
-	// Start is when the request had arrived, End when it was answered or cut; End is zero while it is under way.
+	// Start is the arrival of the request. End is the time of the answer or cut, and zero while the request is in progress.
 	Start, End time.Time
 	// Status of the answer, or 0.
 	Status int
 }
 
-// ProxyUser is the user, of the group system:masters, as whom a proxy calls the API server: what passes a proxy is the
-// program under test, and admission tells it from people.
+// ProxyUser is the user, of group system:masters, with whom a proxy calls the API server. Requests through a proxy come from the program
+// under test, and admission distinguishes this user from others.
 const ProxyUser = "vmgroup-operator"
 
-// NewProxy starts a proxy before the API server, with a certificate of the cluster's authority. It goes on when the
-// API server is restarted.
+// NewProxy starts a proxy in front of the API server, with a certificate of the cluster's authority. It continues when the API server is
+// restarted.
 func (c *ControlPlane) NewProxy() (*APIProxy, error) {
 	transport, err := c.proxyTransport()
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *ControlPlane) proxyTransport() (http.RoundTripper, error) {
 	return rest.TransportFor(config)
 }
 
-// Kubeconfig returns a kubeconfig that leads through the proxy. It has no identity: the proxy has one.
+// Kubeconfig returns a kubeconfig for the proxy. It has no identity, because the proxy has one.
 func (p *APIProxy) Kubeconfig() ([]byte, error) {
 	config := clientcmdapi.NewConfig()
 	name := p.cluster.Name
@@ -109,21 +109,21 @@ func (p *APIProxy) Kubeconfig() ([]byte, error) {
 	return content, nil
 }
 
-// Hook sets what decides about each request; nil passes all. It may block to delay one.
+// Hook sets the function that decides on each request. Nil passes all. It can block to delay a request.
 func (p *APIProxy) Hook(hook func(APICall) faultproxy.Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hook = hook
 }
 
-// HookWatches sets what may replace the answer of each watch that is opened later; nil replaces none.
+// HookWatches sets a function that can replace the answer of each watch that is opened later. Nil replaces none.
 func (p *APIProxy) HookWatches(hook func(APICall, io.ReadCloser) io.ReadCloser) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rewatch = hook
 }
 
-// Records returns the writes, and what tried to be one, in the order in which they arrived.
+// Records returns the writes and attempted writes, in the order of their arrival.
 func (p *APIProxy) Records() []APIRecord {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,14 +141,14 @@ func (p *APIProxy) Reset() {
 	p.records = nil
 }
 
-// StallWatches holds what the API server sends to watches that are open or opened later, while stall is true. They
-// stay open; what was held is delivered in the end.
+// StallWatches holds the API server's events for open and later watches while stall is true. The watches stay open, and the held events are
+// delivered afterwards.
 func (p *APIProxy) StallWatches(stall bool) { p.watches.stall(stall) }
 
-// CutWatches breaks off all watches that are open.
+// CutWatches breaks all open watches.
 func (p *APIProxy) CutWatches() { p.watches.cut() }
 
-// CutConnections cuts all connections that are open.
+// CutConnections cuts all open connections.
 func (p *APIProxy) CutConnections() { p.proxy.CutConnections() }
 
 // Close ends the proxy and cuts its connections.
@@ -173,7 +173,7 @@ func (p *APIProxy) decide(e *faultproxy.Exchange) faultproxy.Fault {
 		fault = hook(call)
 	}
 	if call.Verb == "watch" {
-		fault.After = nil // its answer never is whole
+		fault.After = nil // its answer never ends
 	}
 	return fault
 }

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// cgroupMount is where every Linux has its control groups: one hierarchy (version 2), or a directory for each controller.
+// cgroupMount is the directory of control groups on Linux. It is one hierarchy (version 2), or has a directory for each controller.
 const cgroupMount = "/sys/fs/cgroup"
 
-// hierarchies lists where a control group has to be made.
+// hierarchies lists the hierarchies in which a control group must be made.
 func hierarchies() ([]string, error) {
 	if _, err := os.Stat(filepath.Join(cgroupMount, "cgroup.controllers")); err == nil {
 		return []string{cgroupMount}, nil
@@ -30,7 +30,7 @@ func hierarchies() ([]string, error) {
 	var found []string
 	for _, entry := range entries {
 		dir := filepath.Join(cgroupMount, entry.Name())
-		// Not the links, as from cpu to cpu,cpuacct.
+		// Ignore links, for example from cpu to cpu,cpuacct.
 		if _, err := os.Stat(filepath.Join(dir, "cgroup.procs")); entry.IsDir() && err == nil {
 			found = append(found, dir)
 		}
@@ -41,7 +41,7 @@ func hierarchies() ([]string, error) {
 	return found, nil
 }
 
-// makeCgroup makes a control group of that name in every hierarchy.
+// makeCgroup makes a control group with that name in every hierarchy.
 func makeCgroup(name string) error {
 	roots, err := hierarchies()
 	if err != nil {
@@ -58,7 +58,7 @@ func makeCgroup(name string) error {
 	return nil
 }
 
-// delegate lets groups below the root of version 2 use all controllers; the other version has no such switch.
+// delegate lets groups below the root of version 2 use all controllers. Version 1 has no such switch.
 func delegate(root string) error {
 	available, err := os.ReadFile(filepath.Join(root, "cgroup.controllers"))
 	if err != nil || root != cgroupMount {
@@ -73,11 +73,11 @@ func delegate(root string) error {
 	return nil
 }
 
-// removeCgroup ends what is in the control groups of that name and removes them. None is no error.
+// removeCgroup kills the processes in the control groups of that name and removes the groups. Missing groups are no error.
 func removeCgroup(name string) error {
 	roots, err := hierarchies()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // not Linux, or none mounted
+		return nil // not Linux, or no hierarchy is mounted
 	}
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func removeCgroup(name string) error {
 	return errors.Join(errs...)
 }
 
-// removeTree tries for a while: a group is busy until the kernel has taken apart the last process in it.
+// removeTree retries for a while, because a group is busy until the kernel has released its last process.
 func removeTree(dir string) error {
 	deadline := time.Now().Add(stopPatience)
 	ticker := time.NewTicker(20 * time.Millisecond)
@@ -108,7 +108,7 @@ func tryRemoveTree(dir string) error {
 	if err != nil {
 		return err
 	}
-	slices.Reverse(groups) // a group goes before the one that it is in
+	slices.Reverse(groups) // a group must be removed before its parent
 	for _, group := range groups {
 		for _, pid := range pidsIn(group) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -120,7 +120,7 @@ func tryRemoveTree(dir string) error {
 	return nil
 }
 
-// groupsIn returns dir and all groups below it, each before those that are in it. None is no error.
+// groupsIn returns dir and all groups below it. Parents precede their children. A missing dir is no error.
 func groupsIn(dir string) ([]string, error) {
 	var groups []string
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -138,11 +138,11 @@ func groupsIn(dir string) ([]string, error) {
 	return groups, nil
 }
 
-// pidsIn returns the processes of one group, as this machine numbers them.
+// pidsIn returns the processes of one group, with their numbers on this machine.
 func pidsIn(group string) []int {
 	content, err := os.ReadFile(filepath.Join(group, "cgroup.procs"))
 	if err != nil {
-		return nil // gone meanwhile
+		return nil // removed meanwhile
 	}
 	var pids []int
 	for _, line := range strings.Fields(string(content)) {

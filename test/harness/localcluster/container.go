@@ -16,10 +16,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Container is one life of a container of a Pod: after a restart it still means the process of before, and never another
-// one that got its number.
+// Container is one run of a container of a Pod. After a restart, it still refers to the previous process, and never to another process with
+// the same number.
 type Container struct {
-	// ID is the runtime's name, as in the Pod's status after "containerd://".
+	// ID is the runtime's name, from the Pod's status after "containerd://".
 	ID string
 	// PID is the number of the container's first process on this machine.
 	PID int
@@ -27,7 +27,7 @@ type Container struct {
 	process *os.Process
 }
 
-// ContainerPID returns the number that the first process of a Pod's running container has on this machine.
+// ContainerPID returns the number of the first process of a Pod's running container on this machine.
 func (h *Hub) ContainerPID(ctx context.Context, namespace, pod, container string) (int, error) {
 	c, err := h.Container(ctx, namespace, pod, container)
 	if err != nil {
@@ -36,7 +36,7 @@ func (h *Hub) ContainerPID(ctx context.Context, namespace, pod, container string
 	return c.PID, nil
 }
 
-// Container finds the running container of a Pod.
+// Container returns the running container of a Pod.
 func (h *Hub) Container(ctx context.Context, namespace, pod, container string) (*Container, error) {
 	var object corev1.Pod
 	if err := h.read(ctx, "/api/v1/namespaces/"+namespace+"/pods/"+pod, &object); err != nil {
@@ -83,7 +83,7 @@ func (n *node) container(id string) (*Container, error) {
 	return nil, fmt.Errorf("no process is in a control group named %s", id)
 }
 
-// firstPID returns the one of the processes that is the first of its own namespace, 0 if none is.
+// firstPID returns the process that is the first of its own namespace, or 0.
 func firstPID(pids []int) int {
 	for _, pid := range pids {
 		status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
@@ -101,10 +101,10 @@ func firstPID(pids []int) int {
 	return 0
 }
 
-// Kill has the kernel end the container's first process, and so all of them, at once. Nobody in the cluster is told.
+// Kill kills the container's first process, and so all its processes. No component of the cluster is notified.
 func (c *Container) Kill() error { return c.signal(syscall.SIGKILL) }
 
-// Freeze stops the first process where it is, and returns when all its threads stand still; its clocks go on.
+// Freeze stops the first process, and returns when all its threads have stopped. Its clocks continue.
 func (c *Container) Freeze() error {
 	if err := c.signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (c *Container) Freeze() error {
 	}
 }
 
-// stopped says whether every thread of the first process is.
+// stopped reports whether every thread of the first process is stopped.
 func (c *Container) stopped() (bool, error) {
 	files, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(c.PID), "task", "*", "stat"))
 	if err == nil && len(files) == 0 {
@@ -142,7 +142,7 @@ func (c *Container) stopped() (bool, error) {
 	return true, nil
 }
 
-// Thaw lets a frozen container go on.
+// Thaw resumes a frozen container.
 func (c *Container) Thaw() error { return c.signal(syscall.SIGCONT) }
 
 func (c *Container) signal(s syscall.Signal) error {
@@ -152,8 +152,8 @@ func (c *Container) signal(s syscall.Signal) error {
 	return nil
 }
 
-// Alive says whether the first process still exists, frozen or not. One that has ended and that nobody took note of yet
-// is not alive.
+// Alive reports whether the first process exists, frozen or not. A process that ended, but whose parent has not read its exit status, is
+// not alive.
 func (c *Container) Alive() bool {
 	if err := c.process.Signal(syscall.Signal(0)); errors.Is(err, os.ErrProcessDone) {
 		return false
@@ -162,13 +162,13 @@ func (c *Container) Alive() bool {
 	return err == nil && s != "Z" && s != "X"
 }
 
-// state is the letter for what a process or thread does, from its file stat.
+// state returns the state letter of a process or thread from its file stat.
 func state(file string) (string, error) {
 	content, err := os.ReadFile(file)
 	if err != nil {
 		return "", err
 	}
-	// The name before it is in parentheses and may have any character.
+	// The name before it is in parentheses and can have any character.
 	fields := strings.Fields(string(content[strings.LastIndexByte(string(content), ')')+1:]))
 	if len(fields) == 0 {
 		return "", fmt.Errorf("%s has no state: %q", file, content)

@@ -13,19 +13,19 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
-// ControllersOptions say which controllers of Kubernetes work for a control plane.
+// ControllersOptions select the Kubernetes controllers for a control plane.
 type ControllersOptions struct {
-	// Controllers are their names, as in the flag --controllers of kube-controller-manager; no other ones run.
+	// Controllers are the only controllers to run, as in flag --controllers of kube-controller-manager.
 	Controllers []string
 	// Args are more flags of kube-controller-manager, handled as in [Options].
 	Args []string
-	// Progress is told when the program has to be built first; nil means standard error.
+	// Progress receives the output if the program must be built first. Nil means standard error.
 	Progress io.Writer
 }
 
-// StartControllers starts kube-controller-manager beside a control plane. Each controller acts as its own service account, with the
-// rights that it has in any cluster. They try again by themselves until the API server serves, so nobody waits for them here. The
-// caller ends them with stop, before the control plane. ctx bounds the build of the program, which is for Linux only.
+// StartControllers starts kube-controller-manager beside a control plane. Each controller uses its own service account, with the usual
+// rights. The controllers retry until the API server serves, so StartControllers does not wait for them. The caller ends them with stop,
+// before the control plane. ctx limits the build of the program, which runs only on Linux.
 func (c *ControlPlane) StartControllers(ctx context.Context, o ControllersOptions) (stop func(), err error) {
 	programs, err := assets.Programs(ctx, "kube-node", o.Progress)
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *ControlPlane) StartControllers(ctx context.Context, o ControllersOption
 		args: mergeArgs([]string{
 			"--kubeconfig=" + file, "--leader-elect=false", "--use-service-account-credentials=true",
 			"--controllers=" + strings.Join(o.Controllers, ","),
-			"--secure-port=0", // nobody asks it anything
+			"--secure-port=0", // no client calls it
 		}, o.Args),
 	}
 	return p.kill, p.start()

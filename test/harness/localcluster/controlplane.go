@@ -20,18 +20,18 @@ import (
 )
 
 const (
-	// startPatience bounds the start of a control plane: two busy cores take several times the usual 4 seconds.
+	// startPatience is the timeout of a control plane's start. Two busy cores need several times the usual 4 seconds.
 	startPatience = 5 * time.Minute
-	// attempts is how often a start is tried with other ports when another program took one meanwhile.
+	// attempts is the number of starts with other ports, if another program has taken a port.
 	attempts = 3
 )
 
 // ControlPlane is a running etcd and kube-apiserver. Start one with [StartControlPlane] and end it with Stop.
 type ControlPlane struct {
-	// Config is for a client that is in the group system:masters, trusts the cluster's authority and has no
-	// client-side rate limit. Copy it before changing it.
+	// Config is for a client in group system:masters that trusts the cluster's authority and has no client-side rate limit. Copy it before
+	// a change.
 	Config *rest.Config
-	// Name is that of the options.
+	// Name from the options.
 	Name string
 
 	dir       string
@@ -45,9 +45,9 @@ type ControlPlane struct {
 	http      *http.Client
 }
 
-// StartControlPlane starts etcd and kube-apiserver and returns when the API serves and the namespaces default and
-// kube-system exist. ctx bounds the start only. Where the two programs have to be built first, that takes minutes
-// and is reported to o.Progress. An error quotes the last lines of the log of what failed; nothing then runs.
+// StartControlPlane starts etcd and kube-apiserver. It returns when the API is ready and the namespaces default and kube-system exist. ctx
+// limits only the start. If the two programs must be built first, that takes minutes, and o.Progress receives the output. An error contains
+// the last lines of the failed program's log. Nothing is running then.
 func StartControlPlane(ctx context.Context, o Options) (*ControlPlane, error) {
 	if o.Name == "" {
 		o.Name = "cluster"
@@ -109,7 +109,7 @@ func startOnce(ctx context.Context, o Options, programs string) (_ *ControlPlane
 	return c, c.StartAPIServer(ctx)
 }
 
-// writeFiles writes the keys and certificates that kube-apiserver reads.
+// writeFiles writes the keys and certificates for kube-apiserver.
 func (c *ControlPlane) writeFiles(o Options) error {
 	addresses := []net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(o.address()), net.ParseIP(o.serviceAddress())}
 	serving, err := c.ca.server(addresses, []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"})
@@ -154,7 +154,7 @@ func (c *ControlPlane) etcdArgs() []string {
 		"--listen-client-urls=" + c.EtcdURL(),
 		"--advertise-client-urls=" + c.EtcdURL(),
 		"--listen-peer-urls=http://127.0.0.1:0",
-		// What a power cut would lose does not matter here, and a synced disk makes every write slow.
+		// The data need not survive a power failure, and syncing makes every write slow.
 		"--unsafe-no-fsync",
 		"--log-level=warn",
 	}
@@ -179,15 +179,15 @@ func (c *ControlPlane) apiserverArgs(o Options) []string {
 	if o.node == nil {
 		args = append(args,
 			"--authorization-mode=RBAC",
-			// No controller manager makes the service accounts that this plugin wants pods to have.
+			// This plugin requires service accounts for pods, and no controller manager creates them here.
 			"--disable-admission-plugins=ServiceAccount",
-			// The endpoint of the Service "kubernetes" would be a loopback address, which the API refuses.
+			// The endpoint of Service "kubernetes" would be a loopback address, which the API refuses.
 			"--endpoint-reconciler-type=none")
 	} else {
 		args = append(args,
 			"--authorization-mode=Node,RBAC",
 			"--enable-admission-plugins=NodeRestriction",
-			// Webhooks are called at the addresses of their pods: kube-proxy's rules are not where this process runs.
+			// Call webhooks at the addresses of their pods, because the rules of kube-proxy do not apply to this process.
 			"--enable-aggregator-routing=true",
 			"--kubelet-client-certificate="+c.file("kubelet-client.crt"),
 			"--kubelet-client-key="+c.file("kubelet-client.key"),
@@ -200,16 +200,15 @@ func (c *ControlPlane) apiserverArgs(o Options) []string {
 	return args
 }
 
-// StartEtcd starts etcd again after StopEtcd or KillEtcd, with the same data on the same port, and waits until it
-// is healthy.
+// StartEtcd starts etcd again after StopEtcd or KillEtcd, with the same data on the same port. It waits until etcd is healthy.
 func (c *ControlPlane) StartEtcd(ctx context.Context) error {
 	return c.startAndWait(ctx, c.etcd, func(ctx context.Context) error {
 		return c.get(ctx, http.DefaultClient, c.EtcdURL()+"/health")
 	})
 }
 
-// StartAPIServer starts kube-apiserver again after StopAPIServer or KillAPIServer, on the same port with the same
-// certificates, and waits until it is ready. It needs a running etcd.
+// StartAPIServer starts kube-apiserver again after StopAPIServer or KillAPIServer, on the same port with the same certificates. It waits
+// until kube-apiserver is ready. It needs a running etcd.
 func (c *ControlPlane) StartAPIServer(ctx context.Context) error {
 	return c.startAndWait(ctx, c.apiserver, func(ctx context.Context) error {
 		for _, path := range []string{"/readyz", "/api/v1/namespaces/default", "/api/v1/namespaces/kube-system"} {
@@ -231,9 +230,9 @@ func (c *ControlPlane) startAndWait(ctx context.Context, p *process, ready func(
 	return p.waitUntil(ctx, ready)
 }
 
-// get is a request that succeeds with status 200 only.
+// get sends a request. Any status except 200 is an error.
 func (c *ControlPlane) get(ctx context.Context, client *http.Client, url string) error {
-	// A start is watched by many short requests: one must not hang on a half-open connection.
+	// Many short requests observe a start. None can hang on a half-open connection.
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -252,21 +251,21 @@ func (c *ControlPlane) get(ctx context.Context, client *http.Client, url string)
 	return nil
 }
 
-// StopAPIServer ends kube-apiserver with SIGTERM and waits: it then finishes the requests in flight. It kills it
-// when it has not ended after two minutes, or when ctx ends, and then returns an error.
+// StopAPIServer ends kube-apiserver with SIGTERM and waits, so that it finishes the requests in flight. After two minutes, or when ctx
+// ends, it kills kube-apiserver and returns an error.
 func (c *ControlPlane) StopAPIServer(ctx context.Context) error { return c.apiserver.stop(ctx) }
 
-// KillAPIServer ends kube-apiserver at once with SIGKILL and waits for its end.
+// KillAPIServer ends kube-apiserver with SIGKILL and waits for its end.
 func (c *ControlPlane) KillAPIServer() { c.apiserver.kill() }
 
-// StopEtcd ends etcd as StopAPIServer ends kube-apiserver. Data stay.
+// StopEtcd ends etcd as StopAPIServer ends kube-apiserver. The data stay.
 func (c *ControlPlane) StopEtcd(ctx context.Context) error { return c.etcd.stop(ctx) }
 
-// KillEtcd ends etcd at once with SIGKILL and waits for its end. What it wrote stays, for the kernel has it.
+// KillEtcd ends etcd with SIGKILL and waits for its end. Written data stay, because the kernel has them.
 func (c *ControlPlane) KillEtcd() { c.etcd.kill() }
 
-// Stop ends both programs and removes their directory. It may be called more than once. It does not ask politely:
-// nobody will read the data again.
+// Stop kills both programs and removes their directory. It can be called more than once. No graceful end is needed, because the data are
+// not read again.
 func (c *ControlPlane) Stop() error {
 	for _, p := range []*process{c.apiserver, c.etcd} {
 		if p != nil {
@@ -298,13 +297,13 @@ func (c *ControlPlane) Stop() error {
 // Dir is the temporary directory with etcd.log, kube-apiserver.log and the data.
 func (c *ControlPlane) Dir() string { return c.dir }
 
-// AuditLog is the file with one line of JSON for each request, if the options asked for it.
+// AuditLog is the file with one line of JSON for each request, if the options enable it.
 func (c *ControlPlane) AuditLog() string { return c.file("audit.log") }
 
-// EtcdURL is where etcd serves its clients, without authentication, on loopback.
+// EtcdURL is the loopback URL of etcd for clients, without authentication.
 func (c *ControlPlane) EtcdURL() string { return "http://" + c.ports[1].address() }
 
-// EtcdDataDir is etcd's data directory. Copied while etcd is stopped, it is a snapshot that can be put back.
+// EtcdDataDir is etcd's data directory. A copy of it, made while etcd is stopped, is a snapshot that can be restored.
 func (c *ControlPlane) EtcdDataDir() string { return c.file("etcd") }
 
 func (c *ControlPlane) file(name string) string { return filepath.Join(c.dir, name) }

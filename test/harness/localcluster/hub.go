@@ -11,37 +11,35 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
-// HubOptions say how a hub shall be started. The zero value is a usable one.
+// HubOptions configure the start of a hub. The zero value is usable.
 type HubOptions struct {
-	// Name is that of the cluster, as in [Options]; empty means "hub". The node is called <name>-node.
+	// Name of the cluster, as in [Options]. Empty means "hub". The name of the node is <name>-node.
 	Name string
-	// Progress is told when programs have to be built first; nil means standard error.
+	// Progress receives the output if programs must be built first. Nil means standard error.
 	Progress io.Writer
 	// APIServerArgs are flags for kube-apiserver, handled as in [Options].
 	APIServerArgs []string
-	// ControllerManagerArgs are flags for kube-controller-manager, handled like APIServerArgs.
+	// ControllerManagerArgs are flags for kube-controller-manager, handled as APIServerArgs.
 	ControllerManagerArgs []string
 	// Audit writes one line of JSON for each request, without bodies, to the file AuditLog.
 	Audit bool
-	// Keep leaves the directories with data and logs in place after Stop.
+	// Keep keeps the directories with data and logs after Stop.
 	Keep bool
 }
 
-// Hub is a cluster that runs Pods: a control plane with kube-controller-manager, kube-scheduler and one node with
-// kubelet, containerd, runc and kube-proxy. Start one with [StartHub] and end it with Stop.
+// Hub is a cluster that runs Pods: a control plane with kube-controller-manager, kube-scheduler and one node with kubelet, containerd, runc
+// and kube-proxy. Start one with [StartHub] and end it with Stop.
 //
-// The node lives in namespaces of its own. From this machine all addresses of the cluster can be reached: those of its
-// Services and Pods, and the node's with its NodePorts. Pods reach this machine at HostAddress, and nothing else. There is
-// no DNS.
+// The node runs in its own Linux namespaces. This machine can reach all addresses of the cluster: those of its Services and Pods, and the
+// node's with its NodePorts. Pods can reach this machine at HostAddress, and no other address. There is no DNS.
 type Hub struct {
 	*ControlPlane
 	node   *node
-	images []string // archives that were loaded, to load them again
+	images []string // loaded archives, to load them again
 }
 
-// StartHub starts a hub and returns when its node is Ready, Services work and the namespace default has its service
-// account. ctx bounds the start only. It checks [Preflight] first. An error quotes the last lines of the log of what
-// failed; nothing then runs.
+// StartHub starts a hub. It returns when its node is Ready, Services work and namespace default has its service account. ctx limits only
+// the start. It checks [Preflight] first. An error contains the last lines of the failed program's log. Nothing is running then.
 func StartHub(ctx context.Context, o HubOptions) (_ *Hub, err error) {
 	if o.Name == "" {
 		o.Name = "hub"
@@ -76,7 +74,7 @@ func StartHub(ctx context.Context, o HubOptions) (_ *Hub, err error) {
 	return h, h.startNode(ctx, p)
 }
 
-// nodePrograms gets the programs of a node, and builds them first where needed.
+// nodePrograms returns the programs of a node, and builds missing ones first.
 func nodePrograms(ctx context.Context, out io.Writer) (p programs, err error) {
 	if p.kubernetes, err = assets.Programs(ctx, "kube-node", out); err != nil {
 		return p, err
@@ -101,30 +99,30 @@ func (h *Hub) startNode(ctx context.Context, p programs) error {
 	return h.node.waitReady(ctx, h.ControlPlane)
 }
 
-// HostAddress is this machine's end of the link to the node: Pods reach what listens on it, or on all addresses.
+// HostAddress is this machine's end of the link to the node. Pods can reach listeners on this address or on all addresses.
 func (h *Hub) HostAddress() string { return h.node.net.host.String() }
 
-// NodeAddress is the node's end, at which NodePorts are served.
+// NodeAddress is the node's end of the link. It serves NodePorts.
 func (h *Hub) NodeAddress() string { return h.node.net.node.String() }
 
-// ServiceAddress is that of the Service kubernetes, at which Pods reach the API server.
+// ServiceAddress is the address of Service kubernetes, at which Pods reach the API server.
 func (h *Hub) ServiceAddress() string { return Options{node: &h.node.net}.serviceAddress() }
 
-// NodeName is that of the Node object.
+// NodeName is the name of the Node object.
 func (h *Hub) NodeName() string { return h.node.name }
 
-// NodeDir is the directory with the logs and files of the programs that belong to the node, each log named after its
-// program, and with the logs of Pods below log/pods.
+// NodeDir is the directory with the logs and files of the node's programs. Each log has the name of its program. The logs of Pods are below
+// log/pods.
 func (h *Hub) NodeDir() string { return h.node.dir }
 
-// NodeCommand runs a program of this machine in the namespaces of the node, for example iptables, and returns what it
-// printed. It is killed when ctx ends.
+// NodeCommand runs a program of this machine in the namespaces of the node, for example iptables, and returns its output. It is killed when
+// ctx ends.
 func (h *Hub) NodeCommand(ctx context.Context, name string, args ...string) ([]byte, error) {
 	return h.node.space.command(ctx, nil, name, args...)
 }
 
-// Stop ends all programs, with all Pods, and removes what they made. It may be called more than once. It does not ask
-// politely: nobody will read the data again.
+// Stop kills all programs and Pods, and removes their files. It can be called more than once. No graceful end is needed, because the data
+// are not read again.
 func (h *Hub) Stop() error {
 	var errs []error
 	if h.node != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/hack/image/oci"
 )
 
-// pauseImage holds the namespaces of every Pod.
+// pauseImage is the image of the container that holds the namespaces of a Pod.
 const pauseImage = "docker.io/local/pause:1"
 
-// LoadImage makes the image of an archive, as `docker save` writes it, known to the node. Pods use it under the name in the
-// archive, with imagePullPolicy Never or IfNotPresent. The file is needed again after LoseRuntimeState.
+// LoadImage loads the image of an archive in the format of `docker save` into the node. Pods use the name in the archive, with
+// imagePullPolicy Never or IfNotPresent. LoseRuntimeState needs the file again.
 func (h *Hub) LoadImage(ctx context.Context, archive string) error {
 	if err := h.importImage(ctx, archive); err != nil {
 		return err
@@ -30,7 +30,7 @@ func (h *Hub) importImage(ctx context.Context, archive string) error {
 		return fmt.Errorf("load an image: %w", err)
 	}
 	defer func() { _ = file.Close() }()
-	// Through a pipe: the file may be where the node does not see it.
+	// Use a pipe, because the file can be at a path that the node does not see.
 	out, err := h.node.space.command(ctx, file, h.node.ctr,
 		"--address="+containerdSocket, "--namespace=k8s.io", "images", "import", "--snapshotter="+h.node.snapshotter, "-")
 	if err != nil {

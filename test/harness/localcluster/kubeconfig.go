@@ -14,11 +14,11 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Kubeconfig returns a kubeconfig for the identity of Config. Certificates and key are in it: it names no file.
+// Kubeconfig returns a kubeconfig for the identity of Config. It contains certificates and key, and refers to no file.
 func (c *ControlPlane) Kubeconfig() []byte { return slices.Clone(c.admin) }
 
-// UserKubeconfig returns a kubeconfig for another user with a client certificate of its own, which names no file
-// either. The user may do nothing until RBAC objects allow it. Valid for 30 days.
+// UserKubeconfig returns a kubeconfig for another user with a separate client certificate. It refers to no file either. The user has no
+// rights until RBAC objects grant some. The certificate is valid for 30 days.
 func (c *ControlPlane) UserKubeconfig(user string, groups ...string) ([]byte, error) {
 	if user == "" {
 		return nil, errors.New("a kubeconfig needs the name of a user")
@@ -51,14 +51,14 @@ func (c *ControlPlane) userConfig(user string) (*rest.Config, error) {
 	return clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 }
 
-// proxied says whether requests would go to a proxy that the environment names; never those to 127.0.0.1. Configurations
-// that say what to do about proxies do not share connections, so only those say it that have to.
+// proxied reports whether requests to the host would use a proxy from the environment. Requests to 127.0.0.1 never do. Configurations with
+// a proxy setting do not share connections, so only those have one that need it.
 func proxied(host *url.URL) bool {
 	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: host})
 	return err != nil || proxy != nil
 }
 
-// connect makes the administrator's kubeconfig and clients. Nothing has to run yet.
+// connect makes the administrator's kubeconfig and clients. No program must run yet.
 func (c *ControlPlane) connect() (err error) {
 	if c.admin, err = c.UserKubeconfig("admin", "system:masters"); err != nil {
 		return err

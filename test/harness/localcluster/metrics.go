@@ -15,25 +15,25 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// requestMetric counts what the API server answered, whoever asked.
+// requestMetric counts the API server's answers to all clients.
 const requestMetric = "apiserver_request_total"
 
 // RequestKey names a class of requests to the API server.
 type RequestKey struct {
-	// Verb as the API server's metrics spell it: GET, LIST, WATCH, POST, PUT, PATCH, APPLY, DELETE,
-	// DELETECOLLECTION. A watch is counted when it ends.
+	// Verb in the spelling of the API server's metrics: GET, LIST, WATCH, POST, PUT, PATCH, APPLY, DELETE, DELETECOLLECTION. A watch is
+	// counted when it ends.
 	Verb string
-	// Group is the API group; empty for the core group and for paths that are no resource.
+	// Group is the API group. It is empty for the core group and for paths that are no resource.
 	Group string
-	// Resource in the plural, for example "vmgroups"; empty for paths that are no resource.
+	// Resource in the plural, for example "vmgroups". It is empty for paths that are no resource.
 	Resource string
-	// Subresource, for example "status"; for a path that is no resource, the path, for example "/readyz".
+	// Subresource, for example "status". For a path that is no resource, it is the path, for example "/readyz".
 	Subresource string
 	// Code is the HTTP status, for example "200".
 	Code string
 }
 
-// Writes says whether requests of this class may have changed an object.
+// Writes reports whether requests of this class can have changed an object.
 func (k RequestKey) Writes() bool {
 	switch k.Verb {
 	case "POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION":
@@ -43,10 +43,9 @@ func (k RequestKey) Writes() bool {
 	}
 }
 
-// Requests returns how many requests of each class the API server has answered since it last started, from
-// whomever: the number does not rely on what the program under test says of itself. Dry runs are not counted.
-// Requests of the API server to itself and those of this method are among them. Counters begin at zero again
-// when the API server is restarted.
+// Requests returns the number of answered requests of each class since the API server last started, from all clients. The number does not
+// depend on the program under test. Dry runs are not counted. Requests of the API server to itself and those of this method are included.
+// After a restart of the API server, counters begin at zero again.
 func (c *ControlPlane) Requests(ctx context.Context) (map[RequestKey]int, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Config.Host+"/metrics", nil)
 	if err != nil {
@@ -60,7 +59,7 @@ func (c *ControlPlane) Requests(ctx context.Context) (map[RequestKey]int, error)
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("read the metrics of cluster %s: %s", c.Name, response.Status)
 	}
-	// Megabytes of other metrics are dropped before anything is parsed.
+	// Drop megabytes of other metrics before parsing.
 	var wanted bytes.Buffer
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, 1<<20)
@@ -81,7 +80,7 @@ func (c *ControlPlane) Requests(ctx context.Context) (map[RequestKey]int, error)
 	counts := map[RequestKey]int{}
 	for _, metric := range families[requestMetric].GetMetric() {
 		if key, dry := requestKey(metric); !dry {
-			// Lines without a TYPE are untyped values to the parser.
+			// Lines without a TYPE are untyped values for the parser.
 			counts[key] += int(metric.GetUntyped().GetValue())
 		}
 	}
@@ -108,8 +107,8 @@ func requestKey(metric *dto.Metric) (key RequestKey, dryRun bool) {
 	return key, dryRun
 }
 
-// Since returns the requests in after that were not in before, without classes that did not grow. With a restart
-// of the API server between the two, it says too little.
+// Since returns the requests in after that were not in before, without classes that did not grow. If the API server restarted between the
+// two, the result is too low.
 func Since(before, after map[RequestKey]int) map[RequestKey]int {
 	grown := maps.Clone(after)
 	maps.DeleteFunc(grown, func(key RequestKey, count int) bool { return count <= before[key] })

@@ -13,7 +13,7 @@ func newNamespaces(*syscall.SysProcAttr) {}
 
 func enterNamespaces(int) error { return errNotLinux }
 
-// onMainThread is of no interest where threads have no namespaces.
+// onMainThread has no effect on systems without namespaces of threads.
 func onMainThread() bool { return false }
 
 func stacked(string) (bool, error) { return false, errNotLinux }

@@ -16,8 +16,8 @@ import (
 	"strings"
 )
 
-// network is what the node of a hub has: a link to this machine, and ranges that are routed over it. Every hub has
-// its own number, so that several can run side by side.
+// network is the network of a hub's node: a link to this machine, and ranges that are routed over the link. Every hub has its own number,
+// so that several can run at the same time.
 type network struct {
 	number int
 	// host and node are the two ends of the link.
@@ -26,7 +26,7 @@ type network struct {
 	services, pods netip.Prefix
 }
 
-// networks is how many numbers there are.
+// networks is the count of numbers.
 const networks = 256
 
 // linkSize is the prefix length of the link: two addresses.
@@ -42,10 +42,10 @@ func newNetwork(number int) network {
 	}
 }
 
-// link is the name of this machine's end.
+// link is the name of the link's end on this machine.
 func (n network) link() string { return fmt.Sprintf("vmgroup%d", n.number) }
 
-// overlaps says whether any address of the network is in one of the ranges.
+// overlaps reports whether any address of the network is in one of the ranges.
 func (n network) overlaps(ranges []netip.Prefix) bool {
 	for _, each := range ranges {
 		for _, own := range []netip.Prefix{netip.PrefixFrom(n.host, linkSize).Masked(), n.services, n.pods} {
@@ -57,9 +57,8 @@ func (n network) overlaps(ranges []netip.Prefix) bool {
 	return false
 }
 
-// connectSandbox makes the link between this machine and the namespaces, with the first number that is free. The kernel
-// removes the link and its routes with the namespaces, whoever ends them. The link's name is the lock: a second one of
-// the same name cannot be made.
+// connectSandbox makes the link between this machine and the namespaces, with the first free number. The kernel removes the link and its
+// routes together with the namespaces. The link's name is the lock, because no second link can have the same name.
 func connectSandbox(ctx context.Context, s *sandbox) (network, error) {
 	used, err := routes()
 	if err != nil {
@@ -74,7 +73,7 @@ func connectSandbox(ctx context.Context, s *sandbox) (network, error) {
 		made, err := tool(ctx, "ip", "link", "add", n.link(), "type", "veth", "peer", "name", nodeLink, "netns",
 			fmt.Sprint(s.pid()))
 		if err != nil {
-			// Another hub may have been faster. Any other reason would repeat itself, so a few attempts are enough.
+			// Another hub can have taken the number. Any other error would repeat, so a few attempts are enough.
 			if last = fmt.Errorf("make a link to the node: %w\n%s", err, made); number >= 8 {
 				break
 			}
@@ -88,8 +87,8 @@ func connectSandbox(ctx context.Context, s *sandbox) (network, error) {
 // nodeLink is the name of the link's end inside of the namespaces.
 const nodeLink = "eth0"
 
-// configure gives the link addresses and routes. There is no way out of the node but to this machine, and no default
-// route: a program in it that calls a foreign address gets no answer.
+// configure gives the link addresses and routes. The node can reach only this machine, and has no default route: a program in it that calls
+// another address gets no answer.
 func (n network) configure(ctx context.Context, s *sandbox) error {
 	inside := [][]string{
 		{"link", "set", "lo", "up"},
@@ -115,7 +114,7 @@ func (n network) configure(ctx context.Context, s *sandbox) error {
 	return nil
 }
 
-// routes returns the ranges that this machine has a route to, without the default route.
+// routes returns the destinations of this machine's routes, without the default route.
 func routes() ([]netip.Prefix, error) {
 	content, err := os.ReadFile("/proc/net/route")
 	if err != nil {
@@ -124,12 +123,12 @@ func routes() ([]netip.Prefix, error) {
 	return parseRoutes(content)
 }
 
-// parseRoutes reads the kernel's table: a line for each route, the second column is the destination and the eighth the
-// mask, both in hexadecimal digits in the byte order of a little-endian machine.
+// parseRoutes parses the kernel's table, with one line for each route. The second column is the destination and the eighth the mask, both
+// as hexadecimal digits in the byte order of a little-endian machine.
 func parseRoutes(table []byte) ([]netip.Prefix, error) {
 	var result []netip.Prefix
 	lines := bufio.NewScanner(bytes.NewReader(table))
-	lines.Scan() // the titles
+	lines.Scan() // the header
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
 		if len(fields) < 8 {
@@ -149,12 +148,12 @@ func parseRoutes(table []byte) ([]netip.Prefix, error) {
 	return result, nil
 }
 
-// reversed turns the kernel's number into the bytes of an address.
+// reversed converts the kernel's number to the bytes of an address.
 func reversed(number []byte) []byte {
 	return binary.BigEndian.AppendUint32(nil, binary.LittleEndian.Uint32(number))
 }
 
-// disconnect removes the link at once; the kernel takes its time after the end of the namespaces.
+// disconnect removes the link immediately, because the kernel removes it only some time after the end of the namespaces.
 func (n network) disconnect() error {
 	if !n.host.IsValid() {
 		return nil

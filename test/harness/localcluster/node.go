@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// node is the one node of a hub, with the controllers that make use of it.
+// node is the only node of a hub, with the scheduler and controllers that need it.
 type node struct {
 	name   string
 	dir    string
@@ -31,7 +31,7 @@ type node struct {
 	snapshotter                string
 }
 
-// newNode makes the node's directory, namespaces and network. Nothing runs in it yet.
+// newNode makes the node's directory, namespaces and network. It starts no programs.
 func newNode(ctx context.Context, cluster string, keep bool) (_ *node, err error) {
 	n := &node{name: cluster + "-node", keep: keep}
 	defer func() {
@@ -42,7 +42,7 @@ func newNode(ctx context.Context, cluster string, keep bool) (_ *node, err error
 	if n.dir, n.unlock, err = newDir(n.name); err != nil {
 		return nil, err
 	}
-	// The name is the link between directory and control groups for whoever cleans up.
+	// The name links the directory to the control groups for cleanup.
 	n.cgroup = filepath.Base(n.dir)
 	if err := makeCgroup(n.cgroup); err != nil {
 		return nil, err
@@ -57,16 +57,16 @@ func newNode(ctx context.Context, cluster string, keep bool) (_ *node, err error
 	return n, err
 }
 
-// programs says where the programs of a node are.
+// programs are the directories of a node's programs.
 type programs struct{ kubernetes, containerd string }
 
-// prepare writes configurations and describes the programs. The control plane's files exist; it need not run.
+// prepare writes configurations and describes the programs. It needs the control plane's files, but not a running control plane.
 func (n *node) prepare(plane *ControlPlane, p programs, o HubOptions) error {
 	if err := n.writeFiles(plane); err != nil {
 		return err
 	}
 	n.ctr = filepath.Join(p.containerd, "ctr")
-	// containerd finds its shim, and that finds runc, on the path.
+	// containerd finds its shim on the path, and the shim finds runc there.
 	path := "PATH=" + p.containerd + string(os.PathListSeparator) + os.Getenv("PATH")
 	n.containerd = n.space.process(filepath.Join(p.containerd, "containerd"),
 		[]string{"--config=" + n.file("containerd.toml")}, []string{path})
@@ -90,12 +90,12 @@ func (n *node) prepare(plane *ControlPlane, p programs, o HubOptions) error {
 	return nil
 }
 
-// startControllers starts what works on objects; they try again by themselves until the API server serves.
+// startControllers starts the scheduler and the controllers, which retry until the API server serves.
 func (n *node) startControllers() error {
 	return errors.Join(n.scheduler.start(), n.controllers.start())
 }
 
-// startContainerd starts it and waits until its socket is served.
+// startContainerd starts containerd and waits until it serves its socket.
 func (n *node) startContainerd(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, fmt.Errorf("not ready within %s of its start", startPatience))
 	defer cancel()
@@ -111,7 +111,7 @@ func (n *node) startContainerd(ctx context.Context) error {
 	})
 }
 
-// startKubelet starts it and waits until it says that it is healthy.
+// startKubelet starts kubelet and waits until it is healthy.
 func (n *node) startKubelet(ctx context.Context, plane *ControlPlane) error {
 	return plane.startAndWait(ctx, n.kubelet, func(ctx context.Context) error {
 		return plane.get(ctx, direct, "http://"+net.JoinHostPort(n.net.node.String(), "10248")+"/healthz")
@@ -152,10 +152,10 @@ func (n *node) waitReady(ctx context.Context, plane *ControlPlane) error {
 	})
 }
 
-// direct is for plain HTTP to the node, whatever proxy this machine has.
+// direct is a client for plain HTTP to the node. It ignores the proxy settings of this machine.
 var direct = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// read gets an object of the API.
+// read gets an object from the API server.
 func (c *ControlPlane) read(ctx context.Context, path string, into any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Config.Host+path, nil)
 	if err != nil {
@@ -173,8 +173,7 @@ func (c *ControlPlane) read(ctx context.Context, path string, into any) error {
 	return json.NewDecoder(response.Body).Decode(into)
 }
 
-// stop ends everything in the node and removes what it left. It may be called more than once, and on a node that was
-// made in part.
+// stop ends all processes in the node and removes their files. It can be called more than once, and on a partly created node.
 func (n *node) stop() error {
 	for _, p := range []*process{n.kubelet, n.proxy, n.scheduler, n.controllers, n.containerd} {
 		if p != nil {

@@ -18,8 +18,8 @@ const (
 	containerdRoot   = "/var/lib/containerd"
 )
 
-// containerdConfig has the snapshotter, the address of the image that holds a Pod's namespaces, and the directories for the Pods'
-// network and for registries to be filled in.
+// containerdConfig has placeholders for the snapshotter, the address of the pause image, and the directories for the Pods' network and for
+// registries.
 const containerdConfig = `version = 3
 root = "` + containerdRoot + `"
 # Not below /run/containerd, where the shims and runc keep theirs: the two can be lost apart.
@@ -46,8 +46,8 @@ runtime_type = "io.containerd.runc.v2"
 SystemdCgroup = false
 `
 
-// cniConfig gives each Pod a link of its own to the node, instead of a bridge: then all traffic, also between two Pods,
-// passes the rules of kube-proxy, whether or not the kernel shows bridged packets to them.
+// cniConfig gives each Pod its own link to the node instead of a bridge. Then all traffic, also between two Pods, passes the rules of
+// kube-proxy, even if the kernel does not apply the rules to bridged packets.
 const cniConfig = `{"cniVersion": "1.0.0", "name": "pods", "plugins": [{
   "type": "ptp", "ipMasq": false,
   "ipam": {"type": "host-local", "ranges": [[{"subnet": "%s"}]], "routes": [{"dst": "0.0.0.0/0"}]}
@@ -84,7 +84,7 @@ hostnameOverride: %[3]s
 conntrack: {maxPerCore: 0}
 `
 
-// writeFiles writes what the programs of the node read.
+// writeFiles writes the files for the programs of the node.
 func (n *node) writeFiles(plane *ControlPlane) error {
 	serving, err := plane.ca.server([]net.IP{n.net.node.AsSlice()}, []string{n.name})
 	if err != nil {

@@ -9,33 +9,33 @@ import (
 	"strings"
 )
 
-// Options say how a control plane shall be started. The zero value is a usable one.
+// Options configure the start of a control plane. The zero value is usable.
 type Options struct {
-	// Name is used in the kubeconfig, in certificates and in the name of the temporary directory; letters,
-	// digits and dashes. Empty means "cluster".
+	// Name is part of the kubeconfig, the certificates and the name of the temporary directory. It consists of letters, digits and dashes.
+	// Empty means "cluster".
 	Name string
-	// Progress is told when kube-apiserver and etcd have to be built first; nil means standard error.
+	// Progress receives the output if kube-apiserver and etcd must be built first. Nil means standard error.
 	Progress io.Writer
-	// Programs is a directory with the programs kube-apiserver and etcd to run; empty means those that the repository pins.
+	// Programs is a directory with kube-apiserver and etcd. Empty means the programs that the repository pins.
 	Programs string
-	// Address is an IP address of this machine for the API server to listen on, which is also in its certificate; empty
-	// means 127.0.0.1. Pods of a [Hub] reach what listens on its HostAddress.
+	// Address is an IP address of this machine on which the API server listens. Its certificate contains the address too. Empty means
+	// 127.0.0.1. Pods of a [Hub] can reach listeners on its HostAddress.
 	Address string
-	// APIServerArgs are flags for kube-apiserver as --name=value. One replaces the default of the same name; with
-	// a repeated name all values are passed.
+	// APIServerArgs are flags for kube-apiserver as --name=value. A flag replaces the default of the same name. All values of a repeated
+	// name are passed.
 	APIServerArgs []string
-	// EtcdArgs are flags for etcd, handled like APIServerArgs.
+	// EtcdArgs are flags for etcd, handled as APIServerArgs.
 	EtcdArgs []string
 	// Audit writes one line of JSON for each request, without bodies, to the file AuditLog.
 	Audit bool
-	// Keep leaves the directory with data and logs in place after Stop, for a look at what happened.
+	// Keep keeps the directory with data and logs after Stop, for diagnosis.
 	Keep bool
 
-	// node says that there will be one, in the network of a hub.
+	// node is the network of the hub's node, or nil if there is no node.
 	node *network
 }
 
-// address is where the API server listens.
+// address is the address on which the API server listens.
 func (o Options) address() string {
 	if o.Address == "" {
 		return loopback
@@ -43,7 +43,7 @@ func (o Options) address() string {
 	return o.Address
 }
 
-// services is the range of addresses that Services get.
+// services is the address range of Services.
 func (o Options) services() string {
 	if o.node == nil {
 		return "10.96.0.0/16"
@@ -51,12 +51,12 @@ func (o Options) services() string {
 	return o.node.services.String()
 }
 
-// serviceAddress is the first of that range, under which pods call the API server.
+// serviceAddress is the first address of that range, at which pods call the API server.
 func (o Options) serviceAddress() string {
 	return netip.MustParsePrefix(o.services()).Masked().Addr().Next().String()
 }
 
-// mergeArgs returns defaults without those whose name is in extra, and extra.
+// mergeArgs returns extra and the defaults whose name is not in extra.
 func mergeArgs(defaults, extra []string) []string {
 	name := func(arg string) string {
 		n, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")

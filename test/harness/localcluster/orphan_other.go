@@ -4,7 +4,7 @@ package localcluster
 
 import "syscall"
 
-// endedByKernel says that a watchdog has to end orphans: this system has no parent death signal.
+// endedByKernel is false: a watchdog must end orphans, because this system has no parent death signal.
 const endedByKernel = false
 
 func endWithParent(*syscall.SysProcAttr) {}

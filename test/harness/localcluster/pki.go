@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// validity of every certificate; a demo may stay up over a weekend.
+// validity of every certificate. A demo can run for a weekend.
 const validity = 30 * 24 * time.Hour
 
 // authority is the certificate authority of one control plane. It signs the API server's certificate and those
@@ -49,7 +49,7 @@ func newAuthority(name string) (*authority, error) {
 	return &authority{certificate: certificate, pem: pemBlock("CERTIFICATE", der), key: key}, nil
 }
 
-// server signs a certificate for addresses and names under which the API server is called.
+// server signs a certificate for the addresses and names of a server.
 func (a *authority) server(addresses []net.IP, names []string) (pair, error) {
 	template := certificateTemplate(pkix.Name{CommonName: "kube-apiserver"})
 	template.IPAddresses, template.DNSNames = addresses, names
@@ -57,7 +57,7 @@ func (a *authority) server(addresses []net.IP, names []string) (pair, error) {
 	return a.sign(template)
 }
 
-// client signs a certificate that makes its holder a user in groups.
+// client signs a client certificate for a user in groups.
 func (a *authority) client(user string, groups []string) (pair, error) {
 	template := certificateTemplate(pkix.Name{CommonName: user, Organization: groups})
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
@@ -79,10 +79,10 @@ func (a *authority) sign(template *x509.Certificate) (pair, error) {
 func certificateTemplate(subject pkix.Name) *x509.Certificate {
 	now := time.Now()
 	return &x509.Certificate{
-		// Random, since two certificates of one authority must not share a number.
+		// The number is random, because two certificates of one authority must not share a number.
 		SerialNumber: new(big.Int).SetBytes([]byte(rand.Text())),
 		Subject:      subject,
-		// A little early: clocks of one machine agree, but a person's may be set back while a demo runs.
+		// Begin earlier: a user can set the clock back while a demo runs.
 		NotBefore: now.Add(-time.Hour),
 		NotAfter:  now.Add(validity),
 		KeyUsage:  x509.KeyUsageDigitalSignature,
@@ -95,7 +95,7 @@ func newKey() ([]byte, *ecdsa.PrivateKey, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a key: %w", err)
 	}
-	// Not PKCS #8: kube-apiserver does not read that as the key of service accounts.
+	// Do not use PKCS #8, because kube-apiserver does not read it as the key of service accounts.
 	der, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
 		return nil, nil, fmt.Errorf("encode a key: %w", err)

@@ -13,18 +13,18 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/filelock"
 )
 
-// Ports are chosen below the range from which Linux (32768) and macOS (49152) take ports for outgoing
-// connections. Otherwise a connection of any process could take the port of an API server while it is down.
+// Ports are below the ranges of Linux (32768) and macOS (49152) for outgoing connections. Otherwise, a connection of any process could take
+// the port of an API server while it is down.
 const (
 	lowestPort  = 20000
 	highestPort = 32000
 )
 
-// loopback is where control planes listen unless their options name another address.
+// loopback is the default address of control planes.
 const loopback = "127.0.0.1"
 
-// port is a TCP port of one address of this machine. The number is reserved among all users of this package on the machine, so that no
-// control plane ever talks to the etcd of another.
+// port is a TCP port of an address of this machine. The number is reserved among all users of this package on the machine, so that no
+// control plane connects to the etcd of another.
 type port struct {
 	host    string
 	number  int
@@ -34,7 +34,7 @@ type port struct {
 // address is host:port.
 func (p port) address() string { return net.JoinHostPort(p.host, strconv.Itoa(p.number)) }
 
-// reservePort returns a port that nothing listens on at that address. The caller releases it when the control plane is gone.
+// reservePort returns a port of the address without a listener. The caller releases it after the end of the control plane.
 func reservePort(host string) (port, error) {
 	for range 1000 {
 		p := port{host: host, number: lowestPort + rand.IntN(highestPort-lowestPort)}

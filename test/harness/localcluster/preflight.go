@@ -9,11 +9,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster/machine"
 )
 
-// Preflight says what keeps this machine from running a hub, and what to do about it; nil if nothing does.
+// Preflight returns an error with the remedy if this machine cannot run a hub.
 func Preflight() error { return machine.Preflight() }
 
-// InstallPackages installs what [Preflight] misses, with Debian's apt-get, whose output goes to out. It does nothing when
-// nothing is missing. Where it cannot help it returns Preflight's error.
+// InstallPackages installs the packages that [Preflight] reports, with Debian's apt-get. out receives the output of apt-get. If nothing is
+// missing, it does nothing. If it cannot install them, it returns Preflight's error.
 func InstallPackages(ctx context.Context, out io.Writer) error {
 	return machine.InstallPackages(ctx, out)
 }

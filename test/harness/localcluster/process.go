@@ -20,33 +20,32 @@ import (
 )
 
 const (
-	// stopPatience is how long a process may take to end after SIGTERM before it is killed.
+	// stopPatience is the time to end after SIGTERM. Then the process is killed.
 	stopPatience = 2 * time.Minute
-	// tailLines is how much of a log an error quotes.
+	// tailLines is the number of log lines in an error.
 	tailLines = 15
 )
 
-// process is a program that can be started again with the same arguments. Its methods are safe for concurrent
-// use, but starting and stopping one process at the same time is a race that the caller has to settle.
+// process is a program that can be started again with the same arguments. Its methods are safe for concurrent use. The caller must not
+// start and stop the same process at the same time.
 type process struct {
 	name string
 	path string
 	args []string
-	log  string // file; appended to over restarts
+	log  string // file; a restart appends to it
 	// env replaces variables of this process's environment.
 	env []string
-	// attr changes how the process is made; nil changes nothing.
+	// attr changes the attributes of the new process. Nil changes nothing.
 	attr func(*syscall.SysProcAttr)
-	// enter moves the thread that the process is forked from into namespaces; nil does nothing. The process then ends with
-	// the first one of those: a signal at its parent's death cannot be had, since Go would miss the parent, which has no
-	// number in there, and think it dead.
+	// enter moves the forking thread into namespaces. Nil does nothing. The process then ends with the first process of the namespaces. It
+	// cannot use the parent death signal: its parent has no number in the namespaces, so Go would take the parent for dead.
 	enter func() error
 
 	mu  sync.Mutex
 	run *run
 }
 
-// run is one life of a process. err may be read once done is closed.
+// run is one run of a process. err can be read after done is closed.
 type run struct {
 	pid  int
 	done chan struct{}
@@ -74,8 +73,8 @@ func (p *process) start() error {
 	return nil
 }
 
-// live starts the command and waits for its end in one goroutine that keeps its thread: Linux sends the parent
-// death signal when the thread that forked ends, and Go ends threads at will unless they are locked.
+// live starts the command and waits for its end in one goroutine that keeps its thread. Linux sends the parent death signal when the
+// forking thread ends, and Go can end threads at any time unless they are locked.
 func (r *run) live(p *process, log *os.File, started chan<- error) {
 	defer func() { _ = log.Close() }()
 	if p.enter != nil {
@@ -87,7 +86,7 @@ func (r *run) live(p *process, log *os.File, started chan<- error) {
 	cmd := exec.Command(p.path, p.args...)
 	cmd.Env = environment(p.env...)
 	cmd.Stdout, cmd.Stderr = log, log
-	// A group of its own: Ctrl-C in a terminal reaches this process only, which then stops the others in order.
+	// The process has its own group, so that Ctrl-C in a terminal reaches only this process, which then stops the others in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if p.enter == nil {
 		endWithParent(cmd.SysProcAttr)
@@ -113,9 +112,8 @@ func (r *run) live(p *process, log *os.File, started chan<- error) {
 	close(r.done)
 }
 
-// onOwnThread calls f on a thread that is not used for anything else, and that ends with the goroutine, since it may be in
-// other namespaces by then. It is not the main thread: that one cannot end and would hold the namespaces for ever, and
-// everybody who looks at /proc/self would see them.
+// onOwnThread calls f on a separate thread that ends with the goroutine, because it can be in other namespaces by then. It is never the
+// main thread, which cannot end. The main thread would keep the namespaces for ever, and /proc/self would show them to other threads.
 func onOwnThread(f func()) {
 	runtime.LockOSThread()
 	if !onMainThread() {
@@ -125,15 +123,14 @@ func onOwnThread(f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // another thread, for this one is taken
+		runtime.LockOSThread() // another thread, because the first one is in use
 		f()
 	}()
 	<-done
 	runtime.UnlockOSThread()
 }
 
-// environment is the one of this process with other values for some variables, and without proxies: what a test starts
-// talks to this machine only.
+// environment returns this process's environment with changed variables and without proxies, because tests connect only to this machine.
 func environment(values ...string) []string {
 	own := slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(strings.ToLower(variable), "=")
@@ -151,7 +148,7 @@ func (r *run) alive() bool {
 	}
 }
 
-// current returns the running life, or nil.
+// current returns the current run, or nil.
 func (p *process) current() *run {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,9 +158,8 @@ func (p *process) current() *run {
 	return p.run
 }
 
-// stop asks the process to end, kills it when it does not in time, and waits for its end. One that does not run
-// is no error. It returns an error only when it had to kill, and ctx's when that ended first; the process is
-// dead in either case.
+// stop ends the process and waits for its end. If the process does not end in time, stop kills it and returns an error. If ctx ends first,
+// stop kills it and returns the error of ctx. A process that does not run is no error.
 func (p *process) stop(ctx context.Context) error {
 	r := p.current()
 	if r == nil {
@@ -184,7 +180,7 @@ func (p *process) stop(ctx context.Context) error {
 	}
 }
 
-// kill ends the process at once, as a power cut would, and waits for its end.
+// kill kills the process, as a power failure would, and waits for its end.
 func (p *process) kill() {
 	if r := p.current(); r != nil {
 		_ = syscall.Kill(r.pid, syscall.SIGKILL)
@@ -192,8 +188,8 @@ func (p *process) kill() {
 	}
 }
 
-// waitUntil calls ready every tenth of a second until it returns nil. The error quotes the process's log when
-// the process ended, or ctx did, before that.
+// waitUntil calls ready every tenth of a second until it returns nil. If the process or ctx ends first, the error contains the end of the
+// process's log.
 func (p *process) waitUntil(ctx context.Context, ready func(context.Context) error) error {
 	p.mu.Lock()
 	r := p.run
@@ -218,7 +214,7 @@ func (p *process) waitUntil(ctx context.Context, ready func(context.Context) err
 	}
 }
 
-// errEnded says that a process ended before it served. A port that was taken meanwhile is a likely reason.
+// errEnded means that a process ended before it served. A likely reason is a port that was taken meanwhile.
 var errEnded = errors.New("the process ended")
 
 // failure adds the last lines of the log.
@@ -233,7 +229,7 @@ func (p *process) tail() string {
 		return "(" + err.Error() + ")"
 	}
 	defer func() { _ = file.Close() }()
-	// Lines of an API server can be long, but not all of them.
+	// Some lines of an API server are long, but not all.
 	if info, err := file.Stat(); err == nil {
 		_, _ = file.Seek(max(0, info.Size()-64<<10), io.SeekStart)
 	}

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// registries is the directory in which containerd looks for how to reach a registry.
+// registries is the directory of containerd's registry configurations.
 const registries = "registries"
 
-// UseRegistry has the node pull from a registry, host:port, over plain http: one that a test serves at HostAddress has no certificate.
+// UseRegistry makes the node pull from a registry, host:port, over plain HTTP, because a test's registry at HostAddress has no certificate.
 func (h *Hub) UseRegistry(address string) error {
-	// containerd's own spelling, since not every file system takes a colon.
+	// This is containerd's spelling, because some file systems allow no colon.
 	directory := filepath.Join(h.node.file(registries), strings.Replace(address, ":", "_", 1)+"_")
 	if err := os.MkdirAll(directory, 0o700); err != nil {
 		return fmt.Errorf("have the node use the registry %s: %w", address, err)

@@ -14,28 +14,28 @@ import (
 	"strconv"
 )
 
-// Backup copies etcd's data to a folder that is empty or does not exist. Meanwhile API server and etcd are down.
+// Backup copies etcd's data to a folder that is empty or does not exist. The API server and etcd are down meanwhile.
 func (c *ControlPlane) Backup(ctx context.Context, to string) error {
 	return c.whileDown(ctx, 0, func() error { return os.CopyFS(to, os.DirFS(c.EtcdDataDir())) })
 }
 
-// Restore puts back what Backup copied, as an administrator does: API server and etcd are stopped, and started again. With bump the
-// storage goes on with a revision that is higher by that, and what was before it is compacted, as after
-// `etcdutl snapshot restore --bump-revision --mark-compacted`; it must be more than there were writes since the backup. Without it revisions
-// count on from the backup's.
+// Restore restores the data of Backup, as an administrator does: it stops the API server and etcd, and starts them again. With bump, the
+// storage continues with a revision that is higher by bump, and earlier revisions are compacted, as after `etcdutl snapshot restore
+// --bump-revision --mark-compacted`. bump must exceed the number of writes since the backup. Without bump, revisions continue from the
+// backup's.
 func (c *ControlPlane) Restore(ctx context.Context, from string, bump int) error {
 	return c.whileDown(ctx, bump, func() error {
 		data := c.EtcdDataDir()
 		if err := errors.Join(os.RemoveAll(data), os.CopyFS(data, os.DirFS(from))); err != nil {
 			return err
 		}
-		return os.Chmod(data, 0o700) // etcd insists
+		return os.Chmod(data, 0o700) // etcd requires this mode
 	})
 }
 
-// whileDown does something while nothing runs.
+// whileDown calls do while the API server and etcd are down.
 func (c *ControlPlane) whileDown(ctx context.Context, bump int, do func() error) error {
-	c.KillAPIServer() // asked politely it would wait for the end of all watches
+	c.KillAPIServer() // SIGTERM would wait for the end of all watches
 	if err := c.StopEtcd(ctx); err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (c *ControlPlane) whileDown(ctx context.Context, bump int, do func() error)
 	return c.StartAPIServer(ctx)
 }
 
-// raiseRevision writes a key that nobody reads, once for each revision, and compacts the past.
+// raiseRevision writes an unused key once for each revision, and compacts earlier revisions.
 func (c *ControlPlane) raiseRevision(ctx context.Context, by int) error {
 	revision := ""
 	for range by {
@@ -67,7 +67,7 @@ func (c *ControlPlane) raiseRevision(ctx context.Context, by int) error {
 	return err
 }
 
-// etcdCall is a call of etcd's JSON gateway. It returns the revision after it.
+// etcdCall calls etcd's JSON gateway. It returns the new revision.
 func (c *ControlPlane) etcdCall(ctx context.Context, path string, arguments any) (revision string, err error) {
 	answer, err := c.etcdAsk(ctx, path, arguments)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *ControlPlane) etcdCall(ctx context.Context, path string, arguments any)
 	return said.Header.Revision, nil
 }
 
-// etcdAsk is a call of etcd's JSON gateway. It returns the answer.
+// etcdAsk calls etcd's JSON gateway. It returns the answer.
 func (c *ControlPlane) etcdAsk(ctx context.Context, path string, arguments any) ([]byte, error) {
 	body, err := json.Marshal(arguments)
 	if err != nil {

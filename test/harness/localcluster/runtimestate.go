@@ -11,23 +11,21 @@ import (
 	"strings"
 )
 
-// Loss is what [Hub.LoseRuntimeState] takes away from containerd.
+// Loss is the extent of [Hub.LoseRuntimeState].
 type Loss int
 
 const (
-	// LoseState removes containerd's state directory: what runs. The kubelet then reports the containers as terminated,
-	// with reason Unknown and exit code 255.
+	// LoseState removes containerd's state directory, with the list of running containers. Kubelet then reports the containers as
+	// terminated, with reason Unknown and exit code 255.
 	LoseState Loss = iota
-	// LoseRootAndState also removes its root directory: what there is, images included. The kubelet then starts other
-	// containers in the same Pods.
+	// LoseRootAndState also removes its root directory, which includes images. Kubelet then starts other containers in the same Pods.
 	LoseRootAndState
 )
 
-// LoseRuntimeState makes containerd forget its containers while their processes live on, as after a disk that was lost or
-// wiped: it is killed, directories are removed, and it is started again. Images are loaded again. A kubelet that has its
-// images taken away is started again as well; that takes it 3 s for each container whose processes nobody knows, so where
-// only the state is lost it goes on. The forgotten containers, with their shims, live until the hub is stopped; nobody but
-// the test can end them.
+// LoseRuntimeState makes containerd forget its containers while their processes continue, as after a lost or wiped disk. It kills
+// containerd, removes directories, starts containerd again and loads the images again. If the images were lost, it restarts kubelet as
+// well. That takes 3 s for each container with unknown processes, so if only the state is lost, kubelet continues. The forgotten
+// containers, with their shims, live until the hub is stopped. Only the test can end them.
 func (h *Hub) LoseRuntimeState(ctx context.Context, loss Loss) error {
 	h.KillContainerd()
 	lost := []string{containerdState}
@@ -56,8 +54,8 @@ func (h *Hub) LoseRuntimeState(ctx context.Context, loss Loss) error {
 	return h.StartKubelet(ctx)
 }
 
-// forget removes a directory of the node. What is mounted below is taken off before, or its files would be removed too;
-// containers keep their own view of it.
+// forget removes a directory of the node. It first unmounts everything below, because it would delete those files too. Containers keep
+// their own mounts.
 func (n *node) forget(ctx context.Context, dir string) error {
 	mounted, err := mountsBelow(filepath.Join("/proc", fmt.Sprint(n.space.pid()), "mountinfo"), dir)
 	if err != nil {
@@ -71,7 +69,7 @@ func (n *node) forget(ctx context.Context, dir string) error {
 	return os.RemoveAll(n.space.path(dir))
 }
 
-// mountsBelow lists what is mounted below a directory, the last first.
+// mountsBelow lists the mounts below a directory, last first.
 func mountsBelow(table, dir string) ([]string, error) {
 	content, err := os.ReadFile(table)
 	if err != nil {

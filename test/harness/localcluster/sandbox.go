@@ -14,25 +14,25 @@ import (
 	"syscall"
 )
 
-// sandbox is where a node lives: namespaces of its own for processes, mounts and the network. Its first process does
-// nothing but hold them. When that ends, for example because the process that started it was killed, the kernel ends
-// every process inside, and with the last one go all mounts, the network and its link. So nothing that kubelet, containerd,
-// CNI or kube-proxy do touches this machine, and nothing of it can be left behind but control groups and files.
+// sandbox is the environment of a node: separate namespaces for processes, mounts and the network. Its first process only holds the
+// namespaces. When that process ends, for example because its parent was killed, the kernel ends every process inside. With the last
+// process, all mounts, the network and its link disappear. So kubelet, containerd, CNI and kube-proxy do not affect this machine, and leave
+// nothing behind but control groups and files.
 type sandbox struct {
 	init *process
-	// dir holds what would be in /var/lib and /var/log of a node.
+	// dir contains the node's /var/lib and /var/log.
 	dir string
 }
 
-// initScript sets up the mounts, says so with a file, and holds the namespaces. It ignores SIGCHLD, so that the kernel
-// takes orphans away.
+// initScript sets up the mounts, reports that with a file, and holds the namespaces. It ignores SIGCHLD, so that the kernel
+// removes orphans.
 //
-//   - /run is new: sockets and locks of a container runtime on this machine are not met, and are not made there.
-//   - What is on the machine's root file system can only be read.
+//   - /run is new, so that sockets and locks of this machine's container runtime are neither used nor created.
+//   - The machine's root file system is read-only.
 //   - /var/lib and /var/log are directories of the sandbox, so that kubelet, containerd and CNI can use their usual
 //     paths, which are short enough for sockets.
-//   - kubelet insists on a few settings of the kernel, which belong to the whole machine. It is shown files that have the
-//     values it wants, and changes nothing.
+//   - kubelet requires a few kernel settings, which belong to the whole machine. It sees files with the
+//     required values, and changes nothing.
 const initScript = `set -e
 dir=$1
 mount -n --make-rprivate /
@@ -81,10 +81,10 @@ func startSandbox(ctx context.Context, dir string) (*sandbox, error) {
 	return s, nil
 }
 
-// stop ends every process inside and waits until they are gone. Mounts and network go with them.
+// stop kills every process inside and waits for their end. Mounts and network end with them.
 func (s *sandbox) stop() { s.init.kill() }
 
-// pid is the number of the first process on this machine, 0 when it has ended.
+// pid returns the number of the first process on this machine, or 0 after its end.
 func (s *sandbox) pid() int {
 	if r := s.init.current(); r != nil {
 		return r.pid
@@ -92,7 +92,7 @@ func (s *sandbox) pid() int {
 	return 0
 }
 
-// path is how this machine reaches a file of the sandbox's mounts.
+// path returns this machine's path of a file in the sandbox's mounts.
 func (s *sandbox) path(inside string) string {
 	return filepath.Join("/proc", strconv.Itoa(s.pid()), "root", inside)
 }
@@ -106,14 +106,14 @@ func (s *sandbox) enter() error {
 	return enterNamespaces(pid)
 }
 
-// process is a program that runs inside. Its log file is beside the sandbox's files.
+// process returns a program that runs inside. Its log file is beside the sandbox's files.
 func (s *sandbox) process(path string, args, env []string) *process {
 	name := filepath.Base(path)
 	env = append(env, "TMPDIR="+filepath.Join(s.dir, "tmp"))
 	return &process{name: name, path: path, args: args, env: env, log: filepath.Join(s.dir, name+".log"), enter: s.enter}
 }
 
-// command runs a program inside and returns what it printed, to both outputs. It is killed when ctx ends.
+// command runs a program inside and returns the combined output. It is killed when ctx ends.
 func (s *sandbox) command(ctx context.Context, stdin io.Reader, name string, args ...string) ([]byte, error) {
 	type result struct {
 		out []byte
@@ -132,7 +132,7 @@ func (s *sandbox) command(ctx context.Context, stdin io.Reader, name string, arg
 	return r.out, r.err
 }
 
-// tool runs a program of this machine and returns what it printed.
+// tool runs a program of this machine and returns its output.
 func tool(ctx context.Context, name string, args ...string) ([]byte, error) {
 	return combined(ctx, nil, name, args...)
 }

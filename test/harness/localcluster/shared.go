@@ -13,16 +13,16 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// sharedPatience bounds the start, and the compilation of the servers before it on a machine that has never run them.
+// sharedPatience is the timeout of the start. It includes the compilation of the servers on a new machine.
 const sharedPatience = 20 * time.Minute
 
-// Shared is the control plane of all tests of a package. It starts when the first test asks, so that a run of tests that need none stays fast.
+// Shared is the control plane of all tests of a package. It starts when the first test calls Get, so that tests without it stay fast.
 type Shared struct {
 	start   func() error
 	started *ControlPlane
 }
 
-// Share returns a control plane that is not started yet. The package's TestMain ends it by Run.
+// Share returns a control plane that is not started yet. The package's TestMain ends it with Run.
 func Share(name string) *Shared {
 	s := &Shared{}
 	s.start = sync.OnceValue(func() (err error) {
@@ -47,7 +47,7 @@ func (s *Shared) Run(m *testing.M) int {
 	return code
 }
 
-// Get starts the control plane if it does not run yet. A test fails if it does not start.
+// Get starts the control plane if it does not run yet. If the start fails, the test fails.
 func (s *Shared) Get(tb testing.TB) *ControlPlane {
 	tb.Helper()
 	if err := s.start(); err != nil {
@@ -56,7 +56,7 @@ func (s *Shared) Get(tb testing.TB) *ControlPlane {
 	return s.started
 }
 
-// ForTest starts a control plane of its own for a test, which ends it.
+// ForTest starts a separate control plane for a test, which ends with the test.
 func ForTest(tb testing.TB, name string) *ControlPlane {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), sharedPatience)
@@ -73,7 +73,7 @@ func ForTest(tb testing.TB, name string) *ControlPlane {
 	return started
 }
 
-// UserConfig is how another user connects, who may do nothing until RBAC objects allow it.
+// UserConfig returns the configuration of another user, who has no rights until RBAC objects grant some.
 func (c *ControlPlane) UserConfig(tb testing.TB, user string) *rest.Config {
 	tb.Helper()
 	config, err := c.userConfig(user)

@@ -8,10 +8,10 @@ import (
 	"fmt"
 )
 
-// KeepsHistory are flags for kube-apiserver with which etcd keeps each version of each object.
+// KeepsHistory returns flags for kube-apiserver that disable compaction, so that etcd keeps each version of each object.
 func KeepsHistory() []string { return []string{"--etcd-compaction-interval=0"} }
 
-// StoredBytes is how many bytes of etcd's database are in use. It grows by each version of an object until the past is compacted.
+// StoredBytes returns the used bytes of etcd's database. Each version of an object adds to them until compaction.
 func (c *ControlPlane) StoredBytes(ctx context.Context) (int64, error) {
 	answer, err := c.etcdAsk(ctx, "maintenance/status", map[string]any{})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // dirPrefix begins the name of every temporary directory of this package.
 const dirPrefix = "vmgroup-cluster-"
 
-// lockName is a file in each of them that its owner keeps locked while it lives.
+// lockName is a file in each of them. Its owner locks the file for its lifetime.
 const lockName = "lock"
 
 // newDir makes a temporary directory and locks it. The caller removes it and then unlocks it.
@@ -34,23 +34,23 @@ func newDir(name string) (dir string, unlock func(), err error) {
 			}
 			unlock()
 		}
-		// Another process swept the directory between its creation and the lock, and removes or removed it.
+		// Another process swept the directory between its creation and the lock.
 	}
 	return "", nil, fmt.Errorf("every directory made for cluster %s was removed by another process", name)
 }
 
-// Sweep removes what killed owners of clusters left behind: directories and control groups. The kernel removed everything
-// else. Every start of a cluster does it too.
+// Sweep removes the directories and control groups of killed owners of clusters. The kernel removes everything else. Every start of a
+// cluster does the same.
 func Sweep() { sweep() }
 
-// sweep is best effort: it must not keep anybody from starting.
+// sweep ignores errors, because they must not prevent a start.
 func sweep() {
 	locks, _ := filepath.Glob(filepath.Join(os.TempDir(), dirPrefix+"*", lockName))
 	for _, path := range locks {
 		if unlock, ok, err := filelock.TryLock(path); err == nil && ok {
 			dir := filepath.Dir(path)
-			// Control groups have the directory's name. While the kernel still takes apart what was in them, the
-			// directory stays, for the next one who sweeps.
+			// Control groups have the directory's name. If the kernel has not released their processes yet, the directory stays for the
+			// next sweep.
 			if removeCgroup(filepath.Base(dir)) == nil {
 				_ = os.RemoveAll(dir)
 			}

@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// watchdog starts a shell that kills pid as soon as this process is gone, if needed. The shell waits for the end
-// of a pipe of which only this process has the other end, so it notices every kind of death. The caller calls
-// release when pid has ended: the number may then be given to another process.
+// watchdog starts a shell that kills pid when this process ends, if needed. The shell waits for the end of a pipe whose other end only this
+// process has, so it notices every kind of death. The caller calls release when pid has ended, because another process can get the number
+// then.
 func watchdog(pid int, needed bool) (release func(), err error) {
 	if !needed {
 		return func() {}, nil
@@ -26,7 +26,7 @@ func watchdog(pid int, needed bool) (release func(), err error) {
 		return nil, fmt.Errorf("start a watchdog for pid %d: %w", pid, err)
 	}
 	return func() {
-		// Killed before the pipe closes, so that it does not act.
+		// Kill the shell before the pipe closes, so that it does not act.
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		_ = pipe.Close()

@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// watches are the answers to watches that pass a proxy. While stalled they deliver nothing.
+// watches are the answers to watches that pass a proxy. While stalled, they deliver nothing.
 type watches struct {
 	mu sync.Mutex
-	// resumed is closed when watches deliver again; nil while they do.
+	// resumed is closed when watches deliver again. It is nil while they deliver.
 	resumed chan struct{}
 	open    map[*watch]struct{}
 }
@@ -51,7 +51,7 @@ func (w *watches) gate() <-chan struct{} {
 	return w.resumed
 }
 
-// watch is one answer.
+// watch is the answer to one watch.
 type watch struct {
 	io.ReadCloser
 	all   *watches
@@ -59,7 +59,7 @@ type watch struct {
 	ended chan struct{}
 }
 
-// Read delivers events as they come, but none while watches are stalled.
+// Read delivers events immediately, but none while watches are stalled.
 func (w *watch) Read(b []byte) (int, error) {
 	n, err := w.ReadCloser.Read(b)
 	for gate := w.all.gate(); gate != nil; gate = w.all.gate() {
@@ -81,7 +81,7 @@ func (w *watch) Close() error {
 	return nil
 }
 
-// end closes the answer, so that a read that is under way returns.
+// end closes the answer, so that a blocked read returns.
 func (w *watch) end() {
 	w.once.Do(func() {
 		close(w.ended)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Container returns what a container has written, of the file in which a container runtime keeps it: each line there has a time, the stream and whether
-// the rest is a full line (F) or a part of one (P). A last line without an end is one that is being written.
+// Container returns the output of a container from the log file of the container runtime. Each line of the file has a time, the stream, and a mark for
+// a full line (F) or a part of one (P). A last line without a line end is still being written.
 func Container(file []byte) ([]byte, error) {
 	var log []byte
 	number := 0

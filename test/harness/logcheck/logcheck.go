@@ -1,4 +1,4 @@
-// Package logcheck reads the log of a manager as a program does that collects logs.
+// Package logcheck reads the log of a manager as a log collector does.
 package logcheck
 
 import (
@@ -8,11 +8,12 @@ import (
 	"time"
 )
 
-// most bounds how many problems are named.
+// most limits the reported problems.
 const most = 5
 
-// Problems returns what is wrong with a log: lines that are no JSON objects with level, time and message, failures without key error or with another
-// level, and lines with a secret. A line of level debug can have an error: it is no failure that a replica is not ready while it starts. A last line without an end is one that is being written.
+// Problems returns the faults of a log: lines that are no JSON objects with level, time and message, failures without key error or with another level, and
+// lines with a secret. A line of level debug can have an error, for example for a starting replica that is not ready: that is no failure. A last line without a
+// line end is still being written.
 func Problems(log []byte, secret func(text string) bool) (problems []error) {
 	number := 0
 	for line := range bytes.Lines(log) {
@@ -31,7 +32,7 @@ func Problems(log []byte, secret func(text string) bool) (problems []error) {
 }
 
 func wrong(line []byte, secret func(text string) bool) error {
-	// The secret is not repeated.
+	// The message must not repeat the secret.
 	if secret(string(line)) {
 		return fmt.Errorf("it has a secret")
 	}

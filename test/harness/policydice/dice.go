@@ -1,5 +1,5 @@
-// Package policydice draws policies, and requests about groups, from small sets of values, so that bounds are met, kept and broken about equally often. The
-// layers that judge groups are compared by what it draws.
+// Package policydice generates random policies and requests about groups from small sets of values, so that limits are met, kept and exceeded about equally
+// often. Tests use them to compare the layers that validate groups.
 package policydice
 
 import (
@@ -14,21 +14,21 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy/policytest"
 )
 
-// Dice draws. What it draws depends on its seed only.
+// Dice generates values. They depend only on its seed.
 type Dice struct{ *rand.Rand }
 
-// New returns dice with a seed.
+// New returns Dice with a seed.
 func New(seed uint64) Dice { return Dice{rand.New(rand.NewPCG(36, seed))} }
 
-// One draws one of values.
+// One returns one of values.
 func One[T any](d Dice, values ...T) T { return values[d.IntN(len(values))] }
 
-// OneIn draws true once in n times.
+// OneIn returns true once in n times.
 func (d Dice) OneIn(n int) bool { return d.IntN(n) == 0 }
 
 func (d Dice) maybe() bool { return d.OneIn(2) }
 
-// amount draws an amount of memory: now and then one that nobody can use, or that is written in an unusual way.
+// amount returns an amount of memory. Some are invalid or have an unusual form.
 func (d Dice) amount() *v1alpha1.Amount {
 	text := One(d, "1Gi", "2Gi", "3.5Gi", "4G", "8Gi")
 	if d.OneIn(12) {
@@ -37,7 +37,7 @@ func (d Dice) amount() *v1alpha1.Amount {
 	return new(v1alpha1.Amount(text))
 }
 
-// odd draws text that is no name, now and then.
+// odd replaces the text by one that is no name, once in 40 times.
 func (d Dice) odd(text string) string {
 	if d.OneIn(40) {
 		return One(d, "x\u007fy", "x\u0085y", " \u0085x", "a\nb", "x\ufffe", "x\u2028y")
@@ -77,7 +77,7 @@ func (d Dice) patterns() []string {
 	return slices.Compact(list)
 }
 
-// Policy draws a policy.
+// Policy returns a policy.
 func (d Dice) Policy() v1alpha1.VmGroupPolicySpec {
 	spec := v1alpha1.VmGroupPolicySpec{Priority: One[int32](d, 0, 1), Mode: One(d, v1alpha1.PolicyEnforce, v1alpha1.PolicyEnforce, v1alpha1.PolicyWarn)}
 	if d.maybe() {
@@ -110,7 +110,7 @@ func (d Dice) Policy() v1alpha1.VmGroupPolicySpec {
 	return spec
 }
 
-// Spec draws what somebody writes as the spec of a group; a complete one has all that the schema requires.
+// Spec returns a spec of a group as a user can write it. A complete one has all fields that the schema requires.
 func (d Dice) Spec(complete bool) map[string]any {
 	spec := map[string]any{
 		"cpu": One(d, 1, 2, 3, 4, 5), "memory": One(d, 1, 2, 3, 4, 8, 9),
@@ -135,7 +135,7 @@ func (d Dice) Spec(complete bool) map[string]any {
 	return spec
 }
 
-// Request draws a request with its policies.
+// Request returns a request with its policies.
 func (d Dice) Request(number int) policytest.Case {
 	c := policytest.Case{
 		Name: fmt.Sprint("request ", number), Member: "m1", Group: "web", Namespace: "dev",
@@ -158,7 +158,7 @@ func (d Dice) Request(number int) policytest.Case {
 	return c
 }
 
-// edited is a spec with one or two fields of another one, or without them.
+// edited returns a spec with one or two fields replaced by those of another spec, or removed.
 func (d Dice) edited(old, other map[string]any) map[string]any {
 	spec := maps.Clone(old)
 	for range 1 + d.IntN(2) {

@@ -11,7 +11,7 @@ import (
 // barWidth is the number of characters of a full bar.
 const barWidth = 30
 
-// Bar shows how many steps of a known number are done, and how long the rest may take.
+// Bar shows the number of finished steps out of a known total, and the estimated time for the rest.
 type Bar struct {
 	line  *line
 	total int
@@ -21,14 +21,14 @@ type Bar struct {
 	done int
 }
 
-// NewBar starts a bar. Close it.
+// NewBar starts a bar. The caller must close it.
 func NewBar(out io.Writer, label string, total int) *Bar {
 	b := &Bar{line: newLine(out, label), total: total, now: time.Now}
 	b.line.set(b.text(""))
 	return b
 }
 
-// Step counts one more. note is shown behind the count.
+// Step counts one finished step. note is shown behind the count.
 func (b *Bar) Step(note string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -36,7 +36,7 @@ func (b *Bar) Step(note string) {
 	b.line.set(b.text(note))
 }
 
-// Say prints a whole line, which stays.
+// Say prints a whole line that stays on screen.
 func (b *Bar) Say(text string) { b.line.say(text) }
 
 // Close ends the bar.

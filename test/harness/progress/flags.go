@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Flags are the build flags of everything that is built or tested here. One set for all means that packages which the product,
-// its tests, kube-apiserver and the image have in common are compiled once: the go command keeps packages of other flags apart.
+// Flags are the build flags of all builds and tests here. The go command keeps packages of other flags apart. With one set of
+// flags, it compiles packages that the product, its tests, kube-apiserver and the image share only once.
 //
-// Paths of this machine are left out, as the image needs it; so is the version control stamp, with which even the list of what
-// is to be compiled fails in a checkout of another owner.
+// -trimpath removes paths of this machine, as the image requires. Without -buildvcs=false, even the list of packages to
+// compile fails in a checkout of another owner.
 func Flags() []string { return []string{"-trimpath", "-buildvcs=false"} }
 
-// Environ is the environment of every run of the go command, the other half of [Flags]. Without cgo, because programs in an
-// image have no C library beside them; the race detector cannot do without.
+// Environ is the environment of every run of the go command, and belongs to [Flags]. It disables cgo, because programs in an image have no
+// C library. The race detector needs cgo.
 func Environ(race bool) []string {
 	cgo := "CGO_ENABLED=0"
 	if race {
@@ -22,7 +22,7 @@ func Environ(race bool) []string {
 	return append(os.Environ(), cgo)
 }
 
-// flags are those of this build.
+// flags returns the flags of this build.
 func (b GoBuild) flags() []string {
 	flags := Flags()
 	if b.Race {
@@ -31,5 +31,5 @@ func (b GoBuild) flags() []string {
 	return slices.Concat(flags, b.Flags)
 }
 
-// RaceVariable of the environment, set to anything, has the operator that tests start built with the race detector.
+// RaceVariable is an environment variable. If it is set, the operator that tests start is built with the race detector.
 const RaceVariable = "VMGROUP_MANAGER_RACE"

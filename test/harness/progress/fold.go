@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// Columns is how wide a line may be: a terminal of 80 columns wraps none, also where a full last column begins a new line.
+// Columns is the width limit of a line. A terminal of 80 columns does not wrap such a line, even if a full last column begins a new line.
 const Columns = 79
 
-// Fold breaks a text into lines of at most so many columns, between words where it can. The first line begins with one prefix, the others with another. Line
+// Fold breaks a text into lines of at most so many columns, between words if possible. The first line begins with first, and the others with rest. Line
 // breaks of the text stay.
 func Fold(text, first, rest string, columns int) []string {
 	var lines []string
@@ -35,7 +35,7 @@ func Fold(text, first, rest string, columns int) []string {
 	return lines
 }
 
-// pieces cuts a word that is wider than a line.
+// pieces splits a word that is wider than a line.
 func pieces(word string, width int) []string {
 	var parts []string
 	runes, width := []rune(word), max(width, 1)

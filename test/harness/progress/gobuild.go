@@ -1,8 +1,7 @@
-// Package progress shows what a long `go build` is doing: how many packages are compiled, out of how many, and
-// for how long it has run. On a terminal one line is rewritten; elsewhere a line is added every 15 seconds, so
-// that the log of a CI run stays short and still shows that something moves.
+// Package progress shows the progress of a long `go build`: the compiled packages, their total, and the elapsed time. On a terminal it
+// rewrites one line. Elsewhere it adds a line every 15 seconds, so that the log of a CI run stays short and still shows progress.
 //
-// It uses the standard library only: it is the first thing that is compiled on a machine with empty caches.
+// It uses only the standard library, because it is compiled first on a machine with empty caches.
 package progress
 
 import (
@@ -20,38 +19,38 @@ import (
 	"time"
 )
 
-// manyPackages is the number of packages to compile from which the hint about the duration is worth a line.
+// manyPackages is the number of packages from which the hint about the duration is printed.
 const manyPackages = 200
 
-// tailLines is how much of the compiler's output is kept for an error.
+// tailLines is the number of lines of the compiler's output in an error.
 const tailLines = 40
 
 // GoBuild is one visible run of `go build`, with [Flags] and the environment of [Environ].
 type GoBuild struct {
-	// Label says what is built, for example "kube-apiserver v1.36.5".
+	// Label describes the build, for example "kube-apiserver v1.36.5".
 	Label string
-	// Hint is printed at the start when many packages are to be compiled, for example "about 6 minutes".
+	// Hint is printed at the start if there are many packages to compile, for example "about 6 minutes".
 	Hint string
-	// Dir is the directory to run in: the module.
+	// Dir is the working directory: the module.
 	Dir string
-	// Env is added to that of [Environ].
+	// Env extends the variables of [Environ].
 	Env []string
-	// Flags are more build flags, understood by `go list` as well.
+	// Flags are additional build flags, which `go list` accepts too.
 	Flags []string
-	// Race builds with the race detector, which needs a C compiler and shares nothing with other builds.
+	// Race builds with the race detector. It needs a C compiler and shares no packages with other builds.
 	Race bool
-	// Output is the file to write; empty compiles only.
+	// Output is the file to write. If it is empty, the build only compiles.
 	Output string
 	// Packages to build.
 	Packages []string
-	// TestDependencies builds, instead of Packages, all that their tests import from other modules and that is
-	// not compiled yet. The packages themselves are left to `go test`.
+	// TestDependencies builds the uncompiled dependencies of the packages' tests in other modules, instead of Packages. `go test` compiles
+	// the packages.
 	TestDependencies bool
-	// Out is where progress goes; nil means standard error.
+	// Out receives the progress. Nil means standard error.
 	Out io.Writer
 }
 
-// Run builds and returns when the build is done or ctx has ended. The error holds the compiler's last lines.
+// Run builds and returns when the build is done or ctx ends. The error contains the compiler's last lines.
 func (b GoBuild) Run(ctx context.Context) error {
 	line := newLine(b.Out, b.Label)
 	counter := &counter{line: line}
@@ -85,14 +84,13 @@ func (b GoBuild) Run(ctx context.Context) error {
 	return nil
 }
 
-// stale lists the packages that `go build` has to compile. It downloads missing modules, which is why it
-// reports to the counter as well.
+// stale lists the packages that `go build` must compile. It downloads missing modules, so it reports to the counter as well.
 func (b GoBuild) stale(ctx context.Context, c *counter) ([]string, error) {
 	format := `{{if .Stale}}{{.ImportPath}}{{end}}`
 	args := []string{"list", "-deps"}
 	if b.TestDependencies {
 		args = append(args, "-test")
-		// Test variants ("p [q.test]") belong to this module: nothing else imports its tests.
+		// Test variants ("p [q.test]") belong to this module, because no other module imports its tests.
 		format = `{{if and .Stale (not .ForTest) (or .Standard (and .Module (not .Module.Main)))}}{{.ImportPath}}{{end}}`
 	}
 	args = append(args, b.flags()...)
@@ -116,22 +114,22 @@ func (b GoBuild) stale(ctx context.Context, c *counter) ([]string, error) {
 	}
 }
 
-// The go command downloads thousands of modules on an empty machine and gives up at the first one that fails. What has arrived
-// stays, so it is worth to ask again, thrice.
+// On an empty machine, the go command downloads thousands of modules and stops at the first failure. Downloaded modules stay, so run
+// retries three times.
 const firstPause, lastPause = 2 * time.Second, 32 * time.Second
 
-// noAnswer matches what the go command says when it could not reach a proxy, or the proxy could not reach others. That a module
-// does not exist, or has another checksum, is an answer.
+// noAnswer matches the go command's errors for an unreachable proxy, or for a proxy that cannot reach its sources. A missing module or
+// another checksum is an answer.
 var noAnswer = regexp.MustCompile(`dial tcp|connection re(set|fused)|i/o timeout|TLS handshake timeout|unexpected EOF|stream error|` +
 	`(429 Too Many Requests|500 Internal Server Error|502 Bad Gateway|503 Service Unavailable|504 Gateway Time-?out)`)
 
-// run executes the go command and feeds its standard error to the counter.
+// run executes the go command and passes its standard error to the counter.
 func (b GoBuild) run(ctx context.Context, args []string, c *counter, stdout io.Writer) error {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = b.Dir
 	cmd.Env = append(Environ(b.Race), b.Env...)
 	cmd.Stdout = stdout
-	// An interrupt lets the go command remove its work directory; the pipe's end is waited for below.
+	// On an interrupt, the go command removes its work directory. The code below waits for the end of the pipe.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -157,10 +155,10 @@ func (b GoBuild) run(ctx context.Context, args []string, c *counter, stdout io.W
 	return nil
 }
 
-// importPath is what `go build -v` prints for each package that it compiles; messages have spaces or colons.
+// importPath is the output of `go build -v` for each compiled package. Messages contain spaces or colons.
 var importPath = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./~+-]*$`)
 
-// counter turns the go command's lines into numbers on the progress line.
+// counter converts the go command's lines to numbers on the progress line.
 type counter struct {
 	mu                   sync.Mutex
 	line                 *line
@@ -183,7 +181,7 @@ func (c *counter) read(text string) {
 		c.line.set(fmt.Sprintf("%d modules downloaded", c.loaded))
 	case importPath.MatchString(text):
 		c.built++
-		// The estimate can be short by a package: never print 101 of 100.
+		// The estimate can be one package too low. Never print 101 of 100.
 		c.total = max(c.total, c.built)
 		c.line.set(fmt.Sprintf("package %d of %d", c.built, c.total))
 	default:

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// logInterval is how often a line is added when the output is no terminal.
+	// logInterval is the interval of added lines if the output is no terminal.
 	logInterval = 15 * time.Second
-	// terminalInterval is how often the line is rewritten on a terminal.
+	// terminalInterval is the interval of updates on a terminal.
 	terminalInterval = 250 * time.Millisecond
-	// quiet is how long something may take without a word.
+	// quiet is the longest time without output.
 	quiet = 2 * time.Second
 )
 
-// line is a status line with the elapsed time. What ends within two seconds prints nothing.
+// line is a status line with the elapsed time. Work of less than two seconds prints nothing.
 type line struct {
 	out      io.Writer
 	label    string
@@ -43,7 +43,7 @@ func newLine(out io.Writer, label string) *line {
 	return l
 }
 
-// isTerminal says whether rewriting a line makes sense on out.
+// isTerminal reports whether out is a terminal on which lines can be rewritten.
 func isTerminal(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	if !ok || os.Getenv("CI") != "" || os.Getenv("TERM") == "dumb" {
@@ -73,14 +73,14 @@ func (l *line) loop() {
 	}
 }
 
-// set replaces what is shown next.
+// set replaces the text of the next update.
 func (l *line) set(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.text = text
 }
 
-// say prints a whole line of its own.
+// say prints a separate line.
 func (l *line) say(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,14 +103,13 @@ func (l *line) show() {
 	}
 	lines := Fold(fmt.Sprintf("%s: %s, %s", l.label, text, Elapsed(time.Since(l.start))), "", "  ", Columns)
 	if l.terminal {
-		_, _ = fmt.Fprintf(l.out, "\r\033[K%s", lines[0]) // a second line could not be written over
+		_, _ = fmt.Fprintf(l.out, "\r\033[K%s", lines[0]) // a second line could not be overwritten
 		return
 	}
 	l.print(lines)
 }
 
-// close stops the line. result is printed with the duration if anything was shown before, or if it took long
-// enough for somebody to wonder.
+// close stops the line. It prints result with the duration if a line was shown before, or if the work took long.
 func (l *line) close(result string) {
 	close(l.stop)
 	<-l.stopped
@@ -124,7 +123,7 @@ func (l *line) close(result string) {
 	}
 }
 
-// Elapsed writes a duration as a person reads it: 7s, 2m05s, 1h02m.
+// Elapsed formats a duration as 7s, 2m05s or 1h02m.
 func Elapsed(d time.Duration) string {
 	d = d.Round(time.Second)
 	switch {

@@ -21,9 +21,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/certmanager"
 )
 
-// Names of what config/certmanager makes.
+// Names of objects in config/certmanager.
 const (
-	// CACertificate is the name of the Certificate, and of the Secret, of the authority.
+	// CACertificate is the name of the certificate authority's Certificate and Secret.
 	CACertificate = "vmgroup-operator-ca"
 	// WebhookCertificate is the name of the webhooks' Certificate.
 	WebhookCertificate = "vmgroup-operator-webhook"
@@ -31,17 +31,17 @@ const (
 	webhookSecret = "vmgroup-operator-webhook-tls"
 )
 
-// Admission is what the webhooks of a hub need: cert-manager, a mounted certificate and an address for the members.
+// Admission contains the prerequisites of a hub's webhooks: cert-manager, a mounted certificate and an address for the members.
 type Admission struct {
-	// URL by which members reach the webhooks of all managers.
+	// URL by which members call the webhooks of all managers.
 	URL string
 	// CertManager runs on the hub.
 	CertManager *certmanager.Instance
 
-	// balancer is before the members' port, and hub before the one of the hub's own kinds.
+	// balancer is in front of the members' port, and hub is in front of the port for the hub's own kinds.
 	balancer, hub *balancer
 	volume        *secretVolume
-	// ports by the name of the manager: one that is started again listens where it did.
+	// ports by the name of the manager. A restarted manager listens on the same ports.
 	ports map[string]doors
 }
 
@@ -58,8 +58,8 @@ func reserveDoors() (d doors, err error) {
 	return d, err
 }
 
-// StartAdmission runs cert-manager on the hub and mounts the webhooks' certificate. Managers that are started from then on
-// serve the webhooks; those that run already have to be replaced.
+// StartAdmission runs cert-manager on the hub and mounts the webhooks' certificate. Managers that start later serve the webhooks. Running
+// managers must be replaced.
 func (s *Stack) StartAdmission(ctx context.Context) (err error) {
 	a := &Admission{ports: map[string]doors{}}
 	s.Admission = a
@@ -90,7 +90,7 @@ func (s *Stack) StartAdmission(ctx context.Context) (err error) {
 	return s.applyConfig(ctx, "webhook", a.callByURL)
 }
 
-// callByURL makes the hub's own webhook configuration call the balancer: nothing programs Services here.
+// callByURL makes the hub's own webhook configuration call the balancer, because no kube-proxy implements Services here.
 func (a *Admission) callByURL(o *unstructured.Unstructured) error {
 	if o.GetKind() != "ValidatingWebhookConfiguration" {
 		return nil
@@ -113,7 +113,7 @@ func (a *Admission) callByURL(o *unstructured.Unstructured) error {
 	return err
 }
 
-// applyConfig applies to the hub what stands in a directory of config/, as kustomize would with the operator's namespace.
+// applyConfig applies the objects of a directory of config/ to the hub, as kustomize would with the operator's namespace.
 func (s *Stack) applyConfig(ctx context.Context, dir string, change func(*unstructured.Unstructured) error) error {
 	root, err := assets.Root()
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *Stack) applyConfig(ctx context.Context, dir string, change func(*unstru
 	return nil
 }
 
-// webhookArgs are the flags of a manager; its webhooks are served through the balancer from then on, whenever ready says so.
+// webhookArgs returns the flags of a manager. From then on, the balancer routes to its webhooks while ready returns true.
 func (a *Admission) webhookArgs(name string, ready func(context.Context) bool) ([]string, error) {
 	if a == nil {
 		return nil, nil
@@ -173,7 +173,8 @@ func (a *Admission) webhookArgs(name string, ready func(context.Context) bool) (
 	}, nil
 }
 
-// Shut keeps members' API servers from calling any manager until open is called. The managers go on, and reach the members.
+// Shut blocks the calls of members' API servers to all managers until open is called. The managers continue, and can still call the
+// members.
 func (a *Admission) Shut() (open func()) {
 	a.balancer.shut(true)
 	return func() { a.balancer.shut(false) }
@@ -202,5 +203,5 @@ func (a *Admission) stop() error {
 	return errors.Join(errs...)
 }
 
-// WebhookAddress is where a replica listens for the members' webhook calls, behind the balancer.
+// WebhookAddress returns the address of a replica's port for the members' webhook calls, behind the balancer.
 func (r *Replica) WebhookAddress() string { return r.stack.Admission.ports[r.Name].members.address }

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// WhileManagersRun returns a context that ends, too, when one of the managers that run now ends, with its last words as the cause: what
-// waits for a stack to be ready need not wait for an operator that cannot start. Call stop when it is ready.
+// WhileManagersRun returns a context that also ends when a running manager ends, with the end of its log as the cause. So callers that wait
+// for a ready stack stop waiting if the operator cannot start. Call stop when the stack is ready.
 func (s *Stack) WhileManagersRun(ctx context.Context) (_ context.Context, stop context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	watch := func(p *Process) {

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// first are kinds that others need.
+// first are kinds that other objects need.
 var first = []string{"Namespace", "CustomResourceDefinition"}
 
 // ApplyYAML applies the objects of a YAML stream, as `kubectl apply --server-side --force-conflicts` does.
@@ -42,7 +42,7 @@ func (c *Cluster) ApplyYAML(ctx context.Context, stream []byte) error {
 	}
 	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return rank(a) - rank(b) })
 	for _, object := range objects {
-		// The status of a file is a guess of its author's.
+		// The status in a file is not real.
 		unstructured.RemoveNestedField(object.Object, "status")
 		err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("person"), client.ForceOwnership)
 		if err != nil {

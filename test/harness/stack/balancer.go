@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// balancer passes TCP connections on to whichever of its targets is ready and accepts one, as the load balancer before a
-// hub's webhooks does: TLS is not ended here. Connections that are open stay where they are.
+// balancer forwards TCP connections to any target that is ready and accepts them, as the load balancer in front of a hub's webhooks does.
+// It does not terminate TLS. Open connections stay with their target.
 type balancer struct {
-	// URL is what members call.
+	// URL for members.
 	URL string
 
 	listener net.Listener
@@ -25,7 +25,7 @@ type balancer struct {
 	wait     sync.WaitGroup
 
 	mu sync.Mutex
-	// targets are the addresses, with whether they were ready when last asked.
+	// targets maps addresses to their readiness at the last probe.
 	targets map[string]bool
 	open    map[net.Conn]bool
 	isShut  bool
@@ -34,7 +34,7 @@ type balancer struct {
 	stop    context.CancelFunc
 }
 
-// probePeriod is how often targets are asked whether they are ready. kubelet asks every few seconds; a test has less time.
+// probePeriod is the interval of readiness probes. kubelet probes every few seconds, but a test has less time.
 const probePeriod = 100 * time.Millisecond
 
 func newBalancer() (*balancer, error) {
@@ -51,7 +51,7 @@ func newBalancer() (*balancer, error) {
 	return b, nil
 }
 
-// add makes address a target whenever ready says so; nil means always.
+// add makes address a target while ready returns true. Nil means always.
 func (b *balancer) add(address string, ready func(context.Context) bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -76,7 +76,7 @@ func (b *balancer) add(address string, ready func(context.Context) bool) {
 	})
 }
 
-// shut ends the connections that are open, and each new one at once, until it is told otherwise.
+// shut closes open connections and each new one immediately, until it is called with false.
 func (b *balancer) shut(isShut bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,7 +110,7 @@ func (b *balancer) accept() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		// A caller that hung up, or a lack of file descriptors, must not end it: callers would wait for ever.
+		// A disconnected caller, or a lack of file descriptors, must not end the loop: callers would wait for ever.
 		fmt.Fprintf(os.Stderr, "the balancer before the webhooks: %v\n", err)
 		pause := time.NewTimer(probePeriod)
 		select {
@@ -133,7 +133,7 @@ func (b *balancer) serve(caller net.Conn) {
 	for from, to := range map[net.Conn]net.Conn{caller: target, target: caller} {
 		both.Go(func() {
 			_, _ = io.Copy(to, from)
-			// One direction is enough: an HTTP connection that is half closed is of no use.
+			// The end of one direction is enough: a half-closed HTTP connection is useless.
 			_ = to.Close()
 			_ = from.Close()
 		})
@@ -157,7 +157,7 @@ func (b *balancer) track(conn net.Conn) (done func()) {
 	}
 }
 
-// dial tries every target that is ready once, beginning with the next in turn.
+// dial tries each ready target once, beginning with the next in turn.
 func (b *balancer) dial() net.Conn {
 	b.mu.Lock()
 	addresses := make([]string, 0, len(b.targets))

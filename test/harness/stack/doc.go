@@ -1,8 +1,7 @@
 //go:build unix
 
-// Package stack runs the whole product on this machine as a user would have it: a hub and member clusters with
-// real API servers, a simulated vCenter behind a counting proxy, and the manager's own binary. The demo and the
-// integration tests stand on it.
+// Package stack runs the whole product on this machine as a user has it: a hub and member clusters with real API servers, a simulated
+// vCenter behind a counting proxy, and the manager's own binary. The demo and the integration tests use it.
 //
-// Every address is loopback. What a Stack started ends with Stop, and with the process.
+// Every address is loopback. All parts of a Stack end with Stop, and with the process.
 package stack

@@ -17,7 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// SecondHub is another installation of the operator before the same vCenter, with a proxy of its own.
+// SecondHub is another installation of the operator with the same vCenter, behind its own proxy.
 type SecondHub struct {
 	Hub     *Cluster
 	Proxy   *sim.Proxy
@@ -26,7 +26,7 @@ type SecondHub struct {
 	restart func(context.Context) (*Process, error)
 }
 
-// StartHub starts one more hub with its own manager, which may serve the hub itself as member "local"; args are added to its flags. It has no
+// StartHub starts another hub with its own manager, which can serve the hub itself as member "local". args extend its flags. The hub has no
 // VCenter yet: see AddVCenter. The caller stops it.
 func (s *Stack) StartHub(ctx context.Context, name string, args ...string) (_ *SecondHub, err error) {
 	second := &SecondHub{}
@@ -62,7 +62,7 @@ func (h *SecondHub) RestartManager(ctx context.Context) (err error) {
 // ApplyCRDs installs the operator's CRDs that are missing.
 func (h *SecondHub) ApplyCRDs(ctx context.Context) error { return applyCRDs(ctx, h.Hub) }
 
-// AddVCenter creates the VCenter "default" without any grant, with a root folder of its own.
+// AddVCenter creates the VCenter "default" without grants, with its own root folder.
 func (h *SecondHub) AddVCenter(ctx context.Context, folder string) error {
 	return createAll(ctx, h.Hub, credentialsSecret(), &v1alpha1.VCenter{
 		ObjectMeta: metav1.ObjectMeta{Name: "default"},
@@ -121,5 +121,5 @@ func (c *Cluster) Raw(ctx context.Context, path string) (string, error) {
 	return string(body), err
 }
 
-// ContainsPassword reports whether text holds the password of the simulated vCenter.
+// ContainsPassword reports whether text contains the password of the simulated vCenter.
 func ContainsPassword(text string) bool { return strings.Contains(text, Password) }

@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/logcheck"
 )
 
-// CheckLogs reads all that the managers of the stack have logged, also those that were restarted: each line is JSON, and none has the password of vCenter.
+// CheckLogs checks the logs of all managers of the stack, including restarted ones: each line must be JSON, and none can contain the password of vCenter.
 func (s *Stack) CheckLogs() (lines int, err error) {
 	var logs []string
 	if s.Manager != nil {

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// PeakMemory returns the most resident memory that the process has had, in bytes, as the kernel counts it; false where
-// the kernel does not tell.
+// PeakMemory returns the peak resident memory of the process in bytes, from the kernel. It returns false if the kernel does not report it.
 func (p *Process) PeakMemory() (int64, bool) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {

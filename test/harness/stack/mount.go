@@ -19,10 +19,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// secretVolume keeps a directory in step with a Secret, as kubelet does with a volume: the files are links into a
-// directory of their own, which is swapped whole, and the old one is removed.
+// secretVolume synchronizes a directory with a Secret, as kubelet does for a volume. The files are links into a separate directory, which
+// is replaced as a whole. The old one is removed.
 type secretVolume struct {
-	// Dir is what a container would have mounted.
+	// Dir is the directory that a container would mount.
 	Dir string
 
 	reader client.Reader
@@ -34,7 +34,7 @@ type secretVolume struct {
 	last    map[string][]byte
 }
 
-// mountPeriod is how often the Secret is read. kubelet needs up to a minute; a test has less time.
+// mountPeriod is the interval of reads of the Secret. kubelet needs up to a minute, but a test has less time.
 const mountPeriod = 200 * time.Millisecond
 
 // mountSecret waits for the Secret and mounts it below dir until unmount.
@@ -58,7 +58,7 @@ func mountSecret(ctx context.Context, reader client.Reader, key client.ObjectKey
 			case <-background.Done():
 				return
 			case <-ticker.C:
-				_ = v.sync(background) // the API server may be away; what is mounted stays
+				_ = v.sync(background) // if the API server is unreachable, the mounted files stay
 			}
 		}
 	})

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// endWithParent lets the kernel end the child when this process ends, however it ends.
+// endWithParent makes the kernel end the child when this process ends, even if it is killed.
 func endWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
 func lockThread() { runtime.LockOSThread() }

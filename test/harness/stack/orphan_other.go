@@ -4,7 +4,7 @@ package stack
 
 import "syscall"
 
-// Elsewhere a manager whose parent was killed ends by itself: its API server is gone, and with it the election.
+// On other systems, a manager whose parent was killed ends with its API server, because it loses the leader election.
 func endWithParent(*syscall.SysProcAttr) {}
 
 func lockThread() {}

@@ -13,13 +13,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/filelock"
 )
 
-// Ports for managers lie below those that localcluster takes, and below those that systems take for outgoing connections.
+// Ports for managers are below those of localcluster, and below those that systems use for outgoing connections.
 const (
 	lowestPort  = 14000
 	highestPort = 20000
 )
 
-// port is an address on the loopback interface that no other stack on this machine uses.
+// port is a loopback address that no other stack on this machine uses.
 type port struct {
 	address string
 	release func()
@@ -31,13 +31,13 @@ func (p port) free() {
 	}
 }
 
-// ReserveAddress returns an address on the loopback interface for something that a caller starts beside a stack. The caller frees it when its user has ended.
+// ReserveAddress returns a loopback address for a server that the caller starts beside a stack. The caller frees it when that server has ended.
 func ReserveAddress() (address string, free func(), err error) {
 	p, err := reservePort()
 	return p.address, p.free, err
 }
 
-// reservePort returns a port that nothing listens on. The caller frees it when its user has ended.
+// reservePort returns a free port. The caller frees it when its user has ended.
 func reservePort() (port, error) {
 	for range 1000 {
 		number := strconv.Itoa(lowestPort + rand.IntN(highestPort-lowestPort))

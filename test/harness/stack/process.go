@@ -20,30 +20,30 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
-// stopPatience is how long a process may take to end after SIGTERM before it is killed.
+// stopPatience is the time to end after SIGTERM. Then the process is killed.
 const stopPatience = 45 * time.Second
 
-// Process is a program of ours that runs beside the tests: the manager, or the vCenter simulator.
+// Process is a program of this repository beside the tests: the manager or the vCenter simulator.
 type Process struct {
-	// Log is the file that holds its output.
+	// Log is the file with its output.
 	Log string
 
 	name string
 	cmd  *exec.Cmd
 	done chan struct{}
 	err  error
-	// told to end: a second SIGTERM would end the manager at once.
+	// told is true after SIGTERM. A second SIGTERM would end the manager immediately.
 	told bool
 }
 
 var (
 	building sync.Mutex
-	// built are the commands that this process has compiled: a program that was started a hundred times must not
-	// ask Go a hundred times.
+	// built are the commands that this process has compiled. A program that is started a hundred times must not run the go command a
+	// hundred times.
 	built = map[string]string{}
 )
 
-// build compiles a command of this repository and returns its path. Go decides whether there is anything to do.
+// build compiles a command of this repository and returns its path. Go compiles only if necessary.
 func build(ctx context.Context, name, pkg string, race bool, out io.Writer, flags ...string) (string, error) {
 	building.Lock()
 	defer building.Unlock()
@@ -55,7 +55,7 @@ func build(ctx context.Context, name, pkg string, race bool, out io.Writer, flag
 		return "", err
 	}
 	binary := filepath.Join(root, "bin", name)
-	// One process at a time: Go may write the binary bit by bit, and another process must not start or copy a half.
+	// One process at a time: Go can write the binary in parts, and another process must not start or copy a part.
 	unlock, err := filelock.Lock(ctx, binary+".lock", nil)
 	if err != nil {
 		return "", fmt.Errorf("build the %s: %w", name, err)
@@ -72,12 +72,12 @@ func build(ctx context.Context, name, pkg string, race bool, out io.Writer, flag
 	return binary, nil
 }
 
-// start runs binary. Its log is <name>.log in dir; a second process of that name continues the log.
+// start runs binary. Its log is <name>.log in dir. A second process of that name appends to the log.
 func start(dir, name, binary string, args ...string) (*Process, error) {
 	return startIn(dir, name, binary, nil, args...)
 }
 
-// startIn is start with more variables in the environment, as NAME=value.
+// startIn is start with additional environment variables, as NAME=value.
 func startIn(dir, name, binary string, env []string, args ...string) (*Process, error) {
 	log, err := os.OpenFile(filepath.Join(dir, name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -87,13 +87,13 @@ func startIn(dir, name, binary string, env []string, args ...string) (*Process, 
 	cmd := exec.Command(binary, args...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = log, log
-	// A group of its own: Ctrl-C is for the parent, which then ends its children in order.
+	// The child has its own process group, so that Ctrl-C reaches only the parent, which then ends its children in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	endWithParent(cmd.SysProcAttr)
 	p := &Process{Log: log.Name(), name: name, cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
-		// A parent death signal is sent when the thread that started the child ends, so this one is kept.
+		// The kernel sends the parent death signal when the thread that started the child ends, so this thread stays.
 		lockThread()
 		err := cmd.Start()
 		started <- err
@@ -130,8 +130,7 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
-// Stop ends the process with SIGTERM, as a kubelet would. It returns an error when the process ended with one,
-// or had to be killed.
+// Stop ends the process with SIGTERM, as kubelet does. It returns an error if the process ended with an error or had to be killed.
 func (p *Process) Stop() error {
 	select {
 	case <-p.done:
@@ -156,7 +155,7 @@ func (p *Process) Stop() error {
 func (p *Process) failure() error {
 	var exit *exec.ExitError
 	if errors.As(p.err, &exit) && exit.ExitCode() == -1 {
-		return nil // ended by a signal that the caller sent
+		return nil // a signal of the caller ended it
 	}
 	if p.err != nil {
 		return fmt.Errorf("the %s ended with %w; its last words:\n%s", p.name, p.err, p.Tail(20))

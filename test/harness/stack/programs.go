@@ -22,11 +22,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// VCenter is the simulated vCenter. It is a process of its own, since govmomi's simulator has data races that
-// the race detector would report as the tests'.
+// VCenter is the simulated vCenter. It is a separate process, because govmomi's simulator has data races, which the race detector would report
+// for the tests.
 type VCenter struct {
 	*Process
-	// URL of the SDK, not through the proxy.
+	// URL of the SDK, without the proxy.
 	URL string
 }
 
@@ -39,8 +39,8 @@ func (v *VCenter) Address() string {
 	return u.Host
 }
 
-// StartVCenter starts one more simulated vCenter, or the same again after it ended, with nothing in its inventory. Of the
-// options only Listen, Templates, CloneDelay, Privileges and InstanceUUID are used. The caller stops it.
+// StartVCenter starts another simulated vCenter, or the same one again after it ended, with an empty inventory. It uses only the options Listen,
+// Templates, CloneDelay, Privileges and InstanceUUID. The caller stops it.
 func (s *Stack) StartVCenter(ctx context.Context, name string, o sim.Options) (*VCenter, error) {
 	binary, err := build(ctx, "vcsim", vcsimPackage, false, s.opts.Out)
 	if err != nil {
@@ -91,8 +91,8 @@ const (
 	vcsimPackage   = "./test/harness/vcsim"
 )
 
-// OverlayVariable of the environment names a file that says which files of the manager are replaced by others when it is built: see
-// `go help build`, -overlay.
+// OverlayVariable is an environment variable for an overlay file, which replaces source files of the manager in its build. See `go help build`,
+// -overlay.
 const OverlayVariable = "VMGROUP_MANAGER_OVERLAY"
 
 // BuildManager compiles the operator and returns the path of its binary.
@@ -108,8 +108,7 @@ func BuildManager(ctx context.Context, out io.Writer) (string, error) {
 	return build(ctx, name, managerPackage, race, out)
 }
 
-// manager returns the stack's own copy of the operator's binary: whoever builds another meanwhile does not change what
-// a restart starts.
+// manager returns the stack's own copy of the operator's binary, so that another build does not change the program of a restart.
 func (s *Stack) manager(ctx context.Context) (string, error) {
 	if s.Program != "" {
 		return s.Program, nil
@@ -127,8 +126,8 @@ func (s *Stack) manager(ctx context.Context) (string, error) {
 	return binary, copyProgram(built, binary)
 }
 
-// copyProgram copies a program that is to be started. No other process is forked meanwhile: it would have the file open for writing for a moment,
-// and a program of which that is so cannot be started ("text file busy").
+// copyProgram copies a program for a later start. No other process is forked meanwhile: it would keep the file open for writing for a moment, and
+// the kernel refuses to start such a program ("text file busy").
 func copyProgram(from, to string) error {
 	content, err := os.ReadFile(from)
 	if err != nil {
@@ -139,7 +138,7 @@ func copyProgram(from, to string) error {
 	return os.WriteFile(to, content, 0o700)
 }
 
-// CRDsOfProgram has Program bring the CRDs of a hub, as Helm's Job does before it replaces Pods.
+// CRDsOfProgram runs Program to install the CRDs of a hub, as Helm's Job does before it replaces Pods.
 func (s *Stack) CRDsOfProgram(ctx context.Context, hub *Cluster) error {
 	binary, err := s.manager(ctx)
 	if err != nil {

@@ -17,7 +17,7 @@ func IsReady(conditions []metav1.Condition) bool {
 	return meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionReady)
 }
 
-// Words are conditions as a failed test tells them.
+// Words formats conditions for a failed test.
 func Words(conditions []metav1.Condition) string {
 	all := make([]string, 0, len(conditions))
 	for _, c := range conditions {

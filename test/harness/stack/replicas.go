@@ -16,14 +16,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// Replica is one of several managers on one hub. What happens to one does not happen to the others: it is a process of its
-// own, and its requests to the hub pass a proxy of its own. Its methods are not for concurrent use.
+// Replica is one of several managers on one hub. Faults affect it alone: it is a separate process, and its requests to the hub pass its own
+// proxy. Its methods are not safe for concurrent use.
 type Replica struct {
-	// Name of the replica, which it has as POD_NAME: the host of its sessions.
+	// Name of the replica. It is its POD_NAME and the host of its sessions.
 	Name string
-	// Process is the present one; Restart replaces it.
+	// Process is the current one. Restart replaces it.
 	*Process
-	// APIProxy stands before the hub for this replica alone.
+	// APIProxy is in front of the hub for this replica alone.
 	APIProxy *localcluster.APIProxy
 
 	stack   *Stack
@@ -32,7 +32,7 @@ type Replica struct {
 	metrics port
 }
 
-// AddReplica starts one more manager on the hub, with Options.ManagerArgs and args. Stop of the Stack ends it.
+// AddReplica starts another manager on the hub, with Options.ManagerArgs and args. Stop of the Stack ends it.
 func (s *Stack) AddReplica(ctx context.Context, name string, args ...string) (_ *Replica, err error) {
 	r := &Replica{Name: name, stack: s}
 	defer func() {
@@ -72,7 +72,7 @@ func (s *Stack) AddReplica(ctx context.Context, name string, args ...string) (_ 
 	return r, nil
 }
 
-// Restart starts the replica again after it has ended. It has args besides its own until the next time.
+// Restart starts the replica again after it has ended. args extend its flags until the next restart.
 func (r *Replica) Restart(ctx context.Context, args ...string) error {
 	if r.Process != nil && r.Alive() {
 		return fmt.Errorf("replica %s already runs with pid %d", r.Name, r.PID())
@@ -89,13 +89,13 @@ func (r *Replica) Restart(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// Pause stops the process with SIGSTOP, as a hypervisor may: its clocks go on, it does not.
+// Pause stops the process with SIGSTOP, as a hypervisor can. Its clocks continue.
 func (r *Replica) Pause() error { return r.signal(syscall.SIGSTOP) }
 
-// Continue lets a paused process go on.
+// Continue resumes a paused process.
 func (r *Replica) Continue() error { return r.signal(syscall.SIGCONT) }
 
-// Terminate sends SIGTERM and does not wait; Done tells the end. Stop does both.
+// Terminate sends SIGTERM and does not wait. Done reports the end. Stop does both.
 func (r *Replica) Terminate() error {
 	r.told = true
 	return r.signal(syscall.SIGTERM)
@@ -108,7 +108,7 @@ func (r *Replica) signal(signal os.Signal) error {
 	return nil
 }
 
-// Ready reports whether /readyz of the replica says so. A replica that does not answer is not ready.
+// Ready reports whether /readyz of the replica succeeds. An unresponsive replica is not ready.
 func (r *Replica) Ready(ctx context.Context) bool {
 	body, err := r.get(ctx, r.probes, "/readyz")
 	return err == nil && body != ""
@@ -139,7 +139,7 @@ func (r *Replica) get(ctx context.Context, p port, path string) (string, error) 
 	return string(body), err
 }
 
-// Remove ends the replica with SIGTERM, takes it out of the Stack and closes its proxy.
+// Remove ends the replica with SIGTERM, removes it from the Stack and closes its proxy.
 func (r *Replica) Remove() error {
 	err := r.Stop()
 	r.stack.Replicas = slices.DeleteFunc(slices.Clone(r.stack.Replicas), func(other *Replica) bool { return other == r })
@@ -147,7 +147,7 @@ func (r *Replica) Remove() error {
 	return err
 }
 
-// end is for the end of the Stack: nobody needs an orderly handover then, and a paused process could not give one.
+// end kills the replica at the end of the Stack. No handover is needed then, and a paused process cannot do one.
 func (r *Replica) end() {
 	if r.Process != nil {
 		r.Kill()
@@ -172,7 +172,7 @@ func (s *Stack) startReplicas(ctx context.Context) error {
 	return nil
 }
 
-// LastWords returns the last lines of the log of each manager.
+// LastWords returns the last lines of each manager's log.
 func (s *Stack) LastWords(lines int) string {
 	out := ""
 	if s.Manager != nil {

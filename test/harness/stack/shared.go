@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// sharedPatience bounds the start, and the compilation of all programs before it on a machine that has never run them.
+	// sharedPatience is the timeout of the start. It includes the compilation of all programs on a new machine.
 	sharedPatience = 20 * time.Minute
-	// lastLines of each manager are printed if a story fails.
+	// lastLines is the number of lines of each manager's log that a failed test prints.
 	lastLines = 40
 )
 
-// Shared is the stack of all stories of a package. It starts when the first story enters. Stack is nil before.
+// Shared is the stack of all tests of a package. It starts when the first test calls Enter. Stack is nil before.
 type Shared struct {
 	*Stack
 	options Options
@@ -33,7 +33,8 @@ type Shared struct {
 	start   func() error
 }
 
-// Share returns a stack that is not started yet. prepare is called once the stack runs; it can be nil. The package's TestMain ends the stack by Run.
+// Share returns a stack that is not started yet. prepare is called once the stack runs, and can be nil. The package's TestMain ends the stack with
+// Run.
 func Share(o Options, prepare func(context.Context, *Stack) error) *Shared {
 	s := &Shared{options: o, prepare: prepare}
 	s.start = sync.OnceValue(s.begin)
@@ -61,7 +62,7 @@ func (s *Shared) begin() (err error) {
 	return nil
 }
 
-// Enter starts the stack if it does not run yet. A story fails if it does not start.
+// Enter starts the stack if it does not run yet. If the start fails, the test fails.
 func (s *Shared) Enter(tb testing.TB) {
 	tb.Helper()
 	if err := s.start(); err != nil {
@@ -85,7 +86,7 @@ func (s *Shared) Run(m *testing.M) int {
 	return code
 }
 
-// UntilServed waits for a MemberCluster to be Ready.
+// UntilServed waits until a MemberCluster is Ready.
 func (s *Stack) UntilServed(ctx context.Context, member string) error {
 	mc := &v1alpha1.MemberCluster{}
 	if err := await.Condition(ctx, "member "+member+" to be served", func(ctx context.Context) (bool, error) {

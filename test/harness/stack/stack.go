@@ -33,7 +33,7 @@ const (
 	// Namespace of the operator on a hub.
 	Namespace = "vmgroup-operator-system"
 
-	// Username of the operator's account at every simulated vCenter.
+	// Username of the operator's account in every simulated vCenter.
 	Username = "operator@vsphere.local"
 	// Password of that account.
 	Password = "a-simulated-password"
@@ -41,75 +41,75 @@ const (
 	credentials = "vc-creds"
 )
 
-// Options say what to start. The zero value starts a hub alone.
+// Options describe the stack to start. The zero value starts a hub alone.
 type Options struct {
 	// Members are the names of member clusters to start and join.
 	Members []string
-	// Sim configures the simulated vCenter; only Templates and CloneDelay are used.
+	// Sim configures the simulated vCenter. Only Templates and CloneDelay are used.
 	Sim sim.Options
-	// MemberPrograms is a directory with the programs kube-apiserver and etcd of the members; empty means those of the hub.
+	// MemberPrograms is a directory with kube-apiserver and etcd for the members. Empty means the programs of the hub.
 	MemberPrograms string
 	// HubAPIServerArgs are flags for the hub's kube-apiserver.
 	HubAPIServerArgs []string
 	// VCenter changes the VCenter "default" before it is created.
 	VCenter func(*v1alpha1.VCenterSpec)
-	// ManagerArgs are added to the manager's flags.
+	// ManagerArgs extend the manager's flags.
 	ManagerArgs []string
-	// Replicas is the number of managers on the hub. 0 starts one, without a proxy of its own, as Stack.Manager; any other
-	// number starts as many as Stack.Replicas, and Stack.Manager is nil; a negative one starts none.
+	// Replicas is the number of managers on the hub. 0 starts one as Stack.Manager, without its own proxy. Any other number starts that
+	// many as Stack.Replicas, and Stack.Manager is nil. A negative number starts none.
 	Replicas int
-	// Admission serves the webhooks, with certificates from cert-manager, which runs on the hub.
+	// Admission serves the webhooks, with certificates from cert-manager on the hub.
 	Admission bool
-	// ProxyAPI puts a proxy before each API server, which the manager's requests pass; see Cluster.Proxy.
+	// ProxyAPI puts a proxy in front of each API server for the manager's requests. See Cluster.Proxy.
 	ProxyAPI bool
-	// Program is the operator's binary, of another version for example: managers run it, and the hub gets its CRDs from it. Empty means what
-	// is built from this tree. Stack.Program can be changed later.
+	// Program is the operator's binary, for example of another version. Managers run it, and it supplies the CRDs of the hub. Empty means
+	// the build of this tree. Stack.Program can be changed later.
 	Program string
-	// Out is told what is being built and started; nil means standard error.
+	// Out receives the progress of builds and starts. Nil means standard error.
 	Out io.Writer
 }
 
-// Stack is what runs.
+// Stack is a running stack.
 type Stack struct {
 	Hub     *Cluster
 	Members map[string]*Cluster
-	// Sim is the simulated vCenter, Proxy counts what goes to it.
+	// Sim is the simulated vCenter. Proxy counts its requests.
 	Sim   *VCenter
 	Proxy *sim.Proxy
-	// Person is somebody with a vSphere client, who acts behind the operator's back and not through Proxy.
+	// Person is a user of a vSphere client, who acts without the operator and without Proxy.
 	Person *sim.Operator
-	// Manager is the operator on Hub, unless Options.Replicas asks for several.
+	// Manager is the operator on Hub, unless Options.Replicas is not 0.
 	Manager *Process
-	// Replicas are the managers on Hub with Options.Replicas, in the order in which they were added.
+	// Replicas are the managers on Hub with Options.Replicas, in the order of their addition.
 	Replicas []*Replica
-	// Admission is what the webhooks need; nil without Options.Admission and before StartAdmission.
+	// Admission contains the prerequisites of the webhooks. It is nil without Options.Admission and before StartAdmission.
 	Admission *Admission
-	// Program is what managers that are added or started from now on run; empty means what is built from this tree.
+	// Program is the binary of later starts of managers. Empty means the build of this tree.
 	Program string
-	// Dir is the hub's directory, which holds logs as well. Stop removes it, or the next start of a cluster if
-	// this process is killed.
+	// Dir is the hub's directory, which also contains logs. Stop removes it. If this process is killed, the next start of a cluster removes
+	// it.
 	Dir string
 
 	opts    Options
 	copying sync.Mutex
 
-	// vcenterPorts are kept until Stop: where a vCenter ended, none but the same may listen next.
+	// vcenterPorts are kept until Stop: only the same vCenter can listen again on the port of an ended one.
 	vcenters     sync.Mutex
 	vcenterPorts []port
 }
 
-// Cluster is a control plane with a client that knows the operator's kinds.
+// Cluster is a control plane with a client for the operator's kinds.
 type Cluster struct {
 	*localcluster.ControlPlane
 	client.Client
-	// KubeconfigFile is a kubeconfig for people and, on a hub, for the manager.
+	// KubeconfigFile is a kubeconfig for users and, on a hub, for the manager.
 	KubeconfigFile string
-	// Proxy before the API server with Options.ProxyAPI, and nil otherwise. Client does not pass it; KubeconfigFile and
-	// MemberKubeconfig do.
+	// Proxy in front of the API server with Options.ProxyAPI, and nil otherwise. KubeconfigFile and MemberKubeconfig use it. Client does
+	// not.
 	Proxy *localcluster.APIProxy
 }
 
-// MemberKubeconfig returns the kubeconfig by which a hub reaches the cluster.
+// MemberKubeconfig returns the kubeconfig with which a hub connects to the cluster.
 func (c *Cluster) MemberKubeconfig() ([]byte, error) {
 	if c.Proxy == nil {
 		return c.UserKubeconfig(localcluster.ProxyUser, "system:masters")
@@ -125,8 +125,8 @@ func (c *Cluster) Stop() error {
 	return c.ControlPlane.Stop()
 }
 
-// Start starts everything and returns when the manager was started; it does not wait for members to be joined.
-// On an error nothing is left running. ctx bounds the start only.
+// Start starts everything and returns after the start of the manager. It does not wait for members to join. After an error nothing is
+// running. ctx limits only the start.
 func Start(ctx context.Context, opts Options) (_ *Stack, err error) {
 	if opts.Out == nil {
 		opts.Out = os.Stderr
@@ -175,7 +175,7 @@ func Start(ctx context.Context, opts Options) (_ *Stack, err error) {
 }
 
 func (s *Stack) startClusters(ctx context.Context) error {
-	// Found or built once, with progress, before several clusters ask for it at once.
+	// Find or build the programs once, with progress, before several clusters need them at the same time.
 	if _, err := assets.Ensure(ctx, s.opts.Out); err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (s *Stack) startClusters(ctx context.Context) error {
 	return err
 }
 
-// StartCluster starts one more control plane. The caller stops it, unless it is put into Members.
+// StartCluster starts another control plane. The caller stops it, unless it adds it to Members.
 func (s *Stack) StartCluster(ctx context.Context, name string) (*Cluster, error) {
 	return s.startCluster(ctx, name, "")
 }
@@ -220,14 +220,13 @@ func (s *Stack) startCluster(ctx context.Context, name, programs string, args ..
 	return cluster, nil
 }
 
-// NewCluster makes a cluster of a control plane that runs already. It has no proxy. On an error the caller stops the control
-// plane.
+// NewCluster makes a Cluster of a running control plane. It has no proxy. On an error the caller stops the control plane.
 func NewCluster(plane *localcluster.ControlPlane) (*Cluster, error) {
 	cluster := &Cluster{ControlPlane: plane}
 	return cluster, (&Stack{}).equip(cluster)
 }
 
-// equip makes the cluster's client, its proxy and its kubeconfig.
+// equip creates the cluster's client, its proxy and its kubeconfig.
 func (s *Stack) equip(c *Cluster) (err error) {
 	if c.Client, err = newClient(c.ControlPlane); err != nil {
 		return err
@@ -251,8 +250,8 @@ func newClient(plane *localcluster.ControlPlane) (client.Client, error) {
 	return client.New(plane.Config, client.Options{Scheme: allkinds.Scheme()})
 }
 
-// equipHub creates on a hub what `kubectl apply -k config/default` and a platform engineer would: CRDs, the
-// operator's namespace, credentials and the VCenter "default".
+// equipHub creates the objects on a hub that `kubectl apply -k config/default` and a hub administrator create: CRDs, the operator's
+// namespace, credentials and the VCenter "default".
 func (s *Stack) equipHub(ctx context.Context, hub *Cluster) error {
 	install := applyCRDs
 	if s.Program != "" {
@@ -296,7 +295,7 @@ func operatorNamespace() *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}
 }
 
-// loginMemory is the Secret in which the operator remembers logins, as an installation makes it: empty.
+// loginMemory is the Secret in which the operator remembers logins. An installation creates it empty.
 func loginMemory() *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "vmgroup-operator-logins"}}
 }
@@ -339,8 +338,7 @@ func applyCRDs(ctx context.Context, hub *Cluster) error {
 	return nil
 }
 
-// isServed reports whether the kind can be discovered and listed: what serves and discovers kinds comes to know of a CRD after
-// it was written that it is established.
+// isServed reports whether the kind can be discovered and listed. This takes effect a moment after the CRD is Established.
 func isServed(ctx context.Context, hub *Cluster, definition *apiextensionsv1.CustomResourceDefinition) (bool, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(schema.GroupVersionKind{

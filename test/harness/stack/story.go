@@ -11,9 +11,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/inputs"
 )
 
-// Story is the first line of every test that needs what this package starts: it makes the result of the test belong to the
-// operator, the simulator, the manifests and the pinned tools as they are now. Without it the go command takes the result from
-// its cache after an edit of the operator; see package inputs.
+// Story is the first line of every test that uses this package. It makes the cached result of the test depend on the current operator,
+// simulator, manifests and pinned tools. Without it, the go command uses the cached result even after an edit of the operator. See package
+// inputs.
 func Story(t testing.TB) {
 	t.Helper()
 	noted.once.Do(func() { noted.err = note(t) })
@@ -22,7 +22,7 @@ func Story(t testing.TB) {
 	}
 }
 
-// noted is done once in a process: the go command keeps one result for all tests that ran in it.
+// noted is computed once in a process, because the go command keeps one result for all tests of the process.
 var noted struct {
 	once sync.Once
 	err  error

@@ -1,6 +1,5 @@
-// Command vcsim serves govmomi's vCenter simulator, prepared for the operator: one datacenter, one cluster, a few
-// templates with snapshots and an ordinary VM. govmomi's own command cannot be installed by version, because its
-// module has a replace directive.
+// Command vcsim serves govmomi's vCenter simulator, prepared for the operator: one datacenter, one cluster, several templates with
+// snapshots and an ordinary VM. govmomi's own command cannot be installed by version, because its module has a replace directive.
 package main
 
 import (
@@ -18,7 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// ready is what the program writes to -ready-file.
+// ready is the content of -ready-file.
 type ready struct {
 	// URL of the SDK.
 	URL string `json:"url"`
@@ -97,7 +96,7 @@ func names(list string) []string {
 	return out
 }
 
-// writeReady writes the file in one step, so that whoever waits for it never reads half of it.
+// writeReady writes the file in one step, so that a waiting program never reads a part of it.
 func writeReady(file string, r ready) error {
 	data, err := json.Marshal(r) //nolint:gosec // the login of a simulator is no secret
 	if err != nil {

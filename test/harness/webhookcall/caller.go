@@ -17,17 +17,17 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// callTimeout bounds a call, in place of the API server's 3 s: a test wants to see how late an answer comes.
+// callTimeout is the timeout of a call. It is longer than the API server's 3 s, so that tests can measure late answers.
 const callTimeout = 15 * time.Second
 
-// Caller calls one webhook. It keeps connections and is safe for concurrent use. Close it.
+// Caller calls one webhook. It keeps connections and is safe for concurrent use. The caller must close it.
 type Caller struct {
 	http *http.Client
 	url  string
 }
 
-// New returns a Caller of a webhook that calls a URL and trusts a CA bundle. address is where it connects to, whatever the
-// URL's host; "" is the host itself.
+// New returns a Caller of a webhook with a URL and a CA bundle. address is the address to connect to, whatever the URL's host. "" means the
+// URL's host.
 func New(webhook admissionregistrationv1.WebhookClientConfig, address string) (*Caller, error) {
 	if webhook.URL == nil {
 		return nil, errors.New("the webhook is not called by URL")
@@ -49,10 +49,10 @@ func New(webhook admissionregistrationv1.WebhookClientConfig, address string) (*
 	return &Caller{http: &http.Client{Transport: transport, Timeout: callTimeout}, url: *webhook.URL}, nil
 }
 
-// Close ends the connections that are idle.
+// Close closes idle connections.
 func (c *Caller) Close() { c.http.CloseIdleConnections() }
 
-// Post sends a body and returns the status and what was answered.
+// Post sends a body and returns the status and the answer.
 func (c *Caller) Post(ctx context.Context, body io.Reader) (status int, answer []byte, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, body)
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *Caller) Post(ctx context.Context, body io.Reader) (status int, answer [
 	return response.StatusCode, answer, err
 }
 
-// Judge sends a review and returns the refusal, or "" when what it asks is allowed.
+// Judge sends a review and returns the refusal, or "" if it is allowed.
 func (c *Caller) Judge(ctx context.Context, review []byte) (refusal string, err error) {
 	status, answer, err := c.Post(ctx, bytes.NewReader(review))
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package webhookcall calls the operator's webhooks as the API server of a member does: with its questions, over its
-// connections, at a steady rate, and with what somebody may send who means harm.
+// Package webhookcall calls the operator's webhooks as the API server of a member does: with the same reviews and connections, at a steady
+// rate. It can also send hostile requests.
 package webhookcall

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// drip is how long a slow sender waits before each byte.
+// drip is the pause of a slow sender before each byte.
 const drip = 200 * time.Millisecond
 
-// Hostile is a way to trouble a webhook.
+// Hostile is a kind of hostile request.
 type Hostile struct {
 	Name string
-	// body of one request, until ctx ends.
+	// body returns the body of one request, until ctx ends.
 	body func(ctx context.Context) io.Reader
 }
 
-// HostileBodies are a body of 1 MiB, one that is nested 10,000 levels deep, one of 3 MiB that would be hundreds when it is decoded, wrong types in
-// several places, and senders that never come to an end.
+// HostileBodies are a body of 1 MiB, a body with 10,000 levels, and a body of 3 MiB that decodes to hundreds of MiB. Others have
+// wrong types in several fields, or come from senders that never end.
 func HostileBodies(namespace string) []Hostile {
 	object := func(text string) func(context.Context) io.Reader {
 		whole := creationOf(namespace, "hostile", []byte(text))
@@ -38,7 +38,7 @@ func HostileBodies(namespace string) []Hostile {
 	}
 }
 
-// slowReader gives a byte now and then. It ends with an error when its context does.
+// slowReader returns a byte after each pause. It returns an error when its context ends.
 type slowReader struct {
 	ctx  context.Context //nolint:containedctx // a Reader is given none
 	sent int

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Load is a steady stream of requests. They are sent when they are due, whether or not those before have been answered: a
-// server that is slow gets no less to do.
+// Load is a steady stream of requests. Each is sent when it is due, even if earlier ones are unanswered: a slow server gets no less work.
 type Load struct {
 	// Rate in requests per second.
 	Rate int
@@ -18,22 +17,22 @@ type Load struct {
 	Duration time.Duration
 	// Valid is the body of the valid requests.
 	Valid []byte
-	// Hostile take every HostileEvery-th request in turn; 0 is none.
+	// Hostile are sent in turn as every HostileEvery-th request. 0 means none.
 	Hostile      []Hostile
 	HostileEvery int
 }
 
 // Outcome of a Load.
 type Outcome struct {
-	// Milliseconds from when each valid request was due until its answer was here.
+	// Milliseconds are the times from the due time of each valid request to its answer.
 	Milliseconds []float64
-	// Failures are valid requests that got no answer, or a wrong one.
+	// Failures are valid requests without an answer or with a wrong one.
 	Failures []string
-	// Hostile counts the hostile requests by name and status; 0 is none.
+	// Hostile counts the hostile requests by name and status. Status 0 means no answer.
 	Hostile map[string]map[int]int
 }
 
-// Run sends the stream and returns when all valid requests have been answered. Hostile ones that have not are given up.
+// Run sends the stream and returns when all valid requests have been answered. It cancels unanswered hostile requests.
 func (c *Caller) Run(ctx context.Context, l Load) Outcome {
 	hostileCtx, giveUp := context.WithCancel(ctx)
 	out := Outcome{Hostile: map[string]map[int]int{}}

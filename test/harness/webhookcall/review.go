@@ -11,18 +11,19 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Creation is the question whether a group may be created.
+// Creation returns the review for the creation of a group.
 func Creation(g *v1alpha1.VmGroup) []byte {
 	group := g.DeepCopy()
 	group.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("VmGroup"))
 	object, err := json.Marshal(group)
 	if err != nil {
-		panic(err) // strings and numbers can be encoded
+		panic(err) // strings and numbers can always be encoded
 	}
 	return creationOf(g.Namespace, g.Name, object)
 }
 
-// creationOf asks about any object. It is not looked at: encoding/json would refuse what a hostile caller sends.
+// creationOf returns the review for the creation of any object. It inserts the object without encoding it, because encoding/json would
+// refuse a hostile one.
 func creationOf(namespace, name string, object []byte) []byte {
 	const place = `"the object"`
 	kind := metav1.GroupVersionKind(v1alpha1.GroupVersion.WithKind("VmGroup"))

@@ -1,11 +1,11 @@
 //go:build unix
 
-// Package addons installs into a hub what a production cluster has beside Kubernetes.
+// Package addons installs components into a hub that production clusters have besides Kubernetes.
 package addons
 
 import (
 	"context"
-	_ "embed" // the objects are a file of their own
+	_ "embed" // certmanager.yaml contains the objects
 	"errors"
 	"fmt"
 	"io"
@@ -31,18 +31,18 @@ import (
 // certManagerNamespace is the usual one.
 const certManagerNamespace = "cert-manager"
 
-// certManagerImage is what certmanager.yaml names.
+// certManagerImage is the image in certmanager.yaml.
 const certManagerImage = "docker.io/local/cert-manager:1"
 
-// readyPatience bounds the wait for a Pod of cert-manager that works.
+// readyPatience is the timeout for a working Pod of cert-manager.
 const readyPatience = 5 * time.Minute
 
 //go:embed certmanager.yaml
 var certManagerObjects string
 
-// InstallCertManager installs cert-manager's CRDs, controllers and cainjector into a hub, as Pods, and returns when they
-// work. There is no admission webhook of it: it would refuse certificates that are valid for less than an hour. Where the
-// program has to be built first, that takes minutes and is reported to progress; nil means standard error.
+// InstallCertManager installs cert-manager's CRDs, controllers and cainjector into a hub, as Pods. It returns when they work. It does not
+// install cert-manager's admission webhook, which would refuse certificates with a validity below one hour. If the program must be built
+// first, that takes minutes, and progress receives the output. If progress is nil, standard error does.
 func InstallCertManager(ctx context.Context, hub *localcluster.Hub, progress io.Writer) error {
 	if err := loadCertManager(ctx, hub, progress); err != nil {
 		return fmt.Errorf("install cert-manager: %w", err)
@@ -60,8 +60,8 @@ func InstallCertManager(ctx context.Context, hub *localcluster.Hub, progress io.
 	return nil
 }
 
-// loadCertManager makes the image from the program that tools/cert-manager pins. It is kept beside the programs, for
-// compressing it takes most of the time.
+// loadCertManager makes the image from the program that tools/cert-manager pins. It keeps the image beside the programs, because the
+// compression takes most of the time.
 func loadCertManager(ctx context.Context, hub *localcluster.Hub, progress io.Writer) error {
 	program, err := assets.Tool(ctx, "cert-manager", progress)
 	if err != nil {
@@ -71,7 +71,7 @@ func loadCertManager(ctx context.Context, hub *localcluster.Hub, progress io.Wri
 	if err != nil {
 		return err
 	}
-	// The program's directory is named after all that it is made from.
+	// The name of the program's directory identifies all its inputs.
 	archive := filepath.Join(cache, "images", filepath.Base(filepath.Dir(program))+".tar")
 	if _, err := os.Stat(archive); err == nil {
 		return hub.LoadImage(ctx, archive)
@@ -86,7 +86,7 @@ func loadCertManager(ctx context.Context, hub *localcluster.Hub, progress io.Wri
 	return hub.LoadImage(ctx, archive)
 }
 
-// apply creates objects, or leaves them as they are.
+// apply creates objects. Existing objects stay unchanged.
 func apply(ctx context.Context, hub *localcluster.Hub, yaml string) error {
 	cluster, err := client.New(hub.Config, client.Options{})
 	if err != nil {
@@ -106,7 +106,7 @@ func apply(ctx context.Context, hub *localcluster.Hub, yaml string) error {
 	}
 }
 
-// waitForCertManager waits for the line of its log that says that all controllers run.
+// waitForCertManager waits for the line of the log that reports that all controllers run.
 func waitForCertManager(ctx context.Context, hub *localcluster.Hub) error {
 	clients, err := kubernetes.NewForConfig(hub.Config)
 	if err != nil {
@@ -123,7 +123,7 @@ func waitForCertManager(ctx context.Context, hub *localcluster.Hub) error {
 	return nil
 }
 
-// working says what is missing until a Pod of cert-manager has printed that line.
+// working returns an error until a Pod of cert-manager has printed that line.
 func working(ctx context.Context, clients kubernetes.Interface) error {
 	pods, err := clients.CoreV1().Pods(certManagerNamespace).List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package machine says whether a hub with a node can run on this machine, and installs what it needs. It has no dependencies, so
-// that programs that only ask compile at once.
+// Package machine reports whether a hub with a node can run on this machine, and installs the required packages. It has no dependencies, so
+// that programs that only need the check compile fast.
 package machine
 
 import (
@@ -15,10 +15,10 @@ import (
 	"strings"
 )
 
-// CNIPlugins is where Debian's package puts the plugins.
+// CNIPlugins is the directory of the plugins in Debian's package.
 const CNIPlugins = "/usr/lib/cni"
 
-// packages lists, for every program that a node needs and this repository does not build, Debian's package.
+// packages lists the Debian package of every program that a node needs and this repository does not build.
 var packages = []struct{ program, name string }{
 	{"runc", "runc"},
 	{"iptables", "iptables"},
@@ -29,10 +29,10 @@ var packages = []struct{ program, name string }{
 	{filepath.Join(CNIPlugins, "loopback"), "containernetworking-plugins"},
 }
 
-// hidden are directories that look different inside of a node.
+// hidden are directories whose content differs inside of a node.
 var hidden = []string{"/run", "/var/run", "/var/lib", "/var/log", "/proc"}
 
-// Preflight says what keeps this machine from running a hub, and what to do about it; nil if nothing does.
+// Preflight returns an error with the remedy if this machine cannot run a hub.
 func Preflight() error {
 	if err := capable(); err != nil {
 		return err
@@ -44,7 +44,7 @@ func Preflight() error {
 	return nil
 }
 
-// capable checks what no package changes.
+// capable checks the requirements that packages cannot meet.
 func capable() error {
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("a hub with a node needs the namespaces and control groups of Linux, and this is %s", runtime.GOOS)
@@ -65,7 +65,7 @@ func capable() error {
 	return nil
 }
 
-// missingPackages names the packages whose programs are not there.
+// missingPackages returns the packages of missing programs.
 func missingPackages() []string {
 	var missing []string
 	for _, each := range packages {
@@ -77,8 +77,8 @@ func missingPackages() []string {
 	return slices.Compact(missing)
 }
 
-// InstallPackages installs what [Preflight] misses, with Debian's apt-get, whose output goes to out. It does nothing when
-// nothing is missing. Where it cannot help it returns Preflight's error.
+// InstallPackages installs the packages that [Preflight] reports, with Debian's apt-get. out receives the output of apt-get. If nothing is
+// missing, it does nothing. If it cannot install them, it returns Preflight's error.
 func InstallPackages(ctx context.Context, out io.Writer) error {
 	if err := capable(); err != nil {
 		return err
@@ -91,7 +91,7 @@ func InstallPackages(ctx context.Context, out io.Writer) error {
 		return Preflight()
 	}
 	apt := func(args ...string) error {
-		// Another installation may be under way, and a mirror may not answer at once.
+		// Another installation can be running, and a mirror can be slow.
 		args = append([]string{"-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3"}, args...)
 		cmd := exec.CommandContext(ctx, "apt-get", args...)
 		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
@@ -102,7 +102,7 @@ func InstallPackages(ctx context.Context, out io.Writer) error {
 	if apt(install...) == nil {
 		return Preflight()
 	}
-	// The lists of a fresh machine are empty or old.
+	// The package lists of a fresh machine are empty or old.
 	if err := errors.Join(apt("update"), apt(install...)); err != nil {
 		return fmt.Errorf("install %s: %w", strings.Join(missing, ", "), err)
 	}

@@ -12,37 +12,36 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/privileges"
 )
 
-// AdminUsername and AdminPassword log a person in who may do everything, unless Options say otherwise.
+// AdminUsername and AdminPassword are the default login of a user with all privileges.
 const (
 	AdminUsername = "administrator@vsphere.local"
 	AdminPassword = "an-administrator"
 )
 
-// OperatorPrivileges are what the account of the program under test has, on every object: the roles of the operator's
-// documentation. System.Anonymous, System.Read and System.View come with every role. What calls need is said by
-// needs.go, from the API reference.
+// OperatorPrivileges are the privileges of the account of the program under test on every object: the roles of the operator's
+// documentation. Every role includes System.Anonymous, System.Read and System.View. needs.go lists the privileges that calls need, from the
+// API reference.
 var OperatorPrivileges = slices.Concat(RequiredPrivileges, NetworkPrivileges)
 
-// RequiredPrivileges are what the account needs whatever groups there are.
+// RequiredPrivileges are those that the account needs for any groups.
 var RequiredPrivileges = slices.Concat(privileges.For(privileges.Always), privileges.For(privileges.ForSessions))
 
-// NetworkPrivileges are what the account needs in addition for VMs that are connected to another network than their
-// template.
+// NetworkPrivileges are additional privileges for VMs that are connected to another network than their template.
 var NetworkPrivileges = privileges.For(privileges.ForNetworks)
 
-// AdoptionPrivileges are what the account needs in addition for VMs to be adopted.
+// AdoptionPrivileges are additional privileges for the adoption of VMs.
 var AdoptionPrivileges = privileges.For(privileges.ForAdoption)
 
 var systemPrivileges = []string{"System.Anonymous", "System.Read", "System.View"}
 
-// access is who may log in, and what the restricted one of them may do.
+// access contains the accounts and the privileges of the restricted account.
 type access struct {
 	username                     string
 	adminUsername, adminPassword string
 	privileges                   []string
-	// noRoot takes everything on the root object from the restricted account.
+	// noRoot removes all privileges of the restricted account on the root object.
 	noRoot bool
-	// rootLenient needs a permission on the root object only for tasks whose object is gone.
+	// rootLenient requires a permission on the root object only for tasks whose object was removed.
 	rootLenient bool
 	// narrow leaves the restricted account only the role Read-only on datacenters.
 	narrow  bool
@@ -52,11 +51,11 @@ type access struct {
 
 	mu       sync.Mutex
 	password string
-	// tokensAt is when the token service is ready.
+	// tokensAt is the time from which the token service is ready.
 	tokensAt time.Time
 }
 
-// validLogin checks a login. The policy of lockouts does not apply to the administrator.
+// validLogin checks a login. The lockout policy does not apply to the administrator.
 func (a *access) validLogin(req *types.Login) bool {
 	if req.UserName == a.username {
 		a.mu.Lock()
@@ -71,7 +70,7 @@ func (a *access) validLogin(req *types.Login) bool {
 	return req.UserName == a.adminUsername && req.Password == a.adminPassword
 }
 
-// starts says that vCenter starts now.
+// starts marks the start of vCenter.
 func (a *access) starts() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -97,7 +96,7 @@ func (a *access) grants(username, privilege string) bool {
 	return false
 }
 
-// rootFolder is the reference of the root folder of every vCenter.
+// rootFolder is the reference of every vCenter's root folder.
 const rootFolder = "group-d1"
 
 // grantsOn reports whether an account has a privilege on an object.
@@ -108,7 +107,7 @@ func (a *access) grantsOn(username, privilege string, on types.ManagedObjectRefe
 	return a.grants(username, privilege)
 }
 
-// rootOf is the object on which vCenter checks privileges for what is no part of the inventory.
+// rootOf returns the object on which vCenter checks privileges for objects outside of the inventory.
 func rootOf(ctx *simulator.Context) types.ManagedObjectReference {
 	instance, ok := ctx.Map.Get(vim25.ServiceInstance).(*simulator.ServiceInstance)
 	if !ok {
@@ -117,15 +116,15 @@ func rootOf(ctx *simulator.Context) types.ManagedObjectReference {
 	return instance.Content.RootFolder
 }
 
-// check refuses a call for which the account lacks a privilege. Methods that the table of needs does not know are
-// refused to all but the administrator: a new call of the operator's has to be entered there, and documented.
+// check refuses a call if the account lacks a privilege. Only the administrator can call methods that are missing in the table of needs: a
+// new call of the operator must be added there, and documented.
 func (a *access) check(ctx *simulator.Context, m *simulator.Method) types.BaseMethodFault {
 	user := ctx.Session.UserName
 	if user == a.username && a.noRoot && !a.rootLenient && (m.Name == "ContinueRetrievePropertiesEx" || m.Name == "QueryEvents") {
 		on := rootOf(ctx)
 		return &types.NoPermission{Object: &on, PrivilegeId: "System.View"}
 	}
-	if user == a.adminUsername || user == "" || readOnly[m.Name] { // the simulator itself has no name
+	if user == a.adminUsername || user == "" || readOnly[m.Name] { // calls of the simulator have no user name
 		return nil
 	}
 	for _, n := range needs(ctx, m) {

@@ -10,7 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// HasPrivilegeOnEntities answers for a session.
+// HasPrivilegeOnEntities answers for the account of a session.
 func (d *desk) HasPrivilegeOnEntities(ctx *simulator.Context, req *types.HasPrivilegeOnEntities) soap.HasFault {
 	res := &types.HasPrivilegeOnEntitiesResponse{}
 	for _, e := range req.Entity {
@@ -19,7 +19,7 @@ func (d *desk) HasPrivilegeOnEntities(ctx *simulator.Context, req *types.HasPriv
 	return &methods.HasPrivilegeOnEntitiesBody{Res: res}
 }
 
-// HasPrivilegeOnEntity answers for a session.
+// HasPrivilegeOnEntity answers for the account of a session.
 func (d *desk) HasPrivilegeOnEntity(ctx *simulator.Context, req *types.HasPrivilegeOnEntity) soap.HasFault {
 	res := &types.HasPrivilegeOnEntityResponse{}
 	for _, privilege := range req.PrivId {
@@ -37,7 +37,7 @@ func (d *desk) HasUserPrivilegeOnEntities(req *types.HasUserPrivilegeOnEntities)
 	return &methods.HasUserPrivilegeOnEntitiesBody{Res: res}
 }
 
-// FetchUserPrivilegeOnEntities lists what an account has.
+// FetchUserPrivilegeOnEntities lists the privileges of an account.
 func (d *desk) FetchUserPrivilegeOnEntities(ctx *simulator.Context, req *types.FetchUserPrivilegeOnEntities) soap.HasFault {
 	res := &types.FetchUserPrivilegeOnEntitiesResponse{}
 	a := &d.strict.access

@@ -7,7 +7,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// CancelTask asks a task to end. It ends by itself, with RequestCanceled, and has then changed nothing.
+// CancelTask cancels a task. The task ends with RequestCanceled and has changed nothing.
 func (d *desk) CancelTask(ctx *simulator.Context, req *types.CancelTask) soap.HasFault {
 	task, ok := ctx.Map.Get(req.This).(*simulator.Task)
 	body := &methods.CancelTaskBody{}
@@ -32,7 +32,7 @@ func (d *desk) CancelTask(ctx *simulator.Context, req *types.CancelTask) soap.Ha
 	return body
 }
 
-// canceled reports whether somebody asked a task to end. From now on it is too late to ask.
+// canceled reports whether a client canceled a task. From now on, the task cannot be canceled.
 func canceled(ctx *simulator.Context, task *simulator.Task) (asked bool) {
 	ctx.WithLock(task, func() {
 		asked = task.Info.Cancelled //nolint:misspell // vSphere spells it so

@@ -7,7 +7,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// checkClone checks what a clone refers to.
+// checkClone checks the objects that a clone refers to.
 func checkClone(ctx *simulator.Context, req *types.CloneVM_Task) types.BaseMethodFault {
 	if f := req.Spec.Location.Folder; f != nil {
 		req.Folder = *f // "takes precedence over the folder parameter"
@@ -60,7 +60,7 @@ func (d *desk) CloneVMTask(ctx *simulator.Context, req *types.CloneVM_Task) soap
 		if s.rest == nil && course.Fails {
 			return nil, diskFault()
 		}
-		// What was there when the clone was asked for may be gone by now.
+		// Objects can have been removed since the request.
 		if fault := checkClone(ctx, req); fault != nil {
 			return nil, fault
 		}
@@ -97,7 +97,7 @@ func (d *desk) CloneVMTask(ctx *simulator.Context, req *types.CloneVM_Task) soap
 				}
 			})
 			if s.rest != nil {
-				d.strict.makings.begin(ref, course.Shows, t.Self) // before anybody else can read the VM
+				d.strict.makings.begin(ref, course.Shows, t.Self) // before other clients can read the VM
 			}
 		}
 		return res, nil

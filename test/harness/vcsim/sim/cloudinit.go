@@ -15,26 +15,26 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// GuestCloudInit is the key of extraConfig that says with any value that the guest has cloud-init. Once such a guest has booted, see GuestBoot, cloud-init
-// publishes the guest's address and takes out of guestinfo what the metadata lists in redact.
+// GuestCloudInit is a key of extraConfig. With any value, the guest has cloud-init. When such a guest has booted (see GuestBoot), cloud-init publishes the
+// guest's address and redacts the keys of guestinfo that the metadata lists in redact.
 const GuestCloudInit = "SIM.guest.cloudinit"
 
 const (
 	localIPv4 = "guestinfo.local-ipv4"
-	// redacted is what cloud-init writes over a value, and unencoded over the name of its encoding: a guest can remove no key.
+	// redacted is cloud-init's replacement of a value, and unencoded its replacement of the encoding. A guest cannot remove keys.
 	redacted, unencoded = "---", " "
 )
 
-// FirstBoot is what the first boot of a guest finds in its VM.
+// FirstBoot is the configuration that a guest finds in its VM at the first boot.
 type FirstBoot struct {
 	// Datasource of cloud-init: VMware, OVF, or empty if there is none.
 	Datasource string
-	// UserData and Metadata are what cloud-init reads there, and Ignition is what Ignition reads.
+	// UserData and Metadata are the input of cloud-init. Ignition is the input of Ignition.
 	UserData, Metadata, Ignition string
 }
 
-// FirstBoot tells what a guest with cloud-init, or with Ignition, is configured by when it boots for the first time. Its cloud-init is one that looks for OVF
-// properties before guestinfo, as those of Ubuntu 22.04 and RHEL 8.
+// FirstBoot returns the configuration of a guest with cloud-init or Ignition at its first boot. Its cloud-init checks OVF properties before guestinfo, as in
+// Ubuntu 22.04 and RHEL 8.
 func (o *Operator) FirstBoot(ctx context.Context, vmPath string) (FirstBoot, error) {
 	var props mo.VirtualMachine
 	vm, err := o.vm(ctx, vmPath)
@@ -54,7 +54,7 @@ func firstBoot(config *types.VirtualMachineConfigInfo) FirstBoot {
 		info[kv.GetOptionValue().Key] = value[:min(len(value), longestGuestInfo)]
 	}
 	read := func(key string) string { return decoded(info[key], info[key+".encoding"]) }
-	// Ignition looks into guestinfo first.
+	// Ignition reads guestinfo first.
 	found := FirstBoot{Ignition: read("guestinfo.ignition.config.data")}
 	if config.VAppConfig != nil {
 		found.Datasource = "OVF"
@@ -71,7 +71,7 @@ func firstBoot(config *types.VirtualMachineConfigInfo) FirstBoot {
 	return found
 }
 
-// decoded is what cloud-init makes of a value; nothing if it cannot decode it, as one that was cut off.
+// decoded returns a value as cloud-init decodes it, or "" if it cannot, for example because the value is truncated.
 func decoded(value, encoding string) string {
 	if encoding != "base64" && encoding != "gzip+base64" {
 		return value
@@ -92,7 +92,7 @@ func decoded(value, encoding string) string {
 	return string(raw)
 }
 
-// cloudInit does what cloud-init does to guestinfo once it has read it. The caller holds the VM.
+// cloudInit changes guestinfo as cloud-init does after it has read it. The caller holds the VM.
 func (g *guests) cloudInit(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 	boot := firstBoot(vm.Config)
 	if option(vm, GuestCloudInit) == "" || boot.Datasource != "VMware" {

@@ -15,22 +15,22 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// The simulator's own property filters deadlock: a filter that collects holds its lock while it waits for an
-// object's, and a folder that gets a child holds its lock while it tells a container view, and with it the
-// filter. They also collect everything once per change, which takes time quadratic in the number of VMs.
+// The simulator's own property filters deadlock. A collecting filter holds its lock while it waits for the lock of an object. A folder with
+// a new child holds its lock while it notifies a container view, and with it the filter. They also collect everything once per change,
+// which takes time quadratic in the number of VMs.
 //
-// The collector below takes their place. It collects once after a burst of changes, without a lock of its own,
-// and reports the difference to what it reported last. Like vCenter, and unlike the simulator's own filters, it
-// also reports changes of config.hardware and of objects that left the view.
+// The collector below replaces them. It collects once after a burst of changes, without its own lock, and reports the difference from its
+// last report. Like vCenter, and unlike the simulator's own filters, it also reports changes of config.hardware and removals of objects
+// from the view.
 
 const (
-	// settle is how long changes gather before they are collected.
+	// settle is the time for which changes gather before the collection.
 	settle = 20 * time.Millisecond
 	// defaultPage is vCenter's default for WaitOptions.MaxObjectUpdates.
 	defaultPage = 100
 )
 
-// changes counts changes of any object in a registry.
+// changes counts the changes of all objects in a registry.
 type changes struct {
 	mo.ManagedEntity
 	count atomic.Int64
@@ -45,7 +45,7 @@ func (c *changes) UpdateObject(*simulator.Context, mo.Reference, []types.Propert
 }
 func (c *changes) RemoveObject(*simulator.Context, types.ManagedObjectReference) { c.count.Add(1) }
 
-// replaceCollectors makes property collectors that clients create collectors of ours, at their first filter.
+// replaceCollectors replaces the property collectors of clients by ours, at their first filter.
 func replaceCollectors(service *simulator.Service, half *makings) {
 	counter := &changes{}
 	registry := service.Context.Map
@@ -66,17 +66,17 @@ type collector struct {
 	changes *changes
 	makings *makings
 	filters []*filter
-	// version counts the updates that were sent, pending are those of a page that was cut.
+	// version counts the sent updates. pending contains the rest of a truncated page.
 	version int
 	pending *types.UpdateSet
 	cancel  chan struct{}
 }
 
-// filter is a property filter and what it reported last.
+// filter is a property filter with its last report.
 type filter struct {
 	mo.PropertyFilter
 	owner *collector
-	// collected is the change count that seen belongs to.
+	// collected is the change count of seen.
 	collected int64
 	seen      map[types.ManagedObjectReference]map[string]types.AnyType
 }
@@ -123,7 +123,7 @@ func (c *collector) DestroyPropertyCollector(ctx *simulator.Context, req *types.
 	return &methods.DestroyPropertyCollectorBody{Res: &types.DestroyPropertyCollectorResponse{}}
 }
 
-// WaitForUpdatesEx waits for a difference and reports it. An empty version asks for everything.
+// WaitForUpdatesEx waits for a difference and reports it. An empty version requests everything.
 func (c *collector) WaitForUpdatesEx(ctx *simulator.Context, req *types.WaitForUpdatesEx) soap.HasFault {
 	body := &methods.WaitForUpdatesExBody{Res: &types.WaitForUpdatesExResponse{}}
 	page, wait := defaultPage, context.Context(ctx)
@@ -152,7 +152,7 @@ func (c *collector) WaitForUpdatesEx(ctx *simulator.Context, req *types.WaitForU
 			c.collect(ctx)
 		}
 		if c.pending == nil && req.Version == "" {
-			c.pending = &types.UpdateSet{} // the first answer comes at once, even if there is nothing to see
+			c.pending = &types.UpdateSet{} // the first answer comes immediately, even if it is empty
 		}
 		if c.pending != nil {
 			body.Res.Returnval = c.page(page)
@@ -171,7 +171,7 @@ func (c *collector) WaitForUpdatesEx(ctx *simulator.Context, req *types.WaitForU
 	}
 }
 
-// collect sets pending to what changed since the last time, if anything did.
+// collect sets pending to the changes since the last collection, if there are any.
 func (c *collector) collect(ctx *simulator.Context) {
 	set := &types.UpdateSet{}
 	for _, f := range c.filters {
@@ -181,7 +181,7 @@ func (c *collector) collect(ctx *simulator.Context) {
 		}
 		updates, ok := f.difference(ctx, c)
 		if !ok {
-			continue // an object went away while it was read; the next look sees all
+			continue // an object was removed during the read; the next collection sees all
 		}
 		f.collected = now
 		if len(updates) > 0 {
@@ -244,7 +244,7 @@ func propertyChanges(before, now map[string]types.AnyType) []types.PropertyChang
 	return out
 }
 
-// page cuts the next page off pending.
+// page removes the next page from pending.
 func (c *collector) page(most int) *types.UpdateSet {
 	c.version++
 	out := &types.UpdateSet{Version: strconv.Itoa(c.version)}

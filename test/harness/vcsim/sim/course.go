@@ -8,13 +8,13 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Making is what vCenter shows of a VM while its clone runs.
+// Making is the state that vCenter shows of a VM while its clone runs.
 type Making int
 
 const (
 	// WithoutConfig means that the VM is in the inventory, and its configuration is unset.
 	WithoutConfig Making = iota
-	// WithoutExtraConfig means that the configuration is set, but for extraConfig.
+	// WithoutExtraConfig means that the configuration is set, except for extraConfig.
 	WithoutExtraConfig
 	// Unseen means that the VM is not in the inventory.
 	Unseen
@@ -36,16 +36,16 @@ func (m *Making) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q is nothing that a vCenter may show of a VM while its clone runs", text)
 }
 
-// Course is how one clone goes.
+// Course describes the progress of one clone.
 type Course struct {
-	// Shows is what vCenter shows of the VM while the clone runs.
+	// Shows is the visible state of the VM while the clone runs.
 	Shows Making
-	// Until, if not nil, is what the clone waits for after Options.CloneDelay.
+	// Until, if not nil, delays the clone until it is closed, after Options.CloneDelay.
 	Until <-chan struct{}
-	// Fails has the clone fail then.
+	// Fails makes the clone fail then.
 	Fails bool
-	// Leaves, if not nil, has a clone that fails leave its VM as it was shown, until the channel is closed. Otherwise
-	// vCenter removes the VM first.
+	// Leaves, if not nil, makes a failed clone keep its VM in the shown state until the channel is closed. Otherwise vCenter removes the VM
+	// first.
 	Leaves <-chan struct{}
 }
 
@@ -55,7 +55,7 @@ var steps = []int32{10, 30, 50, 70}
 // lastStep is the progress of a clone whose disks are copied.
 const lastStep = 95
 
-// course returns how the clone of a VM of this name goes.
+// course returns the course of the clone of a VM with this name.
 func (s *strict) course(name string) Course {
 	if s.courses != nil {
 		return s.courses(name)
@@ -63,7 +63,7 @@ func (s *strict) course(name string) Course {
 	return Course{Shows: s.shows}
 }
 
-// finish is what a clone does once its VM is there: it copies the disks, and the VM is whole at the end.
+// finish returns the part of a clone after the creation of its VM: it copies the disks, and the VM is complete at the end.
 func (d *desk) finish(ctx *simulator.Context, s *submission, course Course) func(*simulator.Task, types.AnyType) (types.AnyType, types.BaseMethodFault) {
 	return func(t *simulator.Task, res types.AnyType) (types.AnyType, types.BaseMethodFault) {
 		ref, ok := res.(types.ManagedObjectReference)
@@ -99,7 +99,7 @@ func (d *desk) finish(ctx *simulator.Context, s *submission, course Course) func
 	}
 }
 
-// copyDisks waits as long as the clone takes, and shows the progress of the task.
+// copyDisks waits for the duration of the clone, and shows the progress of the task.
 func (s *submission) copyDisks(ctx *simulator.Context, t *simulator.Task) {
 	show := func(percent int32) {
 		ctx.WithLock(t, func() { ctx.Update(t, []types.PropertyChange{{Name: "info.progress", Val: percent}}) })
@@ -124,7 +124,7 @@ func (s *submission) copyDisks(ctx *simulator.Context, t *simulator.Task) {
 	}
 }
 
-// reveal shows the VM as it is. The caller holds the tree.
+// reveal makes the whole VM visible. The caller holds the tree.
 func (d *desk) reveal(ctx *simulator.Context, ref types.ManagedObjectReference) {
 	vm, ok := ctx.Map.Get(ref).(*simulator.VirtualMachine)
 	if !ok {
@@ -136,7 +136,7 @@ func (d *desk) reveal(ctx *simulator.Context, ref types.ManagedObjectReference) 
 	})
 }
 
-// remove destroys the VM of a clone that failed. The caller holds the tree.
+// remove destroys the VM of a failed clone. The caller holds the tree.
 func (d *desk) remove(ctx *simulator.Context, ref types.ManagedObjectReference) {
 	if vm, ok := ctx.Map.Get(ref).(*simulator.VirtualMachine); ok {
 		_ = destroyVM(ctx, vm)
@@ -144,8 +144,7 @@ func (d *desk) remove(ctx *simulator.Context, ref types.ManagedObjectReference) 
 	d.strict.makings.end(ref)
 }
 
-// clean destroys what a clone that failed has left, once that is over. Locks are held on behalf of contexts, so that it
-// needs one of its own.
+// clean destroys the VM of a failed clone when until is closed. Contexts own locks, so clean needs its own context.
 func (d *desk) clean(of *simulator.Context, ref types.ManagedObjectReference, until <-chan struct{}) {
 	<-until
 	ctx := *of
@@ -157,5 +156,5 @@ func (d *desk) clean(of *simulator.Context, ref types.ManagedObjectReference, un
 	})
 }
 
-// diskFault is why a clone fails.
+// diskFault is the fault of a failed clone.
 func diskFault() types.BaseMethodFault { return &types.FileFault{File: "disk.vmdk"} }

@@ -7,7 +7,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// DestroyTask destroys a VM, or a folder with what is in it.
+// DestroyTask destroys a VM, or a folder with its content.
 func (d *desk) DestroyTask(ctx *simulator.Context, req *types.Destroy_Task) soap.HasFault {
 	s := &submission{entity: req.This}
 	var start func(*simulator.Context, *types.Destroy_Task) soap.HasFault
@@ -25,9 +25,8 @@ func (d *desk) DestroyTask(ctx *simulator.Context, req *types.Destroy_Task) soap
 	return structural(ctx, s, func() soap.HasFault { return start(ctx, req) })
 }
 
-// destroyFolder destroys a folder with what is in it, one object after the other, and stops at the first that
-// cannot be destroyed: "leaving some or all of the objects still in the inventory" (API reference, Folder). A
-// running VM is such an object. The caller holds the tree.
+// destroyFolder destroys a folder with its content, one object at a time. It stops at the first object that cannot be destroyed: "leaving
+// some or all of the objects still in the inventory" (API reference, Folder). A running VM is such an object. The caller holds the tree.
 func (d *desk) destroyFolder(ctx *simulator.Context, folder *simulator.Folder) types.BaseMethodFault {
 	parent, ok := folderAt(ctx, folder.Parent)
 	if !ok {
@@ -76,7 +75,7 @@ func destroyVM(ctx *simulator.Context, vm *simulator.VirtualMachine) types.BaseM
 	return nil
 }
 
-// UnregisterVM takes a VM out of the inventory.
+// UnregisterVM removes a VM from the inventory.
 func (d *desk) UnregisterVM(ctx *simulator.Context, req *types.UnregisterVM) (res soap.HasFault) {
 	ctx.WithLock(treeRef, func() {
 		vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)

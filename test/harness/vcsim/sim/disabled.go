@@ -10,16 +10,16 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Disabled is a key of a VM's extraConfig with the methods that a backup or a migration has disabled, as "ReconfigVM_Task,PowerOffVM_Task". The simulator does not
-// have the calls by which these products do that.
+// Disabled is a key of a VM's extraConfig. Its value lists the methods that a backup or a migration disabled, as "ReconfigVM_Task,PowerOffVM_Task". The
+// simulator lacks the calls with which these products disable methods.
 const Disabled = "SIM.disabledMethod"
 
-// Disable disables methods of a VM, in place of those that were disabled before.
+// Disable disables methods of a VM. Methods that were disabled before are enabled.
 func (o *Operator) Disable(ctx context.Context, vmPath string, methods ...string) error {
 	return o.Set(ctx, vmPath, map[string]string{Disabled: strings.Join(methods, ",")})
 }
 
-// checkDisabled refuses what has been disabled. That does not keep anybody from enabling it again.
+// checkDisabled refuses disabled methods. They can be enabled again despite that.
 func checkDisabled(ctx *simulator.Context, m *simulator.Method) types.BaseMethodFault {
 	vm, ok := ctx.Map.Get(m.This).(*simulator.VirtualMachine)
 	if !ok {
@@ -45,7 +45,7 @@ func disabledOf(vm *simulator.VirtualMachine) []string {
 	return strings.FieldsFunc(option(vm, Disabled), func(r rune) bool { return r == ',' })
 }
 
-// showDisabled makes disabledMethod what extraConfig says, if that was written. The caller holds the VM.
+// showDisabled sets disabledMethod from extraConfig, if written contains the key. The caller holds the VM.
 func showDisabled(ctx *simulator.Context, vm *simulator.VirtualMachine, written []types.BaseOptionValue) {
 	if slices.ContainsFunc(written, isDisabled) {
 		ctx.Update(vm, []types.PropertyChange{{Name: "disabledMethod", Val: disabledOf(vm)}})

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// scsiKey is the key of a VM's first SCSI controller, and firstDiskKey that of the disk at its first unit: vCenter makes a disk's key of
-	// the controller's bus and the unit.
+	// scsiKey is the key of a VM's first SCSI controller, and firstDiskKey is the key of the disk at its first unit. vCenter derives a
+	// disk's key from the controller's bus and the unit.
 	scsiKey      = 1000
 	firstDiskKey = 2000
 	diskBytes    = 1 << 20
 )
 
-// AddDisk makes a disk and attaches it to a VM, at the first unit that is free: in the file that is named ("[LocalDS_0] fcd/a.vmdk"), or
-// beside the VM's own if none is. With an ID it is a First Class Disk.
+// AddDisk creates a disk and attaches it to a VM at the first free unit. The disk is in the named file ("[LocalDS_0] fcd/a.vmdk"), or
+// beside the VM's own if file is empty. With an ID it is a First Class Disk.
 func (o *Operator) AddDisk(ctx context.Context, vmPath, file, firstClass string) error {
 	vm, devices, err := o.devices(ctx, vmPath)
 	if err != nil {
@@ -51,7 +51,7 @@ func (o *Operator) AddDisk(ctx context.Context, vmPath, file, firstClass string)
 	return wait(ctx, "attach a disk to "+vmPath, task, err)
 }
 
-// makeDirectory makes the directory of a file, if the file has one.
+// makeDirectory creates the directory of a file, if the file has one.
 func (o *Operator) makeDirectory(ctx context.Context, file string) error {
 	p := new(object.DatastorePath)
 	if !p.FromString(file) {
@@ -68,7 +68,7 @@ func (o *Operator) makeDirectory(ctx context.Context, file string) error {
 	return nil
 }
 
-// DetachDisk takes a disk off a VM, and keeps its file.
+// DetachDisk removes a disk from a VM and keeps its file.
 func (o *Operator) DetachDisk(ctx context.Context, vmPath, file string) error {
 	vm, devices, err := o.devices(ctx, vmPath)
 	if err != nil {
@@ -96,7 +96,7 @@ func (o *Operator) Disks(ctx context.Context, vmPath string) ([]types.VirtualDis
 	return disks, err
 }
 
-// HasFile reports whether a datastore has a file: "[LocalDS_0] fcd/a.vmdk".
+// HasFile reports whether a datastore has a file, for example "[LocalDS_0] fcd/a.vmdk".
 func (o *Operator) HasFile(ctx context.Context, file string) (bool, error) {
 	p := new(object.DatastorePath)
 	if !p.FromString(file) {

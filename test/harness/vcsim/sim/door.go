@@ -10,17 +10,18 @@ import (
 	"github.com/vmware/govmomi/vim25"
 )
 
-// door stands before the SDK and refuses what the HTTP server of a vCenter refuses before it looks at the call.
+// door is the handler in front of the SDK. It refuses requests that the HTTP server of a vCenter refuses before it parses the call.
 type door struct {
 	sdk http.HandlerFunc
-	// anyAction lets requests in whose header SOAPAction names no version of the API.
+	// anyAction accepts requests whose header SOAPAction names no version of the API.
 	anyAction bool
-	// noVersions hides the file that says which versions of the API there are.
+	// noVersions hides the file that lists the versions of the API.
 	noVersions bool
 	sessions   httpSessions
 }
 
-// open puts the door before the SDK's paths. The simulator registers them for all methods; a pattern with a method wins over those.
+// open puts the handler in front of the SDK's paths. The simulator registers them for all methods, and a pattern with a method takes
+// precedence.
 func (d *door) open(service *simulator.Service) {
 	d.sdk = service.ServeSDK
 	service.ServeMux = http.NewServeMux()
@@ -46,7 +47,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.sessions.leave(w.Header(), r)
 }
 
-// refuseVersion answers as VMware's own server does to a namespace that it does not know.
+// refuseVersion answers as VMware's server does for an unknown namespace.
 func refuseVersion(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/xml; charset=utf-8")
 	w.WriteHeader(http.StatusInternalServerError)

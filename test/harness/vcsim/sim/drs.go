@@ -9,10 +9,10 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// DRS is whether the DRS of a cluster is on, and what it does by itself.
+// DRS is the automation level of a cluster's DRS, or off.
 type DRS string
 
-// What DRS does by itself. When a VM is powered on, partially and fully automated are the same.
+// Automation levels. For power-on, partially and fully automated are the same.
 const (
 	DRSOff                DRS = ""
 	DRSManual                 = DRS(types.DrsBehaviorManual)
@@ -20,13 +20,13 @@ const (
 	DRSFullyAutomated         = DRS(types.DrsBehaviorFullyAutomated)
 )
 
-// places reports whether DRS chooses the host of a VM that is powered on.
+// places reports whether DRS chooses the host of a VM at power-on.
 func (d DRS) places() bool { return d == DRSPartiallyAutomated || d == DRSFullyAutomated }
 
-// spot is where a VM runs.
+// spot is the location of a running VM.
 type spot struct{ host, cluster types.ManagedObjectReference }
 
-// drs is what clusters do with VMs that are powered on.
+// drs implements power-on in clusters.
 type drs struct {
 	mo.ManagedEntity
 	// hold is Options.HoldPlacing, and unnamed is Options.NoPlacedTasks.
@@ -35,13 +35,13 @@ type drs struct {
 
 	mu    sync.Mutex
 	modes map[types.ManagedObjectReference]DRS
-	// room is how many VMs admission control lets run in a cluster.
+	// room is the number of VMs that admission control allows to run in a cluster.
 	room map[types.ManagedObjectReference]int
-	// running are the VMs that are on, or about to be.
+	// running are the VMs that are powered on or being powered on.
 	running map[types.ManagedObjectReference]spot
 }
 
-// SetDRS changes what the DRS of a cluster does. In new clusters it is off.
+// SetDRS sets the automation level of a cluster. In new clusters DRS is off.
 func (s *Simulator) SetDRS(cluster string, mode DRS) error {
 	c, err := s.cluster(cluster)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Simulator) SetDRS(cluster string, mode DRS) error {
 	return nil
 }
 
-// Admit has admission control of vSphere HA let so many VMs run in a cluster and no more.
+// Admit sets the number of VMs that vSphere HA admission control allows to run in a cluster.
 func (s *Simulator) Admit(cluster string, vms int) error {
 	c, err := s.cluster(cluster)
 	if err != nil {
@@ -102,13 +102,13 @@ func (*drs) Reference() types.ManagedObjectReference {
 	return types.ManagedObjectReference{Type: "DRS", Value: "drs"}
 }
 
-// PutObject does nothing: a new VM is off.
+// PutObject does nothing, because a new VM is powered off.
 func (*drs) PutObject(*simulator.Context, mo.Reference) {}
 
 // RemoveObject forgets a VM.
 func (d *drs) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReference) { d.leave(ref) }
 
-// UpdateObject notes which VMs are on. Whoever changes a VM holds it.
+// UpdateObject records which VMs are powered on. The caller holds the VM.
 func (d *drs) UpdateObject(ctx *simulator.Context, o mo.Reference, changes []types.PropertyChange) {
 	for _, c := range changes {
 		if c.Name != "runtime.powerState" || o.Reference().Type != "VirtualMachine" {
@@ -154,7 +154,7 @@ func clusterOf(ctx *simulator.Context, vm *simulator.VirtualMachine) *simulator.
 	return cluster
 }
 
-// admit refuses a VM that admission control does not let run.
+// admit refuses a VM that admission control does not allow to run.
 func (d *drs) admit(vm *simulator.VirtualMachine, cluster *simulator.ClusterComputeResource) types.BaseMethodFault {
 	if cluster == nil || vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn {
 		return nil
@@ -173,7 +173,7 @@ func (d *drs) admit(vm *simulator.VirtualMachine, cluster *simulator.ClusterComp
 	return nil
 }
 
-// place moves a VM that is off to the host of its cluster on which the fewest VMs run, if any can run it. The caller holds the VM.
+// place moves a powered-off VM to the usable host of its cluster with the fewest running VMs. The caller holds the VM.
 func (d *drs) place(ctx *simulator.Context, vm *simulator.VirtualMachine, cluster *simulator.ClusterComputeResource) types.BaseMethodFault {
 	from := *vm.Runtime.Host
 	to, least := types.ManagedObjectReference{}, 0
@@ -207,7 +207,7 @@ func (d *drs) place(ctx *simulator.Context, vm *simulator.VirtualMachine, cluste
 	return nil
 }
 
-// run powers a VM on. Unless it was placed before, DRS places it if it does so by itself: with DRS set to manual it stays on its host. The caller holds the VM.
+// run powers on a VM. Unless it was placed before, an automated DRS places it. With manual DRS it stays on its host. The caller holds the VM.
 func (d *drs) run(ctx *simulator.Context, vm *simulator.VirtualMachine, placed bool, powerOn func() (types.AnyType, types.BaseMethodFault)) (types.AnyType, types.BaseMethodFault) {
 	cluster := clusterOf(ctx, vm)
 	if fault := d.admit(vm, cluster); fault != nil {

@@ -7,13 +7,13 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// post records an event in the name of whoever the context acts for.
+// post records an event for the user of the context.
 func post(ctx *simulator.Context, event types.BaseEvent) {
 	manager := ctx.Map.EventManager()
 	ctx.WithLock(manager, func() { manager.PostEvent(ctx, &types.PostEvent{EventToPost: event}) })
 }
 
-// eventOf is what events about a VM, which the caller holds, have in common.
+// eventOf returns the common part of events about a VM. The caller holds the VM.
 func eventOf(ctx *simulator.Context, vm *simulator.VirtualMachine) types.VmEvent {
 	return types.VmEvent{Event: types.Event{
 		Datacenter: datacenter(ctx),
@@ -21,7 +21,7 @@ func eventOf(ctx *simulator.Context, vm *simulator.VirtualMachine) types.VmEvent
 	}}
 }
 
-// moveEvent is what tells that something was put into a folder: there is none but that of the task.
+// moveEvent returns the only event of a move into a folder: the event of its task.
 func moveEvent(ctx *simulator.Context, t *simulator.Task, folder types.ManagedObjectReference) *types.TaskEvent {
 	return &types.TaskEvent{Event: types.Event{Datacenter: datacenter(ctx)}, Info: types.TaskInfo{
 		Key: t.Info.Key, Task: t.Self, Name: "MoveIntoFolder_Task", DescriptionId: descriptions["Folder.moveIntoFolder"],
@@ -29,7 +29,7 @@ func moveEvent(ctx *simulator.Context, t *simulator.Task, folder types.ManagedOb
 	}}
 }
 
-// datacenter is the only one.
+// datacenter returns the only datacenter.
 func datacenter(ctx *simulator.Context) *types.DatacenterEventArgument {
 	for _, o := range ctx.Map.AllReference("Datacenter") {
 		if dc, ok := o.(*simulator.Datacenter); ok {

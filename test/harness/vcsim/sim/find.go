@@ -9,7 +9,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// FindAllByUuid finds VMs by their instance UUID. The simulator's own ends the call without an answer as soon as it meets an object that is none of its own.
+// FindAllByUuid finds VMs by instance UUID. The simulator's own method ends the call without an answer when it meets one of our objects.
 func (d *desk) FindAllByUuid(ctx *simulator.Context, req *types.FindAllByUuid) soap.HasFault { //nolint:revive // the simulator finds it by this name
 	if !req.VmSearch || req.InstanceUuid == nil || !*req.InstanceUuid {
 		return &methods.FindAllByUuidBody{Fault_: simulator.Fault("", &types.NotSupported{})}

@@ -8,7 +8,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// CreateFolder checks the name, with nobody else creating anything meanwhile.
+// CreateFolder checks the name while no other call can create an object.
 func (d *desk) CreateFolder(ctx *simulator.Context, req *types.CreateFolder) (res soap.HasFault) {
 	ctx.WithLock(treeRef, func() {
 		parent, ok := folderAt(ctx, &req.This)
@@ -27,7 +27,7 @@ func (d *desk) CreateFolder(ctx *simulator.Context, req *types.CreateFolder) (re
 	return res
 }
 
-// MoveIntoFolderTask moves all that is listed, or stops at the first that cannot be moved.
+// MoveIntoFolderTask moves the listed objects in order, and stops at the first that cannot be moved.
 func (d *desk) MoveIntoFolderTask(ctx *simulator.Context, req *types.MoveIntoFolder_Task) soap.HasFault {
 	folder, ok := folderAt(ctx, &req.This)
 	if !ok {
@@ -58,7 +58,7 @@ func (d *desk) MoveIntoFolderTask(ctx *simulator.Context, req *types.MoveIntoFol
 	return structural(ctx, s, func() soap.HasFault { return folder.MoveIntoFolderTask(ctx, req) })
 }
 
-// inside reports whether a folder is, or is below, an object.
+// inside reports whether a folder is the object or is below it.
 func inside(ctx *simulator.Context, folder *simulator.Folder, ref types.ManagedObjectReference) bool {
 	for ok := true; ok; folder, ok = folderAt(ctx, folder.Parent) {
 		if folder.Self == ref {
@@ -83,7 +83,7 @@ func (d *desk) RenameTask(ctx *simulator.Context, req *types.Rename_Task) soap.H
 			return nil, fault
 		}
 		if e.Entity().Name == req.NewName {
-			return nil, nil // the simulator would find the object itself in the way
+			return nil, nil // otherwise the simulator would find the object itself as a duplicate
 		}
 		old := e.Entity().Name
 		res, fault := run(t)

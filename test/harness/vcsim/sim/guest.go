@@ -17,27 +17,26 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Keys of a VM's extraConfig that say how its guest behaves. A clone has them from its template: see Operator.Set and
-// Operator.SetTemplate.
+// Keys of a VM's extraConfig that control its guest. A clone inherits them from its template: see Operator.Set and Operator.SetTemplate.
 const (
-	// GuestTools is how long after power-on VMware Tools run, such as "2s". Without it they never do, unless somebody sets
+	// GuestTools is the time from power-on until VMware Tools run, such as "2s". Without it they never run, unless a test sets
 	// guest.toolsRunningStatus.
 	GuestTools = "SIM.guest.tools"
-	// GuestBoot is how long the guest takes to boot, such as "5s", or GuestNever. Then VMware Tools run, the heartbeat is green and there is an IP
-	// address; all of that is gone while the VM is off. It wins over GuestTools.
+	// GuestBoot is the boot time of the guest, such as "5s", or GuestNever. After it, VMware Tools run, the heartbeat is green and there is an IP
+	// address, until the VM is powered off. It takes precedence over GuestTools.
 	GuestBoot = "SIM.guest.boot"
-	// GuestBridge is the address of a bridge for containers in the guest, which VMware Tools take for the guest's own.
+	// GuestBridge is the address of a container bridge in the guest, which VMware Tools take for the guest's own address.
 	GuestBridge = "SIM.guest.bridge"
-	// GuestInfo is followed by the key of a value that the guest writes, such as "guestinfo.ready". Its value is how long after the guest has booted,
-	// a space, and what the guest writes: "2s true". See GuestWrites.
+	// GuestInfo precedes the key of a value that the guest writes, such as "guestinfo.ready". Its value has the time after the guest's boot, a
+	// space, and the written text: "2s true". See GuestWrites.
 	GuestInfo = "SIM.guest.info."
-	// GuestShutdown is how long the guest takes to shut down once it was asked, such as "1s", or GuestNever. Without it no time at all.
+	// GuestShutdown is the time of a guest's shutdown after a request, such as "1s", or GuestNever. By default it takes no time.
 	GuestShutdown = "SIM.guest.shutdown"
-	// GuestNever is the GuestShutdown of a guest that ignores the request, and the GuestBoot of one that never boots.
+	// GuestNever is the GuestShutdown of a guest that ignores the request, and the GuestBoot of a guest that never boots.
 	GuestNever = "never"
 )
 
-// GuestWrites is the key of extraConfig that has a guest write a value, and its value.
+// GuestWrites returns the key and value of extraConfig that make a guest write a value.
 func GuestWrites(key string, after time.Duration, value string) (string, string) {
 	return GuestInfo + key, after.String() + " " + value
 }
@@ -47,7 +46,7 @@ const (
 	toolsNotRunning = string(types.VirtualMachineToolsRunningStatusGuestToolsNotRunning)
 )
 
-// checkTools refuses to ask a guest for something when VMware Tools do not run in it.
+// checkTools refuses requests to a guest without running VMware Tools.
 func checkTools(ctx *simulator.Context, ref types.ManagedObjectReference) (fault types.BaseMethodFault) {
 	vm, ok := ctx.Map.Get(ref).(*simulator.VirtualMachine)
 	if !ok {
@@ -55,7 +54,7 @@ func checkTools(ctx *simulator.Context, ref types.ManagedObjectReference) (fault
 	}
 	ctx.WithLock(vm, func() {
 		running := vm.Guest != nil && vm.Guest.ToolsRunningStatus == toolsRunning
-		// A VM that is off is refused for that.
+		// A powered-off VM is refused for its power state.
 		if vm.Runtime.PowerState == types.VirtualMachinePowerStatePoweredOn && !running {
 			fault = &types.ToolsUnavailable{}
 		}
@@ -63,7 +62,7 @@ func checkTools(ctx *simulator.Context, ref types.ManagedObjectReference) (fault
 	return fault
 }
 
-// guests has what a guest tells come and go with the power of VMs whose configuration says so.
+// guests sets and clears guest information with the power state of VMs that are configured for it.
 type guests struct {
 	mo.ManagedEntity
 
@@ -71,7 +70,7 @@ type guests struct {
 	movesVersion bool
 
 	mu sync.Mutex
-	// wrote are the keys of extraConfig that a guest has written since its VM was powered on, with what was there before.
+	// wrote contains the keys of extraConfig that a guest has written since power-on, with their earlier values.
 	wrote map[types.ManagedObjectReference]map[string]string
 }
 
@@ -80,17 +79,17 @@ func (*guests) Reference() types.ManagedObjectReference {
 	return types.ManagedObjectReference{Type: "Guests", Value: "guests"}
 }
 
-// PutObject does nothing: a new VM is off.
+// PutObject does nothing, because a new VM is powered off.
 func (*guests) PutObject(*simulator.Context, mo.Reference) {}
 
-// RemoveObject forgets a VM that is gone.
+// RemoveObject forgets a deleted VM.
 func (g *guests) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReference) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.wrote, ref)
 }
 
-// UpdateObject sees the power of a VM change. Who changes it holds the VM.
+// UpdateObject reacts to power state changes of a VM. The caller holds the VM.
 func (g *guests) UpdateObject(ctx *simulator.Context, o mo.Reference, changes []types.PropertyChange) {
 	if o.Reference().Type != "VirtualMachine" {
 		return
@@ -119,7 +118,7 @@ func (g *guests) UpdateObject(ctx *simulator.Context, o mo.Reference, changes []
 	}
 }
 
-// setBootTime does what the simulator does for the summary only.
+// setBootTime sets the boot time, which the simulator sets only in the summary.
 func setBootTime(ctx *simulator.Context, vm *simulator.VirtualMachine, power types.AnyType) {
 	var at types.AnyType
 	switch boot := vm.Summary.Runtime.BootTime; {
@@ -131,7 +130,7 @@ func setBootTime(ctx *simulator.Context, vm *simulator.VirtualMachine, power typ
 	ctx.Update(vm, []types.PropertyChange{{Name: "runtime.bootTime", Val: at}})
 }
 
-// boots has the guest of a VM that was powered on boot. The caller holds the VM.
+// boots boots the guest of a powered-on VM. The caller holds the VM.
 func (g *guests) boots(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 	takes := option(vm, GuestBoot)
 	whole := takes != ""
@@ -140,7 +139,7 @@ func (g *guests) boots(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 	}
 	after, err := time.ParseDuration(takes)
 	if err != nil {
-		return // it never does
+		return // it never boots
 	}
 	whileOn(ctx, after, vm, func(ctx *simulator.Context) {
 		setTools(ctx, vm, toolsRunning)
@@ -152,7 +151,7 @@ func (g *guests) boots(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 	})
 }
 
-// writes has a guest that has booted write the values that these keys say. The caller holds the VM.
+// writes makes a booted guest write the values of these keys. The caller holds the VM.
 func (g *guests) writes(ctx *simulator.Context, vm *simulator.VirtualMachine, extra []types.BaseOptionValue) {
 	if vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOn || vm.Guest == nil || vm.Guest.ToolsRunningStatus != toolsRunning {
 		return
@@ -169,7 +168,7 @@ func (g *guests) writes(ctx *simulator.Context, vm *simulator.VirtualMachine, ex
 	}
 }
 
-// write has a guest write a value. The caller holds the VM.
+// write makes a guest write a value. The caller holds the VM.
 func (g *guests) write(ctx *simulator.Context, vm *simulator.VirtualMachine, key, value string) {
 	g.mu.Lock()
 	if g.wrote == nil {
@@ -186,19 +185,19 @@ func (g *guests) write(ctx *simulator.Context, vm *simulator.VirtualMachine, key
 	g.moveVersion(ctx, vm)
 }
 
-// moveVersion gives a VM another change version, if that is wanted. The caller holds the VM.
+// moveVersion changes the change version of a VM, if the option is set. The caller holds the VM.
 func (g *guests) moveVersion(ctx *simulator.Context, o mo.Reference) {
 	if vm, ok := ctx.Map.Get(o.Reference()).(*simulator.VirtualMachine); ok && g.movesVersion {
 		moveVersion(ctx, vm)
 	}
 }
 
-// moveVersion gives a VM another change version. The caller holds the VM.
+// moveVersion changes the change version of a VM. The caller holds the VM.
 func moveVersion(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 	ctx.Update(vm, []types.PropertyChange{{Name: "config.changeVersion", Val: uuid.NewString()}})
 }
 
-// forgets takes back what the guest has written. The caller holds the VM.
+// forgets restores the values that the guest has overwritten. The caller holds the VM.
 func (g *guests) forgets(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 	g.mu.Lock()
 	wrote := g.wrote[vm.Self]
@@ -209,7 +208,7 @@ func (g *guests) forgets(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 	}
 }
 
-// silence ends what VMware Tools tell of a guest. The caller holds the VM.
+// silence clears the guest information of VMware Tools. The caller holds the VM.
 func silence(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 	if option(vm, GuestTools) != "" || option(vm, GuestBoot) != "" {
 		setTools(ctx, vm, toolsNotRunning)
@@ -244,17 +243,18 @@ func tell(ctx *simulator.Context, vm *simulator.VirtualMachine, heartbeat types.
 	})
 }
 
-// linkLocal is an address that each interface gives itself.
+// linkLocal is an address that each interface assigns to itself.
 const linkLocal = "fe80::250:56ff:fe00:1"
 
-// address is one that no other VM of the simulator has.
+// address returns an address that no other VM of the simulator has.
 func address(vm *simulator.VirtualMachine) string {
 	_, number, _ := strings.Cut(vm.Self.Value, "-")
 	n, _ := strconv.Atoi(number)
 	return fmt.Sprintf("10.%d.%d.%d", n>>16&255, n>>8&255, n&255)
 }
 
-// setOption sets a value in the extraConfig of a VM that the caller holds, or removes it if it is empty, as a guest does: the change version stays.
+// setOption sets a value in the extraConfig of a VM, or removes it if it is empty. As for a guest, the change version stays. The caller holds the
+// VM.
 func setOption(ctx *simulator.Context, vm *simulator.VirtualMachine, key, value string) {
 	extra := slices.DeleteFunc(slices.Clone(vm.Config.ExtraConfig), func(o types.BaseOptionValue) bool { return o.GetOptionValue().Key == key })
 	if value != "" {
@@ -267,7 +267,7 @@ func setTools(ctx *simulator.Context, vm *simulator.VirtualMachine, status strin
 	ctx.Update(vm, []types.PropertyChange{{Name: "guest.toolsRunningStatus", Val: status}})
 }
 
-// option is a value in the extraConfig of a VM that the caller holds, or empty.
+// option returns a value in the extraConfig of a VM, or "". The caller holds the VM.
 func option(vm *simulator.VirtualMachine, key string) string {
 	for _, o := range vm.Config.ExtraConfig {
 		if kv := o.GetOptionValue(); kv.Key == key {
@@ -278,7 +278,7 @@ func option(vm *simulator.VirtualMachine, key string) string {
 	return ""
 }
 
-// later does something with a VM after a while, on nobody's behalf, unless the VM is gone by then.
+// later calls do for a VM after a while, without a user, unless the VM was deleted meanwhile.
 func later(ctx *simulator.Context, after time.Duration, vm *simulator.VirtualMachine, do func(*simulator.Context)) {
 	own := &simulator.Context{Context: context.Background(), Map: ctx.Map, Session: &simulator.Session{Registry: ctx.Session.Registry, Map: ctx.Session.Map}}
 	time.AfterFunc(after, func() {
@@ -290,7 +290,7 @@ func later(ctx *simulator.Context, after time.Duration, vm *simulator.VirtualMac
 	})
 }
 
-// whileOn is later for a VM that has been on all the time.
+// whileOn is later for a VM that must have been powered on all the time.
 func whileOn(ctx *simulator.Context, after time.Duration, vm *simulator.VirtualMachine, do func(*simulator.Context)) {
 	booted := vm.Summary.Runtime.BootTime
 	later(ctx, after, vm, func(ctx *simulator.Context) {
@@ -301,7 +301,7 @@ func whileOn(ctx *simulator.Context, after time.Duration, vm *simulator.VirtualM
 	})
 }
 
-// ShutdownGuest asks a guest, which shuts down as its VM's configuration says. VMware Tools stop when it begins.
+// ShutdownGuest sends a request to a guest, which shuts down as its VM's configuration specifies. VMware Tools stop at the beginning.
 func (*desk) ShutdownGuest(ctx *simulator.Context, req *types.ShutdownGuest) (res soap.HasFault) {
 	vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
 	if !ok {

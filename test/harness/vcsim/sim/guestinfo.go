@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// longestGuestInfo is how much of a value in guestinfo a guest can read, in bytes.
+// longestGuestInfo is the limit of a guestinfo value that a guest can read, in bytes.
 const longestGuestInfo = 64 << 10
 
-// GuestInfo is what the guest of a VM reads in guestinfo: no more of a value than a guest gets, whatever vCenter has stored.
+// GuestInfo returns the values of guestinfo as the guest of a VM reads them: truncated to the limit, whatever vCenter has stored.
 func (o *Operator) GuestInfo(ctx context.Context, vmPath string) (map[string]string, error) {
 	vms, err := o.VMs(ctx)
 	if err != nil {

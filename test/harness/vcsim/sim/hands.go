@@ -13,10 +13,10 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Sessions lists the logins of everybody else.
+// Sessions lists all other logins.
 func (o *Operator) Sessions(ctx context.Context) ([]types.UserSession, error) { return o.sessions(ctx) }
 
-// Running counts the tasks of the last minutes that have not ended.
+// Running counts the unfinished tasks of the last minutes.
 func (o *Operator) Running(ctx context.Context) (n int, err error) {
 	pc := property.DefaultCollector(o.Client())
 	var manager mo.TaskManager
@@ -35,7 +35,7 @@ func (o *Operator) Running(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// CreateFolders creates a folder and what is missing of its path.
+// CreateFolders creates a folder and its missing parents.
 func (o *Operator) CreateFolders(ctx context.Context, folderPath string) error {
 	if _, err := o.folder(ctx, folderPath); err == nil {
 		return nil
@@ -54,7 +54,7 @@ func (o *Operator) CreateFolders(ctx context.Context, folderPath string) error {
 	return nil
 }
 
-// MarkAsTemplate converts a VM that is off to a template.
+// MarkAsTemplate converts a powered-off VM to a template.
 func (o *Operator) MarkAsTemplate(ctx context.Context, vmPath string) error {
 	vm, err := o.vm(ctx, vmPath)
 	if err != nil {
@@ -66,7 +66,7 @@ func (o *Operator) MarkAsTemplate(ctx context.Context, vmPath string) error {
 	return nil
 }
 
-// MarkAsVM converts a template back.
+// MarkAsVM converts a template to a VM.
 func (o *Operator) MarkAsVM(ctx context.Context, vmPath string) error {
 	vm, err := o.vm(ctx, vmPath)
 	if err != nil {
@@ -94,7 +94,7 @@ func (o *Operator) ShutdownGuest(ctx context.Context, vmPath string) error {
 	return nil
 }
 
-// SetTemplate writes extraConfig keys of a template, which VMs that are cloned from it have too.
+// SetTemplate writes extraConfig keys of a template, which its clones inherit.
 func (o *Operator) SetTemplate(ctx context.Context, path string, extra map[string]string) error {
 	if err := o.MarkAsVM(ctx, path); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (o *Operator) Folders(ctx context.Context, below string) ([]string, error) 
 	return paths, nil
 }
 
-// RemoveAll destroys the VMs below a folder, powered on or not, and the folder. It is no error when there is none.
+// RemoveAll destroys the VMs below a folder, whatever their power state, and the folder. A missing folder is no error.
 func (o *Operator) RemoveAll(ctx context.Context, folderPath string) error {
 	vms, err := o.VMs(ctx)
 	if err != nil {
@@ -154,7 +154,7 @@ func (o *Operator) RemoveAll(ctx context.Context, folderPath string) error {
 	return o.removeFolder(ctx, f)
 }
 
-// removeFolder destroys a folder that holds folders only, from below.
+// removeFolder destroys a folder that contains only folders, bottom up.
 func (o *Operator) removeFolder(ctx context.Context, f *object.Folder) error {
 	children, err := f.Children(ctx)
 	if err != nil {
@@ -171,7 +171,7 @@ func (o *Operator) removeFolder(ctx context.Context, f *object.Folder) error {
 	return wait(ctx, "destroy folder "+f.InventoryPath, task, err)
 }
 
-// AllowHotAdd has a VM that is off take more CPUs and memory while it runs.
+// AllowHotAdd enables hot-add of CPUs and memory for a powered-off VM.
 func (o *Operator) AllowHotAdd(ctx context.Context, vmPath string) error {
 	spec := types.VirtualMachineConfigSpec{CpuHotAddEnabled: types.NewBool(true), MemoryHotAddEnabled: types.NewBool(true)}
 	return o.change(ctx, "allow hot add for", vmPath, func(vm *object.VirtualMachine) (*object.Task, error) { return vm.Reconfigure(ctx, spec) })

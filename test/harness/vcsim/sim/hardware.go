@@ -12,7 +12,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// manual is the type of a MAC address that a person set.
+// manual is the type of a MAC address that a user set.
 const manual = string(types.VirtualEthernetCardMacTypeManual)
 
 // hasTPM reports whether a VM has a virtual TPM. Its files are encrypted then.
@@ -20,7 +20,7 @@ func hasTPM(vm *simulator.VirtualMachine) bool {
 	return len(object.VirtualDeviceList(vm.Config.Hardware.Device).SelectByType((*types.VirtualTPM)(nil))) > 0
 }
 
-// checkTPM refuses a policy that this version of the API does not have.
+// checkTPM refuses a policy that this version of the API lacks.
 func checkTPM(ctx *simulator.Context, req *types.CloneVM_Task) types.BaseMethodFault {
 	about := ctx.Map.Get(vim25.ServiceInstance).(*simulator.ServiceInstance).Content.About
 	if req.Spec.TpmProvisionPolicy != "" && strings.HasPrefix(about.ApiVersion, "7.") {
@@ -29,8 +29,8 @@ func checkTPM(ctx *simulator.Context, req *types.CloneVM_Task) types.BaseMethodF
 	return nil
 }
 
-// ownDevices gives a clone a TPM of its own if the request wants that, and MAC addresses as vCenter does: one that a person set stays, whatever the request says,
-// and each other is new. The caller holds the clone and its source.
+// ownDevices gives a clone a new TPM if the request asks for one. It assigns MAC addresses as vCenter does: an address that a user set stays, whatever the
+// request, and all others are new. The caller holds the clone and its source.
 func ownDevices(source, clone *simulator.VirtualMachine, req *types.CloneVM_Task) {
 	has := object.VirtualDeviceList(source.Config.Hardware.Device)
 	for _, device := range clone.Config.Hardware.Device {
@@ -56,7 +56,7 @@ func ownDevices(source, clone *simulator.VirtualMachine, req *types.CloneVM_Task
 	}
 }
 
-// identity is one that no other TPM has.
+// identity returns the identity of a new TPM.
 func identity() [][]byte { return [][]byte{[]byte(uuid.NewString())} }
 
 // changeTemplate reconfigures a template.
@@ -77,14 +77,14 @@ func (o *Operator) changeTemplate(ctx context.Context, path string, change func(
 	return o.MarkAsTemplate(ctx, path)
 }
 
-// SetSockets gives a template this many CPUs, and cores per socket.
+// SetSockets sets the CPUs and the cores per socket of a template.
 func (o *Operator) SetSockets(ctx context.Context, path string, cpus, cores int32) error {
 	return o.changeTemplate(ctx, path, func(_ object.VirtualDeviceList, spec *types.VirtualMachineConfigSpec) {
 		spec.NumCPUs, spec.NumCoresPerSocket = cpus, &cores
 	})
 }
 
-// SetMAC gives the first network adapter of a template an address, as a person does.
+// SetMAC sets the address of a template's first network adapter, as a user does.
 func (o *Operator) SetMAC(ctx context.Context, path, mac string) error {
 	return o.changeTemplate(ctx, path, func(devices object.VirtualDeviceList, spec *types.VirtualMachineConfigSpec) {
 		card := devices.SelectByType((*types.VirtualEthernetCard)(nil))[0]
@@ -94,7 +94,7 @@ func (o *Operator) SetMAC(ctx context.Context, path, mac string) error {
 	})
 }
 
-// AddTPM gives a template a virtual TPM.
+// AddTPM adds a virtual TPM to a template.
 func (o *Operator) AddTPM(ctx context.Context, path string) error {
 	return o.changeTemplate(ctx, path, func(_ object.VirtualDeviceList, spec *types.VirtualMachineConfigSpec) {
 		tpm := &types.VirtualTPM{EndorsementKeyCertificateSigningRequest: identity()}
@@ -103,7 +103,7 @@ func (o *Operator) AddTPM(ctx context.Context, path string) error {
 	})
 }
 
-// TPM returns what tells the virtual TPM of a VM from others, or nothing if it has none.
+// TPM returns the identity of a VM's virtual TPM, or "" if it has none.
 func (o *Operator) TPM(ctx context.Context, path string) (string, error) {
 	_, devices, err := o.devices(ctx, path)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// hidden are the objects on which the program's account has no role.
+// hidden contains the objects on which the account of the program under test has no role.
 type hidden struct {
 	// shown is Options.ShowHiddenReferences.
 	shown bool
@@ -17,8 +17,8 @@ type hidden struct {
 	refs map[types.ManagedObjectReference]bool
 }
 
-// Hide takes the account of the program under test its role on these objects, and on nothing below them: it does not see them any more. Only reads of
-// properties know of it; a wait for updates, the search index and changes do not.
+// Hide removes the role of that account on these objects, but not on objects below them, so that the account cannot see them. Only reads of properties obey
+// this. Waits for updates, the search index and changes do not.
 func (s *Simulator) Hide(refs ...types.ManagedObjectReference) {
 	h := &s.rules.hidden
 	h.mu.Lock()
@@ -31,7 +31,7 @@ func (s *Simulator) Hide(refs ...types.ManagedObjectReference) {
 	}
 }
 
-// Show undoes Hide for all objects.
+// Show reverses Hide for all objects.
 func (s *Simulator) Show() {
 	h := &s.rules.hidden
 	h.mu.Lock()
@@ -45,15 +45,16 @@ func (h *hidden) any() bool {
 	return len(h.refs) > 0
 }
 
-// of reports whether the account of this call does not see all.
+// of reports whether some objects are hidden from the account of this call.
 func (h *hidden) of(ctx *simulator.Context, a *access) bool {
 	return ctx.Session.UserName == a.username && h.any()
 }
 
-// references are properties that vCenter leaves unset if the account may not read the object that they name, as the API reference says.
+// references are properties that vCenter leaves unset if the account cannot read the referenced object, as the API reference states.
 var references = []string{"config.distributedVirtualSwitch"}
 
-// filter takes out what an account may not read. An object that the request names has its properties in missingSet; one that a traversal finds is left out.
+// filter removes objects and properties that an account cannot read. If the request names an object, its properties are in missingSet. If a traversal finds
+// it, it is omitted.
 func (h *hidden) filter(specs []types.PropertyFilterSpec, objects []types.ObjectContent) []types.ObjectContent {
 	h.mu.RLock()
 	defer h.mu.RUnlock()

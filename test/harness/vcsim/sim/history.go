@@ -12,15 +12,15 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// history says how a vCenter shows what has happened.
+// history configures how a vCenter shows events.
 type history struct {
-	// delay is how long after what it tells of an event comes.
+	// delay is the time until an event appears.
 	delay time.Duration
-	// domain, if it is set, is that of the names in events, which are DOMAIN\user whatever was typed at the login.
+	// domain, if set, is the domain of the names in events. Names are then DOMAIN\user, whatever the user typed at the login.
 	domain string
 }
 
-// QueryEvents returns the events that have come, with names as events have them.
+// QueryEvents returns the events that have appeared, with names in the form of events.
 func (d *desk) QueryEvents(ctx *simulator.Context, req *types.QueryEvents) soap.HasFault {
 	manager := ctx.Map.EventManager()
 	filter := *req
@@ -43,7 +43,7 @@ func (d *desk) QueryEvents(ctx *simulator.Context, req *types.QueryEvents) soap.
 	return body
 }
 
-// show returns an event as a vCenter shows it, and whether it has come and is one of the users that are asked for.
+// show returns an event in the form of a vCenter. It reports whether the event has appeared and is by one of the requested users.
 func (h history) show(event types.BaseEvent, users *types.EventFilterSpecByUsername) (types.BaseEvent, bool) {
 	e := event.GetEvent()
 	if time.Since(e.CreatedTime) < h.delay {
@@ -59,7 +59,7 @@ func (h history) show(event types.BaseEvent, users *types.EventFilterSpecByUsern
 	return event, true
 }
 
-// spelled returns the name of an account as events have it.
+// spelled returns the name of an account in the form of events.
 func (h history) spelled(user string) string {
 	if h.domain == "" || user == "" {
 		return user
@@ -68,7 +68,7 @@ func (h history) spelled(user string) string {
 	return h.domain + `\` + user
 }
 
-// withUser returns a copy of an event in another name. The event itself stays as it is in the history.
+// withUser returns a copy of an event with another user. The event in the history stays unchanged.
 func withUser(event types.BaseEvent, user string) types.BaseEvent {
 	from := reflect.ValueOf(event).Elem()
 	to := reflect.New(from.Type())

@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// mostHTTPSessions is how many sessions vpxd holds, those included that never logged in.
+	// mostHTTPSessions is vpxd's limit of sessions, including those that never logged in.
 	mostHTTPSessions = 2000
-	// defaultIdleTimeout is after how long vpxd ends a session that nobody uses.
+	// defaultIdleTimeout is the idle time after which vpxd ends a session.
 	defaultIdleTimeout = 30 * time.Minute
 )
 
-// httpSessions are the sessions that begin with a request without a cookie, and have not logged in. Those that have are the simulator's.
+// httpSessions are the sessions that began with a request without a cookie and have not logged in. The simulator has the sessions that have.
 type httpSessions struct {
 	registry *simulator.Registry
 	idle     time.Duration
@@ -36,7 +36,7 @@ type stranger struct {
 	used  time.Time
 }
 
-// enter finds the session of a request, or begins one; it reports false if there is no room for it. A cookie that is not known any more begins none.
+// enter finds or begins the session of a request. If the limit is reached, it reports false. A request with an unknown cookie begins no session.
 func (h *httpSessions) enter(w http.ResponseWriter, r *http.Request) bool {
 	logins := h.logins()
 	h.mu.Lock()
@@ -60,7 +60,7 @@ func (h *httpSessions) enter(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// leave forgets the session of a request that has logged in: the simulator has given it another cookie.
+// leave forgets the session of a request that has logged in, because the simulator has given it another cookie.
 func (h *httpSessions) leave(header http.Header, r *http.Request) {
 	given := header.Values("Set-Cookie")
 	if len(given) == 0 {
@@ -82,7 +82,7 @@ func (h *httpSessions) forget() {
 	}
 }
 
-// logins returns those that the simulator has, and ends the ones that are idle. The simulator can do that by itself, with a timer for each login.
+// logins returns the simulator's sessions, and ends idle ones. The simulator can end them too, but with a timer for each login.
 func (h *httpSessions) logins() []types.UserSession {
 	view := simulator.Session{Registry: simulator.NewRegistry(), Map: h.registry}
 	manager, ok := view.Get(h.registry.SessionManager().Self).(*simulator.SessionManager)
@@ -127,8 +127,8 @@ func cookieOf(r *http.Request) string {
 	return id
 }
 
-// EndLogins ends all logins of the account of the program under test, as a restart of vCenter does. Logins are rejected
-// then until the token service has started.
+// EndLogins ends all logins of the account of the program under test, as a restart of vCenter does. Then it rejects logins until the token service
+// has started.
 func (s *Simulator) EndLogins() {
 	s.rules.access.starts()
 	for _, login := range s.entrance.sessions.logins() {
@@ -138,5 +138,5 @@ func (s *Simulator) EndLogins() {
 	}
 }
 
-// HTTPSessions returns how many sessions the simulator holds, by the user agent of the client: logins, and what requests without a cookie began.
+// HTTPSessions returns the number of sessions by user agent, including those without a login.
 func (s *Simulator) HTTPSessions() map[string]int { return s.entrance.sessions.count() }

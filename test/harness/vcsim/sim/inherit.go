@@ -8,7 +8,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// hardwareOf is what a clone is made of: the source's, or that of the snapshot. The caller holds the source.
+// hardwareOf returns the hardware for a clone: the source's or the snapshot's. The caller holds the source.
 func hardwareOf(ctx *simulator.Context, source *simulator.VirtualMachine, snapshot *types.ManagedObjectReference) types.VirtualHardware {
 	if snapshot != nil {
 		if s, ok := ctx.Map.Get(*snapshot).(*simulator.VirtualMachineSnapshot); ok {
@@ -18,7 +18,7 @@ func hardwareOf(ctx *simulator.Context, source *simulator.VirtualMachine, snapsh
 	return source.Config.Hardware
 }
 
-// inherit adds to a clone's configuration what a clone has from its source. The caller holds the source.
+// inherit adds the inherited settings of the source to a clone's configuration. The caller holds the source.
 func inherit(source *simulator.VirtualMachine, cloned types.VirtualHardware, spec *types.VirtualMachineConfigSpec) {
 	from := source.Config
 	for _, o := range from.ExtraConfig {
@@ -28,7 +28,7 @@ func inherit(source *simulator.VirtualMachine, cloned types.VirtualHardware, spe
 			spec.ExtraConfig = append(spec.ExtraConfig, &option)
 		}
 	}
-	// An empty value removes a key, also when there is none; the simulator would keep it.
+	// An empty value removes a key, even if it does not exist. The simulator would keep it.
 	spec.ExtraConfig = slices.DeleteFunc(spec.ExtraConfig, func(o types.BaseOptionValue) bool { return o.GetOptionValue().Value == "" })
 	if spec.Annotation == "" {
 		spec.Annotation = from.Annotation
@@ -47,7 +47,7 @@ func inherit(source *simulator.VirtualMachine, cloned types.VirtualHardware, spe
 	}
 }
 
-// complete gives a clone what the simulator leaves out of the configuration. The caller holds the clone.
+// complete adds the parts of a clone's configuration that the simulator omits. The caller holds the clone.
 func complete(ctx *simulator.Context, ref types.ManagedObjectReference, spec *types.VirtualMachineConfigSpec, snapshot *types.ManagedObjectReference) {
 	vm, ok := ctx.Map.Get(ref).(*simulator.VirtualMachine)
 	if !ok {
@@ -72,7 +72,8 @@ func complete(ctx *simulator.Context, ref types.ManagedObjectReference, spec *ty
 	setHotPlug(ctx, vm)
 }
 
-// disksOfSource returns a clone's devices without the disks that its source got after the snapshot. The copy of a First Class Disk is none.
+// disksOfSource returns a clone's devices without the disks that its source got after the snapshot. The copy of a First Class Disk is an
+// ordinary disk.
 func disksOfSource(ctx *simulator.Context, clone *simulator.VirtualMachine, snapshot *types.ManagedObjectReference) []types.BaseVirtualDevice {
 	var taken object.VirtualDeviceList
 	if snapshot != nil {

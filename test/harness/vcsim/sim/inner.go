@@ -7,14 +7,14 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// inner are the tasks that the work of another task starts, by reference, each with the function that unlocks it.
+// inner contains the tasks that the work of another task starts, by reference, each with the function that unlocks it.
 //
-// The simulator polls such a task every 10 ms, with the objects of the outer task locked. In virtual time
-// (testing/synctest) that is a deadlock: a request that waits for one of these locks keeps the time from passing. An
-// inner task is therefore locked until it is done, so the first poll waits for it and no time has to pass.
+// The simulator polls such a task every 10 ms, with the objects of the outer task locked. In virtual time (testing/synctest) that is a
+// deadlock: a request that waits for one of these locks stops the clock. So an inner task is locked until it is done. The first poll waits
+// for it, and no time has to pass.
 type inner struct{ unlocks sync.Map }
 
-// seen locks an inner task that begins to run, and unlocks one that is done.
+// seen locks a starting inner task, and unlocks a finished one.
 func (i *inner) seen(ctx *simulator.Context, t *simulator.Task) {
 	switch t.Info.State {
 	case types.TaskInfoStateRunning:

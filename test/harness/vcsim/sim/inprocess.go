@@ -5,7 +5,7 @@ import (
 	"net/http/httptest"
 )
 
-// Transport leads to the simulator without a network, so that time may be virtual on the way and in what the simulator does.
+// Transport connects to the simulator without a network, so that tests can use virtual time for the transport and for the simulator.
 func (s *Simulator) Transport() http.RoundTripper { return inProcess{s.model.Service.ServeMux} }
 
 type inProcess struct{ handler http.Handler }

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// vCenter's own policy for accounts of single sign-on, as it is after an installation.
+// vCenter's default lockout policy for single sign-on accounts.
 const (
 	lockoutFailures = 5
 	lockoutWindow   = 180 * time.Second
 	lockoutTime     = 300 * time.Second
 )
 
-// lockout locks an account after too many rejected logins, whichever client sends them. A locked account is answered like a wrong password.
+// lockout locks an account after too many rejected logins, from any clients. For a locked account, the answer is that for a wrong password.
 type lockout struct {
 	mu sync.Mutex
-	// failures are those of the last three minutes.
+	// failures are the rejected logins of the last three minutes.
 	failures []time.Time
 	until    time.Time
-	// rejected and locked count what happened.
+	// rejected and locked are counters.
 	rejected, locked int
 }
 
@@ -47,14 +47,15 @@ func (l *lockout) login(right bool) bool {
 	return false
 }
 
-// reject counts an attempt that no account is locked for: the token service, which counts them, does not run.
+// reject counts an attempt that does not lock the account, because the token service, which counts failures, does not run.
 func (l *lockout) reject() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rejected++
 }
 
-// RejectedLogins returns how many logins of the account of the program under test were rejected, and how often the account was locked by that.
+// RejectedLogins returns how many logins of the account of the program under test were rejected, and how often the account was locked for
+// that.
 func (s *Simulator) RejectedLogins() (rejected, locked int) {
 	l := &s.rules.access.lockout
 	l.mu.Lock()

@@ -7,8 +7,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Logout destroys the views of the session before it ends the session. The simulator's own logout keeps the session's
-// registry locked while it waits for views. A read that uses one of them waits for the registry, so neither ends.
+// Logout destroys the views of the session before it ends the session. The simulator's own logout keeps the session's registry locked while
+// it waits for views. A read that uses a view waits for the registry, so neither ends.
 func (d *desk) Logout(ctx *simulator.Context, req *types.Logout) (res soap.HasFault) {
 	for _, ref := range ctx.Session.AllReference("ContainerView") {
 		view, ok := ref.(*simulator.ContainerView)

@@ -11,17 +11,17 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// makings are the VMs that clones are making, or that clones which failed have left. The simulator has them whole from
-// the start; nobody reads more of them than a vCenter shows, or changes them.
+// makings are the VMs of running clones, and of failed clones that left their VM. The simulator has complete VMs from the start, but
+// clients can read only what a vCenter shows, and cannot change the VMs.
 type makings struct {
 	mu  sync.RWMutex
 	vms map[types.ManagedObjectReference]halfMade
 }
 
-// halfMade is a VM that is not whole.
+// halfMade is an incomplete VM.
 type halfMade struct {
 	shows Making
-	// task is that of its clone; nil once the clone has failed.
+	// task is the task of its clone, or nil after the clone has failed.
 	task *types.ManagedObjectReference
 }
 
@@ -34,7 +34,7 @@ func (m *makings) begin(vm types.ManagedObjectReference, shows Making, task type
 	m.vms[vm] = halfMade{shows, &task}
 }
 
-// fail says that the clone of a VM has failed, and has left the VM.
+// fail marks the clone of a VM as failed. The VM stays.
 func (m *makings) fail(vm types.ManagedObjectReference) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -62,15 +62,14 @@ func (m *makings) any() bool {
 	return len(m.vms) > 0
 }
 
-// changing are the methods that change a VM, or that start from what it is. Those with true are for a VM that a failed
-// clone has left, too.
+// changing are the methods that change a VM or start from its state. Methods with true also work on the VM of a failed clone.
 var changing = map[string]bool{
 	"Destroy_Task": true, "UnregisterVM": true, "Rename_Task": true,
 	"CloneVM_Task": false, "CreateSnapshot_Task": false, "MarkAsTemplate": false, "PowerOffVM_Task": false, "PowerOnVM_Task": false,
 	"ReconfigVM_Task": false, "RelocateVM_Task": false, "ShutdownGuest": false,
 }
 
-// check refuses what would change a VM that is not whole.
+// check refuses changes of an incomplete VM.
 func (m *makings) check(call *simulator.Method) types.BaseMethodFault {
 	if move, ok := call.Body.(*types.MoveIntoFolder_Task); ok {
 		for _, ref := range move.List {
@@ -93,7 +92,7 @@ func (m *makings) check(call *simulator.Method) types.BaseMethodFault {
 	return nil
 }
 
-// filter takes out what nobody can read of VMs that are not whole.
+// filter removes the properties of incomplete VMs that clients cannot read.
 func (m *makings) filter(objects []types.ObjectContent) {
 	for i := range objects {
 		half, ok := m.of(objects[i].Obj)
@@ -122,7 +121,7 @@ func (h halfMade) hides(property string) bool {
 	})
 }
 
-// filtered is what an answer shows of VMs that are not whole.
+// filtered returns an answer with filtered properties of incomplete VMs.
 func (m *makings) filtered(answer soap.HasFault) soap.HasFault {
 	if body, ok := answer.(*methods.RetrievePropertiesExBody); ok && body.Res != nil && body.Res.Returnval != nil && m.any() {
 		m.filter(body.Res.Returnval.Objects)

@@ -10,7 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// PowerOnMultiVMTask places VMs, and then powers each on with a task of its own.
+// PowerOnMultiVMTask places VMs, and then powers on each with a separate task.
 func (d *desk) PowerOnMultiVMTask(ctx *simulator.Context, req *types.PowerOnMultiVM_Task) soap.HasFault {
 	dc, ok := ctx.Map.Get(req.This).(*simulator.Datacenter)
 	if !ok {
@@ -32,7 +32,7 @@ func (d *desk) PowerOnMultiVMTask(ctx *simulator.Context, req *types.PowerOnMult
 	})
 }
 
-// automation is what the options say that DRS does by itself, in place of what its cluster says; empty if they say nothing.
+// automation returns the automation level in the options, which overrides that of the cluster, or "" if there is none.
 func automation(options []types.BaseOptionValue) (mode DRS) {
 	for _, o := range options {
 		if v := o.GetOptionValue(); v.Key == string(types.ClusterPowerOnVmOptionOverrideAutomationLevel) {
@@ -59,7 +59,7 @@ func (d *desk) powerOnPlaced(ctx *simulator.Context, ref types.ManagedObjectRefe
 		refuse(&types.ManagedObjectNotFound{Obj: ref})
 		return
 	}
-	// Locks are held on behalf of contexts, and this one's are the datacenter's.
+	// Contexts own locks, and this context holds the datacenter.
 	own := &simulator.Context{Context: ctx.Context, Session: ctx.Session, Map: ctx.Map}
 	req := &types.PowerOnVM_Task{This: ref}
 	if fault := d.strict.refuse(own, &simulator.Method{Name: "PowerOnVM_Task", This: ref, Body: req}); fault != nil {
@@ -103,7 +103,7 @@ func vimFault(f *soap.Fault) types.BaseMethodFault {
 	return &types.SystemError{}
 }
 
-// prepare decides what becomes of a VM that is to be powered on, and places it if DRS does. The caller holds the VM.
+// prepare checks whether a VM can be powered on, and places it if DRS does. The caller holds the VM.
 func (d *drs) prepare(ctx *simulator.Context, vm *simulator.VirtualMachine, override DRS) (mode DRS, fault types.BaseMethodFault) {
 	switch state := vm.Runtime.PowerState; {
 	case vm.Config.Template:

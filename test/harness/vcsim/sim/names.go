@@ -12,11 +12,11 @@ import (
 // longestName is vCenter's limit for the name of a VM or folder, in characters.
 const longestName = 80
 
-// escaped is a name as vCenter stores it: these three characters are escaped.
+// escaped escapes three characters of a name, as vCenter stores it.
 var escaped = strings.NewReplacer("%", "%25", "/", "%2f", `\`, "%5c")
 
-// sameName compares names in one folder as vCenter does. That case does not matter is known from practice ("The
-// name 'VM1' already exists" beside vm1); the API reference does not say it.
+// sameName compares names in one folder as vCenter does. It ignores case, which is known from practice ("The name 'VM1' already exists"
+// beside vm1), but not from the API reference.
 func sameName(stored, wanted string) bool {
 	return strings.EqualFold(stored, wanted) || strings.EqualFold(stored, escaped.Replace(wanted))
 }
@@ -29,7 +29,7 @@ func checkName(name string) types.BaseMethodFault {
 	return nil
 }
 
-// checkFree refuses a name that something else in the folder bears. The caller holds the tree.
+// checkFree refuses a name that another object in the folder has. The caller holds the tree.
 func checkFree(ctx *simulator.Context, folder *simulator.Folder, name string, self types.ManagedObjectReference) types.BaseMethodFault {
 	for _, ref := range children(ctx, folder) {
 		e, ok := ctx.Map.Get(ref).(mo.Entity)
@@ -40,7 +40,7 @@ func checkFree(ctx *simulator.Context, folder *simulator.Folder, name string, se
 	return nil
 }
 
-// children is a copy of what is in a folder.
+// children returns a copy of a folder's list of children.
 func children(ctx *simulator.Context, folder *simulator.Folder) (out []types.ManagedObjectReference) {
 	ctx.WithLock(folder, func() { out = slices.Clone(folder.ChildEntity) })
 	return out

@@ -14,7 +14,7 @@ type need struct {
 	on        types.ManagedObjectReference
 }
 
-// Privileges that only some templates, or nobody, needs.
+// Privileges that only some templates need, or that the operator never needs.
 const (
 	vApp   = "VApp.ApplicationConfig"
 	notes  = "VirtualMachine.Config.Annotation"
@@ -23,10 +23,10 @@ const (
 
 const powerOn = "VirtualMachine.Interact.PowerOn"
 
-// undocumented is followed by the name of a method or property for which no privilege is known here.
+// undocumented precedes the name of a method or property whose privilege is not known here.
 const undocumented = "Undocumented."
 
-// readOnly are methods that change nothing but the session's own views, collectors and filters.
+// readOnly are methods that change only the session's own views, collectors and filters.
 var readOnly = map[string]bool{
 	"Login": true, "Logout": true, "CurrentTime": true, "RetrieveServiceContent": true,
 	"RetrieveProperties": true, "RetrievePropertiesEx": true, "ContinueRetrievePropertiesEx": true,
@@ -38,7 +38,7 @@ var readOnly = map[string]bool{
 	"FetchUserPrivilegeOnEntities": true,
 }
 
-// needed on the object that the method is called on: "Required privileges" in the API reference.
+// needed maps methods to the privilege on their object: "Required privileges" in the API reference.
 var needed = map[string]string{
 	"CancelTask":              "Global.CancelTask",
 	"CreateFolder":            "Folder.Create",
@@ -68,7 +68,7 @@ var needed = map[string]string{
 	"UnregisterVM":            "VirtualMachine.Inventory.Unregister",
 }
 
-// needs returns what a call needs, in the order in which it is checked.
+// needs returns the privileges of a call, in the order of the checks.
 func needs(ctx *simulator.Context, m *simulator.Method) []need {
 	this := func(privilege string) []need { return []need{{privilege, m.This}} }
 	switch req := m.Body.(type) {
@@ -88,7 +88,8 @@ func needs(ctx *simulator.Context, m *simulator.Method) []need {
 			return nil
 		}
 	case *types.PowerOnMultiVM_Task:
-		// The API reference asks for the privilege on the VMs only. VMware's table "Required Privileges for Common Tasks" asks for it on the datacenter, too.
+		// The API reference requires the privilege only on the VMs. VMware's table "Required Privileges for Common Tasks" also requires it on the
+		// datacenter.
 		out := this(powerOn)
 		for _, ref := range req.Vm {
 			out = append(out, need{powerOn, ref})
@@ -111,7 +112,7 @@ func needs(ctx *simulator.Context, m *simulator.Method) []need {
 	return this(undocumented + m.Name)
 }
 
-// startedBy reports whether the account that calls started a task: everybody may cancel their own.
+// startedBy reports whether the calling account started a task. Every account can cancel its own tasks.
 func startedBy(ctx *simulator.Context, ref types.ManagedObjectReference) bool {
 	task, ok := ctx.Map.Get(ref).(*simulator.Task)
 	if !ok {
@@ -121,8 +122,8 @@ func startedBy(ctx *simulator.Context, ref types.ManagedObjectReference) bool {
 	return ok && ctx.Session != nil && reason.UserName == ctx.Session.UserName
 }
 
-// destroyNeeds are those on the object "as well as its parent"; for a folder, also those on the VMs in it and, for
-// them, on the folder.
+// destroyNeeds are privileges on the object "as well as its parent". For a folder, they include those on the VMs in it, with the folder as their
+// parent.
 func destroyNeeds(ctx *simulator.Context, ref types.ManagedObjectReference) []need {
 	switch object := ctx.Map.Get(ref).(type) {
 	case *simulator.VirtualMachine:
@@ -150,7 +151,7 @@ func cloneNeeds(ctx *simulator.Context, req *types.CloneVM_Task) []need {
 	if location.Folder != nil {
 		folder = *location.Folder
 	}
-	// The API reference does not list the second one. VMware's table "Required Privileges for Common Tasks" does.
+	// The API reference does not list the second privilege. VMware's table "Required Privileges for Common Tasks" does.
 	out := []need{{"VirtualMachine.Inventory.CreateFromExisting", folder}, {"VirtualMachine.Config.AddNewDisk", folder}}
 	source, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
 	if !ok {
@@ -193,7 +194,7 @@ func cloneNeeds(ctx *simulator.Context, req *types.CloneVM_Task) []need {
 	return out
 }
 
-// deviceNeeds are those of changes to devices. A network adapter also needs its network.
+// deviceNeeds are the privileges for changes to devices. A network adapter also needs a privilege on its network.
 func deviceNeeds(changes []types.BaseVirtualDeviceConfigSpec, on types.ManagedObjectReference) (out []need) {
 	for _, c := range changes {
 		change := c.GetVirtualDeviceConfigSpec()
@@ -221,7 +222,7 @@ func deviceNeeds(changes []types.BaseVirtualDeviceConfigSpec, on types.ManagedOb
 	return out
 }
 
-// configNeeds are those of a configuration: "Reconfigure privilege" of each property in the API reference.
+// configNeeds are the privileges for a configuration: "Reconfigure privilege" of each property in the API reference.
 func configNeeds(spec *types.VirtualMachineConfigSpec, on types.ManagedObjectReference) (out []need) {
 	rest := *spec
 	require := func(set bool, privilege string) {

@@ -23,21 +23,21 @@ import (
 	"github.com/vmware/govmomi/vim25"
 )
 
-// UserAgent of an Operator, by which a Proxy tells it from the program under test.
+// UserAgent of an Operator. It lets a Proxy distinguish it from the program under test.
 const UserAgent = "behind-the-back"
 
-// Operator is a person with an own login who changes things behind the back of the program under test.
+// Operator is a user with a separate login, who changes VMs without the program under test.
 type Operator struct {
 	client *govmomi.Client
 	finder *find.Finder
 }
 
-// Operator logs in as a person who may do everything.
+// Operator logs in as a user with all privileges.
 func (s *Simulator) Operator(ctx context.Context) (*Operator, error) {
 	return NewOperator(ctx, s.URL, s.opts.AdminUsername, s.opts.AdminPassword)
 }
 
-// NewOperator logs in at a simulator's URL, whatever its certificate.
+// NewOperator logs in at a simulator's URL. It trusts any certificate.
 func NewOperator(ctx context.Context, rawURL, username, password string) (*Operator, error) {
 	u, err := soap.ParseURL(rawURL)
 	if err != nil {
@@ -62,20 +62,20 @@ func (o *Operator) Close() {
 	o.client.CloseIdleConnections()
 }
 
-// Client returns the operator's client, for what has no helper.
+// Client returns the operator's client, for calls without a helper.
 func (o *Operator) Client() *vim25.Client { return o.client.Client }
 
-// VM is a VM as the simulator has it.
+// VM is the state of a VM in the simulator.
 type VM struct {
 	Ref  types.ManagedObjectReference
 	Path string
 	On   bool
 	// Tools is true while VMware Tools run.
 	Tools bool
-	// Heartbeat is true while it is green, and IP the guest's address, if it tells one.
+	// Heartbeat is true while it is green. IP is the guest's address, if known.
 	Heartbeat bool
 	IP        string
-	// BootTime is when it was powered on; nil while it is off.
+	// BootTime is the time of power-on, or nil while the VM is off.
 	BootTime *time.Time
 	// Template is true for a VM that is marked as template.
 	Template bool
@@ -86,7 +86,7 @@ type VM struct {
 	Extra map[string]string
 }
 
-// VMs lists all VMs, by path. Where VMs come and go meanwhile it begins again, until ctx ends: the listing is of two calls.
+// VMs lists all VMs by path. If VMs are created or deleted between its two calls, it begins again, until ctx ends.
 func (o *Operator) VMs(ctx context.Context) (map[string]VM, error) {
 	for {
 		vms, err := o.vms(ctx)
@@ -134,7 +134,7 @@ func (o *Operator) vms(ctx context.Context) (map[string]VM, error) {
 	}
 	spec := types.PropertyFilterSpec{
 		PropSet: []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{"runtime.powerState", "config", "guest.toolsRunningStatus", "guest.ipAddress", "guestHeartbeatStatus", "runtime.bootTime"}}},
-		// What is gone by now is left out. To begin again might never end on a busy machine.
+		// Omit VMs that were deleted meanwhile. On a busy machine, a restart of the listing might never end.
 		ReportMissingObjectsInResults: types.NewBool(true),
 	}
 	for _, ref := range refs {
@@ -225,11 +225,11 @@ func (o *Operator) PowerOn(ctx context.Context, vmPath string) error {
 	return o.change(ctx, "power on", vmPath, func(vm *object.VirtualMachine) (*object.Task, error) { return vm.PowerOn(ctx) })
 }
 
-// destroyAttempts bounds how often Destroy starts over when somebody powers the VM on in between.
+// destroyAttempts limits the attempts of Destroy, if the VM is powered on again in between.
 const destroyAttempts = 20
 
-// Destroy destroys a VM, whether or not it runs. The operator under test repairs a VM that was powered off within
-// milliseconds, so that it may run again before it is destroyed; then Destroy starts over.
+// Destroy destroys a VM, whatever its power state. The operator under test powers the VM on again within milliseconds, so it can run again
+// before it is destroyed. Destroy then starts over.
 func (o *Operator) Destroy(ctx context.Context, vmPath string) error {
 	vm, err := o.vm(ctx, vmPath)
 	if err != nil {
@@ -248,7 +248,7 @@ func (o *Operator) Destroy(ctx context.Context, vmPath string) error {
 	return err
 }
 
-// CreateVM creates an ordinary VM, powered off, without any stamp.
+// CreateVM creates an ordinary, powered-off VM without a stamp.
 func (o *Operator) CreateVM(ctx context.Context, folderPath, name string) (types.ManagedObjectReference, error) {
 	var ref types.ManagedObjectReference
 	f, err := o.folder(ctx, folderPath)
@@ -307,7 +307,7 @@ func (o *Operator) Snapshot(ctx context.Context, vmPath string) error {
 	})
 }
 
-// Copy clones a VM by hand, with everything in its extraConfig: a copied stamp is part of that.
+// Copy clones a VM with its whole extraConfig, including a stamp, as a user does.
 func (o *Operator) Copy(ctx context.Context, vmPath, folderPath, name string) (types.ManagedObjectReference, error) {
 	var ref types.ManagedObjectReference
 	vm, err := o.vm(ctx, vmPath)
@@ -407,7 +407,7 @@ func (o *Operator) RenameDatacenter(ctx context.Context, path, name string) erro
 	return wait(ctx, "rename "+path, task, err)
 }
 
-// CreateDatacenter makes a datacenter with nothing in it.
+// CreateDatacenter creates an empty datacenter.
 func (o *Operator) CreateDatacenter(ctx context.Context, name string) error {
 	if _, err := object.NewRootFolder(o.client.Client).CreateDatacenter(ctx, name); err != nil {
 		return fmt.Errorf("create datacenter %s: %w", name, err)
@@ -415,7 +415,7 @@ func (o *Operator) CreateDatacenter(ctx context.Context, name string) error {
 	return nil
 }
 
-// MoveFolder moves a folder, with what is in it, into another one.
+// MoveFolder moves a folder with its content into another folder.
 func (o *Operator) MoveFolder(ctx context.Context, from, into string) error {
 	f, err := o.folder(ctx, from)
 	if err != nil {
@@ -433,7 +433,7 @@ func (o *Operator) moveInto(ctx context.Context, what string, ref types.ManagedO
 	return wait(ctx, "move "+what, task, err)
 }
 
-// Set writes extraConfig keys of a VM. The simulator takes guest state from keys such as SET.guest.ipAddress.
+// Set writes extraConfig keys of a VM. The simulator reads guest state from keys such as SET.guest.ipAddress.
 func (o *Operator) Set(ctx context.Context, vmPath string, extra map[string]string) error {
 	var spec types.VirtualMachineConfigSpec
 	for key, value := range extra {
@@ -457,12 +457,12 @@ func (o *Operator) sessions(ctx context.Context) ([]types.UserSession, error) {
 	return out, nil
 }
 
-// TerminateSessions ends all other logins and returns how many there were.
+// TerminateSessions ends all other logins and returns their number.
 func (o *Operator) TerminateSessions(ctx context.Context) (int, error) {
 	return o.TerminateSessionsOf(ctx, func(types.UserSession) bool { return true })
 }
 
-// TerminateSessionsOf ends the logins of others that match, and returns how many there were.
+// TerminateSessionsOf ends the other logins that match, and returns their number.
 func (o *Operator) TerminateSessionsOf(ctx context.Context, match func(types.UserSession) bool) (int, error) {
 	list, err := o.sessions(ctx)
 	if err != nil {

@@ -2,7 +2,7 @@ package sim
 
 import "github.com/vmware/govmomi/vim25/types"
 
-// shrinkPage has a call get at most so many objects in one answer. vCenter is free to send fewer than a client asks for.
+// shrinkPage limits the objects in the answer of a call. vCenter can send fewer objects than a client requests.
 func shrinkPage(call any, most int32) {
 	if most == 0 {
 		return

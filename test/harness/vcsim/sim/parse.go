@@ -18,8 +18,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
 )
 
-// reads are the methods that change nothing that lasts longer than a login, besides those that begin with Retrieve,
-// Find, Query or Fetch. Whatever else is called counts as a change.
+// reads are the methods that change nothing beyond a login, besides methods that begin with Retrieve, Find, Query or Fetch. All other
+// methods count as changes.
 var reads = map[string]bool{
 	"": true, "Login": true, "Logout": true, "CurrentTime": true, "SessionIsActive": true, "ContinueRetrievePropertiesEx": true,
 	"CancelRetrievePropertiesEx": true, "CreatePropertyCollector": true, "DestroyPropertyCollector": true, "CreateFilter": true,
@@ -36,15 +36,15 @@ func isChange(method string) bool {
 	return !reads[method]
 }
 
-// Keys of the stamp in a VM's extraConfig; the fourth field of the owner is the group.
+// Keys of the stamp in a VM's extraConfig. The fourth field of the owner is the group.
 const (
 	ownerKey = "vmgroup.owner"
 	epochKey = "vmgroup.epoch"
-	// operationPrefix begins the name of an operation of a group's, which goes on with the epoch.
+	// operationPrefix begins the name of a group's operation. The epoch follows.
 	operationPrefix = "vmgroup-"
 )
 
-// parseCall reads of a request what a record needs. A call that reads is parsed no further than its method.
+// parseCall parses the parts of a request that a record needs. Of a reading call, it parses only the method.
 func parseCall(body []byte) Call {
 	var call Call
 	d := xml.NewDecoder(bytes.NewReader(body))
@@ -82,7 +82,7 @@ func parseCall(body []byte) Call {
 	}
 }
 
-// note takes the text of an element of the header, or of the call's own at a depth.
+// note stores the text of an element of the header, or of the call's element at a depth.
 func (c *Call) note(depth int, field, key, text string) {
 	switch {
 	case field == "operationID" && c.Method == "":
@@ -91,7 +91,7 @@ func (c *Call) note(depth int, field, key, text string) {
 			c.Epoch, _, _ = strings.Cut(epoch, "-")
 		}
 	case c.Method == "":
-	case field == "_this", field == "vm" && c.Method == "PowerOnMultiVM_Task": // that is the VM, not the datacenter
+	case field == "_this", field == "vm" && c.Method == "PowerOnMultiVM_Task": // for PowerOnMultiVM_Task this is the VM, not the datacenter
 		c.Object = text
 	case depth == 1 && (field == "name" || field == "newName"):
 		c.Name = text
@@ -109,7 +109,7 @@ func groupOf(stamp string) string {
 	return ""
 }
 
-// parseAnswer returns the name of the fault in an answer, or the value of the reference that it returns.
+// parseAnswer returns the name of the fault in an answer, or the value of the returned reference.
 func parseAnswer(body []byte) (fault, returned string) {
 	d := xml.NewDecoder(bytes.NewReader(body))
 	inDetail, field := false, ""
@@ -140,7 +140,7 @@ func parseAnswer(body []byte) (fault, returned string) {
 	}
 }
 
-// SOAPFault is an answer with a fault instead of what was asked for, as vCenter gives it.
+// SOAPFault returns an answer with a fault, in vCenter's form.
 func SOAPFault(fault types.BaseMethodFault) faultproxy.Fault {
 	detail := &soap.Fault{Code: "ServerFaultCode", String: "planted"}
 	detail.Detail.Fault = reflect.ValueOf(fault).Elem().Interface()
@@ -148,7 +148,7 @@ func SOAPFault(fault types.BaseMethodFault) faultproxy.Fault {
 	var out bytes.Buffer
 	out.WriteString(xml.Header)
 	if err := vimxml.NewEncoder(&out).Encode(envelope); err != nil {
-		panic(err) // a type of govmomi's
+		panic(err) // a govmomi type can always be encoded
 	}
 	return faultproxy.Fault{
 		Act: faultproxy.Answer, Status: http.StatusInternalServerError, ContentType: "text/xml; charset=utf-8", Body: out.Bytes(),

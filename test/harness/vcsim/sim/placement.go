@@ -11,7 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// computeOf returns the cluster, or the host that is in none, of a resource pool, or nil.
+// computeOf returns the cluster or standalone host of a resource pool, or nil.
 func computeOf(ctx *simulator.Context, pool *types.ManagedObjectReference) *mo.ComputeResource {
 	if pool == nil {
 		return nil
@@ -36,7 +36,7 @@ func runs(ctx *simulator.Context, ref types.ManagedObjectReference) bool {
 		host.Runtime.ConnectionState != types.HostSystemConnectionStateDisconnected && host.Runtime.ConnectionState != types.HostSystemConnectionStateNotResponding
 }
 
-// chooseHost gives a clone a host of its resource pool where the request names none: vCenter takes any that is compatible.
+// chooseHost sets a host of the resource pool if the request names none. vCenter takes any compatible host.
 func chooseHost(ctx *simulator.Context, source *simulator.VirtualMachine, req *types.CloneVM_Task) {
 	compute := computeOf(ctx, req.Spec.Location.Pool)
 	if compute == nil || req.Spec.Location.Host != nil || slices.Contains(compute.Host, *source.Runtime.Host) && runs(ctx, *source.Runtime.Host) {
@@ -50,7 +50,7 @@ func chooseHost(ctx *simulator.Context, source *simulator.VirtualMachine, req *t
 	}
 }
 
-// checkPlacement refuses a clone whose parts do not reach each other.
+// checkPlacement refuses a clone whose host, datastore and network are not connected.
 func checkPlacement(ctx *simulator.Context, source *simulator.VirtualMachine, req *types.CloneVM_Task) types.BaseMethodFault {
 	location := req.Spec.Location
 	compute := computeOf(ctx, location.Pool)
@@ -87,7 +87,7 @@ func checkPlacement(ctx *simulator.Context, source *simulator.VirtualMachine, re
 	return nil
 }
 
-// networkOf is what a network adapter is to be connected to, or nil.
+// networkOf returns the requested network of a network adapter, or nil.
 func networkOf(device types.BaseVirtualDevice) *types.ManagedObjectReference {
 	card, ok := device.(types.BaseVirtualEthernetCard)
 	if !ok {
@@ -102,8 +102,8 @@ func networkOf(device types.BaseVirtualDevice) *types.ManagedObjectReference {
 	return nil
 }
 
-// AddCluster makes another cluster with one host, which reaches a datastore and a network of its own, and nothing else. It returns the path of its resource pool.
-// The directory is for the datastore.
+// AddCluster creates another cluster with one host. The host can reach only a new datastore and a new network. It returns the path of the resource pool.
+// directory is for the datastore.
 func (o *Operator) AddCluster(ctx context.Context, name, datastore, directory string) (pool string, err error) {
 	fail := func(what string, err error) (string, error) {
 		return "", fmt.Errorf("%s for cluster %s: %w", what, name, err)
@@ -134,7 +134,7 @@ func (o *Operator) AddCluster(ctx context.Context, name, datastore, directory st
 	return "/DC0/host/" + name + "/Resources", nil
 }
 
-// Maintenance has a host enter or leave maintenance mode.
+// Maintenance makes a host enter or leave maintenance mode.
 func (o *Operator) Maintenance(ctx context.Context, hostPath string, enter bool) error {
 	host, err := o.finder.HostSystem(ctx, hostPath)
 	if err != nil {

@@ -9,19 +9,19 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// each changes each object of a kind as it stands in the inventory. Nobody is told of it.
+// each changes each object of a kind in the inventory, without notifying watchers.
 func (s *Simulator) each(kind string, change func(mo.Entity)) {
 	for _, entity := range s.model.Map().All(kind) {
 		s.model.Service.Context.WithLock(entity, func() { change(entity) })
 	}
 }
 
-// kinds are those of which there are objects with names.
+// kinds are the kinds of named objects.
 var kinds = []string{
 	"Datacenter", "Folder", "VirtualMachine", "HostSystem", "ClusterComputeResource", "ResourcePool", "Datastore", "Network", "DistributedVirtualSwitch", "DistributedVirtualPortgroup",
 }
 
-// Named is an object of the inventory: its name, and the value of its reference.
+// Named is an object of the inventory: its name and the value of its reference.
 type Named struct{ Name, Ref string }
 
 // Inventory returns the objects of some kinds, or of all.
@@ -35,7 +35,7 @@ func (s *Simulator) Inventory(of ...string) (all []Named) {
 	return all
 }
 
-// HideNamed is Hide for the objects of a name.
+// HideNamed calls Hide for the objects with a name.
 func (s *Simulator) HideNamed(name string) error {
 	var refs []types.ManagedObjectReference
 	for _, kind := range kinds {
@@ -52,7 +52,7 @@ func (s *Simulator) HideNamed(name string) error {
 	return nil
 }
 
-// FillDatastores leaves all datastores this much room, in bytes.
+// FillDatastores sets the free space of all datastores, in bytes.
 func (s *Simulator) FillDatastores(free int64) {
 	s.each("Datastore", func(e mo.Entity) {
 		if datastore, ok := e.(*simulator.Datastore); ok {
@@ -61,7 +61,7 @@ func (s *Simulator) FillDatastores(free int64) {
 	})
 }
 
-// MaintainDatastores has all datastores in maintenance mode.
+// MaintainDatastores puts all datastores into maintenance mode.
 func (s *Simulator) MaintainDatastores() {
 	s.each("Datastore", func(e mo.Entity) {
 		if datastore, ok := e.(*simulator.Datastore); ok {
@@ -70,7 +70,7 @@ func (s *Simulator) MaintainDatastores() {
 	})
 }
 
-// LeaveNetworksToOneHost takes all networks but port groups from all hosts but one.
+// LeaveNetworksToOneHost removes all networks except port groups from all hosts but one.
 func (s *Simulator) LeaveNetworksToOneHost() {
 	var host types.ManagedObjectReference
 	s.each("HostSystem", func(e mo.Entity) { host = e.Reference() })
@@ -81,7 +81,7 @@ func (s *Simulator) LeaveNetworksToOneHost() {
 	})
 }
 
-// ShowDRS has all clusters say that DRS is on, and in which mode. VMs are placed as before.
+// ShowDRS changes the shown DRS state of all clusters. The placement of VMs does not change.
 func (s *Simulator) ShowDRS(on bool, mode string) {
 	s.each("ClusterComputeResource", func(e mo.Entity) {
 		cluster, ok := e.(*simulator.ClusterComputeResource)
@@ -94,7 +94,7 @@ func (s *Simulator) ShowDRS(on bool, mode string) {
 	})
 }
 
-// CreateStoragePod makes a datastore cluster with nothing in it.
+// CreateStoragePod creates an empty datastore cluster.
 func (o *Operator) CreateStoragePod(ctx context.Context, name string) error {
 	folder, err := o.folder(ctx, "/DC0/datastore")
 	if err != nil {

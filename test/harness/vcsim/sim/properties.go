@@ -10,14 +10,15 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// propertyReader is a property collector of the simulator's, or ours.
+// propertyReader is a property collector of the simulator or of this package.
 type propertyReader interface {
 	mo.Reference
 	RetrievePropertiesEx(ctx *simulator.Context, req *types.RetrievePropertiesEx) soap.HasFault
 	ContinueRetrievePropertiesEx(ctx *simulator.Context, req *types.ContinueRetrievePropertiesEx) soap.HasFault
 }
 
-// RetrievePropertiesEx reads properties, and hides objects and properties that the account may not see. If objects are hidden, all of it is one page.
+// RetrievePropertiesEx reads properties, and hides objects and properties that the account cannot see. If objects are hidden, the answer has only one
+// page.
 func (d *desk) RetrievePropertiesEx(ctx *simulator.Context, req *types.RetrievePropertiesEx) (answer soap.HasFault) {
 	collector, ok := ctx.Session.Get(req.This).(propertyReader)
 	if !ok {
@@ -52,7 +53,7 @@ func (d *desk) RetrieveProperties(ctx *simulator.Context, req *types.RetrievePro
 	return body
 }
 
-// hide moves the properties of an object that the account may not see to its missing ones.
+// hide moves the properties of an object that the account cannot see to its missing ones.
 func (a *access) hide(ctx *simulator.Context, object *types.ObjectContent) {
 	if !guarded[object.Obj.Type] {
 		return
@@ -71,10 +72,10 @@ func (a *access) hide(ctx *simulator.Context, object *types.ObjectContent) {
 	object.PropSet = shown
 }
 
-// guarded are the kinds of objects some of whose properties need a privilege.
+// guarded are the kinds of objects with properties that need a privilege.
 var guarded = map[string]bool{"SessionManager": true, "Task": true, "TaskManager": true}
 
-// neededToSee returns the privilege that the account lacks to see a property, and on what, or nothing.
+// neededToSee returns the missing privilege for a property and its object, or "".
 func (a *access) neededToSee(ctx *simulator.Context, ref types.ManagedObjectReference, property string) (string, types.ManagedObjectReference) {
 	privilege, on, user := "", rootOf(ctx), ctx.Session.UserName
 	switch {
@@ -91,7 +92,7 @@ func (a *access) neededToSee(ctx *simulator.Context, ref types.ManagedObjectRefe
 	return privilege, on
 }
 
-// isOrphan reports whether the object of a task is gone, so that it gives nobody access to the task.
+// isOrphan reports whether the object of a task was removed, so that no account has access to the task through it.
 func isOrphan(ctx *simulator.Context, ref types.ManagedObjectReference) bool {
 	task, ok := ctx.Map.Get(ref).(*simulator.Task)
 	if !ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
 )
 
-// Kind of a SOAP call: what it calls and who does.
+// Kind of a SOAP call: its method and client.
 type Kind struct {
 	// Method as in the request, for example CloneVM_Task.
 	Method string
@@ -27,43 +27,40 @@ type Call struct {
 	Kind
 	// Number counts the calls of a proxy from 1.
 	Number int
-	// Object is the value of the reference that the method is called on, for example vm-23.
+	// Object is the value of the reference of the called object, for example vm-23.
 	Object string
-	// Name of the VM or folder that is to be made, for calls that make one.
+	// Name of the new VM or folder, for calls that create one.
 	Name string
-	// Group is the UID of the VmGroup that a changing call is about, as the stamp says that the call or the VM
-	// carries; empty if there is none.
+	// Group is the UID of the VmGroup of a changing call, from the stamp in the call or on the VM. It is empty if there is no stamp.
 	Group string
-	// Operation is the opID in the request's header, as vCenter logs it; empty if there is none.
+	// Operation is the opID in the request's header, as vCenter logs it. It is empty if there is none.
 	Operation string
-	// Epoch under which the caller acts, for example 1.7, as its operation or the stamp on a VM says; empty if none does.
+	// Epoch under which the caller acts, for example 1.7. It comes from the operation or the stamp on a VM, and is empty if neither has one.
 	Epoch string
-	// Changes is true for a call that changes something in vCenter, as far as it is known to.
+	// Changes is true for a call that can change something in vCenter.
 	Changes bool
 }
 
-// Record is a call that changes something, as the proxy saw it.
+// Record is a changing call that the proxy received.
 type Record struct {
 	Call
-	// Start is when the request had arrived, End when it was answered or cut; End is zero while it is under way.
+	// Start is the arrival of the request. End is the time of the answer or cut, and zero while the call is in progress.
 	Start, End time.Time
-	// Closed is when the client gave up and closed its connection before it had an answer, and zero otherwise. The server
-	// may have gone on until End.
+	// Closed is the time when the client closed its connection before it had an answer, and zero otherwise. The server can have continued until End.
 	Closed time.Time
-	// Answered is when the server's answer began to be passed on, and zero if none was. The client cannot have had it
-	// earlier.
+	// Answered is the time when the proxy began to pass on the server's answer, and zero if there was none. The client cannot have received it earlier.
 	Answered time.Time
-	// Outcome is "ok", the name of the fault that the server answered with, such as DuplicateName, or what the
-	// proxy did, such as "cut after". It is empty while the call is under way.
+	// Outcome is "ok", the name of the server's fault, such as DuplicateName, or the act of the proxy, such as "cut after". It is empty while the call is in
+	// progress.
 	Outcome string
-	// Task is the value of the reference to the task that the server answered with.
+	// Task is the value of the reference to the task in the server's answer.
 	Task string
 }
 
-// Proxy is a reverse proxy before a simulator. It counts SOAP calls, records those that change something, and can
-// disturb any, all of it outside of the program under test.
+// Proxy is a reverse proxy in front of a simulator. It counts SOAP calls, records changing calls, and can disturb any call, all outside of the program under
+// test.
 type Proxy struct {
-	// URL to give to the program under test.
+	// URL for the program under test.
 	URL string
 
 	proxy  *faultproxy.Proxy
@@ -76,10 +73,11 @@ type Proxy struct {
 	open    map[*faultproxy.Exchange]*Record
 }
 
-// NewProxy starts a proxy before the SDK at target, which is a Simulator's URL.
+// NewProxy starts a proxy in front of the SDK at target, which is a Simulator's URL.
 func NewProxy(target string) (*Proxy, error) { return NewProxyAt(target, "") }
 
-// NewProxyAt is NewProxy on an address, host:port, with https and a certificate that nobody trusts; empty means a free port of the loopback interface, and http.
+// NewProxyAt is NewProxy on an address, host:port, with HTTPS and an untrusted certificate. An empty address means a free port of the loopback interface with
+// HTTP.
 func NewProxyAt(target, listen string) (*Proxy, error) {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -88,7 +86,7 @@ func NewProxyAt(target, listen string) (*Proxy, error) {
 	p := &Proxy{calls: map[Kind]int{}, open: map[*faultproxy.Exchange]*Record{}, owners: newOwners()}
 	options := faultproxy.Options{Target: u, Listen: listen, Decide: p.decide, Done: p.done}
 	if listen != "" {
-		options.TLS = new(tls.Config) // the operator sends no password over http to another host
+		options.TLS = new(tls.Config) // the operator sends no password over HTTP to another host
 	}
 	p.proxy, err = faultproxy.New(options)
 	if err != nil {
@@ -98,8 +96,8 @@ func NewProxyAt(target, listen string) (*Proxy, error) {
 	return p, nil
 }
 
-// AskOwners lets the proxy ask the simulator, in the name of a person, which group a VM belongs to when a call that
-// changes it does not say. Without it such records have no group.
+// AskOwners lets the proxy query the group of a VM in the simulator as a user, if a changing call does not contain the group. Otherwise such records have no
+// group.
 func (p *Proxy) AskOwners(person *Operator) { p.owners.ask(person) }
 
 func (p *Proxy) decide(e *faultproxy.Exchange) faultproxy.Fault {
@@ -118,7 +116,7 @@ func (p *Proxy) decide(e *faultproxy.Exchange) faultproxy.Fault {
 		p.records = append(p.records, r)
 		p.open[e] = r
 		p.mu.Unlock()
-		// The context ends with the exchange as well; by then the record is closed.
+		// The context ends with the exchange as well, but by then the record is closed.
 		context.AfterFunc(e.Request.Context(), func() { p.gone(e) })
 	}
 	var fault faultproxy.Fault
@@ -126,7 +124,7 @@ func (p *Proxy) decide(e *faultproxy.Exchange) faultproxy.Fault {
 		fault = hook(call)
 	}
 	if call.Changes {
-		// Set in any case, so that the answer is read for the record.
+		// Always set After, so that the proxy reads the answer for the record.
 		after, passed := fault.After, fault.Act == faultproxy.Pass || fault.Act == faultproxy.Truncate
 		fault.After = func() {
 			if after != nil {
@@ -138,13 +136,13 @@ func (p *Proxy) decide(e *faultproxy.Exchange) faultproxy.Fault {
 		}
 	}
 	if fault.After != nil || fault.Edit != nil {
-		// Go's client then decompresses by itself.
+		// Go's client then decompresses automatically.
 		e.Request.Header.Del("Accept-Encoding")
 	}
 	return fault
 }
 
-// gone notes that the client of an exchange closed its connection.
+// gone records that the client of an exchange closed its connection.
 func (p *Proxy) gone(e *faultproxy.Exchange) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,7 +151,7 @@ func (p *Proxy) gone(e *faultproxy.Exchange) {
 	}
 }
 
-// answered notes that the server's answer is about to be passed on.
+// answered records that the proxy is about to pass on the server's answer.
 func (p *Proxy) answered(e *faultproxy.Exchange) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -185,22 +183,21 @@ func (p *Proxy) done(e *faultproxy.Exchange, result faultproxy.Result) {
 	}
 }
 
-// Hook sets what decides about each call; nil passes all. It is called before the call is forwarded and may
-// block to delay it.
+// Hook sets the function that decides on each call. Nil passes all. It is called before the call is forwarded and can block to delay it.
 func (p *Proxy) Hook(hook func(Call) faultproxy.Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hook = hook
 }
 
-// Calls returns how often each method was called by each client. What asks for a file, as session.Knock does, has an empty method.
+// Calls returns the number of calls by method and client. Requests for files, such as those of session.Knock, have an empty method.
 func (p *Proxy) Calls() map[Kind]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return maps.Clone(p.calls)
 }
 
-// Records returns the calls that changed something, or tried to, in the order in which they arrived.
+// Records returns the changing calls, including failed ones, in the order of their arrival.
 func (p *Proxy) Records() []Record {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -211,13 +208,12 @@ func (p *Proxy) Records() []Record {
 	return out
 }
 
-// Changes returns the records of methods; none means of all.
+// Changes returns the records of the given methods, or of all if none is given.
 func (p *Proxy) Changes(methods ...string) []Record {
 	return slices.DeleteFunc(p.Records(), func(r Record) bool { return len(methods) > 0 && !slices.Contains(methods, r.Method) })
 }
 
-// Count returns the number of calls of a method by clients whose user agent begins with agent. An empty method
-// or agent means any.
+// Count returns the number of calls of a method by clients whose user agent begins with agent. An empty method or agent matches all.
 func (p *Proxy) Count(method, agent string) int {
 	n := 0
 	for call, count := range p.Calls() {
@@ -228,7 +224,7 @@ func (p *Proxy) Count(method, agent string) int {
 	return n
 }
 
-// Reset forgets what was counted and recorded.
+// Reset clears the counts and records.
 func (p *Proxy) Reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -236,13 +232,13 @@ func (p *Proxy) Reset() {
 	p.records = nil
 }
 
-// CutConnections cuts all connections that are open now.
+// CutConnections cuts all open connections.
 func (p *Proxy) CutConnections() { p.proxy.CutConnections() }
 
 // Close stops the proxy and cuts its connections.
 func (p *Proxy) Close() { p.proxy.Close() }
 
-// owners remembers which group each VM belongs to.
+// owners remembers the group of each VM.
 type owners struct {
 	mu     sync.Mutex
 	person *Operator
@@ -257,7 +253,7 @@ func (o *owners) ask(person *Operator) {
 	o.person = person
 }
 
-// of returns the UID of the group of a VM. A VM is asked about once: its reference is never used again.
+// of returns the UID of the group of a VM. It queries each VM once, because vCenter never reuses references.
 func (o *owners) of(ctx context.Context, object string) string {
 	if !strings.HasPrefix(object, "vm-") {
 		return ""
@@ -267,7 +263,7 @@ func (o *owners) of(ctx context.Context, object string) string {
 	group, ok := o.known[object]
 	if !ok && o.person != nil {
 		var err error
-		if group, err = o.person.owner(ctx, object); err == nil && group != "" { // else its clone may run still
+		if group, err = o.person.owner(ctx, object); err == nil && group != "" { // otherwise its clone can still be running
 			o.known[object] = group
 		}
 	}

@@ -7,17 +7,17 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// queue bounds the tasks that run at a time, and knows what VMs are busy with.
+// queue limits the tasks that run at a time, and knows the tasks of busy VMs.
 type queue struct {
-	// turns has a place for each task that may run; nil for any number.
+	// turns has a slot for each task that can run. Nil means no limit.
 	turns chan struct{}
 	// refuses is Options.RefuseBusy.
 	refuses bool
-	// busy are the tasks of VMs, but clones of them, that have not ended.
+	// busy are the unfinished tasks of VMs, except clones of them.
 	busy sync.Map
 }
 
-// open sets what the options say.
+// open applies the options.
 func (q *queue) open(o Options) {
 	q.refuses = o.RefuseBusy
 	if o.RunningTasks > 0 {
@@ -25,7 +25,7 @@ func (q *queue) open(o Options) {
 	}
 }
 
-// admit has a new task wait for its turn, and notes that its VM is busy.
+// admit makes a new task wait for its turn, and marks its VM as busy.
 func (q *queue) admit(ctx *simulator.Context, s *submission, t *simulator.Task) {
 	entity, work := s.entity, t.Execute
 	waits := s.queues && q.turns != nil
@@ -46,7 +46,7 @@ func (q *queue) admit(ctx *simulator.Context, s *submission, t *simulator.Task) 
 	}
 }
 
-// check refuses what would change a VM that is busy.
+// check refuses changes of a busy VM.
 func (q *queue) check(m *simulator.Method) types.BaseMethodFault {
 	if !q.refuses || !changesVM(m.Body) {
 		return nil
@@ -57,7 +57,7 @@ func (q *queue) check(m *simulator.Method) types.BaseMethodFault {
 	return nil
 }
 
-// changesVM reports whether a call would change the VM that it is made to.
+// changesVM reports whether a call changes its VM.
 func changesVM(body any) bool {
 	switch body.(type) {
 	case *types.ReconfigVM_Task, *types.PowerOnVM_Task, *types.PowerOffVM_Task, *types.Destroy_Task, *types.Rename_Task, *types.RelocateVM_Task, *types.UnregisterVM:

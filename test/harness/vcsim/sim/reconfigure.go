@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// mostCPUs and mostMemoryMB are the maxima of a VM in vSphere 8 (configmax.broadcom.com).
+	// mostCPUs and mostMemoryMB are the limits of a VM in vSphere 8 (configmax.broadcom.com).
 	mostCPUs     = 768
 	mostMemoryMB = 24 << 20
-	// memoryStepMB is what the size of a VM's memory must be a multiple of.
+	// memoryStepMB divides the memory size of every VM.
 	memoryStepMB = 4
-	// hotPlugFactor is by how much the memory of a running VM can grow at most, and hotPlugStepMB what it grows by is a multiple of.
+	// hotPlugFactor limits the growth of a running VM's memory, and hotPlugStepMB divides each increase.
 	hotPlugFactor = 16
 	hotPlugStepMB = 128
 )
@@ -33,7 +33,7 @@ func checkSizes(spec *types.VirtualMachineConfigSpec) types.BaseMethodFault {
 	return nil
 }
 
-// ReconfigVMTask changes a VM's configuration, if it is still the one that the request is based on.
+// ReconfigVMTask changes a VM's configuration, if its change version matches the request.
 func (d *desk) ReconfigVMTask(ctx *simulator.Context, req *types.ReconfigVM_Task) soap.HasFault {
 	vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
 	if !ok {
@@ -85,7 +85,7 @@ func (d *desk) ReconfigVMTask(ctx *simulator.Context, req *types.ReconfigVM_Task
 	return started(ctx, s, start)
 }
 
-// dropEmptyOptions leaves out removals of keys that there are not: the simulator would add the key, without value.
+// dropEmptyOptions omits removals of missing keys, because the simulator would add these keys without a value.
 func dropEmptyOptions(vm *simulator.VirtualMachine, spec *types.VirtualMachineConfigSpec) {
 	spec.ExtraConfig = slices.DeleteFunc(spec.ExtraConfig, func(o types.BaseOptionValue) bool {
 		return o.GetOptionValue().Value == "" && !slices.ContainsFunc(vm.Config.ExtraConfig, func(has types.BaseOptionValue) bool {
@@ -94,7 +94,7 @@ func dropEmptyOptions(vm *simulator.VirtualMachine, spec *types.VirtualMachineCo
 	})
 }
 
-// checkHotPlug refuses what a VM that is not off cannot take. The caller holds the VM.
+// checkHotPlug refuses changes that a VM cannot accept unless it is off. The caller holds the VM.
 func checkHotPlug(vm *simulator.VirtualMachine, spec *types.VirtualMachineConfigSpec) types.BaseMethodFault {
 	state, has := vm.Runtime.PowerState, vm.Config
 	if state == types.VirtualMachinePowerStatePoweredOff {
@@ -141,7 +141,7 @@ func checkSockets(has types.VirtualHardware, spec *types.VirtualMachineConfigSpe
 	return nil
 }
 
-// setHotPlug sets how the memory of a VM can grow while it runs, which follows from its size when it was off last. The caller holds the VM.
+// setHotPlug sets the limit and step of memory hot-add, which depend on the memory size when the VM was last off. The caller holds the VM.
 func setHotPlug(ctx *simulator.Context, vm *simulator.VirtualMachine) {
 	if vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOff {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Reregister takes a VM out of the inventory and registers it again in a folder. It has another reference then, and what its files say is as it was: its
-// instance UUID and its extraConfig. The simulator's own registration reads no files, so a copy gets what they say.
+// Reregister unregisters a VM and registers it again in a folder. The VM gets a new reference, and keeps the content of its files, such as the instance
+// UUID and extraConfig. The simulator's own registration reads no files, so Reregister copies their content to the new VM.
 func (o *Operator) Reregister(ctx context.Context, vmPath, folderPath string) (types.ManagedObjectReference, error) {
 	var ref types.ManagedObjectReference
 	vm, err := o.vm(ctx, vmPath)

@@ -10,17 +10,16 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// retention makes tasks vanish some time after they ended, as in vCenter: a reference that is kept longer gets
-// ManagedObjectNotFound.
+// retention removes tasks some time after they ended, as in vCenter. Later calls with their reference get ManagedObjectNotFound.
 type retention struct {
 	mo.ManagedEntity
 	mu sync.Mutex
-	// keep is how long; 0 means for ever.
+	// keep is that time. 0 means for ever.
 	keep  time.Duration
 	ended []endedTask
 }
 
-// begin lets tasks vanish from now on.
+// begin starts the removal of tasks.
 func (r *retention) begin(keep time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,13 +36,13 @@ func (*retention) Reference() types.ManagedObjectReference {
 	return types.ManagedObjectReference{Type: "TaskRetention", Value: "task-retention"}
 }
 
-// PutObject does nothing: a new task has not ended.
+// PutObject does nothing, because a new task has not ended.
 func (*retention) PutObject(*simulator.Context, mo.Reference) {}
 
-// RemoveObject does nothing: tasks are removed by forget.
+// RemoveObject does nothing, because forget removes tasks.
 func (*retention) RemoveObject(*simulator.Context, types.ManagedObjectReference) {}
 
-// UpdateObject notes when a task ends.
+// UpdateObject records the end of a task.
 func (r *retention) UpdateObject(_ *simulator.Context, o mo.Reference, changes []types.PropertyChange) {
 	if o.Reference().Type != "Task" {
 		return
@@ -58,7 +57,7 @@ func (r *retention) UpdateObject(_ *simulator.Context, o mo.Reference, changes [
 	}
 }
 
-// forget removes the tasks whose time is over.
+// forget removes tasks after their retention.
 func (r *retention) forget(ctx *simulator.Context) {
 	r.mu.Lock()
 	n := 0

@@ -15,83 +15,85 @@ import (
 
 // Options of a simulator. The zero value is a vCenter with one template and one ordinary VM.
 type Options struct {
-	// Listen is host:port; port 0, the default, takes a free one on the loopback interface.
+	// Listen is host:port. Port 0, the default, means a free port on the loopback interface.
 	Listen string
-	// Templates are the names of the VMs that are marked as template, in /DC0/vm. Nil means vm-operator-template.
+	// Templates are the names of the templates in /DC0/vm. Nil means vm-operator-template.
 	Templates []string
 	// Ordinary are the names of ordinary VMs in /DC0/vm. Nil means db-prod-0.
 	Ordinary []string
-	// Hosts in the one cluster; two unless set.
+	// Hosts in the only cluster. The default is two.
 	Hosts int
 	// DRS of that cluster: see Simulator.SetDRS.
 	DRS DRS
-	// HoldPlacing says until what a task hangs that places VMs before it powers them on; nil for not at all.
+	// HoldPlacing returns a channel on which a task that places VMs waits before it powers them on. Nil means no wait.
 	HoldPlacing func() (until <-chan struct{})
-	// NoPlacedTasks has such a task not name those that power VMs on, where DRS chose the host.
+	// NoPlacedTasks makes such a task omit the power-on tasks in its result, if DRS chose the host.
 	NoPlacedTasks bool
-	// CloneDelay is how long the task of a clone runs.
+	// CloneDelay is the duration of a clone's task.
 	CloneDelay time.Duration
-	// CloneShows is what vCenter shows of a VM while its clone runs. Which of these a vCenter does is not documented.
+	// CloneShows is the state that vCenter shows of a VM while its clone runs. vCenter's behavior is not documented.
 	CloneShows Making
-	// Courses says how each clone goes, by the name of the VM to be, in place of CloneShows.
+	// Courses returns the course of each clone by the name of the new VM. It overrides CloneShows.
 	Courses func(name string) Course
-	// RunningTasks is how many tasks run at a time; more are queued. 0 for any number. What only people do in tests, such as snapshots, does not count.
+	// RunningTasks limits the tasks that run at a time. More are queued. 0 means no limit. Tasks that only users start in tests, such as snapshots, do not
+	// count.
 	RunningTasks int
-	// RefuseBusy refuses to change a VM while another task of it is queued or runs; unless set, one runs after the other. A vCenter does either.
+	// RefuseBusy refuses changes of a VM while another task of it is queued or running. Otherwise its tasks run one at a time. A vCenter can do either.
 	RefuseBusy bool
-	// HoldClone says of a clone, by the name of the VM to be, until what it hangs after CloneDelay, and whether its VM takes its name
-	// meanwhile; nil for not at all. Nobody sees the VM of a clone that hangs so.
+	// HoldClone returns a channel on which a clone waits after CloneDelay, by the name of the new VM. It also returns whether the clone reserves the name
+	// meanwhile. Nil means no wait. The VM of a waiting clone is invisible.
 	HoldClone func(name string) (until <-chan struct{}, takesName bool)
-	// TokenServiceStart is for how long a vCenter that has started rejects every login of the program under test, since
-	// its token service is not ready.
+	// TokenServiceStart is the time after the start in which vCenter's token service is not ready. A vCenter then rejects every
+	// login of the program under test.
 	TokenServiceStart time.Duration
-	// Username and Password of the program under test; user and pass unless set. Other passwords are refused.
+	// Username and Password of the program under test. The defaults are user and pass. Other passwords are refused.
 	Username, Password string
-	// Privileges of that account on every object; nil means OperatorPrivileges.
+	// Privileges of that account on every object. Nil means OperatorPrivileges.
 	Privileges []string
-	// NoRootPermission takes everything on the vCenter's root object from that account. Then vCenter shows it neither the recent tasks nor tasks whose object is gone, and
-	// versions 7.0.3.2 to 8.0.2 refuse every page of a listing but the first.
+	// NoRootPermission removes all privileges of that account on the vCenter's root object. Then vCenter hides recent tasks and tasks whose object was removed.
+	// Versions 7.0.3.2 to 8.0.2 also refuse every page of a listing but the first.
 	NoRootPermission bool
-	// RootLenient shows recent tasks, events and all pages to an account without a permission on the root object: with NoRootPermission, only tasks are hidden whose object is gone.
+	// RootLenient shows recent tasks, events and all pages to an account without a permission on the root object. With NoRootPermission, only tasks of removed
+	// objects are hidden.
 	RootLenient bool
 	// NarrowRole leaves that account only the role Read-only on datacenters.
 	NarrowRole bool
-	// MoveChangeVersion has the change version of a VM move when it is powered on or off, when a snapshot is taken or removed, and when its guest writes. Whether
-	// vCenter does that is not documented.
+	// MoveChangeVersion changes the change version of a VM at power changes, when a snapshot is taken or removed, and when its guest writes. vCenter's behavior
+	// is not documented.
 	MoveChangeVersion bool
-	// ShowHiddenReferences has properties refer to objects that the account does not see: see Simulator.Hide.
+	// ShowHiddenReferences makes properties refer to objects that the account cannot see: see Simulator.Hide.
 	ShowHiddenReferences bool
-	// AdminUsername and AdminPassword of a person who may do everything; unless set, the constants of these names.
+	// AdminUsername and AdminPassword of a user with all privileges. The defaults are the constants of these names.
 	AdminUsername, AdminPassword string
-	// TaskRetention is how long tasks are kept after they ended; ten minutes unless set.
+	// TaskRetention is the time for which ended tasks are kept. The default is ten minutes.
 	TaskRetention time.Duration
-	// PageSize is how many objects a page of a listing or of news has at most, whatever the client asks for; 0 for as many as that.
+	// PageSize limits the objects in a page of a listing or of updates. 0 means the limit of the client.
 	PageSize int32
-	// EventDelay is how long after what it tells of an event comes.
+	// EventDelay is the time until an event appears.
 	EventDelay time.Duration
-	// EventDomain is the domain that events name accounts with, as DOMAIN\user, whatever was typed at the login; empty for names as at the login.
+	// EventDomain is the domain of account names in events, as DOMAIN\user, whatever the user typed at the login. If it is empty, names are as at the login.
 	EventDomain string
-	// TLS serves https with a self-signed certificate.
+	// TLS serves HTTPS with a self-signed certificate.
 	TLS bool
-	// AnySOAPAction accepts requests whose header SOAPAction names no version of the API. Whether a vCenter does is not documented.
+	// AnySOAPAction accepts requests whose header SOAPAction names no version of the API. vCenter's behavior is not documented.
 	AnySOAPAction bool
 	// NoVersionsFile hides /sdk/vimServiceVersions.xml.
 	NoVersionsFile bool
-	// HTTPSessions is how many sessions there may be, those without a login included; 2,000 unless set.
+	// HTTPSessions limits the sessions, including those without a login. The default is 2,000.
 	HTTPSessions int
-	// IdleTimeout is after how long a session ends that nobody uses, with or without a login; 30 minutes unless set.
+	// IdleTimeout is the idle time after which a session ends, with or without a login. The default is 30 minutes.
 	IdleTimeout time.Duration
-	// APIVersion of the vCenter; that of 8.0 Update 3 unless set.
+	// APIVersion of the vCenter. The default is that of 8.0 Update 3.
 	APIVersion string
-	// InstanceUUID of the vCenter; that of govmomi's simulator unless set. Two vCenters that a test tells apart need two.
+	// InstanceUUID of the vCenter. The default is that of govmomi's simulator. A test with two distinct vCenters needs two UUIDs.
 	InstanceUUID string
 }
 
-// Simulator is a running simulator. Close it.
+// Simulator is a running simulator. The caller must close it.
 type Simulator struct {
 	// URL of the SDK without credentials.
 	URL string
-	// CA is the server's certificate in PEM; empty without TLS.
+	// CA is the server's certificate in PEM. It is empty without TLS.
 	CA []byte
 
 	opts     Options
@@ -101,8 +103,8 @@ type Simulator struct {
 	server   *simulator.Server
 }
 
-// noHandoff sets once, before any simulator reads it, that a call does not hand the lock of its object on to its task: nobody
-// could read the object while the task waits.
+// noHandoff prevents a call from passing the lock of its object to its task, because no client could read the object while the task waits. It runs once, before
+// any simulator reads the variable.
 var noHandoff = sync.OnceFunc(func() { simulator.TaskDelay.MethodDelay = map[string]int{"LockHandoff": 0} })
 
 func setDefaults(o *Options) {
@@ -147,7 +149,7 @@ func setDefaults(o *Options) {
 	}
 }
 
-// creating is held while a model is made: govmomi's licenses are one variable for all models.
+// creating is held while a model is made, because govmomi's licenses are one variable for all models.
 var creating sync.Mutex
 
 // Start starts a simulator.
@@ -219,12 +221,12 @@ func Start(o Options) (*Simulator, error) {
 		s.Close()
 		return nil, err
 	}
-	// From now on: populate waits for tasks, which must be there when it looks.
+	// Begin only now, because populate waits for tasks, which must still exist.
 	rules.retention.begin(o.TaskRetention)
 	return s, nil
 }
 
-// checkListen turns an address that cannot be used into an error: the simulator itself panics.
+// checkListen returns an error for an unusable address, because the simulator panics.
 func checkListen(addr string) error {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -258,11 +260,11 @@ func (s *Simulator) Username() string { return s.opts.Username }
 // Password of the program under test.
 func (s *Simulator) Password() string { return s.opts.Password }
 
-// closePatience is how long Close waits for requests to end. The simulator does not notice that a client is gone
-// that waits for updates, and would be waited for until that wait is over.
+// closePatience is the timeout of Close for open requests. The simulator does not notice that a client that waits for updates has disconnected, and would delay
+// Close until that wait ends.
 const closePatience = 2 * time.Second
 
-// Close stops serving and removes the simulator's files. Requests that hang are cut off.
+// Close stops serving and removes the simulator's files. It cuts hanging requests.
 func (s *Simulator) Close() {
 	s.server.CloseClientConnections()
 	closed := make(chan struct{})
@@ -278,7 +280,7 @@ func (s *Simulator) Close() {
 	s.model.Remove()
 }
 
-// Sessions returns the number of logins that the simulator holds, besides that of the caller.
+// Sessions returns the number of logins in the simulator, without that of the caller.
 func (s *Simulator) Sessions(ctx context.Context) (int, error) {
 	op, err := s.Operator(ctx)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
 )
 
-// Starting is what the web server of a vCenter answers to any request while vpxd starts: a page for people.
+// Starting is the answer of a vCenter's web server to any request while vpxd starts: an HTML page.
 func Starting() faultproxy.Fault {
 	return faultproxy.Fault{
 		Act: faultproxy.Answer, Status: http.StatusServiceUnavailable, ContentType: "text/html",

@@ -8,10 +8,9 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// strict makes a simulator refuse what a vCenter refuses and govmomi's simulator accepts: docs/contributing/simulator.md lists
-// the rules with their sources. It sees every call before the simulator does. A rule about the call itself answers
-// with a fault. A rule about the task that the call starts waits in a submission. Where that is not enough, the
-// call is sent to an object of ours, which calls the simulator's.
+// strict makes a simulator refuse what a vCenter refuses and govmomi's simulator accepts. docs/contributing/simulator-rules.md lists the rules with their
+// sources. strict sees every call before the simulator does. A rule about the call answers with a fault. A rule about the call's task waits
+// in a submission. If that is not enough, the call is routed to a desk, which calls the simulator's object.
 type strict struct {
 	access    access
 	hidden    hidden
@@ -20,13 +19,12 @@ type strict struct {
 	history   history
 	// pageSize is Options.PageSize.
 	pageSize int32
-	// cloneDelay is how long the task of a clone waits before it does anything.
+	// cloneDelay is the time that the task of a clone waits before its work.
 	cloneDelay time.Duration
-	// holdClone is Options.HoldClone, and unborn has the names that clones have taken for VMs that nobody sees.
+	// holdClone is Options.HoldClone. unborn contains the reserved names of invisible VMs.
 	holdClone func(name string) (until <-chan struct{}, takesName bool)
 	unborn    unborn
-	// shows and courses are Options.CloneShows and Options.Courses, and makings has the VMs that clones are making, and
-	// that everybody sees.
+	// shows and courses are Options.CloneShows and Options.Courses. makings contains the visible VMs of running clones.
 	shows   Making
 	courses func(name string) Course
 	makings makings
@@ -36,7 +34,7 @@ type strict struct {
 	guests  guests
 }
 
-// desk is the object of ours that calls are sent to. Requests still say which object they are about.
+// desk is the object to which calls are routed. Requests still contain the reference of their object.
 type desk struct {
 	Self   types.ManagedObjectReference
 	strict *strict
@@ -45,7 +43,7 @@ type desk struct {
 // Reference of the desk.
 func (d *desk) Reference() types.ManagedObjectReference { return d.Self }
 
-// Lock and Unlock keep the simulator from handling one call at a time.
+// Lock and Unlock do nothing, so that the simulator can handle several calls at a time.
 func (*desk) Lock() {}
 
 // Unlock is Lock's counterpart.
@@ -53,7 +51,7 @@ func (*desk) Unlock() {}
 
 var deskRef = types.ManagedObjectReference{Type: "Desk", Value: "desk"}
 
-// enforce installs the rules. They hold for calls by HTTP.
+// enforce installs the rules for HTTP calls.
 func enforce(service *simulator.Service, s *strict) {
 	registry := service.Context.Map
 	registry.Put(&desk{Self: deskRef, strict: s})
@@ -63,13 +61,13 @@ func enforce(service *simulator.Service, s *strict) {
 	registry.AddHandler(&s.guests)
 	registry.AddHandler(&s.drs)
 	for _, task := range registry.AllReference("Task") {
-		s.retention.ended = append(s.retention.ended, endedTask{task.Reference(), time.Now()}) // of making the model
+		s.retention.ended = append(s.retention.ended, endedTask{task.Reference(), time.Now()}) // tasks from making the model
 	}
 	registry.SessionManager().ValidLogin = s.access.validLogin
 	observe := registry.Handler
 	registry.Handler = func(ctx *simulator.Context, m *simulator.Method) (mo.Reference, types.BaseMethodFault) {
 		if ctx.Session == nil {
-			return nil, nil // what needs a login is refused by the simulator
+			return nil, nil // the simulator refuses calls that need a login
 		}
 		s.retention.forget(ctx)
 		if ctx.Map.Get(m.This) != nil {
@@ -84,7 +82,7 @@ func enforce(service *simulator.Service, s *strict) {
 	}
 }
 
-// refuse refuses a call for what its object does, or may not do, at present.
+// refuse refuses a call if the state of its object does not allow it.
 func (s *strict) refuse(ctx *simulator.Context, m *simulator.Method) types.BaseMethodFault {
 	if fault := checkDisabled(ctx, m); fault != nil {
 		return fault
@@ -98,7 +96,7 @@ func (s *strict) refuse(ctx *simulator.Context, m *simulator.Method) types.BaseM
 	return s.tasks.queue.check(m)
 }
 
-// call applies the rules to a call to an object that exists.
+// call applies the rules to a call of an existing object.
 func (s *strict) call(ctx *simulator.Context, m *simulator.Method) types.BaseMethodFault {
 	if fault := s.refuse(ctx, m); fault != nil {
 		return fault

@@ -9,23 +9,23 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// stuck are the VMs whose power-on hangs.
+// stuck contains the VMs whose power-on hangs.
 type stuck struct {
 	mu sync.Mutex
-	// held are the VMs by name whose next power-on hangs.
+	// held are the VMs whose next power-on hangs, by name.
 	held map[string]held
-	// tasks are those that hang, by VM.
+	// tasks are the hanging tasks, by VM.
 	tasks sync.Map
 }
 
-// held is for how long the power-on of a VM hangs, and what the VM asks meanwhile.
+// held contains the end of a hanging power-on, and the VM's question meanwhile.
 type held struct {
 	until    chan struct{}
 	question string
 }
 
-// HoldPowerOn has power-ons of the VM of a name hang until release is called. Meanwhile the VM asks a question, unless that is empty, and
-// vCenter refuses to change the VM.
+// HoldPowerOn makes power-ons of the VM with a name hang until release is called. Meanwhile the VM asks the question, unless that is empty,
+// and vCenter refuses changes of the VM.
 func (s *Simulator) HoldPowerOn(name, question string) (release func()) {
 	h := &s.rules.stuck
 	until := make(chan struct{})
@@ -43,14 +43,14 @@ func (s *Simulator) HoldPowerOn(name, question string) (release func()) {
 	})
 }
 
-// of returns how the power-on of a VM hangs; until is nil if it does not.
+// of returns the hang of a VM's power-on. until is nil if it does not hang.
 func (s *stuck) of(name string) held {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.held[name]
 }
 
-// check refuses what would change a VM whose power-on hangs.
+// check refuses changes of a VM whose power-on hangs.
 func (s *stuck) check(m *simulator.Method) types.BaseMethodFault {
 	if changesVM(m.Body) {
 		if task, hangs := s.tasks.Load(m.This); hangs {
@@ -60,7 +60,7 @@ func (s *stuck) check(m *simulator.Method) types.BaseMethodFault {
 	return nil
 }
 
-// PowerOnVMTask powers a VM on, once it hangs no more. It can be canceled until then.
+// PowerOnVMTask powers on a VM after its hang. It can be canceled until then.
 func (d *desk) PowerOnVMTask(ctx *simulator.Context, req *types.PowerOnVM_Task) soap.HasFault {
 	return d.powerOn(ctx, req, &submission{entity: req.This})
 }
@@ -92,7 +92,7 @@ func (d *desk) powerOn(ctx *simulator.Context, req *types.PowerOnVM_Task, s *sub
 		return work(t, run)
 	}
 	hanging := &d.strict.stuck.tasks
-	hanging.Store(req.This, types.ManagedObjectReference{}) // the task may end before it is known here
+	hanging.Store(req.This, types.ManagedObjectReference{}) // the task can end before it is stored here
 	ctx.WithLock(vm, func() { ask(ctx, vm, hang.question) })
 	res := structural(ctx, s, start)
 	if s.task == nil {
@@ -104,11 +104,11 @@ func (d *desk) powerOn(ctx *simulator.Context, req *types.PowerOnVM_Task, s *sub
 	return res
 }
 
-// ask shows the question that a VM waits to be answered. The caller holds the VM.
+// ask sets the pending question of a VM. The caller holds the VM.
 func ask(ctx *simulator.Context, vm *simulator.VirtualMachine, question string) {
 	if vm.Runtime.Question = nil; question != "" {
 		vm.Runtime.Question = &types.VirtualMachineQuestionInfo{Id: "1", Text: question}
 	}
-	// The simulator assigns no nil to a property. What it is told of makes it look at all.
+	// The simulator cannot assign nil to a property. Another update makes it notify watchers.
 	ctx.Update(vm, []types.PropertyChange{{Name: "runtime.connectionState", Val: vm.Runtime.ConnectionState}})
 }

@@ -13,39 +13,39 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// execute is what a task of the simulator does when it runs.
+// execute is the work of a simulator's task.
 type execute = func(*simulator.Task) (types.AnyType, types.BaseMethodFault)
 
-// submission is what is to be done with the task that a call is about to start. It travels in the call's context,
-// because the simulator makes the task itself and shows it to handlers only.
+// submission describes the task that a call is about to start. It is in the call's context, because the simulator creates the task and shows it
+// only to handlers.
 type submission struct {
-	// entity is the task's.
+	// entity of the task.
 	entity types.ManagedObjectReference
-	// around runs in place of the task's work, with the entity locked, and is given the work.
+	// around replaces the task's work. It gets the work and runs with the entity locked.
 	around func(t *simulator.Task, run execute) (types.AnyType, types.BaseMethodFault)
 	// structural tasks hold the tree before they lock any object.
 	structural bool
-	// queues is true for a task that waits for its turn if there are too many.
+	// queues makes a task wait for its turn if too many tasks run.
 	queues bool
 	// cancelable until the work begins.
 	cancelable bool
-	// delay is how long a structural task waits before the work begins, with nothing locked that others want.
+	// delay is the time that a structural task waits before its work, without locks that others need.
 	delay time.Duration
-	// until, if not nil, is what it waits for after that, and born, if not nil, is called then.
+	// until, if not nil, delays the work further until it is closed. Then born is called, if not nil.
 	until <-chan struct{}
 	born  func()
-	// rest, if not nil, is what a structural task does after its work, with nothing locked. It waits by itself, and can
-	// be canceled while it does.
+	// rest, if not nil, is what a structural task does after its work, without locks. It does its own waiting, and can be canceled meanwhile.
 	rest func(t *simulator.Task, res types.AnyType) (types.AnyType, types.BaseMethodFault)
-	// placed is true for a power-on whose host DRS has chosen. system and description are how its task differs then from one that an account starts.
+	// placed is true for a power-on whose host DRS has chosen. system and description are the differences of its task from a task that an account
+	// starts.
 	placed, system bool
 	description    string
-	// task is set when it was seen, and canceled is closed when somebody asks it to end.
+	// task is set when a handler sees it. canceled is closed when a client cancels it.
 	task     *simulator.Task
 	canceled chan struct{}
 
 	mu sync.Mutex
-	// files are tasks that remove files, which the work starts and does not wait for.
+	// files are tasks that remove files. The work starts them and does not wait for them.
 	files []*simulator.Task
 }
 
@@ -57,7 +57,7 @@ func submissionOf(ctx *simulator.Context) *submission {
 	return s
 }
 
-// waitForFiles waits until the files of VMs that were destroyed are gone.
+// waitForFiles waits for the deletion of destroyed VMs' files.
 func (s *submission) waitForFiles() {
 	s.mu.Lock()
 	files := s.files
@@ -68,8 +68,8 @@ func (s *submission) waitForFiles() {
 	}
 }
 
-// descriptions are the names that vCenter gives to operations, where the simulator's differ. They are those of the
-// list that govmomi's simulator itself recorded from a vCenter.
+// descriptions are vCenter's names of operations that differ from the simulator's. They come from the list that govmomi's simulator recorded from
+// a vCenter.
 var descriptions = map[string]string{
 	"VirtualMachine.cloneVm":    "VirtualMachine.clone",
 	"VirtualMachine.reconfigVm": "VirtualMachine.reconfigure",
@@ -82,28 +82,28 @@ func submit(ctx *simulator.Context, s *submission) {
 	ctx.Context = context.WithValue(ctx.Context, submissionKey{}, s)
 }
 
-// submissions puts itself in place of the work of tasks. The simulator changes a task to running, in the call's
-// own goroutine, before it starts the goroutine that does the work: that is when.
+// submissions replaces the work of tasks. The simulator sets a task to running, in the call's goroutine, before it starts the goroutine of the
+// work. submissions uses that moment.
 type submissions struct {
 	mo.ManagedEntity
 
-	// creator is the context of the task that holds the tree; nil if none does. See PutObject.
+	// creator is the context of the task that holds the tree, or nil. See PutObject.
 	creator atomic.Pointer[creator]
-	// cancelable are the tasks that wait and may be asked to end, by reference.
+	// cancelable are the waiting tasks that can be canceled, by reference.
 	cancelable sync.Map
 	queue      queue
 	inner      inner
-	// over is true once the files are about to be removed. Whoever holds the tree may read or change it.
+	// over is true once the files are about to be removed. It needs the lock of the tree.
 	over bool
 }
 
-// end waits for the task that changes the shape of the inventory; no other one does anything any more. A clone panics whose files vanish.
+// end waits for the running structural task and prevents later ones, because a clone panics if its files disappear.
 func (h *submissions) end(registry *simulator.Registry) {
 	ctx := &simulator.Context{Map: registry}
 	ctx.WithLock(treeRef, func() { h.over = true })
 }
 
-// creator is what a structural task holds.
+// creator contains the locks of a structural task.
 type creator struct {
 	ctx     *simulator.Context
 	unlocks []func()
@@ -114,8 +114,8 @@ func (*submissions) Reference() types.ManagedObjectReference {
 }
 func (*submissions) RemoveObject(*simulator.Context, types.ManagedObjectReference) {}
 
-// PutObject locks a new VM for the task that makes it until the task is done: the simulator shows the VM at once, and fills it
-// in without its lock.
+// PutObject locks a new VM until the task that makes it is done. The simulator shows the VM immediately, and sets its properties without its
+// lock.
 func (h *submissions) PutObject(_ *simulator.Context, o mo.Reference) {
 	if vm, ok := o.(*simulator.VirtualMachine); ok {
 		if c := h.creator.Load(); c != nil {
@@ -124,7 +124,7 @@ func (h *submissions) PutObject(_ *simulator.Context, o mo.Reference) {
 	}
 }
 
-// UpdateObject sees a task when it starts.
+// UpdateObject sees a task at its start.
 func (h *submissions) UpdateObject(ctx *simulator.Context, o mo.Reference, _ []types.PropertyChange) {
 	s := submissionOf(ctx)
 	if s == nil || o.Reference().Type != "Task" {
@@ -167,12 +167,12 @@ func (h *submissions) UpdateObject(ctx *simulator.Context, o mo.Reference, _ []t
 	}
 	h.queue.admit(ctx, s, t)
 	if s.detached(&h.queue) {
-		// The simulator locks the task's entity before the work, which is too early (see treeRef), and for the delay as well.
+		// The simulator locks the task's entity before the work, which is too early (see treeRef), and keeps the lock during the delay.
 		t.Info.Entity = &types.ManagedObjectReference{Type: "Hold", Value: t.Self.Value}
 	}
 }
 
-// changingTheTree returns what a structural task does: its work with the tree locked, once it has waited.
+// changingTheTree returns the work of a structural task: it waits, and then works with the tree locked.
 func (h *submissions) changingTheTree(ctx *simulator.Context, s *submission, work execute) execute {
 	return func(t *simulator.Task) (res types.AnyType, fault types.BaseMethodFault) {
 		if s.rest == nil {
@@ -208,10 +208,10 @@ func (h *submissions) changingTheTree(ctx *simulator.Context, s *submission, wor
 	}
 }
 
-// detached reports whether the task waits for something before its object is locked.
+// detached reports whether the task waits before its object is locked.
 func (s *submission) detached(q *queue) bool { return s.structural || s.queues && q.turns != nil }
 
-// wait waits until the work is to begin, or somebody asks the task to end.
+// wait waits until the work must begin or a client cancels the task.
 func (s *submission) wait() {
 	select {
 	case <-time.NewTimer(s.delay).C:
@@ -227,7 +227,7 @@ func (s *submission) wait() {
 	}
 }
 
-// execute does the work, unless the object is gone by now: tasks on one object run one after the other.
+// execute does the work, unless the object was removed meanwhile. Tasks on one object run one at a time.
 func (s *submission) execute(ctx *simulator.Context, t *simulator.Task, run execute) (res types.AnyType, fault types.BaseMethodFault) {
 	ctx.WithLock(s.entity, func() {
 		if ctx.Map.Get(s.entity) == nil {
@@ -244,9 +244,9 @@ func (s *submission) execute(ctx *simulator.Context, t *simulator.Task, run exec
 	return res, fault
 }
 
-// treeRef stands for the shape of the inventory: which objects there are, their names and their folders. It is
-// locked on behalf of a request like an object, always before objects are: a clone locks its template, then the
-// folder; a folder's destruction locks the folder, then the VMs in it; both at once would wait for each other.
+// treeRef represents the shape of the inventory: its objects, their names and their folders. A request locks it like an object, and always before
+// objects. Otherwise a clone, which locks its template and then the folder, and a folder's destruction, which locks the folder and then its VMs,
+// would deadlock.
 var treeRef = types.ManagedObjectReference{Type: "Tree", Value: "tree"}
 
 // started starts a task, with its entity locked as in any call.
@@ -255,7 +255,7 @@ func started(ctx *simulator.Context, s *submission, start func() soap.HasFault) 
 	submit(ctx, s)
 	ctx.WithLock(s.entity, func() { res = start() })
 	if s.task != nil && s.task.Info.Entity.Type == "Hold" {
-		// Locks are held on behalf of contexts, and the task runs with ctx already: lock it as somebody else.
+		// Contexts own locks, and the task already runs with ctx, so use another context.
 		other := &simulator.Context{Map: ctx.Map}
 		other.WithLock(s.task, func() { s.task.Info.Entity = &s.entity })
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// MarkAsTemplate converts a VM to a template, and tells who watches it.
+// MarkAsTemplate converts a VM to a template, and notifies watchers.
 func (*desk) MarkAsTemplate(ctx *simulator.Context, req *types.MarkAsTemplate) soap.HasFault {
 	vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
 	if !ok {
@@ -16,7 +16,7 @@ func (*desk) MarkAsTemplate(ctx *simulator.Context, req *types.MarkAsTemplate) s
 	return converted(ctx, vm, func() soap.HasFault { return vm.MarkAsTemplate(req) })
 }
 
-// MarkAsVirtualMachine converts a template back, and tells who watches it.
+// MarkAsVirtualMachine converts a template to a VM, and notifies watchers.
 func (*desk) MarkAsVirtualMachine(ctx *simulator.Context, req *types.MarkAsVirtualMachine) soap.HasFault {
 	vm, ok := ctx.Map.Get(req.This).(*simulator.VirtualMachine)
 	if !ok {

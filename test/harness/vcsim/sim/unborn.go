@@ -6,8 +6,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// unborn are the VMs that clones are making, and that nobody sees: only their names show that they are there. A vCenter
-// has such VMs for a while.
+// unborn are the invisible VMs of running clones. Only their reserved names show that they exist. A vCenter has such VMs for a while.
 type unborn struct {
 	mu    sync.Mutex
 	names map[childName]types.ManagedObjectReference
@@ -19,8 +18,8 @@ type childName struct {
 	name   string
 }
 
-// hold makes a clone hang as a test wants it to, and reports whether it does. The VM that it makes is called by the
-// task's reference until it is born.
+// hold makes a clone hang as Options.HoldClone specifies, and reports whether it hangs. Until the VM is visible, the task's reference
+// identifies it.
 func (d *desk) hold(s *submission, folder types.ManagedObjectReference, name string) bool {
 	if d.strict.holdClone == nil {
 		return false
@@ -50,7 +49,7 @@ func (d *desk) hold(s *submission, folder types.ManagedObjectReference, name str
 	return true
 }
 
-// check refuses a name that is taken.
+// check refuses a reserved name.
 func (u *unborn) check(folder types.ManagedObjectReference, name string) types.BaseMethodFault {
 	u.mu.Lock()
 	defer u.mu.Unlock()

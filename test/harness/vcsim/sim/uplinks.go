@@ -6,7 +6,7 @@ import (
 	"github.com/vmware/govmomi/simulator"
 )
 
-// markUplinks has the distributed switches of a new model say which of their port groups are uplinks, as those of vCenter do.
+// markUplinks marks the uplink port groups of a new model's distributed switches, as vCenter does.
 func markUplinks(all *simulator.Registry) {
 	for _, o := range all.All("DistributedVirtualSwitch") {
 		dvs, ok := o.(*simulator.DistributedVirtualSwitch)

@@ -10,8 +10,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// uuids are the instance UUIDs in use. vCenter assigns another one to a new VM whose UUID another VM has
-// ("VirtualCenter detects an identifier conflict"); it does not refuse the VM.
+// uuids are the used instance UUIDs. If another VM has the UUID of a new VM, vCenter assigns a new UUID ("VirtualCenter detects an
+// identifier conflict"). It does not refuse the VM.
 type uuids struct {
 	mo.ManagedEntity
 	mu    sync.Mutex
@@ -23,13 +23,13 @@ func (*uuids) Reference() types.ManagedObjectReference {
 	return types.ManagedObjectReference{Type: "InstanceUuids", Value: "instance-uuids"}
 }
 
-// PutObject does nothing: a new VM has its UUID later.
+// PutObject does nothing, because a new VM gets its UUID later.
 func (*uuids) PutObject(*simulator.Context, mo.Reference) {}
 
-// UpdateObject does nothing: changes are told by who makes them.
+// UpdateObject does nothing, because the changing code calls uuids.
 func (*uuids) UpdateObject(*simulator.Context, mo.Reference, []types.PropertyChange) {}
 
-// RemoveObject frees the UUID of a VM that is gone.
+// RemoveObject frees the UUID of a deleted VM.
 func (u *uuids) RemoveObject(_ *simulator.Context, ref types.ManagedObjectReference) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -40,7 +40,7 @@ func (u *uuids) RemoveObject(_ *simulator.Context, ref types.ManagedObjectRefere
 	}
 }
 
-// reserve returns the wanted UUID, or another if it is taken, and keeps it for the caller.
+// reserve returns the wanted UUID, or a new one if it is taken, and reserves it for the caller.
 func (u *uuids) reserve(wanted string) string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -54,7 +54,7 @@ func (u *uuids) reserve(wanted string) string {
 	return wanted
 }
 
-// assign gives a reserved UUID to the VM that a task made, or frees it if there is none.
+// assign assigns a reserved UUID to the new VM of a task, or frees it if the task made none.
 func (u *uuids) assign(id string, result types.AnyType) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// inheritVApp gives a clone the vApp properties of its source, unless the request removes them. The caller holds both.
+// inheritVApp copies the vApp properties of the source to a clone, unless the request removes them. The caller holds both.
 func inheritVApp(ctx *simulator.Context, source *simulator.VirtualMachine, ref types.ManagedObjectReference, spec *types.VirtualMachineConfigSpec) {
 	vm, ok := ctx.Map.Get(ref).(*simulator.VirtualMachine)
 	if !ok || source.Config.VAppConfig == nil || removesVApp(spec) {
@@ -20,7 +20,7 @@ func inheritVApp(ctx *simulator.Context, source *simulator.VirtualMachine, ref t
 	vm.Config.VAppConfig = &info
 }
 
-// dropVApp removes the vApp properties of a VM that was reconfigured so. The caller holds the VM.
+// dropVApp removes the vApp properties of a VM if a reconfiguration requests that. The caller holds the VM.
 func dropVApp(vm *simulator.VirtualMachine, spec *types.VirtualMachineConfigSpec) {
 	if removesVApp(spec) {
 		vm.Config.VAppConfig = nil
@@ -31,7 +31,7 @@ func removesVApp(spec *types.VirtualMachineConfigSpec) bool {
 	return spec.VAppConfigRemoved != nil && *spec.VAppConfigRemoved
 }
 
-// FromOVA gives a template vApp properties, as one has that was deployed from an OVA.
+// FromOVA gives a template vApp properties, as if it was deployed from an OVA.
 func (o *Operator) FromOVA(ctx context.Context, path string, properties map[string]string) error {
 	if err := o.MarkAsVM(ctx, path); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// CreateContainerView walks the inventory with nobody else changing its shape: the simulator reads the lists of
-// children without their locks.
+// CreateContainerView walks the inventory while no other call can change its shape, because the simulator reads the lists of children
+// without their locks.
 func (*desk) CreateContainerView(ctx *simulator.Context, req *types.CreateContainerView) (res soap.HasFault) {
 	manager, ok := ctx.Map.Get(req.This).(*simulator.ViewManager)
 	if !ok {

@@ -1,4 +1,4 @@
-// Command hello says who it runs as and prints the files that are its arguments.
+// Command hello prints its user and the files that are its arguments.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Command web is what the tests run in Pods. It answers /who with the name of its Pod, and /call?url= with what it gets
-// from that address.
+// Command web runs in the Pods of the tests. It answers /who with the name of its Pod, and /call?url= with the answer from that address.
 package main
 
 import (
@@ -11,7 +10,7 @@ import (
 )
 
 func main() {
-	// The name of this life, as programs that have to prove their death write it.
+	// The name of this run, written as by programs that must prove their death.
 	if err := os.WriteFile("/dev/termination-log", []byte(os.Getenv("POD")), 0); err != nil {
 		fmt.Println(err)
 	}

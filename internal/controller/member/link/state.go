@@ -3,6 +3,7 @@ package link
 // State of a connection to a member. docs/reference/membercluster.md has a drawing.
 type State string
 
+// A connection begins Queued.
 const (
 	Queued         State = "Queued"         // the incarnation before has not ended, or the manager has not started
 	Connecting     State = "Connecting"     // an attempt begins: which cluster answers?

@@ -30,7 +30,7 @@ test-fast: ## Run the tests that need no servers, in seconds
 test-race: ## Run the tests that need no servers with the race detector; needs a C compiler
 	@$(RUN) ./hack/test -race $(ARGS)
 
-test-slow: ## Run the long tests, with an operator that detects data races; PART=1 one of twelve parts, PICK=commit a few minutes
+test-slow: ## Run the long tests, with an operator that detects data races; PART=1 one of thirteen parts, PICK=commit a few minutes
 	@$(RUN) ./hack/test $(if $(PICK),-pick $(PICK),-slow $(if $(PART),-part $(PART))) $(ARGS)
 
 test-alerts: ## Evaluate the chart's alerts and dashboards with Prometheus' rule engine on a virtual clock, half a minute; ARGS="-run X" narrows it down

@@ -124,7 +124,8 @@ var slowStories = []slowStory{
 	{11, "internal/command", everywhere, 20},
 	{11, "internal/server", everywhere, 20},
 	{11, "failover", "TestFailoverSumsOverReplicasAreTheTruthAtRestAndAfterAKill", 60},
-	{12, "faults", "TestFaultsAreReported", 450},
+	{12, "faults", "TestASoakFiresNoAlert", 760},
+	{13, "faults", "TestFaultsAreReported", 500},
 }
 
 // parts returns the number of the last part.

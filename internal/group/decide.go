@@ -72,6 +72,8 @@ type Decision struct {
 	// Status to write, with Events to send once it is written; nil when there is nothing to write now.
 	Status *v1alpha1.VmGroupStatus
 	Events []Event
+	// Later is the status that a later pass writes, since nothing depends on it now. It shows changes of VMs that Plan repairs at once.
+	Later *v1alpha1.VmGroupStatus
 }
 
 // QuotaQuestion is what AskQuota asks.

@@ -123,6 +123,7 @@ func (s *Snapshot) say(d *Decision, next v1alpha1.VmGroupStatus) {
 	}
 	if wait := s.mayWait(old, next); !first && wait > 0 {
 		d.look(wait)
+		d.Later = &next
 		return
 	}
 	d.Status, d.Events = &next, Events(old, next)

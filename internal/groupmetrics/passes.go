@@ -74,14 +74,21 @@ func (p *Passes) Changed(vcenter string, kind vsphere.ChangeKind) {
 	}
 }
 
-// Written counts the changes between two statuses of a group. next was just stored. seen are the group's VMs in vCenter.
-func (p *Passes) Written(vcenter string, key vsphere.GroupKey, old, next *v1alpha1.VmGroupStatus, seen []vsphere.VM, now time.Time) {
+// Saw counts the changes of VMs from outside between two statuses of a group: the last one that was counted, and the next. vms are its VMs in vCenter.
+func (p *Passes) Saw(vcenter string, counted, next *v1alpha1.VmGroupStatus, vms []vsphere.VM) {
 	if p == nil {
 		return
 	}
 	p.begin(vcenter)
-	for _, kind := range drifts(old, next, seen) {
+	for _, kind := range drifts(counted, next, vms) {
 		p.drift.WithLabelValues(vcenter, kind).Inc()
+	}
+}
+
+// Written counts the VMs that are ready for the first time by a status that was just stored.
+func (p *Passes) Written(vcenter string, key vsphere.GroupKey, next *v1alpha1.VmGroupStatus, now time.Time) {
+	if p == nil {
+		return
 	}
 	for _, took := range p.making.see(key, next, now) {
 		p.ready.WithLabelValues(vcenter).Observe(took.Seconds())

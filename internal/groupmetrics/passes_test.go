@@ -135,7 +135,8 @@ func TestActionsAreCountedByCauseAndResult(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	(*Passes)(nil).Submitted("vc", a, nil)
-	(*Passes)(nil).Written("vc", "c/g", &v1alpha1.VmGroupStatus{}, &v1alpha1.VmGroupStatus{}, nil, noon)
+	(*Passes)(nil).Written("vc", "c/g", &v1alpha1.VmGroupStatus{}, noon)
+	(*Passes)(nil).Saw("vc", &v1alpha1.VmGroupStatus{}, &v1alpha1.VmGroupStatus{}, nil)
 }
 
 // TestTheFirstStormOfAReplicaIsAnIncrease: the alert for repair storms reads an increase, and Prometheus sees none in a series that appears with its first value.
@@ -145,7 +146,7 @@ func TestTheFirstStormOfAReplicaIsAnIncrease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Written("vc", "c/g", &v1alpha1.VmGroupStatus{}, &v1alpha1.VmGroupStatus{}, nil, noon)
+	p.Saw("vc", &v1alpha1.VmGroupStatus{}, &v1alpha1.VmGroupStatus{}, nil)
 	got := series(t, registry, "vmgroup_drift_total")
 	for _, kind := range metrics.DriftKinds {
 		if n, there := got[kind+" vc "]; !there || n != 0 {

@@ -69,7 +69,7 @@ func ask(e *engine, queries []*asked, now time.Time) error {
 // askDuring evaluates the queries over a recording: soon after the fault begins and ends, and at the end of each phase.
 func askDuring(fault string, queries []*asked, list map[string]metric, t *testing.T) error {
 	const phase = 5 * time.Minute
-	scrapes, err := readRecording(fault)
+	scrapes, err := readRecording(kindFaults, fault)
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func TestRealFaultsFireExactlyTheirAlerts(t *testing.T) {
 	for _, f := range realFaults {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			scrapes, err := readRecording(f.name)
+			scrapes, err := readRecording(kindFaults, f.name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -176,7 +176,7 @@ func TestRecordingsHaveEveryMetric(t *testing.T) {
 	}
 	found := map[string]bool{}
 	for _, fault := range stored {
-		scrapes, err := readRecording(fault)
+		scrapes, err := readRecording(kindFaults, fault)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"compress/gzip"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -17,7 +18,10 @@ import (
 )
 
 // recordings is where test/faults stores what the replicas of the whole product report.
-const recordings = "testdata/faults"
+var recordings = flag.String("alerts.recordings", "testdata", "folder of the recordings of test/faults")
+
+// kindFaults are the recordings with three phases, before, during and after a fault; kindSoak has one phase.
+const kindFaults, kindSoak = "faults", "soak"
 
 // recorded is one scrape of one replica. A replica that did not respond has no values.
 type recorded struct {
@@ -26,9 +30,9 @@ type recorded struct {
 	values     map[string]float64
 }
 
-// readRecording reads the scrapes of a fault.
-func readRecording(fault string) (all []recorded, err error) {
-	file, err := os.Open(filepath.Join(recordings, fault+".txt.gz"))
+// readRecording reads the scrapes of a story.
+func readRecording(kind, name string) (all []recorded, err error) {
+	file, err := os.Open(filepath.Join(*recordings, kind, name+".txt.gz"))
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +190,7 @@ func (r *replay) labelsOf(pod, id string) (labels.Labels, error) {
 
 // recordedFaults are the faults of which there are scrapes.
 func recordedFaults() ([]string, error) {
-	files, err := filepath.Glob(filepath.Join(recordings, "*.txt.gz"))
+	files, err := filepath.Glob(filepath.Join(*recordings, kindFaults, "*.txt.gz"))
 	if err != nil {
 		return nil, err
 	}

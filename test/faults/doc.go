@@ -1,3 +1,3 @@
-// Package faults breaks the whole product in one way after the other and stores what its replicas report before, during and after each fault.
-// test/alerts evaluates the rules of the chart over these scrapes.
+// Package faults breaks the whole product in one way after the other, and uses it as usual for a while. test/alerts evaluates the rules of the chart over what the
+// replicas report. With the flag -faults.record the scrapes replace those that test/alerts evaluates without a run of the product.
 package faults

@@ -4,7 +4,9 @@ package faults
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	vimtypes "github.com/vmware/govmomi/vim25/types"
@@ -43,11 +45,13 @@ var faults = []fault{
 	{"root-folder-emptied", rootEmptied, rootBack},
 }
 
-// TestFaultsAreReported breaks one world in each way, one after the other. It stores what the replicas report, for the rules of the chart in test/alerts.
+// TestFaultsAreReported breaks one world in each way, one after the other. The rules of the chart fire exactly the expected alerts over what the replicas report.
 func TestFaultsAreReported(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, groupVMs)
+	dir := t.TempDir()
+	var made []string
 	for _, f := range faults {
-		ok := t.Run(f.name, func(t *testing.T) {
+		if ok := t.Run(f.name, func(t *testing.T) {
 			r := &recording{}
 			w.well(t)
 			r.phase(t, w, phases[0])
@@ -56,12 +60,17 @@ func TestFaultsAreReported(t *testing.T) {
 			f.end(t, w)
 			w.well(t)
 			r.phase(t, w, phases[2])
-			r.store(t, f.name)
-		})
-		if !ok {
-			return
+			r.store(t, dir, "faults", f.name)
+			made = append(made, f.name)
+		}); !ok {
+			break
 		}
 	}
+	tests := "TestRealFaultsFireExactlyTheirAlerts"
+	if len(made) == len(faults) {
+		tests += "|TestRecordingsHaveEveryMetric"
+	}
+	evaluate(t, dir, fmt.Sprintf("^(%s)$/^(%s)$", tests, strings.Join(made, "|")))
 }
 
 // well waits until nothing is wrong.
@@ -76,7 +85,7 @@ func (w *world) well(t *testing.T) {
 	w.reports(t, 1, "vmgroup_sharding_leader")
 	w.reports(t, 2, "vmgroup_groups")
 	w.reports(t, 2, "vmgroup_groups", `state="running"`)
-	w.reports(t, groupVMs+secondVMs, "vmgroup_vms", `state="ready"`)
+	w.reports(t, w.vms, "vmgroup_vms", `state="ready"`)
 	w.reports(t, 0, "vmgroup_orphaned_vms")
 	w.reports(t, 0, "vmgroup_sharding_unowned_seconds")
 }
@@ -176,7 +185,7 @@ func replicaPaused(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	// The other replica takes all buckets over.
-	w.reports(t, 128, "vmgroup_sharding_owned_buckets")
+	w.reports(t, buckets, "vmgroup_sharding_owned_buckets")
 	w.reports(t, 1, "vmgroup_sharding_leader")
 }
 

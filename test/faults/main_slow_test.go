@@ -23,6 +23,7 @@ import (
 
 const (
 	template  = "vm-operator-template"
+	newer     = "vm-operator-template-2"
 	member    = "team-a"
 	namespace = "shop"
 	// group has so many VMs that their loss exceeds the threshold of a repair storm.
@@ -33,7 +34,9 @@ const (
 	secondGroup = "db"
 	secondVMs   = 3
 	// vcenters are those of the world.
-	vcenters   = 2
+	vcenters = 2
+	// buckets are those of all groups.
+	buckets    = 128
 	cloneDelay = 50 * time.Millisecond
 	// patience bounds each wait. Waits end as soon as they can.
 	patience = 4 * time.Minute
@@ -43,8 +46,12 @@ const (
 type world struct {
 	*stack.Stack
 	second *sim.Simulator
+	// vms are those that are wanted in all groups.
+	vms float64
 	// release lets the task go on that hangs.
 	release func()
+	// watch, if not nil, is called again and again during each wait.
+	watch func(context.Context)
 }
 
 func TestMain(m *testing.M) {
@@ -52,14 +59,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func newWorld(t *testing.T) *world {
+// newWorld starts a world with so many VMs in the first group, and waits until all run.
+func newWorld(t *testing.T, vms int32, change ...func(*v1alpha1.VmGroupSpec)) *world {
 	t.Helper()
 	stack.Story(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	s, err := stack.Start(ctx, stack.Options{
 		Members: []string{member}, Replicas: 2, ProxyAPI: true, Admission: true,
-		Sim: sim.Options{Templates: []string{template}, CloneDelay: cloneDelay},
+		Sim: sim.Options{Templates: []string{template, newer}, CloneDelay: cloneDelay},
 		VCenter: func(s *v1alpha1.VCenterSpec) {
 			s.Limits = v1alpha1.VCenterLimits{Tasks: 16, TasksPerHost: 16}
 		},
@@ -67,7 +75,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{Stack: s}
+	w := &world{Stack: s, vms: float64(vms + secondVMs)}
 	t.Cleanup(func() {
 		if t.Failed() {
 			fmt.Fprintln(os.Stderr, w.LastWords(20))
@@ -85,9 +93,9 @@ func newWorld(t *testing.T) *world {
 		return stack.IsReady(object.Status.Conditions), err
 	})
 	w.startSecond(t)
-	w.apply(t, group, groupVMs)
+	w.apply(t, group, vms, change...)
 	w.apply(t, secondGroup, secondVMs, func(s *v1alpha1.VmGroupSpec) { s.VCenter = second })
-	w.running(t, group, groupVMs)
+	w.running(t, group, vms)
 	w.running(t, secondGroup, secondVMs)
 	return w
 }
@@ -116,7 +124,12 @@ func (w *world) until(t *testing.T, what string, condition func(context.Context)
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err := await.Condition(ctx, what, condition); err != nil {
+	if err := await.Condition(ctx, what, func(ctx context.Context) (bool, error) {
+		if w.watch != nil {
+			w.watch(ctx)
+		}
+		return condition(ctx)
+	}); err != nil {
 		t.Fatal(err)
 	}
 }

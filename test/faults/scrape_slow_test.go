@@ -4,17 +4,14 @@ package faults
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
 // apart is the time between the two scrapes of a phase. Their difference is the rate of the counters.
@@ -59,55 +56,34 @@ func (r *recording) scrape(ctx context.Context, w *world, phase string) {
 	}
 }
 
-// store writes the scrapes where test/alerts looks for them.
-func (r *recording) store(t *testing.T, fault string) {
-	t.Helper()
-	root, err := assets.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	zip, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := zip.Write(r.text.Bytes()); err != nil {
-		t.Fatal(err)
-	}
-	if err := zip.Close(); err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(root, "test", "alerts", "testdata", "faults")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, fault+".txt.gz"), out.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // reported is the sum of a metric over the replicas that respond, of the series that have all these labels, such as `state="error"`.
 func (w *world) reported(ctx context.Context, metric string, labels ...string) (sum float64) {
 	for _, replica := range w.Replicas {
-		text, err := replica.Metrics(ctx)
-		if err != nil {
+		sum += w.reportedBy(ctx, replica, metric, labels...)
+	}
+	return sum
+}
+
+// reportedBy is the sum of a metric of one replica, and zero if the replica does not respond.
+func (w *world) reportedBy(ctx context.Context, replica *stack.Replica, metric string, labels ...string) (sum float64) {
+	text, err := replica.Metrics(ctx)
+	if err != nil {
+		return 0
+	}
+lines:
+	for line := range strings.Lines(text) {
+		rest, ok := strings.CutPrefix(line, metric)
+		if !ok || rest[0] != '{' && rest[0] != ' ' {
 			continue
 		}
-	lines:
-		for line := range strings.Lines(text) {
-			rest, ok := strings.CutPrefix(line, metric)
-			if !ok || rest[0] != '{' && rest[0] != ' ' {
-				continue
+		for _, label := range labels {
+			if !strings.Contains(rest, label) {
+				continue lines
 			}
-			for _, label := range labels {
-				if !strings.Contains(rest, label) {
-					continue lines
-				}
-			}
-			var value float64
-			if _, err := fmt.Sscan(rest[strings.LastIndexByte(rest, ' '):], &value); err == nil {
-				sum += value
-			}
+		}
+		var value float64
+		if _, err := fmt.Sscan(rest[strings.LastIndexByte(rest, ' '):], &value); err == nil {
+			sum += value
 		}
 	}
 	return sum

@@ -538,25 +538,7 @@ func eachDestroyedVMIsToldOnce(t *testing.T, scaledBy, told string) {
 // destroyed is what the metric has counted for a member and a reason.
 func (r *rig) destroyed(member, reason string) float64 {
 	r.t.Helper()
-	families, err := r.registry.Gather()
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	for _, family := range families {
-		if family.GetName() != "vmgroup_vms_destroyed_total" {
-			continue
-		}
-		for _, m := range family.GetMetric() {
-			values := map[string]string{}
-			for _, pair := range m.GetLabel() {
-				values[pair.GetName()] = pair.GetValue()
-			}
-			if values["member"] == member && values["reason"] == reason {
-				return m.GetCounter().GetValue()
-			}
-		}
-	}
-	return 0
+	return r.count("vmgroup_vms_destroyed_total", map[string]string{"member": member, "reason": reason})
 }
 
 // A group that its API server removed in spite of its finalizer counts as deleted for as long as it is looked after.

@@ -63,6 +63,8 @@ type remembered struct {
 	written bool
 	// reported is when status was written last.
 	reported time.Time
+	// counted is the status whose changes of VMs were counted and that is not written yet, or nil.
+	counted *v1alpha1.VmGroupStatus
 	// outOfSight is since when nobody knows which VMs the group has; zero while it is known.
 	outOfSight time.Time
 	// deletionSeen is when this process first saw that the group is being deleted, or zero.

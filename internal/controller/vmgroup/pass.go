@@ -87,7 +87,11 @@ func (p *pass) steps(ctx context.Context, s *group.Snapshot) (reconcile.Result, 
 			}
 			p.r.queue.Prefer(requestOf(multicluster.ClusterName(p.Member.Name), s.Group), priority)
 		}
+		stored := &s.Group.Status
 		outcome, err := p.r.effects[d.Step].Do(ctx, &p.Pass, s, d)
+		if err == nil {
+			p.saw(s, stored, d)
+		}
 		switch {
 		case apierrors.IsConflict(err):
 			// The object changed since it was read: the change enqueues the group again. No request was sent to vCenter because
@@ -100,5 +104,21 @@ func (p *pass) steps(ctx context.Context, s *group.Snapshot) (reconcile.Result, 
 		case outcome.Ends:
 			return reconcile.Result{RequeueAfter: d.After}, nil
 		}
+	}
+}
+
+// saw counts the changes of VMs from outside that the decision is the first to see. The stored status does not show them all: a write that only reports can wait, and
+// repairs do not. What was counted before its write is remembered until then.
+func (p *pass) saw(s *group.Snapshot, stored *v1alpha1.VmGroupStatus, d group.Decision) {
+	if d.Step != group.Act || !s.Observation.Complete { // the VMs of its status are those of the stored one
+		return
+	}
+	object := objectOf(p.Member.UID, s.Group)
+	counted := p.r.memory.of(object).counted
+	if last, next := cmp.Or(counted, stored), cmp.Or(d.Status, d.Later, stored); last != next {
+		p.Metrics.Saw(s.VCenter, last, next, s.Observation.VMs)
+	}
+	if counted != d.Later {
+		p.r.memory.change(object, func(m *remembered) { m.counted = d.Later })
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -248,6 +250,30 @@ func (r *rig) mustPass() reconcile.Result {
 		r.t.Fatal(err)
 	}
 	return result
+}
+
+// count is the value of the counter that has these labels.
+func (r *rig) count(metric string, labels map[string]string) float64 {
+	r.t.Helper()
+	families, err := r.registry.Gather()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() != metric {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			values := map[string]string{}
+			for _, pair := range m.GetLabel() {
+				values[pair.GetName()] = pair.GetValue()
+			}
+			if maps.Equal(values, labels) {
+				return m.GetCounter().GetValue()
+			}
+		}
+	}
+	return 0
 }
 
 // settle runs passes and lets vCenter's tasks finish until the group is ready.
@@ -822,4 +848,55 @@ func TestASilentMemberIsLeftAlone(t *testing.T) {
 	if result := r.mustPass(); result.RequeueAfter == 0 || len(r.vcenter.Journal()) != 0 || len(r.group().Finalizers) != 0 {
 		t.Errorf("something was done for a member that does not answer: %v", r.vcenter.Journal())
 	}
+}
+
+// TestVMsThatArePoweredOffOneAfterTheOtherAreCountedEach: the operator repairs each at once, and writes status once in a second at most.
+func TestVMsThatArePoweredOffOneAfterTheOtherAreCountedEach(t *testing.T) {
+	const vms = 12
+	r := newRig(t)
+	// Once a VM was powered off, the group is not ready for a while.
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas, s.Readiness = vms, &v1alpha1.Readiness{MinReadySeconds: 10} })
+	r.settle()
+	counts := func(want float64, when string) {
+		t.Helper()
+		if got := r.count("vmgroup_drift_total", map[string]string{"vcenter": "default", "kind": "powered_off"}); got != want {
+			t.Errorf("%s it counts %g VMs, want %g", when, got, want)
+		}
+	}
+	for i := range vms {
+		r.vcenter.ByHand().PowerOff(fmt.Sprintf("web-%d", i))
+		r.mustPass()
+		r.now = r.now.Add(20 * time.Millisecond)
+		counts(float64(i+1), fmt.Sprintf("after VM %d", i))
+		r.mustPass() // which sees the same
+		r.vcenter.Finish(-1)
+		r.mustPass() // the VM runs again
+		r.now = r.now.Add(20 * time.Millisecond)
+	}
+	r.settle()
+	counts(vms, "after the repair")
+	for range 2 { // the first is written at once, the second waits
+		r.vcenter.ByHand().PowerOff("web-3")
+		r.mustPass()
+		r.vcenter.Finish(-1)
+		r.mustPass()
+	}
+	counts(vms+2, "after one was powered off again, twice")
+	r.settle()
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Repair = &v1alpha1.Repair{Mode: v1alpha1.RepairObserve} })
+	for _, vm := range []string{"web-5", "web-6"} {
+		r.vcenter.ByHand().PowerOff(vm)
+		r.mustPass()
+		r.mustPass()
+	}
+	counts(vms+4, "after two were powered off that stay")
+	r.vcenter.Disconnect(&vsphere.Error{Kind: vsphere.KindTransient, Op: "connect", Err: errors.New("refused")})
+	r.now = r.now.Add(r.mustPass().RequeueAfter)
+	r.mustPass()
+	r.vcenter.Reconnect()
+	for range 2 {
+		r.mustPass()
+		r.now = r.now.Add(2 * time.Second)
+	}
+	counts(vms+4, "after an outage before it was written")
 }

@@ -71,7 +71,7 @@ func (p *Pass) writeStatus(ctx context.Context, s *group.Snapshot, d group.Decis
 		return err
 	}
 	p.Memory.WroteStatus(next.ResourceVersion, p.Now)
-	p.Metrics.Written(s.VCenter, s.ID.Key(), &s.Group.Status, &next.Status, s.Observation.VMs, p.Now)
+	p.Metrics.Written(s.VCenter, s.ID.Key(), &next.Status, p.Now)
 	s.Group, s.Written = next, true
 	p.emit(ctx, s, d.Events)
 	return nil

@@ -25,12 +25,12 @@ func newLogger(out io.Writer, level logLevel) logr.Logger {
 		zap.WriteTo(out),
 		zap.Level(zapcore.Level(level)),
 		zap.JSONEncoder(func(c *zapcore.EncoderConfig) { c.EncodeTime = zapcore.RFC3339NanoTimeEncoder }),
-		// What is expected to fail now and then is logged with its cause; where in the code it was noticed helps nobody.
+		// Expected failures are logged with their cause; the code location does not help.
 		zap.StacktraceLevel(zapcore.PanicLevel),
 	)), time.Now)
 }
 
-// logToStderr makes all that this process and its libraries write lines of one logger.
+// logToStderr sends all log output of this process and its libraries to one logger.
 func logToStderr(level logLevel) {
 	log := newLogger(os.Stderr, level)
 	ctrl.SetLogger(log)
@@ -38,10 +38,10 @@ func logToStderr(level logLevel) {
 	server.BoundStandardLog(log.WithName("net"))
 }
 
-// logLevel is the value of --log-level. Numbers above debug are what logr calls levels of verbosity.
+// logLevel is the value of --log-level. Numbers above debug are logr's levels of verbosity.
 type logLevel zapcore.Level
 
-// mostVerbose is the highest number that the flag takes.
+// mostVerbose is the highest number that the flag accepts.
 const mostVerbose = 20
 
 // String implements pflag.Value.
@@ -71,13 +71,14 @@ func (l *logLevel) Set(value string) error {
 	return nil
 }
 
-// operatorError is why the operator ends, or does not start. It is a line of its log.
+// operatorError is an error for which the operator ends, or does not start. It is logged as a line of the operator's
+// log.
 type operatorError struct{ error }
 
 // Unwrap returns the cause.
 func (e operatorError) Unwrap() error { return e.error }
 
-// asOperator marks err, if there is one, as an error of the operator itself and not of another command.
+// asOperator marks err, if not nil, as an error of the operator itself and not of another command.
 func asOperator(err error) error {
 	if err == nil {
 		return nil
@@ -85,7 +86,7 @@ func asOperator(err error) error {
 	return operatorError{err}
 }
 
-// tellEnd writes why the program ends: for the operator as a line of its log, for people in plain text.
+// tellEnd writes the error for which the program ends: for the operator as a log line, for other commands as plain text.
 func tellEnd(out io.Writer, err error) {
 	var ended operatorError
 	if errors.As(err, &ended) {

@@ -1,4 +1,5 @@
-// Command manager is the VmGroup operator. It runs on the hub cluster. `manager help` lists what else it does.
+// Command manager is the VmGroup operator. It runs on the hub cluster. `manager help` lists its other
+// commands.
 package main
 
 import (
@@ -42,7 +43,7 @@ func operate(ctx context.Context, o options) error {
 	return wired.Run(ctx)
 }
 
-// newCommand is the command line. Without a subcommand it runs the operator, which is what operate does.
+// newCommand returns the command line. Without a subcommand, it runs the operator by calling operate.
 func newCommand(operate func(context.Context, options) error) *cobra.Command {
 	root := operatorCommand(operate)
 	command.AddTo(root, version)

@@ -26,11 +26,11 @@ type options struct {
 	logLevel logLevel
 }
 
-// operatorCommand runs the operator with the options that its flags give.
+// operatorCommand returns the command that runs the operator with the options from its flags.
 func operatorCommand(operate func(context.Context, options) error) *cobra.Command {
 	o := options{}
 	c := &cobra.Command{
-		Use: "manager", Short: "Run the VmGroup operator", // without Args, cobra refuses what is no command and suggests one
+		Use: "manager", Short: "Run the VmGroup operator", // without Args, cobra refuses an unknown command and suggests a known one
 		Long: "manager is the VmGroup operator; it runs on the hub cluster. Without a command it runs the operator.",
 	}
 	flags := c.Flags()
@@ -92,7 +92,7 @@ func operatorCommand(operate func(context.Context, options) error) *cobra.Comman
 	return c
 }
 
-// check says what is wrong with the values of flags, or returns nil.
+// check returns an error for invalid values of flags, or nil.
 func (o *options) check() error {
 	if o.WebhookDrain < 0 {
 		return errors.New("--webhook-drain must not be negative")

@@ -23,11 +23,11 @@ import (
 // checkOptions are the flags of the command.
 type checkOptions struct {
 	namespace string
-	// replicas is how many there should be; 0 means as many as the Deployment wants.
+	// replicas is the required number of replicas; 0 means the number in the Deployment.
 	replicas   int
 	deployment string
 	strict     bool
-	// wait is for how long what fails is looked at again.
+	// wait is how long the check is repeated while it fails.
 	wait time.Duration
 	webhookCheck
 }
@@ -66,18 +66,18 @@ const (
 
 func (l level) String() string { return [...]string{"ok", "warn", "FAIL"}[l] }
 
-// finding is a line of what the check prints.
+// finding is a line of the check's output.
 type finding struct {
 	level level
 	about string
 	says  string
-	// todo says what a person can do about it.
+	// todo is the action that the user can take.
 	todo string
 }
 
 var errUnhealthy = errors.New("the operator is not healthy")
 
-// check looks once, or again until all is well and time is up, and prints what it saw.
+// check runs once, or repeatedly until all is well or the time is up, and prints the result.
 func check(ctx context.Context, o checkOptions, out io.Writer) error {
 	if o.replicas < 0 || o.wait < 0 {
 		return errors.New("--replicas and --wait must not be negative")
@@ -97,7 +97,7 @@ func check(ctx context.Context, o checkOptions, out io.Writer) error {
 	return look.report(ctx, out)
 }
 
-// worstOf is the level that decides; warnings count when strict.
+// worstOf returns the worst level; warnings count only if strict.
 func worstOf(found []finding, strict bool) level {
 	worst := fine
 	for _, f := range found {
@@ -109,7 +109,7 @@ func worstOf(found []finding, strict bool) level {
 	return worst
 }
 
-// report looks at everything, again while something fails and there is time, and prints what it saw last.
+// report runs all checks, repeats them while they fail and time is left, and prints the last result.
 func (l *look) report(ctx context.Context, out io.Writer) error {
 	deadline := time.NewTimer(l.wait)
 	defer deadline.Stop()

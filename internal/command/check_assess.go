@@ -15,12 +15,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// oneLine is an error as a cell of a table.
+// oneLine returns an error as a cell of a table.
 func oneLine(err error) string {
 	return untrusted.Text(strings.Join(strings.Fields(err.Error()), " "), maxCell)
 }
 
-// maxCell bounds a cell of a table, in bytes.
+// maxCell limits a cell of a table, in bytes.
 const maxCell = 2048
 
 func assessAPIServer(version string, err error) finding {
@@ -30,7 +30,7 @@ func assessAPIServer(version string, err error) finding {
 	return finding{fine, "API server", "Kubernetes " + version, ""}
 }
 
-// assessKinds takes the kinds of our group that are served.
+// assessKinds checks the served kinds of the operator's API group.
 func assessKinds(served map[string]bool, err error) finding {
 	const about, todo = "kinds", "Run manager crds apply, or apply config/crd."
 	if err != nil {
@@ -49,7 +49,7 @@ func assessKinds(served map[string]bool, err error) finding {
 	return finding{fine, about, fmt.Sprintf("all %d are served", len(crd.Hub())), ""}
 }
 
-// workingSessions are those that take groups and were renewed from one look to the other.
+// workingSessions returns the sessions that take groups and were renewed between two snapshots.
 func workingSessions(before, after hub.Snapshot) map[string]bool {
 	renewals := map[string]int64{}
 	for _, s := range before.Sessions {
@@ -64,7 +64,8 @@ func workingSessions(before, after hub.Snapshot) map[string]bool {
 	return working
 }
 
-// assessReplicas takes how many there should be, how many Pods are ready, and how many renew their sessions.
+// assessReplicas checks the number of ready Pods, and of sessions that are renewed, against the wanted
+// number.
 func assessReplicas(wanted, ready, working int) finding {
 	const about = "replicas"
 	switch {
@@ -82,7 +83,7 @@ func unreadableRing(err error) finding {
 	return finding{failure, "ring", "cannot be read: " + oneLine(err), "See manager shards, and docs/explanation/sharding.md."}
 }
 
-// assessRing takes the ring and the sessions that work.
+// assessRing checks the shard map against the working sessions.
 func assessRing(s hub.Snapshot, working map[string]bool) finding {
 	if !s.Found {
 		return unreadableRing(errNoRing)
@@ -100,7 +101,7 @@ func assessRing(s hub.Snapshot, working map[string]bool) finding {
 	return finding{fine, "ring", fmt.Sprintf("%d shares of the groups are held, generation %d", len(s.Ring.Buckets), s.Ring.Generation), ""}
 }
 
-// assessReady takes an object's condition Ready.
+// assessReady checks an object's condition Ready.
 func assessReady(about string, generation int64, conditions []metav1.Condition) finding {
 	condition := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	switch {

@@ -16,17 +16,17 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
 )
 
-// lookTimeout bounds each question.
+// lookTimeout limits each request.
 const lookTimeout = 15 * time.Second
 
-// look is what a check asks.
+// look runs the requests of a check.
 type look struct {
 	checkOptions
 	config *rest.Config
 	hub    client.Client
 }
 
-// all asks everything, and stops where the rest could not be answered.
+// all runs all checks, and stops if the rest cannot be checked.
 func (l *look) all(ctx context.Context) []finding {
 	version, err := l.version(ctx)
 	found := []finding{assessAPIServer(version, err)}
@@ -64,7 +64,7 @@ func (l *look) version(_ context.Context) (string, error) {
 	return version.GitVersion, nil
 }
 
-// kinds are those of our group that are served: of CRDs that are established.
+// kinds returns the served kinds of the operator's API group: those of established CRDs.
 func (l *look) kinds(context.Context) (map[string]bool, error) {
 	server, err := l.discovery()
 	if err != nil {
@@ -81,7 +81,8 @@ func (l *look) kinds(context.Context) (map[string]bool, error) {
 	return served, nil
 }
 
-// replicasAndRing looks twice, with more than a renewal in between: a session that goes on was renewed, whatever clocks say.
+// replicasAndRing takes two snapshots, with more than a renewal interval in between: a live session was renewed, whatever
+// the clocks.
 func (l *look) replicasAndRing(ctx context.Context) []finding {
 	wanted, running, err := l.wanted(ctx)
 	if err != nil {
@@ -116,7 +117,7 @@ func (l *look) snapshot(ctx context.Context, shards *hub.Client) (hub.Snapshot, 
 	return shards.Snapshot(ctx)
 }
 
-// wanted is how many replicas should work, and how many of their Pods are ready.
+// wanted returns how many replicas must work, and how many of their Pods are ready.
 func (l *look) wanted(ctx context.Context) (wanted, ready int, err error) {
 	if l.replicas > 0 {
 		return l.replicas, l.replicas, nil
@@ -134,7 +135,7 @@ func (l *look) wanted(ctx context.Context) (wanted, ready int, err error) {
 	return wanted, int(deployment.Status.ReadyReplicas), nil
 }
 
-// objects tells of those that people configured and that are not Ready.
+// objects checks condition Ready of the VCenters, MemberClusters and VmGroupPolicies.
 func (l *look) objects(ctx context.Context) []finding {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()

@@ -30,13 +30,14 @@ import (
 )
 
 const (
-	// exitUnreachable is the exit code if no vCenter answers.
+	// exitUnreachable is the exit code if vCenter does not respond.
 	exitUnreachable = 3
-	// mostProbeTime is less than what an hour is to a clone that is looked for: see govmomi.
+	// mostProbeTime is the maximum of --probe-time. It is less than the hour for which the operator searches for a
+	// clone: see govmomi.
 	mostProbeTime = 30 * time.Minute
-	// recordTime bounds the write of the result.
+	// recordTime limits the write of the result.
 	recordTime = 15 * time.Second
-	// defaultColumns is the width where $COLUMNS says nothing.
+	// defaultColumns is the width if $COLUMNS is not set.
 	defaultColumns = 120
 )
 
@@ -133,11 +134,11 @@ type vcenterRun struct {
 	// memory of logins that the replicas share.
 	memory logins.Store
 	dialer session.Dialer
-	// transport leads to a server in the same process; nil for connections.
+	// transport connects to a server in the same process; nil for network connections.
 	transport http.RoundTripper
 }
 
-// ofServer checks the server of the flags. What vCenter rejects is not remembered: the process ends with it.
+// ofServer checks the server of the flags. It does not store rejected logins beyond this process.
 func (r *vcenterRun) ofServer(ctx context.Context, out io.Writer) error {
 	c, err := r.o.serverConfig()
 	if err != nil {
@@ -148,7 +149,7 @@ func (r *vcenterRun) ofServer(ctx context.Context, out io.Writer) error {
 	return r.report(out, f, checked.Judge(f, checked.Settings{Network: c.Network != ""}))
 }
 
-// ofVCenter checks a VCenter as the operator would connect to it, and records that it passed.
+// ofVCenter checks a VCenter with the operator's settings, and records that it passed.
 func (r *vcenterRun) ofVCenter(ctx context.Context, out io.Writer) error {
 	vc := &v1alpha1.VCenter{}
 	if err := r.hub.Get(ctx, client.ObjectKey{Name: r.name}, vc); err != nil {
@@ -171,8 +172,8 @@ func (r *vcenterRun) look(ctx context.Context, c vcenter.Config, keeper *logins.
 	}
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	// The mark is as long as that of a replica, and of no installation, so that no replica ends this session for one of
-	// its own.
+	// The mark has the length of a replica's mark, but belongs to no installation, so that no replica ends this session
+	// as one of its own.
 	identity := session.Identity{Installation: uuid.NewString(), VCenter: cmp.Or(r.name, "check"), Process: &session.Process{Boot: uuid.NewString()}}
 	login := c.Session("vmgroup-operator/"+r.o.version, keeper.Gate(c.URL, c.Username, c.Password, c.Attempt).Once(), identity)
 	login.Transport = r.transport
@@ -185,7 +186,7 @@ func (r *vcenterRun) look(ctx context.Context, c vcenter.Config, keeper *logins.
 	})
 }
 
-// report prints, and returns an error if something fails.
+// report prints the findings, and returns an error if a check fails.
 func (r *vcenterRun) report(out io.Writer, f *survey.Facts, found []checked.Finding) error {
 	var err error
 	if r.o.output == "json" {
@@ -204,8 +205,8 @@ func (r *vcenterRun) report(out io.Writer, f *survey.Facts, found []checked.Find
 	return nil
 }
 
-// record writes into status that the check passed. It touches no other field, so that it disturbs no replica. One that
-// fails is not recorded: the last that passed stays.
+// record writes to status that the check passed. It changes no other field, so that it does not interfere with
+// replicas. It does not record a failed check: the last one that passed stays.
 func (r *vcenterRun) record(ctx context.Context, vc *v1alpha1.VCenter, f *survey.Facts, found []checked.Finding) []checked.Finding {
 	if checked.Worst(found) == checked.Fail || f.Server.About == nil {
 		return nil
@@ -230,7 +231,7 @@ func (r *vcenterRun) record(ctx context.Context, vc *v1alpha1.VCenter, f *survey
 	return nil
 }
 
-// requiredMemory is a memory of logins without which nothing is sent: each run of the check is another process.
+// requiredMemory is a memory of logins without which no login is sent: each run of the check is another process.
 type requiredMemory struct{ logins.Store }
 
 // Load implements logins.Store.

@@ -17,7 +17,7 @@ var (
 	errPlainHTTP     = errors.New("--server must use https; http is for simulators, with --insecure")
 )
 
-// serverFlags name a server that no VCenter of the hub is about, and settings as a VCenter has them.
+// serverFlags name a server that needs no VCenter on the hub, and settings like those of a VCenter.
 type serverFlags struct {
 	server, credentials, ca, thumbprint string
 	insecure                            bool
@@ -49,7 +49,7 @@ func (s *serverFlags) addServer(flags *pflag.FlagSet) {
 	flags.BoolVar(&s.insecure, "insecure", false, "With --server: check no certificate. Anybody on the network path can then read the password.")
 }
 
-// watched is a flag that notes that it was given.
+// watched is a flag that records that it was set.
 type watched struct {
 	value *string
 	used  *bool
@@ -67,8 +67,8 @@ func (w *watched) Set(s string) error {
 // Type implements pflag.Value.
 func (*watched) Type() string { return "string" }
 
-// serverConfig makes a configuration as a VCenter and its Secret would. No flag has a password: others on the host could read
-// it.
+// serverConfig returns a configuration like that of a VCenter and its Secret. No flag takes a password: other users of the
+// host could read it.
 func (s *serverFlags) serverConfig() (vcenter.Config, error) {
 	c := vcenter.Config{
 		Name: "check", URL: s.server, Thumbprint: s.thumbprint, Insecure: s.insecure, Datacenter: s.datacenter, Folder: cmp.Or(s.folder, "vm-operator"),

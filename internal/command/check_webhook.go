@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// webhookCheck says where the webhooks are and whose certificate they should have.
+// webhookCheck has the address of the webhooks and the expected certificate.
 type webhookCheck struct{ url, ca, serverName string }
 
-// bracketed puts the brackets around an IPv6 address that a URL needs, and that a Pod's environment variables about a
-// Service do not have: what follows the last colon is the port.
+// bracketed adds the brackets around an IPv6 address that a URL needs. A Pod's environment variables about a Service
+// lack them: the text after the last colon is the port.
 func bracketed(url string) string {
 	host, isHTTPS := strings.CutPrefix(url, "https://")
 	host, path, hasPath := strings.Cut(host, "/")
@@ -32,12 +32,12 @@ func bracketed(url string) string {
 	return url
 }
 
-// handshakes are made each on a connection of its own: there is a balancer with several replicas behind it.
+// handshakes is how many calls are made, each on its own connection: a load balancer has several replicas behind it.
 const handshakes = 5
 
 var errNoAuthority = errors.New("holds no certificate in PEM")
 
-// callAll calls the webhooks a few times and returns what they answered with.
+// callAll calls the webhooks a few times and returns a summary of the responses.
 func (w webhookCheck) callAll(ctx context.Context) (said string, err error) {
 	settings := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: w.serverName}
 	if w.ca != "" {
@@ -63,7 +63,7 @@ func (w webhookCheck) callAll(ctx context.Context) (said string, err error) {
 	return "answer, with a certificate until " + until.UTC().Format(time.RFC3339), nil
 }
 
-// call makes one request. Any answer will do: what is asked for is no path of a webhook.
+// call sends one request. Any response will do: the path is not one of a webhook.
 func (w webhookCheck) call(ctx context.Context, settings *tls.Config) (*x509.Certificate, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()

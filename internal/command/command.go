@@ -1,5 +1,5 @@
-// Package command has the subcommands of the manager, which a person or a Job runs beside the operator: check, crds, render, shards and version.
-// Each asks the hub with the caller's own permissions, and prints for people. What goes wrong is returned and not logged.
+// Package command has the subcommands of the manager, which a user or a Job runs beside the operator: check, crds, render, shards and version.
+// Each uses the caller's own permissions on the hub, and prints for users. Errors are returned and not logged.
 package command
 
 import (
@@ -22,10 +22,10 @@ import (
 func AddTo(root *cobra.Command, version string) {
 	root.AddCommand(shardsCommand(), checkCommand(version), crdsCommand(), renderCommand(), versionCommand(version))
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SilenceUsage, root.SilenceErrors = true, true // the caller tells errors, once
+	root.SilenceUsage, root.SilenceErrors = true, true // the caller prints errors, once
 	root.PersistentPreRun = func(c *cobra.Command, _ []string) {
 		if c != root {
-			ctrl.SetLogger(logr.Discard()) // what goes wrong is returned
+			ctrl.SetLogger(logr.Discard()) // errors are returned
 		}
 	}
 	kubeconfig := flag.NewFlagSet("", flag.ContinueOnError)
@@ -33,7 +33,7 @@ func AddTo(root *cobra.Command, version string) {
 	root.PersistentFlags().AddGoFlagSet(kubeconfig)
 }
 
-// ExitCode is how the process ends after a command with this error: 1, unless the error says otherwise.
+// ExitCode returns the exit code of the process after a command with this error: 1, unless the error has another one.
 func ExitCode(err error) int {
 	if errors.Is(err, errVCenterUnreachable) {
 		return exitUnreachable
@@ -41,7 +41,7 @@ func ExitCode(err error) int {
 	return 1
 }
 
-// Plain is an error as a terminal may show it.
+// Plain returns an error in a form that is safe for a terminal.
 func Plain(err error) string { return untrusted.Text(err.Error(), maxCell) }
 
 // NamespaceFlag adds the flag --namespace, whose default is the namespace of this Pod.

@@ -57,7 +57,7 @@ func renderCommand() *cobra.Command {
 	return c
 }
 
-// render prints what somebody else than the operator has to apply to a member, or to remove from it.
+// render prints the objects that users or tools other than the operator must apply to a member, or remove from it.
 func render(ctx context.Context, o renderOptions, out io.Writer) (err error) {
 	if slices.Contains(o.writers, "") {
 		return errors.New("--writer must not be empty")
@@ -76,7 +76,7 @@ func render(ctx context.Context, o renderOptions, out io.Writer) (err error) {
 	return nil
 }
 
-// renderBasics prints what is the same for all members.
+// renderBasics prints the objects that are the same for all members.
 func renderBasics(out io.Writer) error {
 	for _, definition := range crd.Member() {
 		if err := printDocument(out, definition); err != nil {
@@ -125,7 +125,7 @@ func renderAdmission(ctx context.Context, o renderOptions, out io.Writer) error 
 	return printAdmission(out, o.member, notes, bundle)
 }
 
-// printAdmission prints a bundle after what a person should know about it. The path of the webhook in it is a secret.
+// printAdmission prints a bundle after notes for the user. The path of the webhook in it is secret.
 func printAdmission(out io.Writer, member string, notes []string, bundle objects.Bundle) error {
 	notes = append([]string{
 		"Admission objects of member " + member + ", as the hub's policies are now: print and apply them again when those or the",
@@ -143,7 +143,7 @@ func printAdmission(out io.Writer, member string, notes []string, bundle objects
 	return nil
 }
 
-// readAdmission collects from the hub what the operator itself would render from. notes tell what is missing.
+// readAdmission reads from the hub the input from which the operator itself would render. notes list missing input.
 func readAdmission(ctx context.Context, hub client.Reader, o renderOptions) (in objects.Input, notes []string, err error) {
 	mc := &v1alpha1.MemberCluster{}
 	if err := hub.Get(ctx, client.ObjectKey{Name: o.member}, mc); err != nil {
@@ -181,7 +181,7 @@ func readAdmission(ctx context.Context, hub client.Reader, o renderOptions) (in 
 	return in, notes, nil
 }
 
-// identitiesOf are the ServiceAccounts below config/ under which the operator works in a member.
+// identitiesOf returns the ServiceAccounts below config/ that the operator uses in a member.
 func identitiesOf(member, namespace string) []string {
 	if member == v1alpha1.LocalMember {
 		return []string{"system:serviceaccount:" + namespace + ":vmgroup-operator"}
@@ -192,8 +192,8 @@ func identitiesOf(member, namespace string) []string {
 	}
 }
 
-// servesMutatingPolicies says whether a Kubernetes of that version serves mutatingadmissionpolicies of
-// admissionregistration.k8s.io/v1 unless told otherwise.
+// servesMutatingPolicies reports whether a Kubernetes of that version serves mutatingadmissionpolicies of
+// admissionregistration.k8s.io/v1 by default.
 func servesMutatingPolicies(kubernetes string) bool {
 	parsed, err := utilversion.ParseGeneric(kubernetes)
 	return err == nil && parsed.AtLeast(utilversion.MajorMinor(1, 36))

@@ -26,7 +26,7 @@ func shardsCommand() *cobra.Command {
 	return c
 }
 
-// shards prints who holds the buckets, as the hub says.
+// shards prints the holders of the buckets, as stored on the hub.
 func shards(ctx context.Context, namespace string, out io.Writer) error {
 	kubeconfig, err := config.GetConfig()
 	if err != nil {
@@ -45,7 +45,7 @@ func shards(ctx context.Context, namespace string, out io.Writer) error {
 	return printShards(out, snapshot, time.Now())
 }
 
-// printShards prints a row for each session, and one for what nobody holds.
+// printShards prints a row for each session, and rows for buckets without a session.
 func printShards(out io.Writer, s hub.Snapshot, now time.Time) error {
 	if !s.Found {
 		_, err := fmt.Fprintln(out, "There is no ring yet: no replica has run here, or the ring was deleted and is being made anew.")
@@ -93,7 +93,7 @@ func yes(b bool) string {
 	return ""
 }
 
-// ago is how long ago something was by two machines' clocks.
+// ago returns how long ago an event was, by the clocks of two machines.
 func ago(d time.Duration) string {
 	if d < 0 {
 		return "just now"

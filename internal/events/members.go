@@ -13,11 +13,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 )
 
-// contradictionInterval is the time between two events of [Members.Contradict] with one member and one reason: an API server
-// that lies can do so at any rate.
+// contradictionInterval is the minimum time between two events of [Members.Contradict] with one member and one reason: an API
+// server can report false data at any rate.
 const contradictionInterval = 10 * time.Minute
 
-// Members writes events of MemberClusters. Nothing is written of a MemberCluster that does not exist. It is safe for
+// Members writes events of MemberClusters. It writes no event of a MemberCluster that does not exist. It is safe for
 // concurrent use.
 type Members struct {
 	hub            client.Reader
@@ -28,7 +28,7 @@ type Members struct {
 
 type contradiction struct{ member, reason string }
 
-// NewMembers returns a Members that reads MemberClusters from the hub's cache and must not block in recorder.
+// NewMembers returns a Members that reads MemberClusters from the hub's cache. recorder must not block.
 func NewMembers(hub client.Reader, recorder clientevents.EventRecorder, now func() time.Time) *Members {
 	return &Members{hub: hub, recorder: recorder, now: now}
 }
@@ -43,8 +43,8 @@ func (m *Members) Warn(ctx context.Context, member, reason, action, note string)
 	m.write(ctx, member, corev1.EventTypeWarning, reason, action, note)
 }
 
-// Contradict warns of something that the member's API server shows and that cannot be true. It writes one event in ten minutes
-// for each member and reason, with the number of those that it left out.
+// Contradict warns of contradictory data from the member's API server. It writes one event in ten minutes for each member and
+// reason, with the number of omitted ones.
 func (m *Members) Contradict(ctx context.Context, member, reason, note string) {
 	more, write := m.contradictions.Next(contradiction{member, reason}, m.now(), contradictionInterval)
 	if !write {

@@ -1,8 +1,8 @@
 // Package events writes the Kubernetes Events of one cluster.
 //
-// client-go's recorder for events.k8s.io starts a goroutine for each event, so that two events of one pass arrive in
-// any order. It tells what repeats by the object's resourceVersion, so that nothing of an object that changes repeats.
-// And it keeps the first note of a series whatever the later ones say. See ADR 0043.
+// client-go's recorder for events.k8s.io starts a goroutine for each event, so that two events of one pass arrive in any order. It
+// identifies repeated events by the object's resourceVersion, so events of an object that changes never count as repeated. And it
+// keeps the first note of a series, whatever the later notes. See ADR 0043.
 package events
 
 import (
@@ -31,18 +31,17 @@ const Component = "vmgroup-operator"
 const (
 	// maxWaiting is how many events wait for the API server before new ones are dropped.
 	maxWaiting = 2000
-	// maxSeries is how many events are remembered, to see that they repeat.
+	// maxSeries is how many events are remembered to detect repeated ones.
 	maxSeries = 1000
-	// seriesEnds is the pause after which an event does not continue its series. API servers keep an event for an hour
-	// after its last change.
+	// seriesEnds is the pause after which an event starts a new series. API servers keep an event for an hour after its last change.
 	seriesEnds = 10 * time.Minute
 	// maxNote is the API server's limit (noteLengthLimit in its validation of events), in bytes.
 	maxNote = 1024
 )
 
-// Recorder is client-go's EventRecorder for one cluster. Events are written one after the other, in the order in which they were
-// told. An event with the type, reason, action, note and object of one of the last ten minutes is not a new object, but counted
-// in that one's series. A Recorder writes only while [Recorder.Start] runs. It is safe for concurrent use.
+// Recorder is client-go's EventRecorder for one cluster. It writes events one after the other, in the order of the calls. If an event
+// has the type, reason, action, note and object of one of the last ten minutes, it creates no new object, but increments the series
+// of that event. A Recorder writes only while [Recorder.Start] runs. It is safe for concurrent use.
 type Recorder struct {
 	opts    Options
 	waiting chan *eventsv1.Event
@@ -55,17 +54,17 @@ var _ clientevents.EventRecorder = (*Recorder)(nil)
 
 // Options of a [Recorder]. All are required.
 type Options struct {
-	// Client may create and patch events of events.k8s.io in all namespaces.
+	// Client must have permission to create and patch events of events.k8s.io in all namespaces.
 	Client client.Client
 	// Instance is this replica's name.
 	Instance string
 	Now      func() time.Time
 	Log      logr.Logger
-	// Retry says how long the API server is asked again when it could not answer. Later events wait meanwhile.
+	// Retry limits the retries if the API server cannot respond. Later events wait meanwhile.
 	Retry wait.Backoff
 }
 
-// DefaultRetry gives an event up after about a minute.
+// DefaultRetry drops an event after about a minute.
 func DefaultRetry() wait.Backoff {
 	return wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 8}
 }
@@ -75,11 +74,11 @@ func New(opts Options) *Recorder {
 	return &Recorder{opts: opts, waiting: make(chan *eventsv1.Event, maxWaiting), series: lru.New(maxSeries)}
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable: each replica tells of what it does.
+// NeedLeaderElection implements manager.LeaderElectionRunnable: each replica writes its own events.
 func (*Recorder) NeedLeaderElection() bool { return false }
 
-// Eventf implements EventRecorder. It does not block: an event that finds too many others waiting is dropped, and counted in the log.
-// regarding is an object with a name. related may be nil.
+// Eventf implements EventRecorder. It does not block: if too many events wait, it drops the event and counts it in the log. regarding
+// is an object with a name. related can be nil.
 func (r *Recorder) Eventf(regarding, related runtime.Object, eventType, reason, action, note string, args ...any) {
 	event, err := r.event(regarding, related)
 	if err != nil {
@@ -103,7 +102,7 @@ func (r *Recorder) event(regarding, related runtime.Object) (*eventsv1.Event, er
 	}
 	event := &eventsv1.Event{EventTime: metav1.NewMicroTime(now), ReportingController: Component, ReportingInstance: Component + "-" + r.opts.Instance}
 	event.Regarding = *about
-	// It differs at each write, and so do the keys of two equal events with it.
+	// The resourceVersion differs after each write, and so would the keys of two equal events.
 	event.Regarding.ResourceVersion = ""
 	if related != nil {
 		if event.Related, err = reference.GetReference(scheme, related); err != nil {
@@ -118,7 +117,7 @@ func (r *Recorder) event(regarding, related runtime.Object) (*eventsv1.Event, er
 	return event, nil
 }
 
-// Start implements manager.Runnable. It writes until ctx ends; what waits then is not written.
+// Start implements manager.Runnable. It writes until ctx ends; it does not write events that wait then.
 func (r *Recorder) Start(ctx context.Context) error {
 	for {
 		select {

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// key is what two events of one series share. The note is part of it: an API server refuses to change it, and an old one would
-// stand for news.
+// key has the common fields of two events of one series. The note is part of the key: an API server refuses to change a note,
+// so new events would appear with an old one.
 type key struct {
 	eventType, reason, action, note string
 	regarding, related              corev1.ObjectReference
@@ -30,7 +30,7 @@ type series struct {
 	last  time.Time
 }
 
-// write creates the event, or counts it in its series.
+// write creates the event, or increments its series.
 func (r *Recorder) write(ctx context.Context, event *eventsv1.Event) {
 	var last error
 	err := wait.ExponentialBackoffWithContext(ctx, r.opts.Retry, func(ctx context.Context) (bool, error) {
@@ -70,19 +70,19 @@ func (r *Recorder) attempt(ctx context.Context, event *eventsv1.Event) error {
 			if !apierrors.IsNotFound(err) {
 				return err
 			}
-			// Somebody deleted it.
+			// The event was deleted.
 		}
 	}
-	// The client writes the answer into what it is given.
+	// The client writes the response into its argument.
 	if err := r.opts.Client.Create(ctx, event.DeepCopy()); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	// That it exists is the answer to a try whose own answer was lost.
+	// If it exists already, an earlier attempt succeeded and its response was lost.
 	r.series.Add(k, series{client.ObjectKeyFromObject(event), 1, event.EventTime.Time})
 	return nil
 }
 
-// count stores how often the event happened. To repeat it changes nothing.
+// count stores how often the event happened. A repeated call has no effect.
 func (r *Recorder) count(ctx context.Context, s series) error {
 	patch, err := json.Marshal(struct {
 		Series eventsv1.EventSeries `json:"series"`
@@ -94,7 +94,7 @@ func (r *Recorder) count(ctx context.Context, s series) error {
 	return r.opts.Client.Patch(ctx, event, client.RawPatch(types.MergePatchType, patch))
 }
 
-// mayPass says that the same request may succeed later: the API server did not answer, or could not decide.
+// mayPass reports whether the same request can succeed later: the API server did not respond, or could not decide.
 func mayPass(err error) bool {
 	switch apierrors.ReasonForError(err) {
 	case metav1.StatusReasonUnknown, metav1.StatusReasonServerTimeout, metav1.StatusReasonTimeout, metav1.StatusReasonTooManyRequests,

@@ -6,32 +6,32 @@ import (
 	"slices"
 )
 
-// places is the storage of client-go's queue: the items that wait, and the places of those that were handed out. Its caller has a lock.
+// places is the storage of client-go's queue: the waiting items, and the places of the items that were handed out. Its caller holds a lock.
 type places[T comparable] struct {
 	limits Limits
 	flow   Flow[T]
 
-	// entries are the items that wait. Each is in arrivals, or in a line, or its resource is asked for. arrivals can have others.
+	// entries are the waiting items. Each is in arrivals, or in a line, or its resource is being queried. arrivals can have others.
 	entries  map[T]*entry[T]
 	arrivals []*entry[T]
-	// chosen is what Pop returns.
+	// chosen is the entry that Pop returns.
 	chosen *entry[T]
-	// asked are priorities of Adds that have not reached Push or Touch; preferred are those of each Add.
+	// asked are priorities of Adds that have not reached Push or Touch; preferred are the minimum priorities of each Add.
 	asked, preferred map[T]int
 
 	tenants    map[string]*share[T]
 	byResource map[string]int
 	// held are the items that were handed out.
 	held map[T]*entry[T]
-	// turn counts entries and places, for their order.
+	// turn numbers entries and places, for their order.
 	turn int
 }
 
-// share is what a tenant has.
+// share is the state of a tenant.
 type share[T comparable] struct {
-	// taken are its places, and turn is when it took the last one.
+	// taken is the number of its places, and turn is when it took the last one.
 	taken, turn int
-	// waiting is the number of its items that wait. lines are those of them that were filed, by resource, in the order of compare.
+	// waiting is the number of its waiting items. lines are those that were filed, by resource, in the order of compare.
 	waiting int
 	lines   map[string][]*entry[T]
 }
@@ -43,7 +43,7 @@ type entry[T comparable] struct {
 	resource string
 	priority int
 	turn     int
-	// filed: it is in a line.
+	// filed is true if the entry is in a line.
 	filed bool
 	// adds counts Adds since the first one.
 	adds int
@@ -73,7 +73,7 @@ func (p *places[T]) prefer(item T, priority int) {
 	}
 }
 
-// priority returns that of an Add.
+// priority returns the priority of an Add.
 func (p *places[T]) priority(item T) int {
 	asked := p.asked[item]
 	delete(p.asked, item)
@@ -99,7 +99,7 @@ func (p *places[T]) Push(item T) {
 	p.arrivals = append(p.arrivals, e)
 }
 
-// Touch implements workqueue.Queue. The item can use another resource since it was added.
+// Touch implements workqueue.Queue. The item possibly uses another resource than when it was added.
 func (p *places[T]) Touch(item T) {
 	e := p.entries[item]
 	e.adds++
@@ -128,7 +128,7 @@ func (p *places[T]) Pop() T {
 	return e.item
 }
 
-// waiting counts the items of each tenant. It reads tenants, not items, so that it is short.
+// waiting counts the items of each tenant. It iterates over tenants, not items, to be fast.
 func (p *places[T]) waiting() map[string]int {
 	counts := map[string]int{}
 	for tenant, of := range p.tenants {
@@ -139,7 +139,7 @@ func (p *places[T]) waiting() map[string]int {
 	return counts
 }
 
-// arrival returns the next entry whose resource must be asked for, or nil.
+// arrival returns the next entry whose resource must be queried, or nil.
 func (p *places[T]) arrival() *entry[T] {
 	if len(p.arrivals) == 0 {
 		return nil
@@ -149,8 +149,8 @@ func (p *places[T]) arrival() *entry[T] {
 	return e
 }
 
-// file puts an entry into the line of its resource, which was asked for after this many Adds. It returns false if the entry does not wait any
-// more, or if the resource can be another one since then.
+// file puts an entry into the line of its resource, which was queried after this many Adds. It returns false if the entry does not wait any
+// more, or if its resource possibly changed since.
 func (p *places[T]) file(e *entry[T], resource string, adds int) bool {
 	if p.entries[e.item] != e {
 		return false
@@ -165,7 +165,7 @@ func (p *places[T]) file(e *entry[T], resource string, adds int) bool {
 	return true
 }
 
-// unfile takes an entry out of its line.
+// unfile removes an entry from its line.
 func (e *entry[T]) unfile() {
 	e.filed = false
 	line := e.of.lines[e.resource]
@@ -183,7 +183,7 @@ func (p *places[T]) hold(e *entry[T]) {
 	p.held[e.item] = e
 }
 
-// release gives the places of an item back.
+// release returns the places of an item.
 func (p *places[T]) release(item T) {
 	e := p.held[item]
 	if e == nil {
@@ -196,7 +196,7 @@ func (p *places[T]) release(item T) {
 	}
 }
 
-// settle forgets tenants without places once nothing waits. Until then, a tenant that comes back has no better turn than it had.
+// settle drops tenants without places once no item waits. Until then, a tenant that returns keeps its turn.
 func (p *places[T]) settle() {
 	if len(p.entries) == 0 {
 		maps.DeleteFunc(p.tenants, func(_ string, of *share[T]) bool { return of.taken == 0 })
@@ -208,7 +208,7 @@ func (p *places[T]) free(of *share[T], resource string) bool {
 	return of.taken < min(p.limits.PerTenant, p.limits.Workers-len(p.held)) && p.byResource[resource] < p.limits.PerResource
 }
 
-// next returns the entry that is handed out next, or nil.
+// next returns the entry to hand out next, or nil.
 func (p *places[T]) next() *entry[T] {
 	var first *entry[T]
 	for _, of := range p.tenants {
@@ -221,7 +221,7 @@ func (p *places[T]) next() *entry[T] {
 	return first
 }
 
-// before compares entries that can be handed out. Between tenants priorities do not count: all items of one can be urgent for ever.
+// before compares entries that can be handed out. It ignores priorities between tenants: all items of one tenant can be urgent forever.
 func (e *entry[T]) before(o *entry[T]) bool {
 	if e.of == o.of {
 		return compare(e, o) < 0

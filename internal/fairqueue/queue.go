@@ -7,13 +7,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 )
 
-// Flow describes items. Several goroutines call its methods, without a lock of the queue except for Tenant.
+// Flow describes items. Several goroutines call its methods. The queue holds its lock only when it calls Tenant.
 type Flow[T comparable] interface {
 	// Tenant of an item. It never changes.
 	Tenant(item T) string
-	// Resource that an item uses now, or "". The queue asks again after each Add.
+	// Resource that an item uses now, or "". The queue calls it again after each Add.
 	Resource(item T) string
-	// Exists reports whether there can be work for an item. The queue asks for items that have to wait, and drops those without work.
+	// Exists reports whether there can be work for an item. The queue calls it for items that must wait, and drops those without work.
 	Exists(item T) bool
 }
 
@@ -21,13 +21,13 @@ type Flow[T comparable] interface {
 type Limits struct {
 	// Workers is the number of all places.
 	Workers int
-	// PerTenant and PerResource bound the places of one tenant and of one resource.
+	// PerTenant and PerResource limit the places of one tenant and of one resource.
 	PerTenant, PerResource int
 }
 
-// Queue implements priorityqueue.PriorityQueue. Of two Adds of a waiting item, the higher priority counts. A priority below 0 is 0.
+// Queue implements priorityqueue.PriorityQueue. For two Adds of a waiting item, the higher priority counts. A priority below 0 counts as 0.
 //
-// After ShutDown the queue hands out nothing: what waits is left to another replica.
+// After ShutDown, the queue hands out no items: another replica handles the waiting ones.
 type Queue[T comparable] struct {
 	workqueue.TypedRateLimitingInterface[T]
 
@@ -36,8 +36,8 @@ type Queue[T comparable] struct {
 
 var _ priorityqueue.PriorityQueue[int] = (*Queue[int])(nil)
 
-// New returns a queue with this name in metrics, or without metrics if the name is empty. retry decides when a failed item comes back.
-// The queue runs goroutines until ShutDown.
+// New returns a queue with this name in metrics, or without metrics if the name is empty. retry decides when a failed item returns. The queue runs
+// goroutines until ShutDown.
 func New[T comparable](name string, limits Limits, flow Flow[T], retry workqueue.TypedRateLimiter[T]) *Queue[T] {
 	p := newPlaces(limits, flow)
 	r := &ready[T]{flow: flow, retry: retry, places: p, Typed: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[T]{Name: name, Queue: p})}
@@ -48,8 +48,7 @@ func New[T comparable](name string, limits Limits, flow Flow[T], retry workqueue
 		})}
 }
 
-// AddWithOpts adds items. The priority counts if the items are added without a delay: items that come back after a delay
-// have the priority that Prefer gave them.
+// AddWithOpts adds items. The priority counts if the items are added without a delay: items that return after a delay have the priority from Prefer.
 func (q *Queue[T]) AddWithOpts(o priorityqueue.AddOpts, items ...T) {
 	for _, item := range items {
 		switch {
@@ -65,7 +64,7 @@ func (q *Queue[T]) AddWithOpts(o priorityqueue.AddOpts, items ...T) {
 	}
 }
 
-// GetWithPriority returns the next item and its priority. It blocks until there is one, or until ShutDown.
+// GetWithPriority returns the next item and its priority. It blocks until an item is available, or until ShutDown.
 func (q *Queue[T]) GetWithPriority() (item T, priority int, shutdown bool) { return q.ready.get() }
 
 // Prefer gives each later Add of an item at least this priority.
@@ -75,15 +74,15 @@ func (q *Queue[T]) Prefer(item T, priority int) {
 	q.ready.places.prefer(item, priority)
 }
 
-// Drop takes an item without work out of the queue, and forgets its priority and its failures. An item that was handed out keeps its places until Done.
+// Drop removes an item without work from the queue, and its priority and failures. An item that was handed out keeps its places until Done.
 func (q *Queue[T]) Drop(item T) {
 	q.ready.mu.Lock()
 	defer q.ready.mu.Unlock()
 	q.ready.drop(item)
 }
 
-// Waiting returns the number of items that wait, of each tenant that has some. Items that wait for the end of a delay, or for the Done of
-// the same item, do not count.
+// Waiting returns the number of waiting items of each tenant that has some. Items that wait for the end of a delay, or for the Done of the same item,
+// do not count.
 func (q *Queue[T]) Waiting() map[string]int {
 	q.ready.mu.Lock()
 	defer q.ready.mu.Unlock()
@@ -92,7 +91,7 @@ func (q *Queue[T]) Waiting() map[string]int {
 
 // ready is the part of the queue without delays. It implements workqueue.TypedInterface.
 //
-// client-go's queue keeps what was added and what is processed. It never blocks here: ready takes an item only when places has one.
+// client-go's queue keeps track of added and processed items. It never blocks here: ready takes an item only if places has one.
 type ready[T comparable] struct {
 	*workqueue.Typed[T]
 
@@ -100,9 +99,9 @@ type ready[T comparable] struct {
 	retry workqueue.TypedRateLimiter[T]
 
 	mu sync.Mutex
-	// changed wakes a goroutine that waits in get. It signals items and places, one waiter each; that one wakes the next.
+	// changed wakes a goroutine that waits in get. It signals items and places, one waiter each; that waiter wakes the next.
 	changed sync.Cond
-	// places is the storage of Typed. Both are called with mu.
+	// places is the storage of Typed. The caller of either holds mu.
 	places *places[T]
 	ended  bool
 }
@@ -144,7 +143,7 @@ func (r *ready[T]) get() (item T, priority int, shutdown bool) {
 	}
 }
 
-// fileArrivals files the items that were added. It unlocks mu for each question.
+// fileArrivals files the items that were added. It unlocks mu for each call of flow.
 func (r *ready[T]) fileArrivals() {
 	for e := r.places.arrival(); e != nil && !r.ended; e = r.places.arrival() {
 		adds := e.adds
@@ -163,7 +162,7 @@ func (r *ready[T]) fileArrivals() {
 	}
 }
 
-// Done implements workqueue.TypedInterface. It gives the places of an item back.
+// Done implements workqueue.TypedInterface. It returns the places of an item.
 func (r *ready[T]) Done(item T) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -173,7 +172,7 @@ func (r *ready[T]) Done(item T) {
 	r.changed.Signal()
 }
 
-// drop takes an item out. Typed has no such method, so the item is taken and done.
+// drop removes an item. Typed has no such method, so the item is taken and done.
 func (r *ready[T]) drop(item T) {
 	r.places.forget(item)
 	r.retry.Forget(item)

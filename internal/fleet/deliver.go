@@ -5,8 +5,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// GroupChanged delivers a group. One that is not known is ignored: it is not ours, or not listed yet and will be
-// reconciled when it is.
+// GroupChanged delivers a group. It ignores an unknown group: the group is not this operator's, or is not listed yet
+// and will be reconciled when it is.
 func (f *Fleet) GroupChanged(key vsphere.GroupKey) {
 	if g, known := f.Group(key); known && f.holds(key, g.Ref) {
 		deliver(f, &f.sinks.groups, Changed, g.Ref)
@@ -52,9 +52,9 @@ func (f *Fleet) Lost(buckets []int) {
 	deliver(f, &f.sinks.departed, Changed, lost...)
 }
 
-// Tenure is a number that grows whenever this replica loses the bucket of a group. What was remembered under another
-// number can be wrong: another replica can have acted on the group since. The number is raised before the bucket can
-// come back, and the news that it was lost can come later.
+// Tenure is a number that increases whenever this replica loses the bucket of a group. Data that was recorded with
+// another number can be wrong: another replica possibly acted on the group since. The number increases before the
+// bucket can return; the event of the loss can arrive later.
 func (f *Fleet) Tenure(of sharding.Key) uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,8 +77,8 @@ func (f *Fleet) deliverIn(s Scope, why Reason) {
 	deliver(f, &f.sinks.groups, why, refs...)
 }
 
-// holds reports whether this replica can act on a group: its member is connected, and its bucket is held. Of all
-// others, whoever holds them knows as well, or will when the buckets change hands.
+// holds reports whether this replica can act on a group: its member is connected, and its bucket is held. The
+// replicas that hold other groups have the same data, or will when the buckets change hands.
 func (f *Fleet) holds(key vsphere.GroupKey, ref Ref) bool {
 	_, connected := f.Member(ref.Member)
 	return connected && f.buckets.Holds(sharding.Key{ClusterUID: key.Member(), Namespace: ref.Namespace, Name: ref.Name})

@@ -21,7 +21,7 @@ type Ref struct{ Member, Namespace, Name string }
 
 func (r Ref) String() string { return r.Member + "/" + r.Namespace + "/" + r.Name }
 
-// Group is what is known of one group.
+// Group is the data of one group.
 type Group struct {
 	Ref     Ref
 	VCenter string
@@ -29,20 +29,19 @@ type Group struct {
 	VMs int
 	// Acted is true if its status shows that VMs of it are, or were, in its vCenter.
 	Acted bool
-	// Expects is how many VMs the group counts on.
+	// Expects is how many VMs the group expects to exist.
 	Expects int
-	// Recorded are the references of the VMs that its status shows, and Unrecorded is true where that cannot be all of
-	// them.
+	// Recorded are the references of the VMs in its status. Unrecorded is true if these cannot be all of its VMs.
 	Recorded   []string
 	Unrecorded bool
-	// Shows is what the group has of quotas by its status, which counts where the hub has no record of the group.
+	// Shows is the group's share of quotas according to its status, which counts if the hub has no record of the group.
 	Shows policy.Usage
-	// Admits is what its status shows as admitted.
+	// Admits is the admitted usage in its status.
 	Admits policy.Usage
-	// Removes is what counts of it in a mass deletion, whatever its namespace says.
+	// Removes is its part in a mass deletion, without regard to confirmations of its namespace.
 	Removes massdeletion.Group
 
-	// shape is what counts of the group, nil for one that does not exist any more.
+	// shape is what is counted for the group, nil for one that does not exist any more.
 	shape *tally.Shape
 }
 
@@ -56,7 +55,7 @@ func groupOf(ref Ref, of *v1alpha1.VmGroup, vcenter string) Group {
 	}
 }
 
-// Buckets are the shares of all groups that replicas hold. *sharding.Replica implements it.
+// Buckets maps groups to buckets, and has those that this replica holds. *sharding.Replica implements it.
 type Buckets interface {
 	// Bucket of a group, which never changes.
 	Bucket(sharding.Key) int
@@ -64,7 +63,7 @@ type Buckets interface {
 	Holds(sharding.Key) bool
 }
 
-// Fleet knows all members and their groups, whoever acts on them. It is safe for concurrent use.
+// Fleet has all members and their groups, including those of other replicas. It is safe for concurrent use.
 type Fleet struct {
 	clock   Clock
 	rules   massdeletion.Rules
@@ -73,11 +72,11 @@ type Fleet struct {
 	mu      sync.Mutex
 	groups  map[vsphere.GroupKey]Group
 	members map[string]*member
-	// serving are the names of members that are engaged and answer, by cluster UID.
+	// serving are the names of members that are engaged and respond, by cluster UID.
 	serving map[string]string
 	// restores counts restores of storage by cluster UID.
 	restores map[string]uint64
-	// vcenters are those that exist, by name.
+	// vcenters are the existing VCenters, by name.
 	vcenters map[string]*vcenter
 	// losses counts how often buckets were lost.
 	losses  map[int]uint64
@@ -86,7 +85,7 @@ type Fleet struct {
 	sinks sinks
 }
 
-// New returns a Fleet that knows nothing. rules say what a mass deletion is.
+// New returns an empty Fleet. rules define a mass deletion.
 func New(clock Clock, rules massdeletion.Rules, buckets Buckets) *Fleet {
 	return &Fleet{
 		clock: clock, rules: rules, buckets: buckets,
@@ -94,7 +93,7 @@ func New(clock Clock, rules massdeletion.Rules, buckets Buckets) *Fleet {
 	}
 }
 
-// Group returns what is known of a group.
+// Group returns the data of a group.
 func (f *Fleet) Group(key vsphere.GroupKey) (Group, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,8 +101,8 @@ func (f *Fleet) Group(key vsphere.GroupKey) (Group, bool) {
 	return g, known
 }
 
-// GroupAt returns the group of this name, and false if none was seen, or news came since that it is gone. The group can
-// be known by another name of its member as well, which [Group.Ref] has then.
+// GroupAt returns the group of this name, and false if none was seen, or its deletion was reported since. The group can
+// also be known by another name of its member, which is then in [Group.Ref].
 func (f *Fleet) GroupAt(ref Ref) (vsphere.GroupKey, Group, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -36,7 +36,7 @@ func (f *Fleet) SetGroup(ref Ref, key vsphere.GroupKey, of *v1alpha1.VmGroup, vc
 	}
 }
 
-// twinOf returns a group of another cluster with the UID of this one. f.mu is held.
+// twinOf returns a group of another cluster with the UID of this one. The caller holds f.mu.
 func (f *Fleet) twinOf(key vsphere.GroupKey) (Ref, bool) {
 	for cluster := range f.clusters {
 		if g, ok := f.groups[vsphere.KeyOf(cluster, key.Group())]; ok && cluster != key.Member() {
@@ -46,9 +46,9 @@ func (f *Fleet) twinOf(key vsphere.GroupKey) (Ref, bool) {
 	return Ref{}, false
 }
 
-// DeleteGroup drops a group that does not exist any more, or whose member was left, and returns what was known of it.
-// last is false for one that is unknown, or known by another name of its member. Engaging the member again records its
-// groups again.
+// DeleteGroup drops a group that does not exist any more, or whose member was left, and returns its data. last is
+// false for an unknown group, or one that is known by another name of its member. Engaging the member again records
+// its groups again.
 func (f *Fleet) DeleteGroup(ref Ref) (key vsphere.GroupKey, of Group, last bool) {
 	f.mu.Lock()
 	known := false
@@ -67,8 +67,8 @@ func (f *Fleet) DeleteGroup(ref Ref) (key vsphere.GroupKey, of Group, last bool)
 	return key, of, last
 }
 
-// KeepVanished records a group that does not exist any more and still has VMs, so that it gets news. Another one may
-// have its name.
+// KeepVanished records a group that does not exist any more but still has VMs, so that it is still delivered. Another
+// group can have its name.
 func (f *Fleet) KeepVanished(ref Ref, key vsphere.GroupKey, of *v1alpha1.VmGroup, vcenter string) {
 	is := groupOf(ref, of, vcenter)
 	is.Acted, is.Expects, is.Recorded, is.Unrecorded, is.shape = true, 0, nil, false, nil
@@ -80,7 +80,7 @@ func (f *Fleet) KeepVanished(ref Ref, key vsphere.GroupKey, of *v1alpha1.VmGroup
 	f.put(key, is)
 }
 
-// DropVanished drops a group, and not another one that has its name by now.
+// DropVanished drops a group, but not another one that has its name now.
 func (f *Fleet) DropVanished(ref Ref, key vsphere.GroupKey) {
 	f.mu.Lock()
 	f.take(key)
@@ -91,8 +91,8 @@ func (f *Fleet) DropVanished(ref Ref, key vsphere.GroupKey) {
 	deliver(f, &f.sinks.members, Changed, ref.Member)
 }
 
-// Expected returns which VMs the groups of these members count on in a vCenter. known is false while not all of their
-// groups are known.
+// Expected returns the VMs that the groups of these members expect in a vCenter. known is false while some of their
+// groups are unknown.
 func (f *Fleet) Expected(vcenter string, members []string) (e vsphere.Expectation, known bool) {
 	if !f.Listed(members...) {
 		return vsphere.Expectation{}, false

@@ -7,7 +7,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// put records a group, take drops one. The lock is held.
+// put records a group, take drops one. The caller holds the lock.
 func (f *Fleet) put(key vsphere.GroupKey, g Group) {
 	now, m := f.clock.Now(), f.member(g.Ref.Member)
 	was, known := f.groups[key]
@@ -21,7 +21,7 @@ func (f *Fleet) put(key vsphere.GroupKey, g Group) {
 	if known {
 		f.leave(key, &was)
 	}
-	if known && was.Ref.Member != g.Ref.Member { // the cluster has another MemberCluster now, and no VM has left
+	if known && was.Ref.Member != g.Ref.Member { // the cluster has another MemberCluster now, and no VM was removed
 		before := f.member(was.Ref.Member).breaker
 		before.Set(key, massdeletion.Group{Spared: true}, now)
 		before.Remove(key, now)
@@ -41,7 +41,7 @@ func (f *Fleet) take(key vsphere.GroupKey) {
 	f.member(g.Ref.Member).breaker.Remove(key, f.clock.Now())
 }
 
-// weigh takes news of what a group removes.
+// weigh updates the breaker with a group's removals.
 func (m *member) weigh(key vsphere.GroupKey, g Group, now time.Time) {
 	removes := g.Removes
 	if _, confirmed := m.confirmed[g.Ref.Namespace]; confirmed {
@@ -50,11 +50,11 @@ func (m *member) weigh(key vsphere.GroupKey, g Group, now time.Time) {
 	m.breaker.Set(key, removes, now)
 }
 
-// Rules say what a mass deletion is.
+// Rules returns the rules that define a mass deletion.
 func (f *Fleet) Rules() massdeletion.Rules { return f.rules }
 
-// Trips reports whether what a group of a member removes is part of a mass deletion. own is the group as its pass sees
-// it: the news of its informer may still be on their way.
+// Trips reports whether the removals of a group are part of a mass deletion in its member. own is the group as its
+// reconcile sees it: the informer's event is possibly not processed yet.
 func (f *Fleet) Trips(member string, key vsphere.GroupKey, own massdeletion.Group, limit massdeletion.Limit) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

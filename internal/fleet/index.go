@@ -13,8 +13,7 @@ import (
 // keySet is a set of groups.
 type keySet map[vsphere.GroupKey]struct{}
 
-// index finds groups by something that they have in common. Nothing is kept of what no group has: any tenant can name
-// any vCenter.
+// index finds groups by a common property. Values without groups are not kept: any tenant can name any vCenter.
 type index[K comparable] map[K]keySet
 
 func (i index[K]) add(of K, key vsphere.GroupKey) {
@@ -32,7 +31,7 @@ func (i index[K]) drop(of K, key vsphere.GroupKey) {
 	}
 }
 
-// indexes are those over the groups of all members. Groups of a member are found by namespace; see member.
+// indexes cover the groups of all members. For groups by member and namespace, see member.
 type indexes struct {
 	byVCenter index[string]
 	byBucket  index[int]
@@ -46,17 +45,17 @@ func newIndexes() indexes {
 	return indexes{byVCenter: index[string]{}, byBucket: index[int]{}, uidParts: map[string]int{}, clusters: map[string]int{}}
 }
 
-// uidPart is how much of a group's UID is in the name of its folder.
+// uidPart is the length of the part of a group's UID in the name of its folder.
 const uidPart = 8
 
 func partOf(uid string) string { return uid[:min(len(uid), uidPart)] }
 
-// bucketOf is the bucket of a group that has this name.
+// bucketOf returns the bucket of a group that has this name.
 func (f *Fleet) bucketOf(key vsphere.GroupKey, ref Ref) int {
 	return f.buckets.Bucket(sharding.Key{ClusterUID: key.Member(), Namespace: ref.Namespace, Name: ref.Name})
 }
 
-// enter has a group found by all that it has, leave by nothing any more. The lock is held.
+// enter adds a group to all indexes, leave removes it. The caller holds the lock.
 func (f *Fleet) enter(key vsphere.GroupKey, g *Group) {
 	m := f.member(g.Ref.Member)
 	m.spaces.add(g.Ref.Namespace, key)
@@ -77,18 +76,18 @@ func (f *Fleet) leave(key vsphere.GroupKey, g *Group) {
 	count(f.clusters, key.Member())
 }
 
-// count counts one less, and keeps no zero.
+// count decrements a counter, and deletes it at zero.
 func count(of map[string]int, key string) {
 	if of[key]--; of[key] == 0 {
 		delete(of, key)
 	}
 }
 
-// Scope selects groups. What is empty does not restrict it, but for Buckets, which selects nothing when it is empty and
-// not nil.
+// Scope selects groups. An empty field does not restrict it, except Buckets: if not nil but empty, it selects no
+// groups.
 type Scope struct {
 	Member, Namespace, VCenter string
-	// Buckets are those of the ring.
+	// Buckets are those of the shard map.
 	Buckets []int
 }
 
@@ -96,7 +95,7 @@ func (s *Scope) selects(g *Group) bool {
 	return (s.Member == "" || s.Member == g.Ref.Member) && (s.Namespace == "" || s.Namespace == g.Ref.Namespace) && (s.VCenter == "" || s.VCenter == g.VCenter)
 }
 
-// In returns the groups of a scope, as they are at this moment.
+// In returns the groups of a scope at the time of the call.
 func (f *Fleet) In(s Scope) iter.Seq2[vsphere.GroupKey, Group] {
 	type known struct {
 		key vsphere.GroupKey
@@ -113,7 +112,7 @@ func (f *Fleet) In(s Scope) iter.Seq2[vsphere.GroupKey, Group] {
 	}
 }
 
-// visit calls each for the groups of a scope, under the lock.
+// visit calls each for the groups of a scope, with the lock held.
 func (f *Fleet) visit(s Scope, each func(vsphere.GroupKey, Group)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -126,7 +125,7 @@ func (f *Fleet) visit(s Scope, each func(vsphere.GroupKey, Group)) {
 	})
 }
 
-// within visits sets that have all groups of a scope, and few others. The lock is held.
+// within visits sets that contain all groups of a scope, and few others. The caller holds the lock.
 func (f *Fleet) within(s Scope, visit func(keySet)) {
 	m := f.members[s.Member]
 	switch {
@@ -145,14 +144,14 @@ func (f *Fleet) within(s Scope, visit func(keySet)) {
 	}
 }
 
-// HasUIDPart reports whether any group is known, of whichever member, that can have a folder with this part of a UID in
-// its name.
+// HasUIDPart reports whether any group of any member is known that can have a folder with this part of a UID in its
+// name.
 func (f *Fleet) HasUIDPart(part string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(part) >= uidPart {
 		return f.uidParts[partOf(part)] > 0
 	}
-	// No folder of the operator is named so. Any UID that begins so counts.
+	// No folder of the operator has such a name. Any UID with this prefix counts.
 	return slices.ContainsFunc(slices.Collect(maps.Keys(f.uidParts)), func(of string) bool { return strings.HasPrefix(of, part) })
 }

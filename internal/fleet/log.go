@@ -5,7 +5,7 @@ import "github.com/codeconnect/vmgroup-operator/internal/sharding"
 // noBucket stands for the bucket of a group whose member is not known.
 const noBucket = -1
 
-// LogValues are the keys and values that name a group in each line of a log about it.
+// LogValues returns the keys and values that identify a group in each log line about it.
 func (f *Fleet) LogValues(ref Ref) []any {
 	bucket, known := f.Bucket(ref)
 	if !known {
@@ -14,7 +14,7 @@ func (f *Fleet) LogValues(ref Ref) []any {
 	return []any{"member", ref.Member, "namespace", ref.Namespace, "name", ref.Name, "bucket", bucket}
 }
 
-// Bucket of a group, or false while its member is not engaged.
+// Bucket returns the bucket of a group, or false while its member is not engaged.
 func (f *Fleet) Bucket(ref Ref) (int, bool) {
 	key, known := f.key(ref)
 	if !known {
@@ -29,7 +29,7 @@ func (f *Fleet) Holds(ref Ref) bool {
 	return known && f.buckets.Holds(key)
 }
 
-// key by which replicas share a group.
+// key returns the key by which replicas divide groups.
 func (f *Fleet) key(ref Ref) (sharding.Key, bool) {
 	member, known := f.Member(ref.Member)
 	return sharding.Key{ClusterUID: member.UID, Namespace: ref.Namespace, Name: ref.Name}, known

@@ -7,28 +7,27 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 )
 
-// State says how far a member is connected.
+// State is how far a member is connected.
 type State int
 
 const (
-	// Away members have no caches. Their groups are as they were, and not known to be gone.
+	// Away members have no caches. Their groups are as last seen, and not known to be deleted.
 	Away State = iota
 	// Engaging members have caches, which controllers begin to read.
 	Engaging
-	// Engaged members deliver news of all their groups.
+	// Engaged members deliver events of all their groups.
 	Engaged
 )
 
-// Member is what is known of one member cluster.
+// Member is the data of one member cluster.
 type Member struct {
 	// Name of the MemberCluster, and UID of the cluster behind it.
 	Name, UID string
 	State     State
-	// Silent is true while the member does not answer: nothing can be stored there, and what the caches have can be
-	// old.
+	// Silent is true while the member does not respond: it accepts no writes, and its caches can be outdated.
 	Silent bool
-	// Restores grows whenever the storage of the cluster comes back from a backup, before new caches of it exist.
-	// Versions of objects that were seen under another number say nothing. [Fleet.SetMember] ignores it.
+	// Restores increases whenever the storage of the cluster is restored from a backup, before new caches of it exist.
+	// Versions of objects seen with another number have no meaning. [Fleet.SetMember] ignores it.
 	Restores uint64
 	Settings
 }
@@ -37,25 +36,26 @@ type Member struct {
 type Settings struct {
 	// Paused stops every action on the groups of the member.
 	Paused bool
-	// UserDataSecrets says whether groups can hand a Secret to their VMs.
+	// UserDataSecrets specifies whether groups can pass a Secret to their VMs.
 	UserDataSecrets v1alpha1.UserDataSecrets
-	// MassDeletion is how many VMs can leave at once, and AllowedUntil until when any number can, or zero.
+	// MassDeletion is how many VMs can be removed at once without confirmation. AllowedUntil is until when any number
+	// can, or zero.
 	MassDeletion massdeletion.Limit
 	AllowedUntil time.Time
 	// AdoptionUntil is until when groups can adopt VMs for which there is no receipt, or zero.
 	AdoptionUntil time.Time
 	// ForgetAllowed is until when groups whose VCenter is deleted can be forgotten, or zero.
 	ForgetAllowed time.Time
-	// AcceptAdmitted is until when what status shows as admitted counts where the hub has no record, or zero.
+	// AcceptAdmitted is until when the admitted values in status count if the hub has no record, or zero.
 	AcceptAdmitted time.Time
 	// Predecessor is the installation whose groups here this one takes over, or empty.
 	Predecessor string
-	// CRDVersion is the version of the CRD that the leader found in the member last, or empty.
+	// CRDVersion is the version of the CRD that the leader last found in the member, or empty.
 	CRDVersion string
 }
 
-// changedTo reports whether the groups of the member have to be looked at again. An API server drops what its CRD does
-// not know: with another version of it, status can say more of them.
+// changedTo reports whether the groups of the member must be reconciled again. An API server drops fields that are not
+// in its CRD: with another version of the CRD, status can have more fields.
 func (s Settings) changedTo(next Settings) bool {
 	if s.CRDVersion == "" {
 		s.CRDVersion = next.CRDVersion // it was not known before
@@ -63,8 +63,8 @@ func (s Settings) changedTo(next Settings) bool {
 	return s != next
 }
 
-// SetMember records what is known of a member, and delivers its groups if settings of an engaged member differ from
-// those before. It delivers no members: the caller can hold a lock under which these sinks wait.
+// SetMember records the data of a member. If settings of an engaged member changed, it delivers the member's groups.
+// It does not deliver members: the caller can hold a lock for which these sinks wait.
 func (f *Fleet) SetMember(m Member) {
 	f.mu.Lock()
 	is := f.members[m.Name]
@@ -100,7 +100,7 @@ func (f *Fleet) Member(name string) (Member, bool) {
 	return m, true
 }
 
-// Serves reports whether a member with this cluster UID is engaged and answers, so that all of its groups are known.
+// Serves reports whether a member with this cluster UID is engaged and responds, so that all of its groups are known.
 func (f *Fleet) Serves(uid string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,8 +108,8 @@ func (f *Fleet) Serves(uid string) bool {
 	return serves
 }
 
-// Restored raises Restores of the member with this cluster UID. It is called after the end of its old caches, and
-// before new ones exist. The number stays when the MemberCluster is deleted or renamed: the cluster is the same.
+// Restored raises Restores of the member with this cluster UID. Call it after the end of its old caches, and before
+// new ones exist. The number stays if the MemberCluster is deleted or renamed: the cluster is the same.
 func (f *Fleet) Restored(uid string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

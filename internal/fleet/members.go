@@ -8,17 +8,17 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// member is what is known of one member.
+// member is the data of one member.
 type member struct {
 	Member
 	// names are the groups by name, spaces by namespace.
 	names  map[Ref]vsphere.GroupKey
 	spaces index[string]
-	// groups and vms count them.
+	// groups and vms are their numbers.
 	groups, vms int
-	// listed is true if all groups are known, or were when the member was engaged last.
+	// listed is true if all groups are known, or were when the member was last engaged.
 	listed bool
-	// breaker notices a mass deletion.
+	// breaker detects a mass deletion.
 	breaker *massdeletion.Breaker
 	// confirmed are the namespaces whose removals are confirmed.
 	confirmed map[string]struct{}
@@ -35,7 +35,7 @@ func (m *member) visit(namespace string, visit func(keySet)) {
 	}
 }
 
-// member returns what is known of a member. The lock is held.
+// member returns the data of a member, and creates it if needed. The caller holds the lock.
 func (f *Fleet) member(name string) *member {
 	m := f.members[name]
 	if m == nil {
@@ -56,7 +56,7 @@ func (f *Fleet) DeleteMember(name string) {
 	delete(f.members, name)
 }
 
-// KeepOnly drops the groups of a member that are not these: they were deleted while no watch was open.
+// KeepOnly drops all other groups of a member: they were deleted while no watch was open.
 func (f *Fleet) KeepOnly(name string, these map[Ref]vsphere.GroupKey) {
 	f.mu.Lock()
 	gone := map[Departed]struct{}{}
@@ -69,7 +69,7 @@ func (f *Fleet) KeepOnly(name string, these map[Ref]vsphere.GroupKey) {
 		gone[Departed{ref, key, f.groups[key].VCenter}] = struct{}{}
 	}
 	for _, keys := range m.spaces {
-		for key := range keys { // also those that vanished; see KeepVanished
+		for key := range keys { // including those that vanished; see KeepVanished
 			if g := f.groups[key]; m.names[g.Ref] != key {
 				f.take(key)
 				gone[Departed{g.Ref, key, g.VCenter}] = struct{}{}
@@ -107,14 +107,14 @@ func (f *Fleet) ListedMembers() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(f.members)), func(name string) bool { return !f.members[name].listed })
 }
 
-// Tally is how much there is of a member.
+// Tally has the counts of a member.
 type Tally struct {
 	Groups, VMs int
-	// Held are the groups that say that they are held, and the VMs that they would remove.
+	// Held are the groups that report that they are held, and the VMs that they would remove.
 	Held massdeletion.Held
 }
 
-// Tally of a member.
+// Tally returns the counts of a member.
 func (f *Fleet) Tally(name string) Tally {
 	f.mu.Lock()
 	defer f.mu.Unlock()

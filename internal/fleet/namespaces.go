@@ -2,14 +2,14 @@ package fleet
 
 import "maps"
 
-// SetNamespace takes news of a namespace: whether all that its groups remove is confirmed.
+// SetNamespace records whether all removals of a namespace's groups are confirmed.
 func (f *Fleet) SetNamespace(member, namespace string, confirmed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.confirm(f.member(member), namespace, confirmed)
 }
 
-// confirm records whether all that the groups of a namespace remove is confirmed. The lock is held.
+// confirm records whether all removals of a namespace's groups are confirmed. The caller holds the lock.
 func (f *Fleet) confirm(m *member, namespace string, confirmed bool) {
 	if _, was := m.confirmed[namespace]; was == confirmed {
 		return
@@ -24,9 +24,9 @@ func (f *Fleet) confirm(m *member, namespace string, confirmed bool) {
 	}
 }
 
-// ConfirmOnly takes these for all namespaces of a member whose removals are confirmed. No watch reports those that were
-// deleted while the member was away: they would be remembered forever, and a namespace that is created anew would count
-// as confirmed.
+// ConfirmOnly records the only namespaces of a member whose removals are confirmed. No watch reports namespaces that
+// were deleted while the member was unreachable: without ConfirmOnly, they would be remembered forever, and a namespace
+// that is created anew would count as confirmed.
 func (f *Fleet) ConfirmOnly(member string, namespaces map[string]struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

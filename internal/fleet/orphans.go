@@ -9,16 +9,16 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// vcenter is what is known of the VMs in one vCenter whose group does not exist.
+// vcenter is the data about VMs in one vCenter whose group does not exist.
 type vcenter struct {
-	// orphans are their groups, by member.
+	// orphans are the missing groups of these VMs, by member.
 	orphans map[string][]orphans.Group
-	// until is when somebody has to look again, to know that these are all.
+	// until is how long orphans count as complete; after that, the inventory must be checked again.
 	until time.Time
 }
 
-// Absent reports whether a group certainly does not exist: its member is engaged and does not have it. Of members that
-// are away nothing is known.
+// Absent reports whether a group certainly does not exist: its member is engaged and does not have it. Groups of
+// unreachable members are unknown.
 func (f *Fleet) Absent(key vsphere.GroupKey) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -27,7 +27,7 @@ func (f *Fleet) Absent(key vsphere.GroupKey) bool {
 	return serves && !known
 }
 
-// SetVCenter notes that a VCenter exists. Until its orphans are set, any member can have some there.
+// SetVCenter records that a VCenter exists. Until its orphans are set, any member can have orphans there.
 func (f *Fleet) SetVCenter(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -36,13 +36,13 @@ func (f *Fleet) SetVCenter(name string) {
 	}
 }
 
-// DeleteVCenter forgets a VCenter that does not exist any more.
+// DeleteVCenter drops a VCenter that does not exist any more.
 func (f *Fleet) DeleteVCenter(name string) {
 	f.setOrphans(name, nil)
 }
 
-// SetOrphans records the groups that have VMs in the vCenter of a VCenter that exists and do not exist themselves, and
-// until when it is believed that these are all.
+// SetOrphans records the groups that do not exist but have VMs in the vCenter of an existing VCenter, and until when
+// these count as all of them.
 func (f *Fleet) SetOrphans(name string, of []orphans.Group, until time.Time) {
 	is := &vcenter{orphans: map[string][]orphans.Group{}, until: until}
 	for _, g := range of {
@@ -53,8 +53,7 @@ func (f *Fleet) SetOrphans(name string, of []orphans.Group, until time.Time) {
 	f.setOrphans(name, is)
 }
 
-// setOrphans records what is known of a VCenter, nil for one that is gone, and delivers the members of which that says
-// something else than before.
+// setOrphans records the data of a VCenter, nil for a deleted one, and delivers the members whose orphans changed.
 func (f *Fleet) setOrphans(name string, is *vcenter) {
 	f.mu.Lock()
 	before, after := map[string][]orphans.Group{}, map[string][]orphans.Group{}
@@ -90,8 +89,8 @@ func sameOrphans(a, b []orphans.Group) bool {
 	})
 }
 
-// Orphans returns the groups of a member that do not exist any more and have VMs in any vCenter. known is false while
-// there may be more.
+// Orphans returns the groups of a member that do not exist any more and have VMs in any vCenter. known is false if
+// there are possibly more.
 func (f *Fleet) Orphans(member string) (groups []orphans.Group, known bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -2,30 +2,30 @@ package fleet
 
 import "github.com/codeconnect/vmgroup-operator/internal/vsphere"
 
-// Reason says why a key is delivered.
+// Reason is why a key is delivered.
 type Reason int
 
 const (
-	// Changed is what a subscriber reads of the key.
+	// Changed: data that a subscriber reads for the key changed.
 	Changed Reason = iota
-	// TakenOver are the groups of a bucket that this replica acts on from now on. No replica has acted on them for a
-	// while: they go before all others.
+	// TakenOver groups belong to a bucket that this replica acts on from now on. No replica has acted on them for a
+	// while: they have priority over all others.
 	TakenOver
 )
 
-// Sink is the work queue of a subscriber. It gets a key, and the subscriber reads the Fleet when it takes the key out:
-// several changes are one, and nothing is said twice. Deliver neither blocks nor reads the Fleet. The Fleet calls it
-// without a lock of its own.
+// Sink is the work queue of a subscriber. It gets a key, and the subscriber reads the Fleet when it takes the key out,
+// so that several changes become one. Deliver must neither block nor read the Fleet. The Fleet calls it without holding
+// its lock.
 type Sink[K comparable] interface {
 	Deliver(key K, why Reason)
 }
 
-// Departed is a group that the Fleet has dropped, or that this replica has lost, under one of its names: an API server
-// that lies can show two groups with one UID.
+// Departed is a group that the Fleet has dropped, or that this replica has lost, by one of its names: a faulty API
+// server can report two groups with one UID.
 type Departed struct {
 	Ref Ref
 	Key vsphere.GroupKey
-	// VCenter is the one that it used last.
+	// VCenter is the one that the group used last.
 	VCenter string
 }
 
@@ -44,16 +44,15 @@ type sinks struct {
 	policies []Sink[struct{}]
 }
 
-// SubscribeGroups delivers the name of each group that is to be looked at, of those that this replica holds. Before the
-// first subscriber nothing is lost: its start reconciles every group.
+// SubscribeGroups delivers the name of each group to reconcile, of those that this replica holds. Events before the
+// first subscriber are not needed: its start reconciles every group.
 func (f *Fleet) SubscribeGroups(s Sink[Ref]) { subscribe(f, &f.sinks.groups, s) }
 
-// SubscribeMembers delivers the name of each member of which [Fleet.Tally] or [Fleet.Orphans] returns something else
-// than before.
+// SubscribeMembers delivers the name of each member for which the result of [Fleet.Tally] or [Fleet.Orphans] changed.
 func (f *Fleet) SubscribeMembers(s Sink[string]) { subscribe(f, &f.sinks.members, s) }
 
-// SubscribeDeparted delivers each group that is dropped without news that it was deleted, and each that another replica
-// can act on from now on. When a subscriber takes it out, the group can be known again, also by another name, and this
+// SubscribeDeparted delivers each group that is dropped without an event of its deletion, and each that another replica
+// can act on from now on. When a subscriber takes the group out, it can be known again, also by another name, and this
 // replica can hold it again.
 func (f *Fleet) SubscribeDeparted(s Sink[Departed]) { subscribe(f, &f.sinks.departed, s) }
 
@@ -69,7 +68,7 @@ func subscribe[K comparable](f *Fleet, to *[]Sink[K], s Sink[K]) {
 	*to = append(*to, s)
 }
 
-// deliver hands a key to all sinks of a kind. The lock is not held.
+// deliver passes a key to all sinks of a kind. The caller does not hold the lock.
 func deliver[K comparable](f *Fleet, of *[]Sink[K], why Reason, keys ...K) {
 	f.mu.Lock()
 	to := *of

@@ -7,10 +7,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Tallies count the groups and their VMs. They have locks of their own: reading them does not lock the Fleet.
+// Tallies returns the counts of groups and their VMs. They have their own locks: reading them does not lock the Fleet.
 func (f *Fleet) Tallies() *tally.Book { return f.tallies }
 
-// VCenters returns the names of the VCenters that exist.
+// VCenters returns the names of the existing VCenters.
 func (f *Fleet) VCenters() map[string]struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -21,7 +21,8 @@ func (f *Fleet) VCenters() map[string]struct{} {
 	return names
 }
 
-// recount counts a group as it is now, and no longer as it was. A group without a shape does not count. The lock is held.
+// recount replaces the old state of a group with the new one in the counts. A group without a shape does not count. The
+// caller holds the lock.
 func (f *Fleet) recount(key vsphere.GroupKey, was, is *Group) {
 	if was.shape != nil && is.shape != nil && was.Ref == is.Ref && was.VCenter == is.VCenter && *was.shape == *is.shape {
 		return

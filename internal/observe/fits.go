@@ -10,18 +10,18 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// mostNamed is how many datastores a message names.
+// mostNamed is how many datastores a message lists.
 const mostNamed = 3
 
-// checkReach refuses a template whose disks stay on a datastore that no host of the resource pool reaches. Where nothing names a datastore, a full clone stays
-// on that of its template. A linked one reads its template's in any case.
+// checkReach refuses a template whose disks stay on a datastore that no host of the resource pool reaches. If no datastore is named, a full clone stays on
+// that of its template. A linked clone reads its template's datastore in any case.
 func (r resolver) checkReach(names *group.Names, spec v1alpha1.VmGroupSpec) {
 	there, has := names.Placement.Compute.Datastores, names.Template.Datastores
 	if len(there) == 0 || len(has) == 0 || slices.ContainsFunc(has, func(path string) bool { return slices.Contains(there, path) }) {
 		return
 	}
 	if named := !names.Placement.Datastore.IsZero(); named && spec.CloneMode != v1alpha1.CloneLinked {
-		names.Linked = false // LinkedPreferred is full where it cannot be linked
+		names.Linked = false // LinkedPreferred makes a full clone if it cannot link
 		return
 	}
 	what := fmt.Sprintf("no host of %s, where the resource pool is, has a datastore of template %s", untrusted.Name(names.Placement.Compute.Path), untrusted.Name(names.Template.Path))
@@ -40,7 +40,7 @@ func enumerated(paths []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// checkTemplate refuses a template of which no VM can be made.
+// checkTemplate refuses a template from which no VM can be cloned.
 func checkTemplate(names *group.Names) {
 	why := names.Template.Unfit
 	if names.Linked {

@@ -22,21 +22,21 @@ import (
 type gatherer struct {
 	*Observer
 	View
-	// foretells is true if the group need not exist, so that nothing of it is remembered.
+	// foretells is true if the group possibly does not exist, so that no result for it is remembered.
 	foretells bool
-	// asked is the vCenter that was looked at last, and server is that vCenter, or nil.
+	// asked is the vCenter that was read last, and server is that vCenter, or nil.
 	asked  string
 	server vsphere.Server
 }
 
-// template is what is known of the template that a spec names.
+// template is the data of the template that a spec names.
 type template struct {
 	path string
-	// missing is true when there certainly is none.
+	// missing is true if the template certainly does not exist.
 	missing bool
 }
 
-// gather reads everything that costs no call.
+// gather reads all data that needs no call.
 func (g *gatherer) gather(ctx context.Context, of *v1alpha1.VmGroup) (*group.Snapshot, error) {
 	s := &group.Snapshot{
 		Now: g.Now, Group: of, Revision: plan.Revision(of.Spec), Epoch: g.Epoch,
@@ -77,7 +77,7 @@ func (g *gatherer) gather(ctx context.Context, of *v1alpha1.VmGroup) (*group.Sna
 	return s, nil
 }
 
-// vcenterOf returns the VCenter of the group: the one that status records, unless that is contradicted by what is seen.
+// vcenterOf returns the VCenter of the group: the one in status, unless the inventories contradict it.
 func (g *gatherer) vcenterOf(ctx context.Context, s *group.Snapshot) string {
 	recorded, wanted := group.VCenterOf(s.Group), group.WantedVCenter(s.Group)
 	if recorded == wanted {
@@ -97,7 +97,7 @@ func (g *gatherer) vcenterOf(ctx context.Context, s *group.Snapshot) string {
 	return recorded
 }
 
-// wrongRecord says what to do if it is status that names the wrong VCenter.
+// wrongRecord returns what to do if status names the wrong VCenter.
 func wrongRecord(s *group.Snapshot) string {
 	if s.VCenter == group.WantedVCenter(s.Group) {
 		return ""
@@ -105,7 +105,7 @@ func wrongRecord(s *group.Snapshot) string {
 	return fmt.Sprintf(". It is status.vcenter that names it, and status.vms names VMs there. Only if the group never had a VM there, remove status.vcenter (kubectl edit vmgroup %s -n %s --subresource=status)", s.Group.Name, s.Group.Namespace)
 }
 
-// sees returns what a vCenter shows of the group.
+// sees returns the observation of the group in a vCenter.
 func (g *gatherer) sees(s *group.Snapshot, vcenter string) vsphere.Observation {
 	inventory, ok := g.inventory(vcenter)
 	if !ok || !inventory.Health().Reachable {
@@ -114,7 +114,7 @@ func (g *gatherer) sees(s *group.Snapshot, vcenter string) vsphere.Observation {
 	return inventory.Observe(query(s, vsphere.Ref{}))
 }
 
-// query is what is asked of a vCenter about the group, if this is its folder. Without a folder its path is looked up.
+// query returns the query to a vCenter about the group, with this folder. Without a folder, it uses the folder's path.
 func query(s *group.Snapshot, folder vsphere.Ref) vsphere.Query {
 	q := vsphere.Query{ID: s.ID, Folder: folder, Templates: templatesOf(s), Created: s.Group.CreationTimestamp.Time}
 	if folder.IsZero() {
@@ -126,8 +126,8 @@ func query(s *group.Snapshot, folder vsphere.Ref) vsphere.Query {
 	return q
 }
 
-// templatesOf returns the templates of which a clone of the group may run: those of its spec, of its admitted shape, and of older ones that its VMs
-// have. It returns none, which stands for all, if a clone was decided on for yet another shape: nobody knows its template any more.
+// templatesOf returns the templates from which clones of the group can be running: those of its spec, of its admitted shape, and of its VMs' older shapes. If a
+// clone was decided on for yet another shape, whose template is unknown, it returns none, which stands for all.
 func templatesOf(s *group.Snapshot) []string {
 	of := map[string]string{s.Revision: s.Group.Spec.Template}
 	for _, old := range s.OldRevisions() {
@@ -144,7 +144,7 @@ func templatesOf(s *group.Snapshot) []string {
 	return slices.Compact(slices.Sorted(maps.Values(of)))
 }
 
-// look reads what is known of the group's vCenter.
+// look reads the state of the group's vCenter.
 func (g *gatherer) look(ctx context.Context, s *group.Snapshot) error {
 	name := s.VCenter
 	unavailable := func(reason string, terminal bool, format string, args ...any) {
@@ -160,7 +160,7 @@ func (g *gatherer) look(ctx context.Context, s *group.Snapshot) error {
 	case err != nil:
 		return fmt.Errorf("read VCenter %q from the hub: %w", name, err)
 	}
-	// A group that may not use a vCenter must not learn its state from its own conditions either.
+	// If a group has no grant for a vCenter, its conditions must not reveal the vCenter's state.
 	denial := policy.CheckVCenter(name, vcenter.Spec.Grants, s.Requester)
 	if denial != nil {
 		deny(&s.Names, *denial)
@@ -197,7 +197,7 @@ func (g *gatherer) look(ctx context.Context, s *group.Snapshot) error {
 	return nil
 }
 
-// oldShape finds out what an older revision names, and what policies say of it.
+// oldShape resolves the names of an older revision, and checks policies for it.
 func (g *gatherer) oldShape(ctx context.Context, s *group.Snapshot, r resolver, recorded v1alpha1.Revision) group.OldShape {
 	old := group.OldShape{Recorded: recorded, Shape: group.Shape{Spec: plan.Apply(recorded, s.Group.Spec)}}
 	old.Names = r.resolve(old.Spec)
@@ -209,8 +209,8 @@ func (g *gatherer) oldShape(ctx context.Context, s *group.Snapshot, r resolver, 
 	return old
 }
 
-// refusesNewGroups says why a VCenter takes no group that has nothing in it yet; reason is empty if it does. The groups that it has are served on:
-// what a deletion waits for needs them to be, and a session that was opened with a former password works until it ends.
+// refusesNewGroups returns why a VCenter accepts no group that has no VM in it yet; reason is empty if it does. Its existing groups are still served: a
+// deletion waits for their removal, and a session with an earlier password works until it ends.
 func refusesNewGroups(vcenter *v1alpha1.VCenter) (reason, message string) {
 	if !vcenter.DeletionTimestamp.IsZero() {
 		return v1alpha1.ReasonVCenterTerminating, fmt.Sprintf(
@@ -223,12 +223,12 @@ func refusesNewGroups(vcenter *v1alpha1.VCenter) (reason, message string) {
 	return "", ""
 }
 
-// A status has no more VMs, and no longer references. One that an API server makes up can have any, and each reference is looked up in vCenter and remembered until
-// then. What is not looked up counts as a VM that nobody sees.
+// A status has at most this many VMs, and references of at most this length. A status that an API server made up can have any, and vCenter would be queried for
+// each reference and remember it. VMs beyond these limits count as VMs that are not seen.
 const mostKnown, longestMoRef = 1200, 128
 
-// observe reads which VMs the group has. Status says which are known and in which folder, as far as that is borne out.
-// accepted is the instance UUID that a hub administrator accepted for the vCenter, or empty.
+// observe reads which VMs the group has. Status lists the known VMs and their folder; the operator uses it only as far as vCenter confirms it. accepted is the
+// instance UUID that a hub administrator accepted for the vCenter, or empty.
 func (g *gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory, accepted string) {
 	q := query(s, s.FolderRef())
 	for _, vm := range s.Group.Status.VMs {
@@ -243,8 +243,8 @@ func (g *gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory, accep
 	observation := inventory.Observe(q)
 	g.SeeAdoption(s, inventory)
 	s.ForeignRecord = s.NamesOfOthers(observation)
-	// A record that does not count is dropped first. Only then it shows what is at the path of the group's folder.
-	var others vsphere.Ref // the folder that has the name of the group's and is another's
+	// An invalid record is dropped first. Only after that, the query shows the object at the path of the group's folder.
+	var others vsphere.Ref // a folder of others with the name of the group's folder
 	for range 3 {
 		home := s.Home(observation)
 		if home == others {
@@ -271,7 +271,7 @@ func (g *gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory, accep
 	s.See(observation)
 }
 
-// inventory returns a vCenter.
+// inventory returns the inventory of a vCenter.
 func (g *gatherer) inventory(vcenter string) (_ vsphere.Inventory, ok bool) {
 	g.asked = vcenter
 	g.server, ok = g.Servers.Server(vcenter)

@@ -34,13 +34,13 @@ func (o *Sources) Members(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// space is a namespace of a member, as policies see it.
+// space is a namespace of a member, for policies.
 type space struct {
 	member    fleet.Member
 	requester policy.Requester
 	// largest is what one group can have there: see policy.Set.Largest.
 	largest policy.Usage
-	// bound is true if any quota holds there.
+	// bound is true if any quota applies there.
 	bound  bool
 	groups []quota.Group
 }
@@ -80,8 +80,8 @@ func (o *Observer) Groups(ctx context.Context) ([][]quota.Group, error) {
 	return groups, nil
 }
 
-// holds is what a group counts with in the sums of others: the largest of what the hub has on record, what status shows, and what its vCenter shows, since each
-// of them can be older than what exists. A status counts up to what one group can have there, so that one that was made up fills no total.
+// holds returns the part of a group in the sums for other groups: the largest of the hub's record, the status, and the inventory of its vCenter. Each of them
+// can be outdated. The status counts up to the largest possible group there, so that a made-up status cannot fill a total.
 func (o *Observer) holds(at *space, key vsphere.GroupKey, g *fleet.Group) policy.Usage {
 	holds := g.Shows.Min(at.largest)
 	if !at.bound {
@@ -91,7 +91,7 @@ func (o *Observer) holds(at *space, key vsphere.GroupKey, g *fleet.Group) policy
 		holds = holds.Max(recorded(*record.Admitted))
 	}
 	if server, ok := o.Servers.Server(g.VCenter); ok {
-		// The holder can have seen the end of a VM that is to be destroyed, and given back what it took, before this replica sees it. Status shows such VMs.
+		// For a VM to be destroyed, the holder has possibly seen its end and returned its usage before this replica sees that. Status shows such VMs.
 		standing := slices.DeleteFunc(server.Marked(key), func(m vsphere.Marked) bool { return m.Tombstone })
 		if stands := group.Stands(standing); stands.VMs > 0 {
 			stands.Groups = 1
@@ -101,7 +101,7 @@ func (o *Observer) holds(at *space, key vsphere.GroupKey, g *fleet.Group) policy
 	return holds
 }
 
-// recorded is what a group takes that the hub has on record.
+// recorded returns the usage of a group according to the hub's record.
 func recorded(a v1alpha1.Admitted) policy.Usage {
 	return policy.UsageOf(policy.AdmittedSpec(v1alpha1.VmGroupSpec{}, a))
 }

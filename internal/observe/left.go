@@ -22,8 +22,8 @@ func (o *Sources) QuotaAnswered(key quota.Key) {
 	}
 }
 
-// Left implements quota.Inspector. VMs whose group lost its finalizer, and released ones, take what they took before. While the
-// operator cannot look at one vCenter, nothing is known.
+// Left implements quota.Inspector. VMs whose group lost its finalizer, and released VMs, keep their usage. If the operator cannot read one vCenter, the result
+// is unknown.
 func (o *Sources) Left(ctx context.Context, key quota.Key, namespace, name string) (left policy.Usage, gone bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, memberapi.Timeout)
 	defer cancel()
@@ -37,7 +37,7 @@ func (o *Sources) Left(ctx context.Context, key quota.Key, namespace, name strin
 	if err != nil || !known {
 		return left, false, err
 	}
-	if name == "" { // only a release mark is known: nothing can be read by its name, and the cache decides
+	if name == "" { // only a release mark is known: without a name, the group cannot be read, and the cache decides
 		_, exists := o.Fleet.Group(id.Key())
 		return left, !exists && !member.Silent && o.Fleet.Listed(key.Member), nil
 	}
@@ -52,8 +52,8 @@ func (o *Sources) Left(ctx context.Context, key quota.Key, namespace, name strin
 	return left, found == nil || found.UID != key.UID, nil
 }
 
-// leftInVCenters is what the VMs of a group take that vCenters have, if that is known and about to stay so. It reads memory. In the folder at the group's path may be a VM that
-// nobody can look into.
+// leftInVCenters returns the usage of a group's VMs in vCenters, if it is known and stable. It reads memory. The folder at the group's path can contain a VM
+// that the operator cannot read.
 func (o *Sources) leftInVCenters(ctx context.Context, id vsphere.GroupID, path vsphere.FolderPath) (left policy.Usage, known bool, err error) {
 	var vcenters v1alpha1.VCenterList
 	if err := o.Hub.List(ctx, &vcenters); err != nil {
@@ -73,8 +73,7 @@ func (o *Sources) leftInVCenters(ctx context.Context, id vsphere.GroupID, path v
 		case len(seen.InFlight) > 0:
 			return left, false, nil
 		}
-		// Another replica may have started clones for the group, and vCenter shows no stamp of a VM before its clone
-		// has ended.
+		// Another replica has possibly started clones for the group, and vCenter shows no stamp of a VM before its clone has ended.
 		switch clones, known := server.Clones(id.Key()); {
 		case len(clones) > 0:
 			return left, false, &quota.UnseenError{VCenter: name, Clones: clones}

@@ -18,8 +18,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// lost reads what the hub says of a vCenter that cannot be looked at, for a group that is being deleted. Since when it is away is what its condition says, which
-// outlives every replica.
+// lost reads the hub's data about an unreadable vCenter, for a group that is being deleted. The time since which the vCenter is unreachable comes from the
+// VCenter's condition, which outlives every replica.
 func (g *gatherer) lost(ctx context.Context, s *group.Snapshot) error {
 	if s.Unavailable == nil || s.Group.DeletionTimestamp.IsZero() {
 		return nil
@@ -43,7 +43,7 @@ func (g *gatherer) lost(ctx context.Context, s *group.Snapshot) error {
 	return nil
 }
 
-// unreachableSince returns since when a VCenter's condition says that the vCenter is unreachable, or zero.
+// unreachableSince returns the time since which the vCenter is unreachable according to the VCenter's condition, or zero.
 func unreachableSince(vcenter *v1alpha1.VCenter) time.Time {
 	c := meta.FindStatusCondition(vcenter.Status.Conditions, v1alpha1.ConditionReachable)
 	if c == nil || c.Status != metav1.ConditionFalse {
@@ -52,8 +52,8 @@ func unreachableSince(vcenter *v1alpha1.VCenter) time.Time {
 	return c.LastTransitionTime.Time
 }
 
-// elsewhere looks for VMs of the group in all other VCenters: if one has any, it is status that names the wrong VCenter. A vCenter whose
-// inventory is not known can have some, unless it has been unreachable for so long that it counts as gone for good.
+// elsewhere searches all other VCenters for VMs of the group: if one has any, status names the wrong VCenter. A vCenter whose inventory is unknown can have
+// some, unless it has been unreachable for so long that it counts as permanently lost.
 func (g *gatherer) elsewhere(ctx context.Context, s *group.Snapshot) error {
 	var all v1alpha1.VCenterList
 	if err := g.Hub.List(ctx, &all); err != nil {
@@ -75,8 +75,7 @@ func (g *gatherer) elsewhere(ctx context.Context, s *group.Snapshot) error {
 	return nil
 }
 
-// hidden describes a VCenter whose inventory is not known. The user of a group learns the names of those VCenters only that the group
-// can use.
+// hidden describes a VCenter whose inventory is unknown. The user of a group sees only the names of VCenters that the group can use.
 func hidden(s *group.Snapshot, vcenter *v1alpha1.VCenter) group.Hidden {
 	h := group.Hidden{Since: unreachableSince(vcenter)}
 	if policy.CheckVCenter(vcenter.Name, vcenter.Spec.Grants, s.Requester) == nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 )
 
-// NoGroup reports whether a member certainly has no VmGroup of this name whose UID begins so, and this replica knows of no group with such a UID under any
-// name, in any member: a MemberCluster can lead to another cluster than it did when the group got its folder. The member's API server is asked, since a
-// cache can be behind. Of a member that is not engaged, does not answer or is paused, nothing is certain.
+// NoGroup reports whether a member certainly has no VmGroup of this name whose UID has this prefix. In addition, this replica must know no group with such
+// a UID, by any name, in any member: a MemberCluster can now reach another cluster than when the group got its folder. It reads from the member's API
+// server, because a cache can be behind. For a member that is not engaged, does not respond or is paused, the result is false.
 func (o *Sources) NoGroup(ctx context.Context, member string, name types.NamespacedName, uid string) (bool, error) {
 	before, ok := o.Fleet.Member(member)
 	if !ok || before.Silent || before.Paused || !o.Fleet.Listed(member) || o.Fleet.HasUIDPart(uid) {

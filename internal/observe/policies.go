@@ -48,7 +48,7 @@ func (c *policyCache) get(ctx context.Context, hub client.Reader) (*policy.Set, 
 	return c.set, nil
 }
 
-// violations of the hub's policies by a group's spec. Those of a group that exists are remembered.
+// violations returns the violations of the hub's policies by a group's spec. It remembers those of an existing group.
 func (g *gatherer) violations(ctx context.Context, s *group.Snapshot, of *v1alpha1.VmGroup, t template) ([]policy.Violation, error) {
 	if g.foretells || g.Memory == nil {
 		return g.judge(ctx, s, of, t)
@@ -60,7 +60,7 @@ func (g *gatherer) violations(ctx context.Context, s *group.Snapshot, of *v1alph
 	return withOthers(set, s.Requester, of, t, g.Memory.Evaluate(set, s.ID.Key(), of, s.Requester, t.path)), nil
 }
 
-// judge is violations by a spec of which nothing is remembered: the group need not exist, or has the spec no more.
+// judge returns the violations without remembering them: the group possibly does not exist, or does not have the spec any more.
 func (g *gatherer) judge(ctx context.Context, s *group.Snapshot, of *v1alpha1.VmGroup, t template) ([]policy.Violation, error) {
 	set, err := g.policies.get(ctx, g.Hub)
 	if err != nil {
@@ -69,7 +69,7 @@ func (g *gatherer) judge(ctx context.Context, s *group.Snapshot, of *v1alpha1.Vm
 	return withOthers(set, s.Requester, of, t, set.Evaluate(s.Requester, of.Spec, t.path)), nil
 }
 
-// withOthers adds what policies say of a template that does not exist, and of VMs that are to be left behind.
+// withOthers adds violations about a template that does not exist, and about VMs that are to be left behind.
 func withOthers(set *policy.Set, q policy.Requester, of *v1alpha1.VmGroup, t template, found []policy.Violation) []policy.Violation {
 	if t.missing {
 		refused, kept := set.MissingTemplate(q, nil, of.Spec, group.VCenterOf(of))
@@ -81,13 +81,13 @@ func withOthers(set *policy.Set, q policy.Requester, of *v1alpha1.VmGroup, t tem
 	return found
 }
 
-// policiesPatience bounds the wait for the hub's cache, which is filled before the controllers run.
+// policiesPatience limits the wait for the hub's cache, which is filled before the controllers run.
 const policiesPatience = time.Second
 
 // PoliciesChanged makes the next reader compile the policies of the hub anew.
 func (o *Sources) PoliciesChanged() { o.policies.changed() }
 
-// Policies returns the compiled policies, or false while they have not been read. It reads memory.
+// Policies returns the compiled policies, or false until they have been read. It reads memory.
 func (o *Sources) Policies(ctx context.Context) (*policy.Set, bool) {
 	ctx, cancel := context.WithTimeout(ctx, policiesPatience)
 	defer cancel()
@@ -95,8 +95,8 @@ func (o *Sources) Policies(ctx context.Context) (*policy.Set, bool) {
 	return set, err == nil
 }
 
-// Requester returns a namespace of a member as policies and grants see it, from the member's cache. A namespace that the
-// cache does not have has no labels.
+// Requester returns a namespace of a member in the form that policies and grants use, from the member's cache. A namespace that the cache does not have has
+// no labels.
 func (o *Sources) Requester(ctx context.Context, member, namespace string) (policy.Requester, error) {
 	cl, err := o.Clusters.GetCluster(ctx, multicluster.ClusterName(member))
 	if err != nil {
@@ -110,9 +110,9 @@ func requesterOf(ctx context.Context, reader client.Reader, member, namespace st
 	return policy.Requester{Member: member, Namespace: namespace, NamespaceLabels: object.Labels}, client.IgnoreNotFound(err)
 }
 
-// lookUpNamespace reads a namespace from the cache. The error is one that apierrors.IsNotFound knows if the cache does not have the namespace:
-// it is filled by another watch than that of groups, and may be behind. The labels and annotations are those in the cache, which nobody may change: claims of
-// quotas wait with the labels, and a copy for each group of a namespace with 240,000 of them would be gigabytes.
+// lookUpNamespace reads a namespace from the cache. If the cache does not have it, apierrors.IsNotFound is true for the error: another watch than that of
+// groups fills the cache, and it can be behind. Callers must not change the labels and annotations, which belong to the cache. Quota claims wait with the
+// labels, and a copy for each group of a namespace with 240,000 of them would need gigabytes.
 func lookUpNamespace(ctx context.Context, reader client.Reader, member, namespace string) (*metav1.PartialObjectMetadata, error) {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
@@ -122,8 +122,7 @@ func lookUpNamespace(ctx context.Context, reader client.Reader, member, namespac
 	return object, nil
 }
 
-// Group returns a group from the cache of a member. The error is one that apierrors.IsNotFound knows when the cache does
-// not have it.
+// Group returns a group from the cache of a member. If the cache does not have it, apierrors.IsNotFound is true for the error.
 func (o *Sources) Group(ctx context.Context, member, namespace, name string) (*v1alpha1.VmGroup, error) {
 	cl, err := o.Clusters.GetCluster(ctx, multicluster.ClusterName(member))
 	if err != nil {

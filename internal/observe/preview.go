@@ -10,8 +10,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 )
 
-// Preview says what a pass over the group would do now. It reads memory: it asks no vCenter and no API server, and changes
-// nothing. The group need not exist; it is not kept and not changed.
+// Preview returns what a reconcile of the group would do now. It reads memory: it calls no vCenter and no API server, and
+// changes nothing. The group does not have to exist; Preview does not keep or change it.
 func (o *Observer) Preview(ctx context.Context, member string, of *v1alpha1.VmGroup) (group.Preview, error) {
 	m, ok := o.Fleet.Member(member)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Record is what the hub has on record of a group.
+// Record returns the hub's record of a group.
 func (o *Observer) Record(member fleet.Member, key vsphere.GroupKey) group.Record {
 	e, found, err := o.Admitted.Of(admitted.KeyOf(key))
 	switch {

@@ -21,26 +21,26 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// KnownReceipts are the receipts of groups that are gone, from memory. *receipts.Index implements it.
+// KnownReceipts are the receipts of deleted groups, from memory. *receipts.Index implements it.
 type KnownReceipts interface {
 	Of(key receipts.Key) (receipts.Receipt, bool)
 }
 
-// remnants gathers what is known of groups that no cache has.
+// remnants collects the data about groups that are in no cache.
 type remnants struct {
 	*Observer
-	// members are the names of those that have a MemberCluster, by cluster UID.
+	// members are the names of members with a MemberCluster, by cluster UID.
 	members map[string]string
-	// away are the cluster UIDs of those that are not served.
+	// away are the cluster UIDs of members that are not served.
 	away  map[string]bool
 	found map[vsphere.GroupKey]*remnant
 }
 
-// remnant is what is known of one of them.
+// remnant is the data about one of them.
 type remnant struct {
 	namespace, name string
 	holds, stands   policy.Usage
-	// granted is what the hub has on record.
+	// granted is the hub's record.
 	granted policy.Usage
 }
 
@@ -66,7 +66,7 @@ func (o *Observer) Remnants(ctx context.Context) ([]quota.Remnant, error) {
 		case o.Served(of.Name):
 			m.members[uid] = of.Name
 			delete(m.away, uid)
-		case !another: // one that leads to the same cluster
+		case !another: // another MemberCluster of the same cluster
 			m.members[uid], m.away[uid] = of.Name, true
 		}
 	}
@@ -83,7 +83,7 @@ func (o *Observer) Remnants(ctx context.Context) ([]quota.Remnant, error) {
 	return m.list(ctx), nil
 }
 
-// of returns what is known of a group, or nil if it is none of these: its member has it, or no MemberCluster is its member.
+// of returns the data about a group. It returns nil if its member has the group, or if no MemberCluster is its member.
 func (m *remnants) of(key vsphere.GroupKey) *remnant {
 	if r, ok := m.found[key]; ok {
 		return r
@@ -99,7 +99,7 @@ func (m *remnants) of(key vsphere.GroupKey) *remnant {
 	return r
 }
 
-// look adds what one vCenter shows.
+// look adds the data of one vCenter.
 func (m *remnants) look(server vsphere.Inventory) {
 	for _, key := range server.MarkedGroups() {
 		r := m.of(key)
@@ -113,9 +113,9 @@ func (m *remnants) look(server vsphere.Inventory) {
 	}
 }
 
-// placed finds the namespace and the name of a group whose VMs can be entered if the ledger does not have them. Sources are a receipt, a release mark, and for VMs
-// with a stamp the place of their folder. Only a receipt with cause Released lets stamped VMs count: an administrator has freed the quota of a forgotten group, and
-// adopted VMs count for the adopter as soon as it has them.
+// placed finds the namespace and the name of a group with VMs, for a new entry if the ledger has none. Sources are a receipt, a release mark, and for VMs with
+// a stamp the place of their folder. If a receipt exists, stamped VMs count only if its cause is Released: for a forgotten group, an administrator has freed
+// the quota, and adopted VMs count for their adopter as soon as it has them.
 func (m *remnants) placed(server vsphere.Inventory, key vsphere.GroupKey, marked []vsphere.Marked) (namespace, name string) {
 	receipt, known := m.KnownReceipts.Of(key)
 	if known && receipt.Cause == receipts.Released {
@@ -137,7 +137,7 @@ func (m *remnants) placed(server vsphere.Inventory, key vsphere.GroupKey, marked
 	return namespace, ""
 }
 
-// remember adds what the hub has on record of members that are away, and what was seen of them before.
+// remember adds the hub's records about unreachable members, and what was seen of them before.
 func (m *remnants) remember(ctx context.Context) error {
 	set, err := m.policies.get(ctx, m.Hub)
 	if err != nil {
@@ -166,7 +166,7 @@ func (m *remnants) remember(ctx context.Context) error {
 	return nil
 }
 
-// list returns what was gathered, for the ledger.
+// list returns the collected data, for the ledger.
 func (m *remnants) list(ctx context.Context) []quota.Remnant {
 	all := make([]quota.Remnant, 0, len(m.found))
 	for key, r := range m.found {
@@ -184,7 +184,7 @@ func (m *remnants) list(ctx context.Context) []quota.Remnant {
 
 var errAway = errors.New("the member is away")
 
-// namespace reads a namespace of a member that is served.
+// namespace reads a namespace of a served member.
 func (m *remnants) namespace(ctx context.Context, of policy.Requester) (*metav1.PartialObjectMetadata, error) {
 	if of.Namespace == "" || !m.Served(of.Member) {
 		return nil, errAway

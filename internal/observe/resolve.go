@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// resolver finds out what the names in specs stand for, and whether the requester was granted them.
+// resolver resolves the names in specs, and checks whether they are granted to the requester.
 type resolver struct {
 	vcenter   string
 	inventory vsphere.Inventory
@@ -20,7 +20,7 @@ type resolver struct {
 	requester policy.Requester
 }
 
-// resolve looks every name of a spec up in memory.
+// resolve looks up every name of a spec in memory.
 func (r resolver) resolve(spec v1alpha1.VmGroupSpec) group.Names {
 	var names group.Names
 	if spec.VCenter != "" && spec.VCenter != r.vcenter {
@@ -43,7 +43,7 @@ func (r resolver) resolveTemplate(names *group.Names, spec v1alpha1.VmGroupSpec)
 	}
 	template, err := r.inventory.Template(name)
 	if err != nil {
-		// Whether a name exists is told only to those who were granted it.
+		// Only requesters with a grant learn whether a name exists.
 		r.check(names, policy.Reference{
 			Field: "spec.template", Kind: policy.TemplateReference, Given: name, Path: name,
 		})
@@ -91,7 +91,8 @@ func (r resolver) resolvePlacement(names *group.Names, spec v1alpha1.VmGroupSpec
 	}
 }
 
-// placementReferences are those that the group names itself; the VCenter's defaults need no grant.
+// placementReferences returns the references that the group itself names; the VCenter's defaults need no
+// grant.
 func placementReferences(want v1alpha1.Placement, pool, datastore, network string) []policy.Reference {
 	return slices.DeleteFunc([]policy.Reference{
 		{Field: "spec.placement.resourcePool", Kind: policy.ResourcePoolReference, Given: want.ResourcePool, Path: pool},
@@ -100,7 +101,7 @@ func placementReferences(want v1alpha1.Placement, pool, datastore, network strin
 	}, func(ref policy.Reference) bool { return ref.Given == "" })
 }
 
-// check adds a denial when no grant covers ref.
+// check adds a denial if no grant covers ref.
 func (r resolver) check(names *group.Names, ref policy.Reference) {
 	for _, denial := range policy.CheckReferences(r.vcenter, r.grants, r.requester, []policy.Reference{ref}) {
 		deny(names, denial)
@@ -109,7 +110,7 @@ func (r resolver) check(names *group.Names, ref policy.Reference) {
 
 func deny(names *group.Names, denial policy.Denial) {
 	names.Denials = append(names.Denials, denial)
-	// A denial outranks any other reason: it is what a person has to solve first.
+	// A denial has precedence over any other reason: the user must resolve it first.
 	messages := make([]string, 0, len(names.Denials))
 	for _, d := range names.Denials {
 		messages = append(messages, d.Field+": "+d.Message)
@@ -123,7 +124,7 @@ func block(names *group.Names, reason string, terminal bool, format string, args
 	}
 }
 
-// blockUnresolved explains why a name could not be resolved.
+// blockUnresolved blocks with the reason why a name could not be resolved.
 func (r resolver) blockUnresolved(names *group.Names, field string, err error, notFound, ambiguous string) {
 	names.Unresolved = true
 	switch vsphere.KindOf(err) {

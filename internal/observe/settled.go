@@ -11,8 +11,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// ReceiptSettled reports whether certainly none of the VMs of a receipt is left: each is gone, or carries neither the stamp nor the release mark of the group
-// any more. It reads memory. While the vCenter is not there, or another, or not completely known, nothing is certain.
+// ReceiptSettled reports whether certainly none of the VMs of a receipt is left: each was deleted, or has neither the stamp nor the release mark of the group
+// any more. It reads memory. If the vCenter is unreachable, another one, or not completely known, the result is false.
 func (o *Sources) ReceiptSettled(ctx context.Context, receipt receipts.Receipt) bool {
 	var vcenter v1alpha1.VCenter
 	if err := o.Hub.Get(ctx, types.NamespacedName{Name: receipt.VCenter}, &vcenter); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// CountVCenter returns the number of groups that use a vCenter with these grants. A group that names it counts if a grant lets the group use it, or if its status or
-// the hub's records show that something was made for the group. Any tenant can name any vCenter.
+// CountVCenter returns the number of groups that use a vCenter with these grants. Any tenant can name any vCenter. So a group that names it counts only if a
+// grant allows the group to use it, or if its status or the hub's records show that the operator acted for the group there.
 func (o *Observer) CountVCenter(ctx context.Context, vcenter string, grants []v1alpha1.Grant) (n int) {
 	for key, g := range o.Fleet.In(fleet.Scope{VCenter: vcenter}) {
 		if g.Acted || o.onRecord(g.Ref, key) || o.granted(ctx, g.Ref, vcenter, grants) {
@@ -20,13 +20,13 @@ func (o *Observer) CountVCenter(ctx context.Context, vcenter string, grants []v1
 	return n
 }
 
-// granted reports whether a grant lets a group use a vCenter, or that is unknown.
+// granted reports whether a grant allows a group to use a vCenter, or whether that is unknown.
 func (o *Observer) granted(ctx context.Context, of fleet.Ref, vcenter string, grants []v1alpha1.Grant) bool {
 	requester, err := o.Requester(ctx, of.Member, of.Namespace)
 	return err != nil || policy.CheckVCenter(vcenter, grants, requester) == nil
 }
 
-// onRecord reports whether the hub has, or can have, a record of what was admitted to a group.
+// onRecord reports whether the hub has, or possibly has, a record of what was admitted to a group.
 func (o *Observer) onRecord(of fleet.Ref, key vsphere.GroupKey) bool {
 	member, engaged := o.Fleet.Member(of.Member)
 	if !engaged {

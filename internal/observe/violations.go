@@ -13,12 +13,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Quotas say which quotas a change of a group would exceed. *quota.Ledger implements it.
+// Quotas returns the quotas that a change of a group would exceed. *quota.Ledger implements it.
 type Quotas interface {
 	Check(ctx context.Context, by policy.Requester, old, next *v1alpha1.VmGroup) []policy.Violation
 }
 
-// Reviewer answers what webhooks and policies ask about groups, quotas included. It implements webhook.Knowledge.
+// Reviewer answers the queries of webhooks and policies about groups, including quotas. It implements webhook.Knowledge.
 type Reviewer struct {
 	*Observer
 	Quotas Quotas
@@ -29,8 +29,8 @@ func (r *Reviewer) Quota(ctx context.Context, by policy.Requester, old, next *v1
 	return r.Quotas.Check(ctx, by, old, next)
 }
 
-// EvaluateAll calls yield for every group of every member that is engaged, with what its spec breaks of a set's policies, quotas
-// included. Groups that are being deleted are exempt and left out. It reads memory, and is for counting.
+// EvaluateAll calls yield for every group of every engaged member, with the violations of a set's policies by its spec,
+// including quotas. It omits groups that are being deleted, which are exempt. It reads memory, and is for counting.
 func (r *Reviewer) EvaluateAll(ctx context.Context, set *policy.Set, yield func(policy.Requester, []policy.Violation)) error {
 	requesters := map[[2]string]policy.Requester{}
 	for _, member := range r.Fleet.ListedMembers() {
@@ -39,7 +39,7 @@ func (r *Reviewer) EvaluateAll(ctx context.Context, set *policy.Set, yield func(
 		}
 		cl, err := r.Clusters.GetCluster(ctx, multicluster.ClusterName(member))
 		if err != nil {
-			continue // it has just been left
+			continue // the operator has just left it
 		}
 		var list v1alpha1.VmGroupList
 		if err := cl.GetClient().List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
@@ -64,7 +64,7 @@ func (r *Reviewer) EvaluateAll(ctx context.Context, set *policy.Set, yield func(
 	return nil
 }
 
-// broken are the rules that one group breaks, which is not changed.
+// broken returns the rules that the present spec of one group violates.
 func (r *Reviewer) broken(ctx context.Context, set *policy.Set, requester policy.Requester, of *v1alpha1.VmGroup) []policy.Violation {
 	var t template
 	if inventory, ok := r.Servers.Server(group.VCenterOf(of)); ok && of.Spec.Template != "" {

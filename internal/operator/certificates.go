@@ -16,10 +16,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
-// trustResync is how often the leader looks at certificates and acknowledgements although nothing changed.
+// trustResync is the interval at which the leader checks certificates and acknowledgements without a change.
 const trustResync = 30 * time.Second
 
-// newKeeper returns what serves the webhooks' certificate, or nil without webhooks.
+// newKeeper returns the keeper of the webhooks' certificate, or nil without webhooks.
 func newKeeper(o Options) *serving.Keeper {
 	if o.WebhookCertificates == "" {
 		return nil
@@ -29,13 +29,13 @@ func newKeeper(o Options) *serving.Keeper {
 	})
 }
 
-// sharedKeeper is the keeper's certificate, and what the replicas tell each other of theirs.
+// sharedKeeper is the keeper's certificate, and the certificates that other replicas publish.
 type sharedKeeper struct {
 	*serving.Keeper
 	replica *sharding.Replica
 }
 
-// publish tells the other replicas what this one serves.
+// publish publishes this replica's certificate to the other replicas.
 func (s sharedKeeper) publish() { s.replica.Publish(trust.PublishedKey, s.Published()) }
 
 // SetState implements trust.Certificates.
@@ -44,7 +44,7 @@ func (s sharedKeeper) SetState(data map[string][]byte) {
 	s.publish()
 }
 
-// Replicas implements trust.Peers. It reads what each replica serves from what it publishes.
+// Replicas implements trust.Peers. It returns the certificate that each replica publishes.
 func (s sharedKeeper) Replicas() []trust.Replica {
 	peers := s.replica.Peers()
 	out := make([]trust.Replica, 0, len(peers))
@@ -54,8 +54,8 @@ func (s sharedKeeper) Replicas() []trust.Replica {
 	return out
 }
 
-// newCertificates keeps the webhooks' certificate and the authorities that members trust, on every replica. changed is called when
-// members should get something else.
+// newCertificates maintains the webhooks' certificate and the authorities that members trust, on every replica. changed is called
+// when members must get new ones.
 func newCertificates(o Options, hub manager.Manager, members *events.Members, keeper sharedKeeper, changed func()) *trust.Rotator {
 	limits := trust.DefaultLimits().Scale(o.ShardingScale)
 	limits.Lost = o.LostReplica
@@ -69,7 +69,7 @@ func newCertificates(o Options, hub manager.Manager, members *events.Members, ke
 	})
 }
 
-// certificateEvents reports members that are behind by events of their MemberClusters.
+// certificateEvents reports members that are behind with events of their MemberClusters.
 type certificateEvents struct{ members *events.Members }
 
 // MemberBehind implements trust.Events.
@@ -84,7 +84,7 @@ func (e certificateEvents) MemberBehind(ctx context.Context, b trust.Behind) {
 	e.tell(ctx, b.Member, words)
 }
 
-// LeafSwitched implements trust.Events. That it was switched is in the log.
+// LeafSwitched implements trust.Events. The log has the switch itself.
 func (e certificateEvents) LeafSwitched(ctx context.Context, _ *trust.Leaf, forced []string) {
 	for _, member := range forced {
 		e.tell(ctx, member, "did not learn in time of the authority of the webhooks' next certificate, and the one in use was about to end: "+

@@ -20,14 +20,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
-// registerFleet has the registry show the build, and what the fleet counts of the groups that this replica holds.
+// registerFleet registers metrics about the build, and about the groups that this replica holds.
 func registerFleet(registry prometheus.Registerer, version string, known *fleet.Fleet, replica *sharding.Replica) error {
 	build := definitions.BuildInfo.NewGauge()
 	build.WithLabelValues(version, revision(), runtime.Version()).Set(1)
 	return errors.Join(registry.Register(build), registry.Register(collect.Collector{Fleet: known, Shards: replica, Clock: clock.RealClock{}}))
 }
 
-// views are what this replica sees, part by part.
+// views are the sources of metrics of this replica.
 type views struct {
 	vcenters vcentermetrics.Source
 	members  membermetrics.Source
@@ -36,7 +36,7 @@ type views struct {
 	queue    queuemetrics.Source
 }
 
-// registerViews has the registry show what this replica sees, and what it counts while it leads.
+// registerViews registers metrics of what this replica sees, and of what it counts while it leads.
 func registerViews(registry prometheus.Registerer, leader sharding.Leader, of views) error {
 	return errors.Join(
 		registry.Register(vcentermetrics.Collector{VCenters: of.vcenters, Leader: leader, Clock: clock.RealClock{}}),
@@ -47,7 +47,7 @@ func registerViews(registry prometheus.Registerer, leader sharding.Leader, of vi
 	)
 }
 
-// revision is the commit that the program was built from, or "unknown".
+// revision returns the commit that the program was built from, or "unknown".
 func revision() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {

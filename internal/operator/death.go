@@ -9,8 +9,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/death"
 )
 
-// announceDeath leaves, before there is a session, what will prove that this process has ended, and tells the others where
-// it runs. Where that cannot be done, they wait for the Lease to run out.
+// announceDeath writes, before there is a session, the data that will prove that this process has ended, and publishes to
+// the others where it runs. If that fails, they wait for the Lease to expire.
 func announceDeath(replica *sharding.Replica, o Options, boot string) {
 	log := ctrl.Log.WithName("sharding")
 	place := death.Place{Pod: types.UID(o.PodUID), Container: o.ContainerName}
@@ -29,7 +29,7 @@ func announceDeath(replica *sharding.Replica, o Options, boot string) {
 	}
 }
 
-// watchDeaths looks for proofs that other replicas have ended.
+// watchDeaths returns the watcher for proofs that other replicas have ended.
 func watchDeaths(pods corev1client.PodInterface, replica *sharding.Replica) *death.Watcher {
 	return death.NewWatcher(death.Options{Pods: pods, Replicas: replica, Log: ctrl.Log.WithName("sharding")})
 }

@@ -17,8 +17,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/share"
 )
 
-// dialer makes vCenter connections on govmomi. process tells their sessions from those of other runs, and shared divides
-// the task limits with other replicas. calls counts requests. keeper decides about logins. witness is told who changed VMs in a vCenter.
+// dialer returns a function that creates vCenter connections with govmomi. process distinguishes their sessions from those of other
+// runs. shared divides the task limits with other replicas. calls counts requests. keeper decides about logins. witness reports users
+// who changed VMs in a vCenter.
 func dialer(userAgent, installation string, process *session.Process, keeper *logins.Keeper, shared *share.Coordinator, calls *callmetrics.Calls, witness func(vcenter string) vsphere.Witness) vcenter.Dial {
 	sightings := new(operations.Sightings)
 	return func(c vcenter.Config, notifier vsphere.Notifier) vcenter.Connection {
@@ -46,13 +47,13 @@ func dialer(userAgent, installation string, process *session.Process, keeper *lo
 			Witness:     witness(c.Name),
 			Log:         ctrl.Log.WithName("vsphere"),
 		})
-		// What other replicas use is not known yet.
+		// The usage of other replicas is not known yet.
 		server.Budget().SetCaps(budget.Caps{Tasks: 1, OtherHosts: -1})
 		return &connection{Server: server, name: c.Name, shared: shared}
 	}
 }
 
-// knownPlace is where the root folder was before this process.
+// knownPlace returns where the root folder was before this process.
 func knownPlace(c vcenter.Config) vsphere.Place {
 	if c.Root == nil {
 		return vsphere.Place{}
@@ -70,8 +71,8 @@ type connection struct {
 	ended bool
 }
 
-// SetLimits is called for a connection that serves groups, again and again. With the first call its budget begins to be
-// shared; one of a connection that is only tried must not take its place.
+// SetLimits is called repeatedly for a connection that serves groups. The first call adds its budget to the shared ones; a connection
+// that is only tried must not replace it.
 func (c *connection) SetLimits(tasks, tasksPerHost int) {
 	c.Server.SetLimits(budget.Limits{Tasks: tasks, TasksPerHost: tasksPerHost})
 	c.mu.Lock()

@@ -1,2 +1,2 @@
-// Package operator wires the operator from its parts, and runs it: the manager of cmd/manager is this package and flags. It has no rule of the product.
+// Package operator wires the operator from its parts, and runs it: the manager of cmd/manager is this package and flags. It contains no product logic.
 package operator

@@ -12,8 +12,8 @@ import (
 
 var errCaches = errors.New("the caches of the hub are not filled yet")
 
-// cachesSynced reports ready once the hub's caches are filled. Members and vCenters do not count: one that
-// cannot be reached must not take the operator away from the others.
+// cachesSynced reports ready once the hub's caches are filled. It ignores members and vCenters: an
+// unreachable one must not make the operator unready for the others.
 func cachesSynced(hub cluster.Cluster) healthz.Checker {
 	return func(req *http.Request) error {
 		ctx, cancel := context.WithTimeout(req.Context(), time.Second)

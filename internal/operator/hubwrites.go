@@ -6,10 +6,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
 
-// ledgerBudget is the budget of writes on the hub for ledgers of quotas, which know members by name.
+// ledgerBudget is the budget of writes on the hub for quota ledgers, which know members by name.
 type ledgerBudget struct{ *writebudget.Budget }
 
-// turn is by what a ledger takes its turn among the namespaces of a member. No namespace has such a name.
+// turn returns the key with which a ledger takes its turn among the namespaces of a member. No namespace has
+// such a name.
 func (ledgerBudget) turn(key string) writebudget.Turn {
 	return writebudget.Turn{Namespace: "the ledgers of quotas", ID: key}
 }

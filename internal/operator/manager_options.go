@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// readableSecrets leaves out Secrets that nobody gives the operator to use: the tokens of ServiceAccounts, and Helm's releases, which have all values in them.
+// readableSecrets excludes Secrets that are not meant for the operator: the tokens of ServiceAccounts, and Helm's releases, which contain all values.
 func readableSecrets() fields.Selector {
 	return fields.AndSelectors(
 		fields.OneTermNotEqualSelector("type", string(corev1.SecretTypeServiceAccountToken)), fields.OneTermNotEqualSelector("type", "helm.sh/release.v1"))
@@ -23,15 +23,15 @@ func managerOptions(o Options, scheme *runtime.Scheme) manager.Options {
 		Metrics:                 server.Options{BindAddress: "0"}, // see openMetrics
 		HealthProbeBindAddress:  "0",                              // see probes
 		GracefulShutdownTimeout: new(managerGrace),
-		// Every replica runs everything: which groups it acts on, and whether it does what must be done once, is decided by
-		// the ring. The manager's own election would end the process whenever the hub is away for ten seconds.
+		// Every replica runs everything: the shard map decides which groups it acts on, and whether it does the work that exactly one replica must do. The
+		// manager's own election would end the process whenever the hub is unreachable for ten seconds.
 		LeaderElection: false,
-		// See controllerOptions of the VmGroup controller: the priority queue can hang when it is shut down.
+		// See controllerOptions of the VmGroup controller: the priority queue can hang at shutdown.
 		Controller: controllerconfig.Controller{UsePriorityQueue: new(bool)},
 		Cache: cache.Options{
 			DefaultTransform: cache.TransformStripManagedFields(),
 			ByObject: map[client.Object]cache.ByObject{
-				// Secrets of other namespaces are none of the operator's business, and it may not read them.
+				// The operator does not use Secrets of other namespaces, and has no permission to read them.
 				&corev1.Secret{}: {Namespaces: map[string]cache.Config{o.Namespace: {FieldSelector: readableSecrets()}}},
 			},
 		},

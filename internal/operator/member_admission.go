@@ -10,9 +10,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// memberAdmission renders what members get so that policy holds at their door.
+// memberAdmission renders the objects that enforce policies at admission in members.
 type memberAdmission struct {
-	// url is where members reach the webhooks, if their MemberCluster says nothing else.
+	// url is where members reach the webhooks, if their MemberCluster has no other URL.
 	url      string
 	policies func() (*policy.Set, bool)
 	// certificates is nil without webhooks.
@@ -65,7 +65,8 @@ func (a *memberAdmission) CABundleHash(target install.Target) string {
 	return objects.BundleHash(in.CABundle)
 }
 
-// input is what a member's objects are rendered from, but for the limits, and the period of the segment in it.
+// input returns the input from which a member's objects are rendered, without the limits, and the period of
+// the segment in it.
 func (a *memberAdmission) input(target install.Target) (in objects.Input, period trust.Period) {
 	in = objects.Input{
 		Member: target.Name, FailurePolicy: target.FailurePolicy,

@@ -16,9 +16,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// preflight checks that the hub can be worked on, so that a missing installation step is one sentence instead of
-// caches that never fill, and returns what identifies this installation for ever: the UID of the hub's namespace
-// kube-system. An operator that was uninstalled and installed again so knows its VMs and members.
+// preflight checks that the hub is usable, so that a missing installation step results in one clear error
+// instead of caches that never fill. It returns the permanent ID of this installation: the UID of the hub's
+// namespace kube-system. So an operator that was uninstalled and installed again recognizes its VMs and members.
 func preflight(ctx context.Context, hub *rest.Config, scheme *runtime.Scheme) (installation string, err error) {
 	c, err := client.New(hub, client.Options{Scheme: scheme})
 	if err != nil {

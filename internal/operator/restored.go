@@ -14,29 +14,30 @@ import (
 )
 
 const (
-	// hubLook is the pause between looks at the revision of the hub's storage, and hubLookAgain that after a look that failed: to
-	// restore its storage an API server has to be stopped, and it may be back soon.
+	// hubLook is the interval between reads of the hub's storage revision, and hubLookAgain the interval after a failed read: to restore its
+	// storage, an API server must be stopped, and it can return soon.
 	hubLook, hubLookAgain = time.Minute, 2 * time.Second
-	// hubLookTime bounds one look.
+	// hubLookTime limits one read.
 	hubLookTime = 10 * time.Second
 )
 
-// errHubRestored ends the process: whatever it has read of the hub may be of another time, and its watches hear of nothing new. Kubernetes
-// starts it again, with caches of what the hub has now. It ends all replicas, for all of them have read the same. None of them ends
-// twice, for what they have seen ends with them.
+// errHubRestored ends the process: its data of the hub is possibly of another time, and its watches receive no new events. Kubernetes
+// restarts the process, with caches of the present data. The error ends all replicas, because all have read the same. No replica ends twice,
+// because the recorded revision ends with the process.
 var errHubRestored = errors.New("the hub's etcd came back from a backup, with a lower revision than before; the operator ends, to be started again " +
 	"with what the hub has now. Nothing has to be done for that; docs/runbooks/restore.md says what else to look at after a restore")
 
-// hubStorage is a manager.Runnable that notices when the hub's storage goes back to a backup.
+// hubStorage is a manager.Runnable that detects a restore of the hub's storage from a backup.
 type hubStorage struct {
-	// revision of the hub's storage at this moment.
+	// revision returns the present revision of the hub's storage.
 	revision func(context.Context) (string, error)
 }
 
-// NeedLeaderElection makes a manager run it on every replica: each has caches of its own.
+// NeedLeaderElection makes a manager run it on every replica: each has its own caches.
 func (h *hubStorage) NeedLeaderElection() bool { return false }
 
-// Start looks until ctx ends, or until the storage has gone back. A lower revision is read twice, so that no single answer ends the process.
+// Start checks until ctx ends, or until the storage has gone back. It reads a lower revision twice, so that a single response does not end
+// the process.
 func (h *hubStorage) Start(ctx context.Context) error {
 	var mark untrusted.RevisionMark
 	lower := 0
@@ -72,7 +73,7 @@ func (h *hubStorage) look(ctx context.Context) (string, error) {
 	return h.revision(ctx)
 }
 
-// revisionOf asks the hub's API server, and no cache. The list asks for no resourceVersion, so that the answer is the newest there is.
+// revisionOf reads from the hub's API server, not from a cache. The list sets no resourceVersion, so the response has the newest one.
 func revisionOf(hub client.Reader) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		list := &v1alpha1.MemberClusterList{}

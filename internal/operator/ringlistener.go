@@ -10,7 +10,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/share"
 )
 
-// ringListener passes on what changes among the replicas to the parts of this one. It implements sharding.Listener.
+// ringListener passes changes of the shard map and the replicas to the parts of this replica. It implements
+// sharding.Listener.
 type ringListener struct {
 	known    *fleet.Fleet
 	members  *link.Provider

@@ -45,7 +45,7 @@ func newReplica(config *rest.Config, o Options, boot string) (*sharding.Replica,
 	return replica, nil
 }
 
-// peers is how replicas tell each other about their use of the vCenters' task limits.
+// peers lets replicas exchange their use of the vCenters' task limits.
 type peers struct{ *sharding.Replica }
 
 // Peers implements share.Peers.
@@ -58,8 +58,9 @@ func (p peers) Peers() []share.Peer {
 	return all
 }
 
-// Run runs the operator as a member of the ring until ctx ends, and leaves in order: first nothing new is begun, what is in flight ends and every
-// bucket is given up, callers of the webhooks go to other replicas meanwhile, and only then the manager ends, which cuts whatever is left.
+// Run runs the operator as a replica of the shard map until ctx ends, and shuts down in order. First, no new work begins, calls in flight end,
+// and every bucket is given up; meanwhile, callers of the webhooks move to other replicas. Only then the manager ends, which interrupts remaining
+// calls.
 func (o *Operator) Run(ctx context.Context) error {
 	// Both outlive ctx, which ends with the first signal.
 	ringCtx, endRing := context.WithCancel(context.WithoutCancel(ctx))
@@ -84,33 +85,33 @@ func (o *Operator) Run(ctx context.Context) error {
 		endManager()
 		err = <-managerDone
 	}
-	// Calls that were cut with the manager have ended: what they held can be given up now, too.
+	// Calls interrupted with the manager have ended: their buckets can be given up now, too.
 	last, cancel := context.WithTimeout(ringCtx, lastWords)
 	defer cancel()
-	_ = o.replica.Drain(last) // what is left expires
+	_ = o.replica.Drain(last) // remaining buckets expire
 	endRing()
 	return errors.Join(err, <-ringDone)
 }
 
 const (
-	// lastWords bounds how long a replica that has stopped working goes on giving up what it holds.
+	// lastWords limits how long a replica that has stopped working continues to give up its buckets.
 	lastWords = 3 * time.Second
-	// managerGrace bounds the end of the manager, which logs out of the vCenters. With a drain of 20 s and the last words it
-	// has to fit into the Pod's grace period of 45 s.
+	// managerGrace limits the shutdown of the manager, which logs out of the vCenters. With a drain of 20 s and lastWords, it must fit into the
+	// Pod's grace period of 45 s.
 	managerGrace = 15 * time.Second
 )
 
 var errNotJoined = errors.New("the other replicas have not been told yet that this one takes a share")
 
-// sharer is what sharesWork asks. *sharding.Replica implements it.
+// sharer is the input of sharesWork. *sharding.Replica implements it.
 type sharer interface {
 	Problem() string
 	Joined() bool
 }
 
-// sharesWork reports ready once the replica has joined those that share the work, unless something keeps it from that. An
-// update goes on then: what the next replica that ends gives up finds somebody to take it. Having nothing to do is no reason,
-// nor is a hub that is away for a moment: its Pods would all become unready at once.
+// sharesWork reports ready once the replica has joined those that share the work, unless a problem keeps it from that. A rolling update continues
+// then: another replica takes the buckets that the next terminating replica gives up. Having no buckets does not make it unready. A briefly
+// unreachable hub does not either: otherwise, all Pods would become unready at once.
 func sharesWork(replica sharer) healthz.Checker {
 	var joined atomic.Bool
 	return func(*http.Request) error {

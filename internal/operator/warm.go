@@ -16,13 +16,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// warmPatience bounds how long a replica that has just started waits for its members and vCenters before it takes a share
-// of the groups. One that cannot be reached must not keep it from serving the others.
+// warmPatience limits how long a replica that has just started waits for its members and vCenters before it takes a share
+// of the groups. An unreachable one must not keep it from serving the others.
 const warmPatience = 5 * time.Second
 
 var errCold = errors.New("the caches are not filled yet")
 
-// warmUp lets the replica take buckets once its caches are filled: whoever holds a bucket should be able to act.
+// warmUp allows the replica to take buckets once its caches are filled: the holder of a bucket must be able to act.
 type warmUp struct {
 	hub      cluster.Cluster
 	members  *link.Provider
@@ -61,7 +61,7 @@ func (w *warmUp) inventories(ctx context.Context, hub client.Reader) bool {
 	return true
 }
 
-// check is for /readyz: an update must not go on before the new replica can take its share.
+// check is for /readyz: a rolling update must not continue before the new replica can take its share.
 func (w *warmUp) check(*http.Request) error {
 	if !w.done.Load() {
 		return errCold

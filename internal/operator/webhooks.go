@@ -13,7 +13,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/webhook"
 )
 
-// serveWebhooks returns the servers of both ports of the webhooks. They answer on this replica whether it leads or not.
+// serveWebhooks returns the servers of both ports of the webhooks. They answer on every replica, leader or not.
 func serveWebhooks(on server.Webhooks, hub client.Reader, keeper *serving.Keeper, certificates *trust.Rotator, l *server.Leaving, groups *observe.Reviewer) ([]manager.Runnable, error) {
 	log := ctrl.Log.WithName("webhook")
 	doors, err := webhook.New(webhook.Options{

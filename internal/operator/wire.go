@@ -50,7 +50,7 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get,resourceNames=kube-system
 
-// Operator is one replica, which is wired and does not run yet.
+// Operator is one replica, which is wired but does not run yet.
 type Operator struct {
 	replica  *sharding.Replica
 	listener *ringListener
@@ -59,9 +59,10 @@ type Operator struct {
 	manager  mcmanager.Manager
 }
 
-// Wire makes every part of the operator from those above it, and opens its ports. The hub must be reachable. Nothing runs before Run.
+// Wire creates all parts of the operator, each from earlier ones, and opens its ports. The hub must be reachable. Nothing runs before
+// Run.
 func Wire(ctx context.Context, o Options) (*Operator, error) {
-	// The hub, and what identifies this installation on it.
+	// The hub, and the ID of this installation on it.
 	hubConfig, err := config.GetConfig()
 	if err != nil {
 		return nil, fmt.Errorf("find the hub's API server: %w", err)
@@ -123,7 +124,7 @@ func Wire(ctx context.Context, o Options) (*Operator, error) {
 		Store: &vcenter.LoginMemory{Client: core.Secrets(o.Namespace)}, Boot: boot, Boots: replica, Now: time.Now,
 	})
 
-	// The groups, their quotas, and the policies about them. What members make this replica write on the hub has one budget.
+	// The groups, their quotas, and the policies about them. One budget limits the writes on the hub that members cause.
 	hubWrites := writebudget.New(writebudget.Default, time.Now)
 	calls, err := callmetrics.New(metrics.Registry)
 	if err != nil {
@@ -190,7 +191,7 @@ func Wire(ctx context.Context, o Options) (*Operator, error) {
 		server.ReadyPath: {"warm": warm.check, "caches": cachesSynced(hub), "ring": sharesWork(replica)},
 	}
 
-	// The webhooks, where there is a certificate.
+	// The webhooks, if there is a certificate.
 	leaving := &server.Leaving{}
 	var certificates *trust.Rotator // nil without webhooks
 	if keeper != nil {
@@ -218,7 +219,7 @@ func Wire(ctx context.Context, o Options) (*Operator, error) {
 		asked[server.ReadyPath]["certificate"], asked[server.ReadyPath]["leaving"] = keeper.Check, leaving.Check
 	}
 
-	// What members get so that policy holds at their door.
+	// The objects that enforce policies at admission in members.
 	admission := &memberAdmission{
 		url: o.AdmissionURL, policies: func() (*policy.Set, bool) { return sources.Policies(ctx) }, certificates: certificates,
 	}
@@ -250,7 +251,7 @@ func Wire(ctx context.Context, o Options) (*Operator, error) {
 	return &Operator{replica: replica, listener: listener, shared: shared, leaving: leaving, manager: mgr}, nil
 }
 
-// vcenterGroups are those that use the vCenters.
+// vcenterGroups are the groups that use the vCenters.
 type vcenterGroups struct {
 	*fleet.Fleet
 	users *observe.Observer

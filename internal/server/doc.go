@@ -1,3 +1,3 @@
-// Package server listens for those who call the operator: API servers that call its webhooks, Prometheus, and kubelet. Each port has bounds on what its
-// callers can make this process hold, whoever they are. [Leaving] lets callers of the webhooks go to another replica before this one ends.
+// Package server listens for callers of the operator: API servers that call its webhooks, Prometheus, and kubelet. Each port limits the resources that
+// its callers can use in this process, even unknown callers. [Leaving] moves callers of the webhooks to another replica before this one ends.
 package server

@@ -9,14 +9,14 @@ import (
 	"sync/atomic"
 )
 
-// beforeRequest is how many bytes may come over a connection before the head of a request is there, as they are on the wire. An API server sends 2 KiB for
-// a TLS handshake, and less than 1 KiB for a head. What is read ahead of a body may be one TLS record, which has 16 KiB.
+// beforeRequest is how many bytes a connection can receive before the head of a request is complete, as sent on the wire. An API server sends 2 KiB for a
+// TLS handshake, and less than 1 KiB for a head. The read-ahead of a body can be one TLS record of 16 KiB.
 const beforeRequest = 32 << 10
 
 var errTooMuch = errors.New("too much was sent before a request")
 
-// frugal is a listener whose connections end when somebody sends much and no request. The time of a head bounds how long that takes, and not how much
-// memory: TLS 1.3 takes handshake messages of 256 KiB at any time, which Go collects.
+// frugal is a listener whose connections end if the client sends too much without a request. The timeout of a head limits the time, but not the memory:
+// TLS 1.3 allows handshake messages of 256 KiB at any time, which Go buffers.
 type frugal struct{ net.Listener }
 
 // Accept waits for a connection.
@@ -33,11 +33,11 @@ func (f frugal) Accept() (net.Conn, error) {
 // frugalConn is one of its connections.
 type frugalConn struct {
 	net.Conn
-	// left is how much may still come.
+	// left is how many bytes can still be received.
 	left atomic.Int64
 }
 
-// Read reads what may still come, and fails after that.
+// Read reads up to the limit, and fails after that.
 func (c *frugalConn) Read(b []byte) (int, error) {
 	left := c.left.Load()
 	if left <= 0 {
@@ -48,7 +48,7 @@ func (c *frugalConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// follow is a http.Server's ConnState. Handlers bound the bodies of requests themselves.
+// follow is a http.Server's ConnState. Handlers limit the bodies of requests themselves.
 func follow(conn net.Conn, state http.ConnState) {
 	if over, ok := conn.(*tls.Conn); ok {
 		conn = over.NetConn()

@@ -8,31 +8,30 @@ import (
 	"time"
 )
 
-// LeaveTime is how long a replica that ends still answers webhook calls after it has said that it is not ready, by default:
-// load balancers need that long to hear it, and API servers to let go of the connections that they keep. It runs beside the
-// drain.
+// LeaveTime is the default time for which a terminating replica still answers webhook calls after it became unready: load
+// balancers need that time to discover it, and API servers to close their connections. It runs in parallel with the drain.
 const LeaveTime = 5 * time.Second
 
 var errLeaving = errors.New("this replica is ending")
 
-// Leaving lets the callers of the webhooks go to another replica before this one ends. A call that is cut is a refusal
-// wherever admission.failurePolicy is Fail.
+// Leaving moves the callers of the webhooks to another replica before this one ends. If admission.failurePolicy is Fail, an
+// interrupted call is a refusal.
 type Leaving struct {
 	begun atomic.Bool
-	// servers whose callers are let go, all added before the beginning.
+	// servers whose callers must leave, all added before Leave.
 	servers []*http.Server
-	// Time to answer after the beginning; 0 without webhooks.
+	// Time to answer calls after Leave begins; 0 without webhooks.
 	Time time.Duration
 }
 
-// Leave says that the replica is ending, and returns when nobody should call it any more, or when ctx ends.
+// Leave marks the replica as terminating. It returns when callers had time to leave, or when ctx ends.
 func (l *Leaving) Leave(ctx context.Context) {
 	if l.Time == 0 {
 		return
 	}
 	l.begun.Store(true)
 	for _, server := range l.servers {
-		defer server.SetKeepAlivesEnabled(false) // closes what is idle then
+		defer server.SetKeepAlivesEnabled(false) // closes idle connections at that time
 	}
 	timer := time.NewTimer(l.Time)
 	defer timer.Stop()
@@ -50,10 +49,10 @@ func (l *Leaving) Check(*http.Request) error {
 	return nil
 }
 
-// add takes a server whose handler is one of handler's. It is not for concurrent use.
+// add adds a server that uses a handler from handler. It is not safe for concurrent use.
 func (l *Leaving) add(server *http.Server) { l.servers = append(l.servers, server) }
 
-// handler tells callers to hang up once the replica is ending.
+// handler asks callers to close their connection once the replica is terminating.
 func (l *Leaving) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if l.begun.Load() {
@@ -65,8 +64,8 @@ func (l *Leaving) handler(next http.Handler) http.Handler {
 	})
 }
 
-// answered returns a context for a call: it ends when the caller hangs up, but not because this process is ending, whose
-// server ends the contexts of all calls at once, before it waits for them.
+// answered returns a context for a call. It ends when the caller disconnects, but not because this process is terminating:
+// the server ends the contexts of all calls at once, before it waits for them.
 func (l *Leaving) answered(call context.Context) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(call))
 	stop := context.AfterFunc(call, func() {

@@ -30,23 +30,24 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 )
 
-// metricsPath is where metrics are.
+// metricsPath is the path of metrics.
 const metricsPath = "/metrics"
 
-// Metrics says where and to whom metrics are served.
+// Metrics specifies where metrics are served, and to which clients.
 type Metrics struct {
 	// Address to listen on; "0" turns metrics off.
 	Address string
-	// Secure metrics are served by TLS, to those whom the hub's RBAC allows to get /metrics, and others to everybody who reaches the port.
+	// Secure metrics are served with TLS, to clients that the hub's RBAC allows to get /metrics. Other metrics are served to every client that
+	// reaches the port.
 	Secure bool
-	// Certificates is a directory with tls.crt and tls.key. Empty means a certificate of its own, signed by nobody.
+	// Certificates is a directory with tls.crt and tls.key. If empty, the server uses a self-signed certificate.
 	Certificates string
-	// Profiles of the process are served, too, to those whom the hub's RBAC allows to get their paths. They need Secure.
+	// Profiles serves profiles of the process too, to clients that the hub's RBAC allows to get their paths. They need Secure.
 	Profiles bool
 }
 
-// Open listens for those who read metrics, and returns what serves them; nothing where metrics are off. It does what controller-runtime's server of
-// metrics does, whose connections have no limit.
+// Open listens for metrics clients, and returns their server; nothing if metrics are off. It replaces controller-runtime's metrics server, whose
+// connections have no limit.
 func (m Metrics) Open(config *rest.Config, log logr.Logger) ([]manager.Runnable, error) {
 	if m.Address == "0" {
 		return nil, nil
@@ -80,7 +81,8 @@ func (m Metrics) Open(config *rest.Config, log logr.Logger) ([]manager.Runnable,
 	return append(runnables, boundedServer(listener, metricConnections, largeHead, "metrics", certificate, log, mux)), nil
 }
 
-// metricsCertificate is the one in a directory, which the watcher reads again when it changes. Without one it is signed by nobody.
+// metricsCertificate returns the certificate in a directory, which the watcher reads again after changes. Without one, it returns a self-signed
+// certificate.
 func metricsCertificate(directory string) (certificate, *certwatcher.CertWatcher, error) {
 	cert, key := filepath.Join(directory, corev1.TLSCertKey), filepath.Join(directory, corev1.TLSPrivateKeyKey)
 	if directory != "" && exists(cert) && exists(key) {
@@ -104,13 +106,13 @@ func exists(path string) bool {
 }
 
 const (
-	// reviewRate bounds what strangers who reach the metrics port can make the hub's API server do. A scrape needs two.
+	// reviewRate limits the requests that unknown clients of the metrics port can cause at the hub's API server. A scrape needs two.
 	reviewRate, reviewBurst = 5, 20
 	reviewTimeout           = 10 * time.Second
 )
 
-// reviews asks the hub who a caller is and what it may do. It does what controller-runtime's filter of that name does,
-// which needs the API server's own libraries: more code than all the rest of this program.
+// reviews authenticates and authorizes callers at the hub. It replaces controller-runtime's filter, which needs the API server's own libraries:
+// more code than the rest of this program.
 type reviews struct {
 	tokens authenticationclient.TokenReviewInterface
 	access authorizationclient.SubjectAccessReviewInterface
@@ -118,7 +120,7 @@ type reviews struct {
 	told   *seldom.Told[struct{}]
 }
 
-// newReviews returns reviews with a client of their own: the manager's is not to wait for those who ask for metrics.
+// newReviews returns reviews with their own client: metrics requests must not delay the manager's client.
 func newReviews(config *rest.Config, log logr.Logger) (reviews, error) {
 	own := rest.CopyConfig(config)
 	own.QPS, own.Burst, own.RateLimiter = reviewRate, reviewBurst, nil
@@ -133,7 +135,7 @@ func newReviews(config *rest.Config, log logr.Logger) (reviews, error) {
 	return reviews{tokens.TokenReviews(), access.SubjectAccessReviews(), log, &seldom.Told[struct{}]{}}, nil
 }
 
-// before has a handler answer those who may read metrics.
+// before wraps a handler so that it serves only clients that can read metrics.
 func (r reviews) before(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		status, err := r.review(request)
@@ -154,7 +156,7 @@ func (r reviews) before(handler http.Handler) http.Handler {
 	})
 }
 
-// review returns how to answer a request: with metrics if that is http.StatusOK.
+// review returns the status of the response: http.StatusOK for a request that is allowed.
 func (r reviews) review(request *http.Request) (status int, err error) {
 	scheme, token, _ := strings.Cut(request.Header.Get("Authorization"), " ")
 	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") || token == "" {

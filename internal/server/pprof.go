@@ -5,11 +5,11 @@ import (
 	"net/http/pprof"
 )
 
-// profilesPath is where profiles of the process are, beside the metrics.
+// profilesPath is the path of profiles of the process, on the metrics port.
 const profilesPath = "/debug/pprof/"
 
-// addProfiles serves profiles to those whom guard lets through. The hub's RBAC decides by path, so that who may read metrics may not read profiles: they show
-// names in memory, and taking them costs time. The command line is left out; docs/how-to/install.md has the flags.
+// addProfiles serves profiles to clients that guard allows. The hub's RBAC decides by path, so permission to read metrics does not include profiles: they
+// show names in memory, and taking them costs time. The command line is omitted; docs/how-to/install.md lists the flags.
 func addProfiles(mux *http.ServeMux, guard reviews) {
 	for path, handler := range map[string]http.HandlerFunc{
 		profilesPath: pprof.Index, profilesPath + "profile": pprof.Profile, profilesPath + "trace": pprof.Trace, profilesPath + "symbol": pprof.Symbol,

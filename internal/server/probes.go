@@ -10,21 +10,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// Paths at which kubelet asks.
+// Paths that kubelet requests.
 const (
 	LivePath  = "/healthz"
 	ReadyPath = "/readyz"
 )
 
-// probeConnections is how many may ask at one time. There are many more than kubelet needs: if strangers held them all, kubelet would get no answer, and end
-// the container. Each costs little, since a head is small.
+// probeConnections is the maximum number of connections at one time. It is much higher than kubelet needs: if other clients held all connections, kubelet
+// would get no response, and end the container. Each connection costs little, since a head is small.
 const probeConnections = 1024
 
-// Probes are the checks by path and name. A check at a path is answered below it by its name, too.
+// Probes are the checks by path and name. Each check is also served below its path, by its name.
 type Probes map[string]map[string]healthz.Checker
 
-// Open listens for kubelet, and returns what answers it once the manager runs; nothing where the address is "0". It does what controller-runtime's
-// server of probes does, whose connections have no limit and wait long for a head of a megabyte.
+// Open listens for kubelet, and returns the server of the probes; nothing if the address is "0". It replaces controller-runtime's probe server, whose
+// connections have no limit and wait long for a head of a megabyte.
 func (p Probes) Open(address string, log logr.Logger) ([]manager.Runnable, error) {
 	if address == "0" || address == "" {
 		return nil, nil

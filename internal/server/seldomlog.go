@@ -11,11 +11,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 )
 
-// serverLogInterval is how often what net/http logs is told of at most: whoever reaches a port causes it, by a TLS handshake that fails, and so does whoever
-// answers at a member's address.
+// serverLogInterval is the minimum time between log lines of net/http: any client that reaches a port can cause them by a failed TLS handshake, and so can
+// any server at a member's address.
 const serverLogInterval = time.Minute
 
-// seldomLog is where net/http writes of what goes wrong with connections. The logger bounds the text.
+// seldomLog receives net/http's log lines about failed connections. The logger limits the text.
 type seldomLog struct {
 	log     logr.Logger
 	message string
@@ -30,8 +30,8 @@ func (s *seldomLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// BoundStandardLog leads what libraries write into Go's own log into log, one line a minute. net/http has no other log for connections that it opens, and
-// writes a line for each frame of HTTP/2 that it does not know: a server may send hundreds of thousands a second.
+// BoundStandardLog redirects Go's standard log, which libraries use, to log, with one line a minute. net/http has no other log for outgoing connections. It
+// writes a line for each unknown HTTP/2 frame, and a server can send hundreds of thousands a second.
 func BoundStandardLog(log logr.Logger) {
 	stdlog.SetFlags(0)
 	stdlog.SetOutput(&seldomLog{log: log, message: "A library reports"})

@@ -2,8 +2,8 @@ package sharding
 
 import "context"
 
-// Key names an object in one of several clusters. The cluster goes by its UID, so that two names for one
-// cluster do not make two owners.
+// Key names an object in one of several clusters. It identifies the cluster by UID, so that two names for one cluster do
+// not make two owners.
 type Key struct {
 	ClusterUID, Namespace, Name string
 }
@@ -17,22 +17,22 @@ type Epoch struct {
 type Token interface {
 	// Context ends when the right ends.
 	Context() context.Context
-	// Epoch under which the right was given.
+	// Epoch with which the right was granted.
 	Epoch() Epoch
-	// Check returns an error when the right has ended or is about to. It is asked before every side effect. While
-	// only a renewal is outstanding it waits for it, or for the end of the right.
+	// Check returns an error if the right has ended or is about to end. Call it before every side effect. If only a
+	// renewal is outstanding, Check waits for it, or for the end of the right.
 	Check() error
 	// Exit gives the token back. It must be called exactly once.
 	Exit()
 }
 
-// Gate gives tokens.
+// Gate grants tokens.
 type Gate interface {
-	// Enter returns a token whose context derives from ctx, or false when this replica may not act on the object now.
-	// Nothing has to be tried again then: whoever may act on it is told so, this replica by Listener.Gained.
+	// Enter returns a token whose context derives from ctx, or false if this replica must not act on the object now. The
+	// caller must not retry then: the replica that can act on the object gets an event, this replica by Listener.Gained.
 	Enter(ctx context.Context, key Key) (Token, bool)
-	// Raise tells that an object carries an epoch that is not below the own one: the ring has lost its memory. The
-	// ring's generation is raised above it, after which the objects of the bucket are gained again. One that is more than
-	// protocol.MaxRaise above the ring's generation is ignored.
+	// Raise reports an object whose epoch is not below the replica's own: the shard map has lost its history. The replica
+	// raises the shard map's generation above that epoch, and then gains the objects of the bucket again. An epoch more
+	// than protocol.MaxRaise above the shard map's generation is ignored.
 	Raise(Epoch)
 }

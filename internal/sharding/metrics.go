@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 )
 
-// counts is what the replica counts. What can be read from the state at any time is in gauges.
+// counts are the counters of the replica. Gauges cover what can be read from the state at any time.
 type counts struct {
 	takeover   *prometheus.HistogramVec
 	takeovers  *prometheus.CounterVec
@@ -30,7 +30,7 @@ func newCounts() *counts {
 	return m
 }
 
-// What let a session be taken for dead.
+// Reasons for treating a session as dead.
 const (
 	byLease = "lease"
 	byProof = "proof"
@@ -64,7 +64,7 @@ func (m *counts) request(op protocol.Op, outcome protocol.Outcome) {
 	m.requests.WithLabelValues(name[strings.LastIndex(name, ".")+1:], outcome.String()).Inc()
 }
 
-// gauges are read from the state when they are asked for.
+// gauges are read from the state on collection.
 var gauges = []struct {
 	of    *metrics.Definition
 	value func(protocol.Status) float64

@@ -15,11 +15,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
 )
 
-// Hub is where the sessions and the ring are stored. *hub.Client implements it.
+// Hub stores the sessions and the shard map. *hub.Client implements it.
 type Hub interface {
 	// Do sends one request, once.
 	Do(ctx context.Context, op protocol.Op) protocol.Result
-	// Watch tells sink of all sessions and the ring until ctx ends.
+	// Watch reports all sessions and the shard map to sink until ctx ends.
 	Watch(ctx context.Context, sink hub.Sink)
 	// Relist makes Watch list everything now. It does not block.
 	Relist()
@@ -31,7 +31,7 @@ type Options struct {
 	Timings protocol.Timings
 	// Buckets is the number of buckets, the same for all replicas.
 	Buckets int
-	// Boot is unique to this run of the process; Host tells people where it runs.
+	// Boot is unique to this run of the process; Host names its Pod for display.
 	Boot, Host string
 	// NewSession returns names that were never used before.
 	NewSession func() string
@@ -41,7 +41,7 @@ type Options struct {
 	Log    logr.Logger
 }
 
-// failuresInterval is how often the log tells at most of a request to the hub that failed.
+// failuresInterval is the least time between log lines about failed requests to the hub.
 const failuresInterval = 30 * time.Second
 
 // Replica is this process as one of those that share the work. It is safe for concurrent use.
@@ -54,10 +54,10 @@ type Replica struct {
 	failures seldom.Told[struct{}]
 
 	mu sync.Mutex
-	// problem is what was logged last.
+	// problem is the last one that was logged.
 	problem string
 	state   *protocol.Replica
-	// changed is closed and replaced whenever anything may have changed.
+	// changed is closed and replaced whenever any state possibly changed.
 	changed chan struct{}
 	tokens  map[*token]struct{}
 }
@@ -67,7 +67,7 @@ var (
 	_ Leader = &Replica{}
 )
 
-// New returns a Replica that does nothing before Run. It fails when the timings contradict each other.
+// New returns a Replica that does nothing before Run. It fails if the timings contradict each other.
 func New(opts Options) (*Replica, error) {
 	if err := opts.Timings.Check(); err != nil {
 		return nil, err
@@ -85,7 +85,8 @@ func New(opts Options) (*Replica, error) {
 	}, nil
 }
 
-// Run keeps the session and the buckets until ctx ends, and passes changes on to listener. What is held then is not given up; see Drain.
+// Run maintains the session and the buckets until ctx ends, and passes changes to listener. It does not give up what is held at the end;
+// see Drain.
 func (r *Replica) Run(ctx context.Context, listener Listener) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -111,7 +112,7 @@ func (r *Replica) Run(ctx context.Context, listener Listener) error {
 	}
 }
 
-// step asks the protocol what to do next, and ends the tokens that are over.
+// step gets the next requests from the protocol, and ends the tokens that are over.
 func (r *Replica) step() (requests []protocol.Request, wait time.Duration, changes protocol.Changes) {
 	r.do(func(now protocol.Instant) {
 		var wake time.Duration
@@ -122,7 +123,7 @@ func (r *Replica) step() (requests []protocol.Request, wait time.Duration, chang
 	return requests, wait, changes
 }
 
-// do runs f with the lock, then ends the tokens that are over and wakes whoever waits for a change.
+// do runs f with the lock, then ends the tokens that are over and wakes goroutines that wait for a change.
 func (r *Replica) do(f func(now protocol.Instant)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,7 +138,7 @@ func (r *Replica) do(f func(now protocol.Instant)) {
 	r.changed = make(chan struct{})
 }
 
-// change runs f with the lock and lets Run see what follows from it.
+// change runs f with the lock and wakes Run to handle the result.
 func (r *Replica) change(f func(now protocol.Instant)) {
 	r.do(f)
 	r.poke()
@@ -164,7 +165,7 @@ func (r *Replica) send(ctx context.Context, request protocol.Request) {
 	r.change(func(now protocol.Instant) { r.state.Complete(now, request.Lane, result) })
 }
 
-// tell logs and passes on what happened.
+// tell logs the changes and passes them to listener.
 func (r *Replica) tell(c protocol.Changes, listener Listener) {
 	log := r.opts.Log
 	if problem := r.Problem(); problem != r.problem {
@@ -215,12 +216,12 @@ func (r *Replica) tell(c protocol.Changes, listener Listener) {
 	}
 }
 
-// Ready lets the replica take buckets. It is called once whatever serves them is warm.
+// Ready allows the replica to take buckets. Call it once the caches of their controllers are warm.
 func (r *Replica) Ready() { r.change(func(protocol.Instant) { r.state.Ready() }) }
 
-// Drain gives up everything: nothing new is begun, each bucket is released when nothing is in flight for it any more,
-// and then the session ends. What is still in flight after Timings.Drain is not released: it expires. Run must go on
-// until Drain has returned. It returns an error that says what was left, or ctx's.
+// Drain gives up everything: no new work begins, each bucket is released when it has no calls in flight any more, and then the session
+// ends. Buckets with calls in flight after Timings.Drain are not released: they expire. Run must continue until Drain has returned.
+// Drain returns an error with what is left, or ctx's error.
 func (r *Replica) Drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.opts.Timings.Drain, errSlow)
 	defer cancel()
@@ -232,7 +233,7 @@ func (r *Replica) Drain(ctx context.Context) error {
 		alone := left == 0 && !r.state.Valid(now)
 		r.mu.Unlock()
 		if drained || alone {
-			return nil // with nothing held, a session that cannot be ended for want of a hub ends by itself
+			return nil // if nothing is held, a session that cannot be ended without a hub expires
 		}
 		select {
 		case <-changed:
@@ -244,22 +245,22 @@ func (r *Replica) Drain(ctx context.Context) error {
 
 var errSlow = errors.New("calls in flight, or the hub, took too long; another replica takes the buckets over when the session has expired")
 
-// Session is the name of the present session.
+// Session returns the name of the current session.
 func (r *Replica) Session() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state.Session()
 }
 
-// Leading reports whether this replica does what must be done once. It may end at any time: what is done on the strength
-// of it must be harmless when two do it.
+// Leading reports whether this replica does the work that exactly one replica must do. The result can become false at any time: such
+// work must be harmless if two replicas do it.
 func (r *Replica) Leading() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state.Leading(r.opts.Clock())
 }
 
-// Joined reports whether the others know that this replica takes its share. A replica that loses its session is not, until
+// Joined reports whether the other replicas know that this replica takes its share. A replica that loses its session is not joined until
 // it has another one.
 func (r *Replica) Joined() bool {
 	r.mu.Lock()
@@ -267,56 +268,55 @@ func (r *Replica) Joined() bool {
 	return r.state.Joined()
 }
 
-// Problem is a sentence that says why the replica takes no buckets, "" if nothing is wrong.
+// Problem returns a sentence with the reason why the replica takes no buckets, "" if there is no problem.
 func (r *Replica) Problem() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state.Problem()
 }
 
-// Publish replaces an entry of what the other replicas see; an empty value removes it. It is published within
-// a fraction of the renewal interval, and lost with the process.
+// Publish replaces an entry that the other replicas see; an empty value removes the entry. It is published within a fraction of the
+// renewal interval, and lost with the process.
 func (r *Replica) Publish(key, value string) {
 	r.change(func(protocol.Instant) { r.state.Publish(key, value) })
 }
 
-// Peers returns the sessions that are not known to have ended, the own one included, with what they publish.
+// Peers returns the sessions that are not known to have ended, including the own one, with their published data.
 func (r *Replica) Peers() []protocol.Peer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state.Peers()
 }
 
-// BootDead reports whether another process can act no more; false when that is not known.
+// BootDead reports whether another process can act no more; false if that is unknown.
 func (r *Replica) BootDead(boot string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state.BootDead(r.opts.Clock(), boot)
 }
 
-// DeathProven tells that the process of a session has ended, as its container's status proves. That shortens the
-// patience with it to Timings.Proven; it is fenced all the same. It reports whether it is believed; see
-// protocol.Replica.
+// DeathProven reports that the process of a session has ended, as its container's status proves. This shortens the takeover timeout for
+// it to Timings.Proven; the session must still be fenced. It returns whether the replica accepts the report; see protocol.Replica.
 func (r *Replica) DeathProven(session string) (believed bool) {
 	r.change(func(protocol.Instant) { believed = r.state.DeathProven(session) })
 	return believed
 }
 
-// Unowned returns the buckets that nobody alive holds, with the time for which this replica has seen that.
+// Unowned returns the buckets that no live session holds, with the time for which this replica has seen that.
 func (r *Replica) Unowned() map[int]time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state.Unowned(r.opts.Clock())
 }
 
-// Status is what metrics show.
+// Status returns the state for metrics.
 func (r *Replica) Status() protocol.Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state.Status(r.opts.Clock())
 }
 
-// sink passes on what the hub's watches tell.
+// sink passes events of the hub's watches to the protocol.
 type sink struct{ r *Replica }
 
 func (s sink) Leases(all []protocol.StoredLease) {

@@ -9,12 +9,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
 )
 
-// Bucket of an object.
+// Bucket returns the bucket of an object.
 func (r *Replica) Bucket(key Key) int {
 	return ring.Bucket(key.ClusterUID, key.Namespace, key.Name, r.opts.Buckets)
 }
 
-// Holds reports whether this replica may act on an object now. It is for filtering; see Enter for acting.
+// Holds reports whether this replica can act on an object now. Use it only to filter; see Enter for acting.
 func (r *Replica) Holds(key Key) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// MemorySize returns how many bytes of memory a value and what it points to need, without what the allocator adds: 0 for a nil pointer, and for a value
-// that is no pointer. Bounds on kept values are bytes of memory, because a few bytes of JSON can become a kilobyte.
+// MemorySize returns how many bytes of memory a value and its referents need, without the overhead of the allocator. It returns 0 for a nil pointer,
+// and for a value that is not a pointer. Limits of kept values are bytes of memory, because a few bytes of JSON can become a kilobyte.
 func MemorySize(object any) int64 {
 	value := reflect.ValueOf(object)
 	if value.Kind() != reflect.Pointer || value.IsNil() {
@@ -15,12 +15,12 @@ func MemorySize(object any) int64 {
 	return int64(value.Elem().Type().Size()) + beyond(value.Elem())
 }
 
-// mapOverhead is what a map needs for each entry besides the entry.
+// mapOverhead is the memory of each map entry in addition to the entry itself.
 const mapOverhead = 16
 
 var timeType = reflect.TypeFor[time.Time]()
 
-// beyond is what a value needs outside of itself.
+// beyond returns the memory that a value needs outside of itself.
 func beyond(value reflect.Value) (size int64) {
 	switch value.Kind() {
 	case reflect.String:

@@ -8,17 +8,18 @@ import (
 )
 
 const (
-	// stripped stands for what is not shown. To drop it without a trace would make two names look the same.
+	// stripped replaces characters that are not displayed. Without a replacement, two names could look the same.
 	stripped = unicode.ReplacementChar
-	// ellipsis ends what was cut.
+	// ellipsis ends truncated text.
 	ellipsis = "…"
-	// maxName bounds a name, in bytes. vCenter's own limit is 80 characters.
+	// maxName limits a name, in bytes. vCenter's own limit is 80 characters.
 	maxName = 160
 )
 
-// Text returns s as it may be shown: valid UTF-8 of at most limit bytes, which are at least 3, in one line. Each run of characters that control
-// something, that cannot be seen, or that do not exist is one replacement character, and each of white space that breaks lines one space. What is too long is
-// cut between two characters and ends in an ellipsis. Ordinary text is returned as it is, without an allocation, and so is what Text has returned.
+// Text returns s in a form that is safe to display: valid UTF-8 of at most limit bytes, which must be at least 3, in one line. It replaces each run of control
+// characters, invisible characters and unassigned characters with one replacement character, and each run of line-breaking white space with one space. Text
+// that is too long is cut between two characters and ends in an ellipsis. Ordinary text, and text that Text has returned, is returned unchanged, without an
+// allocation.
 func Text(s string, limit int) string {
 	if len(s) <= limit && harmless(s) {
 		return s
@@ -41,8 +42,8 @@ func Text(s string, limit int) string {
 	return b.String()
 }
 
-// Name returns a name as it may stand within a sentence: as it is if it has nothing but letters, digits and what commonly joins them, else as
-// [Quoted] does. What Name has returned stays as it is.
+// Name returns a name in a form that is safe within a sentence: unchanged if it has only letters, digits and common separators, otherwise like [Quoted]. A
+// result of Name stays unchanged.
 func Name(s string) string {
 	if Plain(s) || isQuoted(s) {
 		return s
@@ -50,8 +51,8 @@ func Name(s string) string {
 	return Quoted(s)
 }
 
-// Plain reports whether a name has nothing but letters, digits and what commonly joins them. Only such a name may stand in a command that somebody copies into a
-// shell: to others quotes are no hindrance.
+// Plain reports whether a name has only letters, digits and common separators. Only such a name can be part of a command that users copy into a shell: quotes
+// do not make other names safe.
 func Plain(s string) bool {
 	return len(s) <= maxName && s != "" && strings.IndexFunc(s, unusual) < 0
 }
@@ -59,7 +60,7 @@ func Plain(s string) bool {
 // Quoted returns a name in quotes, with quotes and backslashes in it escaped. It has at most 322 bytes.
 func Quoted(s string) string { return strconv.QuoteToGraphic(Text(s, maxName)) }
 
-// isQuoted reports whether Quoted has returned s, or might have.
+// isQuoted reports whether s is a possible result of Quoted.
 func isQuoted(s string) bool {
 	if len(s) > 2*maxName+2 || !strings.HasPrefix(s, `"`) {
 		return false
@@ -68,19 +69,19 @@ func isQuoted(s string) bool {
 	return err == nil && Quoted(name) == s
 }
 
-// joins are the characters, besides letters and digits, that ordinary names and inventory paths have.
+// joins are the separators, besides letters and digits, in ordinary names and inventory paths.
 const joins = "-_./@+:%"
 
 func unusual(r rune) bool {
 	return classify(r) != r || r == stripped || !unicode.In(r, unicode.L, unicode.M, unicode.N) && !strings.ContainsRune(joins, r)
 }
 
-// harmless reports whether nothing of s is to be replaced.
+// harmless reports whether s needs no replacement.
 func harmless(s string) bool {
 	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return classify(r) != r }) < 0
 }
 
-// classify returns what is shown for a character: itself, or what stands for its kind.
+// classify returns the displayed form of a character: itself, or its replacement.
 func classify(r rune) rune {
 	switch {
 	case r >= ' ' && r <= '~':
@@ -88,13 +89,13 @@ func classify(r rune) rune {
 	case r == '\n', r == '\r', r == '\t', r == '\v', r == '\f', r == '\u0085', r == '\u2028', r == '\u2029':
 		return ' '
 	case !unicode.IsGraphic(r), unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
-		// Controls, formats (which turn the direction of writing), private use, surrogates and what is not assigned are not graphic.
+		// Control and format characters (which reverse the direction of text), private use, surrogates and unassigned characters are not graphic.
 		return stripped
 	}
 	return r
 }
 
-// cut makes room for an ellipsis.
+// cut truncates text and appends an ellipsis.
 func cut(s string, limit int) string {
 	for len(s)+len(ellipsis) > limit {
 		_, size := utf8.DecodeLastRuneInString(s)

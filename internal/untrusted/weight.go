@@ -5,16 +5,16 @@ const (
 	objectWeight = 256
 	arrayWeight  = 64
 	valueWeight  = 32
-	// textWeight is that of an entry of a map of texts, such as labels.
+	// textWeight is the weight of an entry of a map of texts, such as labels.
 	textWeight = 100
-	// foreignWeight is that of a byte that may be no UTF-8. Decoded, one that is none has three, and the buffer doubles until it fits them.
+	// foreignWeight is the weight of a byte that is possibly not UTF-8. Decoded, an invalid byte has three bytes, and the buffer doubles until it fits them.
 	foreignWeight = 7
-	// bareWeight is that of a byte that becomes six when it is encoded again. Encoders of API servers write it as six.
+	// bareWeight is the weight of a byte that becomes six bytes when it is encoded again, as encoders of API servers do.
 	bareWeight = 31
 )
 
-// Weight returns about an upper bound of the memory, in bytes, of a whole JSON text that is decoded into types of Kubernetes; see [Scanner.KeepsFields].
-// It counts the text and, for each value, what it needs as Go besides: `{},` has three bytes and can become a struct of a kilobyte.
+// Weight returns an approximate upper limit of the memory, in bytes, of a whole JSON text that is decoded into types of Kubernetes; see [Scanner.KeepsFields].
+// It counts the text and, for each value, the additional memory in Go: `{},` has three bytes and can become a struct of a kilobyte.
 func Weight(text []byte) int64 {
 	s := Scanner{KeepsFields: true}
 	for len(text) > 0 {
@@ -24,36 +24,36 @@ func Weight(text []byte) int64 {
 	return s.Weight
 }
 
-// Scanner weighs JSON as [Weight] does while it is read, by its tokens alone: nothing of it is kept but the last key. What is no JSON is weighed somehow, and fails
-// to decode. The zero value is ready for use, by one goroutine at a time.
+// Scanner weighs JSON like [Weight] while it is read, by its tokens alone: it keeps only the last key. Invalid JSON gets some weight, and fails to decode. The
+// zero value is ready for use, by one goroutine at a time.
 type Scanner struct {
-	// Bytes that were read, and Weight: these, and what their values need besides when they are decoded. Item is how many bytes the largest item of a list has
-	// that has ended.
+	// Bytes is the number of bytes read. Weight is these bytes plus the additional memory of their decoded values. Item is the size of the largest list item
+	// that has ended, in bytes.
 	Bytes, Weight, Item int64
 	depth               int
 	inText, isEscaped   bool
-	// List: objects at the second level are its items, which are whole objects of Kubernetes and weigh more.
+	// List is true if objects at the second level are items of a list, which are whole Kubernetes objects and weigh more.
 	List bool
-	// KeepsFields: the fields of managed fields weigh as one text does. Types of Kubernetes keep them as JSON. It must not be set for what is decoded
-	// into maps: these hold fields like any other value.
+	// KeepsFields is true if the fields of managed fields weigh like one text. Types of Kubernetes keep them as JSON. It must not be set for data that is
+	// decoded into maps: these hold fields like any other value.
 	KeepsFields bool
-	// key is the last text, and keyBytes how long it is, which may be more than fits. It is that of the value that follows.
+	// key is the last text, and keyBytes its length, which can exceed the array. It is the key of the value that follows.
 	key      [16]byte
 	keyBytes int
 	// The depths within labels or annotations, within an array of managed fields, and within the fields of one of these; 0 outside.
 	texts, managed, fields int
-	// elements has a bit for each of the 64 outermost depths: what began there is an array whose elements may become structs.
+	// elements has a bit for each of the 64 outermost depths: it is set if an array whose elements can become structs began there.
 	elements uint64
-	// bare: since the last comma or bracket there was a value that is no object and no array.
+	// bare is true if, since the last comma or bracket, there was a value that is not an object or an array.
 	bare bool
 	// itemBegan is where the last item of a list began.
 	itemBegan int64
 }
 
-// Reset begins the next value.
+// Reset starts the next value.
 func (s *Scanner) Reset() { *s = Scanner{List: s.List, KeepsFields: s.KeepsFields} }
 
-// Scan weighs what follows. It returns where a value ended, so that the next one can be weighed by itself, or len(b).
+// Scan weighs the bytes. It returns where a value ended, so that the next one can be weighed separately, or len(b).
 func (s *Scanner) Scan(b []byte) (n int, ended bool) {
 	for i, c := range b {
 		s.Bytes++
@@ -99,17 +99,17 @@ func (s *Scanner) text(c byte) {
 	s.keyBytes = min(s.keyBytes+1, len(s.key)+1)
 }
 
-// isKey says whether what follows is the value of that key. Keys with escapes are not known as what they mean: their values weigh more.
+// isKey reports whether the next value belongs to that key. Keys with escapes are not decoded: their values weigh more.
 func (s *Scanner) isKey(key string) bool {
 	return s.keyBytes == len(key) && string(s.key[:len(key)]) == key
 }
 
-// inElements says whether a value here is an element of an array that may be one of structs. Finalizers are texts, of which an object may have very many.
+// inElements reports whether a value here is an element of an array that can be one of structs. Finalizers are texts, of which an object can have very many.
 func (s *Scanner) inElements() bool {
 	return s.fields == 0 && (s.depth > 64 || s.depth > 0 && s.elements>>(s.depth-1)&1 == 1)
 }
 
-// object weighs an object, or what becomes a struct as an object does.
+// object adds the weight of an object, or of a value that becomes a struct like an object.
 func (s *Scanner) object() {
 	s.Weight += objectWeight
 	if s.List && s.depth == 2 {
@@ -118,7 +118,8 @@ func (s *Scanner) object() {
 	}
 }
 
-// endBare weighs an element that is no object and no array. `0` and `null` become a struct as `{}` does: decoders go on after a value of the wrong type.
+// endBare adds the weight of an element that is not an object or an array. `0` and `null` become a struct like `{}`: decoders continue after a value of the
+// wrong type.
 func (s *Scanner) endBare() {
 	if s.bare && s.inElements() {
 		s.object()

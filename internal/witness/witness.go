@@ -1,4 +1,4 @@
-// Package witness tells who changed VMs in vCenter.
+// Package witness reports users who changed VMs in vCenter.
 package witness
 
 import (
@@ -29,9 +29,9 @@ type Clusters interface {
 	GetCluster(ctx context.Context, name multicluster.ClusterName) (cluster.Cluster, error)
 }
 
-// Witness tells who changed VMs. All fields but Metrics are required.
+// Witness reports users who changed VMs. All fields but Metrics are required.
 type Witness struct {
-	// Fleet has the groups, and knows which of them this replica holds.
+	// Fleet has the groups, and those that this replica holds.
 	Fleet *fleet.Fleet
 	// Hub has the VCenters.
 	Hub client.Reader
@@ -39,7 +39,7 @@ type Witness struct {
 	Clusters Clusters
 	// Events writes events of VCenters.
 	Events events.EventRecorder
-	// HubWrites bounds what each member makes the operator write on the hub.
+	// HubWrites limits the writes on the hub that each member can cause.
 	HubWrites *writebudget.Budget
 	// Metrics count the changes.
 	Metrics *groupmetrics.Passes
@@ -55,13 +55,14 @@ type ofVCenter struct {
 	vcenter string
 }
 
-// Cares reports whether this replica holds the group, so that one replica asks.
+// Cares reports whether this replica holds the group, so that only one replica queries vCenter for the user.
 func (w ofVCenter) Cares(key vsphere.GroupKey) bool {
 	g, known := w.Fleet.Group(key)
 	return known && w.Fleet.Holds(g.Ref)
 }
 
-// Changed tells the platform team, and the group's own users as far as the VCenter allows it.
+// Changed reports the change to hub administrators. It reports the change to the group's users too, with the user's name
+// if the VCenter allows it.
 func (w ofVCenter) Changed(change vsphere.Change) {
 	key := change.ID.Key()
 	g, known := w.Fleet.Group(key)
@@ -92,17 +93,17 @@ func (w ofVCenter) Changed(change vsphere.Change) {
 		err = cl.GetClient().Get(ctx, name, of)
 	}
 	if err != nil || string(of.UID) != change.ID.Group {
-		return // the member is away, or the group is gone
+		return // the member is unreachable, or the group was deleted
 	}
 	by := told.by
 	if change.User != "" && vc.Spec.VCenterUserNames != v1alpha1.VCenterUserNamesAllow {
 		by = fmt.Sprintf(" by somebody else than the operator; for who it was ask the platform team: an event of VCenter %q on the hub tells", w.vcenter)
 	}
-	// Without the time, which is that of the event: a VM that is lost again and again is told by one event with a count.
+	// Without the time, which is that of the event: repeated losses of a VM are one event with a count.
 	cl.GetEventRecorder("vmgroup-operator").Eventf(of, nil, corev1.EventTypeWarning, told.reason, "Observe", "%s %s%s", vm, told.what, by)
 }
 
-// sentence says what happened to a VM.
+// sentence describes a change of a VM.
 type sentence struct{ reason, what, by string }
 
 func tell(change vsphere.Change) sentence {

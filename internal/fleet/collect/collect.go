@@ -1,4 +1,4 @@
-// Package collect reports what the fleet counts as metrics.
+// Package collect exports the counts of the fleet as metrics.
 package collect
 
 import (
@@ -10,13 +10,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/metrics"
 )
 
-// Fleet is what is known of groups. *fleet.Fleet implements it.
+// Fleet has the groups. *fleet.Fleet implements it.
 type Fleet interface {
 	Tallies() *tally.Book
 	VCenters() map[string]struct{}
 }
 
-// Shards says which buckets this replica holds. *sharding.Replica implements it.
+// Shards returns the buckets that this replica holds. *sharding.Replica implements it.
 type Shards interface {
 	HeldBuckets() []int
 }
@@ -24,7 +24,7 @@ type Shards interface {
 // Clock returns the time.
 type Clock interface{ Now() time.Time }
 
-// Collector reports the groups whose buckets this replica holds at the moment of the scrape, so that sums over all
+// Collector reports the groups whose buckets this replica holds at the time of the scrape, so that sums over all
 // replicas count each group once. Gauges that are zero have no series.
 type Collector struct {
 	Fleet  Fleet

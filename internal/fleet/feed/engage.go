@@ -17,9 +17,9 @@ import (
 )
 
 // Engage implements multicluster.Aware. It lists the groups and namespaces of a member before the controllers watch them.
-// So quotas are known, and the fleet drops groups that were deleted while nobody watched, and confirmations of namespaces
-// that were deleted or taken back. The caches of the member are filled. After an error the member is not engaged: the
-// provider reports the error and tries again.
+// So quotas are known. The fleet drops groups that were deleted while no watch was open, and confirmations of namespaces
+// that were deleted or withdrawn meanwhile. The caches of the member are filled. After an error, the member is not
+// engaged: the provider reports the error and retries.
 func (f *Feed) Engage(ctx context.Context, member multicluster.ClusterName, cl cluster.Cluster) error {
 	existing := &v1alpha1.VmGroupList{}
 	if err := cl.GetClient().List(ctx, existing, client.UnsafeDisableDeepCopy); err != nil {

@@ -1,5 +1,5 @@
-// Package feed writes into the fleet what the informers of members report: groups and namespaces when a member is
-// engaged, and each change after that.
+// Package feed writes the reports of members' informers into the fleet: groups and namespaces when a member is engaged,
+// and each change after that.
 package feed
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// pause is the time between two rounds over namespaces of which there are news.
+// pause is the time between two rounds over changed namespaces.
 const pause = time.Second
 
 // Feed writes into one fleet. Add it to the manager before the controllers that use Groups and Namespaces: the manager
@@ -26,8 +26,8 @@ type Feed struct {
 // New returns a feed of the fleet.
 func New(of *fleet.Fleet) *Feed { return &Feed{of, newNamespaces()} }
 
-// Start implements manager.Runnable. It takes news of namespaces to their groups at once, and then after a pause, so that
-// endless changes cost one round a second.
+// Start implements manager.Runnable. It delivers changes of namespaces to their groups at once, and then after a pause,
+// so that endless changes cost one round a second.
 func (f *Feed) Start(ctx context.Context) error {
 	for {
 		select {
@@ -44,7 +44,7 @@ func (f *Feed) Start(ctx context.Context) error {
 	}
 }
 
-// Round takes all news of namespaces to their groups.
+// Round delivers all pending changes of namespaces to their groups.
 func (f *Feed) Round() {
 	for of, is := range f.namespaces.take() {
 		f.fleet.SetNamespace(of.member, of.namespace, is.confirmed)
@@ -54,7 +54,7 @@ func (f *Feed) Round() {
 	}
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable: each replica knows all groups.
+// NeedLeaderElection implements manager.LeaderElectionRunnable: each replica needs all groups.
 func (*Feed) NeedLeaderElection() bool { return false }
 
 // named returns the name and the key of a member's group.

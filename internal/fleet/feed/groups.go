@@ -21,17 +21,17 @@ import (
 // queue is the work queue of a controller. Receivers have their own.
 type queue = workqueue.TypedRateLimitingInterface[mcreconcile.Request]
 
-// Groups gets each event of a group, after the fleet knows of it. Its methods must not block.
+// Groups gets each event of a group, after the fleet has recorded it. Its methods must not block.
 type Groups interface {
 	// Seen gets a group that exists. left is the VCenter that the group used before, or "" if it did not change.
 	Seen(ref fleet.Ref, key vsphere.GroupKey, of *v1alpha1.VmGroup, left string)
-	// Removed gets the last state of a group that does not exist any more. The fleet has it still: the receiver deletes
+	// Removed gets the last state of a group that does not exist any more. The fleet still has it: the receiver deletes
 	// it there, or keeps it as one that vanished.
 	Removed(ctx context.Context, ref fleet.Ref, of client.Object)
 }
 
 // Groups returns the handlers of groups, one for each member. They write all groups into the fleet, including those of
-// other replicas, so that a group that is taken over is enqueued from memory.
+// other replicas, so that a group that this replica takes over is enqueued from memory.
 func (f *Feed) Groups(to Groups) mchandler.EventHandlerFunc {
 	return func(member multicluster.ClusterName, _ cluster.Cluster) mchandler.EventHandler {
 		seen := func(o client.Object) {

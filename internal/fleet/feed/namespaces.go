@@ -20,9 +20,9 @@ import (
 // memberNamespace is a namespace of a member.
 type memberNamespace struct{ member, namespace string }
 
-// namespaces keeps news of namespaces until the feed takes them to the groups. An informer keeps events without a bound for a
-// handler that is slow, and the API server of a member can send thousands a second. So the handler only keeps the last
-// news of each namespace, however many groups it has.
+// namespaces keeps changes of namespaces until the feed delivers them to the groups. An informer buffers events without limit
+// for a slow handler, and the API server of a member can send thousands a second. So the handler only keeps the last state of
+// each namespace, however many groups it has.
 type namespaces struct {
 	mu   sync.Mutex
 	news map[memberNamespace]state
@@ -30,9 +30,9 @@ type namespaces struct {
 	some chan struct{}
 }
 
-// state is the news of a namespace.
+// state is the changed state of a namespace.
 type state struct {
-	// confirmed is true if everything that its groups remove is confirmed.
+	// confirmed is true if all removals of its groups are confirmed.
 	confirmed bool
 	// changed is true if its groups must be reconciled.
 	changed bool
@@ -42,7 +42,7 @@ func newNamespaces() *namespaces {
 	return &namespaces{news: map[memberNamespace]state{}, some: make(chan struct{}, 1)}
 }
 
-// keep keeps news of a namespace.
+// keep records the state of a namespace.
 func (n *namespaces) keep(of memberNamespace, is state) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -54,7 +54,7 @@ func (n *namespaces) keep(of memberNamespace, is state) {
 	}
 }
 
-// take returns all news, once.
+// take returns and clears all changes.
 func (n *namespaces) take() map[memberNamespace]state {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -63,21 +63,21 @@ func (n *namespaces) take() map[memberNamespace]state {
 	return news
 }
 
-// NamespaceChanged selects changes of labels, by which grants select, and of the annotation that confirms what the groups
-// of a namespace remove.
+// NamespaceChanged selects changes of labels, which grants use in selectors, and of the annotation that confirms the removals
+// of a namespace's groups.
 func NamespaceChanged() predicate.Predicate {
 	return predicate.Or[client.Object](predicate.LabelChangedPredicate{}, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld.GetAnnotations()[v1alpha1.ConfirmDeletionAnnotation] != e.ObjectNew.GetAnnotations()[v1alpha1.ConfirmDeletionAnnotation]
 	}})
 }
 
-// confirmsAll reports whether a namespace confirms everything that its groups remove.
+// confirmsAll reports whether a namespace confirms all removals of its groups.
 func confirmsAll(namespace client.Object) bool {
 	return massdeletion.Confirms(namespace.GetAnnotations(), string(namespace.GetUID()))
 }
 
-// Namespaces returns the handler of a member's namespaces. Groups of a namespace that changes are reconciled. Those of a
-// new namespace are reconciled because they are new.
+// Namespaces returns the handler of a member's namespaces. Groups of a changed namespace are reconciled. Groups of a new
+// namespace are reconciled because they are new.
 func (f *Feed) Namespaces(member multicluster.ClusterName, _ cluster.Cluster) mchandler.EventHandler {
 	keep := func(o client.Object, confirmed, changed bool) {
 		f.namespaces.keep(memberNamespace{string(member), o.GetName()}, state{confirmed, changed})

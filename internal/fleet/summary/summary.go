@@ -10,10 +10,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// longest is the length of the longest name that the API of the hub takes.
+// longest is the maximum length of a name in the hub's API.
 const longest = 253
 
-// side is whose status it is.
+// side is the owner of the status: a member or a VCenter.
 type side bool
 
 const (
@@ -21,7 +21,7 @@ const (
 	ofVCenter side = false
 )
 
-// fields returns what status shows of a summary; nil is one of no groups.
+// fields returns the status fields of a summary; nil is a summary without groups.
 func fields(s *tally.Summary, whose side) (ready, desired int32, notReady *v1alpha1.NotReadyGroups) {
 	if s == nil {
 		return 0, 0, nil
@@ -38,11 +38,12 @@ func fields(s *tally.Summary, whose side) (ready, desired int32, notReady *v1alp
 	return int32(s.Ready), int32(s.Desired), notReady
 }
 
-// group names a group as its member does, and users of members can name groups and vCenters as they like.
+// group returns the names of a group for status. Users of members can name groups and vCenters as they like,
+// so it sanitizes names.
 func group(g tally.NotReady, whose side) v1alpha1.NotReadyGroup {
 	is := v1alpha1.NotReadyGroup{
 		Namespace: untrusted.Text(g.Namespace, longest), Name: untrusted.Text(g.Name, longest), Reason: g.Reason,
-		// Seconds are what the API keeps; more would look like a change after each round trip.
+		// The API keeps seconds; more precision would look like a change after each round trip.
 		Since: metav1.NewTime(g.Since.Truncate(time.Second)),
 	}
 	if whose == ofMember {

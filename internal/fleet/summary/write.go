@@ -1,4 +1,5 @@
-// Package summary writes into the status of MemberClusters and VCenters how many of their VMs are ready, and which groups are not.
+// Package summary writes to the status of MemberClusters and VCenters how many of their VMs are ready, and which groups are not
+// ready.
 package summary
 
 import (
@@ -18,13 +19,14 @@ import (
 )
 
 const (
-	// Interval is the time between two writes of one object at least.
+	// Interval is the minimum time between two writes of one object.
 	Interval = 10 * time.Second
-	// patience is how long after its start a replica waits for all members before it sums over those that it knows.
+	// patience is the timeout after its start for which a replica waits for all members. After it, the replica sums over the known
+	// ones.
 	patience = time.Minute
 )
 
-// Fleet is what is known of groups. *fleet.Fleet implements it.
+// Fleet has the groups. *fleet.Fleet implements it.
 type Fleet interface {
 	Tallies() *tally.Book
 	// Listed reports whether all groups of these members are known.
@@ -58,10 +60,10 @@ func (w *Writer) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection makes the manager run it on every replica: it asks the shards who leads.
+// NeedLeaderElection makes the manager run it on every replica: leadership comes from the shards.
 func (w *Writer) NeedLeaderElection() bool { return false }
 
-// write brings all objects up to date. late is true once members that are still not known are left out of the sums of VCenters.
+// write updates all objects. If late is true, the sums of VCenters omit members that are still unknown.
 func (w *Writer) write(ctx context.Context, late bool) error {
 	var members v1alpha1.MemberClusterList
 	var vcenters v1alpha1.VCenterList
@@ -75,7 +77,7 @@ func (w *Writer) write(ctx context.Context, late bool) error {
 		m := &members.Items[i]
 		if !w.Fleet.Listed(m.Name) {
 			all = false
-			continue // what was last seen stays
+			continue // the last known values stay
 		}
 		base := m.DeepCopy()
 		s := &m.Status
@@ -99,7 +101,7 @@ func (w *Writer) write(ctx context.Context, late bool) error {
 	return errors.Join(problems...)
 }
 
-// patch writes these fields alone, whoever writes the rest.
+// patch writes only these fields; other writers keep theirs.
 func (w *Writer) patch(ctx context.Context, object, base client.Object) error {
 	if err := w.Client.Status().Patch(ctx, object, client.MergeFrom(base)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("write the status of %s: %w", object.GetName(), err)

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Cell is what groups are counted by.
+// Cell is the key by which groups are counted.
 type Cell struct{ Member, VCenter string }
 
-// Group is one group that counts.
+// Group is one counted group.
 type Group struct {
 	Cell
 	// Key identifies the group.
@@ -21,7 +21,7 @@ type Group struct {
 	Shape           *Shape
 }
 
-// Total is what groups of one cell come to.
+// Total has the sums of the groups of one cell.
 type Total struct {
 	Groups  [states]int
 	Reasons map[string]int
@@ -30,7 +30,7 @@ type Total struct {
 	Held    [holds]int
 	// Rollouts by state; RolloutNone is not counted.
 	Rollouts [rollouts]int
-	// NotReady are the groups that have a time in Shape.Since, the oldest first.
+	// NotReady are the groups with a time in Shape.Since, the oldest first.
 	NotReady []NotReady
 }
 
@@ -48,8 +48,8 @@ func compare(a, b NotReady) int {
 		cmp.Compare(a.key, b.key))
 }
 
-// Book counts groups by bucket and cell. It is safe for concurrent use. A reader locks one bucket at a time, for as long
-// as it takes to copy the sums of that bucket.
+// Book counts groups by bucket and cell. It is safe for concurrent use. A reader locks one bucket at a time, while it
+// copies the sums of that bucket.
 type Book struct {
 	mu      sync.RWMutex
 	buckets map[int]*bucket
@@ -64,13 +64,13 @@ type bucket struct {
 // NewBook returns a Book without groups.
 func NewBook() *Book { return &Book{buckets: map[int]*bucket{}} }
 
-// Changes grows with each change of a sum.
+// Changes returns a number that increases with each change of a sum.
 func (b *Book) Changes() uint64 { return b.changes.Load() }
 
 // Add counts a group that was not counted.
 func (b *Book) Add(in int, g Group) { b.of(in).change(b, g, 1) }
 
-// Remove counts a group no longer, as it was added.
+// Remove stops counting a group. The group must be as it was added.
 func (b *Book) Remove(in int, g Group) { b.of(in).change(b, g, -1) }
 
 func (b *Book) of(number int) *bucket {
@@ -127,7 +127,7 @@ func (t *Total) count(s *Shape, by int) {
 	}
 }
 
-// list keeps NotReady in order, so that no reader has to look at every group.
+// list keeps NotReady sorted, so that readers do not scan all groups.
 func (t *Total) list(g Group, by int) {
 	is := NotReady{Cell: g.Cell, Namespace: g.Namespace, Name: g.Name, Reason: g.Shape.Reason, Since: g.Shape.Since, key: g.Key}
 	at, found := slices.BinarySearchFunc(t.NotReady, is, compare)
@@ -141,7 +141,7 @@ func (t *Total) list(g Group, by int) {
 
 func (t *Total) empty() bool { return t.Groups == [states]int{} }
 
-// add adds the counts of another total, and not its list.
+// add adds the counts of another total, without its list.
 func (t *Total) add(o *Total) {
 	for i, n := range o.Groups {
 		t.Groups[i] += n

@@ -2,10 +2,10 @@ package tally
 
 import "github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 
-// OtherReason stands for a reason that the operator does not write. Users of members can write any.
+// OtherReason replaces a reason that the operator does not write. Users of members can write any reason.
 const OtherReason = "Other"
 
-// reasonOf returns the reason as a label: the reason itself if the operator writes it.
+// reasonOf returns the reason as a label: the reason itself if the operator writes it, otherwise OtherReason.
 func reasonOf(reason string) string {
 	if _, known := reasons[reason]; known {
 		return reason

@@ -1,5 +1,5 @@
-// Package tally counts groups and VMs by what their status shows. Each event of an informer changes the counts; reading
-// them does not look at groups.
+// Package tally counts groups and VMs by their status. Each event of an informer updates the counts; reading them does
+// not scan groups.
 package tally
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// State of a group. A group has the last of these that holds.
+// State of a group. A group has the last of these states that applies.
 type State uint8
 
 // States of a group.
@@ -32,7 +32,8 @@ type VMState uint8
 // States of a VM.
 const (
 	VMReady VMState = iota
-	// VMStarting is the first VM of its ordinal, VMRepairing one in place of a lost VM, before it is ready.
+	// VMStarting is the first VM of its ordinal before it is ready. VMRepairing is a VM in place of a lost one before
+	// it is ready.
 	VMStarting
 	VMRepairing
 	VMStopped
@@ -55,7 +56,7 @@ const (
 	holds
 )
 
-// Rollout is how an update goes on.
+// Rollout is the state of an update.
 type Rollout uint8
 
 // Rollouts. A group without an update has RolloutNone.
@@ -67,7 +68,7 @@ const (
 	rollouts
 )
 
-// Shape is what counts of one group. Shapes of groups that count alike are equal.
+// Shape is what is counted for one group. Shapes of groups with equal counts are equal.
 type Shape struct {
 	State State
 	// Reason of condition Ready; empty if the group is ready.
@@ -125,7 +126,7 @@ func stateOf(g *v1alpha1.VmGroup) State {
 	return Pending
 }
 
-// vmStateOf returns the state of a VM. Users of members can write any phase: one that is unknown counts as starting.
+// vmStateOf returns the state of a VM. Users of members can write any phase: an unknown phase counts as starting.
 func vmStateOf(vm *v1alpha1.VMStatus) VMState {
 	switch vm.Phase {
 	case v1alpha1.VMReady:

@@ -9,7 +9,7 @@ import (
 // Ages are the times by which groups that are not ready are counted, the shortest first.
 var Ages = [...]time.Duration{15 * time.Minute, time.Hour}
 
-// Sum is what one cell comes to over buckets.
+// Sum has the sums of one cell over buckets.
 type Sum struct {
 	Total
 	// LongerThan counts the groups that have not been ready for longer than each of Ages.
@@ -36,13 +36,13 @@ func (b *Book) Sums(buckets []int, now time.Time) map[Cell]*Sum {
 	return sums
 }
 
-// MostWorst is how many groups a Summary names.
+// MostWorst is how many groups a Summary lists.
 const MostWorst = 10
 
-// Summary is what the groups of a member, or of a vCenter, come to.
+// Summary has the sums of the groups of a member, or of a VCenter.
 type Summary struct {
 	Ready, Desired, NotReady int
-	// Worst are the groups that have not been ready for longest, the oldest first.
+	// Worst are the groups that have not been ready for the longest time, the oldest first.
 	Worst []NotReady
 }
 

@@ -1,13 +1,13 @@
-// Package death proves that the process of another replica has ended, from the status of its Pod, so that its work is
-// taken over after seconds instead of its whole patience.
+// Package death proves from the status of a Pod that the process of another replica has ended. Its work is then taken over
+// after seconds, before the full takeover timeout.
 //
-// A status is a claim of the kubelet, and the kubelet can be wrong: when the container runtime has lost its state, it
-// reports containers as terminated, or Pods as failed, whose processes go on running. So almost nothing in a status
-// counts. What does is the message that the process itself left: at its start it writes an identity that is never
-// used again into the file that the kubelet reads when, and only when, the runtime says that the container has exited. See
-// [Proves] for the rule.
+// The status comes from the kubelet, which can be wrong: if the container runtime has lost its state, it reports
+// containers as terminated, or Pods as failed, whose processes still run. So most of the status is ignored. Only the
+// message that the process itself left counts. At its start, the process writes a unique identity into the termination
+// message file. The kubelet reads this file only if the runtime reports that the container has exited. See [Proves] for
+// the rule.
 //
-// A proof is one of two conditions. The session must have been silent as well, for longer than a renewal takes to come
-// (protocol.Timings.Proven), and is fenced as in any takeover. A proof about a session that goes on living is refuted by
-// its next renewal. Without a proof (no Pod, no rights, no kubelet, a Pod that has gone) nothing is lost but time.
+// A proof is one of two conditions. The session must also have been silent for longer than a renewal takes
+// (protocol.Timings.Proven), and is fenced as in any takeover. If the session still lives, its next renewal refutes the
+// proof. Without a proof (no Pod, no permission, no kubelet, a deleted Pod), the takeover only takes longer.
 package death

@@ -6,17 +6,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// PublishedKey is the published entry of a replica that says in which container it runs; see [Place].
+// PublishedKey is the published entry with the container that a replica runs in; see [Place].
 const PublishedKey = "place"
 
-// Place is where a process runs: a container of a Pod. A container that is started again is the same place, and another
-// process.
+// Place is where a process runs: a container of a Pod. A restarted container is the same place, but another process.
 type Place struct {
 	Pod       types.UID `json:"pod"`
 	Container string    `json:"container"`
 }
 
-// String is to be published. It is "" for a place that is not known.
+// String returns the text to publish. It is "" for an unknown place.
 func (p Place) String() string {
 	if p.Pod == "" || p.Container == "" {
 		return ""
@@ -28,7 +27,7 @@ func (p Place) String() string {
 	return string(text)
 }
 
-// ParsePlace reads what String wrote. What a later release wrote in another way is a place that is not known.
+// ParsePlace reads what String wrote. A text in the format of a later release is an unknown place.
 func ParsePlace(text string) (Place, bool) {
 	var p Place
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
@@ -40,6 +39,6 @@ func ParsePlace(text string) (Place, bool) {
 // Process is one run of a program.
 type Process struct {
 	Place
-	// Boot is unique to this run; it is what [Record] wrote.
+	// Boot is unique to this run; [Record] wrote it.
 	Boot string
 }

@@ -7,17 +7,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// exitUnknown is the exit code that containerd reports for a container whose task it has lost. It says nothing of the process.
+// exitUnknown is the exit code that containerd reports for a container whose task it has lost. It proves nothing about the
+// process.
 const exitUnknown = 255
 
-// endings are the reasons that stand for an exit that was seen. Others stand for guesses: Unknown, ContainerStatusUnknown.
+// endings are the reasons for an observed exit. Other reasons are guesses: Unknown, ContainerStatusUnknown.
 var endings = []string{"Error", "Completed", "OOMKilled"}
 
-// Proves reports whether the status of a Pod proves that a process has ended, and in a sentence why or why not.
+// Proves reports whether the status of a Pod proves that a process has ended, and returns a sentence with the reason.
 //
-// It does when the container of the process is, or before its present run was, terminated with the boot of the process
-// as its message, an ID, an end, an exit code that means something, and a reason that stands for an exit that was seen.
-// The Pod's phase, conditions, deletion and restart count say nothing, nor does a Pod that is missing.
+// The status proves it if the current or previous run of the process's container is terminated with the boot of the process as
+// its message, an ID, an end time, a meaningful exit code, and a reason for an observed exit. The Pod's phase, conditions,
+// deletion and restart count prove nothing. A missing Pod proves nothing either.
 func Proves(pod *corev1.Pod, p Process) (proven bool, why string) {
 	if p.Pod == "" || p.Container == "" || p.Boot == "" {
 		return false, "it is not known where the process ran"
@@ -42,14 +43,14 @@ func Proves(pod *corev1.Pod, p Process) (proven bool, why string) {
 	return false, why
 }
 
-// ends reports whether one termination is that of the process with this boot.
+// ends reports whether a termination is that of the process with this boot.
 func ends(t *corev1.ContainerStateTerminated, boot string) (bool, string) {
 	switch {
 	case t.Message != boot:
 		return false, "the message of the termination is not that of this process"
 	case t.ContainerID == "":
 		return false, "the termination names no container"
-	case t.FinishedAt.Unix() <= 0: // both the zero time and the beginning of 1970 mean that nobody knows
+	case t.FinishedAt.Unix() <= 0: // both the zero time and the start of 1970 mean that the time is unknown
 		return false, "the termination has no time"
 	case !slices.Contains(endings, t.Reason):
 		return false, fmt.Sprintf("the reason %q is a guess", t.Reason)

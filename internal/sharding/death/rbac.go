@@ -1,5 +1,5 @@
 package death
 
-// Pods are only watched, and only those of the operator's own namespace.
+// The operator only watches Pods, and only those of its own namespace.
 
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch,namespace=system

@@ -7,8 +7,9 @@ import (
 	"os"
 )
 
-// Record writes boot into the file that the kubelet returns as the message of the container's termination, in place of
-// what is in it. It makes no file: where there is none, no kubelet is reading. It reports whether boot was written.
+// Record writes boot into the file that the kubelet returns as the message of the container's termination, and
+// overwrites the file's content. It creates no file: if the file is missing, no kubelet reads it. It reports whether
+// boot was written.
 func Record(file, boot string) (written bool, err error) {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_TRUNC, 0)
 	if errors.Is(err, fs.ErrNotExist) {

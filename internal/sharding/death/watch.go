@@ -18,14 +18,15 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 )
 
-// Selector of the Pods that replicas run in.
+// Selector of the Pods that run replicas.
 const Selector = "app.kubernetes.io/name=vmgroup-operator"
 
-// Replicas are the sessions whose processes are looked for. *sharding.Replica implements it.
+// Replicas are the sessions whose processes are watched. *sharding.Replica implements it.
 type Replicas interface {
 	// Peers returns the sessions that are not known to have ended.
 	Peers() []protocol.Peer
-	// DeathProven tells that the process of a session has ended, and reports whether it is believed.
+	// DeathProven reports to the replica that the process of a session has ended, and returns whether the replica
+	// accepts that.
 	DeathProven(session string) (believed bool)
 }
 
@@ -37,8 +38,8 @@ type Options struct {
 	Log      logr.Logger
 }
 
-// Watcher tells when the status of a Pod proves that the process of a session has ended. It has a cache of its own, so
-// that a replica that may not read Pods works all the same.
+// Watcher reports sessions whose process has ended according to the status of a Pod. It has its own cache, so that a
+// replica without permission to read Pods works too.
 type Watcher struct {
 	opts Options
 	// changed holds one wake-up.
@@ -46,7 +47,7 @@ type Watcher struct {
 	// failing is true from a failure of the list or watch to the next event.
 	mu      sync.Mutex
 	failing bool
-	// found is what was found about each session last.
+	// found is the last result for each session.
 	found map[string]string
 }
 
@@ -55,7 +56,7 @@ func NewWatcher(opts Options) *Watcher {
 	return &Watcher{opts: opts, changed: make(chan struct{}, 1), found: map[string]string{}}
 }
 
-// Changed tells that Peers may return something else. It does not block.
+// Changed reports that the result of Peers possibly changed. It does not block.
 func (w *Watcher) Changed() {
 	select {
 	case w.changed <- struct{}{}:
@@ -66,7 +67,7 @@ func (w *Watcher) Changed() {
 // NeedLeaderElection makes a manager run it on every replica.
 func (w *Watcher) NeedLeaderElection() bool { return false }
 
-// Start watches until ctx ends. Failures are retried for ever, with growing delays.
+// Start watches until ctx ends. It retries failures forever, with growing delays.
 func (w *Watcher) Start(ctx context.Context) error {
 	informer, err := w.informer()
 	if err != nil {
@@ -112,13 +113,13 @@ func (w *Watcher) informer() (cache.SharedIndexInformer, error) {
 	}
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: event, UpdateFunc: func(_, object any) { event(object) },
-		// The last status of a Pod counts as any other; that the Pod has gone does not.
+		// The last status of a Pod counts like any other; the deletion of the Pod does not count.
 		DeleteFunc: event,
 	})
 	return informer, err
 }
 
-// strip keeps of a Pod what is looked at.
+// strip keeps only the used parts of a Pod.
 func strip(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
@@ -130,13 +131,13 @@ func strip(object any) (any, error) {
 	}, nil
 }
 
-// session is another replica's that may have ended.
+// session is a session of another replica that has possibly ended.
 type session struct {
 	name, host string
 	Process
 }
 
-// peers are the sessions that say where they run, the own process's left out.
+// peers returns the sessions that publish their place, without those of this process.
 func (w *Watcher) peers() []session {
 	peers := w.opts.Replicas.Peers()
 	own := ""
@@ -154,7 +155,7 @@ func (w *Watcher) peers() []session {
 	return sessions
 }
 
-// inspect tells of the sessions whose process the status of a Pod proves to have ended.
+// inspect reports the sessions whose process has ended according to the status of a Pod.
 func (w *Watcher) inspect(object any, peers []session) {
 	if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
 		object = gone.Obj
@@ -179,7 +180,7 @@ func (w *Watcher) inspect(object any, peers []session) {
 	}
 }
 
-// news reports whether something else was found about a session than the last time.
+// news reports whether the result for a session differs from the last one.
 func (w *Watcher) news(session, why string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -190,7 +191,7 @@ func (w *Watcher) news(session, why string) bool {
 	return true
 }
 
-// forget drops what was found about sessions that have gone.
+// forget drops the results of sessions that do not exist any more.
 func (w *Watcher) forget(peers []session) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -203,7 +204,7 @@ func (w *Watcher) forget(peers []session) {
 	w.found = known
 }
 
-// fails says once that Pods cannot be watched. That a watch ends, or is too old to go on, is how watches are.
+// fails logs once that Pods cannot be watched. An ended or expired watch is normal.
 func (w *Watcher) fails(err error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		return

@@ -21,21 +21,21 @@ type Client struct {
 	leases    *rest.RESTClient
 	maps      *rest.RESTClient
 	transport *http.Transport
-	// relist holds one request to list again per kind that is observed.
+	// relist holds one pending list request per observed kind.
 	relist map[kind]chan struct{}
 }
 
-// New returns a client. It sends nothing and changes nothing in config. Credentials that config names as files are read
-// again when they change.
+// New returns a client. It sends no request and does not change config. If config names credential files, the client
+// reads them again when they change.
 func New(config *rest.Config, options Options) (*Client, error) {
 	if options.Namespace == "" {
 		return nil, errNoNamespace
 	}
 	options = options.withDefaults()
 	config = rest.CopyConfig(config)
-	// The requests are few, and a limit of the client would delay the one that matters.
+	// The requests are few, and a client-side limit would delay important ones.
 	config.QPS, config.RateLimiter = -1, nil
-	// A request is bounded by its context. This would bound watches as well.
+	// The context limits a request. This timeout would also limit watches.
 	config.Timeout = 0
 	client, transport, err := newHTTPClient(config, options.Request)
 	if err != nil {
@@ -64,8 +64,8 @@ func New(config *rest.Config, options Options) (*Client, error) {
 	return c, nil
 }
 
-// leaseRequest and ringRequest address their one object or collection. client-go would repeat a request on 429 and, for
-// reads, on lost connections; the caller has its own plan for the time that is left.
+// leaseRequest and ringRequest address their one object or collection. They disable retries of client-go, on 429 and
+// for reads on lost connections: the caller plans the remaining time itself.
 func (c *Client) leaseRequest(verb string) *rest.Request {
 	return c.leases.Verb(verb).MaxRetries(0).Namespace(c.options.Namespace).Resource(leaseResource)
 }

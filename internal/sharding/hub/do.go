@@ -22,10 +22,10 @@ var (
 	errUnknownOp = errors.New("there is no such request")
 )
 
-// Do carries out op with one request and returns when it is answered or ctx ends, whichever comes first. It does not try
-// again. It is safe for concurrent use.
+// Do executes op with one request. It returns when the request is answered or ctx ends, whichever comes first. It does
+// not retry. It is safe for concurrent use.
 //
-// After an Unknown outcome the next request uses a new connection.
+// After an Unknown outcome, the next request uses a new connection.
 func (c *Client) Do(ctx context.Context, op protocol.Op) protocol.Result {
 	result := c.do(ctx, op)
 	if result.Outcome == protocol.Unknown {
@@ -76,7 +76,7 @@ func (c *Client) do(ctx context.Context, op protocol.Op) protocol.Result {
 	}
 }
 
-// session sends a request that is answered with a session's Lease.
+// session sends a request whose response is a session's Lease.
 func (c *Client) session(ctx context.Context, op protocol.Op, session string, request *rest.Request) protocol.Result {
 	lease := &coordinationv1.Lease{}
 	name := c.leaseName(session)
@@ -100,7 +100,7 @@ func (c *Client) deleteSession(ctx context.Context, op protocol.DeleteSession) p
 	return protocol.Result{Outcome: protocol.Done}
 }
 
-// ring sends a request that is answered with the ring's ConfigMap.
+// ring sends a request whose response is the ConfigMap of the shard map.
 func (c *Client) ring(ctx context.Context, op protocol.Op, request *rest.Request) protocol.Result {
 	object := &corev1.ConfigMap{}
 	if failure := send(ctx, op, ringResource, c.options.RingName, request, object, &object.ObjectMeta); failure != nil {
@@ -113,13 +113,13 @@ func (c *Client) ring(ctx context.Context, op protocol.Op, request *rest.Request
 	case reading:
 		return protocol.Result{Outcome: protocol.Invalid, Ring: stored, Err: failed(op, err)}
 	default:
-		// Something changed the ring on its way in. What is stored now, a read will tell.
+		// The shard map was changed on its way to the hub. The next read returns what is stored.
 		return protocol.Result{Outcome: protocol.Unknown, Err: failed(op, err)}
 	}
 }
 
-// send returns nil when the request was carried out and answered, with the answer in into, whose metadata is meta. A nil
-// into takes any answer of success.
+// send returns nil if the request was executed and answered, with the response in into, whose metadata is meta. A nil
+// into accepts any successful response.
 func send(
 	ctx context.Context, op protocol.Op, resource, name string, request *rest.Request, into runtime.Object, meta *metav1.ObjectMeta,
 ) *protocol.Result {
@@ -164,7 +164,7 @@ func failed(op protocol.Op, err error) error {
 	return fmt.Errorf("%s: %w", describe(op), err)
 }
 
-// describe names a request for a person.
+// describe names a request in messages.
 func describe(op protocol.Op) string {
 	switch op := op.(type) {
 	case protocol.CreateSession:

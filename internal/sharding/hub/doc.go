@@ -1,12 +1,12 @@
-// Package hub is the I/O of the sharding protocol: it carries out the protocol's requests at the hub's API server and
-// keeps the hub's state observed. It decides nothing.
+// Package hub is the I/O of the sharding protocol: it executes the protocol's requests at the hub's API server and
+// observes the hub's state. It makes no decisions.
 //
-// A session is a Lease, the ring is a ConfigMap. The requests have connections of their own, so that what the rest of
-// the operator does with its connections cannot hold up a renewal.
+// A session is a Lease, the shard map is a ConfigMap. The requests use their own connections, so that other requests
+// of the operator cannot delay a renewal.
 //
-// # What an answer means
+// # Outcomes
 //
-// Do sends one request and reports what is certain. Only an answer of the API server itself says that a write was
-// carried out, or that it was not; everything else is protocol.Unknown: a request that nobody answered can be carried
-// out later, and a page of some proxy in between proves nothing.
+// Do sends one request and reports only what is certain. Only a response of the API server itself proves that a write
+// was executed, or was not. Any other result is protocol.Unknown: an unanswered request can be executed later, and a
+// page from an intermediate proxy proves nothing.
 package hub

@@ -30,14 +30,14 @@ const (
 	publishedAnnotation = annotationPrefix + "board" // its name in all releases
 	ringAnnotation      = annotationPrefix + "ring"
 
-	// maxPublished keeps an object that every replica writes and reads every few seconds small, in bytes of JSON. All
-	// annotations of an object together may have 256 KiB.
+	// maxPublished limits the size of an object that every replica writes and reads every few seconds, in bytes of
+	// JSON. Kubernetes limits all annotations of an object together to 256 KiB.
 	maxPublished = 64 << 10
 )
 
 var errPublishedTooLarge = errors.New("what the replica publishes is too large")
 
-// settings as they are stored: durations as a person writes them.
+// settings in stored form, with durations as text.
 type settings struct {
 	Buckets  int             `json:"buckets"`
 	Hash     string          `json:"hash"`
@@ -62,10 +62,10 @@ func (c *Client) encodeLease(l protocol.Lease) (*coordinationv1.Lease, error) {
 	}, nil
 }
 
-// encodePatch returns a JSON merge patch that makes a session's Lease that of l, if the Lease is at version.
+// encodePatch returns a JSON merge patch that sets a session's Lease to l, if the Lease is at version.
 //
-// It is a patch because an API server creates a Lease that is put and does not exist, whatever its resourceVersion: a
-// renewal would bring a deleted session back to life. A patch never creates.
+// It is a patch because, on PUT, an API server creates a Lease that does not exist, whatever its resourceVersion: a
+// renewal would revive a deleted session. A patch never creates.
 func (c *Client) encodePatch(l protocol.Lease, version string) ([]byte, error) {
 	if version == "" {
 		return nil, errNoVersion
@@ -90,7 +90,7 @@ func (c *Client) encodePatch(l protocol.Lease, version string) ([]byte, error) {
 	return patch, nil
 }
 
-// encodeSpec tells people, and tools that know Leases, who holds it. Nothing of it is read here.
+// encodeSpec names the holder of the Lease for people and tools. The operator does not read it.
 func (c *Client) encodeSpec(l protocol.Lease) coordinationv1.LeaseSpec {
 	holder := l.Host + "_" + l.Session
 	seconds := max(1, int32((l.Settings.Patience+time.Second-1)/time.Second))
@@ -130,9 +130,9 @@ func encodeAnnotations(l protocol.Lease) (map[string]string, error) {
 	return annotations, nil
 }
 
-// decodeLease returns the session of a Lease, or false for a Lease whose name is not that of a session. A session whose
-// Lease somebody edited, or that a later release wrote in another way, has no State and no more than its name: it is
-// unknown, not free.
+// decodeLease returns the session of a Lease, or false if the Lease's name is not that of a session. If a user edited
+// the Lease, or a later release wrote it in another format, the session has only its name and no State: it is unknown,
+// not free.
 func (c *Client) decodeLease(object *coordinationv1.Lease) (protocol.StoredLease, bool) {
 	session, ours := strings.CutPrefix(object.Name, c.options.Prefix)
 	if !ours || session == "" {

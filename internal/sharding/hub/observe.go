@@ -23,7 +23,7 @@ import (
 var errUnexpectedEvent = errors.New("an event that nobody asked for")
 
 func (c *Client) observeSessions(sink Sink) observation {
-	// By this package's own labels only, so that replicas with different Options.Labels see each other.
+	// Only by this package's own labels, so that replicas with different Options.Labels see each other.
 	selector := labels.SelectorFromSet(Options{}.labels(sessionComponent)).String()
 	return observation{
 		kind: sessions,
@@ -107,13 +107,14 @@ func (c *Client) observeRing(sink Sink) observation {
 	}
 }
 
-// read is a request for a collection. Without a resourceVersion a list is consistent: it holds everything that was
+// read is a request for a collection. Without a resourceVersion, a list is consistent: it contains everything
 // written before it was sent.
 func read(request *rest.Request, options metav1.ListOptions) *rest.Request {
 	return request.VersionedParams(&options, scheme.ParameterCodec)
 }
 
-// receive reads a list. Something else that comes with success would leave the list empty, as if nothing existed.
+// receive reads a list. Another object in a successful response would leave the list empty, as if no objects
+// existed.
 func receive(ctx context.Context, request *rest.Request, list runtime.Object, meta *metav1.ListMeta) error {
 	if err := request.Do(ctx).Into(list); err != nil {
 		return err
@@ -129,12 +130,12 @@ func watchFrom(options metav1.ListOptions, version string, seconds int64) metav1
 	return options
 }
 
-// tells reports whether an event tells something of an object.
+// tells reports whether an event is about an object.
 func tells(event watch.Event) bool {
 	return event.Type == watch.Added || event.Type == watch.Modified || event.Type == watch.Deleted
 }
 
-// unexpected returns the error that an event tells, such as that the version has been compacted.
+// unexpected returns the error in an event, for example that the version was compacted.
 func unexpected(event watch.Event) error {
 	if event.Type == watch.Error {
 		return apierrors.FromObject(event.Object)

@@ -23,23 +23,23 @@ const (
 
 // Options of a Client. Only Namespace is required.
 type Options struct {
-	// Namespace of the Leases and the ring. It must exist.
+	// Namespace of the Leases and the shard map. It must exist.
 	Namespace string
-	// RingName is the name of the ring's ConfigMap; default "vmgroup-operator-ring", which is the one that the
+	// RingName is the name of the shard map's ConfigMap; default "vmgroup-operator-ring", the only name that the
 	// operator's Role allows.
 	RingName string
-	// Prefix and a session's name are the name of the session's Lease; default "vmgroup-operator-replica-".
+	// Prefix precedes a session's name in the name of its Lease; default "vmgroup-operator-replica-".
 	Prefix string
-	// Labels are put on what is created, in addition to this package's own, which win.
+	// Labels are set on created objects, in addition to this package's own labels, which have precedence.
 	Labels map[string]string
-	// Request bounds the opening of a connection and each list of Watch; default 5 s. Requests of Do are bounded by
-	// their context only.
+	// Request limits the opening of a connection and each list of Watch; default 5 s. Only their context limits
+	// requests of Do.
 	Request time.Duration
 	// Relist is the time from one list of Watch to the next; default 10 s.
 	Relist time.Duration
-	// Log gets each list and watch that failed, at level 1; default none. Watch tries again.
+	// Log gets each failed list and watch, at level 1; default none. Watch retries.
 	Log logr.Logger
-	// Now is the time of day; default time.Now. It must be safe for concurrent use.
+	// Now returns the time of day; default time.Now. It must be safe for concurrent use.
 	Now func() time.Time
 	// Rand returns a number in [0, 1) that spreads retries; default math/rand. It must be safe for concurrent use.
 	Rand func() float64
@@ -67,7 +67,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// labels of an object. It is a copy.
+// labels returns a new map with the labels of an object.
 func (o Options) labels(component string) map[string]string {
 	labels := map[string]string{}
 	maps.Copy(labels, o.Labels)

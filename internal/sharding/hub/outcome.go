@@ -10,12 +10,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 )
 
-// outcomeOf says what an error of a request for one object means. creating is whether the request would have made the
+// outcomeOf maps an error of a request for one object to its outcome. creating is true for a request that creates the
 // object.
 func outcomeOf(err error, creating bool, resource, name string) protocol.Outcome {
 	var answer apierrors.APIStatus
-	// client-go makes a status of any page that came back, with the cause UnexpectedServerResponse. Who answered there is
-	// not known: a load balancer's 404 does not mean that the ring is gone.
+	// client-go makes a status of any response page, with the cause UnexpectedServerResponse. The sender of that page is
+	// unknown: a load balancer's 404 does not mean that the shard map was deleted.
 	if !errors.As(err, &answer) || apierrors.IsUnexpectedServerError(err) {
 		return protocol.Unknown
 	}

@@ -12,7 +12,8 @@ import (
 
 const ringResource = "configmaps"
 
-// encodeRing returns the object for a ring; version is that which it replaces, or "" for a new one.
+// encodeRing returns the object for a shard map. version is the version that it replaces, or "" for a new
+// one.
 func (c *Client) encodeRing(r ring.Ring, version string) (*corev1.ConfigMap, error) {
 	data, err := ring.Encode(r)
 	if err != nil {
@@ -27,7 +28,7 @@ func (c *Client) encodeRing(r ring.Ring, version string) (*corev1.ConfigMap, err
 	}, nil
 }
 
-// decodeRing returns the version also when the ring cannot be read.
+// decodeRing returns the version even if the shard map cannot be read.
 func decodeRing(object *corev1.ConfigMap) (protocol.StoredRing, error) {
 	decoded, err := ring.Decode(object.Data)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
 )
 
-// Snapshot is what the hub stores, for people to look at.
+// Snapshot is the content of the hub, for display.
 type Snapshot struct {
-	// Found is false when there is no ring.
+	// Found is false if there is no shard map.
 	Found    bool
 	Ring     ring.Ring
 	Sessions []Session
@@ -25,7 +25,7 @@ type Session struct {
 	Renewed time.Time
 }
 
-// Snapshot reads the ring and all sessions. It is not atomic.
+// Snapshot reads the shard map and all sessions. It is not atomic.
 func (c *Client) Snapshot(ctx context.Context) (Snapshot, error) {
 	var s Snapshot
 	switch result := c.Do(ctx, protocol.ReadRing{}); result.Outcome {

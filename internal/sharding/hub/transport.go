@@ -14,17 +14,17 @@ import (
 
 var errOwnTransport = errors.New("a configuration with a transport of its own cannot be used: the hub's client needs one to itself")
 
-// newHTTPClient returns a client with connections that are shared with nobody. They speak HTTP/1.1 only: requests then
-// do not share a connection, so one that no longer answers costs one request, and the next one dials anew. With HTTP/2
-// all requests hang until the connection is found dead.
+// newHTTPClient returns a client with exclusive connections. They use HTTP/1.1 only: concurrent requests then do not
+// share a connection. A dead connection costs one request, and the next request dials anew. With HTTP/2, all requests
+// hang until the connection is found dead.
 //
-// client-go's own transports are not used because it shares them between configurations that look alike.
+// client-go's own transports are unsuitable, because client-go shares them between similar configurations.
 func newHTTPClient(config *rest.Config, timeout time.Duration) (*http.Client, *http.Transport, error) {
 	if config.Transport != nil {
 		return nil, nil, errOwnTransport
 	}
 	if config.Dial == nil {
-		// A dial goes on when its request was given up; it must not do so for long.
+		// A dial continues after its request was canceled, so it needs its own timeout.
 		config.Dial = (&net.Dialer{Timeout: timeout, KeepAlive: 15 * time.Second}).DialContext
 	}
 	settings, err := config.TransportConfig()
@@ -60,7 +60,7 @@ func newHTTPClient(config *rest.Config, timeout time.Duration) (*http.Client, *h
 	}
 	client := &http.Client{
 		Transport: wrapped,
-		// A redirected write becomes a read, whose success would be taken for that of the write.
+		// A redirected write becomes a read, whose success would count as that of the write.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return client, base, nil

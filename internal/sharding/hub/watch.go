@@ -12,25 +12,25 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 )
 
-// Sink is told what the hub holds. What it is told is true at some moment and can be late; the same state may be told
-// again. The calls about sessions come from one goroutine in the order of the hub, those about the ring from another.
-// A call holds up those that follow it, so it must not block.
+// Sink receives the state of the hub. A reported state was true at some moment, can be late, and can be repeated. The
+// calls about sessions come from one goroutine in the order of the hub, those about the shard map from another. A
+// call delays the following ones, so it must not block.
 type Sink interface {
-	// Leases is told all sessions that there are. Those it does not hold are gone.
+	// Leases receives all existing sessions. Sessions that are missing from it do not exist any more.
 	Leases(all []protocol.StoredLease)
-	// Lease is told a session that is new or changed.
+	// Lease receives a session that is new or changed.
 	Lease(one protocol.StoredLease)
-	// LeaseDeleted is told that a session's Lease is gone, or is no longer labeled as one.
+	// LeaseDeleted reports that a session's Lease was deleted, or lost its label.
 	LeaseDeleted(session string)
-	// Ring is told the ring.
+	// Ring receives the shard map.
 	Ring(stored protocol.StoredRing)
-	// RingDeleted is told that there is no ring.
+	// RingDeleted reports that there is no shard map.
 	RingDeleted()
-	// RingInvalid is told that the ring cannot be read. err is a *ring.InvalidError.
+	// RingInvalid reports that the shard map cannot be read. err is a *ring.InvalidError.
 	RingInvalid(version string, err error)
 }
 
-// kind of what is observed.
+// kind of the observed objects.
 type kind string
 
 const (
@@ -45,19 +45,19 @@ const (
 
 var errEndedEarly = errors.New("the watch ended before its time")
 
-// observation is how one kind is listed and watched.
+// observation specifies how one kind is listed and watched.
 type observation struct {
 	kind kind
-	// list reads everything (quorum), delivers it and returns the version from which to watch.
+	// list reads everything (quorum), delivers it and returns the version at which the watch must start.
 	list func(ctx context.Context) (version string, err error)
 	// open starts a watch that the hub ends after some seconds.
 	open func(ctx context.Context, version string, seconds int64) (watch.Interface, error)
-	// deliver passes an event on.
+	// deliver passes an event to the sink.
 	deliver func(event watch.Event) error
 }
 
-// Watch keeps sink informed of all sessions and of the ring until ctx ends, and returns when no call to sink is under
-// way any more. Failures are retried with growing, jittered delays. It may run once per Client at a time.
+// Watch reports all sessions and the shard map to sink until ctx ends. It returns when no call to sink is in progress
+// any more. It retries failures with growing, jittered delays. Only one Watch can run per Client at a time.
 func (c *Client) Watch(ctx context.Context, sink Sink) {
 	var running sync.WaitGroup
 	for _, o := range []observation{c.observeSessions(sink), c.observeRing(sink)} {
@@ -66,7 +66,7 @@ func (c *Client) Watch(ctx context.Context, sink Sink) {
 	running.Wait()
 }
 
-// Relist makes Watch list at once what it observes. It returns at once; several calls before a list are one.
+// Relist makes Watch list at once. It does not block; several calls before a list count as one.
 func (c *Client) Relist() {
 	for _, asked := range c.relist {
 		select {
@@ -90,14 +90,14 @@ func (c *Client) observe(ctx context.Context, o observation) {
 		c.options.Log.V(1).Info("A watch of sessions and the ring failed and is begun again", "kind", string(o.kind), "error", err.Error())
 		c.transport.CloseIdleConnections()
 		if c.options.Now().Sub(start) > retryLongest {
-			failures = 0 // it had worked for a while
+			failures = 0 // it worked for a while
 		}
 		c.pause(ctx, o.kind, retryDelay(failures, c.options.Rand()))
 		failures++
 	}
 }
 
-// pause waits for d, or until a list is asked for.
+// pause waits for d, or until a list is requested.
 func (c *Client) pause(ctx context.Context, k kind, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -108,16 +108,17 @@ func (c *Client) pause(ctx context.Context, k kind, d time.Duration) {
 	}
 }
 
-// retryDelay is between retryShortest and an upper bound that doubles with each failure, up to retryLongest.
+// retryDelay returns a delay between retryShortest and an upper limit that doubles with each failure, up to
+// retryLongest.
 func retryDelay(failures int, random float64) time.Duration {
 	upper := min(retryShortest<<min(failures+1, 10), retryLongest)
 	return retryShortest + time.Duration(random*float64(upper-retryShortest))
 }
 
-// round lists and then watches until the next list is due or asked for.
+// round lists and then watches until the next list is due or requested.
 func (c *Client) round(ctx context.Context, o observation) error {
 	select {
-	case <-c.relist[o.kind]: // this is the list that was asked for
+	case <-c.relist[o.kind]: // this is the requested list
 	default:
 	}
 	version, err := c.listWithin(ctx, o)
@@ -125,10 +126,10 @@ func (c *Client) round(ctx context.Context, o observation) error {
 		return err
 	}
 	start := c.options.Now()
-	// The hub ends the watch in time. If nothing is heard of that, the connection is dead.
+	// The hub ends the watch in time. If that does not arrive, the connection is dead.
 	ctx, cancel := context.WithTimeout(ctx, c.options.Relist+c.margin())
 	var waiting sync.WaitGroup
-	defer waiting.Wait() // so that it does not take a request that is meant for the next round
+	defer waiting.Wait() // so that it does not take a request for the next round
 	defer cancel()
 	waiting.Go(func() {
 		select {
@@ -157,7 +158,7 @@ func (c *Client) listWithin(ctx context.Context, o observation) (string, error) 
 	return version, nil
 }
 
-// margin is how much later than the hub this side ends a watch.
+// margin is how much later than the hub this client ends a watch.
 func (c *Client) margin() time.Duration { return c.options.Relist / 5 }
 
 // follow delivers events until the watch ends, which is always an error.

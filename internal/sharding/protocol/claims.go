@@ -9,7 +9,7 @@ import (
 // maxYielding is how many buckets one replica moves to others at a time.
 const maxYielding = 8
 
-// ringOp is the next request that changes the ring or fences a session.
+// ringOp returns the next request that changes the shard map or fences a session.
 func (r *Replica) ringOp(now Instant) (Op, *intent) {
 	v := &r.view
 	absent := v.missing || v.invalid || v.restored
@@ -19,7 +19,7 @@ func (r *Replica) ringOp(now Instant) (Op, *intent) {
 	if absent {
 		return r.rebuildOp(now), &intent{}
 	}
-	// If another has seen a newer one, the read that is under way tells whether there still is.
+	// If another replica has seen a newer one, the read in progress shows whether it still exists.
 	if v.older(v.ring) || !r.Valid(now) {
 		return nil, nil
 	}
@@ -39,7 +39,7 @@ func (r *Replica) ringOp(now Instant) (Op, *intent) {
 	return WriteRing{Ring: next, Version: v.version}, in
 }
 
-// rebuildOp replaces a ring that is no use.
+// rebuildOp replaces an unusable shard map.
 func (r *Replica) rebuildOp(now Instant) Op {
 	switch {
 	case !r.leaseValid(now) || r.state == Draining:
@@ -50,7 +50,7 @@ func (r *Replica) rebuildOp(now Instant) Op {
 	return WriteRing{Ring: r.rebuilt(), Version: r.view.version}
 }
 
-// fenceOp fences a session that has been silent for too long and holds something, or, on the leader, any.
+// fenceOp fences a session that has been silent for too long, if it holds a lock. The leader fences any such session.
 func (r *Replica) fenceOp(now Instant) Op {
 	for _, name := range r.peerNames() {
 		p := r.peers[name]
@@ -67,7 +67,7 @@ func (r *Replica) fenceOp(now Instant) Op {
 	return nil
 }
 
-// collectOp deletes Leases of fenced sessions that hold nothing; one replica does.
+// collectOp deletes Leases of fenced sessions that hold nothing. Only the leader does this.
 func (r *Replica) collectOp(now Instant) Op {
 	if !r.leader.held {
 		return nil
@@ -90,7 +90,7 @@ func (r *Replica) peerNames() []string {
 	return names
 }
 
-// othersHold reports whether anybody may still act under the ring's other settings, or works with them.
+// othersHold reports whether another session can still act with the shard map's other settings, or runs with them.
 func (r *Replica) othersHold() bool {
 	alive := func(name string) bool {
 		p := r.peers[name]
@@ -107,17 +107,17 @@ func (r *Replica) othersHold() bool {
 	return false
 }
 
-// intent is what a write of the ring is about: the buckets claimed and their numbers.
+// intent describes a write of the shard map: the claimed buckets and their numbers.
 type intent struct {
 	claims map[int]int64
 	leader int64
-	// slow are the sessions that what is claimed had been left to.
+	// slow are the sessions that the claimed buckets had been reserved for.
 	slow []string
-	// from are the sessions that the claimed buckets were taken from.
+	// from are the sessions from which the claimed buckets were taken.
 	from []string
 }
 
-// vacant reports whether nobody who may still act holds a lock.
+// vacant reports whether no session that can still act holds a lock.
 func (r *Replica) vacant(in ring.Lock) bool {
 	if in.Holder == "" {
 		return true
@@ -126,7 +126,7 @@ func (r *Replica) vacant(in ring.Lock) bool {
 	return p != nil && p.fenced.ever
 }
 
-// nextRing is the ring as this replica wants it next, or no intent if it wants no change.
+// nextRing returns the shard map that this replica wants next, or no intent if it wants no change.
 func (r *Replica) nextRing(now Instant) (ring.Ring, *intent) {
 	v := &r.view
 	next := v.ring
@@ -138,7 +138,7 @@ func (r *Replica) nextRing(now Instant) (ring.Ring, *intent) {
 		next.Generation, changed = v.wanted, true
 	}
 	if r.state == Draining && r.session.published != Draining {
-		return next, nil // the others are to know first, or they would leave what is released to this replica
+		return next, nil // the others must know first, or they would reserve released buckets for this replica
 	}
 	may := r.mayClaim(now)
 	candidates := r.candidates(now)
@@ -153,7 +153,7 @@ func (r *Replica) nextRing(now Instant) (ring.Ring, *intent) {
 				s.Holder, changed = "", true
 			}
 		case s.Holder == r.session.name:
-			// A claim whose reply was lost, or a release that was not carried out: only a new claim grants it.
+			// A claim whose reply was lost, or a release that was not executed: only a new claim grants it.
 			changed = true
 			if may {
 				s.Number++
@@ -213,8 +213,8 @@ func (r *Replica) nextLeader(now Instant, s *ring.Lock, may bool, candidates []r
 	return false
 }
 
-// orphaned reports whether whoever should take a free lock has had its chance. While nobody may take anything, nobody
-// has.
+// orphaned reports whether the session that should take a free lock has had its chance. While no session can claim,
+// none has had a chance.
 func (r *Replica) orphaned(now Instant, s *lock) bool {
 	since := s.free.Mono
 	if r.freshEnd.ever {
@@ -223,7 +223,7 @@ func (r *Replica) orphaned(now Instant, s *lock) bool {
 	return now.Mono-since >= r.cfg.Timings.Orphan
 }
 
-// mayClaim reports whether this replica may take anything now.
+// mayClaim reports whether this replica can claim locks now.
 func (r *Replica) mayClaim(now Instant) bool {
 	if r.state != Ready || r.ringProblem != "" {
 		return false
@@ -236,8 +236,8 @@ func (r *Replica) mayClaim(now Instant) bool {
 	return true
 }
 
-// yield begins to give up buckets that belong elsewhere, a few at a time, and thinks better of it when they no longer
-// do.
+// yield begins to give up buckets that belong to other sessions, a few at a time. It stops giving up a bucket that
+// does not belong elsewhere any more.
 func (r *Replica) yield(targets []string, candidates []ring.Candidate) {
 	settled := map[string]bool{}
 	for _, c := range candidates {
@@ -267,7 +267,7 @@ func (r *Replica) yield(targets []string, candidates []ring.Candidate) {
 	}
 }
 
-// sending takes away what a write of the ring gives up: from now on it may be somebody else's.
+// sending marks as lost what a write of the shard map gives up: from now on, another session can hold it.
 func (r *Replica) sending(next ring.Ring) {
 	release := func(s *lock, in ring.Lock) {
 		if s.held && in.Holder != r.session.name {
@@ -282,7 +282,7 @@ func (r *Replica) sending(next ring.Ring) {
 	release(&r.leader, next.Leader)
 }
 
-// ringDone takes the answer to a request of the ring lane that was sent at sent.
+// ringDone takes the response to a request of the ring lane that was sent at sent.
 func (r *Replica) ringDone(now, sent Instant, op Op, in *intent, result Result) {
 	retry := func() {
 		r.due[laneRing] = now.Mono + duration(r.cfg.Random()*float64(r.cfg.Timings.Renew)/4)
@@ -294,7 +294,7 @@ func (r *Replica) ringDone(now, sent Instant, op Op, in *intent, result Result) 
 		r.fenceDone(now, op.Lease.Session, result)
 	case DeleteSession:
 		if result.Outcome == Done || result.Outcome == Missing {
-			r.LeaseGone(now, op.Session) // the watch may be behind
+			r.LeaseGone(now, op.Session) // the watch is possibly behind
 			return
 		}
 		r.changes.Relist = true
@@ -335,7 +335,7 @@ func (r *Replica) ringWritten(now, sent Instant, in *intent, stored StoredRing) 
 	if r.view.ring.Settings != r.settings {
 		return
 	}
-	// A later ring may have been seen already; it says what is left of the claims.
+	// A later shard map was possibly seen already; it shows which claims are left.
 	mine := func(in ring.Lock, number int64) bool { return in.Holder == r.session.name && in.Number == number }
 	for b, number := range in.claims {
 		if !mine(r.view.ring.Buckets[b], number) {
@@ -356,7 +356,7 @@ func (r *Replica) ringWritten(now, sent Instant, in *intent, stored StoredRing) 
 	}
 }
 
-// fenceDone takes the answer to a fence.
+// fenceDone takes the response to a fence.
 func (r *Replica) fenceDone(now Instant, name string, result Result) {
 	p := r.peers[name]
 	if p == nil {
@@ -369,14 +369,14 @@ func (r *Replica) fenceDone(now Instant, name string, result Result) {
 		r.dead(now, name, p)
 		p.change = before // the last sign of life was before the fence
 	case Conflict, Exists:
-		// It is alive, or another has fenced it: what is known of it is old.
+		// The session is alive, or another replica has fenced it: what is known about it is outdated.
 		p.change, p.proven, p.refuted = now, false, true
 		r.changes.Relist = true
 	case Missing:
-		// Somebody deleted it, perhaps a moment ago: who held it may be valid for as long as after any renewal.
+		// The Lease was deleted, possibly a moment ago: its session can be valid for as long as after any renewal.
 		p.missing, p.change = true, now
 	default:
-		// A fence that was carried out shows in the next list; otherwise it is tried again.
+		// If the fence was executed, the next list shows it; otherwise it is retried.
 		r.changes.Relist = true
 		r.due[laneRing] = now.Mono + r.cfg.Timings.Renew/4
 	}

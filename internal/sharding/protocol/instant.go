@@ -2,8 +2,8 @@ package protocol
 
 import "time"
 
-// Instant is a moment as one process sees it, on two clocks. The monotonic clock stands still while a machine is
-// suspended, the wall clock may be set; whichever says that more time has passed is believed where safety depends on it.
+// Instant is a moment as one process sees it, on two clocks. The monotonic clock stops while a machine is suspended, and
+// the wall clock can be set. If safety depends on it, the clock on which more time has passed counts.
 type Instant struct {
 	// Mono is the time since an arbitrary moment in the life of this process. It never goes back.
 	Mono time.Duration
@@ -19,12 +19,12 @@ func (i Instant) Add(d time.Duration) Instant {
 	return Instant{Mono: i.Mono + d, Wall: i.Wall.Add(d)}
 }
 
-// left returns how much time there is until deadline, on the clock that leaves less.
+// left returns the time until deadline, on the clock that leaves less.
 func (i Instant) left(deadline Instant) time.Duration {
 	return min(deadline.Mono-i.Mono, deadline.Wall.Sub(i.Wall))
 }
 
-// Clock tells the time. It must be safe for concurrent use.
+// Clock returns the current time. It must be safe for concurrent use.
 type Clock func() Instant
 
 // SystemClock returns the clock of this process.

@@ -2,7 +2,7 @@ package protocol
 
 import "time"
 
-// Lane names a sequence of requests of which one is under way at a time.
+// Lane names a sequence of requests, of which one is in flight at a time.
 type Lane int
 
 const (
@@ -12,11 +12,11 @@ const (
 	lanes
 )
 
-// Request is what the replica asks of the hub. Its answer goes to Complete with the same Lane.
+// Request is a request of the replica to the hub. Its response goes to Complete with the same Lane.
 type Request struct {
 	Lane Lane
 	Op   Op
-	// Timeout bounds the request; a request that has not been answered by then has the outcome Unknown.
+	// Timeout limits the request. A request without a response by then has the outcome Unknown.
 	Timeout time.Duration
 }
 
@@ -29,8 +29,8 @@ type flight struct {
 
 func duration(f float64) time.Duration { return time.Duration(f) }
 
-// Next returns the requests that are to be sent now, and the monotonic instant at which to call again if nothing
-// happens before.
+// Next returns the requests to send now, and the monotonic instant at which to call Next again if no change happens
+// before.
 func (r *Replica) Next(now Instant) (requests []Request, wake time.Duration) {
 	if !r.lapsed && r.validSince != (Instant{}) && !r.session.ended && !r.Valid(now) {
 		r.lapsed, r.changes.Lapsed = true, true
@@ -64,7 +64,8 @@ func (r *Replica) Next(now Instant) (requests []Request, wake time.Duration) {
 	return requests, r.wake(now)
 }
 
-// timeout of a request. One that is answered after validity has ended extends it no more, so the next is sent then.
+// timeout returns the timeout of a request. A response after the end of validity does not extend it any more, so
+// the next request is sent then.
 func (r *Replica) timeout(now Instant) time.Duration {
 	t := r.cfg.Timings
 	if left := r.Left(now); left > t.Renew {
@@ -73,7 +74,7 @@ func (r *Replica) timeout(now Instant) time.Duration {
 	return t.Request
 }
 
-// Complete takes the answer to the request of a lane.
+// Complete takes the response to the request of a lane.
 func (r *Replica) Complete(now Instant, lane Lane, result Result) {
 	f := r.flights[lane]
 	r.flights[lane] = nil
@@ -92,7 +93,7 @@ func (r *Replica) Complete(now Instant, lane Lane, result Result) {
 	}
 }
 
-// wake is when time alone gives the replica something to do.
+// wake returns when the passage of time alone requires an action.
 func (r *Replica) wake(now Instant) time.Duration {
 	t := r.cfg.Timings
 	next := now.Mono + t.Renew

@@ -2,39 +2,39 @@ package protocol
 
 import "github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
 
-// State of a session, as its Lease says.
+// State of a session, as in its Lease.
 type State string
 
 const (
-	// Starting sessions take nothing yet: their caches are not warm, or they disagree with the ring's settings.
+	// Starting sessions take no buckets yet: their caches are not warm, or their settings differ from the shard map's.
 	Starting State = "starting"
 	// Ready sessions take buckets.
 	Ready State = "ready"
 	// Draining sessions give up what they hold as soon as it is idle.
 	Draining State = "draining"
-	// Fenced sessions have lost everything, for ever. Only others write it.
+	// Fenced sessions have permanently lost everything. Only other sessions write this state.
 	Fenced State = "fenced"
 )
 
-// Lease is a session as it is stored. One session is one object, named by Session, which is never reused.
+// Lease is a session as stored. One session is one object, named by Session, which is never reused.
 type Lease struct {
-	// Session is unique to one life of a session.
+	// Session is unique to one session.
 	Session string
-	// Boot is unique to one life of the process, which may have several sessions one after the other.
+	// Boot is unique to one run of the process, which can have several consecutive sessions.
 	Boot string
-	// Host says to a person where the process runs: the Pod's name.
+	// Host is the name of the Pod of the process, for display.
 	Host  string
 	State State
-	// Settings are what this replica is configured with.
+	// Settings are the configuration of this replica.
 	Settings ring.Settings
-	// Renewals counts the writes of this session, so that a lost reply can be told from somebody else's write.
+	// Renewals counts the writes of this session, to distinguish a lost reply from a write of another client.
 	Renewals int64
-	// RingGeneration and RingSequence are those of the newest ring that the replica has seen, so that one that has just
-	// started notices that the ring was restored from a backup.
+	// RingGeneration and RingSequence are those of the newest shard map that the replica has seen. With them, a replica that
+	// has just started detects a shard map that was restored from a backup.
 	RingGeneration, RingSequence int64
-	// Published is what the replica tells the others; see Replica.Publish. Nil and empty are the same.
+	// Published is the data that the replica publishes to the others; see Replica.Publish. Nil and empty are the same.
 	Published map[string]string
-	// FencedBy is the session that fenced this one, and DeathProven whether it had a proof that the process had ended.
+	// FencedBy is the session that fenced this one. DeathProven is true if it had a proof that the process had ended.
 	FencedBy    string
 	DeathProven bool
 }
@@ -46,7 +46,7 @@ type StoredLease struct {
 	Version string
 }
 
-// StoredRing is a ring as the hub returned it.
+// StoredRing is a shard map as the hub returned it.
 type StoredRing struct {
 	Ring ring.Ring
 	// Version is the object's resourceVersion. It changes with every write and is otherwise opaque.
@@ -69,11 +69,11 @@ type (
 	ReadSession struct{ Session string }
 	// DeleteSession deletes the Lease at Version. Outcomes: Done, Conflict, Missing, Refused, Unknown.
 	DeleteSession struct{ Session, Version string }
-	// ReadRing reads the newest ring (quorum). Outcomes: Done, Missing, Invalid, Refused, Unknown.
+	// ReadRing reads the newest shard map (quorum). Outcomes: Done, Missing, Invalid, Refused, Unknown.
 	ReadRing struct{}
-	// CreateRing creates the ring. Outcomes: Done, Exists, Refused, Unknown.
+	// CreateRing creates the shard map. Outcomes: Done, Exists, Refused, Unknown.
 	CreateRing struct{ Ring ring.Ring }
-	// WriteRing replaces the ring at Version. Outcomes: Done, Conflict, Missing, Refused, Unknown.
+	// WriteRing replaces the shard map at Version. Outcomes: Done, Conflict, Missing, Refused, Unknown.
 	WriteRing struct {
 		Ring    ring.Ring
 		Version string
@@ -92,19 +92,19 @@ func (WriteRing) op()     {}
 type Outcome int
 
 const (
-	// Unknown means that no answer came, or one that does not tell. A write may have been carried out, may be later, or never.
+	// Unknown means that no response came, or an inconclusive one. A write was possibly executed, or will be later, or never.
 	Unknown Outcome = iota
-	// Done means carried out; Result holds the object as it is now, except after a delete.
+	// Done means executed; Result holds the object as it is now, except after a delete.
 	Done
 	// Conflict means that the object exists in another version. Nothing was written.
 	Conflict
-	// Missing means that there is no such object. Nothing was written.
+	// Missing means that the object does not exist. Nothing was written.
 	Missing
-	// Exists means that the object to be created exists already. Nothing was written.
+	// Exists means that the object to create exists already. Nothing was written.
 	Exists
-	// Refused means that the hub refused the request for another reason (rights, quota, admission). Nothing was written.
+	// Refused means that the hub refused the request for another reason (RBAC, quota, admission). Nothing was written.
 	Refused
-	// Invalid means that the object that was read is not what it should be; somebody edited it. Result.Ring holds its Version.
+	// Invalid means that the object read is malformed, because it was edited. Result.Ring holds its Version.
 	Invalid
 )
 
@@ -113,9 +113,9 @@ type Result struct {
 	Outcome Outcome
 	// Lease after Done of a session's create, write or read.
 	Lease StoredLease
-	// Ring after Done of a ring's create, write or read.
+	// Ring after Done of a create, write or read of the shard map.
 	Ring StoredRing
-	// Err says more to a person when the outcome is Unknown, Refused or Invalid; nil otherwise.
+	// Err has details for messages if the outcome is Unknown, Refused or Invalid; otherwise it is nil.
 	Err error
 }
 

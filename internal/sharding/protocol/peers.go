@@ -12,36 +12,36 @@ import (
 // peer is another session, as this replica sees it.
 type peer struct {
 	lease StoredLease
-	// missing: there is no Lease of that name, although the ring or an earlier look knew one.
+	// missing: no Lease of that name exists, although the shard map or an earlier read had one.
 	missing bool
 	// change is when the Lease was last seen to change, or first seen to be missing.
 	change Instant
-	// ready is since when it has said so.
+	// ready is the time since which its state has been ready.
 	ready instantOrNever
-	// fenced is final, unless the hub loses the fence; see doubt. last is the number of renewals up to it.
+	// fenced is final, unless the hub loses the fence; see doubt. last is the number of renewals up to the fence.
 	fenced instantOrNever
 	last   int64
-	// slow is until when nothing is moved to it: somebody else had to take what was left to it.
+	// slow is the time until which no bucket is moved to it: another session had to take what was reserved for it.
 	slow instantOrNever
-	// proven: its process is known to have ended. refuted: it showed a sign of life after that was said, so that nothing
-	// that is said about it is believed any more.
+	// proven: its process is known to have ended. refuted: it showed a sign of life after such a report, so that later reports about
+	// it are ignored.
 	proven, refuted bool
 }
 
-// Peer is what others may know of a session.
+// Peer is the public view of a session.
 type Peer struct {
 	Lease
-	// Self is the own session, Leader the one that holds the leader's lock.
+	// Self is true for the own session, Leader for the one that holds the leader's lock.
 	Self, Leader bool
 }
 
-// Peers returns the sessions that are not known to be dead, with what they publish, sorted by name.
+// Peers returns the sessions that are not known to be dead, with their published data, sorted by name.
 func (r *Replica) Peers() []Peer {
 	own := r.lease()
 	peers := []Peer{{Lease: own, Self: true, Leader: r.leader.held}}
 	for name, p := range r.peers {
 		if p.fenced.ever {
-			continue // one whose Lease is missing may still act
+			continue // one whose Lease is missing can still act
 		}
 		peers = append(peers, Peer{Lease: p.lease.Lease, Leader: r.view.ring.Leader.Holder == name})
 	}
@@ -49,8 +49,7 @@ func (r *Replica) Peers() []Peer {
 	return peers
 }
 
-// BootDead reports whether no session of a process can act any more. It is false whenever this replica cannot
-// judge.
+// BootDead reports whether no session of a process can act any more. It is false whenever this replica cannot determine that.
 func (r *Replica) BootDead(now Instant, boot string) bool {
 	if !r.listed || !r.Valid(now) || boot == r.cfg.Boot {
 		return false
@@ -64,14 +63,14 @@ func (r *Replica) BootDead(now Instant, boot string) bool {
 			}
 		}
 	}
-	// A boot without a Lease has ended in order, or its Lease was collected; if Leases were deleted, whoever is
-	// alive makes a new one within a renewal.
+	// A boot without a Lease has ended in order, or its Lease was collected. If Leases were deleted, live processes create new ones
+	// within a renewal.
 	return known || now.Mono-max(r.validSince.Mono, r.vanished.Mono) >= r.cfg.Timings.Patience
 }
 
-// DeathProven tells that the process of a session has ended. That shortens the patience with it and nothing else. It
-// reports whether it is believed: a session that goes on living after it was called dead is never called dead again, and
-// one that is fenced has nothing left to lose.
+// DeathProven reports that the process of a session has ended. This only shortens the takeover timeout for it. It returns whether
+// the replica accepts the report. A session that stays alive after such a report is never reported dead again, and a fenced session
+// has nothing left to lose.
 func (r *Replica) DeathProven(session string) (believed bool) {
 	p := r.peers[session]
 	if p == nil || p.refuted || p.fenced.ever {
@@ -81,7 +80,7 @@ func (r *Replica) DeathProven(session string) (believed bool) {
 	return true
 }
 
-// calledDead reports whether a session of a process was called dead: a process that begins another one lives.
+// calledDead reports whether a session of a process was reported dead: a process that begins another session is alive.
 func (r *Replica) calledDead(boot string) bool {
 	for _, p := range r.peers {
 		if p.lease.Boot == boot && boot != "" && (p.proven || p.refuted) {
@@ -91,7 +90,7 @@ func (r *Replica) calledDead(boot string) bool {
 	return false
 }
 
-// refute takes back that a session's process has ended.
+// refute revokes the report that a session's process has ended.
 func (r *Replica) refute(p *peer) {
 	if p.proven {
 		p.proven, p.refuted = false, true
@@ -99,7 +98,7 @@ func (r *Replica) refute(p *peer) {
 	}
 }
 
-// SawLeases takes a complete list.
+// SawLeases takes a complete list of Leases.
 func (r *Replica) SawLeases(now Instant, all []StoredLease) {
 	r.listed = true
 	present := map[string]bool{}
@@ -140,7 +139,7 @@ func (r *Replica) SawLease(now Instant, lease StoredLease) {
 		return
 	}
 	if lease.Renewals > p.lease.Renewals && lease.State != Fenced {
-		r.refute(p) // only the process itself counts its renewals on
+		r.refute(p) // only the process itself increments its renewals
 	}
 	if p.missing || p.lease.Version != lease.Version {
 		if p.lease.State != lease.State || !maps.Equal(p.lease.Published, lease.Published) {
@@ -168,7 +167,7 @@ func pick(was instantOrNever, now Instant) Instant {
 	return now
 }
 
-// LeaseGone takes the news that there is no Lease of a session.
+// LeaseGone takes the report that a session has no Lease.
 func (r *Replica) LeaseGone(now Instant, name string) {
 	if name == r.session.name {
 		r.suspectOwn(now)
@@ -194,7 +193,7 @@ func (r *Replica) LeaseGone(now Instant, name string) {
 	p.missing, p.change = true, now
 }
 
-// suspectOwn asks the hub about the own session at once: a watch alone proves nothing, and may be behind.
+// suspectOwn reads the own session from the hub at once: a watch alone proves nothing, and is possibly behind.
 func (r *Replica) suspectOwn(now Instant) {
 	if r.session.version != "" && !r.session.ended {
 		r.session.unsure = true
@@ -202,7 +201,7 @@ func (r *Replica) suspectOwn(now Instant) {
 	}
 }
 
-// dead notes that a session is fenced.
+// dead records that a session is fenced.
 func (r *Replica) dead(now Instant, name string, p *peer) {
 	if p.fenced.ever {
 		return
@@ -213,15 +212,15 @@ func (r *Replica) dead(now Instant, name string, p *peer) {
 	r.changes.Dead = append(r.changes.Dead, name)
 }
 
-// doubt forgets a fence that the hub has lost, as a restored one does: the session goes on and knows nothing of it. If
-// the fence is there after all, the list shows it.
+// doubt drops a fence that the hub has lost, for example by a restore: the session continues without knowledge of the fence. If the
+// fence still exists, the list shows it.
 func (r *Replica) doubt(now Instant, p *peer) {
 	p.fenced, p.change = instantOrNever{}, now
 	r.refute(p)
 	r.changes.Relist, r.changes.Peers = true, true
 }
 
-// doubtFences looks for claims by sessions whose fence is known: nobody claims after having been fenced.
+// doubtFences searches for claims by sessions that are known as fenced: no session claims after it was fenced.
 func (r *Replica) doubtFences(now Instant, before, after ring.Ring) {
 	claimed := func(was, is ring.Lock) {
 		if p := r.peers[is.Holder]; p != nil && p.fenced.ever && (was != is || before.Rebuilt != after.Rebuilt) {
@@ -237,13 +236,13 @@ func (r *Replica) doubtFences(now Instant, before, after ring.Ring) {
 	}
 }
 
-// holds reports whether the ring names a session.
+// holds reports whether the shard map names a session.
 func (r *Replica) holds(name string) bool {
 	return r.view.ring.Leader.Holder == name ||
 		slices.ContainsFunc(r.view.ring.Buckets, func(s ring.Lock) bool { return s.Holder == name })
 }
 
-// expectHolders begins the patience with holders that have no Lease.
+// expectHolders starts the takeover timeout for holders that have no Lease.
 func (r *Replica) expectHolders(now Instant) {
 	if !r.listed {
 		return
@@ -268,7 +267,7 @@ func (r *Replica) expectHolders(now Instant) {
 	}
 }
 
-// noteClaims believes again in sessions that have taken something since the ring was before.
+// noteClaims clears slow for sessions that have taken a bucket since the shard map was before.
 func (r *Replica) noteClaims(before ring.Ring) {
 	for b, is := range r.view.ring.Buckets {
 		if p := r.peers[is.Holder]; p != nil && p.slow.ever && (b >= len(before.Buckets) || before.Buckets[b].Holder != is.Holder) {
@@ -277,7 +276,7 @@ func (r *Replica) noteClaims(before ring.Ring) {
 	}
 }
 
-// silent is for how long a session has shown no sign of life while this replica could judge.
+// silent returns how long a session has shown no sign of life while this replica could observe.
 func (r *Replica) silent(now Instant, p *peer) time.Duration {
 	if !r.Valid(now) {
 		return 0
@@ -285,7 +284,8 @@ func (r *Replica) silent(now Instant, p *peer) time.Duration {
 	return now.Mono - max(p.change.Mono, r.validSince.Mono)
 }
 
-// patience with a session. Replicas with other settings may believe themselves valid for longer than this one does.
+// patience returns the takeover timeout for a session. Replicas with other settings can consider themselves valid for longer than
+// this one does.
 func (r *Replica) patience(p *peer) time.Duration {
 	d := max(r.cfg.Timings.Patience, p.lease.Settings.Patience, r.view.ring.Settings.Patience)
 	if p.proven {
@@ -294,8 +294,8 @@ func (r *Replica) patience(p *peer) time.Duration {
 	return d
 }
 
-// candidates are the sessions that may hold buckets, the own one included. A former session of this process, which a restored hub or
-// a lost reply leaves behind, takes nothing any more, however alive it looks.
+// candidates returns the sessions that can hold buckets, including the own one. A former session of this process, left behind by a
+// restored hub or a lost reply, takes no bucket any more, even if it appears alive.
 func (r *Replica) candidates(now Instant) []ring.Candidate {
 	var all []ring.Candidate
 	if r.state == Ready && r.session.version != "" && r.ringProblem == "" {

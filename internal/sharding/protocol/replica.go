@@ -11,10 +11,10 @@ import (
 // Config of a Replica. All fields are required.
 type Config struct {
 	Timings Timings
-	// Buckets and Hash are the ring's; see ring.Settings.
+	// Buckets and Hash are those of the shard map; see ring.Settings.
 	Buckets int
 	Hash    string
-	// Boot and Host go into the Lease.
+	// Boot and Host are written into the Lease.
 	Boot, Host string
 	// NewSession returns a name that was never used before.
 	NewSession func() string
@@ -31,31 +31,31 @@ type Replica struct {
 	session   session
 	published map[string]string
 
-	// renewed and verified are the instants before the last successful renewal, and read of the ring, were sent.
+	// renewed and verified are the instants before the last successful renewal, and read of the shard map, were sent.
 	renewed, verified instantOrNever
 	// lapsed is true from the end of validity to its return.
 	lapsed bool
-	// validSince is when validity began that has not been interrupted since.
+	// validSince is when the current uninterrupted validity began.
 	validSince Instant
 
 	view view
-	// freshEnd is when a new ring was last seen from which nothing might be taken yet.
+	// freshEnd is when the replica last saw a new shard map from which no bucket could be taken yet.
 	freshEnd instantOrNever
 	locks    []lock
 	leader   lock
 	peers    map[string]*peer
 	listed   bool
-	// vanished is when a Lease was last seen to be gone whose session was not known to be over.
+	// vanished is when a Lease was last found missing whose session was not known to have ended.
 	vanished Instant
 
 	flights [lanes]*flight
-	due     [lanes]time.Duration // monotonic; when the lane may send its next request
-	// verifyAgain is true when somebody asked for the ring while it was being read.
+	due     [lanes]time.Duration // monotonic; when the lane can send its next request
+	// verifyAgain is true if a read of the shard map was requested while another one was in progress.
 	verifyAgain bool
 	changes     Changes
-	// These say to a person what keeps the replica from working; "" is nothing.
+	// These describe problems that keep the replica from working; "" means none.
 	sessionProblem, ringProblem, writeProblem string
-	// missed is true when somebody was turned away because validity had ended.
+	// missed is true if an object was turned away because validity had ended.
 	missed bool
 }
 
@@ -76,49 +76,49 @@ type lock struct {
 	held   bool
 	// number is that of the last claim.
 	number int64
-	// yielding locks let nobody in and are released when idle.
+	// yielding locks grant no new tokens and are released when idle.
 	yielding bool
-	// tokens that are out.
+	// tokens is the number of tokens in use.
 	tokens int
-	// free is since when nobody alive has held it, as far as this replica saw.
+	// free is the time since which no live session has held it, as far as this replica saw.
 	free instantOrNever
 }
 
-// Changes tell what happened since the last Take.
+// Changes describe what happened since the last Take.
 type Changes struct {
-	// Gained buckets were claimed, or may be acted upon again after validity was lost: whatever is due for their objects has
-	// to be looked at now.
+	// Gained buckets were claimed, or can be acted upon again after validity was lost: all due objects of these buckets must
+	// be reconciled now.
 	Gained []int
-	// Lost buckets may be another replica's from now on. Buckets whose validity alone has ended are not among them.
+	// Lost buckets can belong to another replica from now on. Buckets whose validity alone has ended are not included.
 	Lost []int
-	// Peers is true when what others publish, the set of sessions or the leader may have changed.
+	// Peers is true if the published data of others, the set of sessions or the leader possibly changed.
 	Peers bool
-	// Leading is true when Leading may have changed.
+	// Leading is true if Leading possibly changed.
 	Leading bool
 	// Dead are sessions that were fenced or have ended.
 	Dead []string
-	// Relist asks for all Leases to be listed now.
+	// Relist requests a list of all Leases.
 	Relist bool
-	// Took are the dead sessions that buckets were taken from.
+	// Took are the dead sessions from which buckets were taken.
 	Took []Takeover
-	// Refuted are sessions that had been called dead by DeathProven and went on living.
+	// Refuted are sessions that DeathProven had reported dead and that stayed alive.
 	Refuted []string
-	// Lapsed is true when validity has ended for lack of a renewal, and Regained when it is back after that.
+	// Lapsed is true if validity has ended without a renewal, and Regained if it returned after that.
 	Lapsed, Regained bool
-	// Fenced is true when this replica has lost its session.
+	// Fenced is true if this replica has lost its session.
 	Fenced bool
 }
 
-// Takeover is the taking of buckets from one dead session.
+// Takeover is a takeover of buckets from one dead session.
 type Takeover struct {
 	Session string
-	// Silent is how long the buckets had no owner, as far as this replica can tell: from the last sign of life on.
+	// Silent is how long the buckets had no owner, as far as this replica can determine: since the last sign of life.
 	Silent time.Duration
-	// DeathProven is true when whoever fenced the session did so on a proof of death.
+	// DeathProven is true if the replica that fenced the session had a proof of death.
 	DeathProven bool
 }
 
-// New returns a replica that has no session yet and does nothing before Ready is called but keep one.
+// New returns a replica that has no session yet. Before Ready is called, it only maintains a session.
 func New(cfg Config) *Replica {
 	locks := make([]lock, cfg.Buckets)
 	for b := range locks {
@@ -138,7 +138,7 @@ func New(cfg Config) *Replica {
 	}
 }
 
-// Ready lets the replica take buckets. It must be called when whatever serves them is warm.
+// Ready allows the replica to take buckets. Call it when the caches of their controllers are warm.
 func (r *Replica) Ready() {
 	if r.state == Starting {
 		r.state = Ready
@@ -158,15 +158,15 @@ func (r *Replica) Drain() {
 	}
 }
 
-// Joined reports whether the others have been told that this replica takes buckets, or already gives them up again.
+// Joined reports whether the other replicas know that this replica takes buckets, or that it is draining already.
 func (r *Replica) Joined() bool {
 	return r.session.published == Ready || r.session.published == Draining
 }
 
-// Drained reports whether everything has been given up and the session has ended.
+// Drained reports whether everything was given up and the session has ended.
 func (r *Replica) Drained() bool { return r.state == Draining && r.session.ended }
 
-// Publish replaces an entry of what this replica tells the others; an empty value removes it.
+// Publish replaces an entry of the data that this replica publishes to the others; an empty value removes the entry.
 func (r *Replica) Publish(key, value string) {
 	if r.published[key] == value {
 		return
@@ -181,22 +181,22 @@ func (r *Replica) Publish(key, value string) {
 	r.changes.Peers = true
 }
 
-// Session is the name of the present session.
+// Session returns the name of the current session.
 func (r *Replica) Session() string { return r.session.name }
 
-// Problem says why the replica takes no buckets, "" if it may.
+// Problem returns the reason why the replica takes no buckets, "" if it can.
 func (r *Replica) Problem() string {
 	return cmp.Or(r.ringProblem, r.sessionProblem, r.writeProblem)
 }
 
-// Take returns and clears what happened.
+// Take returns and clears the changes.
 func (r *Replica) Take() Changes {
 	c := r.changes
 	r.changes = Changes{}
 	return c
 }
 
-// Left is how much validity is left; negative when it is over.
+// Left returns the remaining validity; negative after its end.
 func (r *Replica) Left(now Instant) time.Duration {
 	if !r.renewed.ever || !r.verified.ever || r.session.version == "" {
 		return -1
@@ -205,15 +205,15 @@ func (r *Replica) Left(now Instant) time.Duration {
 	return min(now.left(r.renewed.Add(v)), now.left(r.verified.Add(v)))
 }
 
-// Valid reports whether the replica may act on what it holds.
+// Valid reports whether the replica can act on what it holds.
 func (r *Replica) Valid(now Instant) bool { return r.Left(now) > 0 }
 
-// leaseValid is Valid without regard to the ring, for when there is none.
+// leaseValid is Valid without regard to the shard map, for when there is none.
 func (r *Replica) leaseValid(now Instant) bool {
 	return r.session.version != "" && r.renewed.ever && now.left(r.renewed.Add(r.cfg.Timings.Validity)) > 0
 }
 
-// extend runs change, which may lengthen validity, and notices when validity begins anew.
+// extend runs change, which can lengthen validity, and records when validity begins anew.
 func (r *Replica) extend(now Instant, change func()) {
 	was := r.Valid(now)
 	change()
@@ -234,7 +234,7 @@ func (r *Replica) gainAll() {
 	}
 }
 
-// Holds reports whether the replica holds a bucket and may act on it.
+// Holds reports whether the replica holds a bucket and can act on it.
 func (r *Replica) Holds(now Instant, bucket int) bool {
 	if !r.locks[bucket].held || r.locks[bucket].yielding {
 		return false
@@ -244,7 +244,7 @@ func (r *Replica) Holds(now Instant, bucket int) bool {
 	return valid
 }
 
-// HeldBuckets returns the buckets that Holds is true for. Asking turns nobody away.
+// HeldBuckets returns the buckets for which Holds is true. It does not set missed.
 func (r *Replica) HeldBuckets(now Instant) (held []int) {
 	if !r.Valid(now) {
 		return nil
@@ -257,10 +257,10 @@ func (r *Replica) HeldBuckets(now Instant) (held []int) {
 	return held
 }
 
-// Leading reports whether the replica does what must be done once.
+// Leading reports whether the replica does the work that exactly one replica must do.
 func (r *Replica) Leading(now Instant) bool { return r.leader.held && r.Valid(now) }
 
-// Held is the number of buckets that the replica holds.
+// Held returns the number of buckets that the replica holds.
 func (r *Replica) Held() int {
 	n := 0
 	for b := range r.locks {
@@ -271,7 +271,7 @@ func (r *Replica) Held() int {
 	return n
 }
 
-// lose takes a lock away.
+// lose marks a lock as lost.
 func (r *Replica) lose(s *lock) {
 	switch {
 	case !s.held:

@@ -2,34 +2,34 @@ package protocol
 
 import "time"
 
-// session is the replica's own.
+// session is the replica's own session.
 type session struct {
 	name string
 	// version of the Lease as far as known; "" before it was created.
 	version string
-	// renewals is the number of writes that were sent, and confirmed that of the last one that was answered. One whose
-	// reply was lost is in between; one that is older comes from a backup.
+	// renewals is the number of writes that were sent; confirmed is the number of the last one with a response. A
+	// stored number between them is a write with a lost reply; a lower one comes from a backup.
 	renewals, confirmed int64
-	// notBefore is the monotonic instant before which nothing is sent, however urgent.
+	// notBefore is the monotonic instant before which no request is sent, however urgent.
 	notBefore time.Duration
-	// sent is when the last request was.
+	// sent is when the last request was sent.
 	sent time.Duration
-	// unsure is true when a write may or may not have been carried out.
+	// unsure is true if it is unknown whether a write was executed.
 	unsure bool
-	// published is the state in the newest write that was answered.
+	// published is the state in the newest write with a response.
 	published State
 	// readySince is when the state was first published as ready.
 	readySince instantOrNever
-	// urgent is true when something new is to be published, and now when others wait for it.
+	// urgent is true if there is new data to publish, and now if others wait for it.
 	urgent, now bool
-	// ended is true when the Lease was deleted on purpose.
+	// ended is true if the Lease was deleted on purpose.
 	ended bool
 }
 
-// renewSoon publishes news before the next renewal is due, though not more often than four times as fast.
+// renewSoon publishes new data before the next renewal is due, at most four times as often as renewals.
 func (r *Replica) renewSoon() { r.session.urgent = true }
 
-// renewNow publishes what others wait for.
+// renewNow publishes data that others wait for.
 func (r *Replica) renewNow() {
 	r.session.urgent, r.session.now = true, true
 }
@@ -37,7 +37,7 @@ func (r *Replica) renewNow() {
 func (r *Replica) lease() Lease {
 	state := r.state
 	if state == Ready && (!r.listed || r.ringProblem != "") {
-		state = Starting // others would leave buckets to it that it cannot take
+		state = Starting // others would reserve buckets for it that it cannot take
 	}
 	return Lease{
 		Session: r.session.name, Boot: r.cfg.Boot, Host: r.cfg.Host, State: state, Settings: r.settings,
@@ -46,7 +46,7 @@ func (r *Replica) lease() Lease {
 	}
 }
 
-// sessionOp is the next request about the own session.
+// sessionOp returns the next request about the own session.
 func (r *Replica) sessionOp(now Instant) Op {
 	s := &r.session
 	if s.ended {
@@ -72,7 +72,7 @@ func (r *Replica) sessionOp(now Instant) Op {
 	return WriteSession{Lease: r.lease(), Version: s.version}
 }
 
-// empty reports whether the replica holds nothing, in its own eyes and in the ring's.
+// empty reports whether the replica holds nothing, both in its own state and in the shard map.
 func (r *Replica) empty() bool {
 	if r.Held() > 0 || r.leader.held || r.view.stale {
 		return false
@@ -85,7 +85,7 @@ func (r *Replica) empty() bool {
 	return r.view.ring.Leader.Holder != r.session.name
 }
 
-// sessionDone takes the answer to a request about the own session that was sent at sent.
+// sessionDone takes the response to a request about the own session that was sent at sent.
 func (r *Replica) sessionDone(now, sent Instant, op Op, result Result) {
 	if sessionOf(op) != r.session.name {
 		return // about a session that has ended meanwhile
@@ -107,7 +107,7 @@ func (r *Replica) sessionDone(now, sent Instant, op Op, result Result) {
 	}
 }
 
-// sessionAgain sends nothing about the session for about d.
+// sessionAgain blocks requests about the session for about d.
 func (r *Replica) sessionAgain(now Instant, d time.Duration) {
 	r.session.notBefore = now.Mono + time.Duration((0.5+r.cfg.Random())*float64(d))
 	r.due[laneSession] = r.session.notBefore
@@ -121,7 +121,8 @@ func (r *Replica) created(now, sent Instant, lease Lease, result Result) {
 		r.sessionProblem = problem("the session's Lease cannot be created", result.Err)
 		r.sessionAgain(now, r.cfg.Timings.Renew)
 	default:
-		// It may exist or come to exist. A name is used once: the Lease stays silent and is collected.
+		// The Lease possibly exists, or will be created later. A name is used once: the Lease stays silent and is
+		// collected.
 		r.mint()
 		r.sessionAgain(now, r.cfg.Timings.Renew/4)
 	}
@@ -147,15 +148,15 @@ func (r *Replica) written(now, sent Instant, lease Lease, result Result) {
 	}
 }
 
-// read takes what the hub says of the session after a write whose outcome is not known.
+// read takes the hub's state of the session after a write whose outcome is unknown.
 func (r *Replica) read(now Instant, result Result) {
 	s, lease := &r.session, result.Lease
 	ours := lease.State != Fenced && lease.Session == s.name && lease.Boot == r.cfg.Boot &&
 		lease.Renewals <= s.renewals && lease.Renewals >= s.confirmed
 	switch {
 	case result.Outcome == Done && ours:
-		// The same version: the write whose reply was lost has not been carried out and still may be; the next one
-		// settles it. Another version: it was carried out.
+		// The same version: the write whose reply was lost has not been executed, but still can be; the next write
+		// settles it. Another version: it was executed.
 		s.version, s.unsure = lease.Version, false
 		r.due[laneSession] = now.Mono
 	case result.Outcome == Done, result.Outcome == Missing:
@@ -192,8 +193,8 @@ func (r *Replica) renewedAt(now, sent Instant, lease Lease, version string) {
 	r.due[laneSession] = sent.Mono + r.cfg.Timings.Renew
 }
 
-// fenced ends the session: somebody else has, or its Lease is not what this process left. What was held may be
-// another's from now on.
+// fenced ends the session: another session fenced it, or its Lease is not the one that this process wrote. Another
+// session can hold its locks from now on.
 func (r *Replica) fenced(now Instant) {
 	r.changes.Fenced = true
 	r.loseAll()

@@ -2,8 +2,8 @@ package protocol
 
 import "time"
 
-// Unowned returns the buckets that nobody who is alive holds, with the time for which this replica has seen that. While
-// it cannot judge, for want of validity of its own, it returns none.
+// Unowned returns the buckets that no live session holds, with the time for which this replica has seen that. While it
+// cannot determine that, because it is not valid itself, it returns none.
 func (r *Replica) Unowned(now Instant) map[int]time.Duration {
 	unowned := map[int]time.Duration{}
 	if !r.listed || !r.Valid(now) {
@@ -28,7 +28,7 @@ func (r *Replica) Unowned(now Instant) map[int]time.Duration {
 	return unowned
 }
 
-// Status is what metrics show.
+// Status is the state for metrics.
 type Status struct {
 	State                State
 	Held, Unowned        int
@@ -40,7 +40,7 @@ type Status struct {
 	Tokens               int
 }
 
-// Status of the replica.
+// Status returns the state of the replica.
 func (r *Replica) Status(now Instant) Status {
 	s := Status{
 		State: r.state, Held: r.Held(), Left: r.Left(now), Leading: r.Leading(now), Sessions: len(r.Peers()),

@@ -6,34 +6,35 @@ import (
 	"time"
 )
 
-// Timings of the protocol. All replicas of a ring must have the same Validity and Patience; the ring records them.
+// Timings of the protocol. All replicas of a shard map must have the same Validity and Patience; the shard map records them.
 type Timings struct {
 	// Renew is the time from one renewal of the session to the next.
 	Renew time.Duration
-	// Validity is for how long a renewal lets this replica act, counted from before its request was sent.
+	// Validity is how long this replica can act after a renewal, counted from before its request was sent.
 	Validity time.Duration
-	// Patience is for how long a session must have been silent, on the observer's own monotonic clock and only
-	// while the observer is valid itself, before it may be fenced. Patience minus Validity absorbs clock drift and
-	// the time that a canceled call takes to end.
+	// Patience is the takeover timeout: how long a session must have been silent before it can be fenced. The time counts on the
+	// observer's own monotonic clock, and only while the observer is valid itself. The difference to Validity absorbs clock drift
+	// and the time that a canceled call takes to end.
 	Patience time.Duration
-	// Request bounds one request to the hub.
+	// Request limits one request to the hub.
 	Request time.Duration
-	// Submit is how much validity must be left for a call with side effects to be sent.
+	// Submit is how much validity must be left to send a call with side effects.
 	Submit time.Duration
-	// Settle is for how long a session must have been ready before buckets are moved to it from others. Free
-	// buckets go to it at once.
+	// Settle is how long a session must have been ready before buckets are moved to it from others. Free buckets go to it at
+	// once.
 	Settle time.Duration
-	// Orphan is for how long a free bucket waits for the session that should take it; then anybody takes it.
+	// Orphan is how long a free bucket waits for the session that should take it; after that, any session takes it.
 	Orphan time.Duration
-	// Drain bounds how long a graceful stop waits for what is in flight.
+	// Drain limits how long a graceful stop waits for calls in flight.
 	Drain time.Duration
-	// Retention is for how long the Lease of a fenced session that holds nothing is kept for people to look at.
+	// Retention is how long the Lease of a fenced session that holds nothing is kept for inspection.
 	Retention time.Duration
-	// Proven is for how long a session must have been silent to be fenced once its death is proven.
+	// Proven is how long a session must have been silent to be fenced after its death was proven.
 	Proven time.Duration
 }
 
-// DefaultTimings take over after at most 3.5 s where a death is proven and 12.5 s where only silence tells; see docs/explanation/sharding.md.
+// DefaultTimings return timings for a takeover within 3.5 s after a proven death, and within 12.5 s by silence alone; see
+// docs/explanation/sharding.md.
 func DefaultTimings() Timings {
 	return Timings{
 		Renew: 2 * time.Second, Validity: 8 * time.Second, Patience: 12 * time.Second,
@@ -56,7 +57,7 @@ func (t Timings) Scaled(factor float64) Timings {
 
 var errTimings = errors.New("the timings contradict each other")
 
-// Check returns an error unless the timings can keep the protocol's promise.
+// Check returns an error unless the timings can keep the protocol's guarantee.
 func (t Timings) Check() error {
 	for _, rule := range []struct {
 		holds bool

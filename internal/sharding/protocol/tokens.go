@@ -3,11 +3,12 @@ package protocol
 import "errors"
 
 var (
-	// ErrLost means that the bucket is not this replica's any more. Whatever is left to do is another's.
+	// ErrLost means that this replica does not hold the bucket any more. Another replica does the remaining work.
 	ErrLost = errors.New("another replica may act on this object now")
-	// ErrYielding means that the bucket is about to be given up; what has not been begun is left to the next holder.
+	// ErrYielding means that the bucket is about to be given up; the next holder does the work that has not begun.
 	ErrYielding = errors.New("this object is being handed to another replica")
-	// ErrShort means that too little validity is left to begin a call. The next renewal, or its end, changes that.
+	// ErrShort means that too little validity is left to begin a call. The next renewal, or the end of validity,
+	// changes that.
 	ErrShort = errors.New("the right to act on this object is about to end unless it is renewed")
 )
 
@@ -20,7 +21,7 @@ type Token struct {
 	over    bool
 }
 
-// Enter gives a token, or false if the replica may not act on the bucket.
+// Enter grants a token, or returns false if the replica cannot act on the bucket.
 func (r *Replica) Enter(now Instant, bucket int) (*Token, bool) {
 	s := &r.locks[bucket]
 	if !r.Holds(now, bucket) {
@@ -30,7 +31,7 @@ func (r *Replica) Enter(now Instant, bucket int) (*Token, bool) {
 	return &Token{Bucket: bucket, Generation: r.view.ring.Generation, Number: s.number, session: r.session.name}, true
 }
 
-// Exit gives a token back. Giving it back again does nothing.
+// Exit returns a token. A second call has no effect.
 func (r *Replica) Exit(t *Token) {
 	if !t.over {
 		t.over = true
@@ -38,20 +39,20 @@ func (r *Replica) Exit(t *Token) {
 	}
 }
 
-// Releasable reports whether a bucket waits to be released and nothing is in flight for it any more.
+// Releasable reports whether a bucket waits to be released and has no calls in flight any more.
 func (r *Replica) Releasable(bucket int) bool {
 	s := &r.locks[bucket]
 	return s.held && s.yielding && s.tokens == 0
 }
 
-// Alive reports whether what was begun under a token may go on.
+// Alive reports whether work that began with a token can continue.
 func (r *Replica) Alive(now Instant, t *Token) bool {
 	s := &r.locks[t.Bucket]
 	return !t.over && s.held && s.number == t.Number && r.session.name == t.session && r.Valid(now)
 }
 
-// Check returns nil if a call with side effects may be sent now under a token: ErrLost, ErrYielding or ErrShort
-// otherwise.
+// Check returns nil if a call with side effects can be sent now with a token; otherwise ErrLost, ErrYielding or
+// ErrShort.
 func (r *Replica) Check(now Instant, t *Token) error {
 	switch {
 	case !r.Alive(now, t):

@@ -7,42 +7,41 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
 )
 
-// view is the newest ring that the replica knows.
+// view is the newest shard map that the replica knows.
 type view struct {
 	ring    ring.Ring
 	version string
-	// stale: a newer one is known to exist, or a write's outcome is not known; nothing is written before the next
-	// read.
+	// stale: a newer one is known to exist, or a write's outcome is unknown. No write is sent before the next read.
 	stale bool
-	// unsure: a write at version may or may not have been carried out, or may still be. Only a read of another version,
-	// or another write at that version, settles it.
+	// unsure: a write at version was possibly executed, or can still be. Only a read of another version, or another write at that
+	// version, settles it.
 	unsure bool
-	// missing and invalid: there is no ring, or one that nobody can read.
+	// missing and invalid: there is no shard map, or an unreadable one.
 	missing, invalid bool
-	// restored: the hub holds a ring that is older than one that was seen.
+	// restored: the hub holds a shard map that is older than one that was seen.
 	restored bool
-	// fresh is since when a ring has been seen that nobody has ever taken anything from.
+	// fresh is the time since which a shard map has been seen that never had a claim.
 	fresh instantOrNever
-	// highest generation and sequence ever seen, here or by another replica.
+	// generation and sequence are the highest ever seen, here or by another replica.
 	generation, sequence int64
-	// wanted is the generation that objects ask for.
+	// wanted is the generation that objects require.
 	wanted int64
 }
 
-// older reports whether a ring precedes the newest that was seen.
+// older reports whether a shard map precedes the newest that was seen.
 func (v *view) older(of ring.Ring) bool {
 	return of.Generation < v.generation || of.Generation == v.generation && of.Sequence < v.sequence
 }
 
-// ringRead takes the answer to a read that was sent at sent. floor is the newest ring that had been seen by then: an
-// older answer means that the ring was restored from a backup.
+// ringRead takes the response to a read that was sent at sent. floor is the newest shard map that had been seen by then: an older
+// response means that the shard map was restored from a backup.
 func (r *Replica) ringRead(now, sent Instant, floor [2]int64, result Result) {
 	switch result.Outcome {
 	case Done:
 		got := result.Ring
 		r.view.missing, r.view.invalid = false, false
 		if got.Ring.Generation < floor[0] || got.Ring.Generation == floor[0] && got.Ring.Sequence < floor[1] {
-			// What this replica holds may be somebody else's in the restored ring, and the other way round.
+			// In the restored shard map, another session possibly holds what this replica holds, and the other way round.
 			r.loseAll()
 			r.view.restored = true
 			r.view.ring, r.view.version, r.view.stale, r.view.unsure = got.Ring, got.Version, false, false
@@ -53,7 +52,7 @@ func (r *Replica) ringRead(now, sent Instant, floor [2]int64, result Result) {
 	case Missing, Invalid:
 		var newer *ring.InvalidError
 		if errors.As(result.Err, &newer) && newer.Format != 0 {
-			// A later version of this program made it. To rebuild it would set the two against each other.
+			// A later version of this program created it. A rebuild would make the two versions fight each other.
 			r.ringProblem = problem("the ring was made by a later version of this operator", result.Err)
 			return
 		}
@@ -62,7 +61,7 @@ func (r *Replica) ringRead(now, sent Instant, floor [2]int64, result Result) {
 		r.view.version, r.view.stale, r.view.unsure = result.Ring.Version, false, false
 		r.ringProblem = problem("the ring is "+map[Outcome]string{Missing: "missing", Invalid: "damaged"}[result.Outcome]+" and is being rebuilt", result.Err)
 	default:
-		// A hub that is away for a while is no problem of this replica's.
+		// A temporarily unreachable hub is not a problem of this replica.
 		if result.Outcome == Refused {
 			r.ringProblem = problem("the ring cannot be read", result.Err)
 		}
@@ -71,23 +70,24 @@ func (r *Replica) ringRead(now, sent Instant, floor [2]int64, result Result) {
 	r.due[laneVerify] = sent.Mono + r.cfg.Timings.Renew
 }
 
-// SawRing takes a ring from a watch. It may be old news.
+// SawRing takes a shard map from a watch. It is possibly outdated.
 func (r *Replica) SawRing(now Instant, stored StoredRing) {
 	if !r.view.older(stored.Ring) && !r.view.missing {
 		r.sawRing(now, stored, false)
 	}
 }
 
-// RingGone takes the news that there is no ring, or none that can be read; the hub is asked at once.
+// RingGone takes the report that there is no shard map, or an unreadable one; it triggers a read at once.
 func (r *Replica) RingGone() { r.verifySoon() }
 
-// verifySoon asks the hub for the ring at once. An answer that is on its way already may be older than what raised the question.
+// verifySoon reads the shard map from the hub at once. A response already in flight is possibly older than the reason for the read, so
+// another read follows it.
 func (r *Replica) verifySoon() {
 	r.due[laneVerify] = 0
 	r.verifyAgain = r.flights[laneVerify] != nil
 }
 
-// sawRing takes the newest ring that is known. A read settles what became of a write.
+// sawRing takes the newest known shard map. A read settles the outcome of a write.
 func (r *Replica) sawRing(now Instant, stored StoredRing, read bool) {
 	v := &r.view
 	if v.older(stored.Ring) {
@@ -120,7 +120,7 @@ func (r *Replica) sawRing(now Instant, stored StoredRing, read bool) {
 		r.renewNow()
 	}
 	if before.Rebuilt != v.ring.Rebuilt {
-		v.fresh = instantOrNever{} // of the former ring
+		v.fresh = instantOrNever{} // of the former shard map
 	}
 	r.noteFresh(now)
 	r.noteClaims(before)
@@ -131,8 +131,8 @@ func (r *Replica) sawRing(now Instant, stored StoredRing, read bool) {
 	r.expectHolders(now)
 }
 
-// remember takes the newest ring that another replica has seen. If the ring is still what this one knows, it was
-// restored: the next read tells.
+// remember takes the newest shard map that another replica has seen. If the hub still holds the one that this replica knows, it was
+// restored: the next read shows that.
 func (r *Replica) remember(generation, sequence int64) {
 	if generation > MaxGeneration || sequence > 1<<60 {
 		return
@@ -143,14 +143,14 @@ func (r *Replica) remember(generation, sequence int64) {
 	}
 }
 
-// keep takes a lock away if the ring says that it is not held any more.
+// keep takes a lock away if the shard map shows that it is not held any more.
 func (r *Replica) keep(s *lock, in ring.Lock) {
 	if s.held && (in.Holder != r.session.name || in.Number != s.number) {
 		r.lose(s)
 	}
 }
 
-// noteFresh begins or ends the wait after a ring was made.
+// noteFresh begins or ends the wait after the creation of a shard map.
 func (r *Replica) noteFresh(now Instant) {
 	v := &r.view
 	used := v.ring.Leader.Number > 0
@@ -165,23 +165,22 @@ func (r *Replica) noteFresh(now Instant) {
 	}
 }
 
-// MaxGeneration is the highest generation of a ring that another replica says it has seen and that is believed. No ring is rebuilt that
-// often.
+// MaxGeneration is the highest generation that is accepted from another replica. No shard map is rebuilt that often.
 const MaxGeneration = 1 << 40
 
-// MaxRaise is how far above the ring's generation an object's may be to be believed. A ring that was restored, or made anew,
-// is behind by as many generations as there were rebuilds and raises since.
+// MaxRaise is the largest accepted difference between an object's generation and the shard map's. A restored or newly created shard map
+// is behind by the number of rebuilds and raises since.
 const MaxRaise = 1000
 
-// Raise asks for a generation above one that an object shows, which the ring must have had before it was lost or
-// restored. One that is more than MaxRaise above the ring's is ignored.
+// Raise requests a generation above an object's, which the shard map must have had before it was lost or restored. A generation more
+// than MaxRaise above the shard map's is ignored.
 func (r *Replica) Raise(generation int64) {
 	if v := &r.view; generation >= v.ring.Generation && generation <= v.ring.Generation+MaxRaise {
 		v.wanted = max(v.wanted, generation+1)
 	}
 }
 
-// rebuilt returns a ring without holders in a new generation.
+// rebuilt returns a shard map without holders in a new generation.
 func (r *Replica) rebuilt() ring.Ring {
 	generation := max(r.view.generation, r.view.ring.Generation, r.view.wanted) + 1
 	return ring.Ring{

@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// Candidate is a session that may hold buckets.
+// Candidate is a session that can hold buckets.
 type Candidate struct {
-	// Session is its name. It is not empty, and no two candidates have the same.
+	// Session is its name. It is not empty, and unique among candidates.
 	Session string
-	// Settled: it has been ready for long enough that buckets may be moved to it from another live holder.
+	// Settled is true if it has been ready for long enough that buckets can be moved to it from another live holder.
 	Settled bool
 }
 
-// Targets says for each bucket which candidate should hold it, "" if there is no candidate. A target that is not the
+// Targets returns for each bucket the candidate that should hold it, "" without candidates. A target other than the
 // present holder is a move: the holder gives the bucket up, or it has none, and then the target takes it. See the
-// package's documentation for what holds for any input.
+// package's documentation for the rules that hold for any input.
 //
-// Candidates keep what they hold, up to their share. What nobody holds, and then what is too much for its holder, goes
-// to those who hold less than their share.
+// Candidates keep what they hold, up to their share. Unheld buckets, and then the surplus of holders, go to candidates
+// that hold less than their share.
 func Targets(buckets []Lock, candidates []Candidate) []string {
 	targets := make([]string, len(buckets))
 	shares, unheld := divide(buckets, candidates)
@@ -41,7 +41,7 @@ func Targets(buckets []Lock, candidates []Candidate) []string {
 		targets[b] = receiver(shares, b).session
 	}
 	for _, b := range surplus {
-		// The room of one who is not settled is kept for it. The bucket waits where it is.
+		// The room of a candidate that is not settled is reserved for it. The bucket stays with its holder meanwhile.
 		targets[b] = buckets[b].Holder
 		if to := receiver(shares, b); to.settled {
 			targets[b] = to.session
@@ -50,8 +50,8 @@ func Targets(buckets []Lock, candidates []Candidate) []string {
 	return targets
 }
 
-// LeaderTarget says who should hold the leader's lock, "" if there is no candidate. current holds it now. It stays where
-// it is as long as its holder is a candidate: to hand it over helps nobody.
+// LeaderTarget returns the candidate that should hold the leader's lock, "" without candidates. current holds it now,
+// and keeps it as long as it is a candidate: a move has no benefit.
 func LeaderTarget(current string, candidates []Candidate) string {
 	best, most := "", uint64(0)
 	for _, c := range candidates {
@@ -99,14 +99,14 @@ func divide(buckets []Lock, candidates []Candidate) (shares []*share, unheld []i
 	return shares, unheld
 }
 
-// setQuotas divides so many buckets evenly. The remainder goes to those who have to give up fewer buckets for it.
+// setQuotas divides the buckets evenly. The remainder goes to candidates that then give up fewer buckets.
 func setQuotas(shares []*share, buckets int) {
 	base, extra := buckets/len(shares), buckets%len(shares)
 	order := slices.Clone(shares)
 	slices.SortStableFunc(order, func(a, b *share) int {
 		if max(len(a.held), len(b.held)) <= base {
-			// Whoever gets it, it has to be moved there. One that is not settled would have to wait for it, and lose it
-			// to one that was filled up to base meanwhile.
+			// An extra bucket must be moved to any receiver. A candidate that is not settled would have to wait for it,
+			// and lose it to one that was filled up to base meanwhile.
 			return cmp.Or(settledFirst(a, b), cmp.Compare(len(b.held), len(a.held)))
 		}
 		return cmp.Compare(len(b.held), len(a.held))
@@ -130,8 +130,8 @@ func settledFirst(a, b *share) int {
 	return 1
 }
 
-// split returns the buckets that the candidate keeps and those that are too many for it. It keeps those for which it is
-// preferred most: they are the ones that it would be given again.
+// split returns the buckets that the candidate keeps and its surplus. It keeps those for which it has the highest
+// preference: these would be given to it again.
 func (s *share) split() (kept, given []int) {
 	if len(s.held) <= s.quota {
 		return s.held, nil
@@ -143,8 +143,8 @@ func (s *share) split() (kept, given []int) {
 	return order[:s.quota], order[s.quota:]
 }
 
-// receiver takes a place from the candidate that is preferred most for the bucket among those with room. There is
-// room for all: the quotas are as many as the buckets.
+// receiver takes a place from the candidate with room that has the highest preference for the bucket. There is always
+// room: the quotas add up to the number of buckets.
 func receiver(shares []*share, bucket int) *share {
 	var best *share
 	var most uint64

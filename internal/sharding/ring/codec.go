@@ -10,13 +10,13 @@ import (
 const (
 	// dataKey is the only key of the ConfigMap's data.
 	dataKey = "ring.json"
-	// format of what Encode writes. It is raised when the wire changes in any way: Decode accepts no other.
+	// format of what Encode writes. It is raised with every change of wire: Decode accepts no other.
 	format = 1
 	// free is the index of a lock without a holder.
 	free = -1
 )
 
-// wire is the ring as it is stored. Sessions are listed once, in the order in which they first occur.
+// wire is the stored form of the shard map. Sessions are listed once, in the order in which they first occur.
 type wire struct {
 	Format     int        `json:"format"`
 	Buckets    int        `json:"buckets"`
@@ -34,8 +34,8 @@ type wire struct {
 // wireLock is the index of the holder in wire.Sessions, or free, and the lock's number.
 type wireLock [2]int64
 
-// Encode returns the ring as the data of a ConfigMap: about 2 KB for 128 buckets and 10 sessions. The same ring gives
-// the same bytes. The error is an *InvalidError, for a ring that Decode would not accept.
+// Encode returns the shard map as the data of a ConfigMap: about 2 KB for 128 buckets and 10 sessions. The same shard
+// map gives the same bytes. The error is an *InvalidError, for a shard map that Decode would not accept.
 func Encode(r Ring) (map[string]string, error) {
 	if err := check(r); err != nil {
 		return nil, err
@@ -77,8 +77,8 @@ func toWire(r Ring) wire {
 	return w
 }
 
-// Decode returns the ring that Encode wrote. It accepts exactly what Encode writes, to the byte: whatever was edited by
-// somebody else is not to be trusted with who holds what. The error is an *InvalidError.
+// Decode returns the shard map that Encode wrote. It accepts exactly what Encode writes, to the byte: an edited record
+// must not decide which session holds a bucket. The error is an *InvalidError.
 func Decode(data map[string]string) (Ring, error) {
 	text, found := data[dataKey]
 	if !found {
@@ -92,7 +92,7 @@ func Decode(data map[string]string) (Ring, error) {
 	if err != nil {
 		return Ring{}, err
 	}
-	// This finds all that the parser forgives: unknown and repeated fields, other keys, sessions that hold nothing.
+	// This finds all that the parser accepts: unknown and repeated fields, other keys, sessions that hold nothing.
 	again, err := Encode(r)
 	if err != nil {
 		return Ring{}, err
@@ -104,7 +104,7 @@ func Decode(data map[string]string) (Ring, error) {
 }
 
 func parse(text string) (wire, error) {
-	// The format comes first: the fields of another one may have other types.
+	// The format comes first: the fields of another format can have other types.
 	var head struct {
 		Format int `json:"format"`
 	}
@@ -152,7 +152,7 @@ func (w wire) ring() (Ring, error) {
 	return r, nil
 }
 
-// lock returns false if there is no session of that index.
+// lock returns false if no session has that index.
 func (w wire) lock(s wireLock) (Lock, bool) {
 	index, number := s[0], s[1]
 	switch {

@@ -1,23 +1,23 @@
-// Package ring is the record of who holds which bucket, and the decisions about it. It is pure: no clock, client or
-// randomness. What it says is the same on each replica that knows the same.
+// Package ring is the shard map, the record of the holder of each bucket, and the decisions about it. It is pure:
+// no clock, client or randomness. With the same input, its results are the same on each replica.
 //
 //	Bucket         an object belongs to one of a fixed number of buckets
-//	Ring           who holds each bucket, and how often it was claimed
-//	Encode, Decode the ring as the data of a ConfigMap
-//	Targets        who should hold each bucket
-//	LeaderTarget   who should hold the leader's lock
+//	Ring           the holder of each bucket, and how often the bucket was claimed
+//	Encode, Decode the shard map as the data of a ConfigMap
+//	Targets        the session that should hold each bucket
+//	LeaderTarget   the session that should hold the leader's lock
 //
-// Targets and LeaderTarget only propose. They give nobody a right: a replica holds a bucket when its own
-// compare-and-swap of the ring says so. Replicas that see different candidates, or that run versions with different
-// ideas of placement, may move a bucket more often than needed, but never share it.
+// Targets and LeaderTarget only propose. They grant no right: a replica holds a bucket only after its own
+// successful compare-and-swap of the shard map. Replicas that see different candidates, or that run versions with
+// different placement, can move a bucket more often than needed, but never share it.
 //
-// Rules of Targets that hold whatever the input, and that the property tests check:
+// Rules of Targets that hold for any input, and that the property tests check:
 //
 //   - no candidate is given more than one bucket more than another, once all are settled;
 //   - a bucket is moved away from a candidate only if the shares could not be even otherwise;
 //   - a bucket that no candidate holds has a target as soon as there is a candidate, settled or not;
 //   - a bucket that a candidate holds is never moved to another one that is not settled;
-//   - whoever has carried out the targets is given the same targets again, and carrying them out one by one, in any
+//   - after the targets are carried out, the result is the same targets; carrying them out one at a time, in any
 //     order, takes no more moves than all at once;
-//   - shuffling the candidates changes nothing.
+//   - the order of the candidates does not matter.
 package ring

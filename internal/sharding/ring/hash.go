@@ -3,11 +3,11 @@ package ring
 import "github.com/cespare/xxhash/v2"
 
 // HashName names Bucket's function in Settings.Hash. It changes when Bucket does: replicas that map objects to buckets
-// differently would act on the same object under two locks.
+// differently would act on the same object with two locks.
 const HashName = "xxhash64/1"
 
-// Bucket returns the bucket of an object, from 0 to buckets-1. buckets must be at least 1. The cluster goes by its UID,
-// so that two names for one cluster do not make two buckets.
+// Bucket returns the bucket of an object, from 0 to buckets-1. buckets must be at least 1. The cluster is identified by
+// UID, so that two names for one cluster do not make two buckets.
 func Bucket(clusterUID, namespace, name string, buckets int) int {
 	// On the stack for all usual lengths: this runs for each event of each object. NUL occurs in none of the parts, so
 	// that no two objects have the same bytes.
@@ -20,20 +20,20 @@ func Bucket(clusterUID, namespace, name string, buckets int) int {
 	return int(xxhash.Sum64(key) % uint64(buckets))
 }
 
-// leaderKey takes the place of the bucket in the weights for the leader's lock.
+// leaderKey replaces the bucket in the weights for the leader's lock.
 const leaderKey = "leader"
 
-// sessionHash is a session's part in its weights.
+// sessionHash returns the session's part of its weights.
 func sessionHash(session string) uint64 { return xxhash.Sum64String(session) }
 
-// bucketWeight says how much a session is preferred for a bucket (rendezvous hashing).
+// bucketWeight returns the preference of a session for a bucket (rendezvous hashing).
 func bucketWeight(session uint64, bucket int) uint64 { return weight(session, uint64(bucket)) }
 
-// leaderWeight says how much a session is preferred for the leader's lock.
+// leaderWeight returns the preference of a session for the leader's lock.
 func leaderWeight(session uint64) uint64 { return weight(session, xxhash.Sum64String(leaderKey)) }
 
-// weight mixes after it joins: without it sessions with similar names have similar weights for all buckets, and one
-// of them wins most.
+// weight mixes after the XOR: otherwise, sessions with similar names have similar weights for all buckets, and one of
+// them wins most.
 func weight(session, key uint64) uint64 { return mix(session ^ mix(key)) }
 
 // mix is the finalizer of SplitMix64: each bit of the result depends on each bit of x.

@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// InvalidError says that something is no ring: it was not written by Encode, or was edited since. To read it again
-// does not help until somebody has written it anew.
+// InvalidError reports an invalid shard map: it was not written by Encode, or was edited since. A retry does not
+// help until the shard map was written anew.
 type InvalidError struct {
-	// Reason is for people.
+	// Reason is for display.
 	Reason string
-	// Format is the one that the data names, if this version does not know it; 0 otherwise. A later version may have
-	// written it.
+	// Format is the format that the data names, if this version does not know it; otherwise 0. A later version
+	// possibly wrote it.
 	Format int
-	// Err is what the parser says; nil if it has nothing to say.
+	// Err is the parser's error, or nil.
 	Err error
 }
 
@@ -31,7 +31,7 @@ func invalid(format string, args ...any) error {
 	return &InvalidError{Reason: fmt.Sprintf(format, args...)}
 }
 
-// check returns nil if the ring can be stored and read again as it is, otherwise an *InvalidError.
+// check returns nil if the shard map can be stored and read back unchanged, otherwise an *InvalidError.
 func check(r Ring) error {
 	if r.Settings.Buckets < 1 || r.Settings.Buckets != len(r.Buckets) {
 		return invalid("%d buckets are set, there are %d", r.Settings.Buckets, len(r.Buckets))
@@ -64,7 +64,7 @@ func check(r Ring) error {
 	return nil
 }
 
-// problem says why the lock cannot be stored, "" if it can.
+// problem returns the reason why the lock cannot be stored, "" if it can.
 func (s Lock) problem() string {
 	switch {
 	case s.Number < 0:

@@ -2,35 +2,35 @@ package ring
 
 import "time"
 
-// Settings are what all replicas of a ring must agree on.
+// Settings are the configuration on which all replicas of a shard map must agree.
 type Settings struct {
 	// Buckets is the number of buckets.
 	Buckets int
 	// Hash names the function that maps objects to buckets; see HashName.
 	Hash string
-	// Validity and Patience are protocol.Timings' fields of these names.
+	// Validity and Patience are the fields of protocol.Timings with these names.
 	Validity, Patience time.Duration
 }
 
-// Ring is the record of who holds which bucket. It is stored in one object, so that one compare-and-swap moves any
-// number of buckets.
+// Ring is the shard map: the record of the holder of each bucket. It is stored in one object, so that one
+// compare-and-swap moves any number of buckets.
 type Ring struct {
 	Settings Settings
-	// Generation is the first part of every epoch, from 1. It is raised when the ring was lost, restored from an old
-	// backup or rebuilt for other settings, and when an object shows that a later one has existed.
+	// Generation is the first part of every epoch, from 1. It is raised if the shard map was lost, restored from an
+	// old backup or rebuilt for other settings, and if an object shows that a later generation existed.
 	Generation int64
-	// Rebuilt is the generation in which all holders were cleared last. Nobody takes anything before everybody who
-	// might still act under an earlier one has stopped.
+	// Rebuilt is the generation in which all holders were last cleared. No session takes a lock before every session
+	// that could still act in an earlier generation has stopped.
 	Rebuilt int64
-	// Sequence counts the writes, so that a ring that was restored from a backup is noticed.
+	// Sequence counts the writes, to detect a shard map that was restored from a backup.
 	Sequence int64
-	// Leader is the lock of what must be done once.
+	// Leader is the lock for the work that exactly one replica must do.
 	Leader Lock
 	// Buckets has Settings.Buckets entries.
 	Buckets []Lock
 }
 
-// Lock is one lock of the ring.
+// Lock is one lock of the shard map.
 type Lock struct {
 	// Holder is the session that holds it, "" if it is free.
 	Holder string

@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 )
 
-// Hub stores sessions and the ring in memory.
+// Hub stores sessions and the shard map in memory.
 type Hub struct {
 	mu    sync.Mutex
 	state Backup
@@ -19,14 +19,14 @@ type Hub struct {
 	log   []Event
 }
 
-// Backup is everything that a hub stores.
+// Backup is the whole content of a hub.
 type Backup struct {
 	version int
 	leases  map[string]protocol.StoredLease
 	ring    *protocol.StoredRing
 }
 
-// Event is a change of what a hub stores. One of its fields besides At is set.
+// Event is a change of the content of a hub. Exactly one of its fields other than At is set.
 type Event struct {
 	At time.Time
 	// Lease was written.
@@ -35,11 +35,11 @@ type Event struct {
 	Deleted string
 	// Ring was written.
 	Ring *protocol.StoredRing
-	// NoRing is true when the ring was deleted.
+	// NoRing is true if the shard map was deleted.
 	NoRing bool
 }
 
-// aboutSessions reports which of the two watches tells of it.
+// aboutSessions reports whether the event belongs to the watch of sessions.
 func (e Event) aboutSessions() bool { return e.Lease != nil || e.Deleted != "" }
 
 func (e Event) tell(sink hub.Sink) {
@@ -60,14 +60,14 @@ func NewHub() *Hub {
 	return &Hub{state: Backup{leases: map[string]protocol.StoredLease{}}}
 }
 
-// Log returns all changes so far. It is what somebody sees who stands beside the hub.
+// Log returns all changes so far, independent of watches.
 func (h *Hub) Log() []Event {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.log)
 }
 
-// Backup returns what is stored now.
+// Backup returns the current content.
 func (h *Hub) Backup() Backup {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -80,8 +80,8 @@ func (h *Hub) copy() Backup {
 	return b
 }
 
-// Restore puts a backup back, as when etcd's data are replaced: versions begin again where they were, and watches tell nothing of
-// it and break.
+// Restore restores a backup, as if etcd's data were replaced: versions continue from the backup, and watches break without an
+// event.
 func (h *Hub) Restore(b Backup) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -108,7 +108,7 @@ func (h *Hub) DeleteLeases() (sessions []string) {
 	return sessions
 }
 
-// DeleteRing deletes the ring.
+// DeleteRing deletes the shard map.
 func (h *Hub) DeleteRing() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -117,7 +117,7 @@ func (h *Hub) DeleteRing() {
 	h.tell(Event{NoRing: true})
 }
 
-// tell lets all watches know. The lock is held.
+// tell sends an event to all watches. The caller holds the lock.
 func (h *Hub) tell(e Event) {
 	e.At = time.Now()
 	h.log = append(h.log, e)
@@ -148,7 +148,7 @@ func (h *Hub) putRing(stored protocol.StoredRing) protocol.Result {
 	return protocol.Result{Outcome: protocol.Done, Ring: stored}
 }
 
-// carryOut does what is asked for, at once.
+// carryOut executes a request at once.
 func (h *Hub) carryOut(op protocol.Op) protocol.Result {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -194,7 +194,7 @@ func (h *Hub) carryOut(op protocol.Op) protocol.Result {
 	return protocol.Result{Outcome: protocol.Missing}
 }
 
-// compare returns Done if a session's Lease has a version.
+// compare returns Done if a session's Lease has the version.
 func (h *Hub) compare(session, version string) protocol.Outcome {
 	switch stored, exists := h.state.leases[session]; {
 	case !exists:

@@ -1,6 +1,6 @@
 package shardingtest
 
-// Leader is a sharding.Leader that a test sets. The test sets it while no other goroutine asks.
+// Leader is a sharding.Leader that a test sets. The test must not set it while another goroutine reads it.
 type Leader bool
 
 // Leading implements sharding.Leader.

@@ -10,24 +10,24 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 )
 
-// Way is how a link works.
+// Way is the state of a link.
 type Way int
 
 const (
-	// Fine is as it should be.
+	// Fine is the normal state.
 	Fine Way = iota
-	// Refused links say at once that nobody is there.
+	// Refused links fail at once with a refused connection.
 	Refused
-	// BlackHoled links let nothing through and say nothing.
+	// BlackHoled links drop all requests silently.
 	BlackHoled
-	// Mute links let requests through and no answer back.
+	// Mute links deliver requests, but no responses.
 	Mute
 )
 
-// Fate is what becomes of one request.
+// Fate is the treatment of one request.
 type Fate struct {
-	// There and Back are how long the request and its answer travel. A request that travels for longer than its client waits is carried
-	// out late.
+	// There and Back are how long the request and its response travel. A request that travels for longer than its client waits is
+	// executed late.
 	There, Back time.Duration
 	// Way of this request.
 	Way Way
@@ -38,32 +38,32 @@ var (
 	errNoAnswer = errors.New("no answer came")
 )
 
-// Trip is how long a request or an answer travels, and news of a watch, unless a test says otherwise.
+// Trip is the default travel time of a request, a response or a watch event.
 const Trip = time.Millisecond
 
-// Link is one replica's way to the hub. It implements sharding.Hub.
+// Link is one replica's connection to the hub. It implements sharding.Hub.
 type Link struct {
 	hub     *Hub
 	process *Process
-	// sessions and ring are its two watches.
+	// sessions and ring are the watches of the sessions and of the shard map.
 	sessions, ring *observation
 
 	mu   sync.Mutex
 	way  Way
 	trip time.Duration
-	// stalled watches tell nothing; lag is how late they are otherwise.
+	// stalled watches deliver no events; otherwise, lag is their delay.
 	stalled bool
 	lag     time.Duration
 	fate    func(protocol.Op, Fate) Fate
 	sink    hub.Sink
-	// told is the ring that the watch told last.
+	// told is the shard map that the watch delivered last.
 	told *protocol.StoredRing
-	// renewed and verified are when the last requests were sent that wrote the own Lease, and that read or wrote the ring, and were
-	// answered so.
+	// renewed and verified are the send times of the last successful requests that wrote the own Lease, and that read or wrote the
+	// shard map.
 	renewed, verified time.Time
 }
 
-// Link returns the way of a process to the hub.
+// Link returns the connection of a process to the hub.
 func (h *Hub) Link(p *Process) *Link {
 	l := &Link{hub: h, process: p, trip: Trip, lag: Trip}
 	l.sessions, l.ring = newObservation(l, true), newObservation(l, false)
@@ -74,7 +74,7 @@ func (h *Hub) Link(p *Process) *Link {
 	return l
 }
 
-// Set says how the link works from now on.
+// Set changes the state of the link.
 func (l *Link) Set(way Way) {
 	l.mu.Lock()
 	l.way = way
@@ -86,21 +86,21 @@ func (l *Link) Set(way Way) {
 	l.ring.look()
 }
 
-// Slow makes each request and each answer travel for so long.
+// Slow sets the travel time of each request and each response.
 func (l *Link) Slow(trip time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.trip = trip
 }
 
-// Lag makes news that are written from now on arrive so late.
+// Lag sets the delay of events that are written from now on.
 func (l *Link) Lag(lag time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lag = lag
 }
 
-// Stall keeps watches from telling anything, until it is called with false.
+// Stall stops the delivery of watch events, until it is called with false.
 func (l *Link) Stall(stalled bool) {
 	l.mu.Lock()
 	l.stalled = stalled
@@ -109,7 +109,7 @@ func (l *Link) Stall(stalled bool) {
 	l.ring.look()
 }
 
-// Decide lets f say what becomes of each request, given what would become of it. It must not block.
+// Decide makes f decide the fate of each request, given the default fate. f must not block.
 func (l *Link) Decide(f func(protocol.Op, Fate) Fate) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,8 +154,8 @@ func (l *Link) answered(op protocol.Op, sent time.Time) {
 	}
 }
 
-// Proven is the last moment at which the replica had a valid session and a ring that was current, as far as it can know: the
-// earlier of the moments before the last renewal, and the last look at the ring, that were answered.
+// Proven is the last moment at which the replica had a valid session and a current shard map, as far as it can know. It is the earlier
+// of the send times of the last successful renewal and the last successful request for the shard map.
 func (l *Link) Proven() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,7 +165,7 @@ func (l *Link) Proven() time.Time {
 	return l.renewed
 }
 
-// request lets do happen after the way there, and returns nil when the answer has come back.
+// request calls do after the travel time of the request, and returns nil when the response has arrived.
 func (l *Link) request(ctx context.Context, fate Fate, do func()) error {
 	if err := l.process.Turn(); err != nil {
 		return err
@@ -206,7 +206,7 @@ func (l *Link) Relist() {
 	}
 }
 
-// wake lets a process that goes on look at its clocks: all timers that have expired meanwhile do so now.
+// wake makes a resumed process read its clocks: all timers that expired meanwhile fire now.
 func (l *Link) wake() {
 	l.mu.Lock()
 	sink, told := l.sink, l.told

@@ -9,10 +9,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 )
 
-// ErrKilled is what a process gets that does not exist any more.
+// ErrKilled is the error in a process that was killed.
 var ErrKilled = errors.New("the process was killed")
 
-// Process is what a replica runs in. It is made in the bubble.
+// Process is the process of a replica. It must be created in the bubble.
 type Process struct {
 	begin time.Time
 	rate  float64
@@ -21,7 +21,7 @@ type Process struct {
 	mu sync.Mutex
 	// set is by how much the time of day was set.
 	set time.Duration
-	// stopped is what the clocks say while the process is stopped, or nil.
+	// stopped is the frozen clock reading while the process is stopped, or nil.
 	stopped *protocol.Instant
 	// going is closed while the process is not stopped.
 	going     chan struct{}
@@ -67,7 +67,7 @@ func (p *Process) Stop() {
 	}
 }
 
-// Continue is SIGCONT. The clocks have gone on.
+// Continue is SIGCONT. The clocks have advanced meanwhile.
 func (p *Process) Continue() {
 	p.mu.Lock()
 	if p.stopped == nil {
@@ -97,8 +97,7 @@ func (p *Process) onContinue(f func()) {
 	p.continued = append(p.continued, f)
 }
 
-// Kill is SIGKILL: from now on nothing of the process reaches the world. It is called once. Whoever runs goroutines for it ends
-// them.
+// Kill is SIGKILL: from now on, the process has no effect on the outside. Call it once. The owner of its goroutines must end them.
 func (p *Process) Kill() { close(p.dead) }
 
 // Alive reports whether the process has not been killed.
@@ -111,7 +110,7 @@ func (p *Process) Alive() bool {
 	}
 }
 
-// Turn returns when the process may do something that the world sees: at once unless it is stopped, and with ErrKilled when it never may.
+// Turn returns when the process can interact with the outside: at once unless it is stopped, and with ErrKilled if it was killed.
 func (p *Process) Turn() error {
 	for {
 		p.mu.Lock()
@@ -131,8 +130,8 @@ func (p *Process) Turn() error {
 	}
 }
 
-// LateTurn is Turn for whatever would end rights: in a process that goes on after a stop, the order in which goroutines do is anybody's
-// guess, and it is the worst when those that hold rights come first.
+// LateTurn is Turn for events that would end rights. In a process that resumes after a stop, the order of goroutines is undefined. The
+// worst order is the one in which holders of rights run first.
 func (p *Process) LateTurn() error {
 	held := p.Stopped()
 	if err := p.Turn(); err != nil || !held {

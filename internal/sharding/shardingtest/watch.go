@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// relistEvery is how long a watch lasts, and deafAfter how long its client waits for the hub to end it: those of package hub.
+	// relistEvery is the duration of a watch, and deafAfter how long its client waits for the hub to end it, as in package hub.
 	relistEvery = 10 * time.Second
 	deafAfter   = relistEvery + relistEvery/5
-	// listTimeout bounds a list, and listAgain is when one that failed is tried again.
+	// listTimeout limits a list, and listAgain is the delay before a failed one is retried.
 	listTimeout = 5 * time.Second
 	listAgain   = 500 * time.Millisecond
 )
@@ -24,11 +24,11 @@ const (
 type observation struct {
 	link     *Link
 	sessions bool
-	// relist holds one wish for a list, looked one wish to look at what has changed.
+	// relist holds one pending list request, looked one pending wake-up.
 	relist, looked chan struct{}
 
 	mu sync.Mutex
-	// open is true from a list on; what is written is queued then.
+	// open is true after a list; changes are queued then.
 	open  bool
 	queue []news
 }
@@ -42,7 +42,7 @@ func newObservation(l *Link, sessions bool) *observation {
 	return &observation{link: l, sessions: sessions, relist: make(chan struct{}, 1), looked: make(chan struct{}, 1)}
 }
 
-// Watch tells sink of all sessions and the ring until ctx ends.
+// Watch reports all sessions and the shard map to sink until ctx ends.
 func (l *Link) Watch(ctx context.Context, sink hub.Sink) {
 	l.mu.Lock()
 	l.sink = sink
@@ -99,14 +99,14 @@ func (o *observation) observe(ctx context.Context, sink hub.Sink) {
 	}
 }
 
-// list tells sink everything, and opens the watch from there.
+// list reports everything to sink, and opens the watch from there.
 func (o *observation) list(ctx context.Context, sink hub.Sink) bool {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	var found Backup
 	err := o.link.request(ctx, o.link.fateOf(nil), func() {
 		if ctx.Err() != nil {
-			return // whoever has given up opens no watch
+			return // a client that gave up opens no watch
 		}
 		o.link.hub.mu.Lock()
 		defer o.link.hub.mu.Unlock()
@@ -140,7 +140,7 @@ func (o *observation) told(ring *protocol.StoredRing) {
 	o.link.told = ring
 }
 
-// follow tells sink what is new until the watch breaks or a list is due.
+// follow reports new events to sink until the watch breaks or a list is due.
 func (o *observation) follow(ctx context.Context, sink hub.Sink) {
 	opened := time.Now()
 	timer := time.NewTimer(0)
@@ -172,7 +172,7 @@ func (o *observation) follow(ctx context.Context, sink hub.Sink) {
 	}
 }
 
-// next returns the next event if it is due, and otherwise for how long there is none; false when the watch is over.
+// next returns the next event if it is due, otherwise how long to wait; false if the watch is over.
 func (o *observation) next(opened time.Time) (e *Event, wait time.Duration, ok bool) {
 	o.link.mu.Lock()
 	deaf := o.link.stalled || o.link.way == BlackHoled || o.link.way == Mute

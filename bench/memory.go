@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// What docs/how-to/production.md says that a replica needs when it has settled, in MiB.
+// What docs/reference/sizing.md says that a replica needs when it has settled, in MiB.
 const (
 	memoryBase, memoryPerMember, memoryPerThousandGroups = 55, 1, 25
 	// Twice that is what it says to give it, since it needs more while groups fill.

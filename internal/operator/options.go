@@ -8,7 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/server"
 )
 
-// Options of the operator. The caller checks them; docs/how-to/install.md says which values are allowed.
+// Options of the operator. The caller checks them; docs/reference/cli.md says which values are allowed.
 type Options struct {
 	// Version of the program.
 	Version string

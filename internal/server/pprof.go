@@ -9,7 +9,7 @@ import (
 const profilesPath = "/debug/pprof/"
 
 // addProfiles serves profiles to those whom guard lets through. The hub's RBAC decides by path, so that who may read metrics may not read profiles: they show
-// names in memory, and taking them costs time. The command line is left out; docs/how-to/install.md has the flags.
+// names in memory, and taking them costs time. The command line is left out; docs/reference/cli.md has the flags.
 func addProfiles(mux *http.ServeMux, guard reviews) {
 	for path, handler := range map[string]http.HandlerFunc{
 		profilesPath: pprof.Index, profilesPath + "profile": pprof.Profile, profilesPath + "trace": pprof.Trace, profilesPath + "symbol": pprof.Symbol,

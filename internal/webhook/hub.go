@@ -10,7 +10,7 @@ import (
 
 // The validators of the hub's own kinds judge what stands in the request. Whoever reaches their port can ask them, also with objects that
 // nobody has: an API server shows no credential. So they tell nothing of Secrets, of other VCenters or of what a kubeconfig holds. Controllers
-// tell that in conditions, which RBAC guards. The one exception is what a VmGroupPolicy would do; see docs/explanation/security.md.
+// tell that in conditions, which RBAC guards. The one exception is what a VmGroupPolicy would do; see docs/reference/ports.md.
 
 // checkPatterns refuses patterns that no name can match.
 func checkPatterns(where *field.Path, patterns []string) field.ErrorList {

@@ -18,7 +18,7 @@ import (
 var headings = []string{"## Meaning", "## Impact", "## Diagnosis", "## Mitigation", "## Escalation"}
 
 // procedures are pages of docs/runbooks that belong to no alert: a person begins them, and they have headings of their own.
-var procedures = []string{"disaster-recovery.md", "restore.md"}
+var procedures = []string{"crd-deleted.md", "disaster-recovery.md", "foreign-disk.md", "restore.md", "troubleshooting.md", "vcenter-lost.md"}
 
 // alert is an alert of the chart, with the parts that a person sees.
 type alert struct {

@@ -1,7 +1,7 @@
 // Package sim runs govmomi's vCenter simulator for tests and for the demo, with helpers to act behind the
 // operator's back and a proxy that counts what the operator really sends.
 //
-// What a vCenter refuses and govmomi's simulator accepts is refused here too: see docs/contributing/simulator.md.
+// What a vCenter refuses and govmomi's simulator accepts is refused here too: see docs/contributing/simulator-rules.md.
 //
 // Two simulators in one process do not share inventory, sessions or ports. They do share the package variables
 // of govmomi's simulator, above all simulator.TaskDelay: the clone delay is one for the whole process, and Start

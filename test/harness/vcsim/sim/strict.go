@@ -8,7 +8,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// strict makes a simulator refuse what a vCenter refuses and govmomi's simulator accepts: docs/contributing/simulator.md lists
+// strict makes a simulator refuse what a vCenter refuses and govmomi's simulator accepts: docs/contributing/simulator-rules.md lists
 // the rules with their sources. It sees every call before the simulator does. A rule about the call itself answers
 // with a fault. A rule about the task that the call starts waits in a submission. Where that is not enough, the
 // call is sent to an object of ours, which calls the simulator's.

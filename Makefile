@@ -90,6 +90,8 @@ generate: ## Write the deepcopy functions of the API types, the reference pages,
 	@gen="$$($(RUN) ./hack/tool controller-gen)" && "$$gen" object paths=./api/...
 	@$(RUN) ./hack/privileges
 	@$(RUN) ./hack/reference
+	@docs="$$($(RUN) ./hack/tool crd-ref-docs)" && "$$docs" --source-path=api/v1alpha1 --config=hack/reference/api/config.yaml \
+		--templates-dir=hack/reference/api/templates --renderer=markdown --output-path=docs/reference/api.md --log-level=ERROR
 	@$(GO) run -C hack/dashboards . ../../charts/vmgroup-operator/files/dashboards
 
 manifests: ## Write the CRDs and the operator's RBAC from markers in the code, and what the chart has of them
@@ -110,7 +112,7 @@ lint: ## Check the linter's configuration, then the code and its import directio
 		echo "lint: checking; the first run takes a minute or two" && "$$lint" run --allow-serial-runners
 
 verify: ## Check that generated files, go.mod files, kustomizations and the Helm chart are right; changes nothing
-	@for tool in controller-gen golangci-lint kustomize helm helm-docs helm-unittest kubeconform kube-score pod-security; do $(RUN) ./hack/tool $$tool >/dev/null || exit 1; done
+	@for tool in controller-gen crd-ref-docs golangci-lint kustomize helm helm-docs helm-unittest kubeconform kube-score pod-security; do $(RUN) ./hack/tool $$tool >/dev/null || exit 1; done
 	@$(RUN) ./hack/verify
 
 bench: ## Measure the operator beside the original one; BENCH=name runs one benchmark, BENCH=list shows names

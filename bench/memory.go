@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// Memory of a settled replica in MiB, as in docs/how-to/production.md.
+// Memory of a settled replica in MiB, as in docs/reference/sizing.md.
 const (
 	memoryBase, memoryPerMember, memoryPerThousandGroups = 55, 1, 25
 	// The documented limit is twice that, because a replica needs more while groups are filled.

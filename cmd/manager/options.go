@@ -20,7 +20,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/server"
 )
 
-// options are the manager's flags; docs/how-to/install.md lists them.
+// options are the manager's flags; docs/reference/cli.md lists them.
 type options struct {
 	operator.Options
 	logLevel logLevel

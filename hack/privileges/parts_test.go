@@ -46,7 +46,7 @@ func TestEveryPrivilegeThatAPageNamesIsInTheList(t *testing.T) {
 	}
 	id, count := regexp.MustCompile(`\b([A-Z][A-Za-z]+)(\.[A-Z][A-Za-z]+)+\b`), 0
 	for page, text := range pages(t) {
-		if filepath.Base(page) == "simulator.md" { // it names what others need, too
+		if strings.HasPrefix(filepath.Base(page), "simulator") { // they name what others need, too
 			continue
 		}
 		for _, match := range id.FindAllStringSubmatch(text, -1) {

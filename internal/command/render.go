@@ -130,7 +130,7 @@ func printAdmission(out io.Writer, member string, notes []string, bundle objects
 	notes = append([]string{
 		"Admission objects of member " + member + ", as the hub's policies are now: print and apply them again when those or the",
 		"certificate authority change. Apply them in this order, after the output of `manager render`.",
-		"The webhook configurations contain the path by which the hub knows which member calls. It is no credential, but publish it nowhere: see docs/explanation/admission.md.",
+		"The webhook configurations contain the path by which the hub knows which member calls. It is no credential, but publish it nowhere: see docs/reference/ports.md.",
 	}, notes...)
 	if _, err := fmt.Fprintf(out, "# %s\n", strings.Join(notes, "\n# ")); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/server"
 )
 
-// Options of the operator. The caller checks them; docs/how-to/install.md lists the allowed values.
+// Options of the operator. The caller checks them; docs/reference/cli.md lists the allowed values.
 type Options struct {
 	// Version of the program.
 	Version string

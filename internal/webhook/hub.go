@@ -11,7 +11,7 @@ import (
 // The validators of the hub's own kinds check only the content of the request. Requests are not authenticated, because an API server sends no
 // credential: any client that reaches the port can send one, even for objects that do not exist. So the validators reveal nothing about
 // Secrets, other VCenters or kubeconfigs. Controllers report those in conditions, which RBAC protects. The one exception is the effect of a
-// VmGroupPolicy; see docs/explanation/security.md.
+// VmGroupPolicy; see docs/reference/ports.md.
 
 // checkPatterns refuses patterns that match no name.
 func checkPatterns(where *field.Path, patterns []string) field.ErrorList {

@@ -17,15 +17,41 @@ import (
 // guides are the pages that somebody with a vCenter reads first, in one sitting.
 var guides = []string{"tutorial/first-hour.md", "how-to/linux-template.md", "how-to/vcenter-account.md", "how-to/windows-template.md"}
 
-const mostWords = 1200
+const (
+	mostWords = 1200
+	// mostOfAPage is for all pages but references, which people search and do not read.
+	mostOfAPage = 1500
+)
+
+// word is one, and not the bar of a table.
+var word = regexp.MustCompile(`\S*[\p{L}\p{N}]\S*`)
 
 func TestAGuideIsReadInOneSitting(t *testing.T) {
-	// Not the bars of tables.
-	word := regexp.MustCompile(`\S*[\p{L}\p{N}]\S*`)
 	for _, guide := range guides {
 		if words := len(word.FindAllString(read(t, filepath.Join(root, "docs", guide)), -1)); words > mostWords {
 			t.Errorf("docs/%s has %d words, want at most %d", guide, words, mostWords)
 		}
+	}
+}
+
+func TestAPageThatIsNoReferenceIsShort(t *testing.T) {
+	reference := regexp.MustCompile(`^(adr|reference)/|^contributing/simulator-rules\.md$`)
+	checked, docs := 0, filepath.Join(root, "docs")
+	for _, page := range filesIn(t, docs, ".md") {
+		name, err := filepath.Rel(docs, page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name = filepath.ToSlash(name); reference.MatchString(name) {
+			continue
+		}
+		checked++
+		if words := len(word.FindAllString(read(t, page), -1)); words > mostOfAPage {
+			t.Errorf("docs/%s has %d words, want at most %d: split it", name, words, mostOfAPage)
+		}
+	}
+	if checked < 50 {
+		t.Errorf("only %d pages were checked", checked)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// settledMiB is the formula of docs/how-to/production.md.
+// settledMiB is the formula of docs/reference/sizing.md.
 func settledMiB(members, groups, vms float64) float64 {
 	return 55 + members + 25*groups/1000 + 1.7*(vms-groups)/1024
 }
@@ -22,7 +22,7 @@ func settledMiB(members, groups, vms float64) float64 {
 var memoryRow = regexp.MustCompile(`(?m)^\| ([0-9,]+) \| ([0-9,]+) \| ([0-9,]+) \| ([0-9,]+) MiB \| ([0-9,]+) MiB \|$`)
 
 func TestTheTableOfMemoryFollowsItsFormulaAndTheDefaultLimitIsEnoughForItsFourthRow(t *testing.T) {
-	page := read(t, filepath.Join(root, "docs", "how-to", "production.md"))
+	page := read(t, filepath.Join(root, "docs", "reference", "sizing.md"))
 	if !strings.Contains(page, "55 MiB + 1 MiB per member + 25 MiB per 1,000 groups of one VM + 1.7 KiB per further VM") {
 		t.Fatal("the page has another formula than this test")
 	}

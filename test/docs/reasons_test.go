@@ -77,11 +77,11 @@ func TestThePageOfConditionsIsTheOneThatTheCRDNames(t *testing.T) {
 }
 
 func TestEveryCauseOfARemovalIsExplained(t *testing.T) {
-	page := read(t, filepath.Join(root, "docs", "reference", "vmgroup.md"))
-	_, section, _ := strings.Cut(page, "### Who deleted a VM")
+	page := read(t, filepath.Join(root, "docs", "explanation", "deletion.md"))
+	_, section, _ := strings.Cut(page, "## Who deleted a VM")
 	for _, cause := range plan.RemovalCauses {
 		if !strings.Contains(section, "`"+string(cause)+"`") {
-			t.Errorf("docs/reference/vmgroup.md does not explain the cause %q of vmgroup_vms_destroyed_total", cause)
+			t.Errorf("docs/explanation/deletion.md does not explain the cause %q of vmgroup_vms_destroyed_total", cause)
 		}
 	}
 }

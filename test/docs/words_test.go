@@ -27,7 +27,7 @@ func TestVMsThatStayAreRetainedOrKept(t *testing.T) {
 	if retained < 4 {
 		t.Errorf("pages name the key %s of the mark %d times only", vsphere.ReleaseKey, retained)
 	}
-	if !strings.Contains(read(t, filepath.Join(root, "docs", "reference", "vmgroup.md")), "retention mark") {
-		t.Error("docs/reference/vmgroup.md does not name the mark")
+	if !strings.Contains(read(t, filepath.Join(root, "docs", "explanation", "deletion.md")), "retention mark") {
+		t.Error("docs/explanation/deletion.md does not name the mark")
 	}
 }

@@ -26,7 +26,7 @@ func theCommandsOfRunbooksWork(t *testing.T) {
 	for _, page := range pages {
 		name := filepath.Base(page)
 		switch name {
-		case "README.md", "disaster-recovery.md", "restore.md": // the index, and procedures that take a hub or a member away
+		case "README.md", "crd-deleted.md", "disaster-recovery.md", "foreign-disk.md", "restore.md", "troubleshooting.md", "vcenter-lost.md": // the index, and what no alert starts
 			continue
 		}
 		content, err := os.ReadFile(page)

@@ -43,7 +43,7 @@ type autoscaler struct {
 	perVM  int64
 }
 
-// autoscale has the HorizontalPodAutoscaler of docs/reference/vmgroup.md scale the group, as often and as far as it can: nobody wants to wait in a story. So
+// autoscale has the HorizontalPodAutoscaler of docs/how-to/autoscale.md scale the group, as often and as far as it can: nobody wants to wait in a story. So
 // many VMs are asked for in the beginning. A tolerance is that of a scale-down; without one it is a tenth, as everywhere.
 func (f *fleet) autoscale(vms int64, tolerance *resource.Quantity) *autoscaler {
 	f.t.Helper()
@@ -84,7 +84,7 @@ func documented(t *testing.T) *autoscalingv2.HorizontalPodAutoscaler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile(filepath.Join(root, "docs", "reference", "vmgroup.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs", "how-to", "autoscale.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func documented(t *testing.T) *autoscalingv2.HorizontalPodAutoscaler {
 		}
 		return hpa
 	}
-	t.Fatal("docs/reference/vmgroup.md has no example of a HorizontalPodAutoscaler")
+	t.Fatal("docs/how-to/autoscale.md has no example of a HorizontalPodAutoscaler")
 	return nil
 }
 

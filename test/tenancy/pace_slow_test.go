@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// atOnce and aSecond are how many small events of a member are read, as docs/explanation/security.md says.
+	// atOnce and aSecond are how many small events of a member are read, as docs/reference/member-limits.md says.
 	atOnce, aSecond = 24_576, 1536
 	// onTheWay are events that are sent and not read yet: those in the windows of HTTP/2 and in the buffers of sockets.
 	onTheWay = 40_000

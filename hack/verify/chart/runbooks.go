@@ -18,7 +18,7 @@ import (
 var headings = []string{"## Meaning", "## Impact", "## Diagnosis", "## Mitigation", "## Escalation"}
 
 // procedures are pages of docs/runbooks that belong to no alert: users start them, and they have their own headings.
-var procedures = []string{"disaster-recovery.md", "restore.md"}
+var procedures = []string{"crd-deleted.md", "disaster-recovery.md", "foreign-disk.md", "restore.md", "troubleshooting.md", "vcenter-lost.md"}
 
 // alert is an alert of the chart, with the parts that users see.
 type alert struct {

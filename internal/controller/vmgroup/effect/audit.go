@@ -12,7 +12,7 @@ import (
 )
 
 // audit logs, once for each VM, that vCenter was asked to destroy it, the cause, and where to find the requester. The keys of
-// the line are stable: docs/reference/vmgroup.md lists them. A VM that vCenter failed to destroy before has its line already.
+// the line are stable: docs/explanation/deletion.md lists them. A VM that vCenter failed to destroy before has its line already.
 func (p *Pass) audit(ctx context.Context, s *group.Snapshot, action plan.Action) {
 	again := slices.ContainsFunc(s.Observation.Failures, func(f vsphere.Failure) bool {
 		return f.Kind == vsphere.OpDestroy && f.VM.Value == action.MoRef

@@ -48,7 +48,7 @@ func (r release) Do(ctx context.Context, p *Pass, s *group.Snapshot, d group.Dec
 	return Outcome{Ends: true}, nil
 }
 
-// tellHub reports on the hub a deleted group whose VMs stay. The keys of the line are stable: docs/explanation/deletion.md lists them.
+// tellHub reports on the hub a deleted group whose VMs stay. The keys of the line are stable: docs/how-to/keep-vms.md lists them.
 func (r release) tellHub(ctx context.Context, p *Pass, s *group.Snapshot) {
 	receipt := s.Receipt.Receipt
 	vms := make([]string, 0, len(receipt.VMs))

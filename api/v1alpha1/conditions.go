@@ -122,7 +122,7 @@ const (
 	ReasonAnotherInstallation = "AnotherInstallation"
 	// ReasonRestamping: VMs of this installation's predecessor receive this installation's stamp.
 	ReasonRestamping = "Restamping"
-	// ReasonForeignDisk: VMs to be removed have disks of other VMs, which vCenter would delete with them.
+	// ReasonForeignDisk: VMs to be removed have disks that are not their own, which vCenter would delete with them.
 	ReasonForeignDisk = "ForeignDisk"
 	// ReasonAdopting: VMs of another group are being adopted. Until that ends, no VM is cloned or removed.
 	ReasonAdopting = "Adopting"

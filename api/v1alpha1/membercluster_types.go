@@ -106,7 +106,7 @@ type MassDeletion struct {
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.clusterUID) || (has(self.clusterUID) && self.clusterUID == oldSelf.clusterUID)",fieldPath=".clusterUID",messageExpression="'spec.clusterUID says which cluster this MemberCluster is, and can neither be changed nor removed. Keep clusterUID: ' + oldSelf.clusterUID + ' in what you write. For another cluster, create another MemberCluster.'",message="spec.clusterUID can neither be changed nor removed"
 type MemberClusterSpec struct {
 	// kubeconfigSecretRef names the kubeconfig. Kubeconfigs with exec or auth-provider plugins, file paths, insecure TLS or impersonation
-	// are refused. Leave it out only for the member "local".
+	// are refused. It is required, but must be left out for the member "local".
 	// +optional
 	KubeconfigSecretRef *KubeconfigReference `json:"kubeconfigSecretRef,omitempty"`
 	// bootstrapKubeconfigSecretRef names a kubeconfig of another identity, with which the operator installs the CRDs and the admission

@@ -8,7 +8,7 @@ const (
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled of every kind (abnormal): a person must act before the operator continues (kstatus).
 	ConditionStalled = "Stalled"
-	// ConditionPolicyCompliant of a VmGroup: policies and grants allow what spec asks for.
+	// ConditionPolicyCompliant of a VmGroup: policies and grants allow spec.
 	ConditionPolicyCompliant = "PolicyCompliant"
 	// ConditionVCenterReachable of a VmGroup: its vCenter answers and its inventory is complete.
 	ConditionVCenterReachable = "VCenterReachable"
@@ -71,12 +71,12 @@ const (
 // Reasons of a VmGroup's conditions.
 const (
 	ReasonNotYetReconciled = "NotYetReconciled" // no replica has reconciled the VmGroup yet
-	ReasonAllVMsReady      = "AllVMsReady"      // all VMs that spec asks for are ready
+	ReasonAllVMsReady      = "AllVMsReady"      // all VMs of spec are ready
 	ReasonScalingUp        = "ScalingUp"        // VMs are added
 	ReasonScalingDown      = "ScalingDown"      // VMs are removed
 	ReasonRepairing        = "Repairing"        // VMs are replaced or reverted to spec
 	ReasonStarting         = "Starting"         // VMs are powered on, or are not ready yet
-	ReasonStopping         = "Stopping"         // VMs are powered off because spec asks for it
+	ReasonStopping         = "Stopping"         // VMs are powered off because of spec
 	ReasonDeleting         = "Deleting"         // the VmGroup and its VMs are deleted
 	// ReasonCRDTerminating: the group is deleted because its CRD was deleted. It keeps its VMs until the deletion is confirmed, even if the
 	// CRD is restored. Of a MemberCluster: the CRD of VmGroups is being deleted in the member.
@@ -100,7 +100,7 @@ const (
 	ReasonPlacementImpossible = "PlacementImpossible"
 	ReasonNotGranted          = "NotGranted" // the VCenter does not grant the namespace an object that spec names
 	ReasonNotChecked          = "NotChecked" // an object that spec names was not found, so nothing was admitted
-	// ReasonPolicyAllows: grants, policies and quotas allow what spec asks for.
+	// ReasonPolicyAllows: grants, policies and quotas allow spec.
 	ReasonPolicyAllows = "PolicyAllows"
 	// ReasonPolicyViolated: spec violates a policy. The group keeps its last admitted spec.
 	ReasonPolicyViolated = "PolicyViolated"
@@ -122,7 +122,7 @@ const (
 	ReasonAnotherInstallation = "AnotherInstallation"
 	// ReasonRestamping: VMs of this installation's predecessor receive this installation's stamp.
 	ReasonRestamping = "Restamping"
-	// ReasonForeignDisk: VMs to be removed have disks of other VMs, which vCenter would delete with them.
+	// ReasonForeignDisk: VMs to be removed have disks that are not their own, which vCenter would delete with them.
 	ReasonForeignDisk = "ForeignDisk"
 	// ReasonAdopting: VMs of another group are being adopted. Until that ends, no VM is cloned or removed.
 	ReasonAdopting = "Adopting"

@@ -12,8 +12,8 @@ const (
 	// LocalMember is the name of the hub itself as a member.
 	LocalMember = "local"
 
-	// TakeClusterUIDAnnotation on a MemberCluster names a cluster UID that it can take over from a MemberCluster of another name, which had
-	// the UID and which the operator has left.
+	// TakeClusterUIDAnnotation on a MemberCluster names a cluster UID that it can take over. The UID belonged to a MemberCluster of another
+	// name, which the operator has left.
 	TakeClusterUIDAnnotation = "vm.codeconnect.vmworld.com/take-cluster-uid"
 
 	// AcceptAdmittedAnnotation on a MemberCluster is a time, in RFC 3339 and at most an hour ahead. Until then, the operator accepts
@@ -77,7 +77,7 @@ type MemberAdmission struct {
 	FailurePolicy AdmissionFailurePolicy `json:"failurePolicy,omitempty"`
 }
 
-// Manage specifies what the operator installs into a member.
+// Manage specifies the objects that the operator installs into a member.
 // +kubebuilder:validation:Enum=CRDsAndAdmission;None
 type Manage string
 
@@ -106,7 +106,7 @@ type MassDeletion struct {
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.clusterUID) || (has(self.clusterUID) && self.clusterUID == oldSelf.clusterUID)",fieldPath=".clusterUID",messageExpression="'spec.clusterUID says which cluster this MemberCluster is, and can neither be changed nor removed. Keep clusterUID: ' + oldSelf.clusterUID + ' in what you write. For another cluster, create another MemberCluster.'",message="spec.clusterUID can neither be changed nor removed"
 type MemberClusterSpec struct {
 	// kubeconfigSecretRef names the kubeconfig. Kubeconfigs with exec or auth-provider plugins, file paths, insecure TLS or impersonation
-	// are refused. Leave it out only for the member "local".
+	// are refused. It is required, but must be left out for the member "local".
 	// +optional
 	KubeconfigSecretRef *KubeconfigReference `json:"kubeconfigSecretRef,omitempty"`
 	// bootstrapKubeconfigSecretRef names a kubeconfig of another identity, with which the operator installs the CRDs and the admission
@@ -141,7 +141,7 @@ type MemberClusterSpec struct {
 	MassDeletion *MassDeletion `json:"massDeletion,omitempty"`
 }
 
-// MemberClusterStatus is what the operator last saw of a member cluster.
+// MemberClusterStatus is the observed state of a member cluster.
 type MemberClusterStatus struct {
 	// conditions of the member; see docs/reference/membercluster.md for types and reasons.
 	// +optional
@@ -225,7 +225,7 @@ type MemberCluster struct {
 	// spec specifies how the hub reaches the member.
 	// +required
 	Spec MemberClusterSpec `json:"spec"`
-	// status is what the operator last saw.
+	// status is the observed state.
 	// +optional
 	// +kubebuilder:default={"observedGeneration":-1}
 	Status MemberClusterStatus `json:"status,omitzero"`

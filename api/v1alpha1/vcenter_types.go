@@ -19,8 +19,8 @@ const AcceptEmptyAnnotation = "vm.codeconnect.vmworld.com/accept-empty-inventory
 // installation shows no sign of life: its claim on the member is three hours old, and it has no session at the vCenter.
 const PredecessorAnnotation = "vm.codeconnect.vmworld.com/predecessor"
 
-// AcceptInstanceAnnotation on a VCenter, with a new instance UUID as value, confirms that the server has another instance UUID than the one
-// in which its VMs were recorded: the vCenter was rebuilt with its VMs.
+// AcceptInstanceAnnotation on a VCenter, with a new instance UUID as value, confirms that the vCenter was rebuilt with its VMs: its
+// instance UUID differs from the one in which the VMs were recorded.
 const AcceptInstanceAnnotation = "vm.codeconnect.vmworld.com/accept-instance"
 
 // TLSConfig specifies how the vCenter's certificate is checked. Set at most one field. With none, the system's certificate authorities are
@@ -312,7 +312,7 @@ type VCenterCheck struct {
 	Warnings int32 `json:"warnings"`
 }
 
-// VCenterStatus is what the operator last saw of a vCenter.
+// VCenterStatus is the observed state of a vCenter.
 type VCenterStatus struct {
 	// conditions of the vCenter; see docs/reference/vcenter.md for types and reasons.
 	// +optional
@@ -385,7 +385,7 @@ type VCenter struct {
 	// spec is a vCenter and the grants for its use.
 	// +required
 	Spec VCenterSpec `json:"spec"`
-	// status is what the operator last saw.
+	// status is the observed state.
 	// +optional
 	// +kubebuilder:default={"observedGeneration":-1}
 	Status VCenterStatus `json:"status,omitzero"`

@@ -186,7 +186,8 @@ type LostVM struct {
 	UUID string `json:"uuid,omitempty"`
 }
 
-// Admitted is what policies and quotas last allowed. While spec exceeds them, the group is kept at these values.
+// Admitted is the shape and number of VMs that policies and quotas last allowed. While spec exceeds them, the group is kept at these
+// values.
 type Admitted struct {
 	// revision that was admitted last.
 	// +optional
@@ -288,7 +289,7 @@ type RolloutSurge struct {
 
 // The counts of a status have defaults: a merge patch writes no zero for a field that was absent, and kubectl would show an empty column.
 
-// VmGroupStatus is what the operator last saw and did.
+// VmGroupStatus is the observed state, and the record of the operator's actions.
 type VmGroupStatus struct {
 	// conditions of the group; see docs/reference/vmgroup.md for types and reasons.
 	// +optional
@@ -392,7 +393,7 @@ type VmGroupStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	AdoptedFrom string `json:"adoptedFrom,omitempty"`
-	// admitted is what policies and quotas last allowed.
+	// admitted is the shape and number of VMs that policies and quotas last allowed.
 	// +optional
 	Admitted *Admitted `json:"admitted,omitempty"`
 }

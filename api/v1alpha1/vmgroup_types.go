@@ -49,7 +49,7 @@ const (
 	PoweredOff PowerState = "PoweredOff"
 )
 
-// DeletionPolicy specifies what happens to surplus VMs.
+// DeletionPolicy specifies how surplus VMs are handled.
 // +kubebuilder:validation:Enum=Delete;Retain
 type DeletionPolicy string
 
@@ -453,7 +453,7 @@ type VmGroup struct {
 	// spec is the desired state. The original operator accepted objects without spec; they read as zero replicas.
 	// +optional
 	Spec VmGroupSpec `json:"spec,omitzero"`
-	// status is what the operator last saw and did.
+	// status is the observed state, and the record of the operator's actions.
 	// +optional
 	// +kubebuilder:default={conditions: {{type: "Ready", status: "Unknown", reason: "NotYetReconciled", message: "No operator has looked at this VmGroup yet.", lastTransitionTime: "1970-01-01T00:00:00Z"}}}
 	Status VmGroupStatus `json:"status,omitzero"`

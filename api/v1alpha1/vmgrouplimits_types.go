@@ -23,8 +23,8 @@ type LimitsPattern struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=255
 	Pattern string `json:"pattern"`
-	// expression is the pattern as a regular expression. It is set for a pattern with a star, and for a pattern of vCenter names in which
-	// %2f, %5c or %25 stands for a character.
+	// expression is the pattern as a regular expression. It is set for a pattern with a star. It is also set for a pattern of vCenter
+	// names in which %2f, %5c or %25 stands for a character.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1200
 	Expression string `json:"expression,omitempty"`
@@ -71,13 +71,13 @@ type LimitsTemplates struct {
 
 // LimitsBounds limits the fields of a group.
 type LimitsBounds struct {
-	// cpu bounds spec.cpu, in virtual CPUs per VM.
+	// cpu limits spec.cpu, in virtual CPUs per VM.
 	// +optional
 	CPU LimitsRange `json:"cpu,omitzero"`
-	// memory bounds spec.memory, in GiB per VM.
+	// memory limits spec.memory, in GiB per VM.
 	// +optional
 	Memory LimitsRange `json:"memory,omitzero"`
-	// replicas bounds spec.replicas.
+	// replicas limits spec.replicas.
 	// +optional
 	Replicas LimitsRange `json:"replicas,omitzero"`
 }
@@ -116,7 +116,7 @@ type LimitsPolicy struct {
 	Defaults PolicyDefaults `json:"defaults,omitzero"`
 }
 
-// VmGroupLimitsSpec is what this cluster allows, whether or not it can reach the hub.
+// VmGroupLimitsSpec has the limits of this cluster. They apply whether or not the cluster can reach the hub.
 type VmGroupLimitsSpec struct {
 	// member is the name of this cluster on the hub.
 	// +optional
@@ -149,7 +149,7 @@ type VmGroupLimits struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-	// spec is what is allowed.
+	// spec has the limits.
 	// +required
 	Spec VmGroupLimitsSpec `json:"spec"`
 }

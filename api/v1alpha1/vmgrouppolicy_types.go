@@ -111,7 +111,7 @@ type PolicyDefaults struct {
 	VCenter string `json:"vcenter,omitempty"`
 }
 
-// QuotaScope specifies what a quota's totals are counted over.
+// QuotaScope specifies the groups over which a quota's totals are counted.
 // +kubebuilder:validation:Enum=Namespace;Match
 type QuotaScope string
 
@@ -172,7 +172,7 @@ const (
 	PolicyWarn    PolicyMode = "Warn"
 )
 
-// VmGroupPolicySpec is what hub administrators allow.
+// VmGroupPolicySpec has the limits and defaults that hub administrators set.
 type VmGroupPolicySpec struct {
 	// priority decides whose defaults apply: the highest priority, then the first name. Limits of all matching policies apply together.
 	// +optional
@@ -201,7 +201,7 @@ type VmGroupPolicySpec struct {
 	Mode PolicyMode `json:"mode,omitempty"`
 }
 
-// VmGroupPolicyStatus is what the operator last counted.
+// VmGroupPolicyStatus has the last counts.
 type VmGroupPolicyStatus struct {
 	// conditions of the policy; see docs/reference/vmgrouppolicy.md for types and reasons.
 	// +optional
@@ -234,10 +234,10 @@ type VmGroupPolicy struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-	// spec is what the policy allows.
+	// spec has the limits and defaults of the policy.
 	// +required
 	Spec VmGroupPolicySpec `json:"spec"`
-	// status is what the operator last counted.
+	// status has the last counts.
 	// +optional
 	// +kubebuilder:default={"observedGeneration":-1}
 	Status VmGroupPolicyStatus `json:"status,omitzero"`

@@ -20,7 +20,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// checkOptions are the flags of the command.
 type checkOptions struct {
 	namespace string
 	// replicas is the required number of replicas; 0 means the number in the Deployment.
@@ -55,7 +54,6 @@ when the webhooks do not answer. A VCenter, MemberCluster or VmGroupPolicy that 
 	return c
 }
 
-// level of a finding.
 type level int
 
 const (

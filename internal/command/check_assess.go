@@ -101,7 +101,6 @@ func assessRing(s hub.Snapshot, working map[string]bool) finding {
 	return finding{fine, "ring", fmt.Sprintf("%d shares of the groups are held, generation %d", len(s.Ring.Buckets), s.Ring.Generation), ""}
 }
 
-// assessReady checks an object's condition Ready.
 func assessReady(about string, generation int64, conditions []metav1.Condition) finding {
 	condition := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	switch {

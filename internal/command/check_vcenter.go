@@ -49,7 +49,6 @@ var (
 	errTimes              = errors.New("--settle must not be negative, --timeout must be positive, and --probe-time must be between 1m and 30m")
 )
 
-// vcenterCheck are the flags of the command.
 type vcenterCheck struct {
 	namespace string
 	// version of this program.
@@ -126,7 +125,6 @@ func (o *vcenterCheck) run(ctx context.Context, name string, out io.Writer) erro
 	return r.ofVCenter(ctx, out)
 }
 
-// vcenterRun is one check.
 type vcenterRun struct {
 	o    *vcenterCheck
 	name string
@@ -172,8 +170,8 @@ func (r *vcenterRun) look(ctx context.Context, c vcenter.Config, keeper *logins.
 	}
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	// The mark has the length of a replica's mark, but belongs to no installation, so that no replica ends this session
-	// as one of its own.
+	// The mark has the length of a replica's mark, but belongs to no installation. So no replica ends this session as
+	// one of its own.
 	identity := session.Identity{Installation: uuid.NewString(), VCenter: cmp.Or(r.name, "check"), Process: &session.Process{Boot: uuid.NewString()}}
 	login := c.Session("vmgroup-operator/"+r.o.version, keeper.Gate(c.URL, c.Username, c.Password, c.Attempt).Once(), identity)
 	login.Transport = r.transport

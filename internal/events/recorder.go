@@ -39,9 +39,9 @@ const (
 	maxNote = 1024
 )
 
-// Recorder is client-go's EventRecorder for one cluster. It writes events one after the other, in the order of the calls. If an event
-// has the type, reason, action, note and object of one of the last ten minutes, it creates no new object, but increments the series
-// of that event. A Recorder writes only while [Recorder.Start] runs. It is safe for concurrent use.
+// Recorder is client-go's EventRecorder for one cluster. It writes events one after the other, in the order of the calls. An event
+// can repeat one of the last ten minutes: same type, reason, action, note and object. Then Recorder increments the series of that
+// event and creates no new object. A Recorder writes only while [Recorder.Start] runs. It is safe for concurrent use.
 type Recorder struct {
 	opts    Options
 	waiting chan *eventsv1.Event

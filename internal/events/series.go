@@ -30,7 +30,6 @@ type series struct {
 	last  time.Time
 }
 
-// write creates the event, or increments its series.
 func (r *Recorder) write(ctx context.Context, event *eventsv1.Event) {
 	var last error
 	err := wait.ExponentialBackoffWithContext(ctx, r.opts.Retry, func(ctx context.Context) (bool, error) {

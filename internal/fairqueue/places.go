@@ -36,7 +36,6 @@ type share[T comparable] struct {
 	lines   map[string][]*entry[T]
 }
 
-// entry is an item that waits, or was handed out.
 type entry[T comparable] struct {
 	item     T
 	of       *share[T]
@@ -80,7 +79,6 @@ func (p *places[T]) priority(item T) int {
 	return max(asked, p.preferred[item])
 }
 
-// forget drops the priority of an item.
 func (p *places[T]) forget(item T) {
 	delete(p.asked, item)
 	delete(p.preferred, item)
@@ -165,7 +163,6 @@ func (p *places[T]) file(e *entry[T], resource string, adds int) bool {
 	return true
 }
 
-// unfile removes an entry from its line.
 func (e *entry[T]) unfile() {
 	e.filed = false
 	line := e.of.lines[e.resource]
@@ -175,7 +172,6 @@ func (e *entry[T]) unfile() {
 	}
 }
 
-// hold takes the places of an entry that was handed out.
 func (p *places[T]) hold(e *entry[T]) {
 	p.turn++
 	e.of.taken, e.of.turn = e.of.taken+1, p.turn
@@ -183,7 +179,6 @@ func (p *places[T]) hold(e *entry[T]) {
 	p.held[e.item] = e
 }
 
-// release returns the places of an item.
 func (p *places[T]) release(item T) {
 	e := p.held[item]
 	if e == nil {
@@ -229,7 +224,6 @@ func (e *entry[T]) before(o *entry[T]) bool {
 	return cmp.Or(cmp.Compare(e.of.taken, o.of.taken), cmp.Compare(e.of.turn, o.of.turn), cmp.Compare(e.turn, o.turn)) < 0
 }
 
-// compare orders the entries of a tenant.
 func compare[T comparable](a, b *entry[T]) int {
 	return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.turn, b.turn))
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// keySet is a set of groups.
 type keySet map[vsphere.GroupKey]struct{}
 
 // index finds groups by a common property. Values without groups are not kept: any tenant can name any vCenter.
@@ -50,7 +49,6 @@ const uidPart = 8
 
 func partOf(uid string) string { return uid[:min(len(uid), uidPart)] }
 
-// bucketOf returns the bucket of a group that has this name.
 func (f *Fleet) bucketOf(key vsphere.GroupKey, ref Ref) int {
 	return f.buckets.Bucket(sharding.Key{ClusterUID: key.Member(), Namespace: ref.Namespace, Name: ref.Name})
 }
@@ -76,7 +74,6 @@ func (f *Fleet) leave(key vsphere.GroupKey, g *Group) {
 	count(f.clusters, key.Member())
 }
 
-// count decrements a counter, and deletes it at zero.
 func count(of map[string]int, key string) {
 	if of[key]--; of[key] == 0 {
 		delete(of, key)

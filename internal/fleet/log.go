@@ -29,7 +29,6 @@ func (f *Fleet) Holds(ref Ref) bool {
 	return known && f.buckets.Holds(key)
 }
 
-// key returns the key by which replicas divide groups.
 func (f *Fleet) key(ref Ref) (sharding.Key, bool) {
 	member, known := f.Member(ref.Member)
 	return sharding.Key{ClusterUID: member.UID, Namespace: ref.Namespace, Name: ref.Name}, known

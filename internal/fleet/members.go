@@ -8,7 +8,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// member is the data of one member.
 type member struct {
 	Member
 	// names are the groups by name, spaces by namespace.

@@ -41,8 +41,8 @@ func (f *Fleet) DeleteVCenter(name string) {
 	f.setOrphans(name, nil)
 }
 
-// SetOrphans records the groups that do not exist but have VMs in the vCenter of an existing VCenter, and until when
-// these count as all of them.
+// SetOrphans records the groups that do not exist but have VMs in the vCenter of an existing VCenter. Until the
+// given time, these count as all of them.
 func (f *Fleet) SetOrphans(name string, of []orphans.Group, until time.Time) {
 	is := &vcenter{orphans: map[string][]orphans.Group{}, until: until}
 	for _, g := range of {

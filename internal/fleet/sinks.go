@@ -35,7 +35,6 @@ type Twins struct {
 	One, Other Ref
 }
 
-// sinks are those of all subscribers.
 type sinks struct {
 	groups   []Sink[Ref]
 	members  []Sink[string]

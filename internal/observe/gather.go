@@ -18,7 +18,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// gatherer takes one snapshot.
 type gatherer struct {
 	*Observer
 	View
@@ -105,7 +104,6 @@ func wrongRecord(s *group.Snapshot) string {
 	return fmt.Sprintf(". It is status.vcenter that names it, and status.vms names VMs there. Only if the group never had a VM there, remove status.vcenter (kubectl edit vmgroup %s -n %s --subresource=status)", s.Group.Name, s.Group.Namespace)
 }
 
-// sees returns the observation of the group in a vCenter.
 func (g *gatherer) sees(s *group.Snapshot, vcenter string) vsphere.Observation {
 	inventory, ok := g.inventory(vcenter)
 	if !ok || !inventory.Health().Reachable {
@@ -144,7 +142,6 @@ func templatesOf(s *group.Snapshot) []string {
 	return slices.Compact(slices.Sorted(maps.Values(of)))
 }
 
-// look reads the state of the group's vCenter.
 func (g *gatherer) look(ctx context.Context, s *group.Snapshot) error {
 	name := s.VCenter
 	unavailable := func(reason string, terminal bool, format string, args ...any) {
@@ -271,7 +268,6 @@ func (g *gatherer) observe(s *group.Snapshot, inventory vsphere.Inventory, accep
 	s.See(observation)
 }
 
-// inventory returns the inventory of a vCenter.
 func (g *gatherer) inventory(vcenter string) (_ vsphere.Inventory, ok bool) {
 	g.asked = vcenter
 	g.server, ok = g.Servers.Server(vcenter)

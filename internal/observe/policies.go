@@ -33,7 +33,6 @@ func (c *policyCache) changed() {
 	c.set = nil
 }
 
-// get returns the compiled policies of the hub's cache.
 func (c *policyCache) get(ctx context.Context, hub client.Reader) (*policy.Set, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

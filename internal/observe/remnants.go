@@ -99,7 +99,6 @@ func (m *remnants) of(key vsphere.GroupKey) *remnant {
 	return r
 }
 
-// look adds the data of one vCenter.
 func (m *remnants) look(server vsphere.Inventory) {
 	for _, key := range server.MarkedGroups() {
 		r := m.of(key)
@@ -137,7 +136,7 @@ func (m *remnants) placed(server vsphere.Inventory, key vsphere.GroupKey, marked
 	return namespace, ""
 }
 
-// remember adds the hub's records about unreachable members, and what was seen of them before.
+// remember adds the hub's records about unreachable members, and their groups last seen.
 func (m *remnants) remember(ctx context.Context) error {
 	set, err := m.policies.get(ctx, m.Hub)
 	if err != nil {
@@ -166,7 +165,6 @@ func (m *remnants) remember(ctx context.Context) error {
 	return nil
 }
 
-// list returns the collected data, for the ledger.
 func (m *remnants) list(ctx context.Context) []quota.Remnant {
 	all := make([]quota.Remnant, 0, len(m.found))
 	for key, r := range m.found {
@@ -184,7 +182,6 @@ func (m *remnants) list(ctx context.Context) []quota.Remnant {
 
 var errAway = errors.New("the member is away")
 
-// namespace reads a namespace of a served member.
 func (m *remnants) namespace(ctx context.Context, of policy.Requester) (*metav1.PartialObjectMetadata, error) {
 	if of.Namespace == "" || !m.Served(of.Member) {
 		return nil, errAway

@@ -101,7 +101,6 @@ func placementReferences(want v1alpha1.Placement, pool, datastore, network strin
 	}, func(ref policy.Reference) bool { return ref.Given == "" })
 }
 
-// check adds a denial if no grant covers ref.
 func (r resolver) check(names *group.Names, ref policy.Reference) {
 	for _, denial := range policy.CheckReferences(r.vcenter, r.grants, r.requester, []policy.Reference{ref}) {
 		deny(names, denial)

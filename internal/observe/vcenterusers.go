@@ -10,7 +10,7 @@ import (
 )
 
 // CountVCenter returns the number of groups that use a vCenter with these grants. Any tenant can name any vCenter. So a group that names it counts only if a
-// grant allows the group to use it, or if its status or the hub's records show that the operator acted for the group there.
+// grant allows its use, or if the operator acted for the group there according to status or the hub's records.
 func (o *Observer) CountVCenter(ctx context.Context, vcenter string, grants []v1alpha1.Grant) (n int) {
 	for key, g := range o.Fleet.In(fleet.Scope{VCenter: vcenter}) {
 		if g.Acted || o.onRecord(g.Ref, key) || o.granted(ctx, g.Ref, vcenter, grants) {

@@ -62,5 +62,4 @@ func (o *Options) massDeletion() massdeletion.Rules {
 	return rules
 }
 
-// memberLimits returns the limits of data from members.
 func (o *Options) memberLimits() remote.Limits { return remote.LimitsFor(int64(o.MemberMemory) << 20) }

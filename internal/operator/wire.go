@@ -251,7 +251,6 @@ func Wire(ctx context.Context, o Options) (*Operator, error) {
 	return &Operator{replica: replica, listener: listener, shared: shared, leaving: leaving, manager: mgr}, nil
 }
 
-// vcenterGroups are the groups that use the vCenters.
 type vcenterGroups struct {
 	*fleet.Fleet
 	users *observe.Observer

@@ -30,7 +30,6 @@ func (f frugal) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// frugalConn is one of its connections.
 type frugalConn struct {
 	net.Conn
 	// left is how many bytes can still be received.

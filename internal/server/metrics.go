@@ -30,7 +30,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/seldom"
 )
 
-// metricsPath is the path of metrics.
 const metricsPath = "/metrics"
 
 // Metrics specifies where metrics are served, and to which clients.

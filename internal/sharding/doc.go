@@ -10,11 +10,11 @@
 //
 // # The guarantee
 //
-// As long as clock rates differ by less than a quarter (validity 8 s and takeover timeout 12 s allow more), a replica
-// begins no call with side effects for a bucket that another replica can already act on. This holds whatever happens to
-// the hub, to watches, to replies, to the time of day, or to processes that are killed, paused or cut off. The context
-// of a call in flight ends it before another replica can begin one. Lost Leases, a lost shard map and a hub restored
-// from a backup cost time, but never break that guarantee.
+// As long as clock rates differ by less than a quarter, two replicas never act on one bucket at the same time: before
+// another replica can begin a call with side effects, contexts have ended the calls in flight of the previous one.
+// Validity 8 s and takeover timeout 12 s allow a larger difference. The guarantee holds for all failures of the hub,
+// watches and replies, for changes of the time of day, and for processes that are killed, paused or cut off. Lost
+// Leases, a lost shard map and a hub restored from a backup cost time, but never break it.
 //
 // # Its limits
 //

@@ -10,16 +10,14 @@ import (
 const (
 	// stripped replaces characters that are not displayed. Without a replacement, two names could look the same.
 	stripped = unicode.ReplacementChar
-	// ellipsis ends truncated text.
 	ellipsis = "…"
 	// maxName limits a name, in bytes. vCenter's own limit is 80 characters.
 	maxName = 160
 )
 
-// Text returns s in a form that is safe to display: valid UTF-8 of at most limit bytes, which must be at least 3, in one line. It replaces each run of control
-// characters, invisible characters and unassigned characters with one replacement character, and each run of line-breaking white space with one space. Text
-// that is too long is cut between two characters and ends in an ellipsis. Ordinary text, and text that Text has returned, is returned unchanged, without an
-// allocation.
+// Text returns s in a form that is safe to display: valid UTF-8 of at most limit bytes, which must be at least 3, in one line. One replacement character
+// replaces each run of control, invisible and unassigned characters. One space replaces each run of line-breaking white space. Text that is too long is cut
+// between two characters and ends in an ellipsis. Ordinary text, and text that Text has returned, is returned unchanged, without an allocation.
 func Text(s string, limit int) string {
 	if len(s) <= limit && harmless(s) {
 		return s
@@ -76,7 +74,6 @@ func unusual(r rune) bool {
 	return classify(r) != r || r == stripped || !unicode.In(r, unicode.L, unicode.M, unicode.N) && !strings.ContainsRune(joins, r)
 }
 
-// harmless reports whether s needs no replacement.
 func harmless(s string) bool {
 	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return classify(r) != r }) < 0
 }
@@ -95,7 +92,6 @@ func classify(r rune) rune {
 	return r
 }
 
-// cut truncates text and appends an ellipsis.
 func cut(s string, limit int) string {
 	for len(s)+len(ellipsis) > limit {
 		_, size := utf8.DecodeLastRuneInString(s)

@@ -78,7 +78,6 @@ func (s *Scanner) Scan(b []byte) (n int, ended bool) {
 	return len(b), false
 }
 
-// text takes a byte of a text.
 func (s *Scanner) text(c byte) {
 	switch {
 	case s.isEscaped:

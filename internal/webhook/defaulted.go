@@ -28,7 +28,6 @@ func (said *review) defaulted(set *policy.Set, requester policy.Requester, old, 
 	}
 }
 
-// asWritten returns a value of a field as a user writes it.
 func asWritten(value any) string {
 	if text, ok := value.(string); ok {
 		return untrusted.Name(text)

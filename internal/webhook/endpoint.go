@@ -51,7 +51,6 @@ func (e *endpoint) tell(c *call, message string, details ...any) {
 	}
 }
 
-// endpoint serves one path.
 type endpoint struct {
 	*front
 	// name is the webhook's label in metrics.
@@ -61,7 +60,6 @@ type endpoint struct {
 	timeout time.Duration
 }
 
-// answer is an HTTP response.
 type answer struct {
 	verdict verdict
 	status  int
@@ -112,7 +110,6 @@ func (e *endpoint) answer(c *call, w http.ResponseWriter, r *http.Request) answe
 	return e.respond(ctx, c, b)
 }
 
-// receive reads the body of a request, or returns the error response.
 func (e *endpoint) receive(w http.ResponseWriter, r *http.Request, caller string) (*body, answer) {
 	if r.ContentLength > maxBody {
 		return nil, answer{verdict: tooLarge, status: http.StatusRequestEntityTooLarge, text: errTooLarge.Error(), hangUp: true}
@@ -136,7 +133,6 @@ func (e *endpoint) receive(w http.ResponseWriter, r *http.Request, caller string
 	return b, answer{}
 }
 
-// respond decodes a review, calls the handler and encodes its response.
 func (e *endpoint) respond(ctx context.Context, c *call, b *body) answer {
 	if nestedTooDeeply(b.bytes, maxNesting) {
 		return problem(malformed, http.StatusBadRequest, fmt.Sprintf("the body nests more than %d levels", maxNesting))

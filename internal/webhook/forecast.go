@@ -46,8 +46,8 @@ func forecast(old, group *v1alpha1.VmGroup, preview Preview) []string {
 	return sentences
 }
 
-// notDone returns a sentence about an edit of the shape that is accepted, because it makes nothing worse, but that the operator does not carry out. It
-// returns "" if the forecast covers that.
+// notDone returns a sentence about an accepted edit of the shape that the operator does not carry out: the edit makes nothing worse. It returns "" if the
+// forecast covers that.
 func notDone(old, group *v1alpha1.VmGroup, preview Preview) string {
 	if old == nil || !preview.NotDone || preview.Held != nil && preview.Update.VMs() > 0 || plan.Revision(old.Spec) == plan.Revision(group.Spec) {
 		return ""
@@ -55,7 +55,6 @@ func notDone(old, group *v1alpha1.VmGroup, preview Preview) string {
 	return "this change is accepted, and not carried out until spec complies; see condition PolicyCompliant"
 }
 
-// effects returns the effects on VMs, as phrases.
 func effects(old, group *v1alpha1.VmGroup, p plan.Plan) []string {
 	var does []string
 	count := map[plan.ActionKind]int{}

@@ -12,7 +12,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// memberValidator checks MemberClusters.
 type memberValidator struct{}
 
 var _ admission.Validator[*v1alpha1.MemberCluster] = memberValidator{}

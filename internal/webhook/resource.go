@@ -11,7 +11,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// groupResource is the resource in requests of members.
 var groupResource = metav1.GroupVersionResource{
 	Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: "vmgroups",
 }

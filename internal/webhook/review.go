@@ -18,7 +18,6 @@ var errNoPolicies = errors.New("this replica of the operator has not read the Vm
 // reviewer decides whether a group can change into another one. Creating, updating and scaling use the same rules.
 type reviewer struct{ knowledge Knowledge }
 
-// review has the errors and warnings for one change.
 type review struct {
 	refused field.ErrorList
 	warnings
@@ -161,7 +160,7 @@ func movesVCenter(old, group *v1alpha1.VmGroup) *field.Error {
 		"the VMs of this group are in VCenter %q and do not move; create a new VmGroup instead", old.Status.VCenter))
 }
 
-// grants refuses objects that are not granted, if the change names them or asks for more VMs. Otherwise, it warns.
+// grants refuses objects that are not granted, if the change names them or adds VMs. Otherwise, it warns.
 func (said *review) grants(old, group *v1alpha1.VmGroup, denials []policy.Denial) {
 	for _, denial := range denials {
 		err := &field.Error{Type: field.ErrorTypeForbidden, Field: denial.Field, Detail: denial.Message}
@@ -193,14 +192,12 @@ func asksElse(name string, old, group *v1alpha1.VmGroup) bool {
 	return true
 }
 
-// hostname refuses host names that are invalid for guests.
 func (said *review) hostname(old, group *v1alpha1.VmGroup) {
 	if problem := plan.RefusedHostname(group.Name, specOf(old), group.Spec); problem != "" {
 		said.refused = append(said.refused, field.Invalid(field.NewPath("spec", "guest", "hostname"), string(group.Spec.Guest.Hostname), problem))
 	}
 }
 
-// specOf returns the spec of a group, or nil without a group.
 func specOf(group *v1alpha1.VmGroup) *v1alpha1.VmGroupSpec {
 	if group == nil {
 		return nil
@@ -215,7 +212,6 @@ func placementOf(group *v1alpha1.VmGroup) v1alpha1.Placement {
 	return *group.Spec.Placement
 }
 
-// grows reports whether the change adds VMs.
 func grows(old, group *v1alpha1.VmGroup) bool {
 	return policy.UsageOf(group.Spec).VMs > policy.UsageOf(old.Spec).VMs
 }

@@ -36,7 +36,6 @@ const maxGroupText = 4 << 10
 // maxCauses is how many errors are reported for an object of the hub's own kinds. After the user has corrected these, the next ones are reported.
 const maxCauses = 20
 
-// atMostCauses truncates a list of errors.
 func atMostCauses(errs field.ErrorList) field.ErrorList {
 	return errs[:min(len(errs), maxCauses)]
 }
@@ -59,7 +58,6 @@ func (s *sizes) text(where *field.Path, text string, most int) {
 	}
 }
 
-// patterns checks a list of patterns.
 func (s *sizes) patterns(where *field.Path, list []string, length int) {
 	if !s.items(where, len(list), maxPatterns) {
 		return

@@ -30,7 +30,7 @@ type turn struct {
 	held bool
 }
 
-// rest releases the turn, if the request has it: a request that waits for news uses no CPU.
+// rest releases the turn, if the request has it: a waiting request uses no CPU.
 func (t *turn) rest() {
 	if t.held {
 		t.of.Release(1)

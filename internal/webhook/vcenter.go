@@ -17,7 +17,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// vcenterValidator checks VCenters.
 type vcenterValidator struct{}
 
 var _ admission.Validator[*v1alpha1.VCenter] = vcenterValidator{}

@@ -11,7 +11,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// groupValidator reviews VmGroups that are created or changed.
 type groupValidator struct {
 	reviewer
 	// newUID generates a UID for a group that the hub does not know.

@@ -33,7 +33,6 @@ func (w *warnings) add(text string) {
 	w.list = append(w.list, text)
 }
 
-// result returns the warnings that the API server can show.
 func (w *warnings) result() admission.Warnings {
 	if len(w.list) <= maxWarnings {
 		return w.list

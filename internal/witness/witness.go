@@ -48,7 +48,6 @@ type Witness struct {
 // Of returns the witness of one vCenter.
 func (w *Witness) Of(vcenter string) vsphere.Witness { return ofVCenter{w, vcenter} }
 
-// ofVCenter implements vsphere.Witness.
 type ofVCenter struct {
 	*Witness
 
@@ -103,7 +102,6 @@ func (w ofVCenter) Changed(change vsphere.Change) {
 	cl.GetEventRecorder("vmgroup-operator").Eventf(of, nil, corev1.EventTypeWarning, told.reason, "Observe", "%s %s%s", vm, told.what, by)
 }
 
-// sentence describes a change of a VM.
 type sentence struct{ reason, what, by string }
 
 func tell(change vsphere.Change) sentence {

@@ -200,7 +200,6 @@ func summary(names []string) string {
 	return text
 }
 
-// cut shortens text to at most size bytes.
 func cut(text string, size int) string {
 	if len(text) <= size {
 		return text

@@ -10,8 +10,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// filled is a list of patches that set a required field which the group leaves out, or an empty list if no policy has a default for it.
-// The first policy with a default decides. A zero that the author wrote is not left out, and the schema refuses it.
+// filled is a list of patches that set a missing required field, or an empty list if no policy has a default for it. The first policy
+// with a default decides. A zero that the author wrote is not missing, and the schema refuses it.
 func filled(field string) string {
 	return strings.ReplaceAll(
 		`(!has(object.spec.FIELD) && variables.defaults.exists(d, has(d.FIELD)) ?

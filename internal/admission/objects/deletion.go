@@ -65,9 +65,8 @@ func deletionPolicy() *admissionv1.ValidatingAdmissionPolicy {
 }
 
 // namespacesPolicy refuses to delete a namespace with protected groups unless that is confirmed. An expression can read no other objects than
-// parameters. Here, the groups are the parameters. For a request about a namespace, the API server sets that namespace as the request's, and
-// searches there for parameters without a namespace of their own. This is a separate policy, because a request about a CRD has no namespace and
-// would be an error.
+// parameters. Here, the groups are the parameters. The API server searches for parameters in the request's namespace, which for a request about
+// a namespace is that namespace. This is a separate policy, because a request about a CRD has no namespace and would be an error.
 func namespacesPolicy() *admissionv1.ValidatingAdmissionPolicy {
 	namespaces := rule("namespaces", admissionv1.Delete)
 	namespaces.APIGroups, namespaces.APIVersions = []string{""}, []string{"v1"}
@@ -90,7 +89,6 @@ func namespacesPolicy() *admissionv1.ValidatingAdmissionPolicy {
 	}
 }
 
-// bindingTo binds a policy without parameters.
 func bindingTo(policy string) *admissionv1.ValidatingAdmissionPolicyBinding {
 	return &admissionv1.ValidatingAdmissionPolicyBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: policy, Labels: managed()},

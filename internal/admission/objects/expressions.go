@@ -20,7 +20,6 @@ const (
 	// hasSpec excludes groups without a spec, which the original operator accepted: they get no VMs.
 	hasSpec = `has(object.spec)`
 
-	// labelsOfNamespace are the labels of the group's namespace.
 	labelsOfNamespace = `has(namespaceObject.metadata.labels) ? namespaceObject.metadata.labels : {}`
 )
 

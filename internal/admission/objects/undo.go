@@ -11,8 +11,8 @@ import (
 // refused, whatever policies were created meanwhile: see package webhook. Status comes from the member. Users who can write it can also remove the
 // policies. The hub uses its own records, and clones nothing that is refused.
 //
-// Status records at most [v1alpha1.MaxRevisions] shapes. If that many are recorded and a VM has another one, the member cannot determine whether spec
-// goes back to that shape, so the update passes and the hub decides.
+// Status records at most [v1alpha1.MaxRevisions] shapes. If that many are recorded and a VM has another one, spec possibly goes back to that shape. The
+// member cannot check this, so the update passes and the hub decides.
 var goesBack = strings.NewReplacer("STANDS", stands, "MOST", strconv.Itoa(v1alpha1.MaxRevisions)).Replace(`!variables.scale && !variables.grows && (variables.revisions.exists(r,
   r.?cpu.orValue(0) == variables.cpu && r.?memory.orValue(0) == variables.memory && r.?template.orValue('') == variables.template &&
   r.?placement.?resourcePool.orValue('') == object.spec.?placement.?resourcePool.orValue('') &&

@@ -21,7 +21,6 @@ const (
 // dataLink is the link that kubelet swaps when it updates a volume. It leads to the directory with the current files.
 const dataLink = "..data"
 
-// contents of the files.
 type contents struct{ certificate, key, authority []byte }
 
 func (c contents) equal(other contents) bool {

@@ -124,7 +124,7 @@ func (d *decider) due(at time.Time) {
 	}
 }
 
-// same compares what is written. The path's key is not decided here.
+// same compares the written parts of the state. The path's key is not decided here.
 func (s State) same(other State) bool {
 	fingerprint := func(l *Leaf) string {
 		if l == nil {
@@ -137,7 +137,6 @@ func (s State) same(other State) bool {
 		slices.EqualFunc(s.Bundles, other.Bundles, func(a, b Bundle) bool { return a.Hash == b.Hash })
 }
 
-// dropExpired removes authorities that no client accepts any more.
 func dropExpired(d *decider) {
 	d.state.Authorities = slices.DeleteFunc(d.state.Authorities, func(a Authority) bool {
 		d.due(a.NotAfter)
@@ -260,7 +259,6 @@ func (d *decider) take(offered *Leaf) {
 	d.out.Switched = true
 }
 
-// pruneAuthorities removes authorities that are not needed any more.
 func pruneAuthorities(d *decider) {
 	served := d.state.Served
 	if served == nil || len(d.in.Replicas) == 0 {

@@ -10,9 +10,9 @@
 //	members know         A     ┌─ all acknowledged {A, B} ────────────────
 //	leaf served    by A ────────── settle ──┐ by B ── overlap ─────┴──────
 //
-// A member that is unreachable, or takes no new bundle, delays the switch until the last third of the remaining validity of
-// the leaf in use. The operator reports it meanwhile. From then until it takes the bundle, the member lacks the webhook, but
-// not its policies.
+// A member that is unreachable, or takes no new bundle, delays the switch until the last third of the present leaf's
+// remaining validity. The operator reports it meanwhile. From then until it takes the bundle, the member lacks the webhook,
+// but not its policies.
 //
 // [Decide] is that decision, a pure function over values. [Rotator] is the part with clients: it maintains the Secret
 // "vmgroup-operator-admission", which only the leading replica writes and all replicas read.

@@ -26,7 +26,6 @@ type sighting struct {
 	since, last time.Time
 }
 
-// seen adds the replicas of the input.
 func (m Memory) seen(in Input) Memory {
 	m.replicas = maps.Clone(m.replicas)
 	if m.replicas == nil {

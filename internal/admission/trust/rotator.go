@@ -63,7 +63,7 @@ type Options struct {
 	Client client.Client
 	// Informers wake Run after changes. With nil, only Resync and Changed do.
 	Informers cache.Informers
-	// Leader reports whether this replica writes. It can be wrong for a moment: writes are conditional on what was read.
+	// Leader reports whether this replica writes. It can be wrong for a moment, so each write requires an unchanged Secret.
 	Leader       sharding.Leader
 	Certificates Certificates
 	Peers        Peers
@@ -77,7 +77,7 @@ type Options struct {
 	Period time.Duration
 	// Resync is the interval between steps without a change.
 	Resync time.Duration
-	// Events may be nil.
+	// Events can be nil.
 	Events Events
 	// Changed, if set, is called when the results of Bundle or Segment possibly changed. It must not block.
 	Changed func()
@@ -147,7 +147,6 @@ func (r *Rotator) Segment(memberName string, uid types.UID, fixed bool) (segment
 	return Segment(r.state.PathKey, memberName, uid, period), period, true
 }
 
-// period returns the period whose segments members are given now.
 func (r *Rotator) period() Period { return PeriodAt(r.opts.Now(), r.opts.Period) }
 
 // Knows reports whether a member can call with the segment. Its duration does not reveal the answer.

@@ -70,8 +70,8 @@ func (a acknowledged) next(members []v1alpha1.MemberCluster, now time.Time, whil
 	return next
 }
 
-// doorsOf returns all segments that members can call with now. Old and new ones are valid together: the previous and the next period, for requests in
-// progress and clock differences, and all that each member was seen to have, because its renewal can have failed for long.
+// doorsOf returns all segments that members can call with now. Old and new ones are valid together. The previous and the next period cover requests in
+// progress and clock differences. All segments that a member was seen to have cover a failed renewal.
 func doorsOf(key []byte, members []v1alpha1.MemberCluster, had acknowledged, now Period) map[door]struct{} {
 	doors := map[door]struct{}{}
 	if len(key) == 0 {

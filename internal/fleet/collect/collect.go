@@ -58,7 +58,6 @@ func (c Collector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// series is one gauge.
 type series struct {
 	of     *metrics.Definition
 	labels [3]string

@@ -57,7 +57,6 @@ func (f *Feed) Round() {
 // NeedLeaderElection implements manager.LeaderElectionRunnable: each replica needs all groups.
 func (*Feed) NeedLeaderElection() bool { return false }
 
-// named returns the name and the key of a member's group.
 func named(member multicluster.ClusterName, uid string, group client.Object) (fleet.Ref, vsphere.GroupKey) {
 	ref := fleet.Ref{Member: string(member), Namespace: group.GetNamespace(), Name: group.GetName()}
 	return ref, vsphere.KeyOf(uid, string(group.GetUID()))

@@ -17,7 +17,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 )
 
-// memberNamespace is a namespace of a member.
 type memberNamespace struct{ member, namespace string }
 
 // namespaces keeps changes of namespaces until the feed delivers them to the groups. An informer buffers events without limit
@@ -30,7 +29,6 @@ type namespaces struct {
 	some chan struct{}
 }
 
-// state is the changed state of a namespace.
 type state struct {
 	// confirmed is true if all removals of its groups are confirmed.
 	confirmed bool
@@ -42,7 +40,6 @@ func newNamespaces() *namespaces {
 	return &namespaces{news: map[memberNamespace]state{}, some: make(chan struct{}, 1)}
 }
 
-// keep records the state of a namespace.
 func (n *namespaces) keep(of memberNamespace, is state) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -54,7 +51,6 @@ func (n *namespaces) keep(of memberNamespace, is state) {
 	}
 }
 
-// take returns and clears all changes.
 func (n *namespaces) take() map[memberNamespace]state {
 	n.mu.Lock()
 	defer n.mu.Unlock()

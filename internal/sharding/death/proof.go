@@ -16,9 +16,9 @@ var endings = []string{"Error", "Completed", "OOMKilled"}
 
 // Proves reports whether the status of a Pod proves that a process has ended, and returns a sentence with the reason.
 //
-// The status proves it if the current or previous run of the process's container is terminated with the boot of the process as
-// its message, an ID, an end time, a meaningful exit code, and a reason for an observed exit. The Pod's phase, conditions,
-// deletion and restart count prove nothing. A missing Pod proves nothing either.
+// The status proves it if the current or previous run of the process's container is terminated with all of the following: the
+// boot of the process as its message, an ID, an end time, a meaningful exit code, and a reason for an observed exit. The Pod's
+// phase, conditions, deletion and restart count prove nothing. A missing Pod proves nothing either.
 func Proves(pod *corev1.Pod, p Process) (proven bool, why string) {
 	if p.Pod == "" || p.Container == "" || p.Boot == "" {
 		return false, "it is not known where the process ran"

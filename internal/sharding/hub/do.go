@@ -113,7 +113,7 @@ func (c *Client) ring(ctx context.Context, op protocol.Op, request *rest.Request
 	case reading:
 		return protocol.Result{Outcome: protocol.Invalid, Ring: stored, Err: failed(op, err)}
 	default:
-		// The shard map was changed on its way to the hub. The next read returns what is stored.
+		// The shard map was changed on its way to the hub. The next read returns the stored one.
 		return protocol.Result{Outcome: protocol.Unknown, Err: failed(op, err)}
 	}
 }

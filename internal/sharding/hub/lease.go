@@ -47,7 +47,6 @@ type settings struct {
 
 func (c *Client) leaseName(session string) string { return c.options.Prefix + session }
 
-// encodeLease returns the object for a new session.
 func (c *Client) encodeLease(l protocol.Lease) (*coordinationv1.Lease, error) {
 	annotations, err := encodeAnnotations(l)
 	if err != nil {

@@ -30,7 +30,6 @@ type Sink interface {
 	RingInvalid(version string, err error)
 }
 
-// kind of the observed objects.
 type kind string
 
 const (

@@ -39,7 +39,6 @@ func (r *Replica) ringOp(now Instant) (Op, *intent) {
 	return WriteRing{Ring: next, Version: v.version}, in
 }
 
-// rebuildOp replaces an unusable shard map.
 func (r *Replica) rebuildOp(now Instant) Op {
 	switch {
 	case !r.leaseValid(now) || r.state == Draining:
@@ -223,7 +222,6 @@ func (r *Replica) orphaned(now Instant, s *lock) bool {
 	return now.Mono-since >= r.cfg.Timings.Orphan
 }
 
-// mayClaim reports whether this replica can claim locks now.
 func (r *Replica) mayClaim(now Instant) bool {
 	if r.state != Ready || r.ringProblem != "" {
 		return false
@@ -267,7 +265,7 @@ func (r *Replica) yield(targets []string, candidates []ring.Candidate) {
 	}
 }
 
-// sending marks as lost what a write of the shard map gives up: from now on, another session can hold it.
+// sending marks as lost the locks that a write of the shard map gives up: from now on, another session can hold them.
 func (r *Replica) sending(next ring.Ring) {
 	release := func(s *lock, in ring.Lock) {
 		if s.held && in.Holder != r.session.name {
@@ -356,7 +354,6 @@ func (r *Replica) ringWritten(now, sent Instant, in *intent, stored StoredRing) 
 	}
 }
 
-// fenceDone takes the response to a fence.
 func (r *Replica) fenceDone(now Instant, name string, result Result) {
 	p := r.peers[name]
 	if p == nil {
@@ -369,7 +366,7 @@ func (r *Replica) fenceDone(now Instant, name string, result Result) {
 		r.dead(now, name, p)
 		p.change = before // the last sign of life was before the fence
 	case Conflict, Exists:
-		// The session is alive, or another replica has fenced it: what is known about it is outdated.
+		// The session is alive, or another replica has fenced it: the replica's view of it is outdated.
 		p.change, p.proven, p.refuted = now, false, true
 		r.changes.Relist = true
 	case Missing:

@@ -5,10 +5,10 @@
 // # The rules
 //
 //   - A session is one Lease, renewed by compare-and-swap. A renewal counts from the instant before its request was
-//     sent, and only together with a read of the shard map that was sent at that instant or later. Validity ends a fixed
+//     sent. It counts only together with a read of the shard map sent at that instant or later. Validity ends a fixed
 //     time after that instant, on the monotonic or the wall clock, whichever comes first.
-//   - Only a successful compare-and-swap of its own grants a replica a bucket. All other observations can only take
-//     buckets away. A release counts as a loss from the moment it is sent.
+//   - Only a successful compare-and-swap of its own grants a replica a bucket. All other observations can only revoke
+//     buckets. A release counts as a loss from the moment it is sent.
 //   - A session that was silent for the whole takeover timeout of an observer is fenced by compare-and-swap of its
 //     Lease; a missing Lease is created fenced. The timeout runs on the observer's monotonic clock, and only while the
 //     observer itself is valid without interruption. Only then are the session's buckets taken. A fence is final: the

@@ -21,7 +21,7 @@ type peer struct {
 	// fenced is final, unless the hub loses the fence; see doubt. last is the number of renewals up to the fence.
 	fenced instantOrNever
 	last   int64
-	// slow is the time until which no bucket is moved to it: another session had to take what was reserved for it.
+	// slow is the time until which no bucket is moved to it: another session had to take buckets reserved for it.
 	slow instantOrNever
 	// proven: its process is known to have ended. refuted: it showed a sign of life after such a report, so that later reports about
 	// it are ignored.
@@ -90,7 +90,6 @@ func (r *Replica) calledDead(boot string) bool {
 	return false
 }
 
-// refute revokes the report that a session's process has ended.
 func (r *Replica) refute(p *peer) {
 	if p.proven {
 		p.proven, p.refuted = false, true
@@ -201,7 +200,6 @@ func (r *Replica) suspectOwn(now Instant) {
 	}
 }
 
-// dead records that a session is fenced.
 func (r *Replica) dead(now Instant, name string, p *peer) {
 	if p.fenced.ever {
 		return
@@ -236,7 +234,6 @@ func (r *Replica) doubtFences(now Instant, before, after ring.Ring) {
 	}
 }
 
-// holds reports whether the shard map names a session.
 func (r *Replica) holds(name string) bool {
 	return r.view.ring.Leader.Holder == name ||
 		slices.ContainsFunc(r.view.ring.Buckets, func(s ring.Lock) bool { return s.Holder == name })
@@ -294,8 +291,8 @@ func (r *Replica) patience(p *peer) time.Duration {
 	return d
 }
 
-// candidates returns the sessions that can hold buckets, including the own one. A former session of this process, left behind by a
-// restored hub or a lost reply, takes no bucket any more, even if it appears alive.
+// candidates returns the sessions that can hold buckets, including the own one. A former session of this process can remain after a
+// restore of the hub or a lost reply. It takes no bucket any more, even if it appears alive.
 func (r *Replica) candidates(now Instant) []ring.Candidate {
 	var all []ring.Candidate
 	if r.state == Ready && r.session.version != "" && r.ringProblem == "" {

@@ -55,7 +55,7 @@ type Replica struct {
 	changes     Changes
 	// These describe problems that keep the replica from working; "" means none.
 	sessionProblem, ringProblem, writeProblem string
-	// missed is true if an object was turned away because validity had ended.
+	// missed is true if work was refused because validity had ended.
 	missed bool
 }
 
@@ -70,11 +70,9 @@ func (i *instantOrNever) set(at Instant) {
 	}
 }
 
-// lock is one lock as this replica holds it.
 type lock struct {
 	bucket int
 	held   bool
-	// number is that of the last claim.
 	number int64
 	// yielding locks grant no new tokens and are released when idle.
 	yielding bool
@@ -271,7 +269,6 @@ func (r *Replica) Held() int {
 	return n
 }
 
-// lose marks a lock as lost.
 func (r *Replica) lose(s *lock) {
 	switch {
 	case !s.held:

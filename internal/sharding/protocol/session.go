@@ -2,7 +2,6 @@ package protocol
 
 import "time"
 
-// session is the replica's own session.
 type session struct {
 	name string
 	// version of the Lease as far as known; "" before it was created.
@@ -166,7 +165,6 @@ func (r *Replica) read(now Instant, result Result) {
 	}
 }
 
-// sessionOf names the session that a request is about.
 func sessionOf(op Op) string {
 	switch op := op.(type) {
 	case CreateSession:

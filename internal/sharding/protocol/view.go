@@ -143,7 +143,7 @@ func (r *Replica) remember(generation, sequence int64) {
 	}
 }
 
-// keep takes a lock away if the shard map shows that it is not held any more.
+// keep drops a lock if the shard map shows that it is not held any more.
 func (r *Replica) keep(s *lock, in ring.Lock) {
 	if s.held && (in.Holder != r.session.name || in.Number != s.number) {
 		r.lose(s)

@@ -17,7 +17,8 @@ type Settings struct {
 type Ring struct {
 	Settings Settings
 	// Generation is the first part of every epoch, from 1. It is raised if the shard map was lost, restored from an
-	// old backup or rebuilt for other settings, and if an object shows that a later generation existed.
+	// old backup or rebuilt for other settings. It is also raised if an object shows that a later generation
+	// existed.
 	Generation int64
 	// Rebuilt is the generation in which all holders were last cleared. No session takes a lock before every session
 	// that could still act in an earlier generation has stopped.

@@ -148,7 +148,6 @@ func (h *Hub) putRing(stored protocol.StoredRing) protocol.Result {
 	return protocol.Result{Outcome: protocol.Done, Ring: stored}
 }
 
-// carryOut executes a request at once.
 func (h *Hub) carryOut(op protocol.Op) protocol.Result {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -194,7 +193,6 @@ func (h *Hub) carryOut(op protocol.Op) protocol.Result {
 	return protocol.Result{Outcome: protocol.Missing}
 }
 
-// compare returns Done if a session's Lease has the version.
 func (h *Hub) compare(session, version string) protocol.Outcome {
 	switch stored, exists := h.state.leases[session]; {
 	case !exists:

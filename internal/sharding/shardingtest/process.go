@@ -90,7 +90,6 @@ func (p *Process) Stopped() bool {
 	return p.stopped != nil
 }
 
-// onContinue registers a function that is called after each Continue.
 func (p *Process) onContinue(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -20,7 +20,6 @@ const (
 	listAgain   = 500 * time.Millisecond
 )
 
-// observation is one of a link's two watches.
 type observation struct {
 	link     *Link
 	sessions bool

@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -119,6 +120,21 @@ func rootEmptied(t *testing.T, w *world) {
 	}
 	w.Sim = again
 	w.reports(t, 2, "vmgroup_vcenter_status", `reason="InventorySuddenlyEmpty"`)
+	w.calm(t, "default")
+}
+
+// calm waits until no call to a vCenter has failed for a while: calls that its restart broke are not what it is like from then on.
+func (w *world) calm(t *testing.T, vcenter string) {
+	t.Helper()
+	const requests = "vmgroup_vcenter_requests_total"
+	last, since := -1.0, time.Now()
+	w.until(t, "calls to vCenter "+vcenter+" to succeed", func(ctx context.Context) (bool, error) {
+		of := `vcenter="` + vcenter + `"`
+		if failed := w.reported(ctx, requests, of) - w.reported(ctx, requests, of, `code="ok"`); failed != last {
+			last, since = failed, time.Now()
+		}
+		return time.Since(since) >= apart, nil
+	})
 }
 
 // rootBack: a person confirms that the inventory is right, and the operator makes the VMs again.

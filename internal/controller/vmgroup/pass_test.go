@@ -855,7 +855,9 @@ func TestVMsThatArePoweredOffOneAfterTheOtherAreCountedEach(t *testing.T) {
 	const vms = 12
 	r := newRig(t)
 	// Once a VM was powered off, the group is not ready for a while.
-	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas, s.Readiness = vms, &v1alpha1.Readiness{MinReadySeconds: 10} })
+	r.edit(func(s *v1alpha1.VmGroupSpec) {
+		*s.Replicas, s.Readiness = vms, &v1alpha1.Readiness{MinReadySeconds: 10}
+	})
 	r.settle()
 	counts := func(want float64, when string) {
 		t.Helper()

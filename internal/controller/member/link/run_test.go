@@ -91,11 +91,9 @@ type nobody struct{}
 
 func (nobody) Engage(context.Context, multicluster.ClusterName, cluster.Cluster) error { return nil }
 
-func TestAConnectionGoesThroughItsStates(t *testing.T) {
-	member := &fakeMember{t: t, uid: "a", claim: "another hub", revision: 10}
-	server := httptest.NewServer(member)
-	t.Cleanup(server.Close)
-	known := newFleet()
+// startedProvider connects often. Its test fails if a connection enters a state that cannot follow.
+func startedProvider(t *testing.T, known *fleet.Fleet) *Provider {
+	t.Helper()
 	p, err := NewProvider(settings.Options{Namespace: "operator", InstallationUID: "one", Fleet: known, Timings: settings.Timings{
 		BackoffMin: 10 * time.Millisecond, BackoffMax: 50 * time.Millisecond, Await: 20 * time.Millisecond, Recheck: 20 * time.Millisecond,
 		HealthInterval: 20 * time.Millisecond, Revision: time.Millisecond, HealthTimeout: time.Minute, Request: time.Minute,
@@ -117,6 +115,39 @@ func TestAConnectionGoesThroughItsStates(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	return p
+}
+
+// inFleet checks what the fleet has of the member; the zero value is a member that is not engaged.
+func inFleet(t *testing.T, known *fleet.Fleet, want fleet.Member) {
+	t.Helper()
+	if m, _ := known.Member("alpha"); m.UID != want.UID || m.State != want.State || m.Silent != want.Silent {
+		t.Errorf("the fleet has %+v, want %+v", m, want)
+	}
+}
+
+func serving(t *testing.T, p *Provider) cluster.Cluster {
+	t.Helper()
+	cl, err := p.Get(t.Context(), "alpha")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cl
+}
+
+func reason(seen Observation) string {
+	if seen.Problem == nil {
+		return ""
+	}
+	return seen.Problem.Reason
+}
+
+func TestAConnectionGoesThroughItsStates(t *testing.T) {
+	member := &fakeMember{t: t, uid: "a", claim: "another hub", revision: 10}
+	server := httptest.NewServer(member)
+	t.Cleanup(server.Close)
+	known := newFleet()
+	p := startedProvider(t, known)
 	target := settings.Target{Name: "alpha", Config: &rest.Config{Host: server.URL}, KnownUID: "a", Fingerprint: "first"}
 	is := func(what string, good func(Observation) bool) {
 		t.Helper()
@@ -127,59 +158,40 @@ func TestAConnectionGoesThroughItsStates(t *testing.T) {
 			return nil
 		})
 	}
-	reason := func(seen Observation) string {
-		if seen.Problem == nil {
-			return ""
-		}
-		return seen.Problem.Reason
-	}
 	p.Ensure(target, false)
 	is("a claim of others", func(o Observation) bool {
 		return reason(o) == v1alpha1.ReasonClaimedByAnotherHub && o.Claim != nil && !o.Claim.OK && o.tried
 	})
 	member.change(func(f *fakeMember) { f.claim = "" })
 	is("a member without a claim", func(o Observation) bool { return o.State == AwaitingLeader && o.Problem == nil })
-	if _, engaged := known.Member("alpha"); engaged {
-		t.Error("a member without a claim is engaged")
-	}
+	inFleet(t, known, fleet.Member{})
 	member.change(func(f *fakeMember) { f.claim = "one" })
 	engaged := func(o Observation) bool { return o.State == Engaged && o.Problem == nil && !o.EngagedAt.IsZero() }
 	is("an engaged member", engaged)
-	if m, ok := known.Member("alpha"); !ok || m.State != fleet.Engaged || m.UID != "a" || m.Silent {
-		t.Errorf("the fleet has %+v", m)
-	}
-	before, err := p.Get(t.Context(), "alpha")
-	if err != nil {
-		t.Fatal(err)
-	}
+	inFleet(t, known, fleet.Member{UID: "a", State: fleet.Engaged})
+	before := serving(t, p)
 	member.change(func(f *fakeMember) { f.silent = true })
 	is("a silent member", func(o Observation) bool { return o.State == Silent && reason(o) == v1alpha1.ReasonMemberUnreachable })
-	if m, ok := known.Member("alpha"); !ok || m.State != fleet.Engaged || !m.Silent {
-		t.Errorf("the fleet has %+v", m)
-	}
+	inFleet(t, known, fleet.Member{UID: "a", State: fleet.Engaged, Silent: true})
 	member.change(func(f *fakeMember) { f.silent = false })
 	is("a member that is back", engaged)
-	if after, err := p.Get(t.Context(), "alpha"); err != nil || after != before {
-		t.Errorf("its caches did not stay (%v)", err)
+	if serving(t, p) != before {
+		t.Error("its caches did not stay")
 	}
 	member.change(func(f *fakeMember) { f.revision = 3 })
 	is("a restored member", func(o Observation) bool { return engaged(o) && !o.RestoredAt.IsZero() })
-	if after, err := p.Get(t.Context(), "alpha"); err != nil || after == before {
-		t.Errorf("its caches stayed (%v)", err)
+	if serving(t, p) == before {
+		t.Error("its caches stayed")
 	}
 	member.change(func(f *fakeMember) { f.uid = "b" })
 	is("another cluster", func(o Observation) bool { return reason(o) == v1alpha1.ReasonAnotherCluster && !o.State.hasCaches() })
-	if _, engaged := known.Member("alpha"); engaged {
-		t.Error("another cluster is engaged")
-	}
+	inFleet(t, known, fleet.Member{})
 	member.change(func(f *fakeMember) { f.uid = "a" })
 	target.Fingerprint = "second"
 	p.Ensure(target, false)
 	is("another kubeconfig", engaged)
 	p.Stop("alpha")
-	if _, engaged := known.Member("alpha"); engaged {
-		t.Error("a member whose connection ends is engaged")
-	}
+	inFleet(t, known, fleet.Member{})
 	is("the end", func(o Observation) bool { return o.State == Ended })
 	target.KnownUID = ""
 	p.Leave(target)

@@ -29,7 +29,7 @@ func TestAllCollectorsFitIntoOneRegistry(t *testing.T) {
 		if _, err := quotametrics.New(registry); err != nil {
 			t.Error(err)
 		}
-		of := views{&vcenter.Reconciler{}, &member.Provider{}, &policycontroller.Reconciler{}, &quota.Ledger{}, &vmgroup.Reconciler{}}
+		of := views{&vcenter.Reconciler{}, &member.Reconciler{}, &policycontroller.Reconciler{}, &quota.Ledger{}, &vmgroup.Reconciler{}}
 		if err := registerViews(registry, &follows, of); err != nil {
 			t.Error(err)
 		}

@@ -2,7 +2,7 @@ package operator
 
 import (
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
-	"github.com/codeconnect/vmgroup-operator/internal/controller/member"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
 	policycontroller "github.com/codeconnect/vmgroup-operator/internal/controller/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vcenter"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
@@ -13,7 +13,7 @@ import (
 // ringListener passes on what changes among the replicas to the parts of this one. It implements sharding.Listener.
 type ringListener struct {
 	known    *fleet.Fleet
-	members  *member.Provider
+	members  *link.Provider
 	vcenters *vcenter.Reconciler
 	policies *policycontroller.Reconciler
 	shared   *share.Coordinator

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/controller/member"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -25,7 +25,7 @@ var errCold = errors.New("the caches are not filled yet")
 // warmUp lets the replica take buckets once its caches are filled: whoever holds a bucket should be able to act.
 type warmUp struct {
 	hub      cluster.Cluster
-	members  *member.Provider
+	members  *link.Provider
 	vcenters vsphere.Servers
 	ready    func()
 	done     atomic.Bool

@@ -22,6 +22,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	policycontroller "github.com/codeconnect/vmgroup-operator/internal/controller/policy"
@@ -91,7 +92,7 @@ func Wire(ctx context.Context, o Options) (*Operator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--member-addresses: %w", err)
 	}
-	members, err := member.NewProvider(settings.Options{
+	members, err := link.NewProvider(settings.Options{
 		Namespace: o.Namespace, InstallationUID: installation, HubName: hubConfig.Host,
 		Local: o.LocalMember, HubConfig: hubConfig,
 		QPS: float32(o.MemberQPS), Burst: o.MemberBurst, UserAgent: hubConfig.UserAgent, Limits: o.memberLimits(), Addresses: addresses,
@@ -169,9 +170,10 @@ func Wire(ctx context.Context, o Options) (*Operator, error) {
 	policies := &policycontroller.Reconciler{Client: hub.GetClient(), Evaluator: reviewer, Now: time.Now, Leader: replica}
 	deaths := watchDeaths(core.Pods(o.Namespace), replica)
 
+	joined := member.New(hub.GetClient(), hub.GetAPIReader(), recorder, members)
 	warm := &warmUp{hub: hub, members: members, vcenters: pool, ready: replica.Ready}
 	problems := []error{
-		registerViews(metrics.Registry, replica, views{vcenters, members, policies, ledger, reconciler}),
+		registerViews(metrics.Registry, replica, views{vcenters, joined, policies, ledger, reconciler}),
 		registerFleet(metrics.Registry, o.Version, known, replica),
 		hub.Add(&summary.Writer{Client: hub.GetClient(), Fleet: known, Leader: replica, Clock: clock.RealClock{}}),
 		hub.Add(records),
@@ -220,6 +222,7 @@ func Wire(ctx context.Context, o Options) (*Operator, error) {
 	admission := &memberAdmission{
 		url: o.AdmissionURL, policies: func() (*policy.Set, bool) { return sources.Policies(ctx) }, certificates: certificates,
 	}
+	members.Render(admission)
 	listener := &ringListener{
 		known: known, members: members, vcenters: vcenters, policies: policies, shared: shared, deaths: deaths, pool: pool, certificates: certificates,
 	}
@@ -236,7 +239,7 @@ func Wire(ctx context.Context, o Options) (*Operator, error) {
 		problems = append(problems, hub.Add(runnable))
 	}
 	problems = append(problems,
-		member.SetupWithManager(mgr, members, admission, recorder),
+		joined.SetupWithManager(hub),
 		vcenters.SetupWithManager(hub),
 		reconciler.SetupWithManager(mgr, vmgroup.Options{Workers: o.Workers}),
 		policies.SetupWithManager(hub),

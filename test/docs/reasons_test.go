@@ -19,7 +19,7 @@ import (
 var writers = map[string][]string{
 	"docs/vmgroup.md":       {"internal/controller/vmgroup", "internal/observe", "internal/group", "internal/group/massdeletion", "internal/plan", "internal/policy"},
 	"docs/vcenter.md":       {"internal/controller/vcenter"},
-	"docs/membercluster.md": {"internal/controller/member", "internal/controller/member/admission", "internal/controller/member/caches", "internal/controller/member/install", "internal/controller/member/join", "internal/controller/member/remote", "internal/controller/member/settings"},
+	"docs/membercluster.md": {"internal/controller/member", "internal/controller/member/admission", "internal/controller/member/caches", "internal/controller/member/install", "internal/controller/member/join", "internal/controller/member/leave", "internal/controller/member/link", "internal/controller/member/remote", "internal/controller/member/settings"},
 	"docs/vmgrouppolicy.md": {"internal/controller/policy"},
 }
 

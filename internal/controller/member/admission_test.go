@@ -229,7 +229,7 @@ func TestAnUnreachableMemberKeepsItsHashAndComesBack(t *testing.T) {
 		in.stop()
 		in.start(servers.hub.Config, in.opts)
 		await.NoError(t, "the new process to fail as well", func() error { // status says so from before
-			if seen, _ := in.provider.observe("alpha"); seen.phase != phaseFailing {
+			if seen := in.provider.Observe("alpha"); seen.Problem == nil {
 				return fmt.Errorf("seen: %+v", seen)
 			}
 			return nil
@@ -320,7 +320,7 @@ func TestAReplicaThatDoesNotLeadLeavesAdmissionAlone(t *testing.T) {
 		t.Errorf("%d requests for admission objects", n)
 	}
 	// What it saw acknowledged when it led may be old by now; as the leader it says nothing until it has looked.
-	if seen, _ := r.provider.observe("alpha"); seen.acknowledged != nil || seen.admission != nil {
+	if seen := r.provider.Observe("alpha"); seen.Acknowledged != nil || seen.Admission != nil {
 		t.Errorf("seen: %+v", seen)
 	}
 	r.lead(true)

@@ -9,9 +9,8 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/admission"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
-	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
-	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
 func TestAdmissionCondition(t *testing.T) {
@@ -19,14 +18,14 @@ func TestAdmissionCondition(t *testing.T) {
 	away := &remote.Problem{Reason: v1alpha1.ReasonMemberUnreachable}
 	input := func(change func(*statusInput)) statusInput {
 		in := statusInput{admission: true, now: testNow, seen: engagedObservation(), caBundle: "new"}
-		in.seen.admission, in.seen.acknowledged = installed, ptr.To("new")
+		in.seen.Admission, in.seen.Acknowledged = installed, ptr.To("new")
 		change(&in)
 		return in
 	}
-	before, _ := computeStatus(input(func(in *statusInput) { in.caBundle, in.seen.acknowledged = "old", ptr.To("old") }))
+	before, _ := computeStatus(input(func(in *statusInput) { in.caBundle, in.seen.Acknowledged = "old", ptr.To("old") }))
 	silent, _ := computeStatus(input(func(in *statusInput) {
 		in.previous = before
-		in.seen = observation{phase: phaseFailing, problem: away}
+		in.seen = link.Observation{State: link.Refused, Problem: away}
 	}))
 	for _, test := range []struct {
 		story  string
@@ -35,38 +34,38 @@ func TestAdmissionCondition(t *testing.T) {
 		reason string
 		hash   string
 	}{
-		{"first look", input(func(in *statusInput) { in.seen = observation{} }), metav1.ConditionUnknown, v1alpha1.ReasonAdmissionPending, ""},
+		{"first look", input(func(in *statusInput) { in.seen = link.Observation{} }), metav1.ConditionUnknown, v1alpha1.ReasonAdmissionPending, ""},
 		{"installed", input(func(*statusInput) {}), metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled, "new"},
-		{"operator restarted", input(func(in *statusInput) { in.previous, in.seen = before, observation{} }),
+		{"operator restarted", input(func(in *statusInput) { in.previous, in.seen = before, link.Observation{} }),
 			metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled, "old"},
-		{"silent, with the current bundle", input(func(in *statusInput) { in.previous, in.seen.problem = before, away }),
+		{"silent, with the current bundle", input(func(in *statusInput) { in.previous, in.seen.State, in.seen.Problem = before, link.Silent, away }),
 			metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled, "new"},
 		{"silent, with an old bundle", input(func(in *statusInput) {
-			in.previous, in.seen.problem, in.seen.acknowledged = before, away, ptr.To("old")
+			in.previous, in.seen.State, in.seen.Problem, in.seen.Acknowledged = before, link.Silent, away, ptr.To("old")
 		}), metav1.ConditionUnknown, v1alpha1.ReasonCABundleBehind, "old"},
 		{"not reached since the restart, with an old bundle", input(func(in *statusInput) {
-			in.previous, in.seen = before, observation{phase: phaseFailing, problem: away}
+			in.previous, in.seen = before, link.Observation{State: link.Refused, Problem: away}
 		}), metav1.ConditionUnknown, v1alpha1.ReasonCABundleBehind, "old"},
 		{"kubeconfig refused, with an old bundle", input(func(in *statusInput) {
-			in.previous, in.seen, in.config = before, observation{}, &remote.Problem{Reason: v1alpha1.ReasonKubeconfigRefused}
+			in.previous, in.seen, in.config = before, link.Observation{}, &remote.Problem{Reason: v1alpha1.ReasonKubeconfigRefused}
 		}), metav1.ConditionUnknown, v1alpha1.ReasonCABundleBehind, "old"},
 		{"silent, and never had a webhook", input(func(in *statusInput) {
-			in.seen = observation{phase: phaseFailing, problem: away}
+			in.seen = link.Observation{State: link.Refused, Problem: away}
 		}), metav1.ConditionUnknown, v1alpha1.ReasonAdmissionPending, ""},
 		{"silent, and the old bundle is the current one again", input(func(in *statusInput) {
 			in.previous, in.caBundle = silent, "old"
-			in.seen = observation{phase: phaseFailing, problem: away}
+			in.seen = link.Observation{State: link.Refused, Problem: away}
 		}), metav1.ConditionUnknown, v1alpha1.ReasonAdmissionPending, "old"},
 		{"only the bootstrap identity's address is silent", input(func(in *statusInput) {
 			in.previous = before
-			in.seen.admission = &admission.Finding{Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonAdmissionPending, Message: "silent"}
+			in.seen.Admission = &admission.Finding{Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonAdmissionPending, Message: "silent"}
 		}), metav1.ConditionUnknown, v1alpha1.ReasonAdmissionPending, "new"},
 		{"refused", input(func(in *statusInput) {
-			in.previous, in.seen.acknowledged = before, nil
-			in.seen.admission = &admission.Finding{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAdmissionForbidden, Message: "no"}
+			in.previous, in.seen.Acknowledged = before, nil
+			in.seen.Admission = &admission.Finding{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAdmissionForbidden, Message: "no"}
 		}), metav1.ConditionFalse, v1alpha1.ReasonAdmissionForbidden, "old"},
 		{"the webhook was removed", input(func(in *statusInput) {
-			in.previous, in.caBundle, in.seen.acknowledged = before, "", ptr.To("")
+			in.previous, in.caBundle, in.seen.Acknowledged = before, "", ptr.To("")
 		}), metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled, ""},
 	} {
 		t.Run(test.story, func(t *testing.T) {
@@ -86,42 +85,16 @@ func TestAdmissionCondition(t *testing.T) {
 func TestTheSegmentIsAcknowledgedWithTheBundle(t *testing.T) {
 	in := statusInput{admission: true, now: testNow, seen: engagedObservation(), caBundle: "new"}
 	in.previous.SegmentPeriod = 7
-	in.seen.segment = 8 // nothing is acknowledged yet
+	in.seen.Segment = 8 // nothing is acknowledged yet
 	if status, _ := computeStatus(in); status.SegmentPeriod != 7 {
 		t.Errorf("period %d, although the member has not taken another", status.SegmentPeriod)
 	}
-	in.seen.acknowledged = ptr.To("new")
+	in.seen.Acknowledged = ptr.To("new")
 	if status, _ := computeStatus(in); status.SegmentPeriod != 8 {
 		t.Errorf("period %d, want the one that the member took", status.SegmentPeriod)
 	}
 	in.config = &remote.Problem{Reason: v1alpha1.ReasonKubeconfigRefused}
 	if status, _ := computeStatus(in); status.SegmentPeriod != 7 {
 		t.Errorf("period %d of a member that cannot be reached", status.SegmentPeriod)
-	}
-}
-
-func TestWhatWasAcknowledgedInAnEarlierTermCountsNoMore(t *testing.T) {
-	leads := shardingtest.Leader(true)
-	p, err := NewProvider(settings.Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet(), Leader: &leads})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := newConnection(p, settings.Target{Name: "alpha"}, nil)
-	p.connections["alpha"] = c
-	p.ensure(c.target, true)
-	term, _ := c.Commission()
-	found := admission.Outcome{Finding: admission.Finding{Status: metav1.ConditionTrue}, Acknowledged: ptr.To("hash"), Segment: 5}
-	c.PublishAdmission(term, found)
-	if seen, _ := p.observe("alpha"); seen.acknowledged == nil || *seen.acknowledged != "hash" || seen.segment != 5 {
-		t.Fatalf("seen: %+v", seen)
-	}
-	p.ensure(c.target, false)
-	p.ensure(c.target, true)
-	if seen, _ := p.observe("alpha"); seen.acknowledged != nil || seen.admission != nil {
-		t.Errorf("after another leader's term: %+v", seen)
-	}
-	c.PublishAdmission(term, found) // a pass that was under way all the time
-	if seen, _ := p.observe("alpha"); seen.acknowledged != nil || seen.admission != nil {
-		t.Errorf("a pass of the earlier term is published: %+v", seen)
 	}
 }

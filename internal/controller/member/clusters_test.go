@@ -79,6 +79,10 @@ var running runningServers
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(testLogger())
 	code := m.Run()
+	if n := unexpectedStates.Load(); n > 0 {
+		fmt.Fprintf(os.Stderr, "%d times a connection entered a state that its table does not have\n", n)
+		code = 1
+	}
 	for _, server := range running.list {
 		if err := server.Stop(); err != nil {
 			fmt.Fprintln(os.Stderr, err)

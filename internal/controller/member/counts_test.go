@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
@@ -34,6 +35,16 @@ func newFleet() *fleet.Fleet {
 }
 
 // seesGroups lets a fleet see groups of a member with these numbers of VMs.
+// controllerOf members that a fleet knows; there is no hub.
+func controllerOf(t *testing.T, f *fleet.Fleet) *Reconciler {
+	t.Helper()
+	provider, err := link.NewProvider(settings.Options{Namespace: "operator", InstallationUID: "one", Fleet: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(nil, nil, nil, provider)
+}
+
 func seesGroups(f *fleet.Fleet, member string, vms ...int32) {
 	for i, n := range vms {
 		of := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(fmt.Sprint(member, "-", i))}}
@@ -45,10 +56,9 @@ func seesGroups(f *fleet.Fleet, member string, vms ...int32) {
 // A member can change the count of its VMs all the time.
 func TestCountsOfAMemberAreWrittenOnceInTenSecondsAtMost(t *testing.T) {
 	now, f := testNow, newFleet()
-	opts := settings.Options{Fleet: f, Timings: settings.Timings{}.WithDefaults()}
-	r := &reconciler{provider: &Provider{opts: opts}, countsAt: map[string]time.Time{}}
+	r := controllerOf(t, f)
 	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "team-a"}}
-	seen := observation{phase: phaseEngaged, engagedAt: now}
+	seen := link.Observation{State: link.Engaged, EngagedAt: now}
 	// pass is one after so long, and wants to come back after again; it is to write or not.
 	pass := func(when string, after, again time.Duration, writes bool) {
 		t.Helper()

@@ -1,6 +1,7 @@
 package member
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -46,6 +47,15 @@ func settingsOf(mc *v1alpha1.MemberCluster) fleet.Settings {
 	return s
 }
 
+func admissionSettingsOf(spec *v1alpha1.MemberClusterSpec) settings.Admission {
+	result := settings.Admission{FailurePolicy: v1alpha1.AdmissionIgnore}
+	if spec.Admission != nil {
+		result.URL = spec.Admission.URL
+		result.FailurePolicy = cmp.Or(spec.Admission.FailurePolicy, v1alpha1.AdmissionIgnore)
+	}
+	return result
+}
+
 // targetOf is what mc asks for; clusterUID is the cluster that it may have.
 func targetOf(mc *v1alpha1.MemberCluster, clusterUID string, found credentials) settings.Target {
 	result := settings.Target{
@@ -72,8 +82,8 @@ func targetOf(mc *v1alpha1.MemberCluster, clusterUID string, found credentials) 
 
 // credentials returns what reaches the member, or the problem with it. Where only the bootstrap identity is a problem,
 // the other one is returned with it: a member that is left needs whatever there is.
-func (r *reconciler) credentials(ctx context.Context, mc *v1alpha1.MemberCluster) (credentials, *remote.Problem, error) {
-	opts := &r.provider.opts
+func (r *Reconciler) credentials(ctx context.Context, mc *v1alpha1.MemberCluster) (credentials, *remote.Problem, error) {
+	opts := r.provider.Options()
 	if mc.Name == v1alpha1.LocalMember {
 		if !opts.Local && mc.DeletionTimestamp.IsZero() {
 			return credentials{}, &remote.Problem{Reason: v1alpha1.ReasonLocalDisabled, Lasting: true,
@@ -105,8 +115,8 @@ func (r *reconciler) credentials(ctx context.Context, mc *v1alpha1.MemberCluster
 }
 
 // kubeconfig returns the configuration in a Secret and a fingerprint of its content, or the problem with it.
-func (r *reconciler) kubeconfig(ctx context.Context, ref *v1alpha1.KubeconfigReference) (*rest.Config, string, *remote.Problem, error) {
-	opts := &r.provider.opts
+func (r *Reconciler) kubeconfig(ctx context.Context, ref *v1alpha1.KubeconfigReference) (*rest.Config, string, *remote.Problem, error) {
+	opts := r.provider.Options()
 	key := ref.Key
 	if key == "" {
 		key = defaultKubeconfigKey

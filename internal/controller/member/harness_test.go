@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
@@ -45,13 +47,22 @@ import (
 // up to a minute.
 const patience = 2 * time.Minute
 
-// testLogger is silent unless the environment variable MEMBER_TEST_LOG is set.
+// testLogger is silent unless the environment variable MEMBER_TEST_LOG is set. It counts what must never be logged.
 func testLogger() logr.Logger {
-	if os.Getenv("MEMBER_TEST_LOG") == "" {
-		return logr.Discard()
-	}
-	return funcr.New(func(prefix, args string) { fmt.Fprintln(os.Stderr, time.Now().Format("05.000"), prefix, args) }, funcr.Options{})
+	loud := os.Getenv("MEMBER_TEST_LOG") != ""
+	return funcr.New(func(prefix, args string) {
+		unexpected := strings.Contains(args, link.Unexpected)
+		if unexpected {
+			unexpectedStates.Add(1)
+		}
+		if loud || unexpected {
+			fmt.Fprintln(os.Stderr, time.Now().Format("05.000"), prefix, args)
+		}
+	}, funcr.Options{})
 }
+
+// unexpectedStates counts states of connections that their table does not have. TestMain fails on them.
+var unexpectedStates atomic.Int32
 
 func directClient(t *testing.T, config *rest.Config) client.Client {
 	t.Helper()
@@ -69,7 +80,7 @@ type installation struct {
 	uid       string
 	namespace string
 	hub       client.Client
-	provider  *Provider
+	provider  *link.Provider
 	opts      testOptions
 	stop      func()
 
@@ -123,7 +134,7 @@ func installVia(t *testing.T, hub *localcluster.ControlPlane, config *rest.Confi
 // start runs a manager; in.stop ends it and waits.
 func (in *installation) start(config *rest.Config, opts testOptions) {
 	in.t.Helper()
-	provider, err := NewProvider(opts.Options)
+	provider, err := link.NewProvider(opts.Options)
 	if err != nil {
 		in.t.Fatal(err)
 	}
@@ -143,7 +154,9 @@ func (in *installation) start(config *rest.Config, opts testOptions) {
 	if a, ok := opts.admission.(interface{ tells(changed func()) }); ok {
 		a.tells(provider.AdmissionChanged)
 	}
-	if err := SetupWithManager(mgr, provider, opts.admission, mgr.GetLocalManager().GetEventRecorder("vmgroup-operator")); err != nil {
+	provider.Render(opts.admission)
+	hub := mgr.GetLocalManager()
+	if err := New(hub.GetClient(), hub.GetAPIReader(), hub.GetEventRecorder("vmgroup-operator"), provider).SetupWithManager(hub); err != nil {
 		in.t.Fatal(err)
 	}
 	err = mcbuilder.ControllerManagedBy(mgr).Named("vmgroups-of-"+in.uid).

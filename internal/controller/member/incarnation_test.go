@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
@@ -57,7 +58,7 @@ func TestNewIncarnationWaitsForTheEndOfTheOldOne(t *testing.T) {
 	if _, ok := in.opts.Fleet.Member("alpha"); ok {
 		t.Error("two incarnations of one member run")
 	}
-	if seen, _ := in.provider.observe("alpha"); seen.clusterUID != "" {
+	if seen := in.provider.Observe("alpha"); seen.State != link.Queued || seen.ClusterUID != "" {
 		t.Error("the new incarnation talked to the member before the old one had ended")
 	}
 	release()

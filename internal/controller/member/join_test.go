@@ -185,10 +185,10 @@ func TestRestartChangesNothing(t *testing.T) {
 // awaitChecks waits for n health checks of an engaged member that went well.
 func (in *installation) awaitChecks(member string, n int) {
 	in.t.Helper()
-	last, _ := in.provider.observe(member)
+	last := in.provider.Observe(member)
 	await.NoError(in.t, "health checks of "+member, func() error {
-		seen, ok := in.provider.observe(member)
-		if ok && seen.lastContact.After(last.lastContact) {
+		seen := in.provider.Observe(member)
+		if seen.LastContact.After(last.LastContact) {
 			last = seen
 			n--
 		}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
 	"github.com/codeconnect/vmgroup-operator/internal/crds"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
@@ -48,13 +50,8 @@ func (r *replica) resign(member string) {
 	r.t.Helper()
 	r.awaitEvent(member, v1alpha1.ReasonEngaged)
 	r.lead(false)
-	r.provider.mu.RLock()
-	c := r.provider.connections[member]
-	r.provider.mu.RUnlock()
 	await.NoError(r.t, "the controller to see that "+r.agent+" does not lead", func() error {
-		r.provider.mu.RLock()
-		defer r.provider.mu.RUnlock()
-		if c.commissioned {
+		if r.provider.Observe(member).Commissioned {
 			return errors.New("not yet")
 		}
 		return nil
@@ -121,12 +118,12 @@ func (r *replica) awaitDisengaged(member string) {
 		if _, ok := r.opts.Fleet.Member(member); ok {
 			return errors.New("still engaged")
 		}
-		r.provider.mu.RLock()
-		defer r.provider.mu.RUnlock()
-		if c := r.provider.connections[member]; c != nil && !c.ended() {
-			return errors.New("its connection has not ended")
+		switch state := r.provider.Observe(member).State; state {
+		case "", link.Left, link.Ended:
+			return nil
+		default:
+			return fmt.Errorf("its connection is %s", state)
 		}
-		return nil
 	})
 }
 
@@ -264,7 +261,8 @@ func TestAReplicaThatDoesNotLeadWaitsForTheLeadersBootstrap(t *testing.T) {
 		}
 		return nil
 	})
-	if seen, _ := r.provider.observe("alpha"); seen.phase != phaseConnecting || seen.problem != nil || seen.clusterUID == "" {
+	waiting := []link.State{link.Connecting, link.Equipping, link.AwaitingLeader}
+	if seen := r.provider.Observe("alpha"); !slices.Contains(waiting, seen.State) || seen.Problem != nil || seen.ClusterUID == "" {
 		t.Errorf("waiting for the leader shows as %+v", seen)
 	}
 	if _, ok := r.opts.Fleet.Member("alpha"); ok {
@@ -319,10 +317,8 @@ func TestADeletedMemberClusterIsLeftByTheLeaderOnly(t *testing.T) {
 	<-reached
 	second.lead(false)
 	await.NoError(t, "the leaving to be given up", func() error {
-		second.provider.mu.RLock()
-		defer second.provider.mu.RUnlock()
-		if c := second.provider.connections["alpha"]; c == nil || !c.ended() || c.left {
-			return errors.New("not yet")
+		if state := second.provider.Observe("alpha").State; state != link.Ended {
+			return fmt.Errorf("it is %s", state)
 		}
 		return nil
 	})

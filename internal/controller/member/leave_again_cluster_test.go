@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
@@ -38,7 +39,7 @@ func TestAMemberThatWasLeftIsNotClaimedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	provider, err := NewProvider(settings.Options{Namespace: namespace, InstallationUID: "again", Fleet: newFleet(), Timings: testTimings()})
+	provider, err := link.NewProvider(settings.Options{Namespace: namespace, InstallationUID: "again", Fleet: newFleet(), Timings: testTimings()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func TestAMemberThatWasLeftIsNotClaimedAgain(t *testing.T) {
 		}
 	})
 	cache := &lagging{Client: hub}
-	r := newReconciler(cache, hub, events.NewFakeRecorder(100), provider)
+	r := New(cache, hub, events.NewFakeRecorder(100), provider)
 	look := func() {
 		t.Helper()
 		if _, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: types.NamespacedName{Name: mc.Name}}); err != nil {
@@ -84,16 +85,16 @@ func TestAMemberThatWasLeftIsNotClaimedAgain(t *testing.T) {
 
 	cache.behind = behind
 	look()
-	provider.mu.RLock()
-	c := provider.connections[mc.Name]
-	provider.mu.RUnlock()
-	if c != nil && !c.ended() {
-		t.Error("the member is left once more")
+	if state := provider.Observe(mc.Name).State; state != "" && state != link.Left && state != link.Ended {
+		t.Errorf("the member is left once more: the connection is %s", state)
 	}
 	cache.behind = nil
 	look() // the news is there
-	if c != nil {
-		<-c.done
-	}
+	await.NoError(t, "end of the connection", func() error {
+		if state := provider.Observe(mc.Name).State; state != "" && state != link.Left && state != link.Ended {
+			return fmt.Errorf("it is %s", state)
+		}
+		return nil
+	})
 	awaitClaim(t, member, false)
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/group/orphans"
@@ -18,9 +19,9 @@ func TestAMemberTellsOfItsOrphansUntilThereAreCertainlyNone(t *testing.T) {
 	f, known := newFleet(), false
 	f.SetVCenter("vc")
 	opts := &settings.Options{Fleet: f}
-	engaged := observation{phase: phaseEngaged, engagedAt: testNow.Add(-time.Hour)}
+	engaged := link.Observation{State: link.Engaged, EngagedAt: testNow.Add(-time.Hour)}
 	status := v1alpha1.MemberClusterStatus{}
-	told := func(seen observation) (message string, again time.Duration) {
+	told := func(seen link.Observation) (message string, again time.Duration) {
 		until := time.Time{}
 		if known {
 			until = time.Now().Add(time.Hour)
@@ -41,12 +42,12 @@ func TestAMemberTellsOfItsOrphansUntilThereAreCertainlyNone(t *testing.T) {
 		}
 	}
 	found = nil
-	away := observation{phase: phaseEngaged, engagedAt: testNow.Add(-time.Hour), problem: &remote.Problem{}}
-	young := observation{phase: phaseEngaged, engagedAt: testNow.Add(-time.Minute)}
+	away := link.Observation{State: link.Silent, EngagedAt: testNow.Add(-time.Hour), Problem: &remote.Problem{}}
+	young := link.Observation{State: link.Engaged, EngagedAt: testNow.Add(-time.Minute)}
 	for name, doubt := range map[string]struct {
-		seen  observation
+		seen  link.Observation
 		known bool
-	}{"nobody knows": {engaged, false}, "it is away": {away, true}, "it is back since a minute": {young, true}, "it is not engaged": {observation{}, true}} {
+	}{"nobody knows": {engaged, false}, "it is away": {away, true}, "it is back since a minute": {young, true}, "it is not engaged": {link.Observation{}, true}} {
 		known = doubt.known
 		if message, again := told(doubt.seen); message == "" || again == 0 {
 			t.Errorf("although %s it is said that there are none; again after %s", name, again)

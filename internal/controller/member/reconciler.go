@@ -20,36 +20,40 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/join"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
-// reconciler turns MemberClusters into targets of the Provider, and its observations into status. It reads
+// Reconciler turns MemberClusters into targets of the Provider, and its observations into status. It reads
 // the hub's cache and never waits for a member. On a replica that does not lead it writes nothing.
-type reconciler struct {
+type Reconciler struct {
 	client client.Client
 	// live reads the hub itself. It is asked before a member is left: what is done there cannot be taken back.
 	live     client.Reader
 	recorder events.EventRecorder
-	provider *Provider
+	provider *link.Provider
 
 	pins *join.Pins
 
-	mu       sync.Mutex
-	seeded   bool                 // from all MemberClusters, before the first member is connected to
-	countsAt map[string]time.Time // when a member's counts were last written
+	mu        sync.Mutex
+	seeded    bool                 // from all MemberClusters, before the first member is connected to
+	countsAt  map[string]time.Time // when a member's counts were last written
+	standings map[string]standing
 }
 
-func newReconciler(hub client.Client, live client.Reader, recorder events.EventRecorder, provider *Provider) *reconciler {
-	return &reconciler{
+// New returns a controller over the members of provider that reads the hub with its cached client and live, which reads the
+// hub itself. recorder writes the hub's events.
+func New(hub client.Client, live client.Reader, recorder events.EventRecorder, provider *link.Provider) *Reconciler {
+	return &Reconciler{
 		client: hub, live: live, recorder: recorder, provider: provider,
-		pins:     join.NewPins(hub, live, provider.opts.Namespace, provider),
-		countsAt: map[string]time.Time{},
+		pins:     join.NewPins(hub, live, provider.Options().Namespace, provider),
+		countsAt: map[string]time.Time{}, standings: map[string]standing{},
 	}
 }
 
 // Reconcile implements reconcile.Reconciler.
-func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	if err := r.seed(ctx); err != nil {
 		return reconcile.Result{}, err
 	}
@@ -61,7 +65,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		}
 		return reconcile.Result{}, err
 	}
-	leading := r.provider.leading()
+	leading := r.provider.Leading()
 	clusterUID, refused, pinErr := join.Granted(mc), (*remote.Problem)(nil), error(nil)
 	if leading {
 		clusterUID, refused, pinErr = r.pins.Pin(ctx, mc)
@@ -69,7 +73,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 			return reconcile.Result{}, pinErr
 		}
 	}
-	r.provider.seed(mc.Name, join.IdentityOf(mc, clusterUID))
+	r.provider.Seed(mc.Name, join.IdentityOf(mc, clusterUID))
 	credentials, failed, err := r.credentials(ctx, mc)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -79,7 +83,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, r.leave(ctx, mc, wanted, leading)
 	}
 	if failed != nil {
-		r.provider.stop(mc.Name)
+		r.provider.Stop(mc.Name)
 	} else {
 		// The finalizer comes first: from the claim on there is something to clean up.
 		if leading {
@@ -87,9 +91,9 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 				return reconcile.Result{}, err
 			}
 		}
-		r.provider.ensure(wanted, leading)
+		r.provider.Ensure(wanted, leading)
 	}
-	r.provider.note(mc, failed)
+	r.note(mc, failed)
 	if !leading {
 		return reconcile.Result{}, nil
 	}
@@ -97,12 +101,12 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		failed = refused
 	}
 	result, err := r.writeStatus(ctx, mc, clusterUID, failed)
-	r.provider.note(mc, failed)
+	r.note(mc, failed)
 	return result, errors.Join(pinErr, err)
 }
 
 // seed tells the Provider once which cluster each MemberCluster is, by what the cache has.
-func (r *reconciler) seed(ctx context.Context) error {
+func (r *Reconciler) seed(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.seeded {
@@ -114,22 +118,23 @@ func (r *reconciler) seed(ctx context.Context) error {
 	}
 	for i := range list.Items {
 		mc := &list.Items[i]
-		r.provider.seed(mc.Name, join.IdentityOf(mc, join.Granted(mc)))
+		r.provider.Seed(mc.Name, join.IdentityOf(mc, join.Granted(mc)))
 	}
 	r.seeded = true
 	return nil
 }
 
-func (r *reconciler) forget(name string) {
-	r.provider.forget(name)
-	r.provider.opts.Fleet.DeleteMember(name)
+func (r *Reconciler) forget(name string) {
+	r.provider.Forget(name)
+	r.provider.Options().Fleet.DeleteMember(name)
 	r.pins.Forget(name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.countsAt, name)
+	delete(r.standings, name)
 }
 
-func (r *reconciler) addFinalizer(ctx context.Context, mc *v1alpha1.MemberCluster) error {
+func (r *Reconciler) addFinalizer(ctx context.Context, mc *v1alpha1.MemberCluster) error {
 	base := mc.DeepCopy()
 	if !controllerutil.AddFinalizer(mc, v1alpha1.MemberClusterFinalizer) {
 		return nil
@@ -142,19 +147,19 @@ func (r *reconciler) addFinalizer(ctx context.Context, mc *v1alpha1.MemberCluste
 
 // leave lets a deleted MemberCluster go once the member is disengaged and the claim is released, or could
 // not be within its time. A replica that does not lead only disengages it.
-func (r *reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, wanted settings.Target, leading bool) error {
+func (r *Reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, wanted settings.Target, leading bool) error {
 	if !controllerutil.ContainsFinalizer(mc, v1alpha1.MemberClusterFinalizer) {
 		r.forget(mc.Name)
 		return nil
 	}
 	if !leading {
-		r.provider.stop(mc.Name)
+		r.provider.Stop(mc.Name)
 		return nil
 	}
 	if left, err := r.hasLeft(ctx, mc); left || err != nil {
 		return err // the news of its end is on its way
 	}
-	done, how := r.provider.leave(wanted)
+	done, how := r.provider.Leave(wanted)
 	if !done {
 		return nil // its end wakes us
 	}
@@ -177,7 +182,7 @@ func (r *reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, want
 
 // hasLeft reports whether the cache has not heard yet that mc was left: by this replica, or by one that led before. To leave
 // once more would claim the member anew, for nobody.
-func (r *reconciler) hasLeft(ctx context.Context, mc *v1alpha1.MemberCluster) (bool, error) {
+func (r *Reconciler) hasLeft(ctx context.Context, mc *v1alpha1.MemberCluster) (bool, error) {
 	now := &v1alpha1.MemberCluster{}
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(mc), now); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -189,16 +194,16 @@ func (r *reconciler) hasLeft(ctx context.Context, mc *v1alpha1.MemberCluster) (b
 }
 
 // writeStatus patches status if it changed, and records an event if Ready did.
-func (r *reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster, clusterUID string, failed *remote.Problem) (reconcile.Result, error) {
-	opts := &r.provider.opts
+func (r *Reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster, clusterUID string, failed *remote.Problem) (reconcile.Result, error) {
+	opts := r.provider.Options()
 	now := opts.Now()
-	seen, _ := r.provider.observe(mc.Name)
+	seen := r.provider.Observe(mc.Name)
 	due, again := r.countsDue(mc, seen, now)
 	problem, allowedAt := allowanceProblem(mc, now)
 	found, orphansAgain := orphansOf(opts.Fleet, &mc.Status, mc.Name, seen, now)
 	status, transition := computeStatus(statusInput{
 		name: mc.Name, orphaned: found, allowanceProblem: problem, generation: mc.Generation, previous: mc.Status, clusterUID: clusterUID, config: failed, seen: seen, counts: due, now: now,
-		admission: r.provider.admission != nil, caBundle: r.caBundle(mc),
+		admission: r.provider.Options().Renderer != nil, caBundle: r.caBundle(mc),
 	})
 	for _, left := range []time.Duration{restoredLeft(&status, now), allowedAt.Sub(now), orphansAgain} {
 		if left > 0 && (again == 0 || left < again) {
@@ -231,17 +236,17 @@ func (r *reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster
 }
 
 // caBundle is the hash of the CA bundle that the member should have.
-func (r *reconciler) caBundle(mc *v1alpha1.MemberCluster) string {
-	if r.provider.admission == nil {
+func (r *Reconciler) caBundle(mc *v1alpha1.MemberCluster) string {
+	if r.provider.Options().Renderer == nil {
 		return ""
 	}
 	is := admissionSettingsOf(&mc.Spec)
-	return r.provider.admission.CABundleHash(install.Target{
+	return r.provider.Options().Renderer.CABundleHash(install.Target{
 		Name: mc.Name, UID: mc.UID, URL: is.URL, FailurePolicy: is.FailurePolicy,
 	})
 }
 
-func (r *reconciler) recordReady(mc *v1alpha1.MemberCluster) {
+func (r *Reconciler) recordReady(mc *v1alpha1.MemberCluster) {
 	ready := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady)
 	eventType := corev1.EventTypeWarning
 	switch ready.Status {
@@ -254,7 +259,7 @@ func (r *reconciler) recordReady(mc *v1alpha1.MemberCluster) {
 }
 
 // recordRestore tells of a restore that status did not have yet.
-func (r *reconciler) recordRestore(before, after *v1alpha1.MemberCluster) {
+func (r *Reconciler) recordRestore(before, after *v1alpha1.MemberCluster) {
 	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionStorageRestored)
 	is := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionStorageRestored)
 	if is != nil && (was == nil || was.Message != is.Message) {
@@ -264,16 +269,16 @@ func (r *reconciler) recordRestore(before, after *v1alpha1.MemberCluster) {
 
 // countsDue returns the counts to write now, or when to look again. They are written when they changed, and
 // at most every Timings.Counts, counted from the engagement on: until then they still grow from zero.
-func (r *reconciler) countsDue(mc *v1alpha1.MemberCluster, seen observation, now time.Time) (*counts, time.Duration) {
-	opts := &r.provider.opts
-	if seen.phase != phaseEngaged {
+func (r *Reconciler) countsDue(mc *v1alpha1.MemberCluster, seen link.Observation, now time.Time) (*counts, time.Duration) {
+	opts := r.provider.Options()
+	if !seen.State.Serves() {
 		return nil, 0
 	}
 	r.mu.Lock()
 	written := r.countsAt[mc.Name]
 	r.mu.Unlock()
-	if written.Before(seen.engagedAt) {
-		written = seen.engagedAt
+	if written.Before(seen.EngagedAt) {
+		written = seen.EngagedAt
 	}
 	if wait := written.Add(opts.Timings.Counts).Sub(now); wait > 0 {
 		return nil, wait

@@ -3,11 +3,13 @@ package member
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/membermetrics"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
@@ -22,35 +24,38 @@ type standing struct {
 }
 
 // note keeps what the hub has of a MemberCluster, on every replica.
-func (p *Provider) note(mc *v1alpha1.MemberCluster, config *remote.Problem) {
+func (r *Reconciler) note(mc *v1alpha1.MemberCluster, config *remote.Problem) {
 	is := standing{config: config, object: metav1.ObjectMeta{Annotations: maps.Clone(mc.Annotations)}}
 	is.previous.Conditions = slices.Clone(mc.Status.Conditions)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.standings[mc.Name] = is
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.standings[mc.Name] = is
 }
 
 // Seen implements membermetrics.Source.
-func (p *Provider) Seen() []membermetrics.Member {
-	p.mu.RLock()
-	standings := maps.Clone(p.standings)
-	p.mu.RUnlock()
+func (r *Reconciler) Seen() []membermetrics.Member {
+	r.mu.Lock()
+	standings := maps.Clone(r.standings)
+	r.mu.Unlock()
 	all := make([]membermetrics.Member, 0, len(standings))
 	for _, name := range slices.Sorted(maps.Keys(standings)) {
-		is := standings[name]
-		seen, _ := p.observe(name)
-		found := membermetrics.Member{
-			Name: name, Up: is.config == nil && seen.phase == phaseEngaged && seen.problem == nil,
-			Reason: readyCondition(statusInput{config: is.config, seen: seen, previous: is.previous}).Reason,
-		}
-		if admission := meta.FindStatusCondition(is.previous.Conditions, v1alpha1.ConditionAdmissionReady); p.admission != nil && admission != nil {
-			found.Admission = new(admission.Status == metav1.ConditionTrue)
-		}
-		until := allowance.Until(&is.object, v1alpha1.AllowMassDeletionAnnotation)
-		if counts, _ := allowance.Counts(until, p.opts.Now()); counts {
-			found.AllowedUntil = until
-		}
-		all = append(all, found)
+		all = append(all, standings[name].member(name, r.provider.Observe(name), r.provider.Options().Renderer != nil, r.provider.Options().Now()))
 	}
 	return all
+}
+
+// member is what this replica sees of one, whose connection saw that. admission: admission objects are the operator's business.
+func (s standing) member(name string, seen link.Observation, admission bool, now time.Time) membermetrics.Member {
+	found := membermetrics.Member{
+		Name: name, Up: s.config == nil && seen.State == link.Engaged,
+		Reason: readyCondition(statusInput{config: s.config, seen: seen, previous: s.previous}).Reason,
+	}
+	if is := meta.FindStatusCondition(s.previous.Conditions, v1alpha1.ConditionAdmissionReady); admission && is != nil {
+		found.Admission = new(is.Status == metav1.ConditionTrue)
+	}
+	until := allowance.Until(&s.object, v1alpha1.AllowMassDeletionAnnotation)
+	if counts, _ := allowance.Counts(until, now); counts {
+		found.AllowedUntil = until
+	}
+	return found
 }

@@ -6,56 +6,39 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
-	mcmanager "sigs.k8s.io/multicluster-runtime/pkg/manager"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 )
 
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=memberclusters,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=memberclusters/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=list;watch,namespace=system
 
-// requestQueue is the MemberCluster controller's queue.
-type requestQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-
-// SetupWithManager adds the MemberCluster controller to the hub's manager. provider must be the one that mgr
-// was made with. The hub's client must cache Secrets of the operator's namespace (Options.Namespace) only,
+// SetupWithManager adds the MemberCluster controller to the hub's manager mgr.
+// The hub's client must cache Secrets of the operator's namespace (Options.Namespace) only,
 // and MemberClusters. Every replica runs it, as it runs the provider, so that each has warm caches of each member.
 // Only the leader writes (Options.Leader): two replicas that see a member differently would otherwise contradict
-// each other in status for ever. admission renders what members get so that policy holds at their door; nil installs nothing.
-// recorder writes the hub's events.
-func SetupWithManager(mgr mcmanager.Manager, provider *Provider, admission install.Renderer, recorder events.EventRecorder) error {
-	if mgr.GetProvider() != provider {
-		return fmt.Errorf("member.SetupWithManager: the manager was made with another provider (%T)", mgr.GetProvider())
-	}
-	provider.admission = admission
-	hub := mgr.GetLocalManager()
-	r := newReconciler(hub.GetClient(), hub.GetAPIReader(), recorder, provider)
+// each other in status for ever.
+func (r *Reconciler) SetupWithManager(hub manager.Manager) error {
 	err := builder.ControllerManagedBy(hub).
 		Named("membercluster").
 		// Our own status writes come back on purpose: a pass that read the cache before the last write may have
 		// found nothing to do, and only the write's own event brings it to the truth. Such a pass costs no request.
 		For(&v1alpha1.MemberCluster{}).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.membersOfSecret)).
-		WatchesRawSource(source.Func(func(_ context.Context, queue requestQueue) error {
-			provider.attach(queue)
-			return nil
-		})).
-		WatchesRawSource(provider.everyMember.Of(hub.GetClient(), &v1alpha1.MemberClusterList{})).
+		WatchesRawSource(r.provider.Source(hub.GetClient())).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: 4,
 			NeedLeaderElection:      ptr.To(false),
-			SkipNameValidation:      ptr.To(provider.opts.SkipNameValidation),
+			SkipNameValidation:      ptr.To(r.provider.Options().SkipNameValidation),
 		}).
 		Complete(r)
 	if err != nil {
@@ -66,13 +49,13 @@ func SetupWithManager(mgr mcmanager.Manager, provider *Provider, admission insta
 
 // membersOfSecret finds the MemberClusters whose kubeconfig is in a Secret. There are few of both, so a list
 // from the cache does.
-func (r *reconciler) membersOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
-	if secret.GetNamespace() != r.provider.opts.Namespace {
+func (r *Reconciler) membersOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+	if secret.GetNamespace() != r.provider.Options().Namespace {
 		return nil
 	}
 	list := &v1alpha1.MemberClusterList{}
 	if err := r.client.List(ctx, list); err != nil {
-		r.provider.log.Error(err, "MemberClusters cannot be listed; a changed kubeconfig is not picked up",
+		ctrl.Log.WithName("member").Error(err, "MemberClusters cannot be listed; a changed kubeconfig is not picked up",
 			"secret", secret.GetName())
 		return nil
 	}

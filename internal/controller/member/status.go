@@ -8,6 +8,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/kstatus"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
@@ -38,7 +39,7 @@ type statusInput struct {
 	// config says why there is no connection, or none that may do anything; nil when there is one.
 	config *remote.Problem
 	// seen by the connection; the zero value when there is none.
-	seen observation
+	seen link.Observation
 	// counts to write; nil keeps the previous ones.
 	counts *counts
 	// admission: admission objects are the operator's business; caBundle is the hash of the CA bundle that the member
@@ -57,12 +58,14 @@ func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transit
 	status = *in.previous.DeepCopy()
 	status.ClusterUID = in.clusterUID
 	if in.config == nil {
-		keep(&status.KubernetesVersion, in.seen.kubernetesVersion)
-		if in.seen.crd != nil {
-			status.CRDVersion = untrusted.Text(in.seen.crdVersion, maxVersion)
+		if in.seen.KubernetesVersion != "" {
+			status.KubernetesVersion = in.seen.KubernetesVersion
 		}
-		if in.seen.acknowledged != nil {
-			status.CABundleHash, status.SegmentPeriod = *in.seen.acknowledged, in.seen.segment
+		if in.seen.CRD != nil {
+			status.CRDVersion = untrusted.Text(in.seen.CRDVersion, maxVersion)
+		}
+		if in.seen.Acknowledged != nil {
+			status.CABundleHash, status.SegmentPeriod = *in.seen.Acknowledged, in.seen.Segment
 		}
 	}
 	if in.counts != nil {
@@ -74,8 +77,8 @@ func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transit
 	transition = before == nil || before.Status != ready.Status || before.Reason != ready.Reason
 	set(&status, in, ready)
 	status.ObservedGeneration = meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady).ObservedGeneration
-	set(&status, in, findingCondition(in, v1alpha1.ConditionClaimed, in.seen.claim))
-	set(&status, in, findingCondition(in, v1alpha1.ConditionCRDInstalled, in.seen.crd))
+	set(&status, in, findingCondition(in, v1alpha1.ConditionClaimed, in.seen.Claim))
+	set(&status, in, findingCondition(in, v1alpha1.ConditionCRDInstalled, in.seen.CRD))
 	if in.admission {
 		set(&status, in, admissionCondition(in))
 	}
@@ -85,17 +88,11 @@ func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transit
 	setAllowances(&status, in)
 	setOrphans(&status, in)
 	kstatus.Derive(&status.Conditions, in.now)
-	if transition && !in.seen.lastContact.IsZero() {
+	if transition && !in.seen.LastContact.IsZero() {
 		// Seconds are what the API keeps; more would look like a change after each round trip.
-		status.LastContactTime = &metav1.Time{Time: in.seen.lastContact.Truncate(time.Second)}
+		status.LastContactTime = &metav1.Time{Time: in.seen.LastContact.Truncate(time.Second)}
 	}
 	return status, transition
-}
-
-func keep(field *string, value string) {
-	if value != "" {
-		*field = value
-	}
 }
 
 // set writes a condition. One that is kept from before says nothing of a newer generation: whether that works is not known yet.
@@ -112,17 +109,17 @@ func readyCondition(in statusInput) metav1.Condition {
 	condition := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse}
 	failed := in.config
 	if failed == nil {
-		failed = in.seen.problem
+		failed = in.seen.Problem
 	}
 	switch {
 	case failed != nil && failed.Waiting:
 		return connectingCondition(in)
 	case failed != nil:
 		condition.Reason, condition.Message = failed.Reason, failed.Message
-	case in.seen.phase == phaseConnecting:
+	case !in.seen.State.Serves():
 		return connectingCondition(in)
-	case in.seen.crd != nil && !in.seen.crd.OK:
-		condition.Reason, condition.Message = in.seen.crd.Reason, in.seen.crd.Message
+	case in.seen.CRD != nil && !in.seen.CRD.OK:
+		condition.Reason, condition.Message = in.seen.CRD.Reason, in.seen.CRD.Message
 	default:
 		condition.Status, condition.Reason = metav1.ConditionTrue, v1alpha1.ReasonEngaged
 		condition.Message = "The member is connected and its VmGroups are served."

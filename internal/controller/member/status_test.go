@@ -11,17 +11,18 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
 var testNow = time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 
-func engagedObservation() observation {
-	return observation{
-		phase: phaseEngaged, clusterUID: "uid", kubernetesVersion: "v1.36.3", crdVersion: "1",
-		claim:       &install.Finding{OK: true, Reason: v1alpha1.ReasonClaimed, Message: "ours"},
-		crd:         &install.Finding{OK: true, Reason: v1alpha1.ReasonCRDInstalled, Message: "fine"},
-		lastContact: testNow.Add(-time.Second),
+func engagedObservation() link.Observation {
+	return link.Observation{
+		State: link.Engaged, ClusterUID: "uid", KubernetesVersion: "v1.36.3", CRDVersion: "1",
+		Claim:       &install.Finding{OK: true, Reason: v1alpha1.ReasonClaimed, Message: "ours"},
+		CRD:         &install.Finding{OK: true, Reason: v1alpha1.ReasonCRDInstalled, Message: "fine"},
+		LastContact: testNow.Add(-time.Second),
 	}
 }
 
@@ -29,7 +30,7 @@ func TestComputeStatus(t *testing.T) {
 	engaged, _ := computeStatus(statusInput{generation: 1, clusterUID: "uid", seen: engagedObservation(), now: testNow})
 	refusedStatus, _ := computeStatus(statusInput{generation: 1, clusterUID: "uid", previous: engaged, now: testNow,
 		config: &remote.Problem{Reason: v1alpha1.ReasonKubeconfigRefused, Message: "exec"}})
-	change := func(f func(*observation)) observation {
+	change := func(f func(*link.Observation)) link.Observation {
 		seen := engagedObservation()
 		f(&seen)
 		return seen
@@ -49,22 +50,22 @@ func TestComputeStatus(t *testing.T) {
 		{"operator restarted", statusInput{previous: engaged}, metav1.ConditionTrue, v1alpha1.ReasonEngaged, metav1.ConditionTrue, metav1.ConditionTrue, false},
 		{"connecting with a replaced kubeconfig", statusInput{previous: refusedStatus}, metav1.ConditionUnknown, v1alpha1.ReasonConnecting, metav1.ConditionTrue, metav1.ConditionTrue, true},
 		{"kubeconfig refused", statusInput{previous: engaged, config: &remote.Problem{Reason: v1alpha1.ReasonKubeconfigRefused}}, metav1.ConditionFalse, v1alpha1.ReasonKubeconfigRefused, metav1.ConditionTrue, metav1.ConditionTrue, true},
-		{"silent while engaged", statusInput{previous: engaged, seen: change(func(o *observation) {
-			o.problem = &remote.Problem{Reason: v1alpha1.ReasonMemberUnreachable}
+		{"silent while engaged", statusInput{previous: engaged, seen: change(func(o *link.Observation) {
+			o.State, o.Problem = link.Silent, &remote.Problem{Reason: v1alpha1.ReasonMemberUnreachable}
 		})}, metav1.ConditionFalse, v1alpha1.ReasonMemberUnreachable, metav1.ConditionTrue, metav1.ConditionTrue, true},
-		{"unreachable after a restart keeps what was known", statusInput{previous: engaged, seen: observation{
-			phase: phaseFailing, problem: &remote.Problem{Reason: v1alpha1.ReasonMemberUnreachable},
+		{"unreachable after a restart keeps what was known", statusInput{previous: engaged, seen: link.Observation{
+			State: link.Refused, Problem: &remote.Problem{Reason: v1alpha1.ReasonMemberUnreachable},
 		}}, metav1.ConditionFalse, v1alpha1.ReasonMemberUnreachable, metav1.ConditionTrue, metav1.ConditionTrue, true},
-		{"claim lost", statusInput{previous: engaged, seen: change(func(o *observation) {
-			o.phase, o.problem = phaseFailing, &remote.Problem{Reason: v1alpha1.ReasonClaimedByAnotherHub}
-			o.claim = &install.Finding{OK: false, Reason: v1alpha1.ReasonClaimedByAnotherHub, Message: "theirs"}
+		{"claim lost", statusInput{previous: engaged, seen: change(func(o *link.Observation) {
+			o.State, o.Problem = link.Refused, &remote.Problem{Reason: v1alpha1.ReasonClaimedByAnotherHub}
+			o.Claim = &install.Finding{OK: false, Reason: v1alpha1.ReasonClaimedByAnotherHub, Message: "theirs"}
 		})}, metav1.ConditionFalse, v1alpha1.ReasonClaimedByAnotherHub, metav1.ConditionFalse, metav1.ConditionTrue, true},
-		{"the kubeconfig leads to another cluster", statusInput{previous: engaged, seen: observation{
-			phase: phaseFailing, clusterUID: "other",
-			problem: &remote.Problem{Reason: v1alpha1.ReasonAnotherCluster},
+		{"the kubeconfig leads to another cluster", statusInput{previous: engaged, seen: link.Observation{
+			State: link.Refused, ClusterUID: "other",
+			Problem: &remote.Problem{Reason: v1alpha1.ReasonAnotherCluster},
 		}}, metav1.ConditionFalse, v1alpha1.ReasonAnotherCluster, metav1.ConditionTrue, metav1.ConditionTrue, true},
-		{"CRD lost while engaged", statusInput{previous: engaged, seen: change(func(o *observation) {
-			o.crd = &install.Finding{OK: false, Reason: v1alpha1.ReasonCRDMissing, Message: "gone"}
+		{"CRD lost while engaged", statusInput{previous: engaged, seen: change(func(o *link.Observation) {
+			o.CRD = &install.Finding{OK: false, Reason: v1alpha1.ReasonCRDMissing, Message: "gone"}
 		})}, metav1.ConditionFalse, v1alpha1.ReasonCRDMissing, metav1.ConditionTrue, metav1.ConditionFalse, true},
 	}
 	for _, test := range tests {
@@ -76,7 +77,7 @@ func TestComputeStatus(t *testing.T) {
 				t.Errorf("Ready = %+v", ready)
 			}
 			judged := int64(2)
-			if test.in.seen.phase == phaseConnecting && !test.transition {
+			if test.in.seen.State == "" && !test.transition {
 				judged = 1 // what the new generation is worth is not known yet
 			}
 			if ready.ObservedGeneration != judged || status.ObservedGeneration != judged {
@@ -109,7 +110,7 @@ func TestComputeStatusWritesContactOnTransitionsOnly(t *testing.T) {
 		t.Fatal("no contact time")
 	}
 	later := engagedObservation()
-	later.lastContact = testNow.Add(time.Hour)
+	later.LastContact = testNow.Add(time.Hour)
 	second, _ := computeStatus(statusInput{previous: first, seen: later, counts: &counts{groups: 2, vms: 5}, now: testNow})
 	if !second.LastContactTime.Equal(first.LastContactTime) {
 		t.Error("the contact time is not a heartbeat")
@@ -117,9 +118,9 @@ func TestComputeStatusWritesContactOnTransitionsOnly(t *testing.T) {
 	if second.Groups != 2 || second.VMs != 5 {
 		t.Errorf("counts = %d, %d", second.Groups, second.VMs)
 	}
-	later.problem = &remote.Problem{Reason: v1alpha1.ReasonMemberUnreachable}
+	later.State, later.Problem = link.Silent, &remote.Problem{Reason: v1alpha1.ReasonMemberUnreachable}
 	third, _ := computeStatus(statusInput{previous: second, seen: later, now: testNow})
-	if !third.LastContactTime.Time.Equal(later.lastContact.Truncate(time.Second)) {
+	if !third.LastContactTime.Time.Equal(later.LastContact.Truncate(time.Second)) {
 		t.Errorf("contact = %s, want the last answer", third.LastContactTime)
 	}
 	if third.Groups != 2 || third.VMs != 5 {
@@ -129,8 +130,8 @@ func TestComputeStatusWritesContactOnTransitionsOnly(t *testing.T) {
 
 func TestWhatAMemberSaysIsShownHarmless(t *testing.T) {
 	seen := engagedObservation()
-	seen.crdVersion = "1\x1b[2J" + strings.Repeat("x", 10_000)
-	seen.claim = &install.Finding{Reason: v1alpha1.ReasonClaimedByAnotherHub, Message: "of \u202eothers\n" + strings.Repeat("x", 100_000)}
+	seen.CRDVersion = "1\x1b[2J" + strings.Repeat("x", 10_000)
+	seen.Claim = &install.Finding{Reason: v1alpha1.ReasonClaimedByAnotherHub, Message: "of \u202eothers\n" + strings.Repeat("x", 100_000)}
 	status, _ := computeStatus(statusInput{generation: 1, clusterUID: "uid", seen: seen, now: testNow})
 	claimed := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionClaimed)
 	if !strings.HasPrefix(claimed.Message, "of �others x") || len(claimed.Message) > maxMessage {

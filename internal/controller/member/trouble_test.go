@@ -95,7 +95,7 @@ func TestSilentMembersDelayNobody(t *testing.T) {
 		t.Errorf("the manager took %s to stop", took)
 	}
 	timings := testTimings()
-	timings.Leave = in.provider.opts.Timings.Leave
+	timings.Leave = in.provider.Options().Timings.Leave
 	in.start(servers.hub.Config, withTimings(in.opts, timings)) // for the cleanup
 }
 

@@ -38,17 +38,16 @@ type Member interface {
 // Timings.Inspect. It does nothing on a replica that does not lead. It has a goroutine of its own, so that neither the
 // engagement nor the health checks wait for it.
 type Keeper struct {
-	options  *settings.Options
-	of       *settings.Target
-	renderer install.Renderer
-	member   Member
-	log      logr.Logger
-	poke     chan struct{}
+	options *settings.Options
+	of      *settings.Target
+	member  Member
+	log     logr.Logger
+	poke    chan struct{}
 }
 
-// NewKeeper keeps nothing where renderer is nil.
-func NewKeeper(o *settings.Options, of *settings.Target, renderer install.Renderer, member Member, log logr.Logger) *Keeper {
-	return &Keeper{options: o, of: of, renderer: renderer, member: member, log: log, poke: make(chan struct{}, 1)}
+// NewKeeper keeps nothing where Options.Renderer is nil.
+func NewKeeper(o *settings.Options, of *settings.Target, member Member, log logr.Logger) *Keeper {
+	return &Keeper{options: o, of: of, member: member, log: log, poke: make(chan struct{}, 1)}
 }
 
 // Wake has the objects applied soon; it never blocks.
@@ -61,7 +60,7 @@ func (k *Keeper) Wake() {
 
 // Keep starts a goroutine for one engagement; the caller must call end, which waits for its end.
 func (k *Keeper) Keep(ctx context.Context, apis remote.APIs, uid string) (end func()) {
-	if k.renderer == nil {
+	if k.options.Renderer == nil {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -193,7 +192,7 @@ func (k *keeping) pass(ctx context.Context) Outcome {
 	if err != nil {
 		return k.failed(err)
 	}
-	bundle, err := k.renderer.Objects(target)
+	bundle, err := k.options.Renderer.Objects(target)
 	if err != nil {
 		return Outcome{Finding: Finding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed,
 			"The admission objects cannot be made; the member keeps those that it has: " + untrusted.Text(err.Error(), 500)}}

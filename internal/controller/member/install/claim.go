@@ -17,6 +17,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
+// Finding is what is known about one condition of a member; a nil *Finding is "not known".
+type Finding struct {
+	OK bool
+	// Reason and Message of the condition.
+	Reason, Message string
+}
+
 const (
 	// ClaimName is the ConfigMap in a member's namespace kube-system that says which installation serves it.
 	ClaimName = "vmgroup-operator-claim"

@@ -126,11 +126,12 @@ func (p *paged) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	const object = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"namespace":"default","name":%q,"uid":%[1]q,"resourceVersion":"1","finalizers":[%q]}}`
 	if r.Method == http.MethodPatch {
-		name := path.Base(r.URL.Path)
-		for i := range p.held {
-			p.held[i] = slices.DeleteFunc(p.held[i], func(held string) bool { return held == name })
+		for i, names := range p.held {
+			if at := slices.Index(names, path.Base(r.URL.Path)); at >= 0 {
+				_, _ = fmt.Fprintf(w, object, names[at], "none")
+				p.held[i] = slices.Delete(names, at, at+1)
+			}
 		}
-		_, _ = fmt.Fprintf(w, object, name, "none")
 		return
 	}
 	page, _ := strconv.Atoi(r.URL.Query().Get("continue"))

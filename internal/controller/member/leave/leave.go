@@ -33,8 +33,7 @@ type Departure struct {
 
 // Link is the connection by which a member is left.
 type Link interface {
-	// Leading reports whether the member may be written to now.
-	sharding.Leader
+	sharding.Leader // whether the member may be written to now
 	// Sibling is another MemberCluster that is the same cluster, "" if there is none.
 	Sibling() string
 	// Pause waits for d or a wake-up; it returns false when the connection is to end.
@@ -47,11 +46,9 @@ type Link interface {
 type Leaver struct {
 	Options *settings.Options
 	Target  *settings.Target
-	// Renderer of admission objects; nil where the operator installs none.
-	Renderer install.Renderer
-	Pace     *remote.Pace
-	Link     Link
-	Log      logr.Logger
+	Pace    *remote.Pace
+	Link    Link
+	Log     logr.Logger
 
 	letGo map[types.UID]struct{}
 	// letGoBytes is about what letGo needs in memory.
@@ -184,10 +181,10 @@ func (l *Leaver) mine(ctx context.Context, apis remote.APIs) error {
 
 // bundle has the admission objects in their order of removal.
 func (l *Leaver) bundle() (install.Bundle, error) {
-	if l.Renderer == nil {
+	if l.Options.Renderer == nil {
 		return install.Bundle{}, nil
 	}
-	bundle, err := l.Renderer.Objects(install.Target{Name: l.Target.Name, UID: l.Target.UID,
+	bundle, err := l.Options.Renderer.Objects(install.Target{Name: l.Target.Name, UID: l.Target.UID,
 		FailurePolicy: l.Target.Admission.FailurePolicy, Leaving: true})
 	if err != nil {
 		return install.Bundle{}, fmt.Errorf("list the admission objects: %w", err)

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/codeconnect/vmgroup-operator/internal/metrics"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
 // Member is what this replica sees of one.
@@ -29,13 +30,10 @@ type Source interface {
 	Seen() []Member
 }
 
-// Leader says whether this replica leads.
-type Leader interface{ Leading() bool }
-
 // Collector reports what this replica sees of each member, and while it leads, the state of admission objects.
 type Collector struct {
 	Members Source
-	Leader  Leader
+	Leader  sharding.Leader
 	// Served is the reason of a member that is served, which has no series.
 	Served string
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
@@ -45,6 +46,8 @@ type Options struct {
 	// that this replica always leads. Call LeadershipChanged of the provider when the answer changed.
 	Leader sharding.Leader
 
+	// Renderer of what members get so that policy holds at their door; nil installs nothing.
+	Renderer install.Renderer
 	// Fleet gets what is known of each member, and knows its groups and orphans. Required.
 	Fleet *fleet.Fleet
 	// Now is the clock; time.Now when nil.

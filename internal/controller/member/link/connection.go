@@ -1,14 +1,14 @@
-package member
+package link
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
-	"sigs.k8s.io/controller-runtime/pkg/cluster"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/admission"
@@ -24,109 +24,126 @@ import (
 // health and retries until it is ended. It never changes its target. Fields below the line are guarded by
 // the Provider's lock.
 type connection struct {
+	life
 	provider *Provider
 	target   settings.Target
 	log      logr.Logger
 	// pace is that of all incarnations of the MemberCluster.
-	pace   *remote.Pace
-	ctx    context.Context
-	cancel context.CancelFunc
-	// previous incarnation, waited for before anything is done.
-	previous *connection
-	// done is closed when run has ended, and with it every goroutine of this incarnation.
-	done chan struct{}
-	// poke ends a pause early; it holds one wake-up.
-	poke chan struct{}
+	pace *remote.Pace
 	// keeper of the admission objects.
 	keeper *admission.Keeper
 	joiner *join.Joiner
 
 	// ----
-	ending bool
-	// commissioned: this replica led and had put the finalizer when the controller looked last; see Leading.
-	commissioned bool
 	// term counts how often this replica was relieved of its commission. What it found out before counts no more.
 	term      int
 	settings  fleet.Settings
 	admission settings.Admission
-	seen      observation
-	cluster   cluster.Cluster // nil unless engaged
-	served    served          // by cluster
-	left      bool            // a leaving incarnation is through
-	departure leave.Departure
+	seen      Observation
+	served    served          // while the state has caches
+	how       leave.Departure // once it has left
 }
 
 func newConnection(p *Provider, target settings.Target, previous *connection) *connection {
-	ctx, cancel := context.WithCancel(p.ctx)
-	pace := remote.NewPace(p.opts.Limits)
-	if previous != nil && previous.target.UID == target.UID {
-		pace = previous.pace // what was read at once is not forgotten
-	}
 	c := &connection{
-		provider: p,
-		target:   target,
-		pace:     pace,
-		log:      p.log.WithValues("member", target.Name),
-		ctx:      ctx,
-		cancel:   cancel,
-		previous: previous,
-		done:     make(chan struct{}),
-		poke:     make(chan struct{}, 1),
-		settings: target.Settings,
-
+		life:      newLife(p.ctx),
+		provider:  p,
+		target:    target,
+		log:       p.log.WithValues("member", target.Name),
+		settings:  target.Settings,
 		admission: target.Admission,
+		seen:      Observation{State: Queued},
+	}
+	if previous != nil {
+		c.before = previous.done
+	}
+	if previous != nil && previous.target.UID == target.UID {
+		c.pace = previous.pace // what was read at once is not forgotten
+	} else {
+		c.pace = remote.NewPace(p.opts.Limits)
 	}
 	c.joiner = join.NewJoiner(&p.opts, &c.target, c, c.log)
-	c.keeper = admission.NewKeeper(&p.opts, &c.target, p.admission, c, c.log)
+	c.keeper = admission.NewKeeper(&p.opts, &c.target, c, c.log)
 	return c
 }
 
 // endLocked disengages the member at once and lets the goroutine end. The caller holds the Provider's lock.
 func (c *connection) endLocked() {
-	c.ending = true
-	c.cluster = nil
-	c.shareLocked()
+	c.enterLocked(Ending)
 	c.cancel()
 }
 
-func (c *connection) ended() bool {
-	select {
-	case <-c.done:
+// enterLocked changes the state, and tells the fleet. It returns false where the connection ends: nothing but its end follows.
+// The caller holds the Provider's lock.
+func (c *connection) enterLocked(to State) bool {
+	from := c.seen.State
+	switch {
+	case from == to:
 		return true
-	default:
+	case slices.Contains(next[from], to):
+	case from.ends():
 		return false
+	default:
+		c.log.Error(nil, Unexpected, "from", from, "to", to)
 	}
+	c.seen.State = to
+	if !to.hasCaches() {
+		c.served, c.seen.EngagedAt = served{}, time.Time{}
+	}
+	c.seen.tried = to != Refilling && (c.seen.tried || to == Refused || to == AwaitingLeader || to == Engaged)
+	if to == Engaged && !from.Serves() {
+		c.seen.EngagedAt = c.provider.opts.Now()
+	}
+	c.shareLocked()
+	return true
 }
 
-// Wake ends a pause of the connection early; it never blocks.
-func (c *connection) Wake() {
-	select {
-	case c.poke <- struct{}{}:
-	default:
-	}
+// move changes the state on the way to another one that status shows.
+func (c *connection) move(to State) {
+	c.provider.mu.Lock()
+	defer c.provider.mu.Unlock()
+	c.enterLocked(to)
+}
+
+// enter changes the state with the problem that is the reason, nil if all is well, and has status written.
+func (c *connection) enter(to State, problem *remote.Problem) {
+	c.update(func(seen *Observation) {
+		seen.Problem = problem
+		// Only a claim that was read says who holds the member; one that was not stays as last seen.
+		if problem != nil && problem.Reason == v1alpha1.ReasonClaimedByAnotherHub {
+			seen.Claim = &install.Finding{OK: false, Reason: problem.Reason, Message: problem.Message}
+		}
+		c.enterLocked(to)
+	})
 }
 
 // run is the connection's goroutine.
 func (c *connection) run() {
 	defer c.provider.notify(c.target.Name)
 	defer close(c.done)
-	defer c.cancel()
-	// The wait has no way out on purpose: the next incarnation waits for this one, and so for all before it.
-	if c.previous != nil {
-		<-c.previous.done
-		c.previous = nil
-	}
-	select {
-	case <-c.provider.started:
-	case <-c.ctx.Done():
-		return
-	}
-	if c.target.Leaving {
+	defer c.end()
+	switch {
+	case !c.begin(c.provider.started):
+	case c.target.Leaving:
 		c.leave()
-		return
+	default:
+		c.connect()
 	}
+}
+
+// end notes that nothing of the connection runs any more.
+func (c *connection) end() {
+	c.provider.mu.Lock()
+	defer c.provider.mu.Unlock()
+	c.endLocked()
+	c.enterLocked(Ended)
+}
+
+// connect makes one attempt after the other, until the connection is to end.
+func (c *connection) connect() {
 	pause, said := c.provider.opts.Timings.Retry(), ""
 	for {
+		c.move(Connecting)
 		wasEngaged, err := c.attempt()
 		if c.ctx.Err() != nil {
 			return
@@ -136,8 +153,7 @@ func (c *connection) run() {
 			pause = c.provider.opts.Timings.Retry()
 		}
 		if errors.Is(err, errRestored) {
-			c.noteRestore(c.served.uid)
-			c.update(func(seen *observation) { seen.phase, seen.engagedAt = phaseConnecting, time.Time{} })
+			c.noteRestore(c.target.KnownUID)
 			continue // there was a pause before this was looked for
 		}
 		p := remote.AsProblem(c.target.Config.Host, err)
@@ -150,62 +166,47 @@ func (c *connection) run() {
 			wait = settings.Spread(c.provider.opts.Timings.Recheck)
 		}
 		if p.Waiting {
-			c.await(p)
-			if !c.Pause(min(wait, c.provider.opts.Timings.Await)) {
-				return
+			c.log.V(1).Info("The member is not engaged yet", "error", p.Error())
+			wait = min(wait, c.provider.opts.Timings.Await)
+			c.enter(AwaitingLeader, nil)
+		} else {
+			if p.Message != said {
+				said = p.Message
+				c.log.Error(p, "The member is not engaged", "reason", p.Reason, "retryAfter", wait.String())
 			}
-			continue
+			c.enter(Refused, p)
 		}
-		if p.Message != said {
-			said = p.Message
-			c.log.Error(p, "The member is not engaged", "reason", p.Reason, "retryAfter", wait.String())
-		}
-		c.update(func(seen *observation) {
-			seen.phase, seen.problem, seen.engagedAt = phaseFailing, p, time.Time{}
-			// Only a claim that was read says who holds the member; one that was not stays as last seen.
-			if p.Reason == v1alpha1.ReasonClaimedByAnotherHub {
-				seen.claim = &install.Finding{OK: false, Reason: p.Reason, Message: p.Message}
-			}
-		})
 		if !c.Pause(wait) {
 			return
 		}
 	}
 }
 
-// leave is run of a leaving incarnation.
+// leave cleans up the member.
 func (c *connection) leave() {
-	leaver := &leave.Leaver{Options: &c.provider.opts, Target: &c.target, Renderer: c.provider.admission, Pace: c.pace, Link: c, Log: c.log}
-	how, left := leaver.Leave(c.ctx)
-	c.provider.mu.Lock()
-	defer c.provider.mu.Unlock()
-	c.left, c.departure = left, how
+	c.move(Leaving)
+	leaver := &leave.Leaver{Options: &c.provider.opts, Target: &c.target, Pace: c.pace, Link: c, Log: c.log}
+	if how, left := leaver.Leave(c.ctx); left {
+		c.provider.mu.Lock()
+		defer c.provider.mu.Unlock()
+		c.how = how
+		c.enterLocked(Left)
+	}
 }
 
 // Sibling implements leave.Link.
-func (c *connection) Sibling() string { return c.provider.sibling(c.target.Name) }
-
-// await notes that the member is not engaged because the leader has not been there yet.
-func (c *connection) await(p *remote.Problem) {
-	c.log.V(1).Info("The member is not engaged yet", "error", p.Error())
-	c.update(func(seen *observation) {
-		seen.phase, seen.problem, seen.engagedAt, seen.awaited = phaseConnecting, nil, time.Time{}, true
-	})
-}
-
-// Pause waits for d or a wake-up; it returns false when the connection is to end.
-func (c *connection) Pause(d time.Duration) bool {
-	select {
-	case <-c.ctx.Done():
-		return false
-	case <-time.After(d):
-	case <-c.poke:
+func (c *connection) Sibling() string {
+	p := c.provider
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if others := p.identities.others(c.target.Name, p.identities.known[c.target.Name].ClusterUID); len(others) > 0 {
+		return others[0]
 	}
-	return true
+	return ""
 }
 
 // update changes what is known about the member and has status written.
-func (c *connection) update(change func(*observation)) {
+func (c *connection) update(change func(*Observation)) {
 	c.provider.mu.Lock()
 	change(&c.seen)
 	c.shareLocked()
@@ -216,7 +217,7 @@ func (c *connection) update(change func(*observation)) {
 // contact notes that the member answered; nobody has to be told.
 func (c *connection) contact() {
 	c.provider.mu.Lock()
-	c.seen.lastContact = c.provider.opts.Now()
+	c.seen.LastContact = c.provider.opts.Now()
 	c.provider.mu.Unlock()
 }
 
@@ -247,6 +248,7 @@ func (c *connection) attempt() (wasEngaged bool, err error) {
 		return false, err
 	}
 	defer c.provider.release(c, uid)
+	c.move(Equipping)
 	if err := c.joiner.Bootstrap(c.ctx, apis, uid); err != nil {
 		return false, err
 	}
@@ -271,10 +273,10 @@ func (c *connection) identify(api *remote.API) (uid string, err error) {
 	}
 	c.contact()
 	err = c.target.Pinned(uid)
-	c.update(func(seen *observation) {
-		seen.clusterUID = uid
+	c.update(func(seen *Observation) {
+		seen.ClusterUID = uid
 		if err == nil {
-			seen.kubernetesVersion = version
+			seen.KubernetesVersion = version
 		}
 	})
 	return uid, err

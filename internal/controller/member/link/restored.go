@@ -1,23 +1,15 @@
-package member
+package link
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	definitions "github.com/codeconnect/vmgroup-operator/internal/metrics"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
-
-// restoredFor is how long condition StorageRestored stays: long enough that somebody reads it after a night.
-const restoredFor = 24 * time.Hour
 
 // errRestored ends the caches of a member whose storage went back: they would keep what is no more, and hear of nothing new.
 var errRestored = errors.New("the member's storage came back from a backup")
@@ -73,35 +65,5 @@ func (c *connection) noteRestore(uid string) {
 	c.log.Info("The member's storage came back from a backup; its caches are filled anew")
 	restoredAt.WithLabelValues(c.target.Name).Set(float64(now.Unix()))
 	c.provider.opts.Fleet.Restored(uid)
-	c.update(func(seen *observation) { seen.restoredAt = now })
-}
-
-// setRestored keeps condition StorageRestored for a day after the restore that was noticed last.
-func setRestored(status *v1alpha1.MemberClusterStatus, in statusInput) {
-	if at := in.seen.restoredAt; !at.IsZero() && in.now.Sub(at) < restoredFor {
-		condition := metav1.Condition{
-			Type: v1alpha1.ConditionStorageRestored, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonRevisionWentBack,
-			ObservedGeneration: in.generation, LastTransitionTime: metav1.NewTime(at.Truncate(time.Second)),
-			Message: fmt.Sprintf("At %s the member's API server answered with an older revision than before: its etcd came back from a backup. "+
-				"All VmGroups were read anew, and their VMs stay. Compare the specs of VmGroups with what was changed since the backup; "+
-				"docs/restore.md says what else to do. This condition goes away after a day.", at.UTC().Format(time.RFC3339)),
-		}
-		if before := meta.FindStatusCondition(status.Conditions, condition.Type); before != nil && before.Message != condition.Message {
-			meta.RemoveStatusCondition(&status.Conditions, condition.Type) // another restore
-		}
-		meta.SetStatusCondition(&status.Conditions, condition)
-		return
-	}
-	if restoredLeft(status, in.now) <= 0 {
-		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionStorageRestored)
-	}
-}
-
-// restoredLeft is how long condition StorageRestored is still to stay; zero or less when there is none.
-func restoredLeft(status *v1alpha1.MemberClusterStatus, now time.Time) time.Duration {
-	condition := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStorageRestored)
-	if condition == nil {
-		return 0
-	}
-	return condition.LastTransitionTime.Add(restoredFor).Sub(now)
+	c.update(func(seen *Observation) { seen.RestoredAt = now })
 }

@@ -1,4 +1,4 @@
-package member
+package link
 
 import (
 	"context"
@@ -29,16 +29,7 @@ import (
 var errClusterStopped = errors.New("the member's caches stopped")
 
 // lastError keeps the newest error of a member's informers: while they do not sync, it says why.
-type lastError struct{ value atomic.Pointer[error] }
-
-func (l *lastError) set(err error) { l.value.Store(&err) }
-
-func (l *lastError) get() error {
-	if err := l.value.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
+type lastError struct{ atomic.Pointer[error] }
 
 // serve starts the member's caches, engages it once they are synced and watches its health. When it returns,
 // the member is disengaged and every goroutine of its cluster has ended.
@@ -46,22 +37,26 @@ func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err e
 	api := apis.Runtime
 	watchErrors := &lastError{}
 	kept := caches.New(apis.Guard, c.provider.opts.Timings, c.provider.opts.Now)
-	cl, err := c.newCluster(api, kept, watchErrors)
+	bare, err := c.newCluster(api, kept, watchErrors)
 	if err != nil {
 		return false, fmt.Errorf("set up the member's caches: %w", err)
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer context.AfterFunc(apis.Guard.Context(), cancel)()
-	cl = memberCluster{Cluster: cl, guard: apis.Guard}
-	recorder := events.New(events.Options{
+	cl := &memberCluster{Cluster: bare, guard: apis.Guard}
+	cl.recorder = events.New(events.Options{
 		Client: cl.GetClient(), Instance: c.provider.opts.Instance, Now: c.provider.opts.Now, Log: c.log, Retry: events.DefaultRetry(),
 	})
-	cl = recordingCluster{cl, recorder}
 	stopped, recorded := make(chan error, 1), make(chan error, 1)
 	go func() { stopped <- cl.Start(ctx) }()
-	go func() { recorded <- recorder.Start(ctx) }()
+	go func() { recorded <- cl.recorder.Start(ctx) }()
+	c.move(Syncing)
 	defer func() {
-		c.unpublish()
+		if errors.Is(err, errRestored) {
+			c.move(Refilling)
+		} else {
+			c.move(Disengaging)
+		}
 		cancel()
 		api.End()
 		if err := errors.Join(<-stopped, <-recorded); err != nil {
@@ -83,33 +78,26 @@ func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err e
 	}
 	c.log.Info("The member is engaged", "clusterUID", uid)
 	c.contact()
-	c.update(func(seen *observation) {
-		seen.phase, seen.problem, seen.engagedAt = phaseEngaged, nil, c.provider.opts.Now()
-	})
+	c.enter(Engaged, nil)
 	defer c.keeper.Keep(ctx, apis, uid)()
 	return true, c.watchHealth(ctx, apis, uid, kept, stopped)
 }
 
-// memberCluster is a member's cluster whose clients check what they are answered.
+// memberCluster is a member's cluster whose clients check what they are answered, and whose events arrive in order.
 type memberCluster struct {
 	cluster.Cluster
-	guard *remote.Guard
-}
-
-// GetClient implements cluster.Cluster.
-func (c memberCluster) GetClient() client.Client { return c.guard.Client(c.Cluster.GetClient()) }
-
-// GetAPIReader implements cluster.Cluster.
-func (c memberCluster) GetAPIReader() client.Reader { return c.guard.Reader(c.Cluster.GetAPIReader()) }
-
-// recordingCluster is a member's cluster whose events arrive in order.
-type recordingCluster struct {
-	cluster.Cluster
+	guard    *remote.Guard
 	recorder *events.Recorder
 }
 
+// GetClient implements cluster.Cluster.
+func (c *memberCluster) GetClient() client.Client { return c.guard.Client(c.Cluster.GetClient()) }
+
+// GetAPIReader implements cluster.Cluster.
+func (c *memberCluster) GetAPIReader() client.Reader { return c.guard.Reader(c.Cluster.GetAPIReader()) }
+
 // GetEventRecorder implements cluster.Cluster. There is one recorder, whatever the name.
-func (c recordingCluster) GetEventRecorder(string) clientevents.EventRecorder { return c.recorder }
+func (c *memberCluster) GetEventRecorder(string) clientevents.EventRecorder { return c.recorder }
 
 // newCluster makes the member's cluster; it dials nothing.
 func (c *connection) newCluster(api *remote.API, kept *caches.Informers, watchErrors *lastError) (cluster.Cluster, error) {
@@ -124,7 +112,7 @@ func (c *connection) newCluster(api *remote.API, kept *caches.Informers, watchEr
 			// A read of a kind that is not cached is an error and not a new, unbounded watch.
 			ReaderFailOnMissingInformer: true,
 			DefaultWatchErrorHandler: func(_ context.Context, _ *toolscache.Reflector, err error) {
-				watchErrors.set(remote.Brief(err))
+				watchErrors.Store(new(remote.Brief(err)))
 				if apierrors.IsNotFound(err) {
 					c.joiner.DoubtCRD()
 				}
@@ -153,8 +141,8 @@ func (c *connection) sync(ctx context.Context, cl cluster.Cluster, watchErrors *
 }
 
 func (c *connection) syncProblem(err error, watchErrors *lastError) error {
-	if cause := watchErrors.get(); cause != nil {
-		err = cause
+	if cause := watchErrors.Load(); cause != nil {
+		err = *cause
 	}
 	return fmt.Errorf("fill the member's caches: %w", err)
 }
@@ -163,19 +151,11 @@ func (c *connection) syncProblem(err error, watchErrors *lastError) error {
 func (c *connection) publish(cl cluster.Cluster, apis remote.APIs, uid string) error {
 	c.provider.mu.Lock()
 	defer c.provider.mu.Unlock()
-	if c.ending {
+	c.served = served{uid, apis, cl}
+	if !c.enterLocked(Engaging) {
 		return remote.ErrEnded
 	}
-	c.cluster, c.served = cl, served{uid, apis}
-	c.shareLocked()
 	return nil
-}
-
-func (c *connection) unpublish() {
-	c.provider.mu.Lock()
-	defer c.provider.mu.Unlock()
-	c.cluster = nil
-	c.shareLocked()
 }
 
 // engage hands the member to the multicluster manager. Controllers begin their watches inside this call and

@@ -1,4 +1,4 @@
-package member
+package link
 
 import (
 	"cmp"
@@ -10,12 +10,15 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/join"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/leave"
@@ -33,8 +36,6 @@ const stopPatience = 10 * time.Second
 type Provider struct {
 	opts settings.Options
 	log  logr.Logger
-	// admission renders what members get so that policy holds at their door; nil installs nothing. It is set before Start.
-	admission install.Renderer
 
 	// ctx is the life of all connections. It begins with the Provider, since the MemberCluster controller may
 	// ask for a connection before the manager has started the Provider, and ends with Start.
@@ -47,9 +48,8 @@ type Provider struct {
 	aware       multicluster.Aware
 	connections map[string]*connection // the newest incarnation by member name
 	identities  identities
-	marks       map[string]mark // by member name
-	standings   map[string]standing
-	queue       requestQueue
+	marks       map[string]mark                                         // by member name
+	queue       workqueue.TypedRateLimitingInterface[reconcile.Request] // of the controller of MemberClusters
 
 	// everyMember has the MemberCluster controller look at every MemberCluster.
 	everyMember passes.All
@@ -61,7 +61,7 @@ var (
 )
 
 // NewProvider returns a Provider that connects to nothing yet. Pass it to the multicluster manager, which
-// starts it, and then to [SetupWithManager]. It fails when required options are missing.
+// starts it, and then to the controller of MemberClusters. It fails when required options are missing.
 func NewProvider(opts settings.Options) (*Provider, error) {
 	opts, err := opts.WithDefaults()
 	if err != nil {
@@ -77,7 +77,6 @@ func NewProvider(opts settings.Options) (*Provider, error) {
 		connections: map[string]*connection{},
 		identities:  newIdentities(),
 		marks:       map[string]mark{},
-		standings:   map[string]standing{},
 		everyMember: passes.NewAll(),
 	}
 	opts.Fleet.SubscribeMembers(p)
@@ -115,12 +114,8 @@ func (p *Provider) Start(ctx context.Context, aware multicluster.Aware) error {
 
 // Get returns the cluster of an engaged member, or [multicluster.ErrClusterNotFound].
 func (p *Provider) Get(_ context.Context, name multicluster.ClusterName) (cluster.Cluster, error) {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	if c, ok := p.connections[string(name)]; ok && c.cluster != nil {
-		return c.cluster, nil
-	}
-	return nil, fmt.Errorf("member %q is not engaged: %w", name, multicluster.ErrClusterNotFound)
+	_, is, err := p.engaged(string(name))
+	return is.cluster, err
 }
 
 // IndexField implements multicluster.Provider. Nothing searches the caches of members by a field.
@@ -138,6 +133,16 @@ type policiesSink struct{ provider *Provider }
 // Deliver implements fleet.Sink.
 func (s policiesSink) Deliver(struct{}, fleet.Reason) { s.provider.AdmissionChanged() }
 
+// Leading reports whether this replica leads.
+func (p *Provider) Leading() bool {
+	return p.opts.Leader == nil || p.opts.Leader.Leading()
+}
+
+// LeadershipChanged tells the Provider that Options.Leader answers differently now. It does not block and may be
+// called at any time. The MemberCluster controller then looks at every MemberCluster: a new leader writes what is due
+// and bootstraps members, one that leads no more changes nothing.
+func (p *Provider) LeadershipChanged() { p.everyMember.Ask() }
+
 // notify wakes the MemberCluster controller. Before that controller runs there is nobody to wake: its first
 // pass sees everything.
 func (p *Provider) notify(name string) {
@@ -149,47 +154,57 @@ func (p *Provider) notify(name string) {
 	}
 }
 
-func (p *Provider) attach(queue requestQueue) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.queue = queue
+// Source has the controller of MemberClusters, which hub lists, look at what there is news of.
+func (p *Provider) Source(hub client.Reader) source.Source {
+	all := p.everyMember.Of(hub, &v1alpha1.MemberClusterList{})
+	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.queue = queue
+		return all.Start(ctx, queue)
+	})
 }
 
-// ensure makes target the wanted state of its member: it keeps the connection that has target's fingerprint,
+// Options are those that the Provider was made with.
+func (p *Provider) Options() *settings.Options { return &p.opts }
+
+// Render sets the Renderer, which may need the manager that this Provider is for. It is called before Start.
+func (p *Provider) Render(renderer install.Renderer) { p.opts.Renderer = renderer }
+
+// Ensure makes target the wanted state of its member: it keeps the connection that has target's fingerprint,
 // or replaces it. commissioned says that this replica leads and has put the finalizer; see connection.Leading.
-func (p *Provider) ensure(target settings.Target, commissioned bool) {
+func (p *Provider) Ensure(target settings.Target, commissioned bool) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	current := p.connections[target.Name]
-	if current != nil && !current.ending && current.target.Fingerprint == target.Fingerprint {
-		current.settings = target.Settings
-		current.shareLocked()
-		due := commissioned && !current.commissioned
-		if !commissioned && current.commissioned {
-			// The next leader may write another CA bundle; the one that we saw accepted says nothing any more.
-			current.term++
-			current.seen.admission, current.seen.acknowledged = nil, nil
-		}
-		current.commissioned = commissioned
-		changedAdmission := current.admission != target.Admission
-		current.admission = target.Admission
-		p.mu.Unlock()
-		if due {
-			current.Wake()
-		}
-		if due || changedAdmission {
-			current.keeper.Wake()
-		}
+	if current == nil || current.seen.State.ends() || current.target.Fingerprint != target.Fingerprint {
+		p.replaceLocked(target, commissioned)
 		return
 	}
-	p.replaceLocked(target, commissioned)
-	p.mu.Unlock()
+	current.settings = target.Settings
+	current.shareLocked()
+	due := commissioned && !current.seen.Commissioned
+	if !commissioned && current.seen.Commissioned {
+		// The next leader may write another CA bundle; the one that we saw accepted says nothing any more.
+		current.term++
+		current.seen.Admission, current.seen.Acknowledged = nil, nil
+	}
+	current.seen.Commissioned = commissioned
+	changedAdmission := current.admission != target.Admission
+	current.admission = target.Admission
+	if due {
+		current.Wake()
+	}
+	if due || changedAdmission {
+		current.keeper.Wake()
+	}
 }
 
 // replaceLocked begins a new incarnation, and ends the one before. The caller holds the lock.
 func (p *Provider) replaceLocked(target settings.Target, commissioned bool) {
 	current := p.connections[target.Name]
 	next := newConnection(p, target, current)
-	next.commissioned = commissioned
+	next.seen.Commissioned = commissioned
 	if current != nil {
 		current.endLocked()
 	}
@@ -197,8 +212,8 @@ func (p *Provider) replaceLocked(target settings.Target, commissioned bool) {
 	go next.run()
 }
 
-// stop ends the connection of a member. Its identity stays known.
-func (p *Provider) stop(name string) {
+// Stop ends the connection of a member. Its identity stays known.
+func (p *Provider) Stop(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c := p.connections[name]; c != nil {
@@ -206,17 +221,16 @@ func (p *Provider) stop(name string) {
 	}
 }
 
-// leave disengages the member, and then cleans up there and releases our claim on it, in an incarnation of its own.
+// Leave disengages the member, and then cleans up there and releases our claim on it, in an incarnation of its own.
 // It is asked again and again, and returns done once that is over. target.Config may be nil: then the last known
 // identities are used. Only the leader asks; one that loses leadership in between gives up, and begins again when it
 // leads again.
-func (p *Provider) leave(target settings.Target) (done bool, how leave.Departure) {
+func (p *Provider) Leave(target settings.Target) (done bool, how leave.Departure) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	current := p.connections[target.Name]
-	gaveUp := current != nil && current.ended() && !current.left && p.ctx.Err() == nil
-	if current != nil && current.target.Leaving && !gaveUp {
-		return current.ended() && current.left, current.departure
+	if current != nil && current.target.Leaving && (current.seen.State != Ended || p.ctx.Err() != nil) {
+		return current.seen.State == Left, current.how
 	}
 	if current != nil {
 		target.Config, target.Bootstrap = cmp.Or(target.Config, current.target.Config), cmp.Or(target.Bootstrap, current.target.Bootstrap)
@@ -226,18 +240,17 @@ func (p *Provider) leave(target settings.Target) (done bool, how leave.Departure
 	return false, leave.Departure{}
 }
 
-// forget ends the connection of a MemberCluster that is gone and lets a younger one of the same cluster in.
-func (p *Provider) forget(name string) {
+// Forget ends the connection of a MemberCluster that is gone and lets a younger one of the same cluster in.
+func (p *Provider) Forget(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.marks, name)
-	delete(p.standings, name)
 	restoredAt.DeleteLabelValues(name)
 	if c := p.connections[name]; c != nil {
 		c.endLocked()
 		// One that has not ended stays, so that a re-created MemberCluster of that name waits for it; its end
 		// brings the controller here again.
-		if c.ended() {
+		if s := c.seen.State; s == Left || s == Ended {
 			delete(p.connections, name)
 		}
 	}
@@ -247,8 +260,8 @@ func (p *Provider) forget(name string) {
 	}
 }
 
-// seed tells which cluster a MemberCluster is by the word of the hub, which counts on every replica, whatever it reaches itself.
-func (p *Provider) seed(name string, granted join.Identity) {
+// Seed tells which cluster a MemberCluster is by the word of the hub, which counts on every replica, whatever it reaches itself.
+func (p *Provider) Seed(name string, granted join.Identity) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := p.identities.known[name]
@@ -271,28 +284,31 @@ func (p *Provider) seed(name string, granted join.Identity) {
 func (p *Provider) Shown(name string, uid types.UID) string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if c := p.connections[name]; c != nil && !c.ending && c.target.UID == uid {
-		return c.seen.clusterUID
+	if c := p.connections[name]; c != nil && !c.seen.State.ends() && c.target.UID == uid {
+		return c.seen.ClusterUID
 	}
 	return ""
 }
 
-// observe returns what the newest connection of a member saw; ok is false when there is none.
-func (p *Provider) observe(name string) (observation, bool) {
+// Observe returns what the newest connection of a member saw; of one that ends, only its state.
+func (p *Provider) Observe(name string) Observation {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	c := p.connections[name]
-	if c == nil || c.ending {
-		return observation{}, false
+	switch c := p.connections[name]; {
+	case c == nil:
+		return Observation{}
+	case c.seen.State.ends():
+		return Observation{State: c.seen.State}
+	default:
+		return c.seen
 	}
-	return c.seen, true
 }
 
 // acquire makes c the one that serves its cluster, or says who goes before it.
 func (p *Provider) acquire(c *connection, clusterUID string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c.ending {
+	if c.seen.State.ends() {
 		return remote.ErrEnded
 	}
 	name := c.target.Name
@@ -312,16 +328,6 @@ func (p *Provider) elder(c *connection, clusterUID string) string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.identities.first(c.target.Name, p.identities.of(c, clusterUID))
-}
-
-// sibling returns another MemberCluster that is the same cluster as name, "" if there is none.
-func (p *Provider) sibling(name string) string {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	if others := p.identities.others(name, p.identities.known[name].ClusterUID); len(others) > 0 {
-		return others[0]
-	}
-	return ""
 }
 
 // release undoes acquire, and wakes those who wait for it.

@@ -1,4 +1,4 @@
-package member
+package link
 
 import (
 	"context"
@@ -44,7 +44,7 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 			// The member may be given up at this moment, and somebody else's in the next.
 			failures = max(failures, failuresUntilUnreachable)
 			wait = min(wait, timings.Await)
-			c.update(func(seen *observation) { seen.problem = remote.WaitForLeader(err) })
+			c.enter(Silent, remote.WaitForLeader(err))
 			continue
 		case err != nil:
 			failures++
@@ -72,10 +72,10 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 			if !isBehind {
 				c.log.Error(behind, "The member answers, but its caches are behind")
 			}
-			c.update(func(seen *observation) { seen.problem = behind })
+			c.enter(Silent, behind)
 		case recovered || isBehind:
 			c.log.Info("The member is served again")
-			c.update(func(seen *observation) { seen.problem = nil })
+			c.enter(Engaged, nil)
 		}
 		isBehind = behind != nil
 	}
@@ -134,5 +134,5 @@ func (c *connection) silent(api *remote.API, err error, failures int) {
 		api.Reset()
 	}
 	p.Message += " It stays engaged with what was last seen of it."
-	c.update(func(seen *observation) { seen.problem = p })
+	c.enter(Silent, p)
 }

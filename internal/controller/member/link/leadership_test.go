@@ -1,4 +1,4 @@
-package member
+package link
 
 import (
 	"testing"
@@ -19,15 +19,15 @@ func TestAReplicaLearnsFromTheHubWhichMemberClusterGoesFirst(t *testing.T) {
 	at := func(second int64) time.Time { return time.Unix(second, 0) }
 	younger := newConnection(p, settings.Target{Name: "younger", Created: at(2)}, nil)
 	p.connections["younger"] = younger
-	p.seed("younger", join.Identity{ClusterUID: "uid", Pinned: false, Created: at(2)})
+	p.Seed("younger", join.Identity{ClusterUID: "uid", Pinned: false, Created: at(2)})
 	if err := p.acquire(younger, "uid"); err != nil {
 		t.Fatal(err)
 	}
-	p.seed("older", join.Identity{ClusterUID: "", Pinned: false, Created: at(1)}) // the leader has not granted it anything
+	p.Seed("older", join.Identity{ClusterUID: "", Pinned: false, Created: at(1)}) // the leader has not granted it anything
 	if elder := p.elder(younger, "uid"); elder != "" {
 		t.Fatalf("elder = %q", elder)
 	}
-	p.seed("older", join.Identity{ClusterUID: "uid", Pinned: false, Created: at(1)})
+	p.Seed("older", join.Identity{ClusterUID: "uid", Pinned: false, Created: at(1)})
 	select {
 	case <-younger.poke:
 	default:
@@ -36,12 +36,12 @@ func TestAReplicaLearnsFromTheHubWhichMemberClusterGoesFirst(t *testing.T) {
 	if elder := p.elder(younger, "uid"); elder != "older" {
 		t.Errorf("elder = %q, the leader serves the older one", elder)
 	}
-	p.seed("younger", join.Identity{ClusterUID: "uid", Pinned: true, Created: at(2)}) // it is the one that was pinned
+	p.Seed("younger", join.Identity{ClusterUID: "uid", Pinned: true, Created: at(2)}) // it is the one that was pinned
 	if elder := p.elder(younger, "uid"); elder != "" {
 		t.Errorf("elder = %q, which is not pinned", elder)
 	}
-	p.seed("younger", join.Identity{ClusterUID: "uid", Pinned: false, Created: at(2)})
-	p.seed("older", join.Identity{ClusterUID: "", Pinned: false, Created: at(1)}) // refused
+	p.Seed("younger", join.Identity{ClusterUID: "uid", Pinned: false, Created: at(2)})
+	p.Seed("older", join.Identity{ClusterUID: "", Pinned: false, Created: at(1)}) // refused
 	if elder := p.elder(younger, "uid"); elder != "" {
 		t.Errorf("elder = %q, which may not have the cluster any more", elder)
 	}
@@ -64,15 +64,15 @@ func TestANewLeaderWakesItsConnections(t *testing.T) {
 			return false
 		}
 	}
-	p.ensure(c.target, false)
+	p.Ensure(c.target, false)
 	if woken() || c.Leading() {
 		t.Error("before the finalizer is there the member is written to")
 	}
-	p.ensure(c.target, true)
+	p.Ensure(c.target, true)
 	if !woken() || !c.Leading() {
 		t.Error("the connection is not told that it has to bootstrap the member")
 	}
-	p.ensure(c.target, true)
+	p.Ensure(c.target, true)
 	if woken() {
 		t.Error("each pass of the leader wakes the connection")
 	}

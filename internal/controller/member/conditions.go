@@ -1,0 +1,176 @@
+package member
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
+	"github.com/codeconnect/vmgroup-operator/internal/fleet"
+	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/group/orphans"
+)
+
+// admissionCondition is the condition AdmissionReady. in.admission is true.
+func admissionCondition(in statusInput) metav1.Condition {
+	before := meta.FindStatusCondition(in.previous.Conditions, v1alpha1.ConditionAdmissionReady)
+	found := in.seen.Admission
+	away := in.config != nil || in.seen.Problem != nil || found != nil && found.Status == metav1.ConditionUnknown
+	switch {
+	case away && behind(in):
+		return metav1.Condition{
+			Type: v1alpha1.ConditionAdmissionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonCABundleBehind,
+			Message: "The member cannot be reached and does not know the current certificate authority of the hub's webhook. It " +
+				"learns it as soon as it answers; see condition Ready.",
+		}
+	case found != nil && in.config == nil && (in.seen.Problem == nil || found.Status != metav1.ConditionUnknown || before == nil):
+		return metav1.Condition{
+			Type: v1alpha1.ConditionAdmissionReady, Status: found.Status, Reason: found.Reason, Message: found.Message,
+		}
+	case before != nil && before.Reason != v1alpha1.ReasonCABundleBehind:
+		return *before
+	}
+	return metav1.Condition{
+		Type: v1alpha1.ConditionAdmissionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonAdmissionPending,
+		Message: "The admission objects were not installed yet; see condition Ready.",
+	}
+}
+
+// behind reports whether the member acknowledged another CA bundle than it should have. One that has no webhook has
+// nothing to be behind with.
+func behind(in statusInput) bool {
+	acknowledged := in.previous.CABundleHash
+	if in.seen.Acknowledged != nil && in.config == nil {
+		acknowledged = *in.seen.Acknowledged
+	}
+	return acknowledged != "" && in.caBundle != "" && acknowledged != in.caBundle
+}
+
+// setMassDeletion tells how much is held.
+func setMassDeletion(status *v1alpha1.MemberClusterStatus, in statusInput) {
+	if status.HeldGroups == 0 {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionMassDeletion)
+		return
+	}
+	set(status, in, metav1.Condition{
+		Type: v1alpha1.ConditionMassDeletion, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonRemovalsHeld, Message: fmt.Sprintf(
+			"%d VMs of %d VmGroups are to be removed and are held, because so many at once may be an accident; each group says how its own go on. "+
+				"To let all of them pass: %s", status.HeldVMs, status.HeldGroups, massdeletion.AllowCommand(in.name)),
+	})
+}
+
+// held takes the counts of groups whose removals are held.
+func (c *counts) held(member string, held massdeletion.Held) {
+	c.heldGroups, c.heldVMs, c.swept = held.Groups, held.VMs, ""
+	if held.SweptGroups > 0 {
+		c.swept = fmt.Sprintf("%d VmGroups with %d VMs are deleted because their CRD was deleted in the member. The operator keeps their VMs until you decide about each, also when the CRD exists again. "+
+			"In the member, the condition Ready of each VmGroup has the commands with its UID. "+
+			"To keep the VMs: kubectl annotate vmgroup NAME -n NAMESPACE --overwrite %s=UID; then a new VmGroup with annotation %s=UID adopts them. "+
+			"To destroy the VMs of one VmGroup or of one namespace: set annotation %s of the VmGroup or of the namespace to its own UID. "+
+			"To destroy the VMs of all of them, on the hub: %s",
+			held.SweptGroups, held.SweptVMs, v1alpha1.ReleaseAnnotation, v1alpha1.AdoptAnnotation, v1alpha1.ConfirmDeletionAnnotation, massdeletion.AllowCommand(member))
+	}
+}
+
+func sweptMessage(status *v1alpha1.MemberClusterStatus) string {
+	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionCRDDeletion); c != nil {
+		return c.Message
+	}
+	return ""
+}
+
+// setCRDDeletion reports groups that are held because their CRD was deleted.
+func setCRDDeletion(status *v1alpha1.MemberClusterStatus, in statusInput) {
+	switch {
+	case in.counts == nil: // it stays as it was
+	case in.counts.swept == "":
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionCRDDeletion)
+	default:
+		set(status, in, metav1.Condition{Type: v1alpha1.ConditionCRDDeletion, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonRemovalsHeld, Message: in.counts.swept})
+	}
+}
+
+// allowanceProblem says which annotations do not allow what they are meant to, or is "". again is when the first of them will, or zero.
+func allowanceProblem(mc *v1alpha1.MemberCluster, now time.Time) (problem string, again time.Time) {
+	return allowance.Problem("membercluster", mc, now,
+		v1alpha1.AllowMassDeletionAnnotation, v1alpha1.AllowAdoptionAnnotation, v1alpha1.AllowForgetAnnotation, v1alpha1.AcceptAdmittedAnnotation)
+}
+
+// setAllowances tells what is wrong with annotations that allow something for a while.
+func setAllowances(status *v1alpha1.MemberClusterStatus, in statusInput) {
+	if in.allowanceProblem == "" {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionInvalidAllowances)
+		return
+	}
+	set(status, in, metav1.Condition{Type: v1alpha1.ConditionInvalidAllowances, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAllowanceInvalid, Message: in.allowanceProblem})
+}
+
+// restoredFor is how long condition StorageRestored stays: long enough that somebody reads it after a night.
+const restoredFor = 24 * time.Hour
+
+// setRestored keeps condition StorageRestored for a day after the restore that was noticed last.
+func setRestored(status *v1alpha1.MemberClusterStatus, in statusInput) {
+	if at := in.seen.RestoredAt; !at.IsZero() && in.now.Sub(at) < restoredFor {
+		condition := metav1.Condition{
+			Type: v1alpha1.ConditionStorageRestored, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonRevisionWentBack,
+			ObservedGeneration: in.generation, LastTransitionTime: metav1.NewTime(at.Truncate(time.Second)),
+			Message: fmt.Sprintf("At %s the member's API server answered with an older revision than before: its etcd came back from a backup. "+
+				"All VmGroups were read anew, and their VMs stay. Compare the specs of VmGroups with what was changed since the backup; "+
+				"docs/restore.md says what else to do. This condition goes away after a day.", at.UTC().Format(time.RFC3339)),
+		}
+		if before := meta.FindStatusCondition(status.Conditions, condition.Type); before != nil && before.Message != condition.Message {
+			meta.RemoveStatusCondition(&status.Conditions, condition.Type) // another restore
+		}
+		meta.SetStatusCondition(&status.Conditions, condition)
+		return
+	}
+	if restoredLeft(status, in.now) <= 0 {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionStorageRestored)
+	}
+}
+
+// restoredLeft is how long condition StorageRestored is still to stay; zero or less when there is none.
+func restoredLeft(status *v1alpha1.MemberClusterStatus, now time.Time) time.Duration {
+	condition := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStorageRestored)
+	if condition == nil {
+		return 0
+	}
+	return condition.LastTransitionTime.Add(restoredFor).Sub(now)
+}
+
+// orphansSettle is how long a member must have been engaged before it is believed that it has no orphans: the vCenters look for them every
+// few seconds, and believe what they see after a minute.
+const orphansSettle = 2 * time.Minute
+
+// orphaned are the groups of a member that do not exist any more and have VMs. known is false while there may be more.
+type orphaned struct {
+	groups []orphans.Group
+	known  bool
+}
+
+// orphansOf asks for the orphans of a member, and says when to ask again to learn whether there are none, or zero.
+func orphansOf(of *fleet.Fleet, status *v1alpha1.MemberClusterStatus, member string, seen link.Observation, now time.Time) (is orphaned, again time.Duration) {
+	is.groups, is.known = of.Orphans(member)
+	settled := seen.State == link.Engaged && now.Sub(seen.EngagedAt) >= orphansSettle
+	is.known = is.known && settled
+	if !is.known && meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionOrphanedVMs) != nil {
+		again = orphansSettle
+	}
+	return is, again
+}
+
+// setOrphans tells which VMs of the member have no VmGroup any more. It stays while nobody knows whether there are any.
+func setOrphans(status *v1alpha1.MemberClusterStatus, in statusInput) {
+	switch {
+	case len(in.orphaned.groups) > 0:
+		set(status, in, metav1.Condition{Type: v1alpha1.ConditionOrphanedVMs, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonGroupGone, Message: fmt.Sprintf(
+			"%d VMs of %d VmGroups that do not exist any more are in vCenter: %s. If the member's etcd came back from a backup, the groups were newer than it. %s",
+			orphans.Count(in.orphaned.groups), len(in.orphaned.groups), orphans.Describe(in.orphaned.groups), orphans.WayOut(in.orphaned.groups))})
+	case in.orphaned.known:
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionOrphanedVMs)
+	}
+}

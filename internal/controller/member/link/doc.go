@@ -1,0 +1,12 @@
+// Package link connects to members. The [Provider] is the multicluster-runtime provider: it owns one connection per
+// MemberCluster, each in a goroutine of its own and in one [State] at a time, and engages a member with the multicluster manager
+// once the member is identified, claimed, has the CRD, and its caches are synced.
+//
+// A connection is one incarnation of a member: one kubeconfig content, one MemberCluster object. It is never
+// changed; a rotated kubeconfig makes a new incarnation, which waits until the goroutine of the old one has
+// ended before it connects. So at no time do two incarnations of a member act, and the end of the old one
+// cannot take the new one with it.
+//
+// A member may have a second identity, for its CRDs, claim and admission objects. Both belong to one incarnation, and must be
+// of the same cluster. When only the second fails, a member that was equipped before is served on.
+package link

@@ -6,7 +6,7 @@ import "github.com/codeconnect/vmgroup-operator/internal/vsphere"
 type Reason int
 
 const (
-	// Changed: data that a subscriber reads for the key changed.
+	// Changed means that data that a subscriber reads for the key changed.
 	Changed Reason = iota
 	// TakenOver groups belong to a bucket that this replica acts on from now on. No replica has acted on them for a
 	// while: they have priority over all others.

@@ -17,9 +17,10 @@ func style(t *testing.T, text string) Style {
 func TestTermsAreFoundInCommentsAndStringsOnly(t *testing.T) {
 	s := style(t, "terms: [{pattern: 'doors?', instead: admission}]")
 	const source = "package a\n\n// A door.\nvar door = `of\nDoors` + \"indoors\"\n"
-	var got []string
-	for _, f := range s.find("a/a.go", []byte(source)) {
-		got = append(got, f.String())
+	found := s.find("a/a.go", []byte(source))
+	got := make([]string, len(found))
+	for i, f := range found {
+		got[i] = f.String()
 	}
 	want := []string{`a/a.go:3 "door": write admission`, `a/a.go:5 "Doors": write admission`}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -34,9 +35,10 @@ func TestAFolderCannotHaveMoreRejectedTermsThanItsBound(t *testing.T) {
 		"b": s.find("b/x.md", []byte("It shall,\nand shall.")),
 		"d": s.find("d/x.md", []byte("It shall.")),
 	}
-	var got []string
-	for _, err := range append(s.exceeded(found), s.unused(found)...) {
-		got = append(got, err.Error())
+	problems := append(s.exceeded(found), s.unused(found)...)
+	got := make([]string, len(problems))
+	for i, err := range problems {
+		got[i] = err.Error()
 	}
 	want := []string{
 		"  b has 2 rejected terms, at most 1; see hack/verify/words.yaml:\n    b/x.md:1 \"shall\": write must\n    b/x.md:2 \"shall\": write must",

@@ -18,19 +18,17 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// memory is what this process remembers of acting on groups. Nothing in it outlives the process, and nothing has to. The zero value
-// is ready to use.
+// memory is the state that this process keeps about groups. It does not outlive the process. The zero value is ready to use.
 type memory struct {
 	mu     sync.Mutex
 	groups map[object]remembered
-	// raises of the ring's generation, by the UID of the member whose groups showed a higher one.
+	// raises of the shard map's generation, by the UID of the member whose groups showed a higher one.
 	raises map[string]group.Raise
 	// definitions are the last answers about the CRDs of members, by the UID of the member.
 	definitions map[string]effect.DefinitionSeen
 }
 
-// object is one object of a member's API server. Its key alone is not: an API server that lies can show two objects with one UID, and what is
-// known of one is not true of the other.
+// object identifies one object of a member's API server. The key is not enough: an API server that lies can show two objects with one UID.
 type object struct {
 	key  vsphere.GroupKey
 	name types.NamespacedName
@@ -41,43 +39,41 @@ func objectOf(member string, of client.Object) object {
 	return object{keyOf(member, of), client.ObjectKeyFromObject(of)}
 }
 
-// objectAt is the object of a group that has this name.
+// objectAt is the group with this name.
 func objectAt(key vsphere.GroupKey, ref fleet.Ref) object {
 	return object{key, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}}
 }
 
-// remembered is what is remembered of one object.
+// remembered is the state of one object.
 type remembered struct {
-	// tenure of the object's bucket under which all this was remembered; see fleet.Fleet.Tenure.
+	// tenure of the object's bucket under which this state is valid; see fleet.Fleet.Tenure.
 	tenure uint64
-	// resourceVersion that the operator's own last write gave the group. The informer's cache may still hold an older object
-	// right after a write; deciding on that would forget an intent that was just stored. After a restart the first list is
-	// newer than any write before.
+	// resourceVersion after the operator's last write. Right after a write the informer's cache can hold an older object, and a decision on
+	// that object would lose an intent that was just stored. After a restart the first list is newer than any earlier write.
 	resourceVersion string
-	// restores is the number of restores of the member's storage at that write. Under another number the version says
-	// nothing: those of a backup are lower.
+	// restores is the number of restores of the member's storage at that write. Versions of a backup are lower and cannot be compared.
 	restores uint64
-	// behind is since when the cache is behind that write, or since the API server was last asked whether it is; zero when it is not.
+	// behind is the time since when the cache is older than that write, or of the last check at the API server, or zero.
 	behind time.Time
-	// written: this process has written to the object, and the API server accepted it.
+	// written is true if the API server accepted a write of this process to the object.
 	written bool
-	// reported is when status was written last.
+	// reported is the time of the last write of status.
 	reported time.Time
 	// counted is the status whose changes of VMs were counted and that is not written yet, or nil.
 	counted *v1alpha1.VmGroupStatus
-	// outOfSight is since when nobody knows which VMs the group has; zero while it is known.
+	// outOfSight is the time since when the group's VMs are unknown, or zero.
 	outOfSight time.Time
-	// deletionSeen is when this process first saw that the group is being deleted, or zero.
+	// deletionSeen is the time at which this process first saw the group's deletion, or zero.
 	deletionSeen time.Time
 	// adoption is the last claim of the VMs of another group, or nil.
 	adoption *effect.Claim
-	// records is how often what was admitted to it is recorded.
+	// records limits how often the admitted shape is recorded.
 	records effect.RecordPace
-	// evaluated is what policies said of its spec.
+	// evaluated is the last result of policies for its spec.
 	evaluated evaluation
 }
 
-// evaluation is what policies said, and all that it depends on.
+// evaluation is a result of policies with its inputs.
 type evaluation struct {
 	set        *policy.Set
 	asked      question
@@ -85,16 +81,16 @@ type evaluation struct {
 	violations []policy.Violation
 }
 
-// labelsSum stands for labels of a namespace. The labels themselves would be kept once for each group in it, and may be 1.5 MiB.
+// labelsSum is a hash of a namespace's labels, which can take 1.5 MiB and would be stored once for each group.
 type labelsSum struct {
 	count int
 	sum   uint64
 }
 
-// labelsSeed keeps sums secret, so that nobody can find two sets of labels with the same one.
+// labelsSeed keeps hashes secret, so that no user can construct two sets of labels with the same hash.
 var labelsSeed = maphash.MakeSeed()
 
-// sumOf adds the hashes of all labels, so that their order does not count and they need not be sorted.
+// sumOf adds the hashes of all labels, so that the result does not depend on their order.
 func sumOf(labels map[string]string) labelsSum {
 	s := labelsSum{count: len(labels)}
 	for key, value := range labels {
@@ -103,11 +99,10 @@ func sumOf(labels map[string]string) labelsSum {
 	return s
 }
 
-// mostAsked is how many bytes a template and its path may have for what policies say of them to be remembered. A template has at most 255, but for an API
-// server that checks nothing.
+// mostAsked is the limit in bytes of a template and its path for a stored evaluation. A template has at most 255 bytes, unless an API server checks nothing.
 const mostAsked = 4 << 10
 
-// question is what an evaluation looks at, besides labels.
+// question has the inputs of an evaluation besides labels.
 type question struct {
 	member, namespace, template, path string
 	cpu, memory, replicas             int32
@@ -131,15 +126,14 @@ func (m *memory) change(o object, change func(*remembered)) {
 	m.groups[o] = r
 }
 
-// begin forgets what was remembered of an object under another tenure.
+// begin drops the state of an object under another tenure.
 func (m *memory) begin(o object, tenure uint64) {
 	if m.of(o).tenure != tenure {
 		m.change(o, func(r *remembered) { *r = remembered{tenure: tenure} })
 	}
 }
 
-// forgetBefore forgets what was remembered of an object under another tenure than this one. It returns false if a pass
-// has begun under this one.
+// forgetBefore drops the state of an object under another tenure. It returns false if a pass has begun under this tenure.
 func (m *memory) forgetBefore(o object, tenure uint64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -184,7 +178,7 @@ func (m *memory) seeDefinition(member string, d effect.DefinitionSeen) {
 	}
 }
 
-// deletionSeen returns when it was first seen that the group is being deleted, which is now if it was not seen before.
+// deletionSeen returns the time at which the group's deletion was first seen, which is now at the first call.
 func (m *memory) deletionSeen(o object, now time.Time) time.Time {
 	seen := m.of(o).deletionSeen
 	if seen.IsZero() {
@@ -200,7 +194,7 @@ func (m *memory) forget(o object) {
 	delete(m.groups, o)
 }
 
-// forgetVersion forgets which version of a group was written last, if anything is remembered of the group.
+// forgetVersion drops the version of a group's last write.
 func (m *memory) forgetVersion(o object) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -210,9 +204,8 @@ func (m *memory) forgetVersion(o object) {
 	}
 }
 
-// stale reports since when an object with this resourceVersion is known to be older than the last write, or zero if it is not. Versions
-// that cannot be compared do not come from an API server that Kubernetes' conformance knows; they are taken as new,
-// and a write based on them fails with a conflict if they were not.
+// stale returns the time since when an object with this resourceVersion is known to be older than the last write, or zero. A conformant API server has
+// comparable versions. Other versions count as new, and a write based on an old object fails with a conflict.
 func (m *memory) stale(o object, resourceVersion string, restores uint64, now time.Time) time.Time {
 	r := m.of(o)
 	since := time.Time{}
@@ -225,14 +218,14 @@ func (m *memory) stale(o object, resourceVersion string, restores uint64, now ti
 	return since
 }
 
-// sight remembers since when a group is out of sight, or that it is in sight.
+// sight sets the time since when the group's VMs are unknown, or zero.
 func (m *memory) sight(o object, since time.Time) {
 	if !m.of(o).outOfSight.Equal(since) {
 		m.change(o, func(r *remembered) { r.outOfSight = since })
 	}
 }
 
-// evaluate is set.Evaluate, remembered by group, so that a pass over one that did not change evaluates nothing.
+// evaluate caches set.Evaluate by group, so that a pass over an unchanged group evaluates nothing.
 func (m *memory) evaluate(set *policy.Set, o object, r policy.Requester, spec *v1alpha1.VmGroupSpec, path string) []policy.Violation {
 	asked := question{
 		member: r.Member, namespace: r.Namespace, template: spec.Template, path: path,
@@ -253,7 +246,7 @@ func (m *memory) evaluate(set *policy.Set, o object, r policy.Requester, spec *v
 	return last.violations
 }
 
-// recollection is what the observer asks of the memory.
+// recollection implements observe.Memory.
 type recollection struct{ r *Reconciler }
 
 // Evaluate implements observe.Memory.

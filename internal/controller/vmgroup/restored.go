@@ -11,19 +11,18 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 )
 
-// catchesUp is how long a cache may be behind the operator's own write before the API server is asked. A watch tells of a write in
-// milliseconds.
+// catchesUp is how long a cache can be behind the operator's own write before the API server is asked. A watch delivers a write in milliseconds.
 const catchesUp = 10 * time.Second
 
-// forgetVersions forgets which versions of a group were written: the storage that they were written to is another one now.
+// forgetVersions drops the written versions of a group after a restore of the member's storage.
 func (r *Reconciler) forgetVersions(of object) {
 	r.memory.forgetVersion(of)
 	r.vanished.unclaim(of.key)
 }
 
-// behind reports whether the cache has an older object than the operator's own last write. A group that stays behind may have come from a
-// backup: with a revision bump nothing else shows that, since the revision of the storage rises while its objects keep the versions that they had.
-// So the API server is asked, at most once in catchesUp. If it has what the cache has, the write is gone.
+// behind reports whether the cache has an older object than the operator's own last write. A group that stays behind can come from a backup that was restored
+// with a revision bump: the revision of the storage rises, and its objects keep their versions. So behind asks the API server, at most once in catchesUp. If
+// the API server has the cached object, the write was lost.
 func (r *Reconciler) behind(ctx context.Context, p pass, group *v1alpha1.VmGroup) bool {
 	of, live := objectOf(p.Member.UID, group), p.Live
 	now := r.Now()

@@ -24,24 +24,22 @@ import (
 )
 
 const (
-	// raceWindow is how long after its finalizer was written a group may be removed in spite of it: an API server gives
-	// up a request after a minute, unless it is told otherwise (--request-timeout).
+	// raceWindow is the time after the write of its finalizer in which a group can be removed in spite of it. API servers end a request after a
+	// minute by default (--request-timeout).
 	raceWindow = 2 * time.Minute
-	// vanishedInterval is how often the VMs of a group that has vanished are looked after at least. Another group may have
-	// its name by now, and get the news that were its.
+	// vanishedInterval is the longest time between two passes over a vanished group. Another group can have its name, and receive its events.
 	vanishedInterval = 2 * time.Second
-	// vanishedPatience is how long that is tried. What is left then is reported as orphans.
+	// vanishedPatience is the time after which the operator stops, and reports the remaining VMs as orphans.
 	vanishedPatience = time.Hour
-	// mostVanished is how many bytes of memory the groups of one member that have vanished may need. They are in none of its caches, and who answers for
-	// it may have any number vanish. This is a thousand groups of three VMs.
+	// mostVanished is the limit in bytes for the vanished groups of one member, about a thousand groups of three VMs. They are in no cache, and a
+	// member that lies can make any number of groups vanish.
 	mostVanished = 4 << 20
 )
 
-// vanished are groups that an API server removed although they carry the finalizer. Kubernetes does that: a deletion that was
-// begun before a finalizer is written and ends after it does not look at it (kubernetes/kubernetes#77988). Somebody asked for
-// the deletion, so it is carried out, with the object as it was last. That is remembered in memory only, and done only for new
-// groups whose finalizer this process wrote a moment ago; the VMs of all others that vanish are reported as orphans and not touched. So are those of groups
-// beyond [mostVanished].
+// vanished are groups that an API server removed although they carry the finalizer. A deletion that begins before the write of a finalizer and ends
+// after it ignores the finalizer (kubernetes/kubernetes#77988). A user requested the deletion, so the operator completes it with the last state of the
+// object, which is in memory only. It does so only for new groups whose finalizer this process wrote within raceWindow. It reports the VMs of other
+// vanished groups, and of groups beyond [mostVanished], as orphans, and does not change them.
 type vanished struct {
 	mu      sync.Mutex
 	claimed map[vsphere.GroupKey]claimedGroup
@@ -51,10 +49,9 @@ type vanished struct {
 // claimedGroup is a new group that got its finalizer.
 type claimedGroup struct {
 	at time.Time
-	// resourceVersion is the last one that was seen.
+	// resourceVersion is the last version that was seen.
 	resourceVersion string
-	// restores is the number of restores of the member's storage when the finalizer was written. Under another number
-	// the group is an older one.
+	// restores is the number of restores of the member's storage when the finalizer was written. Under another number the group is an older one.
 	restores uint64
 }
 
@@ -62,11 +59,11 @@ type vanishedGroup struct {
 	request mcreconcile.Request
 	key     vsphere.GroupKey
 	since   time.Time
-	// tenure of its bucket. Under another one another replica may have let somebody adopt its VMs.
+	// tenure of its bucket. Under another tenure, another replica can have allowed the adoption of its VMs.
 	tenure uint64
-	// group as it was last, with a deletionTimestamp, and what would be its status.
+	// group is the last state, with a deletionTimestamp and the status that it would have.
 	group *v1alpha1.VmGroup
-	// size is how much memory it needs.
+	// size in bytes of memory.
 	size int64
 }
 
@@ -74,8 +71,7 @@ func newVanished() *vanished {
 	return &vanished{claimed: map[vsphere.GroupKey]claimedGroup{}, groups: map[vsphere.GroupKey]vanishedGroup{}}
 }
 
-// Claiming implements effect.Newcomers. A deletion cannot have missed the first finalizer of a group that is older, or had one
-// before: users remove finalizers to keep the VMs.
+// Claiming implements effect.Newcomers. It ignores older groups and groups that had a finalizer before: users remove finalizers to keep the VMs.
 func (v *vanished) Claiming(key vsphere.GroupKey, group *v1alpha1.VmGroup, restores uint64, now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -85,14 +81,14 @@ func (v *vanished) Claiming(key vsphere.GroupKey, group *v1alpha1.VmGroup, resto
 	}
 }
 
-// unclaim forgets that a group's finalizer was written: the storage it was written to is another one now.
+// unclaim drops the write of a group's finalizer after a restore of the member's storage.
 func (v *vanished) unclaim(key vsphere.GroupKey) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.claimed, key)
 }
 
-// seen takes news of a group that exists.
+// seen records the version of a group that exists.
 func (v *vanished) seen(key vsphere.GroupKey, group *v1alpha1.VmGroup) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -102,7 +98,7 @@ func (v *vanished) seen(key vsphere.GroupKey, group *v1alpha1.VmGroup) {
 	}
 }
 
-// add takes the last state of a group that was removed. It reports whether the group is to be deleted by us.
+// add takes the last state of a removed group, and reports whether the operator completes its deletion.
 func (v *vanished) add(request mcreconcile.Request, member fleet.Member, group *v1alpha1.VmGroup, tenure uint64, now time.Time) bool {
 	key := keyOf(member.UID, group)
 	v.mu.Lock()
@@ -122,7 +118,7 @@ func (v *vanished) add(request mcreconcile.Request, member fleet.Member, group *
 	return true
 }
 
-// size is how much memory the groups of a member need. The lock is held.
+// size returns the memory of a member's groups in bytes. The caller holds the lock.
 func (v *vanished) size(member string) (sum int64) {
 	for key, g := range v.groups {
 		if key.Member() == member {
@@ -132,9 +128,8 @@ func (v *vanished) size(member string) (sum int64) {
 	return sum
 }
 
-// later reports whether the object was removed by a request. The API server tells of that with the version of the removal; an
-// object that is only missing from a new list, because its storage was restored, say, is handed on as it was seen last. The event of
-// multicluster-runtime v0.24 does not tell the two apart.
+// later reports whether a request removed the object: then the event has the version of the removal. An object that is only missing from a new list, for
+// example after a restore, has its last seen version. The event of multicluster-runtime v0.24 has no other difference.
 func later(removed, last string) bool {
 	order, err := resourceversion.CompareResourceVersion(removed, last)
 	return err == nil && order > 0
@@ -153,7 +148,7 @@ func (v *vanished) of(request mcreconcile.Request) []vanishedGroup {
 	return groups
 }
 
-// store keeps what would be the group's status.
+// store sets the status that the group would have.
 func (v *vanished) store(key vsphere.GroupKey, group *v1alpha1.VmGroup) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -174,7 +169,7 @@ func (v *vanished) lost(key vsphere.GroupKey, tenure uint64) bool {
 	return is
 }
 
-// has reports whether a group vanished and is looked after.
+// has reports whether the operator completes the deletion of a group.
 func (v *vanished) has(key vsphere.GroupKey) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -189,13 +184,13 @@ func (v *vanished) drop(key vsphere.GroupKey) {
 	delete(v.groups, key) // and not from claimed: a pass may miss the group before the news of its removal come
 }
 
-// vanishes takes the news that a group was removed, and reports whether its VMs are to be looked after.
+// vanishes handles the removal of a group, and reports whether the operator completes its deletion.
 func (r *Reconciler) vanishes(ctx context.Context, request mcreconcile.Request, member fleet.Member, of *v1alpha1.VmGroup) bool {
 	switch {
 	case !of.DeletionTimestamp.IsZero(), !controllerutil.ContainsFinalizer(of, v1alpha1.VmGroupFinalizer), !r.holds(request):
 		return false
 	case group.Paused(of, "", false) != nil, controllerutil.ContainsFinalizer(of, v1alpha1.LegacyFinalizer):
-		return false // nobody could change that any more
+		return false // no user could change that any more
 	}
 	shard := sharding.Key{ClusterUID: member.UID, Namespace: request.Namespace, Name: request.Name}
 	if !r.vanished.add(request, member, of, r.Fleet.Tenure(shard), r.Now()) {
@@ -207,8 +202,7 @@ func (r *Reconciler) vanishes(ctx context.Context, request mcreconcile.Request, 
 	return true
 }
 
-// buryVanished runs a pass over each group of this name that has vanished, and returns when to come back. like is a pass
-// without a group.
+// buryVanished runs a pass over each vanished group of this name, and returns the time until the next one. like is a pass without a group.
 func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Request, like pass) (after time.Duration, err error) {
 	for _, v := range r.vanished.of(request) {
 		if v.tenure != like.tenure {
@@ -241,13 +235,13 @@ func (r *Reconciler) buryVanished(ctx context.Context, request mcreconcile.Reque
 	return after, err
 }
 
-// forgetVanished forgets a group that has vanished.
+// forgetVanished drops a vanished group.
 func (r *Reconciler) forgetVanished(v vanishedGroup) {
 	r.drop(fleet.Departed{Ref: refOf(v.request), Key: v.key, VCenter: group.VCenterOf(v.group)})
 	r.Fleet.DropVanished(refOf(v.request), v.key)
 }
 
-// sooner returns the shorter of two times to wait, of which zero is for ever.
+// sooner returns the shorter of two waits. Zero is forever.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return a + b

@@ -32,13 +32,13 @@ var valueEffects = map[string]map[string]act{
 	"VmGroup repair.mode":    {"Observe": {file: "internal/plan/settings.go", text: "v1alpha1.RepairObserve"}},
 	"VmGroup deletionProtection": {
 		"Enabled":  {file: "internal/admission/objects/deletion.go", text: "!= 'Enabled'"},
-		"Disabled": {unset: "Without a value it is Disabled"},
+		"Disabled": {unset: "Disabled, the default"},
 	},
 	"VmGroup deletionPolicy": {"Retain": {file: "internal/plan/deletion.go", text: "v1alpha1.DeletionRetain"}},
 	"VmGroup shutdown.mode":  {"Hard": {file: "internal/plan/settings.go", text: "v1alpha1.ShutdownHard"}},
 	"VCenter vcenterUserNames": {
 		"Allow": {file: "internal/witness/witness.go", text: "v1alpha1.VCenterUserNamesAllow"},
-		"Deny":  {unset: "With Deny, and without it"},
+		"Deny":  {unset: "With Deny, the default"},
 	},
 	"VCenter inventory.mode":                {"Poll": {file: "internal/controller/vcenter/config.go", text: "v1alpha1.InventoryPoll"}},
 	"MemberCluster userDataSecrets":         {"Allow": {file: "internal/observe/gather.go", text: "v1alpha1.UserDataAllow"}},

@@ -22,7 +22,7 @@ type health struct {
 // checks are the scripts of docs/how-to/argocd/health.yaml by kind.
 func checks(t *testing.T) map[string]string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "argocd", "health.yaml"))
+	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "how-to", "argocd", "health.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func (d *demo) tryNext() {
 	d.say("Try next:")
 	for _, line := range []string{
 		"make demo DEMO=stay            the same, and it stays up for you and kubectl",
-		"README.md, Install             the operator on a cluster and a vCenter of yours",
+		"README.md, Install             the operator on your cluster and vCenter",
 		"docs/explanation/concepts.md   hub and members, and what happens in an outage",
 	} {
 		d.printf("  %s\n", line)

@@ -31,3 +31,13 @@ func (d *desk) FindAllByUuid(ctx *simulator.Context, req *types.FindAllByUuid) s
 	}
 	return &methods.FindAllByUuidBody{Res: res}
 }
+
+// FindChild compares names while no task changes the tree, because the simulator reads names without the locks of their objects.
+func (*desk) FindChild(ctx *simulator.Context, req *types.FindChild) (res soap.HasFault) {
+	index, ok := ctx.Map.Get(req.This).(*simulator.SearchIndex)
+	if !ok {
+		return &methods.FindChildBody{Fault_: simulator.Fault("", &types.ManagedObjectNotFound{Obj: req.This})}
+	}
+	ctx.WithLock(treeRef, func() { res = index.FindChild(ctx, req) })
+	return res
+}

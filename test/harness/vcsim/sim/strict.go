@@ -128,7 +128,7 @@ func (s *strict) call(ctx *simulator.Context, m *simulator.Method) types.BaseMet
 		if m.This.Type == "Folder" {
 			m.This = deskRef
 		}
-	case *types.FindAllByUuid, *types.QueryEvents, *types.UnregisterVM, *types.MarkAsTemplate, *types.MarkAsVirtualMachine, *types.CancelTask, *types.CreateContainerView,
+	case *types.FindAllByUuid, *types.QueryEvents, *types.UnregisterVM, *types.MarkAsTemplate, *types.MarkAsVirtualMachine, *types.CancelTask, *types.CreateContainerView, *types.FindChild,
 		*types.Logout, *types.ContinueRetrievePropertiesEx, *types.RetrievePropertiesEx, *types.RetrieveProperties, *types.HasPrivilegeOnEntities, *types.HasPrivilegeOnEntity,
 		*types.HasUserPrivilegeOnEntities, *types.FetchUserPrivilegeOnEntities:
 		m.This = deskRef

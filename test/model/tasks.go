@@ -50,7 +50,7 @@ func (v *vcenter) submit(t *task, d time.Duration) error {
 		if other.op.Ordinal != t.op.Ordinal {
 			continue
 		}
-		overtakes := other.op.Kind == vsphere.OpShutdownGuest && (t.op.Kind == vsphere.OpPowerOff || t.op.Kind == vsphere.OpMark)
+		overtakes := other.op.Kind == vsphere.OpShutdownGuest && t.op.Kind != vsphere.OpShutdownGuest
 		if !overtakes && !other.done {
 			return fault(vsphere.KindBusy, what, "another operation is in flight")
 		}

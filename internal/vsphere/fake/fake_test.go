@@ -339,14 +339,14 @@ func TestCloneIntoAFolderThatWent(t *testing.T) {
 	}
 }
 
-func TestPowerOffOvertakesAShutdown(t *testing.T) {
+func TestOtherOperationsOvertakeAShutdown(t *testing.T) {
 	r := newRig(t, fake.Options{ManualGuest: true})
 	vm := r.cloned(0)
 	r.ByHand().PowerOn("web-0")
 	r.refused(r.ShutdownGuest(r.ctx, target(vm)), vsphere.KindTransient) // no VMware Tools
 	r.ByHand().Edit("web-0", func(vm *vsphere.VM) { vm.ToolsRunning = true })
 	r.ok(r.ShutdownGuest(r.ctx, target(vm)))
-	r.refused(r.PowerOn(r.ctx, target(vm)), vsphere.KindBusy)
+	r.refused(r.ShutdownGuest(r.ctx, target(vm)), vsphere.KindBusy)
 	r.ok(r.PowerOff(r.ctx, target(vm)))
 	if r.Finish(-1) != 1 {
 		t.Error("want one operation in flight")

@@ -64,7 +64,7 @@ func (s *Server) accept(ctx context.Context, c call) (bool, *vsphere.Error) {
 		return false, err
 	}
 	if other := s.inFlight(c.Group, c.Ordinal); other != nil {
-		overtakes := other.Kind == vsphere.OpShutdownGuest && (c.Kind == vsphere.OpPowerOff || c.Kind == vsphere.OpMark)
+		overtakes := other.Kind == vsphere.OpShutdownGuest && c.Kind != vsphere.OpShutdownGuest
 		if c.Kind.Ends() && other.Overtaken(s.opt.Now()) {
 			overtakes = true
 			s.ended(other, false)

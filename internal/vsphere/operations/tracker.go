@@ -116,8 +116,8 @@ func New(now func() time.Time, notifier vsphere.GroupNotifier) *Tracker {
 }
 
 // Begin registers an operation before its submission. While another operation on the same ordinal is in flight, it fails with KindBusy.
-// Exceptions: a power-off or mark overtakes a guest shutdown, and any other operation than a clone overtakes a clone that is only held
-// for its group. An operation that ends the VM overtakes a hanging task.
+// Exceptions: any other operation overtakes a guest shutdown, which is no task in vCenter, and any other operation than a clone overtakes a clone that
+// is only held for its group. An operation that ends the VM overtakes a hanging task.
 func (t *Tracker) Begin(r Request) (*Handle, error) {
 	var left func(bool)
 	defer func() {
@@ -128,7 +128,7 @@ func (t *Tracker) Begin(r Request) (*Handle, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if op := t.op(r.Key); op != nil {
-		overtakes := op.state == shutting && (r.Kind == vsphere.OpPowerOff || r.Kind == vsphere.OpMark)
+		overtakes := op.state == shutting && r.Kind != vsphere.OpShutdownGuest
 		overtakes = overtakes || (op.held && r.Kind != vsphere.OpClone)
 		if r.Kind.Ends() && op.shown().Overtaken(t.now()) {
 			overtakes, left = true, op.done // its slot is free, although the task can still run

@@ -290,12 +290,14 @@ func TestShutdown(t *testing.T) {
 	r.begin(vsphere.OpShutdownGuest, 0).Finished(3)
 	r.Settle(100, unseen) // no listing settles it: the guest takes its time
 	r.inFlight(1)
-	if _, err := r.Begin(request(vsphere.OpPowerOn, 0)); vsphere.KindOf(err) != vsphere.KindBusy {
-		t.Fatalf("power on: %v", err)
+	if _, err := r.Begin(request(vsphere.OpShutdownGuest, 0)); vsphere.KindOf(err) != vsphere.KindBusy {
+		t.Fatalf("second shutdown: %v", err)
 	}
-	r.begin(vsphere.OpPowerOff, 0).Withdraw() // overtakes
-	r.inFlight(0)
-	r.begin(vsphere.OpShutdownGuest, 0).Finished(3)
+	for _, kind := range []vsphere.OperationKind{vsphere.OpPowerOn, vsphere.OpPowerOff, vsphere.OpMark, vsphere.OpReconfigure} {
+		r.begin(kind, 0).Withdraw() // overtakes
+		r.inFlight(0)
+		r.begin(vsphere.OpShutdownGuest, 0).Finished(3)
+	}
 	r.clock.advance(guestTime - 1)
 	r.Settle(100, unseen)
 	r.inFlight(1)

@@ -39,13 +39,15 @@ func Urgent(old, next v1alpha1.VmGroupStatus) bool {
 }
 
 // urgentOf is Urgent for one VM. For a VM that is restarted, the end of its guest's shutdown is stored before the VM is started: otherwise another replica would take the new
-// guest for the old one, and wait for its end. A refused change is stored before the start as well: otherwise another replica would stop the VM again.
+// guest for the old one, and wait for its end. A refused change is stored before the start as well: otherwise another replica would stop the VM again. A VM that is not ready any
+// more is stored, since minReadySeconds must begin again even if the VM is ready at the next pass.
 func urgentOf(was, vm *v1alpha1.VMStatus) bool {
 	return vm.MoRef == "" && was.UUID != vm.UUID || vm.Phase == v1alpha1.VMAdopting && was.MoRef != vm.MoRef ||
 		vm.ShutdownTime != nil && !vm.ShutdownTime.Equal(was.ShutdownTime) || vm.Updating && !was.Updating ||
 		vm.StoppedForChange != nil && !vm.StoppedForChange.Equal(was.StoppedForChange) ||
 		vm.ChangeRefused != nil && !vm.ChangeRefused.Equal(was.ChangeRefused) ||
-		vm.Updating && vm.ShutdownTime == nil && was.ShutdownTime != nil
+		vm.Updating && vm.ShutdownTime == nil && was.ShutdownTime != nil ||
+		was.Phase == v1alpha1.VMReady && (vm.Phase == v1alpha1.VMUnhealthy || vm.Phase == v1alpha1.VMStarting)
 }
 
 func conditionStatus(s v1alpha1.VmGroupStatus, conditionType string) metav1.ConditionStatus {

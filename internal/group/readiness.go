@@ -51,6 +51,9 @@ func (f Facts) readiness(blockers []plan.Blocker) readiness {
 	return readiness{metav1.ConditionFalse, reason, message, brief}
 }
 
+// noUpdate are the reasons of UpToDate while no update is under way.
+var noUpdate = []string{v1alpha1.ReasonUpToDate, v1alpha1.ReasonNotStarted}
+
 // underWay describes the work in progress until the group matches spec.
 func (f Facts) underWay(counts string) (reason, message string) {
 	p, most := f.Plan, f.Plan.Desired+f.Plan.Surge
@@ -65,7 +68,7 @@ func (f Facts) underWay(counts string) (reason, message string) {
 		return v1alpha1.ReasonRepairing, counts + "; repairing what was changed outside of the operator" + waitsFor(p.VMs)
 	case p.Existing < p.Desired:
 		return v1alpha1.ReasonScalingUp, fmt.Sprintf("%d of %s there; %s", p.Existing, are(p.Desired), cloning(p.VMs))
-	case p.Existing > most && len(p.Doomed) == 0 && p.Update.Reason == v1alpha1.ReasonUpToDate:
+	case p.Existing > most && len(p.Doomed) == 0 && slices.Contains(noUpdate, p.Update.Reason):
 		return v1alpha1.ReasonRolloutProgressing, fmt.Sprintf("%s wanted, and there are %d: what the update added leaves once enough others are available%s",
 			are(p.Desired), p.Existing, waitingFor(p.VMs))
 	case p.Existing > most || len(p.Doomed) > 0:

@@ -273,6 +273,22 @@ var found = map[string]History{
 	"spec gives a guest less time to shut down than when it was asked": { // seed 8146211
 		Setup: Setup{Replicas: 2}, Events: []Event{{time.Minute, "stubborn", 2530}, {0, "power", 0}, {0, "power", 1}, {0, "shutdown", 0}, {0, "template", 1}},
 	},
+	"a guest was asked to shut down, has less time by now, and its VM was suspended": { // seed 9440979
+		Setup: Setup{Replicas: 1}, Events: []Event{{time.Minute, "power", 0}, {0, "power", 1}, {0, "power-off", 2964}, {0, "shutdown", 0}, {53 * time.Second, "power-off", 0}},
+	},
+	"a guest was asked to shut down, and its VM is to be retained at once": { // seed 9442450
+		Setup: Setup{Replicas: 1, Retain: true}, Events: []Event{{time.Minute, "power", 0}, {0, "scale", 0}, {0, "shutdown", 5}, {0, "shutdown", 0}},
+	},
+	"the host of a VM goes and comes back within a second": { // seed 9430772
+		Setup:  Setup{Replicas: 3, Surge: "1", Unavailable: "1", MinReady: 30},
+		Events: []Event{{10 * time.Second, "template", 1}, {45 * time.Second, "host", 0}, {0, "host", 3}, {0, "hosts-back", 0}},
+	},
+	"a status from a backup does not know of a clone that never boots": { // seed 9179844
+		Setup: Setup{Replicas: 1, Gate: "GuestHeartbeat", MinReady: 30},
+		Events: []Event{
+			{time.Minute, "template", 1}, {58 * time.Second, "template-goes", 0}, {0, "template-goes", 0}, {time.Minute, "template", 3}, {0, "restore", 3451},
+		},
+	},
 }
 
 func TestWhatWasFoundBefore(t *testing.T) {

@@ -45,7 +45,7 @@ func handover(ctx context.Context, s *session, r *rig) error {
 		longest = append(longest, gap.Seconds())
 		s.say("  kill %d of %d: %d buckets, all owned again after %.2f s", i+1, kills, buckets, gap.Seconds())
 	}
-	where := "from SIGKILL until the ring at the hub names a living owner for every bucket of it, default timings; the one of 3 replicas that holds most, which is started again afterwards; %d kills"
+	where := "from SIGKILL until the shard map on the hub names a living owner for every bucket of it, default timings; the one of 3 replicas that holds most, which is started again afterwards; %d kills"
 	s.add("failover/kill/median", median(longest), "s", noGoal, where, len(longest))
 	s.add("failover/kill/worst", worst(longest), "s", atMost(12.5), where, len(longest))
 	return handoverStopped(ctx, s, r)
@@ -109,7 +109,7 @@ func handoverStopped(ctx context.Context, s *session, r *rig) error {
 	s.add("failover/stop/idle/p99", seconds(all.idle, 0.99), "s", atMost(0.5), "from SIGTERM until another owns it; %d buckets without a call in flight; %s", len(all.idle), where)
 	s.add("failover/stop/idle/median", seconds(all.idle, 0.5), "s", noGoal, "as above")
 	s.add("failover/stop/idle/worst", seconds(all.idle, 1), "s", noGoal, "as above")
-	s.add("failover/stop/released/p99", seconds(all.released, 0.99), "s", noGoal, "from its release in the ring until another owns it; all %d buckets; %s", len(all.released), where)
+	s.add("failover/stop/released/p99", seconds(all.released, 0.99), "s", noGoal, "from its release in the shard map until another owns it; all %d buckets; %s", len(all.released), where)
 	s.add("failover/stop/in-flight/worst", seconds(all.busy, 1), "s", atMost(20), "from SIGTERM until another owns it; %d buckets with a call in flight at SIGTERM, or sent within %s of it by a pass that was under way; %s", len(all.busy), underWay, where)
 	s.add("failover/stop/aborted", float64(all.aborted), "calls", atMost(0), "calls of the stopped process that it gave up, by the proxy; %s", where)
 	s.add("failover/stop/process", all.took.Seconds(), "s", noGoal, "from SIGTERM until the process has ended; worst")

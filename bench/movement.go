@@ -29,7 +29,7 @@ func movement(ctx context.Context, s *session, r *rig) error {
 	}
 	for _, name := range []string{"join-3-4", "leave-4-3", "join-5-6"} {
 		s.add("movement/"+name+"/excess", worst(excess[name]), "buckets", atMost(0),
-			"claims in the ring at the hub, less those without which the replicas cannot share evenly; real replicas; worst of %d", len(excess[name]))
+			"claims in the shard map on the hub, less those without which the replicas cannot share evenly; real replicas; worst of %d", len(excess[name]))
 	}
 	for _, n := range []int{3, 5, 10} {
 		uneven := unevenness(n, fleets)

@@ -72,7 +72,7 @@ func calls(ctx context.Context, s *session, r *rig) error {
 	s.say("  calls of the last round: %v", rounds[len(rounds)-1].byMethod)
 	s.add("calls/soap-per-clone/median", median(collect(rounds, perClone)), "calls", atMost(2.5), "clone and power-on; %s", where)
 	s.add("calls/soap-per-clone/worst", worst(collect(rounds, perClone)), "calls", noGoal, "%s", where)
-	s.add("calls/soap-per-life/median", median(collect(rounds, perLife)), "calls", noGoal, "per VM, until the group is gone; %s", where)
+	s.add("calls/soap-per-life/median", median(collect(rounds, perLife)), "calls", noGoal, "per VM, until the group is deleted; %s", where)
 	s.add("calls/original/soap-per-clone", median(collect(theirs, perClone)), "calls", noGoal, "power-on is part of the clone; %d rounds", len(theirs))
 	s.add("calls/original/soap-per-life", median(collect(theirs, perLife)), "calls", noGoal, "per VM; %d rounds", len(theirs))
 
@@ -84,7 +84,7 @@ func calls(ctx context.Context, s *session, r *rig) error {
 	s.add("calls/api-events/median", median(collect(rounds, func(one round) float64 { return float64(one.upWrites.events) })), "writes", noGoal,
 		"events of the same time")
 	s.add("calls/api-writes-per-life/median", median(collect(rounds, func(one round) float64 { return float64(one.lifeWrites.groups) })), "writes", noGoal,
-		"on the group, until it is gone")
+		"on the group, until it is deleted")
 	s.add("calls/original/api-writes", median(collect(theirs, func(one round) float64 { return float64(one.upWrites.groups) })), "writes", noGoal,
 		"until all VMs run; it says nothing meanwhile; %d rounds", len(theirs))
 	return nil

@@ -25,7 +25,7 @@ var suite = []benchmark{
 	{"fairness", "groups of one VM that arrive while a group of 48 scales up", &few, fairness},
 	{"flaky", "VMs finished while 2 %, 10 % and a third of vCenter's calls fail", &few, flaky},
 	{"rollout", "all 48 VMs of a group are replaced, eight at a time, against the bound", &few, rollOut},
-	{"change", "somebody powers off and deletes VMs of a group of 50", &few, change},
+	{"change", "a person powers off and deletes VMs of a group of 50", &few, change},
 	{"tenants", "groups of one member beside 150 small ones of another", &shared, tenants},
 	{"idle", "what 200 groups with 600 VMs cost while nothing happens, and memory of 300 groups", &many, idle},
 	{"noop", "annotations of groups are touched, which changes nothing", &many, noop},

@@ -72,7 +72,7 @@ func tenants(ctx context.Context, s *session, r *rig) error {
 	where := fmt.Sprintf("%d groups of one VM at once, beside %d of another member that wait; %d tasks at a time, L = %s; apply until vCenter runs the VM; worst of %d rounds",
 		tenantGroups, tenantBacklog, tenantWidth, r.setup.taskTime, tenantRounds)
 	file := func(name string, beside, alone []time.Duration, g goal) {
-		s.add("tenants/"+name+"/alone", median(ratios(alone, r.setup.taskTime)), "x L", noGoal, "the same groups, nobody else there; median of %d", tenantRounds)
+		s.add("tenants/"+name+"/alone", median(ratios(alone, r.setup.taskTime)), "x L", noGoal, "the same groups, without another tenant; median of %d", tenantRounds)
 		s.add("tenants/"+name+"/beside", worst(ratios(beside, r.setup.taskTime)), "x L", noGoal, "%s", where)
 		s.add("tenants/"+name, worst(ratios(beside, r.setup.taskTime))/median(ratios(alone, r.setup.taskTime)), "x alone", g, "beside / alone")
 	}

@@ -48,7 +48,7 @@ func operatorCommand(operate func(context.Context, options) error) *cobra.Comman
 	flags.BoolVar(&o.Metrics.Secure, "metrics-secure", false,
 		"Serve metrics by TLS, to those whose token the hub knows and whom its RBAC allows to get /metrics.")
 	flags.StringVar(&o.Metrics.Certificates, "metrics-cert-path", "",
-		"Directory with tls.crt and tls.key of the metrics endpoint, looked at again when they change. Empty means a certificate of its own, signed by nobody.")
+		"Directory with tls.crt and tls.key of the metrics endpoint, read again when they change. Empty means a self-signed certificate.")
 	flags.BoolVar(&o.Metrics.Profiles, "pprof", false,
 		"Serve profiles of this process beside the metrics, to those whom the hub's RBAC allows to get /debug/pprof/*. It needs --metrics-secure.")
 	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081", "Address of /healthz and /readyz.")
@@ -56,12 +56,12 @@ func operatorCommand(operate func(context.Context, options) error) *cobra.Comman
 		"Directory with tls.crt and tls.key of the webhooks, kept up to date by cert-manager. Empty turns the webhooks off.")
 	flags.IntVar(&o.Webhooks.MemberPort, "webhook-port", 9443, "Port of the webhooks.")
 	flags.IntVar(&o.Webhooks.HubPort, "hub-webhook-port", 9444,
-		"Port of the webhooks of the hub's own kinds. Whoever reaches it can ask them, so let only the hub's API servers do so.")
+		"Port of the webhooks of the hub's own kinds. Requests are not authenticated, so allow only the hub's API servers to connect.")
 	flags.DurationVar(&o.SegmentPeriod, "webhook-segment-period", trust.DefaultPeriod,
 		"After how long members call by another path. Each path holds for two periods, and for longer in a member that cannot be reached.")
 	flags.StringVar(&o.Webhooks.Host, "webhook-host", "", "Address that the webhooks listen on; empty means all.")
 	flags.DurationVar(&o.WebhookDrain, "webhook-drain", server.LeaveTime,
-		"For how long a replica that ends goes on answering members, while it says that it is not ready: what is between them and the webhooks needs that long to notice.")
+		"How long a replica that ends continues to answer members while it is not ready, so that load balancers have time to notice.")
 	flags.StringVar(&o.AdmissionURL, "admission-url", "",
 		"URL by which members reach the webhooks where MemberCluster.spec.admission.url says nothing else, for example https://vmgroups.example.com.")
 	flags.DurationVar(&o.LostReplica, "lost-replica-wait", trust.DefaultLimits().Lost,

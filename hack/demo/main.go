@@ -66,8 +66,8 @@ func run(ctx context.Context, stay bool) (err error) {
 	if err := d.play(ctx, []step{
 		{"Both teams apply their samples", d.apply},
 		{"Scale team-a's vg-1 from 3 to 5", d.scale},
-		{"Somebody powers a VM off in vCenter, behind the operator's back", d.powerOff},
-		{"Somebody deletes a VM in vCenter", d.deleteVM},
+		{"A person powers a VM off in vCenter", d.powerOff},
+		{"A person deletes a VM in vCenter", d.deleteVM},
 		{"vg-2 names a template that does not exist; name one that does", d.fixTemplate},
 	}); err != nil {
 		return err
@@ -84,7 +84,7 @@ func run(ctx context.Context, stay bool) (err error) {
 		{"What would an edit do?", d.forecast},
 		{"The certificate authority and the webhooks' certificate are renewed at once, under load", d.rotate},
 		{"A replica is killed in the middle of a scale-up", d.killOne},
-		{"Another is told to stop, as in an update", d.stopOne},
+		{"Another replica stops, as in an update", d.stopOne},
 		{"The last one stops as well: what holds without a hub?", d.withoutHub},
 	}); err != nil {
 		return err

@@ -45,7 +45,7 @@ func constantsOf(file string) ([]block, error) {
 				return nil, fmt.Errorf("%s: %s: %w", file, c.name, err)
 			}
 			if c.meaning = meaning(value.Doc.Text() + value.Comment.Text()); c.meaning == "" {
-				problems = append(problems, fmt.Errorf("%s: %s has no comment that says what it means", file, c.name))
+				problems = append(problems, fmt.Errorf("%s: %s has no comment with its meaning", file, c.name))
 			}
 			b.constants = append(b.constants, c)
 		}

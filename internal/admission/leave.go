@@ -39,7 +39,7 @@ func Leave() []Step {
 	for _, identity := range objects.Known() {
 		step := Step{Delete: &Target{Group: identity.Group, Resource: identity.Resource, Name: identity.Name}}
 		if identity.Kind == "VmGroupLimits" {
-			step.Why = "The limits. Until a moment after the bindings are gone, a policy that misses them refuses everything, also the above."
+			step.Why = "The limits. Until shortly after the bindings are deleted, a policy that misses them refuses everything, also the above."
 			limits = append(limits, step)
 			continue
 		}
@@ -49,7 +49,7 @@ func Leave() []Step {
 		doors = append(doors, step)
 	}
 	letGo := Step{
-		Why: "Nobody looks after the VmGroups any more. With the operator's finalizer, none of them could be deleted, nor their\n" +
+		Why: "No operator serves the VmGroups any more. With the operator's finalizer, none of them could be deleted, nor their\n" +
 			"namespaces. Their VMs stay in vCenter as they are.",
 		LetGo: v1alpha1.VmGroupFinalizer,
 	}
@@ -63,7 +63,7 @@ func Leave() []Step {
 func whyRemoved(kind string) string {
 	switch kind {
 	case "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration":
-		return "What calls the hub. With failurePolicy Fail nothing could be created or changed while it is away."
+		return "What calls the hub. With failurePolicy Fail nothing could be created or changed while the hub is unreachable."
 	case "MutatingAdmissionPolicyBinding", "ValidatingAdmissionPolicyBinding":
 		return "What puts the policies in force."
 	}

@@ -34,8 +34,8 @@ type checkOptions struct {
 func checkCommand(version string) *cobra.Command {
 	o := checkOptions{}
 	c := &cobra.Command{
-		Use: "check", Short: "Say whether the operator on this hub is healthy", Args: cobra.NoArgs,
-		Long: `manager check says whether the operator on this hub is healthy, and if not, what to do. It changes nothing.
+		Use: "check", Short: "Check whether the operator on this hub is healthy", Args: cobra.NoArgs,
+		Long: `manager check reports whether the operator on this hub is healthy, and if not, what to do. It changes nothing.
 
 It fails when the kinds are not served, when there are fewer working replicas than there should be, when groups have no replica, and
 when the webhooks do not answer. A VCenter, MemberCluster or VmGroupPolicy that is not Ready is a warning.`,

@@ -72,9 +72,9 @@ func assessReplicas(wanted, ready, working int) finding {
 	case ready < wanted:
 		return finding{failure, about, fmt.Sprintf("%d of %d Pods are ready", ready, wanted), "See kubectl describe pod, and the Pods' logs."}
 	case working < wanted:
-		return finding{failure, about, fmt.Sprintf("%d of %d take a share of the groups", working, wanted), "See /readyz/ring of the Pods, or their logs, for what keeps them from it."}
+		return finding{failure, about, fmt.Sprintf("%d of %d take a share of the groups", working, wanted), "See /readyz/ring of the Pods, or their logs, for the reason."}
 	case working == 0:
-		return finding{warning, about, "none is wanted", "Scale the Deployment up: nobody serves the groups."}
+		return finding{warning, about, "none is wanted", "Scale the Deployment up: no replica serves the groups."}
 	}
 	return finding{fine, about, fmt.Sprintf("%d of %d work", working, wanted), ""}
 }
@@ -105,11 +105,11 @@ func assessReady(about string, generation int64, conditions []metav1.Condition) 
 	condition := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	switch {
 	case condition == nil:
-		return finding{warning, about, "has not been looked at yet", ""}
+		return finding{warning, about, "has not been checked yet", ""}
 	case condition.Status == metav1.ConditionTrue && condition.ObservedGeneration >= generation:
 		return finding{fine, about, "Ready", ""}
 	case condition.Status == metav1.ConditionTrue:
-		return finding{warning, about, "was Ready before its last change, which has not been looked at yet", ""}
+		return finding{warning, about, "was Ready before its last change, which has not been checked yet", ""}
 	}
 	return finding{warning, about, strings.TrimSpace(condition.Reason + ": " + strings.Join(strings.Fields(condition.Message), " ")), ""}
 }

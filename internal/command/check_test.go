@@ -74,7 +74,7 @@ func TestWhatTheCheckSays(t *testing.T) {
 		{"Ready", assessReady("VCenter a", 2, condition(metav1.ConditionTrue, 2)), fine, "Ready"},
 		{"not Ready", assessReady("VCenter a", 2, condition(metav1.ConditionFalse, 2)), warning, "Unreachable: no route"},
 		{"was Ready", assessReady("VCenter a", 3, condition(metav1.ConditionTrue, 2)), warning, "before its last change"},
-		{"new", assessReady("VCenter a", 1, nil), warning, "not been looked at"},
+		{"new", assessReady("VCenter a", 1, nil), warning, "not been checked"},
 		{"webhooks", assessWebhook("answer", nil), fine, "answer"},
 		{"no webhooks", assessWebhook("", errors.New("refused")), failure, "refused"},
 	} {

@@ -64,7 +64,7 @@ type vcenterCheck struct {
 func checkVCenterCommand(version string) *cobra.Command {
 	o := vcenterCheck{version: version}
 	c := &cobra.Command{
-		Use: "vcenter [NAME]", Short: "Say whether a vCenter will work", Args: cobra.MaximumNArgs(1),
+		Use: "vcenter [NAME]", Short: "Check whether a vCenter will work", Args: cobra.MaximumNArgs(1),
 		Long: `manager check vcenter says within five minutes whether the operator can work with a vCenter, and if not, what to do.
 
 NAME is a VCenter on the hub: the check takes its settings and its Secret, and records in its status that it passed. With --server it needs no hub. It then takes
@@ -85,7 +85,7 @@ It exits with 0, with 1 if a check fails, and with 3 if no vCenter answers.`,
 	NamespaceFlag(flags, &o.namespace)
 	o.addServer(flags)
 	flags.StringSliceVar(&o.templates, "template", nil, "Names or paths of templates to check; empty means all that the settings allow.")
-	flags.BoolVar(&o.probe, "probe", false, "Clone one VM, power it on, look at it, and remove it.")
+	flags.BoolVar(&o.probe, "probe", false, "Clone one VM, power it on, check it, and remove it.")
 	flags.DurationVar(&o.probeTime, "probe-time", 3*time.Minute, "After how long a probe sends nothing more. A full clone of a large template takes longer.")
 	flags.DurationVar(&o.settle, "settle", 3*time.Minute, "How long after the login the sessions are counted again; 0 for not at all.")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "How long the check may take, besides the time of a probe.")

@@ -47,7 +47,7 @@ func Plain(err error) string { return untrusted.Text(err.Error(), maxCell) }
 // NamespaceFlag adds the flag --namespace, whose default is the namespace of this Pod.
 func NamespaceFlag(flags *pflag.FlagSet, namespace *string) {
 	flags.StringVar(namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "vmgroup-operator-system"),
-		"Namespace of the operator, where its Secrets, its Leases and the ring are.")
+		"Namespace of the operator, where its Secrets, its Leases and the shard map are.")
 }
 
 func versionCommand(version string) *cobra.Command {

@@ -40,7 +40,7 @@ func shards(ctx context.Context, namespace string, out io.Writer) error {
 	defer cancel()
 	snapshot, err := client.Snapshot(ctx)
 	if err != nil {
-		return fmt.Errorf("read the ring and the sessions in namespace %q: %w", namespace, err)
+		return fmt.Errorf("read the shard map and the sessions in namespace %q: %w", namespace, err)
 	}
 	return printShards(out, snapshot, time.Now())
 }
@@ -48,7 +48,7 @@ func shards(ctx context.Context, namespace string, out io.Writer) error {
 // printShards prints a row for each session, and rows for buckets without a session.
 func printShards(out io.Writer, s hub.Snapshot, now time.Time) error {
 	if !s.Found {
-		_, err := fmt.Fprintln(out, "There is no ring yet: no replica has run here, or the ring was deleted and is being made anew.")
+		_, err := fmt.Fprintln(out, "There is no shard map yet: no replica has run here, or the shard map was deleted and the replicas create it again.")
 		return err
 	}
 	held := map[string]int{}

@@ -48,7 +48,7 @@ pod-b     s2        ready          2         yes      1.2s ago
 		t.Errorf("a Lease that somebody else wrote is printed as %q, error %v", out.String(), err)
 	}
 	out.Reset()
-	if err := printShards(&out, hub.Snapshot{}, now); err != nil || !strings.Contains(out.String(), "no ring yet") {
-		t.Errorf("without a ring it prints %q, error %v", out.String(), err)
+	if err := printShards(&out, hub.Snapshot{}, now); err != nil || !strings.Contains(out.String(), "no shard map yet") {
+		t.Errorf("without a shard map it prints %q, error %v", out.String(), err)
 	}
 }

@@ -56,7 +56,7 @@ func outcome(installed, wanted *apiextensionsv1.CustomResourceDefinition) (said 
 	case Missing:
 		return fmt.Sprintf("installed, version %d", want), nil
 	case Foreign:
-		return "", &RefusedError{wanted.Name, fmt.Sprintf("is of kind %q and scope %q, which is not this operator's; remove it if nobody needs it",
+		return "", &RefusedError{wanted.Name, fmt.Sprintf("is of kind %q and scope %q, which is not this operator's; remove it if it is not needed",
 			installed.Spec.Names.Kind, installed.Spec.Scope)}
 	case NewerUnusable:
 		return "", &RefusedError{wanted.Name, fmt.Sprintf("has version %d, newer than this release's %d, and no longer serves %s; install a newer release",

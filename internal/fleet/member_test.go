@@ -21,7 +21,7 @@ func TestGroupsAreDeliveredWhenSettingsOfTheirEngagedMemberChange(t *testing.T) 
 		"the leader has just found the CRD":    {of(Engaged, "", false), of(Engaged, "5", false), false},
 		"and the member is paused, too":        {of(Engaged, "", false), of(Engaged, "5", true), true},
 		"controllers begin to watch meanwhile": {of(Engaging, "4", false), of(Engaged, "4", true), true},
-		"the member is away":                   {of(Engaged, "4", false), of(Away, "4", true), false},
+		"the member is unreachable":            {of(Engaged, "4", false), of(Away, "4", true), false},
 		"the member comes back":                {of(Away, "4", false), of(Engaged, "4", true), false},
 	} {
 		t.Run(story, func(t *testing.T) {

@@ -187,13 +187,13 @@ func (s *Snapshot) toAdopt(admission policy.Admission) *plan.Adoption {
 	case a.Answer == nil && s.Group.Status.AdoptedFrom == a.From:
 		return nil
 	case a.Answer == nil:
-		out.Waits = waits("It is not known yet which VMs there are to take over")
+		out.Waits = waits("It is not known yet which VMs there are to adopt")
 	case a.Answer.Blocked != nil:
 		out.Waits = a.Answer.Blocked
 	case !a.Seen.Complete || len(a.Seen.InFlight) > 0:
 		out.Waits = waits(cmp.Or(a.Seen.Incomplete, "vCenter is still busy with VMs of that group"))
 	case len(a.missing()) > 0:
-		out.Waits = waits("Some of the VMs to take over are not seen now, and vCenter has not said that they are gone: " + list(a.missing(), 8))
+		out.Waits = waits("Some of the VMs to adopt are not visible now, and vCenter has not confirmed their deletion: " + list(a.missing(), 8))
 	case s.takesOver() && (admission.Held || admission.NoCreate):
 		out.Waits = BlockerOf(admission)
 	default:
@@ -220,7 +220,7 @@ func waits(why string) *plan.Blocker {
 // refusesAdoption reports that no VM is adopted, with the remedy.
 func (s *Snapshot) refusesAdoption(why string) *plan.Blocker {
 	return &plan.Blocker{Reason: v1alpha1.ReasonAdoptionRefused, Terminal: true, Message: fmt.Sprintf(
-		"%s, so no VM is taken over, and none is cloned until that is put right. Set it to the metadata.uid of a deleted VmGroup of this namespace, or remove it: kubectl annotate vmgroup %s -n %s %s-",
+		"%s, so no VM is adopted, and none is cloned until that is put right. Set it to the metadata.uid of a deleted VmGroup of this namespace, or remove it: kubectl annotate vmgroup %s -n %s %s-",
 		why, s.Group.Name, s.Group.Namespace, v1alpha1.AdoptAnnotation)}
 }
 
@@ -254,7 +254,7 @@ func (s *Snapshot) candidates() (all []plan.Candidate, told *plan.Blocker) {
 	}
 	if len(orphans) > 0 && len(all) == 0 {
 		return nil, &plan.Blocker{Reason: v1alpha1.ReasonAdoptionNotAllowed, Terminal: true, Message: fmt.Sprintf(
-			"The VmGroup with UID %s is gone and has not released its VMs: %s. That they may be taken over is for a hub administrator to say: "+
+			"The VmGroup with UID %s does not exist and has not released its VMs: %s. Their adoption needs a hub administrator's approval: "+
 				"%s. Until then no VM is cloned; to do without them, remove the annotation: kubectl annotate vmgroup %s -n %s %s-",
 			a.From, list(orphans, 8), allowance.Command("membercluster", s.Member, v1alpha1.AllowAdoptionAnnotation), s.Group.Name, s.Group.Namespace, v1alpha1.AdoptAnnotation)}
 	}
@@ -314,7 +314,7 @@ func setAdopted(s *v1alpha1.VmGroupStatus, f Facts, set func(conditionType strin
 			reason = v1alpha1.ReasonVMsLeft
 		}
 		set(v1alpha1.ConditionAdopted, metav1.ConditionTrue, reason, fmt.Sprintf(
-			"Nothing is left to be taken over from %s%s%s", a.Name(), leftToAdopt(f.Plan.LeftToAdopt), leftToStrangers(f.Name, f.Strangers)))
+			"Nothing is left to adopt from %s%s%s", a.Name(), leftToAdopt(f.Plan.LeftToAdopt), leftToStrangers(f.Name, f.Strangers)))
 	}
 }
 
@@ -363,7 +363,7 @@ func (s *Snapshot) AdoptsLiving(other *metav1.ObjectMeta) *plan.Blocker {
 	case other.Namespace != s.Group.Namespace:
 		return s.NothingToAdopt()
 	case !other.DeletionTimestamp.IsZero():
-		return waits(fmt.Sprintf("VmGroup %s is being deleted, and its VMs can be taken over once it is gone", other.Name))
+		return waits(fmt.Sprintf("VmGroup %s is being deleted. Its VMs can be adopted after its deletion", other.Name))
 	}
 	return s.refusesAdoption(fmt.Sprintf("VmGroup %s (UID %s) exists, and its VMs are its own", other.Name, other.UID))
 }

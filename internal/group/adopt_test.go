@@ -59,7 +59,7 @@ func TestEventsTellWhatIsTakenOver(t *testing.T) {
 	f := running()
 	before := f.Status()
 	taking := before.DeepCopy()
-	taking.VMs[0].Phase, taking.VMs[0].MoRef, taking.VMs[0].Message = v1alpha1.VMAdopting, "vm-9", `vm-9, called "old-7" in vCenter, is being taken over`
+	taking.VMs[0].Phase, taking.VMs[0].MoRef, taking.VMs[0].Message = v1alpha1.VMAdopting, "vm-9", `vm-9, called "old-7" in vCenter, is being adopted`
 	notes := func(old, next v1alpha1.VmGroupStatus) (all string) {
 		for _, e := range Events(old, next) {
 			all += e.Reason + ": " + e.Note + "; "

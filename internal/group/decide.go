@@ -161,7 +161,7 @@ func (s *Snapshot) raise() Decision {
 	held := func(after time.Duration, why string) Decision {
 		return s.blocked(plan.Blocker{Reason: v1alpha1.ReasonEpochAhead, Terminal: true, Message: fmt.Sprintf(
 			"status.ownership.epoch is %d.%d, and the operator is at %d.%d: %s. Nothing is done with this group and its VMs. "+
-				"If nobody but this operator serves the group, remove status.ownership (kubectl edit vmgroup %s -n %s --subresource=status)",
+				"If no other operator serves the group, remove status.ownership (kubectl edit vmgroup %s -n %s --subresource=status)",
 			shown.Generation, shown.Number, s.Epoch.Generation, s.Epoch.Number, why, s.Group.Name, s.Group.Namespace)}, after)
 	}
 	again := s.Raised.At.Add(RaiseInterval)
@@ -326,10 +326,10 @@ func (s *Snapshot) folderProblem() error {
 	switch {
 	case s.Observation.FolderElsewhere:
 		return &vsphere.Error{Kind: vsphere.KindConflict, Op: "clone into the group's folder", Err: fmt.Errorf(
-			"folder %s (%s) was moved out of the operator's root folder; ask the platform team to move it back", untrusted.Name(s.Folder.Path), s.Folder.MoRef)}
+			"folder %s (%s) was moved out of the operator's root folder; ask a hub administrator to move it back", untrusted.Name(s.Folder.Path), s.Folder.MoRef)}
 	case s.folderTaken():
 		return &vsphere.Error{Kind: vsphere.KindNameTaken, Op: "clone into the group's folder", Err: fmt.Errorf(
-			"folder %s holds VMs of another VmGroup, of a member cluster that had this name before; ask the platform team to rename that folder", untrusted.Name(s.Observation.Folder.Path))}
+			"folder %s holds VMs of another VmGroup, of a member cluster that had this name before; ask a hub administrator to rename that folder", untrusted.Name(s.Observation.Folder.Path))}
 	case s.FolderMade != nil && s.lacksFolder():
 		return s.FolderMade.Err
 	}

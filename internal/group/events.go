@@ -129,7 +129,7 @@ func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 	tell(corev1.EventTypeNormal, v1alpha1.EventVMsAdopting, "Adopt", "taking over %s", adopting)
 	tell(corev1.EventTypeNormal, v1alpha1.EventVMsAdopted, "Adopt", "took over %s", adopted)
 	tell(corev1.EventTypeNormal, v1alpha1.EventVMsCreated, "Clone", "created %s", created)
-	tell(corev1.EventTypeWarning, v1alpha1.EventVMsVanished, "Observe", "VMs are gone that the operator did not remove, and are not wanted any more: %s", vanished)
+	tell(corev1.EventTypeWarning, v1alpha1.EventVMsVanished, "Observe", "Surplus VMs were deleted outside the operator: %s", vanished)
 	tell(corev1.EventTypeNormal, v1alpha1.EventVMsRemoved, "Delete", "removed %s", removed)
 	return out
 }

@@ -46,20 +46,20 @@ func describeForeign(foreign []plan.Foreign, folder *v1alpha1.FolderStatus) (rea
 	var parts []string
 	if len(copies) > 0 {
 		reason = v1alpha1.ReasonCopiedStamps
-		parts = append(parts, fmt.Sprintf("copies of this group's VMs carry its stamp: %s; the platform team can remove the vmgroup.* keys from their configuration, or delete them", list(copies, 10)))
+		parts = append(parts, fmt.Sprintf("copies of this group's VMs carry its stamp: %s; a hub administrator can remove the vmgroup.* keys from their configuration, or delete them", list(copies, 10)))
 	}
 	if len(strangers) > 0 {
 		reason = v1alpha1.ReasonUnstampedVMs
-		parts = append(parts, fmt.Sprintf("VMs that are not this group's are in its folder%s: %s; the platform team can move them out", path, list(strangers, 10)))
+		parts = append(parts, fmt.Sprintf("VMs that are not this group's are in its folder%s: %s; a hub administrator can move them out", path, list(strangers, 10)))
 	}
 	if len(released) > 0 {
 		reason = cmp.Or(reason, v1alpha1.ReasonUnstampedVMs)
-		parts = append(parts, fmt.Sprintf("VMs that this group retained are in its folder%s: %s; their names are not used again before the platform team moves them out", path, list(released, 10)))
+		parts = append(parts, fmt.Sprintf("VMs that this group retained are in its folder%s: %s; their names are not used again before a hub administrator moves them out", path, list(released, 10)))
 	}
 	if len(back) > 0 {
 		reason = v1alpha1.ReasonReturnedVMs
 		parts = append(parts, fmt.Sprintf("VMs of this group came back after others had replaced them: %s; make sure that they do not run with the addresses of other VMs. To have them in the group again, "+
-			"raise spec.replicas by %d; otherwise the platform team can delete them. If this VmGroup is deleted, spec.deletionPolicy applies to them, too", list(back, 10), len(back)))
+			"raise spec.replicas by %d; otherwise a hub administrator can delete them. If this VmGroup is deleted, spec.deletionPolicy applies to them, too", list(back, 10), len(back)))
 	}
 	if conflict {
 		reason = v1alpha1.ReasonNameConflict

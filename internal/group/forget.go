@@ -47,7 +47,7 @@ func (s *Snapshot) forget() Decision {
 		receipt.VMs = append(receipt.VMs, ReceiptVM{vm.Name, vm.MoRef, vm.UUID, vm.Ordinal, vm.Revision})
 	}
 	return s.letGo(Decision{}, receipt, Event{"Warning", v1alpha1.EventGroupForgotten, "Forget", fmt.Sprintf(
-		"VCenter %q is gone, so the group goes without it; the hub has a receipt for %d VMs. They count in no quota any more; those that come back are orphans", s.VCenter, len(receipt.VMs))})
+		"Deleted without access to VCenter %q; the hub has a receipt for %d VMs. They count in no quota any more; those that come back are orphans", s.VCenter, len(receipt.VMs))})
 }
 
 // away reports whether the vCenter cannot be read: it was deleted, or it does not respond.
@@ -60,7 +60,7 @@ func (s *Snapshot) forgetLacks() (missing string, again time.Duration) {
 	lost := s.Lost
 	switch from := lost.Since.Add(ForgetAfter); {
 	case lost.SeenIn != "":
-		return fmt.Sprintf("The group is not forgotten: VCenter %q has VMs that carry its stamp. Remove annotation %s, and ask the platform team", lost.SeenIn, v1alpha1.ForgetAnnotation), unwatchedInterval
+		return fmt.Sprintf("The group is not forgotten: VCenter %q has VMs that carry its stamp. Remove annotation %s, and ask a hub administrator", lost.SeenIn, v1alpha1.ForgetAnnotation), unwatchedInterval
 	case lost.Deleted:
 	case lost.Since.IsZero():
 		return fmt.Sprintf("The group is not forgotten: condition %s of the VCenter does not say False. A vCenter counts as gone for good %s after that, or when its VCenter is deleted on the hub",
@@ -97,7 +97,7 @@ func (h Hidden) holds(until time.Time) string {
 		name = fmt.Sprintf("VCenter %q", h.VCenter)
 	}
 	message := fmt.Sprintf("The group is not forgotten: the inventory of %s is not known, so that it can have VMs of the group. Wait until its inventory is complete, "+
-		"or ask the platform team to delete that VCenter on the hub if it is not used any more", name)
+		"or ask a hub administrator to delete that VCenter on the hub if it is not used any more", name)
 	if !h.Since.IsZero() {
 		message += fmt.Sprintf(". If it stays unreachable, it counts as gone for good at %s", until.UTC().Format(time.RFC3339))
 	}
@@ -110,5 +110,5 @@ func (s *Snapshot) TellForget() {
 	if !s.deleting() || !s.away() || !gone || v1alpha1.ForgetAsked(s.Group) {
 		return
 	}
-	s.Unavailable.Message += fmt.Sprintf(". If the vCenter is gone for good, and the VMs with it: %s%s", s.annotate(v1alpha1.ForgetAnnotation), s.keepsNothing())
+	s.Unavailable.Message += fmt.Sprintf(". If the vCenter and its VMs no longer exist: %s%s", s.annotate(v1alpha1.ForgetAnnotation), s.keepsNothing())
 }

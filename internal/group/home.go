@@ -148,7 +148,7 @@ func (s *Snapshot) lost() Decision {
 	return s.blocked(plan.Blocker{Reason: v1alpha1.ReasonCopiedStamps, Terminal: true, Brief: fmt.Sprintf(
 		"%s: may be copies, because status does not record the folder of this group", list(names, 1)), Message: fmt.Sprintf(
 		"VMs carry the stamp of this group, and status does not record its folder: %s. None has the name and the instance UUID of a clone of "+
-			"this group, so they may be copies. Nothing is done with them, and none is cloned. The platform team can tell: if they are copies, remove the vmgroup.* keys from their "+
+			"this group, so they may be copies. Nothing is done with them, and none is cloned. A hub administrator can tell: if they are copies, remove the vmgroup.* keys from their "+
 			"configuration or delete them; if they are the group's, set status.folder.moRef to the folder that they are in (kubectl edit vmgroup %s -n %s --subresource=status)",
 		list(names, 10), s.Group.Name, s.Group.Namespace)}, 0)
 }

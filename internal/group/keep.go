@@ -55,7 +55,7 @@ func (s *Snapshot) keep(d Decision) Decision {
 		names = append(names, fmt.Sprintf("%s (%s)", vm.Name, vm.MoRef))
 	}
 	return s.letGo(d, receipt, Event{"Normal", v1alpha1.EventVMsKept, "Release", fmt.Sprintf(
-		"The VMs are kept as they are, and the hub has a receipt: %s. They count in quotas until a VmGroup with annotation %s=%s takes them, or somebody deletes them", list(names, 8), v1alpha1.AdoptAnnotation, s.Group.UID)})
+		"The VMs are kept as they are, and the hub has a receipt: %s. They count in quotas until a VmGroup with annotation %s=%s takes them, or a user deletes them", list(names, 8), v1alpha1.AdoptAnnotation, s.Group.UID)})
 }
 
 // letGo writes the receipt, and then deletes the group.

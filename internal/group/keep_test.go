@@ -143,7 +143,7 @@ func TestWhatAForgottenGroupNeeds(t *testing.T) {
 		"no word about a deleted VCenter": {gone, Loss{Deleted: true}, "u", Report, "kubectl annotate membercluster local vm.codeconnect.vmworld.com/allow-forget-until=", unwatchedInterval},
 		"VMs in another VCenter":          {gone, Loss{Deleted: true, AllowedUntil: noon.Add(time.Minute), SeenIn: "vc2"}, "u", Report, `VCenter "vc2" has VMs`, unwatchedInterval},
 		"another VCenter is unreachable": {gone, Loss{Deleted: true, AllowedUntil: noon.Add(time.Minute), Hidden: []Hidden{{VCenter: "vc2", Since: noon.Add(time.Minute - ForgetAfter)}}}, "u", Report,
-			`the inventory of VCenter "vc2" is not known, so that it can have VMs of the group. Wait until its inventory is complete, or ask the platform team to delete that VCenter on the hub if it is not used any more. If it stays unreachable, it counts as gone for good at 2026-01-02T12:01:00Z`, unwatchedInterval},
+			`the inventory of VCenter "vc2" is not known, so that it can have VMs of the group. Wait until its inventory is complete, or ask a hub administrator to delete that VCenter on the hub if it is not used any more. If it stays unreachable, it counts as gone for good at 2026-01-02T12:01:00Z`, unwatchedInterval},
 		"another VCenter is read anew": {unreachable, Loss{Since: noon.Add(-ForgetAfter), AllowedUntil: noon.Add(time.Hour), Hidden: []Hidden{{VCenter: "vc2"}}}, "u", Report,
 			`the inventory of VCenter "vc2" is not known`, unwatchedInterval},
 		"one that the group may not use": {gone, Loss{Deleted: true, AllowedUntil: noon.Add(time.Minute), Hidden: []Hidden{{}}}, "u", Report,

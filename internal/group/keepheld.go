@@ -22,7 +22,7 @@ func (s *Snapshot) keepHold() *plan.RemovalHold {
 	case !forgets:
 		reason = v1alpha1.ReasonReleaseHeld
 	case forget == string(s.Group.UID):
-		why = append(why, fmt.Sprintf("annotation %s deletes a VmGroup whose vCenter is gone for good, and VCenter %q responds", v1alpha1.ForgetAnnotation, s.VCenter))
+		why = append(why, fmt.Sprintf("annotation %s deletes a VmGroup whose vCenter no longer exists, and VCenter %q responds", v1alpha1.ForgetAnnotation, s.VCenter))
 	default:
 		why = append(why, s.notItsUID(v1alpha1.ForgetAnnotation, forget))
 	}

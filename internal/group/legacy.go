@@ -95,8 +95,8 @@ func (s *Snapshot) onlyStrangers(candidates []plan.Candidate, strangers []string
 	}
 	return &plan.Blocker{Reason: v1alpha1.ReasonAdoptionRefused, Terminal: true, Brief: fmt.Sprintf(
 		"VCenter %q: no VM in the folder of spec.legacyFolders has a name of this VmGroup", s.VCenter), Message: fmt.Sprintf(
-		"No VM in the folder that spec.legacyFolders of VCenter %q grants to this VmGroup is called %s, as the original operator called its VMs, so none is taken over, and none is cloned. Others are there: %s. "+
-			"If VMs of this VmGroup were renamed, the platform team renames them so; if the folder is the wrong one, it corrects the entry. To do without them: kubectl annotate vmgroup %s -n %s --overwrite %s=%s",
+		"No VM in the folder that spec.legacyFolders of VCenter %q grants to this VmGroup is called %s, as the original operator called its VMs, so none is adopted, and none is cloned. Others are there: %s. "+
+			"If VMs of this VmGroup were renamed, a hub administrator renames them back; if the folder is the wrong one, the administrator corrects the entry. To do without them: kubectl annotate vmgroup %s -n %s --overwrite %s=%s",
 		s.VCenter, legacyForm(s.Group.Name), list(strangers, maxStrangers), s.Group.Name, s.Group.Namespace, v1alpha1.AdoptAnnotation, v1alpha1.AdoptAbandon)}
 }
 
@@ -129,7 +129,7 @@ func (s *Snapshot) revisionOf(vm *vsphere.VM) string {
 func (s *Snapshot) LegacyNotGranted() *plan.Blocker {
 	return &plan.Blocker{Reason: v1alpha1.ReasonAdoptionNotAllowed, Terminal: true, Brief: fmt.Sprintf(
 		"VCenter %q: spec.legacyFolders grants no folder to this VmGroup", s.VCenter), Message: fmt.Sprintf(
-		"The hub grants no folder of VCenter %q to this VmGroup, so its VMs of the original operator are left untouched, and none is cloned. The platform team adds to spec.legacyFolders of VCenter %q "+
+		"The hub grants no folder of VCenter %q to this VmGroup, so its VMs of the original operator are left untouched, and none is cloned. A hub administrator adds to spec.legacyFolders of VCenter %q "+
 			"the folder that they lie in: {folder: vm-operator/%s-%s, memberCluster: %s, namespace: %s, group: %s}",
 		s.VCenter, s.VCenter, s.Group.Namespace, s.Group.Name, s.Member, s.Group.Namespace, s.Group.Name)}
 }
@@ -141,11 +141,11 @@ func (s *Snapshot) LegacyFolderProblem(folder string, err error) *plan.Blocker {
 	}
 	return &plan.Blocker{Reason: v1alpha1.ReasonAdoptionRefused, Terminal: true, Brief: fmt.Sprintf(
 		"VCenter %q: the folder of spec.legacyFolders for this VmGroup does not exist", s.VCenter), Message: fmt.Sprintf(
-		"The folder that spec.legacyFolders of VCenter %q grants to this VmGroup does not exist, so no VM is taken over, and none is cloned: %v. The platform team corrects it", s.VCenter, err)}
+		"The folder that spec.legacyFolders of VCenter %q grants to this VmGroup does not exist, so no VM is adopted, and none is cloned: %v. A hub administrator corrects it", s.VCenter, err)}
 }
 
 // LegacyFolderTwice reports that a folder is granted to more than one group.
 func (s *Snapshot) LegacyFolderTwice(folder string) *plan.Blocker {
 	return &plan.Blocker{Reason: v1alpha1.ReasonAdoptionRefused, Terminal: true, Message: fmt.Sprintf(
-		"spec.legacyFolders of VCenter %q names folder %s more than once, so nobody knows whose the VMs in it are, and none is taken over. The platform team leaves one entry", s.VCenter, folder)}
+		"spec.legacyFolders of VCenter %q names folder %s more than once, so the owner of the VMs in it is unknown, and no VM is adopted. A hub administrator keeps one entry", s.VCenter, folder)}
 }

@@ -100,13 +100,13 @@ func (s *Snapshot) deletionPending(until time.Time) plan.Blocker {
 
 // massDeletion reports that VMs are kept until a user decides about them.
 func (s *Snapshot) massDeletion(own massdeletion.Group) plan.Blocker {
-	what := fmt.Sprintf("More VMs of member cluster %q are to be removed at once than spec.massDeletion.maxVMs of its MemberCluster lets go unasked (%s). "+
+	what := fmt.Sprintf("More VMs of member cluster %q are to be removed at once than spec.massDeletion.maxVMs of its MemberCluster allows without confirmation (%s). "+
 		"That may be an accident, so this group keeps its VMs, and nothing is done to them", s.Member, s.MassDeletion.Limit)
 	confirm := fmt.Sprintf("kubectl annotate vmgroup %s -n %s %s=%s --overwrite", s.Group.Name, s.Group.Namespace, v1alpha1.ConfirmDeletionAnnotation, s.Group.UID)
 	if uid := s.MassDeletion.NamespaceUID; uid != "" {
 		confirm += fmt.Sprintf(", or for all VmGroups of the namespace: kubectl annotate namespace %s %s=%s --overwrite", s.Group.Namespace, v1alpha1.ConfirmDeletionAnnotation, uid)
 	}
-	message := fmt.Sprintf("%s. If the removal is meant: %s. The platform team can let all of the member pass, on the hub: %s%s%s",
+	message := fmt.Sprintf("%s. If the removal is meant: %s. A hub administrator can let all of the member pass, on the hub: %s%s%s",
 		what, confirm, massdeletion.AllowCommand(s.Member), s.otherwise(own), s.confirmsNothing())
 	return plan.Blocker{
 		Reason: v1alpha1.ReasonMassDeletion, Message: message, Terminal: true,

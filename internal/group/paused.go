@@ -22,7 +22,7 @@ func Paused(group *v1alpha1.VmGroup, member string, memberPaused bool) *plan.Blo
 		return &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: fmt.Sprintf("annotation %s is %q: nothing is done until it is removed or set to \"false\"",
 			v1alpha1.PausedAnnotation, untrusted.Text(annotation, 40))}
 	case memberPaused:
-		return &plan.Blocker{Reason: v1alpha1.ReasonMemberPaused, Message: fmt.Sprintf("MemberCluster %q is paused on the hub: nothing is done until it goes on", member)}
+		return &plan.Blocker{Reason: v1alpha1.ReasonMemberPaused, Message: fmt.Sprintf("MemberCluster %q is paused on the hub: nothing is done until it is resumed", member)}
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func (s *Snapshot) explainPredecessor(p *plan.Plan) {
 // wayOut explains how to free a group whose VMs another installation stamped.
 func (s *Snapshot) wayOut(installation string) string {
 	if !untrusted.Plain(installation) {
-		return "That is no UID: somebody who may change VMs in vCenter wrote it. The platform team can remove the vmgroup.* keys from the configuration of these VMs, or delete them"
+		return "That is no UID: a user who can change VMs in vCenter wrote it. A hub administrator can remove the vmgroup.* keys from the configuration of these VMs, or delete them"
 	}
 	name := func(kind, object, named string) string {
 		if named == installation {
@@ -48,5 +48,5 @@ func (s *Snapshot) wayOut(installation string) string {
 	}
 	missing := name("membercluster", s.Member, s.Predecessors.Member) + name("vcenter", s.VCenter, s.Predecessors.VCenter)
 	return fmt.Sprintf("If that installation lives, take the member away from one of the two hubs. If it is lost for good, a hub administrator "+
-		"says so:%s where that is done already, the conditions of that object say what it waits for", missing)
+		"says so:%s where that is done already, the conditions of that object have the reason", missing)
 }

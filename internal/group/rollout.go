@@ -208,7 +208,7 @@ func (s *Snapshot) updateBlocked(admission policy.Admission, hold *plan.RemovalH
 	case adoption != nil && adoption.Waits != nil:
 		return adoption.Waits
 	case admission.Reason == "":
-		return waits("VMs of another group are taken over first")
+		return waits("VMs of another group are adopted first")
 	case admission.Reason == v1alpha1.ReasonNotChecked && s.Names.Blocked != nil:
 		return s.Names.Blocked
 	case admission.Status != metav1.ConditionTrue:
@@ -223,6 +223,6 @@ func (s *Snapshot) surgeRoom() plan.SurgeRoom {
 		return plan.SurgeRoom{}
 	}
 	return plan.SurgeRoom{VMs: s.Quota.Surge, Blocker: plan.Blocker{Reason: v1alpha1.ReasonWaitingForQuota, Message: fmt.Sprintf(
-		"of the %s that updateStrategy.maxSurge adds, quotas let in %d: %s. It goes on when there is room.",
+		"of the %s that updateStrategy.maxSurge adds, quotas let in %d: %s. It continues when there is room.",
 		vmCount(massdeletion.Surge(s.Group.Spec)), s.Quota.Surge, strings.TrimSuffix(s.Quota.Short, "."))}}
 }

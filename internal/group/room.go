@@ -117,6 +117,6 @@ func (s *Snapshot) noRoom(spec v1alpha1.VmGroupSpec) *plan.Blocker {
 		return nil
 	}
 	return &plan.Blocker{Reason: v1alpha1.ReasonQuotaExceeded, Terminal: len(s.leaving) == 0, Message: fmt.Sprintf(
-		"Quotas grant the group no more than it was admitted, and that is taken: VMs that leave (%d), were retained (%d), are out of sight, or are larger than spec says count as they are until they are gone",
+		"Quotas grant the group no more than it was admitted, and that is taken: VMs that leave (%d), were retained (%d), are out of sight, or are larger than spec count as they are until they are deleted",
 		len(s.leaving), len(s.released))}
 }

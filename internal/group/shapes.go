@@ -72,7 +72,7 @@ func (s *Snapshot) blockedShape(admission policy.Admission, revision string) *pl
 	case admission.NoCreate:
 		why = BlockerOf(admission)
 	case s.takesOver():
-		why = waits("VMs of another group are taken over first")
+		why = waits("VMs of another group are adopted first")
 	default:
 		why = s.unread()
 	}

@@ -89,10 +89,10 @@ func sum(sizes []size) (u policy.Usage) {
 func (s *Snapshot) explainOthers(refused []policy.Violation) []policy.Violation {
 	var why string
 	if n := len(s.leaving); n > 0 {
-		why = fmt.Sprintf(" (%d VMs that this group removes count until they are gone; then it is looked at again)", n)
+		why = fmt.Sprintf(" (%d VMs that this group removes count until they are deleted; then the quota is checked again)", n)
 	}
 	if n := len(s.released); n > 0 {
-		why += fmt.Sprintf(" (%d VMs that this group retained count until they are deleted, or the platform team removes %s from them)", n, vsphere.ReleaseKey)
+		why += fmt.Sprintf(" (%d VMs that this group retained count until they are deleted, or a hub administrator removes %s from them)", n, vsphere.ReleaseKey)
 	}
 	if why == "" {
 		return refused

@@ -336,7 +336,7 @@ func overdue(s *v1alpha1.VmGroupStatus, f Facts, ready readiness) *plan.Blocker 
 	}
 	return &plan.Blocker{
 		Reason: v1alpha1.ReasonProgressDeadlineExceeded,
-		Message: fmt.Sprintf("the change is not complete after spec.readiness.progressDeadlineSeconds (%d s): %s. The operator keeps trying; status.vms says which VM is behind",
+		Message: fmt.Sprintf("the change is not complete after spec.readiness.progressDeadlineSeconds (%d s): %s. The operator keeps trying; status.vms names the VM that is behind",
 			f.Spec.Readiness.ProgressDeadlineSeconds, ready.message),
 		Brief:    fmt.Sprintf("spec.readiness.progressDeadlineSeconds (%d s) is over: %s", f.Spec.Readiness.ProgressDeadlineSeconds, ready.brief),
 		Terminal: true,

@@ -19,6 +19,6 @@ func (s *Snapshot) unread() *plan.Blocker {
 		names = append(names, fmt.Sprintf("%s (%s)", untrusted.Name(vm.Name), vm.Ref.Value))
 	}
 	return &plan.Blocker{Reason: v1alpha1.ReasonInventoryIncomplete, Message: fmt.Sprintf(
-		"vCenter does not show the configuration of VMs in the group's folder, so nobody knows whose they are: %s. Until it does nothing is cloned, "+
+		"vCenter does not show the configuration of VMs in the group's folder, so their owner is unknown: %s. Until vCenter shows it, no VM is cloned, "+
 			"and a deleted group stays. Bring their host or their storage back, or delete in vCenter what a failed clone has left", list(names, 10))}
 }

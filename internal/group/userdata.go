@@ -10,7 +10,7 @@ import (
 func UserDataDenial(member string) policy.Denial {
 	return policy.Denial{
 		Field:   "spec.userDataSecretRef",
-		Message: fmt.Sprintf("MemberCluster %q does not allow user data Secrets; remove it, or ask the platform team to set userDataSecrets: Allow", member),
+		Message: fmt.Sprintf("MemberCluster %q does not allow user data Secrets; remove it, or ask a hub administrator to set userDataSecrets: Allow", member),
 	}
 }
 

@@ -152,7 +152,7 @@ func (g *gatherer) look(ctx context.Context, s *group.Snapshot) error {
 	switch err := g.Hub.Get(ctx, types.NamespacedName{Name: name}, &vcenter); {
 	case apierrors.IsNotFound(err):
 		unavailable(v1alpha1.ReasonVCenterNotFound, true,
-			"VCenter %q does not exist on the hub; ask the platform team to create it, or delete this VmGroup and create one that names another%s", name, wrongRecord(s))
+			"VCenter %q does not exist on the hub; ask a hub administrator to create it, or delete this VmGroup and create one that names another%s", name, wrongRecord(s))
 		return nil
 	case err != nil:
 		return fmt.Errorf("read VCenter %q from the hub: %w", name, err)
@@ -170,14 +170,14 @@ func (g *gatherer) look(ctx context.Context, s *group.Snapshot) error {
 	inventory, ok := g.inventory(name)
 	if !ok {
 		unavailable(v1alpha1.ReasonVCenterUnreachable, false,
-			"the operator has no connection to VCenter %q yet; its conditions on the hub say why (kubectl describe vcenter %s)", name, name)
+			"the operator has no connection to VCenter %q yet; its conditions on the hub have the reason (kubectl describe vcenter %s)", name, name)
 		return nil
 	}
 	health := inventory.Health()
 	s.Predecessors = group.Predecessors{Member: g.Member.Predecessor, VCenter: health.Predecessor}
 	if !health.Reachable {
 		unavailable(v1alpha1.ReasonVCenterUnreachable, false,
-			"VCenter %q cannot be reached, so nothing is created or deleted; its conditions on the hub say why (kubectl describe vcenter %s)", name, name)
+			"VCenter %q cannot be reached, so nothing is created or deleted; its conditions on the hub have the reason (kubectl describe vcenter %s)", name, name)
 	}
 	g.observe(s, inventory, vcenter.Annotations[v1alpha1.AcceptInstanceAnnotation])
 	if denial != nil || !s.Group.DeletionTimestamp.IsZero() {
@@ -211,11 +211,11 @@ func (g *gatherer) oldShape(ctx context.Context, s *group.Snapshot, r resolver, 
 func refusesNewGroups(vcenter *v1alpha1.VCenter) (reason, message string) {
 	if !vcenter.DeletionTimestamp.IsZero() {
 		return v1alpha1.ReasonVCenterTerminating, fmt.Sprintf(
-			"VCenter %q is being deleted and takes no new groups; delete this VmGroup and create one that names another, or ask the platform team", vcenter.Name)
+			"VCenter %q is being deleted and takes no new groups; delete this VmGroup and create one that names another, or ask a hub administrator", vcenter.Name)
 	}
 	if meta.IsStatusConditionFalse(vcenter.Status.Conditions, v1alpha1.ConditionCredentialsValid) {
 		return v1alpha1.ReasonInvalidLogin, fmt.Sprintf(
-			"VCenter %q refuses the operator's credentials and takes no new groups; ask the platform team to correct them", vcenter.Name)
+			"VCenter %q refuses the operator's credentials and takes no new groups; ask a hub administrator to correct them", vcenter.Name)
 	}
 	return "", ""
 }

@@ -180,7 +180,7 @@ func (m *remnants) list(ctx context.Context) []quota.Remnant {
 	return all
 }
 
-var errAway = errors.New("the member is away")
+var errAway = errors.New("the member is unreachable")
 
 func (m *remnants) namespace(ctx context.Context, of policy.Requester) (*metav1.PartialObjectMetadata, error) {
 	if of.Namespace == "" || !m.Served(of.Member) {

@@ -25,7 +25,7 @@ const (
 // restarts the process, with caches of the present data. The error ends all replicas, because all have read the same. No replica ends twice,
 // because the recorded revision ends with the process.
 var errHubRestored = errors.New("the hub's etcd came back from a backup, with a lower revision than before; the operator ends, to be started again " +
-	"with what the hub has now. Nothing has to be done for that; docs/runbooks/restore.md says what else to look at after a restore")
+	"with what the hub has now. No action is needed for that; docs/runbooks/restore.md has the other checks after a restore")
 
 // hubStorage is a manager.Runnable that detects a restore of the hub's storage from a backup.
 type hubStorage struct {

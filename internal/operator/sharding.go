@@ -101,7 +101,7 @@ const (
 	managerGrace = 15 * time.Second
 )
 
-var errNotJoined = errors.New("the other replicas have not been told yet that this one takes a share")
+var errNotJoined = errors.New("the other replicas do not know yet that this one takes a share")
 
 // sharer is the input of sharesWork. *sharding.Replica implements it.
 type sharer interface {

@@ -77,7 +77,7 @@ func (p *planner) takeOver() {
 		m.status.Phase = v1alpha1.VMAdopting
 	}
 	p.plan.LeftToAdopt = int32(len(a.Candidates) - len(chosen))
-	p.blockers.add(rankAdoption, Blocker{Reason: v1alpha1.ReasonAdopting, Brief: about(chosen, "is", "are") + " being taken over", Message: fmt.Sprintf(
+	p.blockers.add(rankAdoption, Blocker{Reason: v1alpha1.ReasonAdopting, Brief: about(chosen, "is", "are") + " being adopted", Message: fmt.Sprintf(
 		"Taking over %s of %s: %s. Nothing is cloned or removed until that has ended.", vms(len(chosen)), a.Name(), enumerate(labels(chosen)))})
 }
 
@@ -140,7 +140,7 @@ func (p *planner) candidates() []*Candidate {
 func (p *planner) enter(c *Candidate, ordinal int32) *member {
 	m := &member{state: adopting, candidate: c, status: VMStatus{
 		Ordinal: ordinal, Name: VMName(p.in.Name, ordinal), MoRef: c.VM.Ref.Value, UUID: c.VM.InstanceUUID, Power: c.VM.Power, Revision: c.Revision,
-		Phase: v1alpha1.VMAdopting, Message: fmt.Sprintf("%s, called %s in vCenter, is being taken over", c.VM.Ref.Value, untrusted.Quoted(c.VM.Name)),
+		Phase: v1alpha1.VMAdopting, Message: fmt.Sprintf("%s, called %s in vCenter, is being adopted", c.VM.Ref.Value, untrusted.Quoted(c.VM.Name)),
 	}}
 	p.adopting[c.VM.Ref.Value] = m
 	return m
@@ -188,7 +188,7 @@ func (p *planner) take(m *member) {
 	moved := p.inFolder(vm)
 	switch f := p.ops.failure(m.status.Ordinal, vsphere.OpMove); {
 	case !vm.Connected():
-		m.status.Message = fmt.Sprintf("%s is to be taken over, and %s: %s", vm.Ref.Value, vm.Connection.Problem(), vm.Connection.WayOut())
+		m.status.Message = fmt.Sprintf("%s is to be adopted, and %s: %s", vm.Ref.Value, vm.Connection.Problem(), vm.Connection.WayOut())
 		return
 	case a.Origin.Stamp == nil && a.Origin.Released == nil:
 		a.Kind = ClaimVM // marks the VM so that it is recognized in any folder

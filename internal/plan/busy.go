@@ -174,7 +174,7 @@ func (p *planner) waitsForDisabled() *member {
 }
 
 func explainDisabled(m *member) string {
-	return fmt.Sprintf("%s is not stopped to be changed, since vCenter has disabled %s for it, as during a backup or a migration. It goes on by itself once that is over; "+
+	return fmt.Sprintf("%s is not stopped to be changed, since vCenter has disabled %s for it, as during a backup or a migration. It continues automatically once that is over; "+
 		"look in vCenter for what locks the VM", m.status.Name, m.vm.Disabled)
 }
 

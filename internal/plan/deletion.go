@@ -52,7 +52,7 @@ func (p *planner) doom(m *member) {
 	case m.state == present && m.vm.Connected():
 		m.status.Message = ""
 	case m.state == suspect && p.in.Observation.Complete:
-		m.status.Message = "not seen any more; waiting for vCenter to confirm that it is gone"
+		m.status.Message = "not seen any more; waiting for vCenter to confirm its deletion"
 	case m.state == cloning:
 		m.status.Message = "its clone has not ended; the VM is deleted once it is there"
 	}
@@ -71,7 +71,7 @@ func (p *planner) explainElsewhere() {
 			Reason: v1alpha1.ReasonVMsLost,
 			Brief:  about(away, "is", "are") + " outside of the operator's root folder",
 			Message: fmt.Sprintf("Outside of the operator's root folder, where the operator does not touch VMs and clones none in their place: %s. "+
-				"Ask the platform team: if they carry the stamp of this group (vmgroup.owner in their configuration), move them back into the group's folder, or delete them.", enumerate(p.places(away))),
+				"Ask a hub administrator: if they carry the stamp of this group (vmgroup.owner in their configuration), move them back into the group's folder, or delete them.", enumerate(p.places(away))),
 			Terminal: true,
 		})
 	}
@@ -111,7 +111,7 @@ func (p *planner) removal() {
 	if len(unreachable) > 0 {
 		p.blockers.add(rankLost, Blocker{
 			Reason:   v1alpha1.ReasonVMsLost,
-			Message:  fmt.Sprintf("Not removed, because vCenter does not reach them: %s. The removal then goes on by itself.", outOfReach(unreachable)),
+			Message:  fmt.Sprintf("Not removed, because vCenter does not reach them: %s. The removal then continues automatically.", outOfReach(unreachable)),
 			Brief:    about(unreachable, "is", "are") + " out of reach, so not removed",
 			Terminal: true,
 		})

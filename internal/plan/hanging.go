@@ -79,13 +79,13 @@ func joined(a, b string) string {
 	return a + "; " + b
 }
 
-const lookAtTask = ": ask the platform team to look at the task, and to cancel it if it hangs"
+const lookAtTask = ": ask a hub administrator to check the task, and to cancel it if it hangs"
 
 // hanging has the message for each long-running kind of task.
 var hanging = map[vsphere.OperationKind]string{
-	vsphere.OpPowerOn: "its power-on %s: look at the VM in the vSphere Client, which may wait for an answer to a question, " +
-		"or ask the platform team to cancel the task",
-	vsphere.OpPowerOff:    "its power-off %s: ask the platform team to look at the VM's host, and to cancel the task if it hangs",
+	vsphere.OpPowerOn: "its power-on %s: open the VM in the vSphere Client, which can wait for an answer to a question, " +
+		"or ask a hub administrator to cancel the task",
+	vsphere.OpPowerOff:    "its power-off %s: ask a hub administrator to check the VM's host, and to cancel the task if it hangs",
 	vsphere.OpReconfigure: "its change %s" + lookAtTask,
 	vsphere.OpMark:        "the change before its removal %s" + lookAtTask,
 	vsphere.OpRelease:     "the change by which it leaves the group %s" + lookAtTask,
@@ -94,6 +94,6 @@ var hanging = map[vsphere.OperationKind]string{
 	vsphere.OpMove:        "its move into the group's folder %s" + lookAtTask,
 	vsphere.OpRename:      "its renaming %s" + lookAtTask,
 	vsphere.OpAdopt:       "the last step of its adoption %s" + lookAtTask,
-	vsphere.OpDestroy:     "its destruction %s: ask the platform team to look at the VM's datastore, and to cancel the task if it hangs",
+	vsphere.OpDestroy:     "its destruction %s: ask a hub administrator to check the VM's datastore, and to cancel the task if it hangs",
 	vsphere.OpClone:       "its clone %s" + lookAtTask,
 }

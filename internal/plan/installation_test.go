@@ -55,7 +55,7 @@ func TestVMsOfAnotherInstallationAreNeverDoubled(t *testing.T) {
 
 func TestAVMOfThePredecessorOnADisconnectedHostIsNamed(t *testing.T) {
 	p := Compute(input(2, has(makeVM(0, theirs), makeVM(1, theirs, disconnected)), succeeds))
-	if len(p.Actions) != 1 || p.Actions[0].Ordinal != 0 || !strings.Contains(p.Blockers[0].Message, "web-1 (vm-101) (its host is disconnected; ask the platform team to bring its host back)") {
+	if len(p.Actions) != 1 || p.Actions[0].Ordinal != 0 || !strings.Contains(p.Blockers[0].Message, "web-1 (vm-101) (its host is disconnected; ask a hub administrator to bring its host back)") {
 		t.Errorf("actions %+v, blockers %+v", p.Actions, p.Blockers)
 	}
 }

@@ -22,7 +22,7 @@ func outOfReach(members []*member) string {
 	slices.Sort(states)
 	parts := make([]string, len(states))
 	for i, state := range states {
-		parts[i] = fmt.Sprintf("%s (%s; ask the platform team to %s)", enumerate(labels(by[state])), state.Problem(), state.WayOut())
+		parts[i] = fmt.Sprintf("%s (%s; ask a hub administrator to %s)", enumerate(labels(by[state])), state.Problem(), state.WayOut())
 	}
 	return strings.Join(parts, "; ")
 }

@@ -22,7 +22,7 @@ func TestEachStateOfAVMOutOfReachHasAWayOut(t *testing.T) {
 	for state, says := range map[vsphere.Connection][]string{
 		vsphere.Disconnected: {"its host is disconnected", "bring its host back"},
 		vsphere.Inaccessible: {"its files cannot be reached", "bring its storage back"},
-		vsphere.Orphaned:     {"orphaned", "register it again, or power it off and remove it from the inventory; the group then goes on by itself"},
+		vsphere.Orphaned:     {"orphaned", "register it again, or power it off and remove it from the inventory; the group then continues automatically"},
 		vsphere.Invalid:      {"invalid: its configuration cannot be read", "register it again, or power it off and remove it from the inventory"},
 	} {
 		is := func(vm *vsphere.VM) { vm.Connection = state }

@@ -120,8 +120,8 @@ func (p *planner) explainInput() {
 		p.blockers.add(rankLost, Blocker{
 			Reason: v1alpha1.ReasonConvertedToTemplate,
 			Brief:  about(p.templates, "was converted to a template", "were converted to templates"),
-			Message: fmt.Sprintf("Converted to templates, so that they can be neither started nor removed: %s. Ask the platform team to convert them back to virtual machines; "+
-				"all goes on by itself then.", enumerate(labels(p.templates))),
+			Message: fmt.Sprintf("Converted to templates, so that they can be neither started nor removed: %s. Ask a hub administrator to convert them back to virtual machines; "+
+				"the operator then continues automatically.", enumerate(labels(p.templates))),
 			Terminal: true,
 		})
 	}

@@ -79,6 +79,6 @@ func (p *planner) explainPower(unreachable, observed []*member) {
 		Reason: v1alpha1.ReasonRepairHeld,
 		Brief:  about(observed, "is", "are") + " not running, and spec.repair.mode is Observe",
 		Message: fmt.Sprintf("Powered off or suspended from outside and left so, because spec.repair.mode is Observe: %s. "+
-			"Power on what shall run, or set the mode to Enforce.", enumerate(labels(observed))),
+			"Power on these VMs, or set the mode to Enforce.", enumerate(labels(observed))),
 	})
 }

@@ -23,8 +23,8 @@ func (p *planner) progress() Update {
 	case !p.roll.active() && len(p.plan.Outdated) == 0:
 		return Update{v1alpha1.ReasonUpToDate, "All VMs have the revision of spec."}
 	case !p.roll.active():
-		return Update{v1alpha1.ReasonNotStarted, fmt.Sprintf("%s; of an older revision: %s. Nobody edited spec since these came (they are from a backup, from an older "+
-			"version of the operator, or status was lost), so they are not updated by themselves. To update them, set spec.updateStrategy.replaceTrigger to a new "+
+		return Update{v1alpha1.ReasonNotStarted, fmt.Sprintf("%s; of an older revision: %s. No user edited spec since these came (they are from a backup, from an older "+
+			"version of the operator, or status was lost), so they are not updated automatically. To update them, set spec.updateStrategy.replaceTrigger to a new "+
 			"value, which replaces all VMs.", counts, enumerate(p.plan.Outdated))}
 	case p.in.Paused != nil:
 		return Update{v1alpha1.ReasonRolloutPaused, fmt.Sprintf("%s; the group is paused.", counts)}
@@ -222,7 +222,7 @@ func (p *planner) waitsForAction(failed, away []*member) string {
 	if m := p.waitsForDisabled(); m != nil {
 		return "waiting, because " + explainDisabled(m)
 	}
-	return "going on"
+	return "in progress"
 }
 
 // waitsForAway reports a VM that is neither available nor starting: a person must act unless it comes back. spec can allow more missing VMs only if there are other VMs to
@@ -232,7 +232,7 @@ func (p *planner) waitsForAway(m *member) string {
 	if slices.ContainsFunc(p.table(), func(other *member) bool { return other != m && !other.doomed && p.outdated(other) }) {
 		act = "mend it, set spec back to what it was, or raise spec.updateStrategy.maxUnavailable to update others meanwhile"
 	}
-	return fmt.Sprintf("waiting for %s, which is not available; if it does not come back by itself, %s", m.status.Name, act)
+	return fmt.Sprintf("waiting for %s, which is not available; if it does not recover, %s", m.status.Name, act)
 }
 
 // waitsForFailed reports failed VMs if more can fail before the update stops. The update continues once they are ready, or a person acts.
@@ -241,7 +241,7 @@ func (p *planner) waitsForFailed(failed []*member) string {
 	if p.spec.observe {
 		act = "mend its guest (do not delete the VM: with spec.repair.mode Observe it is not cloned anew)"
 	}
-	return fmt.Sprintf("waiting for %s, which did not become ready %s. It goes on by itself once it is ready. Find out why from the console of the VM; then %s, "+
+	return fmt.Sprintf("waiting for %s, which did not become ready %s. It continues automatically once it is ready. Find out why from the console of the VM; then %s, "+
 		"or set spec back to what it was, or to what works. With %d such failures the update stops (spec.updateStrategy.maxFailures)",
 		enumerate(labels(failed)), p.within(), act, p.spec.update.maxFailures)
 }
@@ -278,7 +278,7 @@ func (p *planner) failed(m *member) bool {
 func (p *planner) whoFailed() string {
 	within := p.within()
 	if m := p.firstRefused(); m != nil {
-		return fmt.Sprintf("vCenter refused to give %s %s (its tasks in vCenter say why), and it was started as it was", label(m), sizeOf(p.roll.shapes[p.roll.Revision].Recorded))
+		return fmt.Sprintf("vCenter refused to give %s %s (its tasks in vCenter have the reason), and it was started as it was", label(m), sizeOf(p.roll.shapes[p.roll.Revision].Recorded))
 	}
 	if failed := p.failedMembers(); len(failed) > 0 {
 		return fmt.Sprintf("%s did not become ready %s", enumerate(labels(failed)), within)

@@ -23,7 +23,7 @@ func (p *planner) readiness() {
 				m.status.Message = "not seen while the inventory of vCenter is incomplete"
 			}
 		case elsewhere:
-			p.lost(m, p.away(m)+"; ask the platform team to move it back or to delete it")
+			p.lost(m, p.away(m)+"; ask a hub administrator to move it back or to delete it")
 		case gone:
 			p.lost(m, "does not exist in vCenter any more")
 		case cloning, intended:
@@ -53,11 +53,11 @@ func (p *planner) assess(m *member) {
 	switch {
 	case vm.IsTemplate:
 		status.Phase = v1alpha1.VMUnhealthy
-		status.Message = fmt.Sprintf("%s was converted to a template; ask the platform team to convert it back to a virtual machine", vm.Ref.Value)
+		status.Message = fmt.Sprintf("%s was converted to a template; ask a hub administrator to convert it back to a virtual machine", vm.Ref.Value)
 		p.templates = append(p.templates, m)
 	case !vm.Connected():
 		status.Phase = v1alpha1.VMUnhealthy
-		status.Message = fmt.Sprintf("%s is not reached by vCenter, since %s; ask the platform team to %s", vm.Ref.Value, vm.Connection.Problem(), vm.Connection.WayOut())
+		status.Message = fmt.Sprintf("%s is not reached by vCenter, since %s; ask a hub administrator to %s", vm.Ref.Value, vm.Connection.Problem(), vm.Connection.WayOut())
 	case p.spec.wantOn:
 		p.assessRunning(m)
 		p.updating(m)

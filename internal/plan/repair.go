@@ -45,7 +45,7 @@ func (p *planner) repair() {
 		p.blockers.add(rankHeld, Blocker{
 			Reason: v1alpha1.ReasonRepairHeld,
 			Message: fmt.Sprintf("%d of %d VMs need repair, more than spec.repair.maxUnhealthy allows (%s), so none is "+
-				"repaired. Ask the platform team for a common cause, such as a host or a datastore. To repair them all, raise maxUnhealthy.",
+				"repaired. Ask a hub administrator for a common cause, such as a host or a datastore. To repair them all, raise maxUnhealthy.",
 				unhealthy, p.spec.desired, unhealthyText(*limit, p.spec.desired)),
 			Terminal: true,
 		})
@@ -67,14 +67,14 @@ func (p *planner) explainHeld(held []*member) {
 	}
 	for _, m := range held {
 		m.status.Phase, m.status.Power = v1alpha1.VMLost, vsphere.PowerUnknown
-		m.status.Message = "the VM is gone from vCenter and not replaced: " + why
+		m.status.Message = "the VM does not exist in vCenter any more and is not replaced: " + why
 	}
 	if len(held) > 0 && !p.repairHeld {
 		p.blockers.add(rankObserved, Blocker{
 			Reason: v1alpha1.ReasonRepairHeld,
 			Brief:  about(held, "is", "are") + " gone from vCenter, and spec.repair.mode is Observe",
 			Message: fmt.Sprintf("Gone from vCenter and not replaced, because spec.repair.mode is Observe: %s. "+
-				"Set the mode to Enforce to replace what is gone, or lower spec.replicas.", enumerate(labels(held))),
+				"Set the mode to Enforce to replace missing VMs, or lower spec.replicas.", enumerate(labels(held))),
 		})
 	}
 }
@@ -82,7 +82,7 @@ func (p *planner) explainHeld(held []*member) {
 // howToReplace explains how a person gets VMs replaced. A VM that is deleted in vCenter is lost, and with mode Observe it is not replaced. A name in deleteFirst alone does
 // nothing: it only orders the VMs that leave once fewer are wanted.
 func (p *planner) howToReplace() string {
-	const shrink = "name them in spec.scaleDown.deleteFirst, lower spec.replicas by as many, and raise it again when they are gone"
+	const shrink = "name them in spec.scaleDown.deleteFirst, lower spec.replicas by as many, and raise it again when they are deleted"
 	if p.spec.observe {
 		return "to have the others replaced, " + shrink + " (do not delete them in vCenter: with spec.repair.mode Observe they are not cloned anew)"
 	}

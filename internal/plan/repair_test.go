@@ -123,7 +123,7 @@ func TestPowerOn(t *testing.T) {
 			[]string{"spec.powerState is PoweredOn"}},
 		{"off after it was ready", input(1, has(off)), repaired, []string{"powered off from outside"}},
 		{"suspended", input(1, knows(fresh), sees(suspended)), repaired, []string{"suspended from outside"}},
-		{"off under Observe", input(1, has(off), spec(observeOnly)), held, []string{"web-0 (vm-100)", "Power on what shall run"}},
+		{"off under Observe", input(1, has(off), spec(observeOnly)), held, []string{"web-0 (vm-100)", "Power on these VMs"}},
 		{"suspended under Observe", input(1, knows(fresh), sees(suspended), spec(observeOnly)), held, nil},
 		{"unknown power is left alone", input(1, has(makeVM(0, power(vsphere.PowerUnknown)))), unhealthy, nil},
 		{"disconnected is left alone", input(1, has(makeVM(0, power(vsphere.PoweredOff), disconnected))), lost,

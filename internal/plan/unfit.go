@@ -76,7 +76,7 @@ func (p *planner) explainSize() string {
 		parts = append(parts, fmt.Sprintf("%d CPUs is no multiple of the cores per socket of these, so they stay as they are: %s. %s", p.in.Spec.CPU, enumerate(unfit), setFitting))
 	}
 	if len(refused) > 0 {
-		parts = append(parts, fmt.Sprintf("vCenter refused to give %s to these (its tasks say why), so they stay as they are: %s. Set another size; or %s",
+		parts = append(parts, fmt.Sprintf("vCenter refused to give %s to these (its tasks have the reason), so they stay as they are: %s. Set another size; or %s",
 			sizeOf(ShapeOf(p.in.Spec)), enumerate(refused), askAgain))
 	}
 	return strings.Join(parts, " ")

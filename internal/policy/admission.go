@@ -280,10 +280,10 @@ func Describe(a v1alpha1.Admitted) string {
 func remedy(reason string) string {
 	switch reason {
 	case v1alpha1.ReasonNotGranted:
-		return "ask the platform team for a grant"
+		return "ask a hub administrator for a grant"
 	case v1alpha1.ReasonQuotaExceeded:
-		return "shrink or delete other groups, or ask the platform team for more; the group goes on by itself once there is room"
+		return "shrink or delete other groups, or ask a hub administrator for more; the group continues automatically once there is room"
 	default:
-		return "ask the platform team to change the policy"
+		return "ask a hub administrator to change the policy"
 	}
 }

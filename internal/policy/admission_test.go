@@ -123,7 +123,7 @@ func TestDecide(t *testing.T) {
 		{
 			story: "a quota that is full holds growth", v: Findings{Spec: spec(4, 5), Admitted: was(4, 3), Quota: full},
 			cpu: 4, replicas: 3, admittedCPU: 4, admittedReplicas: 3, held: true, terminal: true,
-			status: "False", reason: v1alpha1.ReasonQuotaExceeded, message: "goes on by itself",
+			status: "False", reason: v1alpha1.ReasonQuotaExceeded, message: "continues automatically",
 		},
 		{
 			story: "what was not found is neither", v: Findings{Spec: spec(8, 2), Admitted: was(4, 3), Unresolved: true},

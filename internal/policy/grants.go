@@ -60,7 +60,7 @@ func CheckVCenter(vcenter string, grants []v1alpha1.Grant, requester Requester) 
 	return &Denial{
 		Field: "spec.vcenter",
 		Message: fmt.Sprintf("VCenter %q does not grant anything to namespace %q of member cluster %q; "+
-			"ask the platform team to add a grant to that VCenter on the hub", vcenter, requester.Namespace, requester.Member),
+			"ask a hub administrator to add a grant to that VCenter on the hub", vcenter, requester.Namespace, requester.Member),
 	}
 }
 
@@ -76,7 +76,7 @@ func CheckReferences(vcenter string, grants []v1alpha1.Grant, requester Requeste
 		if covered(matching, ref) {
 			continue
 		}
-		wayOut := "name a granted one, or ask the platform team to grant it on the hub"
+		wayOut := "name a granted one, or ask a hub administrator to grant it on the hub"
 		if inventoryname.Truncated(ref.Path) {
 			wayOut = fmt.Sprintf("the operator's account in vCenter does not see what is above it (%q), so that no grant by path covers it: "+
 				"give the account the role Read-only (privilege System.Read) there", ref.Path)

@@ -81,7 +81,7 @@ func (s *Set) Retained(r Requester, old *v1alpha1.VmGroupSpec, spec v1alpha1.VmG
 		}
 		v := Violation{
 			Field: "spec.deletionPolicy", Value: string(spec.DeletionPolicy), Policy: p.name, Rule: RuleQuotaRetain, Enforced: p.Enforced(),
-			Detail: fmt.Sprintf("is not allowed under the quota of VmGroupPolicy %q, whose VMs would count on after the group is gone", p.name),
+			Detail: fmt.Sprintf("is not allowed under the quota of VmGroupPolicy %q, whose VMs would still count after the group is deleted", p.name),
 		}
 		switch {
 		case p.Enforced() && worse:

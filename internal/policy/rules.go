@@ -147,7 +147,7 @@ func (p *Policy) unusable() string {
 	if p.problem == "" {
 		return ""
 	}
-	return fmt.Sprintf("VmGroupPolicy %q cannot be applied, and nothing grows until the platform team corrects it on the hub: %s",
+	return fmt.Sprintf("VmGroupPolicy %q cannot be applied, and nothing grows until a hub administrator corrects it on the hub: %s",
 		p.name, p.problem)
 }
 

@@ -35,7 +35,7 @@ type UnseenError struct {
 // Error implements error.
 func (e *UnseenError) Error() string {
 	if len(e.Clones) == 0 {
-		return fmt.Sprintf("VCenter %q cannot be looked at", e.VCenter)
+		return fmt.Sprintf("VCenter %q cannot be checked", e.VCenter)
 	}
 	return fmt.Sprintf("clones that run in VCenter %q may be of the group: %s", e.VCenter, strings.Join(e.Clones[:min(len(e.Clones), mostClones)], ", "))
 }
@@ -246,7 +246,7 @@ func (l *Ledger) tidy(ctx context.Context) {
 		err := l.opts.Store.Delete(requestCtx, key, idle[key])
 		cancel()
 		if err != nil && !errors.Is(err, ErrConflict) {
-			log.FromContext(ctx).Error(err, "The ledger of a total that nobody needs cannot be removed; it is tried again", "ledger", nameOf(key))
+			log.FromContext(ctx).Error(err, "Failed to remove the ledger of an unneeded total; the operator retries", "ledger", nameOf(key))
 		}
 	}
 }

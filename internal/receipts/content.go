@@ -95,7 +95,7 @@ func decode(object *corev1.ConfigMap) (Receipt, error) {
 	}
 	r := content.Receipt
 	if !r.valid() {
-		return unreadable("it does not say whose VMs were let go, when and why")
+		return unreadable("it lacks the owner, the time or the cause of the release")
 	}
 	if object.Name != Name(r.Key()) {
 		return unreadable(fmt.Sprintf("it is a copy: the receipt of group %s/%s is ConfigMap %q", r.Namespace, r.Group, Name(r.Key())))

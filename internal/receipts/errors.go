@@ -34,6 +34,6 @@ type TooLargeError struct {
 
 // Error implements error.
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the receipt of group %s has %d bytes, and may have %d: look at the VmGroup's status, which names VMs, a folder or an instance UUID that no operator wrote",
+	return fmt.Sprintf("the receipt of group %s has %d bytes, and may have %d: check the VmGroup's status, which names VMs, a folder or an instance UUID that no operator wrote",
 		e.Group, e.Bytes, e.Most)
 }

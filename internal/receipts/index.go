@@ -110,10 +110,10 @@ func (x *Index) Collect(ctx context.Context) {
 			continue
 		}
 		if err := x.store.Remove(ctx, key); err != nil {
-			log.FromContext(ctx).Error(err, "A receipt that nobody needs any more could not be removed; it is tried again", "receipt", Name(key))
+			log.FromContext(ctx).Error(err, "Failed to remove an unneeded receipt; the operator retries", "receipt", Name(key))
 			continue
 		}
-		log.FromContext(ctx).Info("A receipt was removed: its VMs are gone, or another group's", "receipt", Name(key), "groupUID", r.GroupUID)
+		log.FromContext(ctx).Info("Removed a receipt: its VMs were deleted, or belong to another group", "receipt", Name(key), "groupUID", r.GroupUID)
 	}
 	x.settled = settled
 }

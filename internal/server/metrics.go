@@ -141,7 +141,7 @@ func (r reviews) before(handler http.Handler) http.Handler {
 		switch {
 		case err != nil:
 			if more, tell := r.told.Next(struct{}{}, time.Now(), serverLogInterval); tell {
-				r.log.Error(err, "It could not be found out whether somebody may read metrics", "suppressed", more)
+				r.log.Error(err, "Failed to check whether a user can read metrics", "suppressed", more)
 			}
 			http.Error(w, http.StatusText(status), status)
 		case status != http.StatusOK:

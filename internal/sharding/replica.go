@@ -73,7 +73,7 @@ func New(opts Options) (*Replica, error) {
 		return nil, err
 	}
 	if opts.Buckets < 1 {
-		return nil, errors.New("a ring needs at least one bucket")
+		return nil, errors.New("a shard map needs at least one bucket")
 	}
 	return &Replica{
 		opts: opts, counted: newCounts(),
@@ -180,10 +180,10 @@ func (r *Replica) tell(c protocol.Changes, listener Listener) {
 		log.Error(nil, "The session could not be renewed at the hub: nothing is begun until it is")
 	}
 	if c.Regained {
-		log.Info("The session was renewed: going on")
+		log.Info("The session was renewed; the replica continues")
 	}
 	if c.Fenced {
-		log.Error(nil, "This session was fenced; going on with a new one. Nothing was done since its validity ended", "session", r.Session())
+		log.Error(nil, "This session was fenced; the replica continues with a new one. Nothing was done since its validity ended", "session", r.Session())
 	}
 	for _, session := range c.Dead {
 		log.Info("A session has ended", "session", session)
@@ -203,7 +203,7 @@ func (r *Replica) tell(c protocol.Changes, listener Listener) {
 	}
 	for _, session := range c.Refuted {
 		log.Info("A session renewed itself although the status of its Pod says that its process has ended: that is not believed any more, and the "+
-			"session is given up when it is silent for its whole patience. Something writes false statuses, or the runtime lost its state", "session", session)
+			"session is given up when it is silent for the whole takeover timeout. Something writes false statuses, or the runtime lost its state", "session", session)
 	}
 	if c.Leading {
 		listener.LeadershipChanged()

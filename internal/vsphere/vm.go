@@ -112,7 +112,7 @@ func (f *ForeignDisks) Error() string {
 	}
 	command := fmt.Sprintf("govc device.remove -vm '%s' -keep %s", strings.ReplaceAll(f.Path, "'", `'\''`), strings.Join(devices, " "))
 	return fmt.Sprintf("vCenter would delete disks with the VM that it did not have after its clone: %s. The VM is kept, powered off, until they are detached. "+
-		"Let the storage driver that attached them do that, or run: %s (without -keep this deletes the disks). It goes on by itself then", strings.Join(names, "; "), command)
+		"Let the storage driver that attached them do that, or run: %s (without -keep this deletes the disks). The operator then continues automatically", strings.Join(names, "; "), command)
 }
 
 // Connection is the state of vCenter's connection to a VM. The zero value is unknown.
@@ -157,7 +157,7 @@ func (c Connection) WayOut() string {
 	case Inaccessible:
 		return "bring its storage back"
 	case Orphaned, Invalid:
-		return "register it again, or power it off and remove it from the inventory; the group then goes on by itself"
+		return "register it again, or power it off and remove it from the inventory; the group then continues automatically"
 	}
 	return "bring its host or its storage back"
 }

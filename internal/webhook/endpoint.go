@@ -152,7 +152,7 @@ func (e *endpoint) respond(ctx context.Context, c *call, b *body) answer {
 	response, ok := e.handle(withCall(ctx, c), req)
 	switch {
 	case !ok:
-		return problem(panicked, http.StatusInternalServerError, "the operator made an error; its log says which")
+		return problem(panicked, http.StatusInternalServerError, "the operator made an error; its log names it")
 	case c.failure != nil:
 		e.tell(c, "Cannot review an admission request", "reason", c.failure.Error())
 		return problem(unavailable, http.StatusInternalServerError, untrusted.Text(c.failure.Error(), maxMessage))
@@ -183,7 +183,7 @@ func (e *endpoint) handle(ctx context.Context, req admission.Request) (response 
 	defer func() {
 		if p := recover(); p != nil {
 			response, ok = admission.Response{}, false
-			reason := "not told: it may hold data of the object"
+			reason := "withheld: it can hold data of the object"
 			var bug runtime.Error
 			if err, ok := p.(error); ok && errors.As(err, &bug) {
 				reason = bug.Error()

@@ -122,7 +122,7 @@ func updates(of *v1alpha1.VmGroup, u group.Foretold) (does, waits []string) {
 	strategy := strategyOf(of.Spec)
 	switch {
 	case !u.Known:
-		return nil, []string{keep(u.VMs()) + " an older revision: status does not say what they were; a new value of spec.updateStrategy.replaceTrigger replaces all VMs"}
+		return nil, []string{keep(u.VMs()) + " an older revision: status does not have their shape; a new value of spec.updateStrategy.replaceTrigger replaces all VMs"}
 	case stopped(strategy, u):
 		return nil, []string{keep(u.VMs()) + " an older revision: the update was stopped, since as many VMs did not become ready as spec.updateStrategy.maxFailures allows"}
 	case strategy.Type == v1alpha1.UpdateOnDelete:

@@ -188,7 +188,7 @@ func TestForecast(t *testing.T) {
 		{
 			story: "another template, and nobody knows what the VMs were", before: same, after: func(s *v1alpha1.VmGroupSpec) { s.Template = "linux-13" },
 			update: group.Foretold{Replaced: 2},
-			want:   []string{"2 VMs keep an older revision: status does not say what they were; a new value of spec.updateStrategy.replaceTrigger replaces all VMs"},
+			want:   []string{"2 VMs keep an older revision: status does not have their shape; a new value of spec.updateStrategy.replaceTrigger replaces all VMs"},
 		},
 		{
 			story: "how many VMs at a time, and nothing else", before: same,

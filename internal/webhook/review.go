@@ -221,7 +221,7 @@ func (said *review) foretell(old, group *v1alpha1.VmGroup, preview Preview) {
 	if !preview.Known {
 		reason := preview.Reason
 		if reason == "" {
-			reason = fmt.Sprintf("VCenter %q cannot be looked at", preview.VCenter)
+			reason = fmt.Sprintf("VCenter %q cannot be checked", preview.VCenter)
 		}
 		said.add("what this does in vCenter cannot be said now: " + reason)
 		return

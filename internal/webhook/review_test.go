@@ -111,7 +111,7 @@ func TestWhatPoliciesDoNotKnow(t *testing.T) {
 		},
 		{
 			story: "a vCenter that cannot be reached, for no reason that is known", group: same, preview: Preview{VCenter: "default"},
-			warnings: []string{`what this does in vCenter cannot be said now: VCenter "default" cannot be looked at`},
+			warnings: []string{`what this does in vCenter cannot be said now: VCenter "default" cannot be checked`},
 		},
 		{
 			story: "another VCenter than the VMs are in",
@@ -183,7 +183,7 @@ func TestWhatPoliciesDoNotKnow(t *testing.T) {
 			},
 		},
 		{
-			story: "back to what VMs still are, with fewer of them, while vCenter cannot be looked at", old: same,
+			story: "back to what VMs still are, with fewer of them, while vCenter cannot be checked", old: same,
 			group:   as(func(g *v1alpha1.VmGroup) { g.Spec.CPU, g.Spec.Replicas = 16, new(int32(2)) }),
 			preview: Preview{Standing: 2, Reason: "away"},
 			warnings: []string{

@@ -150,7 +150,7 @@ func (v policyValidator) warnImpact(ctx context.Context, p *v1alpha1.VmGroupPoli
 	case v.counting <- struct{}{}:
 		defer func() { <-v.counting }()
 	default:
-		warn.add("how many groups would break this policy is not said, since another one is being looked at; status.violations has it soon")
+		warn.add("the number of groups that would break this policy is not known, since another one is being counted; status.violations has it soon")
 		return
 	}
 	matched, broken, err := v.impact.PolicyImpact(ctx, p)

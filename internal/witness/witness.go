@@ -72,13 +72,13 @@ func (w ofVCenter) Changed(change vsphere.Change) {
 	member, name := g.Ref.Member, types.NamespacedName{Namespace: g.Ref.Namespace, Name: g.Ref.Name}
 	vm := plan.VMName(name.Name, change.Ordinal)
 	log := ctrl.Log.WithName("vmgroup").WithValues(w.Fleet.LogValues(g.Ref)...).WithValues("vcenter", w.vcenter)
-	log.Info("Somebody else changed a VM", "vm", vm, "moRef", change.VM.Value, "change", change.Kind, "at", change.At, "user", change.User)
+	log.Info("A VM was changed outside the operator", "vm", vm, "moRef", change.VM.Value, "change", change.Kind, "at", change.At, "user", change.User)
 
 	ctx, cancel := context.WithTimeout(context.Background(), memberapi.Timeout)
 	defer cancel()
 	vc := &v1alpha1.VCenter{}
 	if err := w.Hub.Get(ctx, types.NamespacedName{Name: w.vcenter}, vc); err != nil {
-		log.Error(err, "Nobody but this log tells who changed the VM")
+		log.Error(err, "Failed to record an event for a VM change")
 		return
 	}
 	told := tell(change)
@@ -96,7 +96,7 @@ func (w ofVCenter) Changed(change vsphere.Change) {
 	}
 	by := told.by
 	if change.User != "" && vc.Spec.VCenterUserNames != v1alpha1.VCenterUserNamesAllow {
-		by = fmt.Sprintf(" by somebody else than the operator; for who it was ask the platform team: an event of VCenter %q on the hub tells", w.vcenter)
+		by = fmt.Sprintf(" outside the operator; to find out who did it, ask a hub administrator: an event of VCenter %q on the hub names the user", w.vcenter)
 	}
 	// Without the time, which is that of the event: repeated losses of a VM are one event with a count.
 	cl.GetEventRecorder("vmgroup-operator").Eventf(of, nil, corev1.EventTypeWarning, told.reason, "Observe", "%s %s%s", vm, told.what, by)
@@ -115,7 +115,7 @@ func tell(change vsphere.Change) sentence {
 	}
 	w := does[change.Kind]
 	if w.by = " by " + change.User; change.User == "" {
-		w.by = "; vCenter names nobody, as for a guest that shuts down by itself and for what vCenter does by itself"
+		w.by = "; vCenter names no user, as for a guest that shuts down and for actions of vCenter itself"
 	}
 	return w
 }

@@ -63,7 +63,7 @@ func TestHealth(t *testing.T) {
 	ready := is(v1alpha1.ConditionReady, yes, "Fine")
 	notReady := func(reason string) metav1.Condition { return is(v1alpha1.ConditionReady, no, reason) }
 	readyUnknown := func(reason string) metav1.Condition { return is(v1alpha1.ConditionReady, unknown, reason) }
-	const notSeen = "The operator has not looked at this yet."
+	const notSeen = "The operator has not processed this yet."
 	readySays, stalledSays := "Ready says so", "Stalled says so"
 
 	scripts := checks(t)

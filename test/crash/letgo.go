@@ -85,12 +85,12 @@ func wrongReceipts(e evidence) (wrong []string) {
 	}
 	if e.scenario.Cause == "" {
 		if len(e.receipts) > 0 {
-			wrong = append(wrong, fmt.Sprintf("nobody let a VM go, and there is a receipt: %+v", e.receipts))
+			wrong = append(wrong, fmt.Sprintf("no VM was released, and there is a receipt: %+v", e.receipts))
 		}
 		return wrong
 	}
 	if len(e.receipts) != 1 || e.receipts[0].Cause != e.scenario.Cause || len(e.receipts[0].VMs) != int(e.scenario.After) {
-		return []string{fmt.Sprintf("%d VMs were let go, and the receipts are %+v", e.scenario.After, e.receipts)}
+		return []string{fmt.Sprintf("%d VMs were released, and the receipts are %+v", e.scenario.After, e.receipts)}
 	}
 	for _, vm := range e.receipts[0].VMs {
 		path := fmt.Sprintf("%s/%s.%s/%s", e.folder, e.group, e.receipts[0].GroupUID[:8], vm.Name)

@@ -150,8 +150,8 @@ func (t *trial) setUp(ctx context.Context) error {
 				return err
 			}
 		}
-		t.bystander = path.Join(folder, "somebody-elses")
-		if _, err := person.CreateVM(ctx, folder, "somebody-elses"); err != nil {
+		t.bystander = path.Join(folder, "another-owners")
+		if _, err := person.CreateVM(ctx, folder, "another-owners"); err != nil {
 			return err
 		}
 	}
@@ -190,8 +190,8 @@ func (t *trial) makeLegacy(ctx context.Context) error {
 			return err
 		}
 	}
-	t.bystander = path.Join(t.from, "somebody-elses")
-	if _, err := person.CreateVM(ctx, t.from, "somebody-elses"); err != nil {
+	t.bystander = path.Join(t.from, "another-owners")
+	if _, err := person.CreateVM(ctx, t.from, "another-owners"); err != nil {
 		return err
 	}
 	if err := person.Set(ctx, t.bystander, map[string]string{inventory.KeyOwner: "v9;of a later version"}); err != nil {

@@ -160,7 +160,7 @@ func (w *world) paused(of *v1alpha1.VmGroup) *plan.Blocker {
 	case of.Annotations[v1alpha1.PausedAnnotation] != "":
 		return &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "the group is annotated as paused: nothing is done until that is removed"}
 	case w.hub.memberPaused:
-		return &plan.Blocker{Reason: v1alpha1.ReasonMemberPaused, Message: "MemberCluster \"team-a\" is paused on the hub: nothing is done until it goes on"}
+		return &plan.Blocker{Reason: v1alpha1.ReasonMemberPaused, Message: "MemberCluster \"team-a\" is paused on the hub: nothing is done until it is resumed"}
 	}
 	return nil
 }

@@ -131,7 +131,7 @@ func shutdownOf(spec *v1alpha1.VmGroupSpec) time.Duration {
 func (a *audit) names(w *world, g *v1alpha1.VmGroup) {
 	st := &g.Status
 	for _, c := range st.Conditions {
-		if strings.Contains(c.Message, "going on.") {
+		if strings.Contains(c.Message, "in progress.") {
 			a.violated(w, "goes-on-at-rest", "%s=%s/%s: %s", c.Type, c.Status, c.Reason, c.Message)
 		}
 		if strings.Contains(c.Message, "removing 0") {

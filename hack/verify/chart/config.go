@@ -110,8 +110,8 @@ func Rights(ctx context.Context, root string, _ []string) error {
 }
 
 var (
-	errStar    = errors.New("a star grants what nobody has thought of")
-	errSecrets = errors.New("nobody may read the Secrets of all namespaces")
+	errStar    = errors.New("a star grants more than is needed")
+	errSecrets = errors.New("no role may read the Secrets of all namespaces")
 )
 
 // judgeRole checks the rules of a role. Other objects have none.

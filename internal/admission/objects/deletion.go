@@ -55,8 +55,8 @@ func deletionPolicy() *admissionv1.ValidatingAdmissionPolicy {
 				Expression: `request.resource.resource != 'vmgroups' || oldObject.?spec.?deletionProtection.orValue('') != 'Enabled' || ` +
 					confirmed(ofNamespace),
 				Message: "spec.deletionProtection is Enabled. Set it to Disabled first.",
-				MessageExpression: `'spec.deletionProtection is Enabled. If the VMs shall go, first set it to Disabled: kubectl patch vmgroup ' + oldObject.metadata.name +` +
-					` ' -n ' + request.namespace + ' --type=merge -p ' + "'" + '{"spec":{"deletionProtection":"Disabled"}}' + "'" + '. If the whole namespace shall go, confirm that instead: ' + ` +
+				MessageExpression: `'spec.deletionProtection is Enabled. To delete the VMs, first set it to Disabled: kubectl patch vmgroup ' + oldObject.metadata.name +` +
+					` ' -n ' + request.namespace + ' --type=merge -p ' + "'" + '{"spec":{"deletionProtection":"Disabled"}}' + "'" + '. To delete the whole namespace, confirm that instead: ' + ` +
 					howToConfirm("namespace", "request.namespace", ofNamespace+".metadata.uid"),
 				Reason: ptr.To(metav1.StatusReasonForbidden),
 			}},

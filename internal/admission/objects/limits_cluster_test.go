@@ -192,7 +192,7 @@ func TestAnUnusablePolicyRefusesGrowthOnly(t *testing.T) {
 	unusable := limited("typo", 8, "8Gi", 5)
 	unusable.Spec.Match.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"not a label": "x"}}
 	m.install(unusable)
-	const says = `spec: Forbidden: VmGroupPolicy "typo" cannot be applied, and nothing grows until the platform team corrects it on the hub: `
+	const says = `spec: Forbidden: VmGroupPolicy "typo" cannot be applied, and nothing grows until a hub administrator corrects it on the hub: `
 	await.NoError(m.t, "refusal", func() error {
 		err := m.team.Create(t.Context(), newGroup(metav1.NamespaceDefault, "fresh", 1, 1, "t", 1), client.DryRunAll)
 		if !strings.HasPrefix(reason(err), says) {

@@ -169,7 +169,7 @@ func chooseLeaf(d *decider) {
 		if trusted || !expired && (served == nil || !d.now.Before(served.NotAfter)) {
 			d.take(offered)
 		} else {
-			d.out.Waiting = "no authority that members can be told to trust signed it, or it is not valid now"
+			d.out.Waiting = "no authority that members can trust signed it, or it is not valid now"
 			d.due(offered.NotBefore)
 		}
 		return
@@ -179,7 +179,7 @@ func chooseLeaf(d *decider) {
 	}
 	d.due(served.end(d.state.Authorities))
 	if !trusted {
-		d.out.Waiting = "no authority that members can be told to trust signed it, or it is not valid now"
+		d.out.Waiting = "no authority that members can trust signed it, or it is not valid now"
 		d.due(offered.NotBefore)
 		return
 	}

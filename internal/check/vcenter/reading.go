@@ -28,7 +28,7 @@ func lists(f *survey.Facts, _ Settings) []Finding {
 	}{
 		{"listing", "The inventory cannot be listed", f.Reading.Listing},
 		{"next-page", "A listing ends after its first page", f.Reading.NextPage},
-		{"updates", "vCenter tells no news", f.Reading.Updates},
+		{"updates", "vCenter reports no changes", f.Reading.Updates},
 		{"events", "Events cannot be read", f.Reading.Events},
 		{"recent-tasks", "Recent tasks cannot be read", f.Reading.Tasks},
 	} {

@@ -26,7 +26,7 @@ func rightsUnread(f *survey.Facts, _ Settings) []Finding {
 	if !slices.ContainsFunc(f.Rights, func(r survey.Rights) bool { return r.Unread }) {
 		return nil
 	}
-	return []Finding{{ID: "privileges-unread", Level: Warn, Says: "vCenter does not say which privileges the account has.", Fix: "Compare the role of the account with docs/how-to/vcenter-account.md."}}
+	return []Finding{{ID: "privileges-unread", Level: Warn, Says: "vCenter does not return the account's privileges.", Fix: "Compare the role of the account with docs/how-to/vcenter-account.md."}}
 }
 
 // lack lists the missing privileges of an account on objects of a kind.

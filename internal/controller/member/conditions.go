@@ -58,7 +58,7 @@ func setMassDeletion(status *v1alpha1.MemberClusterStatus, in statusInput) {
 	}
 	set(status, in, metav1.Condition{
 		Type: v1alpha1.ConditionMassDeletion, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonRemovalsHeld, Message: fmt.Sprintf(
-			"%d VMs of %d VmGroups are to be removed and are held, because so many at once may be an accident; each group says how its own go on. "+
+			"%d VMs of %d VmGroups are to be removed and are held, because so many at once may be an accident; each group has the command that continues its own removals. "+
 				"To let all of them pass: %s", status.HeldVMs, status.HeldGroups, massdeletion.AllowCommand(in.name)),
 	})
 }
@@ -120,7 +120,7 @@ func setRestored(status *v1alpha1.MemberClusterStatus, in statusInput) {
 			ObservedGeneration: in.generation, LastTransitionTime: metav1.NewTime(at.Truncate(time.Second)),
 			Message: fmt.Sprintf("At %s the member's API server answered with an older revision than before: its etcd came back from a backup. "+
 				"All VmGroups were read anew, and their VMs stay. Compare the specs of VmGroups with what was changed since the backup; "+
-				"docs/runbooks/restore.md says what else to do. This condition goes away after a day.", at.UTC().Format(time.RFC3339)),
+				"docs/runbooks/restore.md has the other steps. This condition is removed after a day.", at.UTC().Format(time.RFC3339)),
 		}
 		if before := meta.FindStatusCondition(status.Conditions, condition.Type); before != nil && before.Message != condition.Message {
 			meta.RemoveStatusCondition(&status.Conditions, condition.Type) // another restore

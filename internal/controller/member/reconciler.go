@@ -164,7 +164,7 @@ func (r *Reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, want
 		return nil // its end wakes us
 	}
 	if how.Cleaned {
-		r.recorder.Eventf(mc, nil, corev1.EventTypeNormal, v1alpha1.EventLeft, "Leave", "The member was left; %d VmGroups were let go. They "+
+		r.recorder.Eventf(mc, nil, corev1.EventTypeNormal, v1alpha1.EventLeft, "Leave", "The member was left; %d VmGroups were released. They "+
 			"and their VMs stay as they are: the operator's finalizer was removed, so deleting a group does not delete VMs.", how.LetGo)
 	}
 	if how.LeftBehind != "" {

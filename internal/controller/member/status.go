@@ -160,6 +160,6 @@ func findingCondition(in statusInput, conditionType string, found *install.Findi
 	}
 	return metav1.Condition{
 		Type: conditionType, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonConnecting,
-		Message: "Not looked at yet; see condition Ready.",
+		Message: "Not checked yet; see condition Ready.",
 	}
 }

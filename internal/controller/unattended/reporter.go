@@ -124,7 +124,7 @@ func (u *Reporter) say(ctx context.Context, ref fleet.Ref) error {
 	}
 	base := group.DeepCopy()
 	const message = "No replica of the operator has looked after this group for a while; its VMs are as they were. " +
-		"Look at the operator's Pods on the hub and at the output of `manager shards`."
+		"Check the operator's Pods on the hub and the output of `manager shards`."
 	set := func(conditionType string, status metav1.ConditionStatus) {
 		meta.SetStatusCondition(&group.Status.Conditions, metav1.Condition{
 			Type: conditionType, Status: status, Reason: v1alpha1.ReasonNoReplica, Message: message,

@@ -26,7 +26,7 @@ func checkBound(secret *corev1.Secret, endpoint *url.URL) error {
 			"Secret %q does not name the vCenter that its password is for, so the password is not sent. Name it: %s", secret.Name, command)}
 	}
 	return &configError{reason: v1alpha1.ReasonSecretForAnotherHost, secret: secret, message: fmt.Sprintf(
-		"The password in Secret %q is for %s and is not sent to %s. Correct spec.server; or, if the password is for that vCenter, whoever may write the Secret says so: %s",
+		"The password in Secret %q is for %s and is not sent to %s. Correct spec.server; or, if the password is for that vCenter, a user who can write the Secret confirms that: %s",
 		secret.Name, strings.Join(names(allowed), ", "), untrusted.Name(hostAndPort(endpoint)), command)}
 }
 

@@ -120,6 +120,6 @@ func (r *Reconciler) without(vms []vsphere.VM, kept bool) []vsphere.VM {
 
 func orphanedVMs(groups []orphaned.Group) condition {
 	return condition{v1alpha1.ConditionOrphanedVMs, metav1.ConditionTrue, v1alpha1.ReasonGroupGone, fmt.Sprintf(
-		"%d VMs carry this installation's stamp, but their VmGroups do not exist any more: %s. Somebody removed a finalizer by hand, restored a VM or a member's etcd, or deleted a VmGroup at the moment it was created. %s",
+		"%d VMs carry this installation's stamp, but their VmGroups do not exist any more: %s. A user removed a finalizer, restored a VM or a member's etcd, or deleted a VmGroup at the moment it was created. %s",
 		orphaned.Count(groups), orphaned.Describe(groups), orphaned.WayOut(groups))}
 }

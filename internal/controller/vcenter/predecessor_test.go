@@ -21,10 +21,10 @@ func TestWhetherThePredecessorIsGoneIsSaidWhileOneIsNamed(t *testing.T) {
 		status metav1.ConditionStatus
 		words  string
 	}{
-		{"nobody looked yet", vsphere.Health{}, "Unknown", "Nobody has looked"},
+		{"no search yet", vsphere.Health{}, "Unknown", "has not searched yet"},
 		{"it lives", vsphere.Health{PredecessorProblem: "installation old has 1 session"}, "False", "No VM is stamped anew: installation old has 1 session"},
 		{"it is gone", vsphere.Health{Predecessor: "old"}, "True", "Remove the annotation"},
-		{"another one is gone, which was named before", vsphere.Health{Predecessor: "older"}, "Unknown", "Nobody has looked"},
+		{"another one is gone, which was named before", vsphere.Health{Predecessor: "older"}, "Unknown", "has not searched yet"},
 	} {
 		t.Run(c.story, func(t *testing.T) {
 			vc.Status = newStatus(vc, look{health: c.health}, time.Now())

@@ -13,7 +13,7 @@ import (
 // group.
 func releasedVMs(groups []orphaned.Group) condition {
 	return condition{v1alpha1.ConditionKeptVMs, metav1.ConditionTrue, v1alpha1.ReasonNotAdopted, fmt.Sprintf(
-		"%d VMs were kept when their VmGroups were deleted, and no other has adopted them: %s. Nobody touches these VMs, and they count in quotas. To take VMs over, create a VmGroup in the namespace that they were of, with the "+
-			"annotation %s and the UID of the VmGroup that is gone. Delete in vCenter what is not needed; the hub has a receipt for them (kubectl get configmaps -n <namespace of the operator> -l app.kubernetes.io/component=receipt)",
+		"%d VMs were kept when their VmGroups were deleted, and no other has adopted them: %s. The operator does not change these VMs, and they count in quotas. To adopt VMs, create a VmGroup in the namespace that they were of, with the "+
+			"annotation %s and the UID of the deleted VmGroup. Delete in vCenter what is not needed; the hub has a receipt for them (kubectl get configmaps -n <namespace of the operator> -l app.kubernetes.io/component=receipt)",
 		orphaned.Count(groups), orphaned.Describe(groups), v1alpha1.AdoptAnnotation)}
 }

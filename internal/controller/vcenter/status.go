@@ -162,7 +162,7 @@ func predecessor(named string, health vsphere.Health) condition {
 			"No VM is stamped anew: " + health.PredecessorProblem}
 	default:
 		return condition{v1alpha1.ConditionPredecessorGone, metav1.ConditionUnknown, v1alpha1.ReasonConnecting,
-			"Nobody has looked yet for sessions of installation " + named}
+			"The operator has not searched yet for sessions of installation " + named}
 	}
 }
 

@@ -32,7 +32,7 @@ func strayVMs(found vsphere.Strays) (c condition, known bool) {
 		}
 		return condition{v1alpha1.ConditionStrayVMs, metav1.ConditionTrue, v1alpha1.ReasonOutsideOfRoot, fmt.Sprintf(
 			"%d VMs carry this installation's stamp and are outside of the operator's root folder, where it touches nothing: %s. They are copies (backup, replication, a template "+
-				"that was made of a VM), or VMs that somebody moved or registered again. Where a VmGroup says VMsLost, move its VM back. Of each other one make sure that it does not run with the name and the "+
+				"that was made of a VM), or VMs that a user moved or registered again. Where a VmGroup says VMsLost, move its VM back. Of each other one make sure that it does not run with the name and the "+
 				"addresses of a VM of a group; delete it, or remove vmgroup.owner from its advanced configuration.%s", found.Count, strings.Join(names, ", "), limits)}, true
 	case limits != "":
 		return condition{v1alpha1.ConditionStrayVMs, metav1.ConditionUnknown, v1alpha1.ReasonNotLookedEverywhere, fmt.Sprintf(

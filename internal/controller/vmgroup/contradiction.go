@@ -33,7 +33,7 @@ func (r *Reconciler) foreignRecord(ctx context.Context, s *group.Snapshot) {
 		return
 	}
 	r.contradicted(ctx, s.Member, v1alpha1.EventForeignRecord, fmt.Sprintf(
-		"The status of VmGroup %s names %s. That does not count, and nothing was done there. Nobody but the operator writes status: somebody in the member made that up, or its "+
+		"The status of VmGroup %s names %s. That does not count, and nothing was done there. Only the operator writes status: a user of the member wrote that value, or its "+
 			"API server did. %s", untrusted.Name(s.Group.Namespace+"/"+s.Group.Name), s.ForeignRecord, pauseAdvice(s.Member)))
 }
 

@@ -114,7 +114,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 	if err := mgr.Add(r.feed); err != nil {
 		return fmt.Errorf("add the feed of the fleet: %w", err)
 	}
-	for what, runs := range map[string]manager.Runnable{"groups that are gone": r.departures, "groups with one UID": r.twins} {
+	for what, runs := range map[string]manager.Runnable{"deleted groups": r.departures, "groups with one UID": r.twins} {
 		if err := local.Add(runs); err != nil {
 			return fmt.Errorf("add what takes the news of %s: %w", what, err)
 		}

@@ -40,7 +40,7 @@ func TestAVCenterThatIsAboutToGoServesItsGroupsAndTakesNoNewOne(t *testing.T) {
 			if len(r.vcenter.Journal()) != 0 {
 				t.Errorf("a new group was acted on: %v", r.vcenter.Journal())
 			}
-			if message := says(t, g, v1alpha1.ConditionStalled, metav1.ConditionTrue, test.reason); !strings.Contains(message, "default") || !strings.Contains(message, "platform team") {
+			if message := says(t, g, v1alpha1.ConditionStalled, metav1.ConditionTrue, test.reason); !strings.Contains(message, "default") || !strings.Contains(message, "hub administrator") {
 				t.Errorf("message %q", message)
 			}
 			if err := r.member.Delete(t.Context(), g); err != nil {

@@ -255,7 +255,7 @@ func TestTheReceiptComesBeforeTheFinalizerGoes(t *testing.T) {
 	r := newRig(t)
 	uid := string(r.settle().UID)
 	key := r.key()
-	refused := errors.New("the member is away")
+	refused := errors.New("the member is unreachable")
 	store := r.Receipts
 	order := []string{}
 	store.(*receipts.ConfigMaps).Client.(*receiptstest.ConfigMaps).Before = func(verb string) error {

@@ -19,7 +19,7 @@ func TestAGroupOfARestoredMemberIsActedOnAgain(t *testing.T) {
 	r.inform(r.Reconciler)
 	r.memory.change(objectOf("member-uid", g), func(m *remembered) { m.resourceVersion = g.ResourceVersion + "0" })
 	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
-	live := &liveReader{err: errors.New("the member is away")}
+	live := &liveReader{err: errors.New("the member is unreachable")}
 	r.Clusters = testCluster{client: r.member, live: live}
 	if r.work(); len(r.vcenter.VMs()) != 2 {
 		t.Fatalf("%d VMs: a cache that is older than a write was acted on", len(r.vcenter.VMs()))
@@ -107,7 +107,7 @@ func TestAGroupThatCameBackOlderThanOurOwnWriteIsActedOnOnceItsAPIServerBearsItO
 			other.UID = "other"
 			return &liveReader{has: other}
 		}, false},
-		{"the member is away", func(*v1alpha1.VmGroup) *liveReader { return &liveReader{err: errors.New("no route to host")} }, false},
+		{"the member is unreachable", func(*v1alpha1.VmGroup) *liveReader { return &liveReader{err: errors.New("no route to host")} }, false},
 	} {
 		t.Run(test.story, func(t *testing.T) {
 			r := newRig(t)

@@ -27,7 +27,7 @@ func TestAnUpdateWaitsForItsMember(t *testing.T) {
 				asked := false
 				r.onStatus = func() error {
 					asked = true
-					return apierrors.NewTimeoutError("the member is away", 1)
+					return apierrors.NewTimeoutError("the member is unreachable", 1)
 				}
 				for range 4 {
 					if _, err := r.pass(); asked && err == nil {

@@ -197,7 +197,7 @@ func (r *Reconciler) vanishes(ctx context.Context, request mcreconcile.Request, 
 		return false
 	}
 	r.Fleet.KeepVanished(refOf(request), keyOf(member.UID, of), of, group.VCenterOf(of)) // a pass may have seen the cache without it, and forgotten it
-	r.logOfGroup(log.FromContext(ctx), refOf(request)).Info("A group was removed although its finalizer had just been written; its deletion goes on without it",
+	r.logOfGroup(log.FromContext(ctx), refOf(request)).Info("A group was removed although its finalizer had just been written; its deletion continues without it",
 		"uid", of.UID)
 	return true
 }

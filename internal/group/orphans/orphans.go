@@ -120,6 +120,6 @@ func WayOut(groups []Group) string {
 			break
 		}
 	}
-	return fmt.Sprintf("Nobody touches these VMs. To take VMs over, create a VmGroup in the namespace that they were of, with the annotation %s=%s (the UID of the VmGroup that is gone), once a hub administrator has allowed it: "+
+	return fmt.Sprintf("The operator does not change these VMs. To adopt VMs, create a VmGroup in the namespace that they were of, with the annotation %s=%s (the UID of the deleted VmGroup), once a hub administrator has allowed it: "+
 		"%s. Delete in vCenter what is not needed", v1alpha1.AdoptAnnotation, uid, allowance.Command("membercluster", member, v1alpha1.AllowAdoptionAnnotation))
 }

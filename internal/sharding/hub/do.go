@@ -176,11 +176,11 @@ func describe(op protocol.Op) string {
 	case protocol.DeleteSession:
 		return "delete the Lease of session " + op.Session
 	case protocol.ReadRing:
-		return "read the ring"
+		return "read the shard map"
 	case protocol.CreateRing:
-		return "create the ring"
+		return "create the shard map"
 	case protocol.WriteRing:
-		return "write the ring"
+		return "write the shard map"
 	default:
 		return fmt.Sprintf("%T", op)
 	}

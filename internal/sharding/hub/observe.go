@@ -20,7 +20,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 )
 
-var errUnexpectedEvent = errors.New("an event that nobody asked for")
+var errUnexpectedEvent = errors.New("an unexpected event")
 
 func (c *Client) observeSessions(sink Sink) observation {
 	// Only by this package's own labels, so that replicas with different Options.Labels see each other.

@@ -17,7 +17,7 @@ const ringResource = "configmaps"
 func (c *Client) encodeRing(r ring.Ring, version string) (*corev1.ConfigMap, error) {
 	data, err := ring.Encode(r)
 	if err != nil {
-		return nil, fmt.Errorf("encode the ring: %w", err)
+		return nil, fmt.Errorf("encode the shard map: %w", err)
 	}
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{

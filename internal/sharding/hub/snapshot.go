@@ -33,7 +33,7 @@ func (c *Client) Snapshot(ctx context.Context) (Snapshot, error) {
 		s.Found, s.Ring = true, result.Ring.Ring
 	case protocol.Missing:
 	default:
-		return s, fmt.Errorf("read the ring: %w", result.Err)
+		return s, fmt.Errorf("read the shard map: %w", result.Err)
 	}
 	var leases coordinationv1.LeaseList
 	if err := c.leaseRequest("GET").Param("labelSelector", componentLabel+"="+sessionComponent).Do(ctx).Into(&leases); err != nil {

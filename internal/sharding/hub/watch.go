@@ -34,7 +34,7 @@ type kind string
 
 const (
 	sessions kind = "sessions"
-	theRing  kind = "the ring"
+	theRing  kind = "the shard map"
 )
 
 const (
@@ -86,7 +86,7 @@ func (c *Client) observe(ctx context.Context, o observation) {
 		if ctx.Err() != nil {
 			return
 		}
-		c.options.Log.V(1).Info("A watch of sessions and the ring failed and is begun again", "kind", string(o.kind), "error", err.Error())
+		c.options.Log.V(1).Info("A watch of sessions and the shard map failed; the operator starts it again", "kind", string(o.kind), "error", err.Error())
 		c.transport.CloseIdleConnections()
 		if c.options.Now().Sub(start) > retryLongest {
 			failures = 0 // it worked for a while

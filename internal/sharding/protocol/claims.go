@@ -302,7 +302,7 @@ func (r *Replica) ringDone(now, sent Instant, op Op, in *intent, result Result) 
 		case Done:
 			r.ringWritten(now, sent, in, result.Ring)
 		case Refused:
-			r.writeProblem = problem("the ring cannot be written", result.Err)
+			r.writeProblem = problem("the shard map cannot be written", result.Err)
 			r.view.stale = true
 			r.verifySoon()
 			r.due[laneRing] = now.Mono + r.cfg.Timings.Renew

@@ -132,7 +132,7 @@ func New(cfg Config) *Replica {
 		published:   map[string]string{},
 		locks:       locks,
 		peers:       map[string]*peer{},
-		ringProblem: "the ring has not been read yet",
+		ringProblem: "the shard map has not been read yet",
 	}
 }
 

@@ -65,7 +65,7 @@ func (t Timings) Check() error {
 	}{
 		{t.Renew > 0 && t.Request > 0 && t.Submit > 0, "all must be positive"},
 		{2*t.Renew+t.Submit <= t.Validity, "validity must outlast two renewals and a submission"},
-		{t.Validity*5/4 <= t.Patience, "patience must exceed validity by a quarter"},
+		{t.Validity*5/4 <= t.Patience, "the takeover timeout must exceed validity by a quarter"},
 		{t.Proven > t.Renew, "silence after a proven death must exceed a renewal interval"},
 	} {
 		if !rule.holds {

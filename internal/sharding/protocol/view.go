@@ -53,17 +53,17 @@ func (r *Replica) ringRead(now, sent Instant, floor [2]int64, result Result) {
 		var newer *ring.InvalidError
 		if errors.As(result.Err, &newer) && newer.Format != 0 {
 			// A later version of this program created it. A rebuild would make the two versions fight each other.
-			r.ringProblem = problem("the ring was made by a later version of this operator", result.Err)
+			r.ringProblem = problem("the shard map was written by a later version of this operator", result.Err)
 			return
 		}
 		r.loseAll()
 		r.view.missing, r.view.invalid = result.Outcome == Missing, result.Outcome == Invalid
 		r.view.version, r.view.stale, r.view.unsure = result.Ring.Version, false, false
-		r.ringProblem = problem("the ring is "+map[Outcome]string{Missing: "missing", Invalid: "damaged"}[result.Outcome]+" and is being rebuilt", result.Err)
+		r.ringProblem = problem("the shard map is "+map[Outcome]string{Missing: "missing", Invalid: "damaged"}[result.Outcome]+" and is being rebuilt", result.Err)
 	default:
 		// A temporarily unreachable hub is not a problem of this replica.
 		if result.Outcome == Refused {
-			r.ringProblem = problem("the ring cannot be read", result.Err)
+			r.ringProblem = problem("the shard map cannot be read", result.Err)
 		}
 		return
 	}
@@ -109,7 +109,7 @@ func (r *Replica) sawRing(now Instant, stored StoredRing, read bool) {
 	}
 	if v.ring.Settings != r.settings {
 		r.loseAll()
-		r.ringProblem = fmt.Sprintf("the ring has %d buckets (hash %s, validity %s, patience %s), but this replica is configured with %d (hash %s, validity %s, patience %s); "+
+		r.ringProblem = fmt.Sprintf("the shard map has %d buckets (hash %s, validity %s, takeover timeout %s), but this replica is configured with %d (hash %s, validity %s, takeover timeout %s); "+
 			"these settings can only change while no other replica runs", v.ring.Settings.Buckets, v.ring.Settings.Hash, v.ring.Settings.Validity, v.ring.Settings.Patience,
 			r.settings.Buckets, r.settings.Hash, r.settings.Validity, r.settings.Patience)
 		r.expectHolders(now)

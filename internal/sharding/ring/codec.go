@@ -98,7 +98,7 @@ func Decode(data map[string]string) (Ring, error) {
 		return Ring{}, err
 	}
 	if !maps.Equal(data, again) {
-		return Ring{}, invalid("it is not written in the way of this operator; somebody has edited it")
+		return Ring{}, invalid("it is not in this operator's format; a user has edited it")
 	}
 	return r, nil
 }
@@ -131,7 +131,7 @@ func (w wire) ring() (Ring, error) {
 	}
 	patience, err := time.ParseDuration(w.Patience)
 	if err != nil {
-		return Ring{}, &InvalidError{Reason: "its patience is no duration", Err: err}
+		return Ring{}, &InvalidError{Reason: "its takeover timeout is no duration", Err: err}
 	}
 	r := Ring{
 		Settings:   Settings{Buckets: w.Buckets, Hash: w.Hash, Validity: validity, Patience: patience},

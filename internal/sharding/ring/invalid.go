@@ -20,9 +20,9 @@ type InvalidError struct {
 
 func (e *InvalidError) Error() string {
 	if e.Err != nil {
-		return fmt.Sprintf("not a valid ring: %s: %v", e.Reason, e.Err)
+		return fmt.Sprintf("not a valid shard map: %s: %v", e.Reason, e.Err)
 	}
-	return "not a valid ring: " + e.Reason
+	return "not a valid shard map: " + e.Reason
 }
 
 func (e *InvalidError) Unwrap() error { return e.Err }

@@ -23,14 +23,14 @@ func ServerContract(t *testing.T, newRig func(t *testing.T) Rig) {
 		{"a running VM is reconfigured as far as hot add goes", reconfiguredWhileItRuns},
 		{"a VM is connected to another network", reconnected},
 		{"a reconfiguration is a task", reconfiguredOnce},
-		{"a clone tells its guest who it is", guestIdentity},
+		{"a clone gives its guest its identity", guestIdentity},
 		{"what a guest has written is observed by who asks", guestWrites},
 		{"nothing without a fence", fence},
 		{"one VM per ordinal", oneVMPerOrdinal},
 		{"a name is taken once", nameTaken},
 		{"others' VMs are left alone", foreign},
 		{"a copy is observed and is no other's", copied},
-		{"a released VM is nobody's and is told by its mark", released},
+		{"a released VM has no owner and is recognized by its mark", released},
 		{"a mark beside a stamp means nothing", markedByHand},
 		{"a clone has no mark of its template's", markedTemplate},
 		{"VMs of another installation are observed, and left alone until they are stamped anew", anotherInstallation},
@@ -38,7 +38,7 @@ func ServerContract(t *testing.T, newRig func(t *testing.T) Rig) {
 		{"a released VM is adopted by its mark", adoptedByMark},
 		{"a VM without either is adopted from the folder that was granted", adoptedFromAFolder},
 		{"an adopted VM gets no name that is taken", adoptedIntoATakenName},
-		{"a VM that left is gone or elsewhere", left},
+		{"a VM that left was deleted or moved", left},
 		{"a VM that was registered again is found by its instance UUID", registeredAgain},
 		{"nothing is cloned into a folder that was moved out", folderMovedOut},
 		{"names are found", names},
@@ -309,13 +309,13 @@ func left(r *run) {
 	r.clone(2) // stays, because a suddenly empty inventory raises the alarm
 	r.Person.Delete(r.folder, gone)
 	r.Person.MoveOut(r.folder, moved)
-	r.until("one is gone and one elsewhere", func() bool {
+	r.until("one was deleted and one was moved", func() bool {
 		o := r.observe(gone.Ref, moved.Ref)
 		return o.Complete && slices.Equal(o.Gone, []vsphere.Ref{gone.Ref}) &&
 			slices.Equal(o.Elsewhere, []vsphere.Ref{moved.Ref}) && len(o.VMs) == 1
 	})
 	if err := r.Server.PowerOn(r.ctx, target(gone)); vsphere.KindOf(err) != vsphere.KindNotFound {
-		r.t.Errorf("powering on a VM that is gone: %v, want an error of kind %s", err, vsphere.KindNotFound)
+		r.t.Errorf("powering on a deleted VM: %v, want an error of kind %s", err, vsphere.KindNotFound)
 	}
 }
 
@@ -325,7 +325,7 @@ func registeredAgain(r *run) {
 	outside := r.Person.Reregister(r.folder, away, true)
 	inside := r.Person.Reregister(r.folder, back, false)
 	r.Person.Delete(r.folder, gone)
-	r.until("one is elsewhere, one is there by another reference, and one is gone", func() bool {
+	r.until("one was moved, one has another reference, and one was deleted", func() bool {
 		o := r.seek(away, back, gone)
 		at := o.Found[away.Ref]
 		there := slices.ContainsFunc(o.VMs, func(vm vsphere.VM) bool {
@@ -380,7 +380,7 @@ func names(r *run) {
 		_, err = r.Server.Placement(p)
 		r.refused(err, vsphere.KindNotFound)
 		if !strings.Contains(err.Error(), "missing-place") {
-			r.t.Errorf("the message does not say what is missing: %v", err)
+			r.t.Errorf("the message does not name what is missing: %v", err)
 		}
 	}
 }

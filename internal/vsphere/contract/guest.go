@@ -102,11 +102,11 @@ func guestWrites(r *run) {
 	for _, other := range []vsphere.GuestInfoQuery{{}, {Key: "guestinfo.userdata"}, {Key: "vmgroup.owner"}} {
 		r.asks = other
 		if vm, _ := stamped(r.observe(), 0); vm.GuestInfo != "" || vm.GuestInfoKnown {
-			r.t.Errorf("a group that asks for %+v is told %q", other, vm.GuestInfo)
+			r.t.Errorf("a group that asks for %+v gets %q", other, vm.GuestInfo)
 		}
 	}
 	r.asks = vsphere.GuestInfoQuery{Key: key}
 	says("asked again, it says the same", "true", vsphere.PoweredOn)
 	r.ok(r.Server.PowerOff(r.ctx, target(vm)))
-	says("off, what it has written is gone", "", vsphere.PoweredOff)
+	says("off, what it has written is lost", "", vsphere.PoweredOff)
 }

@@ -67,7 +67,7 @@ func (r *run) observedWithoutAFolder(stamped, let vsphere.VM) {
 			r.t.Errorf("%+v is observed as %+v", whichever, o)
 		}
 		if o.Folder != (vsphere.Folder{}) || o.FolderGone || o.FolderElsewhere || len(o.Gone)+len(o.Unread)+len(o.Elsewhere)+len(o.Others) > 0 {
-			r.t.Errorf("of %+v more is told than was asked for: %+v", whichever, o)
+			r.t.Errorf("of %+v the answer has more than was asked for: %+v", whichever, o)
 		}
 	}
 	for _, other := range []vsphere.GroupID{

@@ -23,7 +23,7 @@ var (
 	errNotGranted   = errors.New("the VM does not lie in the folder that was granted, nor in the group's own; it is left alone")
 	errNotInPlace   = errors.New("the VM is not in the group's folder under its name yet")
 	errOtherUUID    = errors.New("the VM has another instance UUID than it had when it was observed")
-	errUnreadConfig = errors.New("vCenter does not show the VM's configuration now, so nobody knows whose it is")
+	errUnreadConfig = errors.New("vCenter does not show the VM's configuration now, so its owner is unknown")
 )
 
 // ReadFolder reads the VMs in a folder: see vsphere.Server.

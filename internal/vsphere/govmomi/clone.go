@@ -18,7 +18,7 @@ var (
 	errOtherInstallation = errors.New("the stamp names another installation")
 	errNoSnapshot        = errors.New("the template has no snapshot, which a linked clone needs; " +
 		"take one, or use full clones")
-	errNotCatalogued = errors.New("the template is not among those that were read last, as while somebody converts it to a virtual machine and back; it is looked for again")
+	errNotCatalogued = errors.New("the template is not among those that were read last, for example while a user converts it to a virtual machine and back; it is read again")
 	errNoNIC         = errors.New("the template has no network adapter to connect to the wanted network")
 )
 

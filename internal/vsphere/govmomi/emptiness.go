@@ -51,7 +51,7 @@ func (s *Server) explainEmptiness(ctx context.Context, c *connection) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			s.log.Error(err, "Cannot read all tasks and events, which may say who destroyed the VMs that are gone")
+			s.log.Error(err, "Cannot read all tasks and events, which can name the user who destroyed the missing VMs")
 		}
 		s.index.Explained(explained)
 	}

@@ -66,7 +66,7 @@ func nameOf(f types.BaseMethodFault) string {
 	return t.Name()
 }
 
-const unexplained = "vCenter refuses this: its task and its log say why"
+const unexplained = "vCenter refuses this: its task and its log have the reason"
 
 // wording is the text for a class of faults. The first match wins, so special faults come first.
 type wording struct {
@@ -89,7 +89,7 @@ var wordings = []wording{
 	{fits[*types.NotFound], "something that was named does not exist"},
 	{fits[*types.NoDiskSpace], "the datastore is full: free space on it, or choose another one"},
 	{fits[*types.NoCompatibleHost], "no host can run the VM: check its size, its network and its datastore"},
-	{fits[*types.GenericDrsFault], "DRS finds no host for the VM: look at the faults of the cluster (Monitor, vSphere DRS, Faults)"},
+	{fits[*types.GenericDrsFault], "DRS finds no host for the VM: check the faults of the cluster (Monitor, vSphere DRS, Faults)"},
 	{fits[*types.InsufficientFailoverResourcesFault], "admission control of vSphere HA keeps the rest of the cluster for the failure of a host: free some CPU and memory, add a host, or change the policy"},
 	{fits[types.BaseInsufficientResourcesFault], "the resource pool or cluster has too little CPU, memory or storage left: free some, or raise its limits"},
 	{fits[*types.InaccessibleDatastore], "the datastore cannot be reached from the host: bring its storage back"},
@@ -109,7 +109,7 @@ var wordings = []wording{
 	{fits[*types.CannotAccessNetwork], "a host does not reach a network of the VM: connect the host to it, or name another network"},
 	{fits[types.BaseCannotAccessVmComponent], "the host does not reach a part of the VM: check its datastore and network"},
 	{fits[*types.CannotAccessFile], "a file of the VM or template cannot be read there: check that the hosts reach its datastore"},
-	{fits[types.BaseInvalidState], "the state of the object does not allow this now: look at it in the vSphere Client"},
+	{fits[types.BaseInvalidState], "the state of the object does not allow this now: check it in the vSphere Client"},
 	{fits[types.BaseNotEnoughLicenses], "a license is missing: check the licenses of vCenter and its hosts"},
 	{fits[*types.RestrictedVersion], "the license of the host does not allow this"},
 	{fits[types.BaseNotSupported], "the object does not support this: a template, for example, has to be converted to a virtual machine first"},
@@ -119,7 +119,7 @@ var wordings = []wording{
 	{fits[*types.CpuHotPlugNotSupported], "the number of CPUs can be changed only while the VM is powered off"},
 	{fits[*types.MemoryHotPlugNotSupported], "the memory can be changed to this only while the VM is powered off"},
 	{fits[*types.RequestCanceled], "the task was canceled in vCenter"},
-	{fits[*types.GenericVmConfigFault], "the host cannot use the VM as it is now: the events of the VM say why"},
+	{fits[*types.GenericVmConfigFault], "the host cannot use the VM as it is now: the events of the VM have the reason"},
 	{fits[types.BaseVmConfigFault], "the VM's configuration does not fit the host: check the template's hardware"},
 	{fits[types.BaseFileFault], "a file of the VM could not be read or written: check its datastore"},
 	{fits[types.BaseMigrationFault], "the VM cannot be moved"},
@@ -127,7 +127,7 @@ var wordings = []wording{
 	{fits[types.BaseGuestOperationsFault], "the guest does not do what was asked of it"},
 	{fits[*types.NotImplemented], "this vCenter cannot do that: check its version"},
 	{fits[*types.OutOfBounds], "a limit of vCenter is reached"},
-	{fits[types.BaseRuntimeFault], "vCenter has failed inside: its own log says why"},
+	{fits[types.BaseRuntimeFault], "vCenter has failed inside: its log has the reason"},
 }
 
 func wordsFor(f types.BaseMethodFault) string {

@@ -44,7 +44,7 @@ func (s *Server) unusable(folder vsphere.Ref) (vsphere.Kind, error) {
 	case inventory.Gone:
 		return vsphere.KindNotFound, fmt.Errorf("folder %s does not exist any more", folder)
 	default:
-		return vsphere.KindConflict, fmt.Errorf("folder %s is not below the operator's root folder; if somebody moved it, move it back", folder)
+		return vsphere.KindConflict, fmt.Errorf("folder %s is not below the operator's root folder; if a user moved it, move it back", folder)
 	}
 }
 

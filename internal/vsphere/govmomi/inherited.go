@@ -69,7 +69,7 @@ func (s *Server) running(tasks []operations.Untracked) string {
 		told = append(told, fmt.Sprintf("%d more", more))
 	}
 	return fmt.Sprintf("Clones started before this process are still running and may be of this group: %s. They are waited for until %s at the latest. "+
-		"Wait, or, if one hangs, ask the platform team to cancel that task in vCenter", strings.Join(told, ", "), clockTime(last.Since.Add(operations.Patience)))
+		"Wait, or, if one hangs, ask a hub administrator to cancel that task in vCenter", strings.Join(told, ", "), clockTime(last.Since.Add(operations.Patience)))
 }
 
 func clockTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
@@ -116,7 +116,7 @@ func (s *Server) undecided(ctx context.Context, c *connection, op operations.Req
 	}
 	return &vsphere.Error{Kind: vsphere.KindBusy, Op: phrase(op), Object: objectOf(err), Err: fmt.Errorf(
 		"the name is taken by something that is not in the inventory yet; it may be this VM, which %s makes. It is waited for until %s, and longer if vCenter shows such a clone running then; "+
-			"if a clone hangs, ask the platform team to cancel its task in vCenter: %w", clone, clockTime(until), err)}
+			"if a clone hangs, ask a hub administrator to cancel its task in vCenter: %w", clone, clockTime(until), err)}
 }
 
 // halfMade returns err unless the VM with the name can be one that a clone is still creating: vCenter can show a VM before its stamp. Such a VM is younger than
@@ -149,7 +149,7 @@ func (s *Server) stillCloned(ctx context.Context, c *connection, op operations.R
 	}
 	for _, task := range tasks {
 		if task.Clone && task.From(map[vsphere.Ref]bool{op.Template: true}) && task.Queued.Before(moment) {
-			return waits(fmt.Sprintf("its clone %s still runs, seen since %s, and is waited for. Ask the platform team to look at that task, and to cancel it if it hangs", task.Ref, clockTime(task.Since)))
+			return waits(fmt.Sprintf("its clone %s still runs, seen since %s, and is waited for. Ask a hub administrator to check that task, and to cancel it if it hangs", task.Ref, clockTime(task.Since)))
 		}
 	}
 	return err

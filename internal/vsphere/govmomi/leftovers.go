@@ -38,10 +38,10 @@ func (s *Server) endLeftovers(ctx context.Context, sess *session.Session) (settl
 	case ctx.Err() != nil:
 		return true
 	case err != nil:
-		s.log.Error(err, "Sessions that nobody uses any more could not be ended")
+		s.log.Error(err, "Failed to end unused sessions")
 		return vsphere.KindOf(err) != vsphere.KindTransient
 	case n > 0:
-		s.log.Info("Ended sessions that nobody uses any more", "sessions", n)
+		s.log.Info("Ended unused sessions", "sessions", n)
 	}
 	return true
 }

@@ -84,7 +84,7 @@ func conclusive(g inventory.Group, unread []vsphere.VM, folder vsphere.Ref) (boo
 		if vm.Connection == "" || vm.Connected() {
 			return false, fmt.Sprintf("vCenter does not show the configuration of %s; check the state of its host", name)
 		}
-		return false, fmt.Sprintf("vCenter does not show the configuration of %s, since %s; ask the platform team to %s", name, vm.Connection.Problem(), vm.Connection.WayOut())
+		return false, fmt.Sprintf("vCenter does not show the configuration of %s, since %s; ask a hub administrator to %s", name, vm.Connection.Problem(), vm.Connection.WayOut())
 	}
 	return true, ""
 }

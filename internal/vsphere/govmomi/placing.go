@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 )
 
-var errRecommended = errors.New("DRS does not power the VM on by itself, and recommends how to: apply its recommendation in the vSphere Client " +
+var errRecommended = errors.New("DRS does not power the VM on automatically, and recommends how to: apply its recommendation in the vSphere Client " +
 	"(Monitor, vSphere DRS, Recommendations of the cluster), or set DRS to partially or fully automated")
 
 // placedBy returns the datacenter through which to power on a VM, so that DRS chooses its host. If DRS is off or its state is unknown, it returns the zero Ref.

@@ -35,7 +35,7 @@ const (
 var (
 	errProbeOver   = errors.New("the time of the probe is over")
 	errNoTemplate  = errors.New("there is no template that a VM can be cloned from")
-	errTaskForgot  = errors.New("vCenter has forgotten the task, and nobody knows what became of it")
+	errTaskForgot  = errors.New("vCenter no longer has the task, and its outcome is unknown")
 	errTaskHidden  = errors.New("vCenter does not show what became of the task")
 	errNoCloneName = errors.New("the task of the clone names no VM")
 )
@@ -95,7 +95,7 @@ func (p *prober) run(ctx context.Context) {
 		{"choose a template", p.choose},
 		{"create a folder", p.makeFolder},
 		{"clone a VM", p.clone},
-		{"look at the VM", p.inspect},
+		{"check the VM", p.inspect},
 		{"power on the VM", p.powerOn},
 		{"wait for the guest", p.awaitGuest},
 		{"write guestinfo", p.writeGuestInfo},

@@ -117,7 +117,7 @@ func (s *Server) answerQuestions(ctx context.Context, c *connection) error {
 			q.asked = true
 			again = append(again, q)
 		case !answered:
-			s.log.Info("No event of vCenter tells who changed a VM", "vm", q.Before.Ref, "change", q.Kind)
+			s.log.Info("No vCenter event names the user who changed a VM", "vm", q.Before.Ref, "change", q.Kind)
 		}
 		s.tellUnasked()
 		if !sleep(ctx, askPause) {

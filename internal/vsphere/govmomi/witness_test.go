@@ -132,7 +132,7 @@ func TestVCenterIsAskedTwiceAtMost(t *testing.T) {
 	r, w, _ := watched(t, govmomi.Poll, func(_ *sim.Options, c *govmomi.Config) {
 		c.Now, c.AskAgainAfter = now.now, 300*time.Millisecond
 		c.Log = funcr.New(func(_, args string) {
-			if strings.Contains(args, "No event of vCenter tells who changed a VM") {
+			if strings.Contains(args, "No vCenter event names the user who changed a VM") {
 				gaveUp.Store(true)
 			}
 		}, funcr.Options{})

@@ -24,7 +24,7 @@ var errNotMarked = errors.New("this session has no identity")
 // It ends only sessions of the same user with the mark of the same installation and VCenter. Without the privilege
 // Sessions.TerminateSession, it returns an error of kind Permission, which the caller can ignore.
 func (s *Session) EndLeftovers(ctx context.Context) (int, error) {
-	const op = "end sessions that nobody uses any more"
+	const op = "end unused sessions"
 	if s.mark == nil {
 		return 0, &vsphere.Error{Kind: vsphere.KindSpec, Op: op, Err: errNotMarked}
 	}

@@ -151,17 +151,17 @@ func (k *keeping) round(ctx context.Context, changed bool) time.Duration {
 	return min(opts.Timings.Inspect, reapply)
 }
 
-// intact reports whether the objects are as they were applied. What cannot be looked at counts as intact: the health
+// intact reports whether the objects are as they were applied. What cannot be checked counts as intact: the health
 // check says that the member does not answer, and a pass would get no further.
 func (k *keeping) intact(ctx context.Context) bool {
 	for object, version := range k.versions {
 		current, err := install.VersionIn(ctx, k.apis.Bootstrap, object)
 		if err != nil {
-			k.log.V(1).Info("An admission object cannot be looked at", "object", object.String(), "error", err.Error())
+			k.log.V(1).Info("An admission object cannot be checked", "object", object.String(), "error", err.Error())
 			return true
 		}
 		if current != version {
-			k.log.Info("Somebody changed or deleted an admission object in the member; it is put back", "object", object.String())
+			k.log.Info("An admission object in the member was changed or deleted; the operator restores it", "object", object.String())
 			return false
 		}
 	}

@@ -40,7 +40,7 @@ func TestEventsOfAnotherKindAreRefused(t *testing.T) {
 				t.Fatalf("%s: refused was %v", kind, err)
 			}
 			p := remote.AsProblem("https://member", another)
-			if p.Reason != v1alpha1.ReasonMemberUnreachable || !p.Lasting || !strings.Contains(p.Message, "the watch of VmGroups tells of objects of another kind") {
+			if p.Reason != v1alpha1.ReasonMemberUnreachable || !p.Lasting || !strings.Contains(p.Message, "the watch of VmGroups contains objects of another kind") {
 				t.Errorf("the problem is %+v", p)
 			}
 		})

@@ -52,7 +52,7 @@ func claimedByAnother(claim *corev1.ConfigMap) *remote.Problem {
 	installation, hub := claimHolder(claim)
 	takeover := fmt.Sprintf("it cannot be taken over as it is, since its claim (ConfigMap %s in namespace %s of the member) names no installation", claimKey.Name, claimKey.Namespace)
 	if remote.IsPlainUID(installation) { // somebody copies this into a shell
-		takeover = fmt.Sprintf("annotate this MemberCluster, and the VCenters of its groups, with %s=%s: the groups and their VMs are then taken over as they are",
+		takeover = fmt.Sprintf("annotate this MemberCluster, and the VCenters of its groups, with %s=%s: the groups and their VMs are then adopted as they are",
 			v1alpha1.PredecessorAnnotation, installation)
 	}
 	return &remote.Problem{Reason: v1alpha1.ReasonClaimedByAnotherHub, Lasting: true, Message: fmt.Sprintf(

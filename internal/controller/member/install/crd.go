@@ -37,7 +37,7 @@ func decideCRD(installed, wanted *apiextensionsv1.CustomResourceDefinition, mana
 		return Terminating(wanted.Name, installed), false
 	case standing == crds.Foreign:
 		return Finding{false, v1alpha1.ReasonCRDForeign, fmt.Sprintf(
-			"The member's CRD %s is of kind %q and scope %q, which is not this operator's. Remove it if nobody needs it.",
+			"The member's CRD %s is of kind %q and scope %q, which is not this operator's. Remove it if it is not needed.",
 			wanted.Name, installed.Spec.Names.Kind, installed.Spec.Scope)}, false
 	case !managed && !crds.IsServed(installed):
 		return Finding{false, v1alpha1.ReasonCRDMissing, fmt.Sprintf(
@@ -66,7 +66,7 @@ func Terminating(name string, installed metav1.Object) Finding {
 func terminating(name string, installed metav1.Object) string {
 	if v1alpha1.DeletionConfirmed(installed) {
 		return fmt.Sprintf("The CRD %s of the member is being deleted, and that was confirmed: its objects go with it, and the VMs of VmGroups. "+
-			"When it is gone it is installed again.", name)
+			"The operator then installs it again.", name)
 	}
 	// Somebody copies the command into a shell: there must be nothing of the member's in it but what a UID has.
 	how := fmt.Sprintf("the annotation %s, whose value is the CRD's UID", v1alpha1.ConfirmDeletionAnnotation)
@@ -75,7 +75,7 @@ func terminating(name string, installed metav1.Object) string {
 	}
 	return fmt.Sprintf("The CRD %s of the member is being deleted, which was not confirmed. Its API server deletes all objects of the kind, and nothing new can be made. "+
 		"VMs are kept until that is confirmed in the member: for all of them by %s, for those of one VmGroup as its "+
-		"condition Ready says. When the CRD is gone it is installed again, and VmGroups that are in storage still keep their VMs until you decide about each.", name, how)
+		"condition Ready says. After its deletion the operator installs the CRD again, and VmGroups that are in storage still keep their VMs until you decide about each.", name, how)
 }
 
 // CRDResult is the state of a member's CRD after [EnsureCRD].

@@ -65,7 +65,7 @@ func (by Claimant) tooEarly(claim *corev1.ConfigMap) *remote.Problem {
 	renewed, ok := renewTime(claim)
 	if !ok {
 		return &remote.Problem{Reason: v1alpha1.ReasonClaimedByAnotherHub, Lasting: true, Message: fmt.Sprintf(
-			"The claim of installation %s does not say when it was renewed, so nobody can tell whether that installation lives. If it is lost for "+
+			"The claim of installation %s has no time of renewal, so it is unknown whether that installation runs. If it is lost for "+
 				"good, delete ConfigMap %s in the member's namespace %s.", by.Predecessor, ClaimName, metav1.NamespaceSystem)}
 	}
 	if at := renewed.Add(ClaimLife); by.Now.Before(at) {

@@ -51,8 +51,8 @@ func TestAClaimIsTakenOverOnlyFromAPredecessorThatShowsNoSignOfLife(t *testing.T
 		{"another one is named", "old", "2026-01-02T01:00:00Z", "older", "predecessor=old"},
 		{"it renewed its claim two hours ago", "old", "2026-01-02T10:00:00Z", "old", "is taken over at 2026-01-02T13:00:00Z"},
 		{"its clock is ahead", "old", "2026-01-03T10:00:00Z", "old", "it lives"},
-		{"it never renewed it", "old", "", "old", "does not say when it was renewed"},
-		{"somebody wrote a time by hand", "old", "yesterday", "old", "does not say when it was renewed"},
+		{"it never renewed it", "old", "", "old", "has no time of renewal"},
+		{"a user wrote a time by hand", "old", "yesterday", "old", "has no time of renewal"},
 		{"a claim of nobody, and nobody is named", "", "2026-01-02T01:00:00Z", "", "The member is served by"},
 		{"no sign of life for three hours", "old", "2026-01-02T09:00:00Z", "old", ""},
 	} {

@@ -61,7 +61,7 @@ func (j *Joiner) lostCRD(ctx context.Context, apis remote.APIs) bool {
 	// An API server that is starting may answer so, too.
 	installed, err := crds.Get(ctx, apis.Bootstrap.Client, crd.VmGroupName)
 	if err != nil {
-		j.log.Error(err, "A watch found no VmGroups, and the CRD cannot be looked at")
+		j.log.Error(err, "A watch found no VmGroups, and the CRD cannot be checked")
 		return false
 	}
 	if installed != nil {
@@ -77,7 +77,7 @@ func (j *Joiner) lostCRD(ctx context.Context, apis remote.APIs) bool {
 		what = "spec.manage is None: apply the output of `manager render`."
 	}
 	message := fmt.Sprintf("The CRD %s was deleted in the member. No VmGroup is served until it exists again. %s "+
-		"VMs are kept: VmGroups that were deleted with the CRD and are in storage still are held, and condition %s says how to decide about them.",
+		"VMs are kept: VmGroups that were deleted with the CRD and are in storage still are held, and condition %s has the commands that decide about them.",
 		crd.VmGroupName, what, v1alpha1.ConditionCRDDeletion)
 	j.note(install.Finding{OK: false, Reason: v1alpha1.ReasonCRDMissing, Message: message}, "")
 	return true

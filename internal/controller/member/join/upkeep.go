@@ -21,7 +21,7 @@ func (j *Joiner) KeepUp(ctx context.Context, apis remote.APIs, uid string, recov
 	mayWrite := j.link.Leading()
 	if mayWrite && j.deletionSeen.Swap(false) {
 		if _, err := j.Definition(ctx, apis); err != nil {
-			j.log.V(1).Info("The CRD could not be looked at", "error", err.Error())
+			j.log.V(1).Info("The CRD could not be checked", "error", err.Error())
 		}
 	}
 	doubted := j.crdDoubted.Swap(false)

@@ -250,7 +250,7 @@ func (l *Leaver) departure(why string) Departure {
 	case why != "":
 		result.LeftBehind = l.leftBehind(why)
 	case len(l.kept) > 0:
-		result.LeftBehind = fmt.Sprintf("spec.manage is None, so the admission objects stay in the member (%s) and go on to "+
+		result.LeftBehind = fmt.Sprintf("spec.manage is None, so the admission objects stay in the member (%s) and continue to "+
 			"refuse VmGroups. `manager render --leave --member %s` prints how to remove them.", strings.Join(l.kept, ", "), l.Target.Name)
 	}
 	return result

@@ -130,7 +130,7 @@ func checkCluster(cluster *clientcmdapi.Cluster) error {
 
 func checkUser(user *clientcmdapi.AuthInfo) error {
 	const prefix = "users[].user."
-	const impersonates = "acts as somebody else; give the operator's own identity its permissions"
+	const impersonates = "impersonates another user; give the operator's own identity the permissions"
 	refuse := []struct {
 		set     bool
 		field   string

@@ -136,7 +136,7 @@ type KindError struct {
 
 // Error says which watch it is.
 func (e *KindError) Error() string {
-	return "the watch of " + e.Watched + "s tells of objects of another kind"
+	return "the watch of " + e.Watched + "s contains objects of another kind"
 }
 
 // refusedProblem is the problem with what was refused, nil if err is nothing of that.

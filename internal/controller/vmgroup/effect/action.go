@@ -19,7 +19,7 @@ func (p *Pass) submit(ctx context.Context, s *group.Snapshot, d group.Decision, 
 	case plan.CreateVM:
 		shape, known := d.Shape(action.Revision)
 		if !known {
-			return &vsphere.Error{Kind: vsphere.KindSpec, Op: fmt.Sprintf("clone a VM of revision %s, of which nobody knows what it is made of", action.Revision)}
+			return &vsphere.Error{Kind: vsphere.KindSpec, Op: fmt.Sprintf("clone a VM of revision %s, whose shape is unknown", action.Revision)}
 		}
 		return p.Server.Clone(ctx, cloneRequest(s, shape, action))
 	case plan.PowerOnVM:

@@ -48,7 +48,7 @@ func (r *raiseEpoch) Do(ctx context.Context, p *Pass, s *group.Snapshot, _ group
 				above = max(above, o.Epoch.Generation)
 			}
 		}
-		log.FromContext(ctx).Info("Status carries a later epoch than the ring gives; the ring's generation is raised", "epoch", shown, "above", above)
+		log.FromContext(ctx).Info("Status has a later epoch than the shard map; the operator raises the generation of the shard map", "epoch", shown, "above", above)
 		p.Memory.Raise(group.Raise{Above: above, At: p.Now})
 	}
 	r.shards.Raise(sharding.Epoch{Generation: above})

@@ -54,7 +54,7 @@ func readSecret(ctx context.Context, live client.Reader, s *group.Snapshot, name
 		return &group.UserDataAnswer{Blocked: &plan.Blocker{Reason: reason, Terminal: true, Message: fmt.Sprintf(format, args...)}}, nil
 	}
 	if s.UserDataDenied {
-		return blocked(v1alpha1.ReasonUserDataDenied, "spec.userDataSecretRef is set, but MemberCluster %q does not allow it; remove it, or ask the platform team to set userDataSecrets: Allow", s.Member)
+		return blocked(v1alpha1.ReasonUserDataDenied, "spec.userDataSecretRef is set, but MemberCluster %q does not allow it; remove it, or ask a hub administrator to set userDataSecrets: Allow", s.Member)
 	}
 	var secret corev1.Secret
 	err := live.Get(ctx, types.NamespacedName{Namespace: s.Group.Namespace, Name: name}, &secret)
@@ -62,7 +62,7 @@ func readSecret(ctx context.Context, live client.Reader, s *group.Snapshot, name
 	case apierrors.IsNotFound(err):
 		return blocked(v1alpha1.ReasonUserDataNotFound, "Secret %q of spec.userDataSecretRef does not exist in namespace %q; create it", name, s.Group.Namespace)
 	case apierrors.IsForbidden(err):
-		return blocked(v1alpha1.ReasonUserDataDenied, "the operator may not read Secret %q in namespace %q of member cluster %q; the platform team has to grant it get on secrets there", name, s.Group.Namespace, s.Member)
+		return blocked(v1alpha1.ReasonUserDataDenied, "the operator may not read Secret %q in namespace %q of member cluster %q; an administrator of the member must grant it get on secrets there", name, s.Group.Namespace, s.Member)
 	case err != nil:
 		return nil, fmt.Errorf("read Secret %q of spec.userDataSecretRef: %w", name, err)
 	case slices.Contains(madeByControllers, secret.Type):

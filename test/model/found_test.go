@@ -289,6 +289,16 @@ var found = map[string]History{
 			{time.Minute, "template", 1}, {58 * time.Second, "template-goes", 0}, {0, "template-goes", 0}, {time.Minute, "template", 3}, {0, "restore", 3451},
 		},
 	},
+	"two VMs boot while they are outside of the root folder": { // seed 10250728
+		Setup:  Setup{Replicas: 2, Gate: "GuestHeartbeat", MinReady: 30},
+		Events: []Event{{30 * time.Second, "move-away", 0}, {0, "move-away", 5}, {0, "network", 1}},
+	},
+	"two backups restore status, and the second knows a VM that was replaced after the first": { // seed 10258377
+		Setup: Setup{Replicas: 2, Quota: Quota{VMs: 3, CPUs: 6}},
+		Events: []Event{
+			{time.Minute, "lose", 0}, {time.Minute, "template", 1}, {0, "power", 0}, {time.Minute, "restore", 1}, {time.Minute, "restore", 0},
+		},
+	},
 }
 
 func TestWhatWasFoundBefore(t *testing.T) {

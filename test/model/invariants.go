@@ -13,6 +13,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -56,11 +57,12 @@ func (a *audit) edited(_ *world, was, is *v1alpha1.VmGroup) {
 	a.edit = a.edit || plan.Revision(was.Spec) != plan.Revision(is.Spec)
 }
 
-// restored records a restored record or status: its usage was granted at its time.
+// restored records a restored record or status: its usage was granted at its time. VMs that exist count, because a restored status can know a VM that another had replaced.
 func (a *audit) restored(w *world) {
 	l := &w.ledger
 	l.restored = true
-	usage := l.granted.Max(l.entry)
+	vms, cpus := w.vc.charged()
+	usage := l.granted.Max(l.entry).Max(policy.Usage{VMs: vms, CPU: cpus})
 	if r := w.hub.record; r != nil {
 		usage.VMs, usage.CPU = max(usage.VMs, int64(r.Replicas)), max(usage.CPU, int64(r.Replicas)*int64(r.CPU))
 	}

@@ -65,9 +65,10 @@ func (o *operator) pass() {
 	}
 	s := o.gather()
 	for _, m := range w.vc.own() {
+		unseen := s.Unseen() || m.hidden || m.folder == elsewhere
 		switch {
-		case m.blinked && (s.Unseen() || m.hidden):
-		case s.Unseen() || m.hidden:
+		case m.blinked && unseen:
+		case unseen:
 			m.lookedAt, m.blinked = w.now, true
 		default:
 			m.look(w.now, &w.api.group.Spec)

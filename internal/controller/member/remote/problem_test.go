@@ -38,7 +38,7 @@ func TestProblemsAreNamed(t *testing.T) {
 		authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 		return &rest.Config{Host: server.URL, BearerToken: "s3cr3t-canary", TLSClientConfig: rest.TLSClientConfig{CAData: authority}}
 	}
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts, nobody answers
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts, but no process answers
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestProblemsAreNamed(t *testing.T) {
 			if err != nil {
 				return
 			}
-			// Closing with something unread would reset the connection, perhaps before the client reads the greeting.
+			// A close with unread bytes would reset the connection, perhaps before the client reads the greeting.
 			_, _ = conn.Read(make([]byte, 4096))
 			_, _ = conn.Write([]byte("220 mail.example.org ready\r\n"))
 			_ = conn.Close()
@@ -62,7 +62,7 @@ func TestProblemsAreNamed(t *testing.T) {
 	}()
 	otherName := trusting(answering(200))
 	otherName.ServerName = "somewhere.else.example.org"
-	// Nothing listens on port 1. One that was free a moment ago may be another process's by now.
+	// No process listens on port 1. A port that was free a moment ago can be in use by another process now.
 	tests := []struct {
 		name    string
 		config  *rest.Config
@@ -82,7 +82,7 @@ func TestProblemsAreNamed(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			bounds := testBounds()
 			if test.name == "silent" {
-				bounds.Timeouts.Dial = 300 * time.Millisecond // any other handshake may take longer than that on a busy machine
+				bounds.Timeouts.Dial = 300 * time.Millisecond // any other handshake can take longer than that on a busy machine
 			}
 			api, err := New(test.config, bounds, new(shardingtest.Leader(true)))
 			if err != nil {

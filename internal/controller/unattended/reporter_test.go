@@ -25,7 +25,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
-// leader is a replica that knows of buckets without an owner.
+// leader is a replica that has buckets without an owner.
 type leader struct {
 	shardingtest.Leader
 	unowned map[int]time.Duration

@@ -26,7 +26,7 @@ import (
 // groupsForTest are the groups of every vCenter.
 type groupsForTest struct {
 	count int
-	// expect is what they count on, if that is known.
+	// expect is the expected number, if known.
 	expect  int
 	unknown bool
 }
@@ -160,7 +160,7 @@ func TestAnOldCacheDoesNotRepeatWhatWasWritten(t *testing.T) {
 	if writes != 2 {
 		t.Errorf("%d writes; want one more for what changed since", writes)
 	}
-	// The hub comes back from a backup, with a revision bump: what it has is older than our writes, and stays so.
+	// The hub is restored from a backup, with a revision bump: its objects are older than our writes, and stay so.
 	cached = old
 	now = now.Add(catchesUp)
 	if pass(); writes != 3 {

@@ -268,7 +268,7 @@ func TestAnOldLeadersLateWriteDoesNotUndoTheNewOnes(t *testing.T) {
 func TestANewLeaderLooksAtEveryVCenter(t *testing.T) {
 	hub := newHub(t, vcenterForTest())
 	r := &Reconciler{Client: hub, Leader: new(shardingtest.Leader(true))}
-	r.LeadershipChanged() // before the set-up nobody listens, and nothing blocks
+	r.LeadershipChanged() // before the set-up there is no listener, and nothing blocks
 	r.everyVCenter = passes.NewAll()
 	r.LeadershipChanged()
 	r.LeadershipChanged()

@@ -39,7 +39,7 @@ func (c writesEvents) GetCluster(context.Context, multicluster.ClusterName) (clu
 	return c, nil
 }
 
-// harmless fails for each string below what that could command a terminal, or is endless.
+// harmless fails for each string below that could control a terminal, or is endless.
 func harmless(t *testing.T, where string, what any) {
 	t.Helper()
 	raw, err := json.Marshal(what)
@@ -130,7 +130,7 @@ func TestForeignTextReachesStatusAndEventsOnlyTreated(t *testing.T) {
 	r.rounds(2)
 	look("away")
 
-	// The recorder tells in order: once the last has arrived, all have.
+	// The recorder reports in order: once the last has arrived, all have.
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = recorder.Start(ctx) }()

@@ -16,7 +16,7 @@ func TestAGroupIsNotForgottenWhileTheInventoryOfAnotherVCenterIsNotKnown(t *test
 	toOthers := []v1alpha1.Grant{{MemberClusters: []string{"another"}}}
 	for story, c := range map[string]struct {
 		grants []v1alpha1.Grant
-		// names is what the message says of the other VCenter, and ends what ends the wait.
+		// names is the text about the other VCenter, and ends a function that ends the wait.
 		names string
 		ends  func(g *grave, server *fake.Server, other *v1alpha1.VCenter)
 	}{

@@ -46,7 +46,7 @@ func TestAGroupIsRememberedWhenItsMemberWasRenamed(t *testing.T) {
 	}
 }
 
-// The news that a group is gone are taken later than what they are about. A pass can remember the group again
+// The event of a group's removal is handled later than the removal. A pass can store state of the group again
 // meanwhile.
 func TestLateNewsOfAGroupThatIsKnownAgainForgetNothing(t *testing.T) {
 	r := newRig(t)

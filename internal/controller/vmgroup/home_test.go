@@ -118,7 +118,7 @@ func TestAFolderThatIsNotTheGroupsIsNeitherUsedNorRemovedWhateverStatusSays(t *t
 	r.rounds(4)
 	r.sameVMs(before, folder)
 
-	// What a group without VMs has on record may be from a vCenter that its server was before.
+	// The record of a group without VMs can be from a vCenter that its server was before.
 	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(int32(0)) })
 	r.rounds(6)
 	forge()
@@ -349,7 +349,7 @@ func TestAFolderOutsideOfTheRootThatIsNotTheGroupsIsNeitherWaitedForNorAskedBack
 	r.vcenter.ByHand().MoveFolderOut(other.Ref)
 	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(int32(0)) })
 	r.rounds(2)
-	// What is on record is from a vCenter that its server was before: here the reference is that of some folder.
+	// The record is from a vCenter that its server was before: here the reference is that of an unrelated folder.
 	r.status(func(s *v1alpha1.VmGroupStatus) {
 		s.Folder = &v1alpha1.FolderStatus{Path: "/DC0/vm/vm-operator/local/team/web.6d1b1c5e", MoRef: other.Ref.Value}
 	})

@@ -62,7 +62,7 @@ func (r *rig) besides(names ...string) (strangers []stranger) {
 	return strangers
 }
 
-// leftAlone checks that VMs have their names, lie in the folder still, and carry nothing.
+// leftAlone checks that VMs have their names, are still in the folder, and have no stamp.
 func (r *rig) leftAlone(strangers []stranger) {
 	r.t.Helper()
 	for _, s := range strangers {

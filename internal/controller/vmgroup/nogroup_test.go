@@ -72,12 +72,12 @@ func (d during) Get(ctx context.Context, key client.ObjectKey, into client.Objec
 	return d.Reader.Get(ctx, key, into, opts...)
 }
 
-// becomes changes what is known of the member while its API server is asked.
+// becomes changes the state of the member while its API server handles a request.
 func (r *rig) becomes(change func(*fleet.Member)) {
 	r.Clusters = testCluster{client: r.member, live: during{r.member, func() { r.memberIs(change) }}}
 }
 
-// TestAGroupWhoseEmptyFolderWasRemovedMakesItAnew: it came back with a backup of its member's etcd, after its folder was taken for nobody's.
+// TestAGroupWhoseEmptyFolderWasRemovedMakesItAnew: the group was restored with its member's etcd, after its folder was removed as ownerless.
 func TestAGroupWhoseEmptyFolderWasRemovedMakesItAnew(t *testing.T) {
 	r := newRig(t)
 	before := *r.settle().Status.Folder
@@ -99,7 +99,7 @@ func TestAGroupWhoseEmptyFolderWasRemovedMakesItAnew(t *testing.T) {
 	}
 }
 
-// refusing reads nothing.
+// refusing fails all reads.
 type refusing struct{ client.Reader }
 
 func (refusing) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {

@@ -14,12 +14,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 )
 
-// urgent is the priority of groups that go before all others of their member: groups that were taken over, which no replica has looked at
-// for a while, new groups, and groups that lack VMs.
+// urgent is the priority of groups that go before all others of their member: groups that were taken over, which no replica has
+// reconciled for a while, new groups, and groups that lack VMs.
 const urgent = 1
 
 // newQueue returns a queue for passes of this many workers. One member can have half of the places, one vCenter three quarters. A member has fewer
-// than a vCenter: a pass that waits for a silent member holds a place of its vCenter as well, and must not shut out the vCenter's other members.
+// than a vCenter: a pass that waits for an unresponsive member holds a place of its vCenter as well, and must not block the vCenter's other
+// members.
 func newQueue(name string, workers int, of fairqueue.Flow[mcreconcile.Request], random func() float64) *fairqueue.Queue[mcreconcile.Request] {
 	limits := fairqueue.Limits{Workers: workers, PerTenant: max(1, workers/2), PerResource: max(1, workers-workers/4)}
 	return fairqueue.New(name, limits, of, fairqueue.NewBackoff[mcreconcile.Request](random))

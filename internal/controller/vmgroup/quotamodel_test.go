@@ -22,22 +22,22 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Amounts of the quota of a namespace in which users do what they can.
+// Amounts of the quota of a namespace in which users do all that they can.
 const (
 	mostVMs, mostCPUs = 5, 10
 	// users have this many names for groups.
 	names = 2
 )
 
-// greedy is a namespace whose users want more than its quota, and may do with VmGroups whatever a role allows: create, edit, scale, pause,
-// delete, take finalizers away, and begin anew under the same name.
+// greedy is a namespace whose users request more than its quota, and can do with VmGroups whatever a role allows: create, edit, scale,
+// pause, delete, remove finalizers, and recreate under the same name.
 type greedy struct {
 	*rig
 	c      *rapid.T
 	store  *quotatest.Store
 	ledger *quota.Ledger
 	born   int
-	// backup is the last one of the hub: the version of the ledger, and what was admitted.
+	// backup is the last one of the hub: the version of the ledger, and the admitted specs.
 	backup  int
 	records map[admitted.Key]admitted.Entry
 }
@@ -139,7 +139,7 @@ func (g *greedy) remove(c *rapid.T, withFinalizer bool) {
 	}
 }
 
-// work lets the operator and vCenter do what they do in between.
+// work lets the operator and vCenter do their work in between.
 func (g *greedy) work(rounds int) {
 	for range rounds {
 		g.inform(g.Reconciler)
@@ -157,7 +157,7 @@ func (g *greedy) work(rounds int) {
 	}
 }
 
-// check counts, in vCenter, what the namespace has: with what it released, and with what has lost its group.
+// check counts the VMs of the namespace in vCenter, including released and orphaned VMs.
 func (g *greedy) check() {
 	var vms, cpus int64
 	for _, vm := range g.vcenter.VMs() {
@@ -175,7 +175,7 @@ var quotaHistories = flag.Int("quota.histories", 15, "histories of a greedy name
 // greedyHistories tries as many as the flag says.
 func greedyHistories(t *testing.T, try func(*rapid.T)) {
 	t.Helper()
-	checks := flag.Lookup("rapid.checks").Value // there is no other way to say how many
+	checks := flag.Lookup("rapid.checks").Value // there is no other way to get the number
 	before := checks.String()
 	if err := checks.Set(strconv.Itoa(*quotaHistories)); err != nil {
 		t.Fatal(err)
@@ -184,8 +184,8 @@ func greedyHistories(t *testing.T, try func(*rapid.T)) {
 	rapid.Check(t, try)
 }
 
-// TestWhatRunsNeverExceedsTheQuota: whatever users of a namespace do, and in whichever order, what exists in vCenter stays within the quota. In the
-// end, when a person has deleted all that is left, nothing of it is charged any more.
+// TestWhatRunsNeverExceedsTheQuota: whatever users of a namespace do, in any order, the VMs in vCenter stay within the quota. In the end, when an
+// administrator has deleted all remaining VMs, none of it is charged any more.
 func TestWhatRunsNeverExceedsTheQuota(t *testing.T) {
 	greedyHistories(t, func(c *rapid.T) {
 		g := newGreedy(t, c)
@@ -230,7 +230,7 @@ func TestWhatRunsNeverExceedsTheQuota(t *testing.T) {
 	})
 }
 
-// TestVMsThatLeaveCountUntilTheyAreGone: whoever scales to nothing and back has no VM beside those that go.
+// TestVMsThatLeaveCountUntilTheyAreGone: scaling to zero and back gives no VM beside those being removed.
 func TestVMsThatLeaveCountUntilTheyAreGone(t *testing.T) {
 	greedyHistories(t, func(c *rapid.T) {
 		g := newGreedy(t, c)

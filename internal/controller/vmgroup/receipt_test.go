@@ -50,7 +50,8 @@ type receiptSums struct{ n, bytes int }
 
 func (s receiptSums) Sum(string) (n, bytes int) { return s.n, s.bytes }
 
-// annotatedByKubectl is what an API server says of who set an annotation, which the fake one does not keep.
+// annotatedByKubectl is an API server's record of the manager that set an annotation, which the fake one
+// does not keep.
 type annotatedByKubectl struct {
 	client.Reader
 	annotation string
@@ -149,7 +150,7 @@ func TestTheUIDOfAnotherObjectReleasesNothing(t *testing.T) {
 	}
 }
 
-// A deletion has begun, and one VM has its tombstone, when somebody wants the VMs to be kept.
+// A deletion has begun, and one VM has its tombstone, when a user requests to keep the VMs.
 func TestARevivedVMIsNoneButTheOthersAreKept(t *testing.T) {
 	r := newRig(t)
 	uid := string(r.settle().UID)
@@ -277,7 +278,7 @@ func TestTheReceiptComesBeforeTheFinalizerGoes(t *testing.T) {
 	}
 	first := *r.receipt(key)
 	r.now = r.now.Add(time.Hour)
-	r.memory = memory{} // another replica goes on
+	r.memory = memory{} // another replica continues
 	if !r.gone() {
 		t.Fatalf("the group stays: %s", words(r.group().Status.Conditions))
 	}
@@ -412,7 +413,7 @@ func (c refusingFinalizers) Patch(ctx context.Context, o client.Object, patch cl
 	return c.Client.Patch(ctx, o, patch, opts...)
 }
 
-// A vCenter that nobody reaches any more, and what the hub says of it.
+// A permanently unreachable vCenter, and its condition on the hub.
 type grave struct {
 	*rig
 	key vsphere.GroupKey
@@ -459,7 +460,7 @@ func (g *grave) allow(until time.Time) {
 	}
 }
 
-// forgotten fails unless the group is gone, with a receipt, and nothing was asked of vCenter.
+// forgotten fails unless the group was removed, with a receipt, and vCenter got no request.
 func (g *grave) forgotten() {
 	g.t.Helper()
 	g.vcenter.ClearJournal()
@@ -472,7 +473,7 @@ func (g *grave) forgotten() {
 	}
 }
 
-// stays runs passes and returns what the group says.
+// stays runs passes and returns the group's message.
 func (g *grave) stays(reason string) string {
 	g.t.Helper()
 	for range 5 {
@@ -588,7 +589,7 @@ func TestForgettingFreesQuota(t *testing.T) {
 	}
 }
 
-// A vCenter that answers is asked, whatever the hub's condition and its administrator say.
+// A vCenter that answers is used, whatever the hub's condition and its administrator claim.
 func TestAGroupWhoseVCenterAnswersIsNotForgotten(t *testing.T) {
 	g := newGrave(t)
 	g.unreachableSince(g.now.Add(-48 * time.Hour))
@@ -651,7 +652,7 @@ func TestAReceiptIsSettledWhenNoVMIsLeftThatAnotherGroupCouldTake(t *testing.T) 
 			}
 			receipt := *r.receipt(key)
 			c.change(r)
-			r.ReceiptSettled(t.Context(), receipt) // asks for what it does not know
+			r.ReceiptSettled(t.Context(), receipt) // reads the missing state
 			if got := r.ReceiptSettled(t.Context(), receipt); got != c.want {
 				t.Errorf("settled: %t", got)
 			}

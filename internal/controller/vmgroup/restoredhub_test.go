@@ -18,12 +18,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
 )
 
-// restoredHub is a hub that comes back from a backup, with the ledger of quotas, what was admitted, and receipts as they were then.
+// restoredHub is a hub that is restored from a backup, with its ledger of quotas, admitted specs, and receipts.
 type restoredHub struct {
 	*rig
 	store  *quotatest.Store
 	ledger *quota.Ledger
-	// backup is the version of the ledger in the backup, and recorded what was admitted.
+	// backup is the version of the ledger in the backup, and recorded the admitted specs.
 	backup   int
 	recorded map[admitted.Key]admitted.Entry
 }
@@ -37,7 +37,7 @@ func (h *restoredHub) restore() {
 	h.store.Tell(h.ledger.Observe)
 }
 
-// other makes another group, which wants so many VMs in a vCenter, and returns how many it gets.
+// other makes another group, which requests so many VMs in a vCenter, and returns how many it gets.
 func (h *restoredHub) other(vcenter string, replicas int32) int {
 	h.t.Helper()
 	g := &v1alpha1.VmGroup{
@@ -68,7 +68,7 @@ func (h *restoredHub) other(vcenter string, replicas int32) int {
 	return n
 }
 
-// informOf is what the informers of the member do, of groups that name their vCenter.
+// informOf does the work of the member's informers, for groups that name their vCenter.
 func (h *restoredHub) informOf(vcenter string) {
 	h.inform(h.Reconciler)
 	var list v1alpha1.VmGroupList
@@ -128,7 +128,7 @@ func TestAnOldRecordHidesNothingOfWhatStatusShows(t *testing.T) {
 	}
 }
 
-// Hub and member come back from a backup together, and so does what status shows.
+// Hub and member are restored from a backup together, including status.
 func TestAnOldRecordAndAnOldStatusHideNothingOfWhatVCenterShows(t *testing.T) {
 	h := newRestoredHub(t, quotaVMs(5), 1)
 	h.backsUp()
@@ -292,8 +292,8 @@ func TestAGroupOfAMemberThatIsAwayCountsWithWhatVCenterAndTheHubHaveOfIt(t *test
 	}
 }
 
-// A status from before the first clone shows that nothing was ever made. A group whose vCenter is unreachable goes then when it is deleted, unless the hub has a record of it. Its VMs
-// can exist all the same.
+// A status from before the first clone shows no VM. A group whose vCenter is unreachable is then removed when it is deleted,
+// unless the hub has a record of it. Its VMs can exist all the same.
 func TestAGroupThatGoesUnseenWithARestoredStatusCountsUntilItsVCenterIsSeen(t *testing.T) {
 	r := newRig(t)
 	r.setPolicy(quotaVMs(3))

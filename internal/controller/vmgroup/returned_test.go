@@ -16,7 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// A VM that comes back by another reference has its instance UUID. It is the same VM, so nothing is cloned beside it.
+// A VM that returns under another reference has its instance UUID. It is the same VM, so no VM is cloned beside it.
 func TestALostVMIsLookedForBeforeItIsReplaced(t *testing.T) {
 	for story, c := range map[string]struct {
 		happens func(r *rig, vm vsphere.VM)
@@ -67,7 +67,7 @@ func TestALostVMIsLookedForBeforeItIsReplaced(t *testing.T) {
 					t.Errorf("%q does not have %q", message, want)
 				}
 			}
-			// Whoever does what the message says is done.
+			// Following the message resolves the problem.
 			r.vcenter.ByHand().MoveInto(now.Ref.Value, vm.Folder)
 			says(t, r.work(), v1alpha1.ConditionReady, "True", v1alpha1.ReasonAllVMsReady)
 			if calls := r.vcenter.Calls(vsphere.OpClone); len(calls) > 0 {
@@ -77,7 +77,7 @@ func TestALostVMIsLookedForBeforeItIsReplaced(t *testing.T) {
 	}
 }
 
-// vCenter refuses clones for a while, as when a datastore is full. The VM that they are to replace comes back meanwhile.
+// vCenter refuses clones for a while, as when a datastore is full. The VM that they replace returns meanwhile.
 func TestALostVMIsLookedForBeforeEachAttemptToReplaceIt(t *testing.T) {
 	for story, c := range map[string]struct {
 		happens func(r *rig, files vsphere.VM)
@@ -201,7 +201,7 @@ func (w *wanderings) run() {
 	}
 }
 
-// happen is what one person does.
+// happen is the action of one user.
 func (w *wanderings) happen() {
 	hands, vms := w.vcenter.ByHand(), w.vcenter.VMs()
 	if len(vms) == 0 {
@@ -273,7 +273,7 @@ func (w *wanderings) hostReturns(outside vsphere.Ref, free func(vsphere.Ref, str
 	}
 }
 
-// passWatched runs a pass and looks at what it cloned.
+// passWatched runs a pass and checks its clones.
 func (w *wanderings) passWatched() {
 	w.t.Helper()
 	last := map[int32]string{}

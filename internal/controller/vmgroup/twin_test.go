@@ -98,7 +98,7 @@ func (r *rig) twin() *v1alpha1.VmGroup {
 	return twin
 }
 
-// TestNothingIsRememberedOfObjectsThatShareAUID once they are gone: an API server that lies has names without end.
+// TestNothingIsRememberedOfObjectsThatShareAUID after they were deleted: a lying API server has endless names.
 func TestNothingIsRememberedOfObjectsThatShareAUID(t *testing.T) {
 	for story, end := range map[string]func(r *rig, requests []mcreconcile.Request){
 		"deleted one after the other": func(r *rig, requests []mcreconcile.Request) {

@@ -109,7 +109,7 @@ func (v *vanished) add(request mcreconcile.Request, member fleet.Member, group *
 	}
 	group = group.DeepCopy()
 	group.DeletionTimestamp = &metav1.Time{Time: now}
-	group.Labels = nil // nothing is decided by them; annotations may say that the VMs stay
+	group.Labels = nil // they decide nothing; annotations can specify that the VMs stay
 	size := untrusted.MemorySize(group)
 	if v.size(key.Member())-v.groups[key].size+size > mostVanished {
 		return false

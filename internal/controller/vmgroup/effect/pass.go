@@ -28,7 +28,7 @@ type Pass struct {
 	// Store keeps the group, and Events its events.
 	Store  Store
 	Events events.EventRecorder
-	// Memory is what this process remembers of the group.
+	// Memory is this process's state of the group.
 	Memory Memory
 	// Managers are the field managers of the spec, for the audit.
 	Managers Managers
@@ -38,7 +38,7 @@ type Pass struct {
 	Now time.Time
 }
 
-// Memory is what this process remembers of one group, and of its member. Nothing in it outlives the process.
+// Memory is this process's state of one group, and of its member. It does not outlive the process.
 type Memory interface {
 	// Wrote remembers the version of the group after a write that the API server accepted.
 	Wrote(resourceVersion string)

@@ -19,7 +19,7 @@ type MemberEvents interface {
 	Note(ctx context.Context, member, reason, action, note string)
 }
 
-// release removes the finalizer of the group, and forgets its wants in vCenter and in quotas.
+// release removes the finalizer of the group, and withdraws its requests in vCenter and in quotas.
 type release struct {
 	quotas       Quotas
 	records      Records

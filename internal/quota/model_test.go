@@ -44,16 +44,16 @@ type model struct {
 	objects []object
 	born    []int // how often a group of this place was made
 	kept    map[quota.Key]kept
-	// records are what the hub has of what was admitted, backups what it had at each version of the ledgers: both are restored together.
+	// records are the admitted specs on the hub, backups the records at each version of the ledgers: both are restored together.
 	records  map[quota.Key]v1alpha1.VmGroupSpec
 	backups  map[int]map[quota.Key]v1alpha1.VmGroupSpec
 	holder   []int
 	epoch    []int64
 	replicas []*replica
 	fault    quotatest.Fault
-	// due are the groups that something tells their holders to look at.
+	// due are the groups whose holders must reconcile them.
 	due map[int]bool
-	// between is what happens while the next write is on its way.
+	// between runs during the next write.
 	between []func()
 }
 
@@ -98,8 +98,8 @@ func (r *replica) Groups(context.Context) ([][]quota.Group, error) {
 	return groups, nil
 }
 
-// recorded is what a group has by its record, its status and its VMs, and what of it needs no grant: status can only lower what is on record. Without a
-// record that is what vCenter shows of it.
+// recorded is the usage of a group by its record, its status and its VMs, and the part that needs no grant: status can only lower the record. Without a
+// record it is the usage in vCenter.
 func (m *model) recorded(i int, o object) (held, granted policy.Usage) {
 	record, ok := m.records[m.shown(i, o)]
 	if !ok || o.admitted == nil {
@@ -109,7 +109,7 @@ func (m *model) recorded(i int, o object) (held, granted policy.Usage) {
 	return on.Max(o.holds()), on.Min(o.holds())
 }
 
-// record stores what is admitted of a group, or what of a record is left that has more than status.
+// record stores the admitted spec of a group, or the rest of a record that exceeds status.
 func (m *model) record(id quota.Key, admitted *v1alpha1.VmGroupSpec, anew bool) {
 	was, ok := m.records[id]
 	if admitted != nil && (anew || ok && !policy.UsageOf(*admitted).Covers(policy.UsageOf(was))) {
@@ -180,7 +180,7 @@ func (r *replica) Left(_ context.Context, id quota.Key, _, _ string) (policy.Usa
 	return m.kept[id].left, true, nil
 }
 
-// hear has the watch of a replica tell all that there is.
+// hear makes the watch of a replica report all versions.
 func (r *replica) hear(all news) {
 	keys := slices.Sorted(maps.Keys(all))
 	for _, key := range slices.Backward(keys) {
@@ -188,7 +188,7 @@ func (r *replica) hear(all news) {
 	}
 }
 
-// pass is what the reconciler does with one group.
+// pass is the reconciler's work for one group.
 func (m *model) pass(i int) {
 	r := m.replicas[m.holder[i]]
 	o := r.view[i]
@@ -212,7 +212,7 @@ func (m *model) pass(i int) {
 	switch {
 	case answer.Outcome == quota.Waiting:
 		if some && fresh {
-			m.record(id, o.admitted, false) // what is on record counts in the write that the claim waits for
+			m.record(id, o.admitted, false) // the record counts in the write that the claim waits for
 		}
 		m.due[i] = true // soon
 		return
@@ -269,7 +269,7 @@ func (m *model) backup() int {
 	return m.store.Version()
 }
 
-// become edits a group, and has its holder do what follows.
+// become edits a group, and makes its holder act on it.
 func (m *model) become(i int, spec v1alpha1.VmGroupSpec) {
 	m.edit(i, spec)
 	for range 3 {
@@ -295,7 +295,7 @@ func (m *model) restore(version, bump int) {
 	m.backup()
 	for i := range m.objects {
 		if id := m.key(i); policy.UsageOf(was[id]) != policy.UsageOf(m.records[id]) {
-			m.due[i] = true // a watch tells of records
+			m.due[i] = true // a watch reports records
 		}
 	}
 	for _, r := range m.replicas {
@@ -320,7 +320,7 @@ func (m *model) flush(r *replica) {
 	m.spread(func() { _ = r.ledger.Flush(m.t.Context()) })
 }
 
-// spread lets all watches tell, later, what do changes.
+// spread makes all watches report the changes of do, later.
 func (m *model) spread(do func()) {
 	before := m.store.Version()
 	do()
@@ -362,8 +362,8 @@ func drawSpec(t *rapid.T) v1alpha1.VmGroupSpec {
 	return v1alpha1.VmGroupSpec{CPU: int32(1 + draw(t, "cpu", 3)), Memory: 1, Template: "t", Replicas: &replicas}
 }
 
-// TestQuotasAreNeverExceeded: whoever holds a group, whatever a cache shows late and whichever reply is lost, what groups
-// were admitted together stays within the quota. In the end everybody gets what there is room for, and nothing leaks.
+// TestQuotasAreNeverExceeded: whichever replica holds a group, whatever a cache shows late and whichever reply is lost, the
+// total of admitted usage stays within the quota. In the end every group gets what there is room for, and nothing leaks.
 func TestQuotasAreNeverExceeded(t *testing.T) {
 	for range 10 { // one in some hundred inputs shows something
 		rapid.Check(t, quotasAreKept)
@@ -378,7 +378,7 @@ func quotasAreKept(t *rapid.T) {
 		"pass":  func(t *rapid.T) { m.pass(draw(t, "group", places)) },
 		"flush": func(t *rapid.T) { m.flush(m.replicas[draw(t, "replica", 3)]) },
 		"meanwhile": func(t *rapid.T) {
-			// A group is edited, changes hands and is looked at while a write of some replica is on its way.
+			// A group is edited, changes its holder and is reconciled during a write of some replica.
 			i, spec, to := draw(t, "group", places), drawSpec(t), draw(t, "holder", 4)
 			m.between = append(m.between, func() {
 				if m.edit(i, spec); to < 3 {
@@ -441,7 +441,7 @@ func quotasAreKept(t *rapid.T) {
 			m.become(i, drawSpec(t))
 		},
 		"lose": func(t *rapid.T) {
-			// Somebody deletes a ledger, or all. Watches and caches are given the time to tell.
+			// A user deletes one ledger, or all. Watches and caches get the time to report it.
 			keys := slices.Sorted(maps.Keys(m.store.Stored()))
 			if n := draw(t, "ledger", len(keys)+1); n < len(keys) {
 				m.store.Lose(keys[n])
@@ -455,7 +455,7 @@ func quotasAreKept(t *rapid.T) {
 			}
 		},
 		"collect": func(t *rapid.T) {
-			// The leader removes what nobody needs.
+			// The leader removes unused ledgers.
 			m.now = m.now.Add(30 * time.Second)
 			r := m.replicas[draw(t, "replica", 3)]
 			m.spread(func() { r.ledger.Collect(t.Context()) })
@@ -475,15 +475,14 @@ func quotasAreKept(t *rapid.T) {
 	m.settle()
 }
 
-// A model is at rest when nothing happens in quietRounds. Fewer are not enough: in one round the leader misses a group that is gone, in the next
-// it lowers its entry, and in the third that is written. A step is longer than the leader waits for clones of such a group.
+// A model is at rest if nothing happens in quietRounds. Fewer are not enough: in one round the leader misses a deleted group, in the next it
+// lowers its entry, and in the third that is written. A step is longer than the leader waits for clones of such a group.
 const (
 	quietRounds, mostRounds = 4, 40
 	step                    = 12 * time.Minute
 )
 
-// settle lets everything come to rest and checks that what is granted is what there is room for. Nobody looks at a group without a
-// reason.
+// settle waits until the model is at rest, and checks that the grants fill the room. Groups are reconciled only for a reason.
 func (m *model) settle() {
 	m.fault, m.between = quotatest.None, nil
 	for n := range m.replicas {

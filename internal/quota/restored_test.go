@@ -72,7 +72,7 @@ func TestAnEntryThatIsTooHighIsGivenBackByItsHolder(t *testing.T) {
 	}
 }
 
-// Members that are away were counted for the quota as it was once, and not as it is now.
+// Unreachable members were counted for an earlier quota, and not for the current one.
 func TestAQuotaThatComesBackCountsMembersAnew(t *testing.T) {
 	for story, between := range map[string]v1alpha1.VmGroupPolicySpec{
 		"each namespace meanwhile": vms(v1alpha1.QuotaNamespace, 50),
@@ -105,7 +105,7 @@ func TestAQuotaThatComesBackCountsMembersAnew(t *testing.T) {
 	}
 }
 
-// A policy that only warns holds nothing, also while the ledger cannot be written.
+// A policy that only warns holds no group back, also while the ledger cannot be written.
 func TestAQuotaThatOnlyWarnsNeedsNoLedger(t *testing.T) {
 	store := &quotatest.Store{OnWrite: func() quotatest.Fault { return quotatest.Refuse }}
 	warning := vms(v1alpha1.QuotaNamespace, 2)
@@ -126,7 +126,7 @@ func TestAQuotaThatOnlyWarnsNeedsNoLedger(t *testing.T) {
 	}
 }
 
-// Somebody wrote a number into the ledger that no sum can hold. It goes, and what others have is still known.
+// A user wrote a number into the ledger that no sum can hold. It is removed, and the entries of others stay known.
 func TestAHugeEntryHidesNothingWhenItGoes(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
@@ -169,7 +169,7 @@ func growAfterBackup(t *testing.T, store *quotatest.Store, d *desk) (backup int)
 	return backup
 }
 
-// A settled group never asks again. Whoever else asks has it counted.
+// A settled group never claims again. A claim of any other group counts it.
 func TestARestoredLedgerGrantsNobodyWhatASettledGroupHas(t *testing.T) {
 	for story, bump := range map[string]int{"to a lower version": 0, "with a revision bump": 1000} {
 		t.Run(story, func(t *testing.T) {
@@ -193,7 +193,7 @@ func TestARestoredLedgerGrantsNobodyWhatASettledGroupHas(t *testing.T) {
 	}
 }
 
-// The backup is of a time when one group had what another has now.
+// In the backup, one group has the quota that another has now.
 func TestARestoredEntryIsNoGrant(t *testing.T) {
 	for story, bump := range map[string]int{"to a lower version": 0, "with a revision bump": 1000} {
 		t.Run(story, func(t *testing.T) {
@@ -237,7 +237,8 @@ func TestARestoredEntryIsNoGrant(t *testing.T) {
 	}
 }
 
-// The watch tells of the restored ledger, whose version is lower than what is known. It is no late news: nothing newer follows.
+// The watch reports the restored ledger, whose version is lower than the known one. It is no late event: no newer version
+// follows.
 func TestALedgerThatStaysBehindIsReadAfresh(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
@@ -287,8 +288,8 @@ func TestALedgerWhoseDoubtsWereNotSettledGrantsNoRoomTwice(t *testing.T) {
 	d.ask(claim("two", "m", 1, 4, 1), quota.Refused)
 }
 
-// A backup from before all ledgers, restored without a revision bump, uses the numbers of versions again. What this
-// replica knew is not what is stored under the same number now, and the news that other ledgers count says nothing about
+// A backup from before all ledgers, restored without a revision bump, uses the numbers of versions again. The version that this
+// replica knew differs from the one stored under the same number now, and the event that other ledgers count does not show
 // that.
 func TestALedgerThatStaysBehindIsReadAfreshAlsoOnceOtherLedgersCount(t *testing.T) {
 	store := &quotatest.Store{}
@@ -314,7 +315,8 @@ func TestALedgerThatStaysBehindIsReadAfreshAlsoOnceOtherLedgersCount(t *testing.
 	}
 }
 
-// The grant of a group whose member was away when a restored ledger was corrected may be from then, when another group had less.
+// The grant of a group whose member was unreachable during the correction of a restored ledger can be from the time of the
+// backup, when another group had less.
 func TestAnOldGrantOfAMemberThatWasAwayIsNoGrant(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaMatch, 5))
@@ -340,8 +342,8 @@ func TestAnOldGrantOfAMemberThatWasAwayIsNoGrant(t *testing.T) {
 	fresh.ask(claim("far", "other", 1, 4, 1), quota.Refused)
 }
 
-// changedPlaces returns a store whose ledger is from a backup: group one had 4 of 5 VMs then, and has 1 now, since
-// group two has 4. Replica a was told of that ledger, and not that another replica has corrected it since.
+// changedPlaces returns a store whose ledger is from a backup: group one had 4 of 5 VMs then, and has 1 now, since group two
+// has 4. Replica a has seen that ledger, and not its correction by another replica since.
 func changedPlaces(t *testing.T) (store *quotatest.Store, a *desk) {
 	t.Helper()
 	store = &quotatest.Store{}
@@ -364,7 +366,7 @@ func changedPlaces(t *testing.T) (store *quotatest.Store, a *desk) {
 	return store, a
 }
 
-// The holder of a group shrinks a grant to what the group wants still, and has not heard yet that the grant is doubted.
+// The holder of a group shrinks a grant to the current wish of the group, and has not observed yet that the grant is doubted.
 func TestAHolderThatHasNotHeardOfADoubtDoesNotSettleIt(t *testing.T) {
 	store, a := changedPlaces(t)
 	again := claim("one", "m", 1, 3, 1)
@@ -432,7 +434,7 @@ func TestAClaimFromAnOldCacheLowersNoDoubtedEntry(t *testing.T) {
 	}
 }
 
-// Nothing of what is given back was written when the ledger comes back from a backup, in which the group has less.
+// No give-back was written when the ledger is restored from a backup, in which the group has less.
 func TestWhatIsGivenBackDoesNotHideTheGroup(t *testing.T) {
 	for story, epoch := range map[string]int64{"by its holder": 1, "by a former holder": 2} {
 		t.Run(story, func(t *testing.T) {

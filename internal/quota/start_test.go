@@ -23,7 +23,7 @@ type answers chan quota.Key
 // QuotaAnswered implements quota.Listener.
 func (a answers) QuotaAnswered(id quota.Key) { a <- id }
 
-// slowMembers answer after some time that nothing is left of a group.
+// slowMembers answer after some time that a group has no remnants.
 type slowMembers struct {
 	asked    chan string
 	patience map[string]*atomic.Int64
@@ -69,7 +69,7 @@ func TestTheLedgerRunsUntilItIsEnded(t *testing.T) {
 		synctest.Wait() // the watch may tell of the write before its reply has come
 		d.ask(one, quota.Granted)
 
-		// The hub is away for a while: the claim is tried again by itself, ever more seldom, and nobody has to ask.
+		// The hub is unreachable for a while: the claim is retried automatically with growing pauses, without another request.
 		away.Store(true)
 		two := claim("two", "m", 0, 2, 1)
 		d.ask(two, quota.Waiting)
@@ -97,7 +97,8 @@ func TestTheLedgerRunsUntilItIsEnded(t *testing.T) {
 	})
 }
 
-// TestAMemberThatTakesItsTimeToAnswerHoldsNobodyUp: claims of all members are answered while it is asked about groups that it does not have.
+// TestAMemberThatTakesItsTimeToAnswerHoldsNobodyUp: claims of all members are answered during requests to it about groups that it does not
+// have.
 func TestAMemberThatTakesItsTimeToAnswerHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &quotatest.Store{}

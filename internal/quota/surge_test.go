@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 )
 
-// updating is the claim of a group that has what spec needs, and would like up to so many VMs more.
+// updating is the claim of a group that has the usage of its spec, and requests up to so many VMs more.
 func updating(holds, replicas, surge int32) quota.Claim {
 	c := claim("one", "m", holds, replicas, 1)
 	for k := int32(1); k <= surge; k++ {
@@ -56,7 +56,7 @@ func TestAnUpdateGetsAsManyVMsMoreAsThereIsRoomFor(t *testing.T) {
 	}
 }
 
-// A group that wants more for its update is asked for in each pass, also when what spec needs is beyond what was admitted.
+// A group that wants more for its update claims it in each pass, also if its spec exceeds the admitted usage.
 func TestAnUpdateThatQuotasRefuseCostsNothingAndIsToldOfRoom(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 7))

@@ -50,8 +50,8 @@ func (c *cluster) refilled(w *changingKnowledge) {
 	}
 }
 
-// hostnames has the schema answer as the hub does; groups that were stored before it had the rules are edited as before.
-// Nobody asks the hub.
+// hostnames has the schema answer as the hub does; groups that were stored before these rules existed can be edited as
+// before. The hub gets no request.
 func (c *cluster) hostnames() {
 	rules := func(set func(of *apiextensionsv1.JSONSchemaProps)) {
 		await.NoError(c.t, "the CRD to be written", func() error {

@@ -16,7 +16,8 @@ import (
 type effect struct {
 	// file reads the field, with the text; the text names the field, or the one that it is part of.
 	file, text string
-	// unused is why nothing reads a field of a type that several fields share. Only what the operator writes itself may be unused.
+	// unused is the reason why no code reads a field of a type that several fields share. Only fields that the operator writes
+	// itself can be unused.
 	unused string
 }
 

@@ -17,7 +17,7 @@ import (
 
 var someTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// planned is what the planner makes of a group of which the VMs of before run.
+// planned is the planner's result for a group whose earlier VMs run.
 func planned(before, after *v1alpha1.VmGroup, change func(*plan.Input)) plan.Plan {
 	in := plan.Input{
 		Now: someTime, Name: after.Name, ID: vsphere.GroupID{Group: string(after.UID)}, Folder: vsphere.FolderRef("group-v7"), Spec: after.Spec,

@@ -146,7 +146,7 @@ func TestObjectsOfWrongShapeAreRefusedAndNotPatched(t *testing.T) {
 		if a := s.validate(request); a.Allowed || a.Result.Code != 400 {
 			t.Errorf("%s: allowed %v, result %+v, want a refusal with code 400", object, a.Allowed, a.Result)
 		}
-		// What the schema refuses with a better message is not stopped before it.
+		// The webhook does not refuse first what the schema refuses with a better message.
 		if a := s.mutate(request); !a.Allowed || len(a.Patch) > 0 {
 			t.Errorf("%s: mutation says %+v", object, a)
 		}
@@ -322,7 +322,7 @@ func TestOneMemberDoesNotTakeAllTheRoom(t *testing.T) {
 	for _, c := range []struct {
 		member string
 		gets   int
-	}{{"team-a", 4}, {"team-b", 2}, {"team-c", 1}} { // half of what those before have left
+	}{{"team-a", 4}, {"team-b", 2}, {"team-c", 1}} { // half of what earlier requests have left
 		for range c.gets {
 			send(c.member)
 		}
@@ -344,7 +344,7 @@ func TestOneMemberDoesNotTakeAllTheRoom(t *testing.T) {
 func TestWhoAsksAboutTheHubsKindsTakesNothingFromMembers(t *testing.T) {
 	s := serve(t, knowledgeWith(), func(o *Options) { o.Requests, o.BodyTimeout = 2, 2*patience })
 	statuses := make(chan int, hubRequests)
-	for range hubRequests { // twice what they may have at a time
+	for range hubRequests { // twice the limit at a time
 		conn := s.dialTo(s.hubURL)
 		s.begin(conn, VCenterPath, 1000, "{")
 		go func() {
@@ -375,7 +375,7 @@ func TestMemoryOfBodiesIsBounded(t *testing.T) {
 	if status, _ := s.post(ValidatePath(testMember, testSegment), big); status != http.StatusServiceUnavailable {
 		t.Errorf("status %d, want 503", status)
 	}
-	for range 20 { // what was refused or answered gave its part back
+	for range 20 { // refused and answered requests returned their part
 		if a := s.validate(requestFor(t, nil, aGroup())); !a.Allowed {
 			t.Fatalf("refused: %+v", a.Result)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// latecomer is knowledge that hears of namespaces late: it gives this many answers without their labels, or with an error.
+// latecomer is knowledge that observes namespaces late: it gives this many answers without their labels, or with an error.
 type latecomer struct {
 	*knowledge
 	without *atomic.Int64
@@ -68,7 +68,7 @@ func TestAGroupThatComesWithItsNamespaceIsJudgedByItsLabels(t *testing.T) {
 	}
 }
 
-// A member calls as soon as the leader has told it to. This replica may connect to it a moment later.
+// A member calls as soon as the leader has installed the webhook. This replica can connect to the member a moment later.
 func TestAGroupOfAMemberThatIsStillBeingJoinedWaitsForIt(t *testing.T) {
 	l := late(3)
 	l.err = errors.New("the member is not engaged")

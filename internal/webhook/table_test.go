@@ -47,7 +47,8 @@ func caseKnowledge(c policytest.Case) *knowledge {
 	return w
 }
 
-// object is what the API server sends: as the user wrote it, with what the schema fills in.
+// object is the object that the API server sends: as the user wrote it, with the defaults of the
+// schema.
 func object(c policytest.Case, spec map[string]any) map[string]any {
 	metadata := map[string]any{"name": c.Group, "namespace": c.Namespace}
 	if c.Deleting {

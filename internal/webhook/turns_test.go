@@ -16,7 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// TestAMemberWaitsForItsOwnRequestsAlone: however many it sends, few of them are worked on at a time, and another member is answered meanwhile.
+// TestAMemberWaitsForItsOwnRequestsAlone: however many it sends, few of them are processed at a time, and another member is answered meanwhile.
 func TestAMemberWaitsForItsOwnRequestsAlone(t *testing.T) {
 	const flood, other = 3 * atOnce, "team-b"
 	synctest.Test(t, func(t *testing.T) {
@@ -75,7 +75,7 @@ func statusOf(t *testing.T, doors Doors, member string, asked *admissionv1.Admis
 	return answer.Code
 }
 
-// newNamespace is knowledge that has not heard of one namespace yet.
+// newNamespace is knowledge that has not observed one namespace yet.
 type newNamespace struct {
 	*knowledge
 	name  string

@@ -38,11 +38,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestTheScriptMakesAMemberUsableAgain runs what `manager render --leave` prints in a member that has everything, while the
-// hub that its webhooks call is away.
+// TestTheScriptMakesAMemberUsableAgain runs the output of `manager render --leave` in a member with all objects, while the
+// hub that its webhooks call is unreachable.
 func TestTheScriptMakesAMemberUsableAgain(t *testing.T) {
 	cluster := localcluster.ForTest(t, "left")
-	runScript(t, cluster) // nothing is there yet, not even the CRDs: that is no failure
+	runScript(t, cluster) // no object exists yet, not even the CRDs: that is no failure
 
 	operator, person := clientAs(t, cluster, "vmgroup-operator-test"), clientAs(t, cluster, "person")
 	equip(t, cluster, operator)

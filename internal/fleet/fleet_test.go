@@ -21,7 +21,7 @@ type noon struct{}
 
 func (noon) Now() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
 
-// byName is a ring in which the length of a group's name, with its namespace, is the bucket.
+// byName is a shard map in which the length of a group's name, with its namespace, is the bucket.
 type byName struct{}
 
 func (byName) Bucket(key sharding.Key) int { return len(key.Namespace + key.Name) }
@@ -143,7 +143,7 @@ func TestGroupsDeletedWhileTheirMemberWasAwayAreNotCounted(t *testing.T) {
 	}
 	told := 0
 	f.SubscribeMembers(sinkFunc[string](func(string, Reason) { told++ }))
-	for range 2 { // what is gone is no news again
+	for range 2 { // a deleted group is no news again
 		f.KeepOnly("m", map[Ref]vsphere.GroupKey{{"m", "team", "b"}: "m/b"})
 	}
 	if n := f.uses("vc"); n != 1 || told != 1 {

@@ -31,7 +31,7 @@ type space struct{ member, namespace string }
 
 func (r Ref) space() space { return space{r.Member, r.Namespace} }
 
-// naive is a fleet that looks through everything each time it is asked.
+// naive is a fleet that searches all groups on each call.
 type naive struct {
 	groups    map[vsphere.GroupKey]Group
 	names     map[Ref]vsphere.GroupKey
@@ -204,7 +204,7 @@ func (r *modelRun) step() {
 	}
 }
 
-// same compares everything that can be asked.
+// same compares all results of queries.
 func (r *modelRun) same() {
 	r.sameScopes()
 	for _, member := range modelMembers {

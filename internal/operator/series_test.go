@@ -41,7 +41,7 @@ type atScrape struct{}
 
 func (atScrape) Now() time.Time { return scraped }
 
-// everyBucket is what a replica holds that is alone.
+// everyBucket is held by a single replica.
 type everyBucket struct{}
 
 func (everyBucket) HeldBuckets() []int { return []int{0} }
@@ -225,7 +225,7 @@ func TestEachMetricIsReportedByItsReporter(t *testing.T) {
 				}
 			}
 		}
-		// Otherwise the definition says less than what the collector does.
+		// Otherwise the definition omits an effect of the collector.
 		for _, d := range definitions.All() {
 			if d.Reporter != definitions.Everyone || !seen[d.Name] {
 				continue

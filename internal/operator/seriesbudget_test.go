@@ -37,7 +37,7 @@ var (
 	calledMethods   = slices.Concat(readingMethods, changingMethods)
 	readingMethods  = []string{"Login", "RetrieveServiceContent", "CreateContainerView", "CreateFilter", "WaitForUpdatesEx", "RetrievePropertiesEx", "QueryEvents"}
 	changingMethods = []string{"CloneVM_Task", "PowerOnVM_Task", "PowerOffVM_Task", "ReconfigVM_Task", "Destroy_Task"}
-	// calledOutcomes are the outcomes of methods: only what may change something is fenced.
+	// calledOutcomes are the outcomes of methods: only methods that can change something are fenced.
 	calledOutcomes = slices.Concat(
 		product(readingMethods, slices.DeleteFunc(slices.Clone(definitions.RequestCodes), func(code string) bool { return code == "fenced" })),
 		product(changingMethods, definitions.RequestCodes),
@@ -160,7 +160,8 @@ func count(t *testing.T, registry prometheus.Registerer, d *definitions.Definiti
 	}
 }
 
-// admissionRequests are the verdicts of the webhook for each member: what is allowed and refused everywhere, and in a broken fleet each failure somewhere.
+// admissionRequests are the verdicts of the webhook for each member: allowed and refused everywhere, and in a broken fleet each
+// failure somewhere.
 func (l large) admissionRequests(t *testing.T, registry prometheus.Registerer) {
 	t.Helper()
 	v := definitions.AdmissionRequests.NewCounter()

@@ -35,7 +35,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// exposed is the port that members reach, of a replica that knows many of them.
+// exposed is the port that members reach, of a replica that has many members.
 type exposed struct {
 	t            *testing.T
 	url          string
@@ -43,7 +43,7 @@ type exposed struct {
 	certificates *trust.Rotator
 }
 
-// noCertificates are those of a replica without files that knows of no other.
+// noCertificates is the state of a replica without certificate files that has seen no other replica.
 type noCertificates struct{}
 
 func (noCertificates) Offer() trust.Offer         { return trust.Offer{} }
@@ -130,7 +130,7 @@ func (e *exposed) call(path string, body []byte) (time.Duration, string) {
 	return took, fmt.Sprintf("%s %v close=%v %q", response.Status, response.Header, response.Close, text)
 }
 
-// areaUnderTheCurve is the chance that a time of the first kind is longer than one of the second: 0.5 where the times tell nothing.
+// areaUnderTheCurve is the chance that a time of the first kind is longer than one of the second: 0.5 if the times reveal nothing.
 func areaUnderTheCurve(first, second []time.Duration) float64 {
 	slices.Sort(second)
 	sum := 0.0

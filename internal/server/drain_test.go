@@ -17,7 +17,7 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// rollout is one replica that ends and one that stays, behind a balancer that notices late which of them is ready.
+// rollout is one replica that ends and one that stays, behind a balancer that detects late which of them is ready.
 type rollout struct {
 	t       *testing.T
 	ending  *Leaving
@@ -91,7 +91,7 @@ func (r *rollout) caller() *http.Client {
 	return &http.Client{Transport: base}
 }
 
-// call posts, which no client sends again by itself.
+// call posts a request that no client automatically sends again.
 func (r *rollout) call(c *http.Client, path string) error {
 	response, err := c.Post("https://webhooks.example.com"+path, "application/json", strings.NewReader("{}"))
 	if err != nil {
@@ -119,7 +119,8 @@ func (r *rollout) balance(lag time.Duration) {
 }
 
 func TestNoCallFailsWhileAReplicaEnds(t *testing.T) {
-	// The time that replicas have: callers that do not run for a while must still hear in it that they should hang up.
+	// The time that replicas have: callers that do not run for a while must still get the notice to close their connections
+	// within it.
 	r := newRollout(t, LeaveTime)
 	var calls, failures atomic.Int64
 	var each [8]atomic.Int64 // calls of one caller

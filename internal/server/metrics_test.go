@@ -143,7 +143,8 @@ func TestMetricsCertificatesAreReadAgain(t *testing.T) {
 	}
 }
 
-// TestThePortOfMetricsIsBounded: many keep a connection, by what net/http answers itself or by saying nothing, and all end.
+// TestThePortOfMetricsIsBounded: many clients keep a connection, by requests that net/http answers itself or by sending
+// nothing, and all end.
 func TestThePortOfMetricsIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, c := range map[string]struct {

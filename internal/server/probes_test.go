@@ -45,7 +45,7 @@ func TestProbesAreAnsweredTogetherAndByName(t *testing.T) {
 	})
 }
 
-// TestThePortOfProbesIsBounded: as many as there may be keep a connection by an unfinished head, and end before kubelet's patience does.
+// TestThePortOfProbesIsBounded: the maximum number of clients keep a connection by an unfinished head, and end before kubelet's timeout.
 func TestThePortOfProbesIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		outside, end := Probes{LivePath: {"alive": healthz.Ping}}.served(t)

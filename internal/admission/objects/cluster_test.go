@@ -93,11 +93,11 @@ func clientOf(t *testing.T, who rest.ImpersonationConfig) client.Client {
 // markerNamespace is where groups meet the marker.
 const markerNamespace = "marker"
 
-// generations counts markers. No two tests have the same: the API server may still know those of the test before.
+// generations counts markers. No two tests have the same: the API server can still have those of the previous test.
 var generations int32
 
-// newMarker returns a policy that concerns no namespace but the marker's, and a group that shows that the API server judges
-// and fills in by it: once both is the case, the group is refused with want.
+// newMarker returns a policy that concerns only the marker's namespace, and a group that shows that the API server enforces
+// the policy and sets its defaults: once both is the case, the group is refused with want.
 func newMarker() (marker v1alpha1.LimitsPolicy, probe *unstructured.Unstructured, want string) {
 	generations++
 	marker = v1alpha1.LimitsPolicy{
@@ -117,8 +117,8 @@ func leavesMemoryOut() *unstructured.Unstructured {
 }
 
 // install applies the objects for policies as the operator does, and removes them after the test. It returns when the API
-// server goes by all of them: it learns of those that validate and of those that mutate by itself each, and refuses groups
-// while it has the latter and not the schema of a new CRD.
+// server enforces all of them: it observes validating and mutating policies separately, and refuses groups while it has the
+// latter and not the schema of a new CRD.
 func (m *member) install(policies ...v1alpha1.VmGroupPolicy) {
 	m.t.Helper()
 	bundle := m.render(policies...)
@@ -164,7 +164,7 @@ func (m *member) awaitRefusal(probe client.Object, want string) {
 	})
 }
 
-// writesLimits has somebody who is not the operator make limits, without keeping them.
+// writesLimits makes a user other than the operator write limits, without storing them.
 func (m *member) writesLimits(ctx context.Context) error {
 	return m.team.Create(ctx, &v1alpha1.VmGroupLimits{ObjectMeta: metav1.ObjectMeta{Name: "another"}}, client.DryRunAll)
 }
@@ -257,7 +257,7 @@ func (m *member) namespace(name string, labels map[string]string) {
 	}
 }
 
-// reason is what a policy says in err, without what the API server puts in front of it.
+// reason is a policy's message in err, without the prefix of the API server.
 func reason(err error) string {
 	if err == nil {
 		return ""

@@ -155,7 +155,8 @@ func groupsAreGuarded(t *testing.T, m *member) {
 		if err := m.team.Delete(t.Context(), other); err != nil {
 			t.Errorf("%s: %v", other.Name, err)
 		}
-		// What is being deleted may be protected too late, and deleted once more; and the operator takes its finalizer off.
+		// An object that is being deleted can be protected too late, and deleted again; and the operator removes its
+		// finalizer.
 		protect := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"deletionProtection":"Enabled"}}`))
 		if err := m.team.Patch(t.Context(), other.DeepCopy(), protect); err != nil {
 			t.Errorf("protect %s while it is deleted: %v", other.Name, err)
@@ -211,7 +212,7 @@ func namespacesAreGuarded(t *testing.T, m *member) {
 	m.confirm(guarded, "")
 	m.untilDenied("the namespace that is not confirmed any more", func() error { return remove(guarded) }, command)
 
-	// Limits are no matter here: neither guard depends on what a hub writes.
+	// Limits do not matter here: neither guard depends on data from a hub.
 	if err := m.operator.Delete(t.Context(), &v1alpha1.VmGroupLimits{ObjectMeta: metav1.ObjectMeta{Name: Name}}); err != nil {
 		t.Fatal(err)
 	}

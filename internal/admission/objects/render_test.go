@@ -155,7 +155,7 @@ func TestObjectsAreInstalledInTheReverseOrderOfTheirRemoval(t *testing.T) {
 	for i, object := range bundle.Objects {
 		name := object.GetKind() + " " + object.GetName()
 		if i == len(bundle.Objects)-4 {
-			last = 3 // the guards of deletions come last of all, so that a member whose roles forbid them lacks nothing else
+			last = 3 // the guards of deletions come last of all, so that a member whose roles forbid them lacks no other object
 		}
 		if guard := strings.HasPrefix(object.GetName(), DeletionName); guard != (i >= len(bundle.Objects)-4) {
 			t.Errorf("%s is object %d of %d", name, i, len(bundle.Objects))

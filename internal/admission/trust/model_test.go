@@ -52,7 +52,7 @@ func (m *model) act(t *rapid.T) {
 
 func (m *model) index(r *modelReplica) int { return slices.Index(m.replicas, r) }
 
-// leave reports whether a process vanishes now. Of one that was not even seen yet nobody can know.
+// leave reports whether a process vanishes now. Replicas cannot know about one that was never seen.
 func (m *model) leave(r *modelReplica) bool {
 	if !r.works() || !r.behind[publications].IsZero() || !m.seen(r.process) {
 		return false
@@ -61,15 +61,15 @@ func (m *model) leave(r *modelReplica) bool {
 	return true
 }
 
-// takeLead makes a replica the leader; the former one believes for a moment that it still is. Who came back just now needs
-// a new session first.
+// takeLead makes a replica the leader; the former one still acts as leader for a moment. A replica that has just returned
+// needs a new session first.
 func (m *model) takeLead(r *modelReplica) {
 	if i := m.index(r); i != m.leader && r.works() && m.now.Sub(r.returned) > lag {
 		m.formerly, m.leader, m.leaderSince = m.leader, i, m.now
 	}
 }
 
-// seen reports whether all others that live know of a process.
+// seen reports whether all other live processes have seen a process.
 func (m *model) seen(process string) bool {
 	for _, r := range m.replicas {
 		if r.works() && !slices.ContainsFunc(r.publications, func(b Replica) bool { return b.Process == process }) {
@@ -95,7 +95,7 @@ func TestNoAcknowledgedMemberEverFailsToVerify(t *testing.T) {
 	}
 }
 
-// settle lets everybody come back and checks that everything gets to where it shall be.
+// settle lets all replicas return and checks that the model reaches its final state.
 func (m *model) settle() {
 	for _, r := range m.replicas {
 		m.back(r)

@@ -23,7 +23,7 @@ type noon struct{}
 
 func (noon) Now() time.Time { return now }
 
-// known are vCenters that exist, and what is counted.
+// known are existing vCenters, and the counts.
 type known struct {
 	book     *tally.Book
 	vcenters map[string]struct{}

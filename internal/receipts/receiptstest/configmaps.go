@@ -25,11 +25,11 @@ func New() *receipts.ConfigMaps { return &receipts.ConfigMaps{Client: &ConfigMap
 
 var resource = schema.GroupResource{Resource: "configmaps"}
 
-// ConfigMaps is the client of a namespace whose ConfigMaps are in memory. It refuses what an API server refuses: what exists already, and what has another
-// resourceVersion. The zero value is empty.
+// ConfigMaps is the client of a namespace whose ConfigMaps are in memory. Like an API server, it refuses to create an existing
+// object, and to write one with another resourceVersion. The zero value is empty.
 type ConfigMaps struct {
 	corev1client.ConfigMapInterface
-	// Before, when set, is told of each request before it is served, by its verb. Its error is the answer.
+	// Before, if set, is called with the verb of each request before it is served. Its error is the answer.
 	Before func(verb string) error
 
 	mu      sync.Mutex

@@ -89,7 +89,7 @@ func TestTheScriptMakesAMemberUsableAgain(t *testing.T) {
 	if err := person.Delete(t.Context(), group()); err != nil {
 		t.Error(err)
 	}
-	runScript(t, cluster) // may be repeated
+	runScript(t, cluster) // can be repeated
 }
 
 func TestTheScriptSaysWhenTheClusterCannotBeReached(t *testing.T) {
@@ -150,7 +150,7 @@ func equip(t *testing.T, cluster *localcluster.ControlPlane, operator client.Cli
 			return errors.New("not established")
 		})
 	}
-	// Discovery and the handlers of an API server learn of a CRD after its status says that it is established.
+	// Discovery and the handlers of an API server observe a CRD after its status shows that it is established.
 	await.NoError(t, "the kinds to be served", func() error {
 		return errors.Join(operator.List(t.Context(), &v1alpha1.VmGroupList{}), operator.List(t.Context(), &v1alpha1.VmGroupLimitsList{}))
 	})

@@ -22,7 +22,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// replica is one of several that write records beside each other.
+// replica is one of several that write records concurrently.
 type replica struct {
 	*Records
 	t       testing.TB

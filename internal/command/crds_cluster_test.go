@@ -71,7 +71,7 @@ func mustRunCRDs(t *testing.T, admin client.Client, run func(context.Context, cl
 	}
 }
 
-// TestCRDsAreInstalledUpgradedAndRemoved goes through the life of an installation.
+// TestCRDsAreInstalledUpgradedAndRemoved covers the life of an installation.
 func TestCRDsAreInstalledUpgradedAndRemoved(t *testing.T) {
 	_, admin := realHub(t)
 	mustRunCRDs(t, admin, remove) // left over from other tests

@@ -29,7 +29,7 @@ func (s *sharing) Get(_ context.Context, _ client.ObjectKey, _ client.Object, op
 	return nil
 }
 
-// Claims of quotas wait with the labels, and a namespace may have thousands of groups.
+// Claims of quotas wait with the labels, and a namespace can have thousands of groups.
 func TestLabelsOfANamespaceAreNotCopiedForEachPass(t *testing.T) {
 	reader := &sharing{}
 	if _, err := lookUpNamespace(t.Context(), reader, "m", "team"); err != nil || !reader.shares {

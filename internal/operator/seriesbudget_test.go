@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 )
 
-// counted are the values of labels of countedSeries and histograms that a replica has, beside the names of objects: those of the healthy fleet first.
+// counted are the label values of countedSeries and histograms that a replica has, without the names of objects: those of the healthy fleet first.
 type counted struct {
 	of           *definitions.Definition
 	well, broken [][]string

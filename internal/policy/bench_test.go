@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// twenty policies, each with everything that a policy can say, all of which hold for the requester.
+// twenty policies, each with all fields set, all of which apply to the requester.
 func twenty() (*policy.Set, policy.Requester) {
 	policies := make([]v1alpha1.VmGroupPolicy, 0, 20)
 	for i := range 20 {

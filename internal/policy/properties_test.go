@@ -19,7 +19,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// everything is all that a set says of a request, as text.
+// everything is the complete answer of a set to a request, as text.
 func everything(set *policy.Set, r policy.Requester, old, spec v1alpha1.VmGroupSpec, path string) string {
 	defaulted := spec
 	filled := set.Default(r, &defaulted)
@@ -315,7 +315,7 @@ func TestMatchingIsPartOfForMember(t *testing.T) {
 	})
 }
 
-// Limits in whole GiB say the same of whole GiB as the quantities themselves.
+// Limits in whole GiB have the same result for whole GiB as the quantities themselves.
 func TestRoundingOfMemoryChangesNoVerdict(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		milli := rapid.Int64Range(0, 12<<30*1000).Draw(t, "milli")

@@ -214,7 +214,7 @@ func TestAThousandGroupsShareAFewWrites(t *testing.T) {
 	for i := range 1000 {
 		d.ask(claim(types.UID(fmt.Sprint(i)), "m", 0, 3, 1), quota.Granted)
 	}
-	if _, writes := store.Requests(); writes != 2 { // the first says that each total has a ledger of its own
+	if _, writes := store.Requests(); writes != 2 { // the first specifies that each total has its own ledger
 		t.Errorf("%d writes", writes)
 	}
 }
@@ -385,7 +385,7 @@ func TestAdmissionIsToldFromMemory(t *testing.T) {
 			t.Errorf("%s: %v", story, got)
 		}
 	}
-	if _, writes := store.Requests(); writes != 2 { // the first says that each total has a ledger of its own
+	if _, writes := store.Requests(); writes != 2 { // the first specifies that each total has its own ledger
 		t.Errorf("%d writes", writes)
 	}
 }
@@ -580,7 +580,7 @@ func TestAWatchThatIsAheadOfAReplyIsNotUndone(t *testing.T) {
 	}
 	d.flush()
 	d.ask(claim("one", "m", 3, 3, 1), quota.Granted)
-	d.ask(claim("three", "m", 0, 1, 1), quota.Refused) // which the earlier state would let wait for a write
+	d.ask(claim("three", "m", 0, 1, 1), quota.Refused) // which would wait for a write in the earlier state
 }
 
 // lateStore answers reads late: late runs before the answer arrives.

@@ -62,11 +62,11 @@ type replica struct {
 	ledger *quota.Ledger
 	// view is the cache of the members.
 	view []object
-	// news are versions of the ledgers that its watch has still to tell.
+	// news are versions of the ledgers that its watch has yet to report.
 	news []news
 }
 
-// news are all ledgers as they were at a moment.
+// news are all ledgers at one moment.
 type news map[string]quota.Stored
 
 const places = 5
@@ -263,7 +263,7 @@ func (m *model) edit(i int, spec v1alpha1.VmGroupSpec) {
 	m.due[i] = true
 }
 
-// backup keeps the records beside the version of the ledgers, and returns that.
+// backup keeps the records with the version of the ledgers, and returns that version.
 func (m *model) backup() int {
 	m.backups[m.store.Version()] = maps.Clone(m.records)
 	return m.store.Version()
@@ -420,18 +420,19 @@ func quotasAreKept(t *rapid.T) {
 			}
 		},
 		"restore": func(t *rapid.T) {
-			// The hub comes back from a backup, with or without a revision bump.
+			// The hub is restored from a backup, with or without a revision bump.
 			m.restore(draw(t, "backup", m.store.Version()+1), draw(t, "bump", 2))
 		},
 		"kept since the backup": func(t *rapid.T) {
-			// A group grows, and goes without its VMs. Then the hub comes back from a backup of before.
+			// A group grows, and is deleted without its VMs. Then the hub is restored from an earlier backup.
 			i, before := draw(t, "group", places), m.store.Version()
 			m.become(i, drawSpec(t))
 			m.delete(i, true)
 			m.restore(min(before, m.store.Version()), draw(t, "bump", 2))
 		},
 		"given to others since the backup": func(t *rapid.T) {
-			// A group shrinks, and another one gets its room. Then ledger and records come back from a backup of before, and the first one grows again.
+			// A group shrinks, and another one gets its room. Then ledger and records are restored from an earlier backup, and the first one grows
+			// again.
 			i, j := draw(t, "group", places), draw(t, "other", places)
 			m.become(i, drawSpec(t))
 			before := m.backup()

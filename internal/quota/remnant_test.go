@@ -180,8 +180,8 @@ func TestAGroupWhoseMemberGoesAwayWhileAllGroupsAreListedStillCounts(t *testing.
 	d.ask(c, quota.Refused)
 }
 
-// A former holder gave back when the group had no VM. Its successor had it grow, and deleted it without its VMs. The
-// ledger is from a backup of before.
+// A former holder gave back when the group had no VM. Its successor let it grow, and deleted it without its VMs. The ledger
+// is from an earlier backup.
 func TestWhatAFormerHolderGivesBackDoesNotHideVMsThatAreKept(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))

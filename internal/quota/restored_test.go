@@ -144,7 +144,7 @@ func TestAHugeEntryHidesNothingWhenItGoes(t *testing.T) {
 		d.ask(claim("two", "m", 0, 3, 1), quota.Refused)
 		d.Collect(t.Context())
 	}
-	// The claim is one that another replica's word made wait.
+	// An event of another replica made the claim wait.
 	b := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
 	b.groups = d.groups
 	b.ask(claim("two", "m", 0, 3, 1), quota.Waiting)
@@ -248,7 +248,7 @@ func TestALedgerThatStaysBehindIsReadAfresh(t *testing.T) {
 	d.ask(claim("two", "m", 0, 3, 1), quota.Refused)
 	store.GoBack(backup, 0)
 	store.Tell(d.Observe)
-	d.ask(claim("two", "m", 0, 3, 1), quota.Refused) // it may be late news
+	d.ask(claim("two", "m", 0, 3, 1), quota.Refused) // it can be a late event
 	d.now = d.now.Add(time.Minute)
 	d.Collect(t.Context())
 	d.flush()
@@ -422,7 +422,7 @@ func TestAClaimFromAnOldCacheLowersNoDoubtedEntry(t *testing.T) {
 			if e := store.Entries()[of("one")]; e.Usage.VMs != 4 || e.Doubted {
 				t.Errorf("the entry is %+v", e)
 			}
-			// The API server says that the cache is right.
+			// The API server confirms the cache.
 			needs, some := d.Surplus(of("one"), one.Holds, one.Wants)
 			if !some || needs != one.Wants {
 				t.Fatalf("the group needs %+v, %v", needs, some)

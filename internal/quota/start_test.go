@@ -66,7 +66,7 @@ func TestTheLedgerRunsUntilItIsEnded(t *testing.T) {
 		if id := <-notified; id != of("one") {
 			t.Errorf("%+v is notified", id)
 		}
-		synctest.Wait() // the watch may tell of the write before its reply has come
+		synctest.Wait() // the watch can report the write before its reply has come
 		d.ask(one, quota.Granted)
 
 		// The hub is unreachable for a while: the claim is retried automatically with growing pauses, without another request.

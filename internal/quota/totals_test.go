@@ -136,7 +136,7 @@ func headMadeAnew(t *testing.T) (store *quotatest.Store, late *desk) {
 	late.grant(claim("one", "m", 0, 1, 1))
 	late.grant(in("b", claim("gone", "m", 0, 4, 1)))
 	late.groups = []quota.Group{group("one", "m", 1)}
-	store.Lose("") // as its message says
+	store.Lose("") // according to its message
 	newDeskUnder(t, store, set).grant(in("c", claim("two", "m", 0, 4, 2)))
 	return store, late
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// indexed is an index beside its store.
+// indexed is an index with its store.
 type indexed struct {
 	*receipts.Index
 	*receipts.ConfigMaps

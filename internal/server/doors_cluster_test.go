@@ -108,7 +108,7 @@ func expose(t *testing.T) *exposed {
 	return e
 }
 
-// call returns how long an answer took, with all of it but the date. Each call makes a connection, as the answer says that it should.
+// call returns the duration of an answer, and the answer without its date. Each call makes a connection, as the answer requests.
 func (e *exposed) call(path string, body []byte) (time.Duration, string) {
 	e.t.Helper()
 	begun := time.Now()

@@ -73,7 +73,7 @@ func TestAPortHasSoManyConnectionsAndNoMore(t *testing.T) {
 	})
 }
 
-// pipes is a listener to whom a test connects without a network, so that time may be virtual.
+// pipes is a listener to which a test connects without a network, so that time can be virtual.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {

@@ -24,10 +24,10 @@ type rollout struct {
 	address string // of the one that ends
 	stop    context.CancelFunc
 	stopped chan struct{}
-	// slow holds the calls of /slow until it is closed; slowBegun says that one has come.
+	// slow holds the calls of /slow until it is closed; slowBegun signals that one has arrived.
 	slow, slowBegun chan struct{}
 	stays           *httptest.Server
-	// away is true once the balancer opens connections to the one that stays only.
+	// away is true once the balancer opens connections only to the one that stays.
 	away atomic.Bool
 }
 
@@ -108,7 +108,7 @@ func (r *rollout) call(c *http.Client, path string) error {
 func (r *rollout) balance(lag time.Duration) {
 	for r.ending.Check(nil) == nil {
 		select {
-		case <-r.stopped: // it never said so
+		case <-r.stopped: // it never announced it
 		case <-time.After(time.Millisecond):
 			continue
 		}
@@ -159,8 +159,8 @@ func TestNoCallFailsWhileAReplicaEnds(t *testing.T) {
 	if r.ending.Check(nil) == nil {
 		t.Fatal("it left without saying so")
 	}
-	// The balancer of a busy machine may be late, and a caller may not run between its choice of a replica and its connection.
-	// Each has made its choice anew once it has made two more calls.
+	// The balancer of a busy machine can be late, and a caller possibly does not run between its choice of a replica and its
+	// connection. Each has made its choice anew once it has made two more calls.
 	<-balanced
 	for i := range each {
 		for before := each[i].Load(); each[i].Load() < before+2; {

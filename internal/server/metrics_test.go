@@ -46,7 +46,7 @@ func roleOf(t *testing.T, admin client.Client, file, name string) {
 	create(t, admin, role)
 }
 
-// create makes an object that goes with the test.
+// create makes an object that the end of the test removes.
 func create(t *testing.T, admin client.Client, object client.Object) {
 	t.Helper()
 	if err := admin.Create(t.Context(), object); err != nil {

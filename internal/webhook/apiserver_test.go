@@ -252,7 +252,7 @@ func (c *cluster) letGo(w *changingKnowledge) {
 	c.letLeave(g)
 }
 
-// letLeave labels and deletes an object, and takes its finalizer away.
+// letLeave labels and deletes an object, and removes its finalizer.
 func (c *cluster) letLeave(object client.Object) {
 	c.t.Helper()
 	object.SetLabels(map[string]string{"a": "b"})
@@ -385,7 +385,7 @@ func (c *cluster) hubSchemas(*changingKnowledge) {
 	for _, o := range []struct {
 		story   string
 		object  client.Object
-		refused string // no word: accepted
+		refused string // no message: accepted
 	}{
 		{"a host", server("vc.example.com"), ""},
 		{"a host with port", server("vc.example.com:8443"), ""},

@@ -21,7 +21,8 @@ type effect struct {
 	unused string
 }
 
-// fieldEffects of all fields of all kinds, by kind and path. A field that is added to the API needs a row: it says where the field is read.
+// fieldEffects of all fields of all kinds, by kind and path. A field that is added to the API needs a row, which shows where the field is
+// read.
 var fieldEffects = map[string]map[string]effect{
 	"VmGroup": {
 		"cpu":                               {file: "internal/controller/vmgroup/effect/clone.go", text: "of.Spec.CPU"},

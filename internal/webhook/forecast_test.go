@@ -298,7 +298,7 @@ func TestForecastOfAHeldGroupForetellsNoUpdate(t *testing.T) {
 	}
 }
 
-// TestAnEditThatIsAcceptedAndNotDoneIsToldOnce: where VMs are known, the forecast says it of them.
+// TestAnEditThatIsAcceptedAndNotDoneIsToldOnce: if VMs are known, the forecast reports it for them.
 func TestAnEditThatIsAcceptedAndNotDoneIsToldOnce(t *testing.T) {
 	const told = "this change is accepted, and not carried out until spec complies; see condition PolicyCompliant"
 	before, same := aGroup(), aGroup(func(g *v1alpha1.VmGroup) { g.Spec.Paused = true })

@@ -218,7 +218,7 @@ func (s *served) begin(conn net.Conn, path string, length int, part string) {
 	}
 }
 
-// readStatus reads a response. One that hangs up says so, and others do not.
+// readStatus reads a response. Only a response that closes the connection announces it.
 func readStatus(t *testing.T, conn net.Conn) int {
 	t.Helper()
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)

@@ -28,7 +28,7 @@ func late(answers int64) latecomer {
 	return l
 }
 
-// waiting has news waited for as long as it takes.
+// waiting sets the maximum wait for events.
 func waiting(o *Options) { o.NewsPatience = patience }
 
 func (l latecomer) Requester(ctx context.Context, member, namespace string) (policy.Requester, error) {

@@ -90,7 +90,8 @@ func (n *newNamespace) Requester(ctx context.Context, member, namespace string) 
 	return r, err
 }
 
-// TestGroupsOfNewNamespacesHaveNoOtherWait: a file with many namespaces and a group in each waits for the news of them, and a turn is for those that have work.
+// TestGroupsOfNewNamespacesHaveNoOtherWait: a file with many namespaces and a group in each waits for their events, and turns
+// are for requests with work.
 func TestGroupsOfNewNamespacesHaveNoOtherWait(t *testing.T) {
 	const flood = 3 * atOnce
 	synctest.Test(t, func(t *testing.T) {

@@ -62,7 +62,7 @@ func newMember(t *testing.T) *member {
 			return errors.New("not established")
 		})
 	}
-	// Discovery and the handlers of an API server learn of a CRD after its status says that it is established.
+	// Discovery and the handlers of an API server observe a CRD after its status shows that it is established.
 	for _, c := range []client.Client{m.operator, m.team} {
 		await.NoError(m.t, "the kinds to be served", func() error {
 			return errors.Join(c.List(t.Context(), &v1alpha1.VmGroupList{}), c.List(t.Context(), &v1alpha1.VmGroupLimitsList{}))
@@ -72,7 +72,7 @@ func newMember(t *testing.T) *member {
 	return m
 }
 
-// clientAs may do everything, under a name of its own.
+// clientAs has all permissions, under its own name.
 func clientAs(t *testing.T, user string) client.Client {
 	t.Helper()
 	return clientOf(t, rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}})

@@ -20,7 +20,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// confirm says that the deletion of an object is confirmed by this UID.
+// confirm confirms the deletion of an object by this UID.
 func (m *member) confirm(object client.Object, uid types.UID) {
 	m.t.Helper()
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.ConfirmDeletionAnnotation, uid)
@@ -33,7 +33,7 @@ func (m *member) confirm(object client.Object, uid types.UID) {
 	}
 }
 
-// denied fails unless err is a refusal that has these words.
+// denied fails unless err is a refusal that contains these words.
 func (m *member) denied(what string, err error, words ...string) {
 	m.t.Helper()
 	if !apierrors.IsForbidden(err) {
@@ -59,7 +59,7 @@ func (m *member) untilDenied(what string, try func() error, words ...string) {
 	m.denied(what, try(), words...)
 }
 
-// protected makes a group with our finalizer that goes with the test.
+// protected makes a group with our finalizer that the end of the test removes.
 func (m *member) protected(namespace, name string, protection v1alpha1.DeletionProtection) *v1alpha1.VmGroup {
 	m.t.Helper()
 	group := newGroup(namespace, name, 1, 1, "linux-1", 1)

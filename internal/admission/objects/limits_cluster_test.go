@@ -19,7 +19,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// keep creates a group that stays until the end of the test, whatever policies say, and returns it.
+// keep creates a group that stays until the end of the test, whatever policies refuse, and returns it.
 func (m *member) keep(group *v1alpha1.VmGroup) *v1alpha1.VmGroup {
 	m.t.Helper()
 	if err := m.team.Create(m.t.Context(), group); err != nil {

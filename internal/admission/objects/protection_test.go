@@ -84,7 +84,8 @@ func TestOnlyTheOperatorAndWhoMayTakeTheGuardAwayWriteStatus(t *testing.T) {
 	}
 }
 
-// TestUsernamesCannotLeaveTheirQuotes puts names into the expression that would let everybody in if they were not escaped.
+// TestUsernamesCannotLeaveTheirQuotes puts names into the expression that would permit every user if they were not
+// escaped.
 func TestUsernamesCannotLeaveTheirQuotes(t *testing.T) {
 	m := newMember(t)
 	names := []string{`x'] || true || 'a' in ['`, `back\slash`, `"quoted"`, "line\nbreak", "system:serviceaccount:ns:name", "ü@example.com", "\x7f\t"}

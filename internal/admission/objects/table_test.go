@@ -187,7 +187,7 @@ func anything() v1alpha1.LimitsBounds {
 	return v1alpha1.LimitsBounds{CPU: r, Memory: r, Replicas: r}
 }
 
-// prepare returns the object that the request sends; the one before it exists already, whatever the policies say.
+// prepare returns the object that the request sends; the previous one exists already, whatever the policies refuse.
 func (b *bench) prepare(c policytest.Case) *unstructured.Unstructured {
 	b.t.Helper()
 	group := raw(c.Group, c.Spec)

@@ -319,7 +319,7 @@ func TestASleepProvesNothingOfOthers(t *testing.T) {
 
 func TestWhatOthersServedIsForgottenInASleep(t *testing.T) {
 	s := switched(t)
-	// One that was seen with a leaf by an authority that is not in question may have served another one since.
+	// A replica that was seen with a leaf of an unaffected authority can have served another one since.
 	s.in.Replicas = append(s.in.Replicas, Replica{Process: "p2", Serving: Serving{Leaf: "c", Authority: "C"}})
 	s.pass(time.Minute)
 	s.in.Replicas = s.in.Replicas[:1]

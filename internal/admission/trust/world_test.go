@@ -269,7 +269,7 @@ func (m *model) acknowledge(j int) {
 	}
 }
 
-// advance lets time pass, in which everything happens that must not be late.
+// advance lets time pass, and runs everything that must not be late.
 func (m *model) advance(by time.Duration) {
 	for end := m.now.Add(by); m.now.Before(end); {
 		m.now = m.now.Add(tick)

@@ -14,7 +14,7 @@ import (
 // size is the size that a write counts for.
 const size = 1 << 10
 
-// Memory has records. Several replicas may share it. The zero value has none.
+// Memory has records. Several replicas can share it. The zero value has none.
 type Memory struct {
 	// OnPut, when set, decides over each write before it is stored.
 	OnPut func(admitted.Key, admitted.Entry) error

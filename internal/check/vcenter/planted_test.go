@@ -48,7 +48,7 @@ type rig struct {
 	settings vcenter.Settings
 	// transport changes the messages between the check and the simulator.
 	transport func(http.RoundTripper) http.RoundTripper
-	// beside runs beside the check, in the same virtual time.
+	// beside runs concurrently with the check, in the same virtual time.
 	beside func(ctx context.Context)
 	// authority signs for, and trusts is trusted; ends is after how long the certificate ends.
 	trusts bool

@@ -153,7 +153,7 @@ func TestACheckWithoutAProbeTellsOfWhatAKilledOneLeftAndRemovesNothing(t *testin
 			t.Fatalf("there is %v, want a folder and a VM", r.remains())
 		}
 		r.transport = nil
-		// A probe that may still run is left alone, also by another one.
+		// A probe that is possibly still running is left alone, also by another one.
 		_, found, _ := r.checkNow(t)
 		wantLeftover(t, found, "may still run")
 		<-time.After(10 * time.Minute)
@@ -180,7 +180,7 @@ func TestAFolderOfAProbeWithSomethingElseInItStays(t *testing.T) {
 	r := newProbeRig(t)
 	folder := "/DC0/vm/vmgroup_check_1_12345678" // of 1970
 	must(t, r.person.CreateFolders(t.Context(), folder))
-	_, err := r.person.CreateVM(t.Context(), folder, "vmgroup-check") // it does not say that it is a probe's
+	_, err := r.person.CreateVM(t.Context(), folder, "vmgroup-check") // it is not marked as a probe's
 	must(t, err)
 	// No probe has made these.
 	for _, name := range []string{"vmgroup_check", "vmgroup_check_1", "vmgroup_check_1_123456789", "vmgroup_check_01_12345678"} {

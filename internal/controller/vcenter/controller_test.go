@@ -101,8 +101,8 @@ func TestAVCenterWhoseDeletionWaitsIsConnectedToAfterARestart(t *testing.T) {
 	close(connection.release)
 }
 
-// TestAnOldCacheDoesNotRepeatWhatWasWritten: after an outage of the hub the cache may show the state before it for half a minute,
-// while vCenter's events bring pass after pass.
+// TestAnOldCacheDoesNotRepeatWhatWasWritten: after an outage of the hub the cache can show the earlier state for half a minute,
+// while vCenter's events trigger pass after pass.
 func TestAnOldCacheDoesNotRepeatWhatWasWritten(t *testing.T) {
 	scheme := allkinds.Scheme()
 	vc := vcenterForTest()
@@ -168,7 +168,7 @@ func TestAnOldCacheDoesNotRepeatWhatWasWritten(t *testing.T) {
 	}
 }
 
-// TestAVCenterThatIsMadeAnewIsServedByNoConnectionOfTheOneBefore: a deletion and a creation may be one change for a controller.
+// TestAVCenterThatIsMadeAnewIsServedByNoConnectionOfTheOneBefore: a deletion and a creation can be one change for a controller.
 func TestAVCenterThatIsMadeAnewIsServedByNoConnectionOfTheOneBefore(t *testing.T) {
 	vc := vcenterForTest()
 	vc.UID, vc.Finalizers = "before", []string{v1alpha1.VCenterFinalizer}

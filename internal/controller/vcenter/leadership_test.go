@@ -217,7 +217,7 @@ func TestEachReplicaAcceptsAnEmptyInventoryOnceAndTheLeaderRemovesTheAnnotation(
 		t.Errorf("the leader: %+v, %v", result, leader.diary.read())
 	}
 	leader.now = leader.now.Add(acceptFor - time.Second)
-	other.now = other.now.Add(time.Hour) // its clock has no say
+	other.now = other.now.Add(time.Hour) // its clock does not matter
 	leader.pass()
 	other.pass()
 	other.now = other.now.Add(time.Hour)

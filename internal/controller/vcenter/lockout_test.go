@@ -193,7 +193,7 @@ func (f *fleet) allServedWithin(d time.Duration) {
 	}
 }
 
-// says is the message of condition CredentialsValid of a VCenter.
+// says returns the message of condition CredentialsValid of a VCenter.
 func (f *fleet) says() string {
 	f.Helper()
 	vc := &v1alpha1.VCenter{}
@@ -273,7 +273,7 @@ func TestAVCenterWhoseTokenServiceIsNotReadyCostsOneTry(t *testing.T) {
 		mustSay(f, "1 time since", "the next try is at", "If vCenter has just started, wait")
 		f.allServedWithin(105 * time.Second)
 		f.sim.EndLogins()
-		f.allServedWithin(195 * time.Second) // the end of the sessions is noticed within a minute
+		f.allServedWithin(195 * time.Second) // the end of the sessions is detected within a minute
 	})
 }
 

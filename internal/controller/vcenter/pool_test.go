@@ -92,7 +92,7 @@ func (c *connectionForTest) Strays() vsphere.Strays { return c.strays }
 
 func (c *connectionForTest) EndLeftovers() { c.diary.note("leftovers " + c.name) }
 
-// poolRig dials connections and remembers them by the order of dialing.
+// poolRig dials connections and stores them in the order of dialing.
 type poolRig struct {
 	*Pool
 	t      *testing.T

@@ -20,7 +20,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// refusal is a VCenter whose Secret comes to say whom it is for.
+// refusal is a VCenter whose Secret is later bound to a server.
 type refusal struct {
 	*testing.T
 	client.Client
@@ -53,7 +53,7 @@ func newRefusal(t *testing.T, server string) *refusal {
 	return f
 }
 
-// pass looks once and returns the reason of a condition, or "".
+// pass checks once and returns the reason of a condition, or "".
 func (f *refusal) pass(conditionType string) string {
 	f.Helper()
 	request := reconcile.Request{NamespacedName: types.NamespacedName{Name: f.vc.Name}}

@@ -118,7 +118,7 @@ func TestTheVMsOfAReleasedGroupAreTakenOver(t *testing.T) {
 	r.equipped()
 	r.rounds(3)
 	r.asksNothing()
-	// Nor does it when the receipt has gone, and the member comes back from a backup.
+	// Nor does it after the receipt was deleted, and the member was restored from a backup.
 	r.Receipts = store
 	r.equipped()
 	if err := store.Remove(t.Context(), vsphere.KeyOf("member-uid", string(old))); err != nil {
@@ -479,7 +479,7 @@ func TestNobodyGetsRoomByAnAnnotation(t *testing.T) {
 	}
 }
 
-// A member that is restored may have the group again whose VMs are being taken over.
+// A restored member can have the group again whose VMs are being adopted.
 func TestNothingIsTakenFromAGroupThatIsBack(t *testing.T) {
 	r := newRig(t)
 	old, vms := r.released()

@@ -41,7 +41,7 @@ import (
 
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters,verbs=list;watch
 
-// Shards decides which groups this replica may act on. *sharding.Replica implements it.
+// Shards decides which groups this replica can act on. *sharding.Replica implements it.
 type Shards interface {
 	sharding.Gate
 	// Holds reports whether this replica holds an object now; it is for filtering.
@@ -91,7 +91,7 @@ type Reconciler struct {
 // its groups, detects when it answers again.
 const silentInterval = 10 * time.Second
 
-// unreadInterval is when to look again while the records have not been read.
+// unreadInterval is the pause before the next pass while the records have not been read.
 const unreadInterval = 200 * time.Millisecond
 
 // Options are settings of the controller.
@@ -154,7 +154,7 @@ func (r *Reconciler) serve() {
 	r.Fleet.SubscribeTwins(r.twins)
 }
 
-// annotated passes on a change of the annotations that accept another vCenter, and let groups be forgotten.
+// annotated passes on a change of the annotations that accept another vCenter, and that allow the operator to forget groups.
 func annotated() predicate.TypedPredicate[*v1alpha1.VCenter] {
 	return predicate.TypedFuncs[*v1alpha1.VCenter]{UpdateFunc: func(e event.TypedUpdateEvent[*v1alpha1.VCenter]) bool {
 		differs := func(annotation string) bool {

@@ -117,7 +117,7 @@ func (r *rig) installed(after time.Duration) metav1.Object {
 // restarts continues with another replica, which has no state.
 func (r *rig) restarts() { r.memory = memory{} }
 
-// wiped takes all away that status says.
+// wiped erases the status.
 func (r *rig) wiped() {
 	r.t.Helper()
 	g := r.group()

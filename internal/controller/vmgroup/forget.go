@@ -102,9 +102,10 @@ func (r *Reconciler) leave(vcenter string, key vsphere.GroupKey) {
 	}
 }
 
-// forgetGone drops the state that a pass has stored about a group that was removed during the pass. The event of that came
-// before, and comes only once: otherwise the API server of a member could fill the memory with any number of groups. A group in
-// the cache still exists, or its event follows. forgetGone also drops requests to a vCenter that the group no longer names.
+// forgetGone drops the state that a pass has stored about a group that was removed during the pass. The event of the removal
+// came before, and comes only once. Without forgetGone, the API server of a member could fill the memory with any number of
+// groups. A group in the cache still exists, or its event follows. forgetGone also drops requests to a vCenter that the group
+// no longer names.
 func (r *Reconciler) forgetGone(ctx context.Context, p pass, of *v1alpha1.VmGroup) {
 	key, ref := keyOf(p.Member.UID, of), refOf(requestOf(multicluster.ClusterName(p.Member.Name), of))
 	if is, known := r.Fleet.Group(key); known && is.Ref == ref {

@@ -54,7 +54,7 @@ type goingBack struct {
 	random  *rand.Rand
 	now     time.Time
 	vcenter *fake.Server
-	// elsewhere is another vCenter, to which the group's VCenter may lead.
+	// elsewhere is another vCenter, to which the group's VCenter can lead.
 	elsewhere *fake.Server
 	gate      *testGate
 	request   mcreconcile.Request
@@ -290,7 +290,7 @@ func (w *goingBack) pass() {
 	}
 }
 
-// converge makes knowledge whole again, and lets the operator work.
+// converge completes the operator's knowledge, and lets the operator work.
 func (w *goingBack) converge() {
 	w.history = append(w.history, "knowledge is whole")
 	w.show()

@@ -74,8 +74,8 @@ func TestLateNewsOfAGroupTakeNoOtherOfItsNameOutOfTheLine(t *testing.T) {
 	}
 }
 
-// Another replica may have acted on a group whose bucket was lost. The bucket can come back before the news that it was
-// lost are taken.
+// Another replica can have acted on a group whose bucket was lost. The bucket can return before the event of its loss
+// is handled.
 func TestNothingIsRememberedOfAGroupOfALostBucket(t *testing.T) {
 	of := func(r *rig) (remembered, bool) {
 		m, known := r.memory.groups[r.object()]

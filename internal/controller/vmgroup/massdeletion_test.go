@@ -162,7 +162,7 @@ func confirm(uid string) func(*v1alpha1.VmGroup) {
 	}
 }
 
-// confirmNamespace annotates the namespace, and the informers tell of it.
+// confirmNamespace annotates the namespace, and the informers report it.
 func (h *herd) confirmNamespace(uid string) {
 	h.t.Helper()
 	namespace := &corev1.Namespace{}
@@ -302,7 +302,7 @@ func TestANamespaceThatIsDeletedKeepsItsVMsUntilSomebodyConfirms(t *testing.T) {
 		}
 	}
 
-	// With six of them gone, and after the window, so few are left that they would not have been held. They are still.
+	// With six of them deleted, and after the window, the rest would be too few to be held. They are still held.
 	for _, name := range h.names[:6] {
 		h.change(name, confirm("uid-of-"+name))
 	}
@@ -542,7 +542,8 @@ func (r *rig) destroyed(member, reason string) float64 {
 	return r.count("vmgroup_vms_destroyed_total", map[string]string{"member": member, "reason": reason})
 }
 
-// A group that its API server removed in spite of its finalizer counts as deleted for as long as it is looked after.
+// A group that its API server removed in spite of its finalizer counts as deleted as long as the operator manages
+// it.
 func TestAGroupThatVanishedCountsAsDeleted(t *testing.T) {
 	h := newHerd(t, 11, 1)
 	for _, name := range h.names[:10] {

@@ -56,12 +56,12 @@ func TestThatAGroupDoesNotExistIsSaidOnlyWhereItIsCertain(t *testing.T) {
 	}
 }
 
-// othersGroup lets another member have a group with this UID.
+// othersGroup gives another member a group with this UID.
 func (r *rig) othersGroup(uid string) {
 	r.Fleet.SetGroup(fleet.Ref{Member: "elsewhere", Namespace: "team", Name: "web"}, vsphere.KeyOf("elsewhere", uid), namedGroup(uid), "default")
 }
 
-// during is an API server beside which something happens while it answers.
+// during is an API server that runs a function while it answers.
 type during struct {
 	client.Reader
 	happens func()

@@ -23,7 +23,7 @@ type pass struct {
 	effect.Pass
 
 	r *Reconciler
-	// tenure of the bucket of the group, under which this process remembers the group.
+	// tenure of the bucket of the group, under which this process stores state of the group.
 	tenure uint64
 	// epoch under which the group can be acted on.
 	epoch v1alpha1.Epoch

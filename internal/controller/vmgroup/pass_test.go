@@ -44,7 +44,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
-// blindPatience is how long a group may be out of sight before it says so.
+// blindPatience is how long a group can be unobservable before it reports that.
 const blindPatience = 5 * time.Second
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -66,7 +66,7 @@ type rig struct {
 	request  mcreconcile.Request
 }
 
-// testGate gives tokens of one epoch, whose check may fail, unless another replica holds everything.
+// testGate gives tokens of one epoch, whose check can fail, unless another replica holds everything.
 type testGate struct {
 	epoch   sharding.Epoch
 	err     error
@@ -818,7 +818,7 @@ func TestAWipedStatusIsNotTakenForThatOfANewGroupWhileTheVCenterIsAway(t *testin
 	r.neverLetGo()
 }
 
-// withoutFinalizers is an API server with a webhook that takes finalizers away.
+// withoutFinalizers is an API server with a webhook that removes finalizers.
 type withoutFinalizers struct{ client.Client }
 
 func (w withoutFinalizers) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error {

@@ -31,10 +31,10 @@ func addUrgent(queue *fairqueue.Queue[mcreconcile.Request], request mcreconcile.
 	queue.AddWithOpts(priorityqueue.AddOpts{Priority: new(urgent)}, request)
 }
 
-// controllerOptions turns the priority queue of controller-runtime off, and gives the controller the queue of this package. That of
-// controller-runtime v0.24 can block its workers for ever when it is shut down while items are ready
-// (kubernetes-sigs/controller-runtime#3538, fixed after v0.24.1): the manager then ends by its grace period, and its successor waits for half a
-// minute. The shards decide which replica acts, not the manager's election.
+// controllerOptions disables the priority queue of controller-runtime, and gives the controller the queue of this package. That of
+// controller-runtime v0.24 can block its workers forever if it is shut down while items are ready (kubernetes-sigs/controller-runtime#3538,
+// fixed after v0.24.1): the manager then ends by its grace period, and its successor waits for half a minute. The shards decide which replica
+// acts, not the manager's election.
 func controllerOptions(opts Options, queue *fairqueue.Queue[mcreconcile.Request]) controller.TypedOptions[mcreconcile.Request] {
 	return controller.TypedOptions[mcreconcile.Request]{
 		MaxConcurrentReconciles: opts.Workers, NeedLeaderElection: new(bool), UsePriorityQueue: new(bool),

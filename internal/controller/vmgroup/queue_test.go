@@ -23,7 +23,7 @@ func requestFor(member, name string) mcreconcile.Request {
 	}
 }
 
-// fill lets other groups of the member hold all places that it can have. It returns one of them.
+// fill makes other groups of the member hold all places that it can have. It returns one of them.
 func (r *rig) fill() (one mcreconcile.Request) {
 	r.t.Helper()
 	for i := range 2 {
@@ -110,7 +110,7 @@ func TestNothingIsKeptOfGroupsThatCameAndWentWhileTheirMemberHadNoPlace(t *testi
 		r.queue.Prefer(request, 1-i%2)
 		r.queue.AddRateLimited(request) // its last pass failed
 		if i%8 == 0 {
-			r.Fleet.DeleteGroup(refOf(request)) // a pass can find it gone before the event comes
+			r.Fleet.DeleteGroup(refOf(request)) // a pass can find it deleted before the event comes
 		}
 		handler.Delete(t.Context(), event.DeleteEvent{Object: group}, r.queue)
 		if r.queue.NumRequeues(request) != 0 || r.queue.Len() != before {

@@ -168,7 +168,7 @@ func TestAMemberWhoseWritesFailForTwoSecondsDelaysNobodyElse(t *testing.T) {
 	})
 }
 
-// Members that answer late, or not at all, keep as many workers busy as they may, for ever.
+// Members that answer late, or not at all, keep their maximum number of workers busy, forever.
 func TestSlowMembersLeaveWorkersToOthers(t *testing.T) {
 	const groups, workers, edited = 1000, 16, 200
 	for _, slow := range []int{1, 2, 3} {
@@ -216,7 +216,7 @@ func TestSlowMembersLeaveWorkersToOthers(t *testing.T) {
 }
 
 // BenchmarkTakeoverOfGroupsWhoseWritesWait takes over 1,000 groups of one member with a write of 20 ms each, in real time. Its
-// x-work is the time until the last one is done, beside that of the work divided by the member's places.
+// x-work is the time until the last one is done, relative to that of the work divided by the member's places.
 func BenchmarkTakeoverOfGroupsWhoseWritesWait(b *testing.B) {
 	const groups, workers = 1000, 16
 	var ratio float64

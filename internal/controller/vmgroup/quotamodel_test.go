@@ -172,7 +172,7 @@ func (g *greedy) check() {
 
 var quotaHistories = flag.Int("quota.histories", 15, "histories of a greedy namespace that the model tries")
 
-// greedyHistories tries as many as the flag says.
+// greedyHistories runs the number of histories in the flag.
 func greedyHistories(t *testing.T, try func(*rapid.T)) {
 	t.Helper()
 	checks := flag.Lookup("rapid.checks").Value // there is no other way to get the number

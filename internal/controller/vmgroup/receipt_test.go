@@ -218,7 +218,7 @@ func TestAReleaseWaitsForWhatNobodySees(t *testing.T) {
 	}
 }
 
-// refuse lets the hub refuse requests about receipts.
+// refuse makes the hub refuse requests about receipts.
 func (r *rig) refuse(verb string) {
 	r.Receipts.(*receipts.ConfigMaps).Client.(*receiptstest.ConfigMaps).Before = func(v string) error {
 		if v == verb {
@@ -251,7 +251,7 @@ func TestACloneUnderWayIsWaitedForAndKept(t *testing.T) {
 	}
 }
 
-// The operator ends after the receipt was written, or the annotation is taken away in between.
+// The operator ends after it wrote the receipt, or a user removes the annotation in between.
 func TestTheReceiptComesBeforeTheFinalizerGoes(t *testing.T) {
 	r := newRig(t)
 	uid := string(r.settle().UID)
@@ -400,7 +400,7 @@ func TestAGroupWhoseCRDIsDeletedIsReleased(t *testing.T) {
 	}
 }
 
-// refusingFinalizers is an API server that may refuse a change of an object.
+// refusingFinalizers is an API server that can refuse a change of an object.
 type refusingFinalizers struct {
 	client.Client
 	refuse func() error
@@ -433,7 +433,7 @@ func (g *grave) unreachableSince(at time.Time) {
 	g.unreachable(g.hubVCenter(), at)
 }
 
-// unreachable has the condition of a VCenter say that it cannot be reached.
+// unreachable sets the condition of a VCenter to unreachable.
 func (g *grave) unreachable(vc *v1alpha1.VCenter, at time.Time) {
 	g.t.Helper()
 	vc.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReachable, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonUnreachable, LastTransitionTime: metav1.NewTime(at)}}

@@ -180,7 +180,7 @@ func (k receiptsFrom) Of(key receipts.Key) (receipts.Receipt, bool) {
 	return r, has
 }
 
-// goes lets the group go without its VMs, and the caches miss it.
+// goes releases the group without its VMs, and the caches miss it.
 func (h *restoredHub) goes(keep func()) (uid types.UID) {
 	h.t.Helper()
 	uid = h.group().UID

@@ -20,7 +20,7 @@ import (
 func TestALostVMIsLookedForBeforeItIsReplaced(t *testing.T) {
 	for story, c := range map[string]struct {
 		happens func(r *rig, vm vsphere.VM)
-		// clones is how many VMs are made; away is true when the VM is named as outside of the root folder.
+		// clones is the number of new VMs; away is true if the VM is reported as outside of the root folder.
 		clones int
 		away   bool
 	}{
@@ -122,7 +122,7 @@ func TestALostVMIsLookedForBeforeEachAttemptToReplaceIt(t *testing.T) {
 	}
 }
 
-// A VM that was replaced and comes back into the group's folder is one too many. Neither it nor another is destroyed, and a person decides.
+// A VM that was replaced and returns into the group's folder is surplus. Neither it nor another is destroyed, and a user decides.
 func TestAVMThatComesBackAfterItWasReplacedIsNamedAndNotSurplus(t *testing.T) {
 	r := newRig(t)
 	r.settle()
@@ -162,7 +162,7 @@ func TestNoVMIsClonedBesideItsPredecessor(t *testing.T) {
 	}
 }
 
-// wanderings are a history of a group whose VMs people take away and bring back.
+// wanderings are a history of a group whose VMs users move out and back.
 type wanderings struct {
 	*rig
 	dice *rand.Rand

@@ -300,7 +300,7 @@ func TestAnUndoGoesBackToWhatTheVMsWere(t *testing.T) {
 			t.Errorf("%s has revision %s, want %s", vm.Name, vm.Stamp.Revision, old)
 		}
 	}
-	if n := len(r.vcenter.VMs()); n != 4 || len(kept) > 1 { // one may have been about to leave
+	if n := len(r.vcenter.VMs()); n != 4 || len(kept) > 1 { // one can have been about to be removed
 		t.Errorf("%d VMs; of those that were right, these have gone: %v", n, kept)
 	}
 }
@@ -735,7 +735,7 @@ func TestAGuestSaysThatItIsReady(t *testing.T) {
 	r.settle()
 }
 
-// Each VM gets the user data of its own revision, and the Secret of another one may be gone.
+// Each VM gets the user data of its own revision, even if the Secret of another one was deleted.
 func TestAVMOfAnOlderRevisionGetsItsOwnUserData(t *testing.T) {
 	r := newRig(t)
 	r.memberIs(func(m *fleet.Member) { m.UserDataSecrets = v1alpha1.UserDataAllow })

@@ -113,7 +113,7 @@ func TestEachGroupIsReportedByTheHolderOfItsBucket(t *testing.T) {
 	}
 }
 
-// Each value of a label stands for the number that tallies count it by.
+// Each value of a label corresponds to the number that tallies count it by.
 func TestLabelsFollowTheOrderOfTallies(t *testing.T) {
 	for _, row := range []struct {
 		values []string

@@ -20,7 +20,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 )
 
-// New returns a store that behaves like the one of an API server. Several replicas may share it.
+// New returns a store that behaves like the one of an API server. Several replicas can share it.
 func New() *receipts.ConfigMaps { return &receipts.ConfigMaps{Client: &ConfigMaps{}} }
 
 var resource = schema.GroupResource{Resource: "configmaps"}
@@ -38,7 +38,7 @@ type ConfigMaps struct {
 	watches []*watch.RaceFreeFakeWatcher
 }
 
-// IsWatchListSemanticsUnSupported tells informers to list before they watch.
+// IsWatchListSemanticsUnSupported makes informers list before they watch.
 func (c *ConfigMaps) IsWatchListSemanticsUnSupported() bool { return true }
 
 // Watch implements ConfigMapInterface, of all ConfigMaps.

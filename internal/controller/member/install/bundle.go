@@ -35,7 +35,7 @@ type Target struct {
 	ServesMutatingPolicies bool
 	// NotOurs: the objects are managed outside the operator (spec.manage None), where they cannot be applied repeatedly.
 	NotOurs bool
-	// Leaving: all objects are to be removed. Only Known is read then, and Exempt is empty.
+	// Leaving: the operator removes all objects. Only Known is read then, and Exempt is empty.
 	Leaving bool
 }
 

@@ -36,7 +36,7 @@ type Link interface {
 	sharding.Leader // whether the operator can write to the member now
 	// Sibling is another MemberCluster that is the same cluster, "" if there is none.
 	Sibling() string
-	// Pause waits for d or a wake-up; it returns false when the connection is to end.
+	// Pause waits for d or a wake-up; it returns false if the connection must end.
 	Pause(d time.Duration) bool
 }
 
@@ -121,7 +121,7 @@ func (l *Leaver) giveUp(ctx context.Context, err error) Departure {
 	return l.departure(why)
 }
 
-// attempt goes through all steps.
+// attempt runs all steps.
 func (l *Leaver) attempt(ctx context.Context) error {
 	return l.withAPIs(func(apis remote.APIs) error {
 		defer context.AfterFunc(ctx, apis.End)()
@@ -257,7 +257,7 @@ func (l *Leaver) departure(why string) Departure {
 	return result
 }
 
-// leftBehind tells users how to clean up a member that the operator could not clean up.
+// leftBehind describes how to clean up a member that the operator could not clean up.
 func (l *Leaver) leftBehind(why string) string {
 	return fmt.Sprintf("The member could not be cleaned up: %s Its admission objects, the finalizer %s on its VmGroups, or the "+
 		"claim (ConfigMap %s in namespace %s) may still be there. Run in the member what `manager render --leave --member %s` "+

@@ -65,7 +65,7 @@ func newConnection(p *Provider, target settings.Target, previous *connection) *c
 	return c
 }
 
-// endLocked disengages the member at once and lets the goroutine end. The caller holds the Provider's lock.
+// endLocked disengages the member immediately and ends the goroutine. The caller holds the Provider's lock.
 func (c *connection) endLocked() {
 	c.enterLocked(Ending)
 	c.cancel()

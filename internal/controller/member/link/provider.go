@@ -239,7 +239,7 @@ func (p *Provider) Leave(target settings.Target) (done bool, how leave.Departure
 	return false, leave.Departure{}
 }
 
-// Forget ends the connection of a deleted MemberCluster and lets a younger one of the same cluster connect.
+// Forget ends the connection of a deleted MemberCluster and allows a younger one of the same cluster to connect.
 func (p *Provider) Forget(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

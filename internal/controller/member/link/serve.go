@@ -147,7 +147,7 @@ func (c *connection) syncProblem(err error, watchErrors *lastError) error {
 	return fmt.Errorf("fill the member's caches: %w", err)
 }
 
-// publish lets Get and the fleet find the member.
+// publish makes the member available to Get and the fleet.
 func (c *connection) publish(cl cluster.Cluster, apis remote.APIs, uid string) error {
 	c.provider.mu.Lock()
 	defer c.provider.mu.Unlock()

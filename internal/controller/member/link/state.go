@@ -42,7 +42,7 @@ var next = map[State][]State{
 	Ending:         {Left, Ended},
 }
 
-// Serves reports whether the groups of the member are served, perhaps with the last observed state.
+// Serves reports whether the groups of the member are served, possibly with the last observed state.
 func (s State) Serves() bool { return s == Engaged || s == Silent }
 
 // hasCaches reports whether others can read the member's caches.

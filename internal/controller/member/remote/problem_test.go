@@ -54,7 +54,8 @@ func TestProblemsAreNamed(t *testing.T) {
 			if err != nil {
 				return
 			}
-			// A close with unread bytes would reset the connection, perhaps before the client reads the greeting.
+			// A close with unread bytes would reset the connection, possibly before the client reads the
+			// greeting.
 			_, _ = conn.Read(make([]byte, 4096))
 			_, _ = conn.Write([]byte("220 mail.example.org ready\r\n"))
 			_ = conn.Close()

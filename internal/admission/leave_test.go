@@ -131,7 +131,7 @@ func script(t *testing.T, kubeconfig string) (output string, err error) {
 	return string(content), err
 }
 
-// equip gives the cluster everything that a member of a hub has, and groups.
+// equip gives the cluster all objects of a hub's member, and groups.
 func equip(t *testing.T, cluster *localcluster.ControlPlane, operator client.Client) {
 	t.Helper()
 	for _, definition := range crd.Member() {

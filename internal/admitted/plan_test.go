@@ -99,8 +99,8 @@ func TestRecordsStayOnSmallPagesWhateverBecomesOfThem(t *testing.T) {
 	}
 }
 
-// TestARecordThatMovesBackIsNotRemovedByWhoMovedItAway: a replica moves a record from one page to another. Before it removes the old copy, the next owner
-// moves the record back.
+// TestARecordThatMovesBackIsNotRemovedByWhoMovedItAway: a replica moves a record from one page to another. Before it removes
+// the old copy, the next owner moves the record back.
 func TestARecordThatMovesBackIsNotRemovedByWhoMovedItAway(t *testing.T) {
 	for story, seesTheMoveBack := range map[string]bool{"and sees that": true, "and does not see it yet": false} {
 		h := &hub{objects: map[string]*corev1.ConfigMap{}}

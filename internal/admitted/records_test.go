@@ -219,7 +219,7 @@ func smallWrites(t *testing.T, client corev1client.ConfigMapInterface) {
 		for n := range groups {
 			key, e := Key{"member", groupNumber(n)}, entry(int32(round), 1)
 			if n%20 == 7 && round > 0 {
-				e = longest // it has no room where it is
+				e = longest // its page has no room
 			}
 			wrote, err := a.Put(t.Context(), key, e)
 			if err != nil {

@@ -125,7 +125,7 @@ func TestAPasswordThatVCenterRejectedIsNeverTriedByACheckAgain(t *testing.T) {
 	})
 }
 
-// noMemory is that of a hub without the Secret.
+// noMemory is the login memory of a hub without the Secret.
 type noMemory struct{ logins.Store }
 
 func (noMemory) Load(context.Context) (logins.Book, error) { return logins.Book{}, logins.ErrNoStore }

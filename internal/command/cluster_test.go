@@ -16,7 +16,7 @@ import (
 // patience is the timeout of all waits; a loaded machine with the race detector is slow.
 const patience = 2 * time.Minute
 
-// cluster is that of all tests of the package.
+// cluster is shared by all tests of the package.
 var cluster = localcluster.Share("hub")
 
 func TestMain(m *testing.M) { os.Exit(cluster.Run(m)) }

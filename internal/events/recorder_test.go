@@ -222,14 +222,14 @@ func TestAnEventThatIsRefusedHoldsUpNoOther(t *testing.T) {
 	r, _ := recorderTo(s)
 	tell(r, 1, "first")
 	tell(r, 2, "second")
-	tell(r, 3, "first") // it is no series of something that was not written
+	tell(r, 3, "first") // an event that was not written begins no series
 	written(t, r)
 	if want := []string{"create first", "create second", "create first"}; !slices.Equal(s.asked, want) {
 		t.Errorf("asked %q, want %q", s.asked, want)
 	}
 }
 
-// TestEventsOfANamespaceThatIsDeletedAreNoErrors: such lines were 98 % of all errors in a soak, and no person had to act on them.
+// TestEventsOfANamespaceThatIsDeletedAreNoErrors: such lines were 98 % of all errors in a soak, and needed no action.
 func TestEventsOfANamespaceThatIsDeletedAreNoErrors(t *testing.T) {
 	terminating := apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "web", errors.New("the namespace is being terminated"))
 	terminating.ErrStatus.Details.Causes = append(terminating.ErrStatus.Details.Causes, metav1.StatusCause{Type: corev1.NamespaceTerminatingCause})

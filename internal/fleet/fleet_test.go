@@ -16,7 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// noon is a clock that stands still.
+// noon is a clock that does not advance.
 type noon struct{}
 
 func (noon) Now() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
@@ -36,14 +36,14 @@ func (s sinkFunc[K]) Deliver(key K, why Reason) { s(key, why) }
 
 func newFleet() *Fleet { return New(noon{}, massdeletion.DefaultRules(), byName{}) }
 
-// groupFor is a group with this UID and so many VMs.
+// groupFor is a group with this UID and this many VMs.
 func groupFor(uid string, vms int32) *v1alpha1.VmGroup {
 	g := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)}}
 	g.Status.Replicas = vms
 	return g
 }
 
-// see records a group whose UID has no meaning beyond its member.
+// see records a group whose UID has no meaning outside its member.
 func (f *Fleet) see(ref Ref, uid, vcenter string, vms int32) {
 	f.SetGroup(ref, vsphere.KeyOf(ref.Member, uid), groupFor(uid, vms), vcenter)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// A small world, in which names, UIDs, members, clusters and vCenters meet again and again.
+// A small world, in which names, UIDs, members, clusters and vCenters repeat.
 var (
 	modelMembers    = []string{"m0", "m1", "m2"}
 	modelNamespaces = []string{"one", "two"}
@@ -319,7 +319,7 @@ func equalGroups(a, b Group) bool {
 	return same && fmt.Sprintf("%+v", a) == fmt.Sprintf("%+v", b)
 }
 
-// Each question has the answer that a search through all groups would give, whatever happened before.
+// Each query has the answer of a search through all groups, whatever happened before.
 func TestTheFleetKnowsWhatASearchThroughEverythingWouldFind(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := &modelRun{T: t, n: newNaive(), now: noon{}.Now()}
@@ -336,7 +336,7 @@ func TestTheFleetKnowsWhatASearchThroughEverythingWouldFind(t *testing.T) {
 }
 
 // Members write at the same time, while others read. In the end each member's groups are known. The race detector
-// watches.
+// runs.
 func TestMembersWriteAndReadersReadAtTheSameTime(t *testing.T) {
 	f := newFleet()
 	const groups = 50

@@ -53,7 +53,7 @@ func BenchmarkEvaluate(b *testing.B) {
 	}
 }
 
-// BenchmarkMatching is the part of it that the member and namespace alone decide, and that a caller can keep.
+// BenchmarkMatching is the part that depends only on the member and namespace, and that a caller can cache.
 func BenchmarkMatching(b *testing.B) {
 	set, r := twenty()
 	b.ReportAllocs()

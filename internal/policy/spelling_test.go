@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// spell writes a text in one of the ways in which people and the API do.
+// spell writes a text in one of the spellings of users and the API.
 func spell(d *rand.Rand, text string) string {
 	if d.IntN(2) == 0 {
 		text = inventoryname.Shown(text)

@@ -125,7 +125,7 @@ func TestTableWithoutHub(t *testing.T) {
 		}
 		got := evaluate(blind)
 		if c.Scale != nil {
-			// A Scale has no field but the replicas.
+			// A Scale has no field except the replicas.
 			got.refused = slices.DeleteFunc(got.refused, func(s string) bool {
 				return !strings.HasPrefix(s, "spec.replicas:") && !strings.HasPrefix(s, "spec:")
 			})

@@ -27,7 +27,7 @@ type desk struct {
 	t      *testing.T
 	set    *policy.Set
 	groups []quota.Group
-	// mu guards groups where they change while the ledger runs.
+	// mu guards groups if they change while the ledger runs.
 	mu       sync.Mutex
 	remnants []quota.Remnant
 	members  []string
@@ -316,7 +316,7 @@ func TestATotalOverAllMembersNeedsAllMembers(t *testing.T) {
 	excluding.Match.Exclude = []string{"kube-*"}
 	d.set = compile(excluding)
 	d.ask(claim("two", "m", 0, 1, 1), quota.Unavailable)
-	// A quota of each namespace does not mind.
+	// A quota of each namespace is not affected.
 	d.set = compile(vms(v1alpha1.QuotaNamespace, 50))
 	d.grant(claim("two", "m", 0, 1, 1))
 }
@@ -326,7 +326,7 @@ func TestATightenedQuotaTakesNothingBack(t *testing.T) {
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
 	d.grant(claim("one", "m", 0, 4, 1))
 	d.set = compile(vms(v1alpha1.QuotaNamespace, 2))
-	d.ask(claim("one", "m", 0, 4, 2), quota.Waiting) // granted, not admitted yet, and in other hands now
+	d.ask(claim("one", "m", 0, 4, 2), quota.Waiting) // granted, not admitted yet, and held by another replica now
 	d.flush()
 	d.ask(claim("one", "m", 0, 4, 2), quota.Granted)
 	d.ask(claim("one", "m", 4, 5, 2), quota.Refused)

@@ -42,7 +42,7 @@ type model struct {
 	store   *quotatest.Store
 	now     time.Time
 	objects []object
-	born    []int // how often a group of this place was made
+	born    []int // the number of groups created in this place
 	kept    map[quota.Key]kept
 	// records are the admitted specs on the hub, backups the records at each version of the ledgers: both are restored together.
 	records  map[quota.Key]v1alpha1.VmGroupSpec
@@ -226,9 +226,9 @@ func (m *model) pass(i int) {
 		spec.Replicas = o.spec.Replicas
 		next = &spec
 	}
-	m.record(id, next, answer.Outcome == quota.Granted) // before status, so that it stays if that meets with a conflict
+	m.record(id, next, answer.Outcome == quota.Granted) // before status, so that it stays if status conflicts
 	if !fresh || !m.objects[i].exists {
-		r.view[i] = m.objects[i] // the write meets with a conflict, and the cache catches up
+		r.view[i] = m.objects[i] // the write conflicts, and the cache catches up
 		m.due[i] = true
 		return
 	}
@@ -241,7 +241,7 @@ func (m *model) pass(i int) {
 	m.due[i] = true // by the watch
 }
 
-// sync has the cache catch up.
+// sync makes the cache catch up.
 func (r *replica) sync() {
 	for i, o := range r.m.objects {
 		if r.view[i].version != o.version && r.m.replicas[r.m.holder[i]] == r {
@@ -251,7 +251,7 @@ func (r *replica) sync() {
 	copy(r.view, r.m.objects)
 }
 
-// edit changes a group's spec, and makes the group if there is none.
+// edit changes a group's spec, or creates the group.
 func (m *model) edit(i int, spec v1alpha1.VmGroupSpec) {
 	if !m.objects[i].exists {
 		m.born[i]++
@@ -278,8 +278,8 @@ func (m *model) become(i int, spec v1alpha1.VmGroupSpec) {
 	}
 }
 
-// restore puts the hub back to a version, with a revision bump or without. Records and ledgers are in one storage: the
-// numbers of versions that are used again are of no backup of records any more.
+// restore sets the hub back to a version, with a revision bump or without. Records and ledgers are in one storage: backups of
+// records under reused version numbers are dropped.
 func (m *model) restore(version, bump int) {
 	m.store.GoBack(version, m.store.Version()*bump)
 	now := m.store.Version()
@@ -365,7 +365,7 @@ func drawSpec(t *rapid.T) v1alpha1.VmGroupSpec {
 // TestQuotasAreNeverExceeded: whichever replica holds a group, whatever a cache shows late and whichever reply is lost, the
 // total of admitted usage stays within the quota. In the end every group gets what there is room for, and nothing leaks.
 func TestQuotasAreNeverExceeded(t *testing.T) {
-	for range 10 { // one in some hundred inputs shows something
+	for range 10 { // one in some hundred inputs finds a fault
 		rapid.Check(t, quotasAreKept)
 	}
 }
@@ -404,7 +404,7 @@ func quotasAreKept(t *rapid.T) {
 		"delete": func(t *rapid.T) { m.delete(draw(t, "group", places), false) },
 		"keep":   func(t *rapid.T) { m.delete(draw(t, "group", places), true) },
 		"let go": func(t *rapid.T) {
-			// A person deletes the VMs that a group has left.
+			// A user deletes the remaining VMs of a group.
 			if ids := slices.SortedFunc(maps.Keys(m.kept), func(a, b quota.Key) int { return cmp.Compare(a.UID, b.UID) }); len(ids) > 0 {
 				delete(m.kept, ids[draw(t, "kept", len(ids))])
 			}
@@ -462,7 +462,7 @@ func quotasAreKept(t *rapid.T) {
 			m.spread(func() { r.ledger.Collect(t.Context()) })
 		},
 		"together": func(t *rapid.T) {
-			// Another replica does so while it is under way.
+			// Another replica does so at the same time.
 			m.now = m.now.Add(30 * time.Second)
 			one, other := m.replicas[draw(t, "replica", 3)], m.replicas[draw(t, "replica", 3)]
 			m.between = append(m.between, func() {

@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 )
 
-// overtaken has group one granted its claim in the first of its two totals, and then a rival takes all but one VM of the last. The order of the
+// overtaken has group one granted its claim in the first of its two totals. Then a rival takes all but one VM of the last. The order of the
 // totals is that of their keys, which depend on the policies' names. It returns the rival with its claim, and the policy of the first total.
 func overtaken(d *desk, store *quotatest.Store, one quota.Claim, name string) (rival *desk, two quota.Claim, first string) {
 	d.t.Helper()
@@ -83,7 +83,7 @@ func TestAGroupThatShrankBeforeItIsRefusedKeepsNothingOfWhatOneTotalGranted(t *t
 	store := &quotatest.Store{}
 	d := newDeskUnder(t, store, nil)
 	overtaken(d, store, claim("one", "m", 0, 3, 1), "all")
-	one := claim("one", "m", 0, 2, 1) // spec was edited, and is too much for the last total still
+	one := claim("one", "m", 0, 2, 1) // spec was edited, and still exceeds the last total
 	d.notified[of("one")] = 1
 	for range 8 {
 		if d.notified[of("one")] > 0 {

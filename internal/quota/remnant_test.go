@@ -16,7 +16,7 @@ import (
 // standing is the usage of so many VMs with one CPU.
 func standing(n int64) policy.Usage { return policy.Usage{VMs: n, CPU: n, Memory: n} }
 
-// remnant is a group of namespace a of member m that no cache has, with so many VMs.
+// remnant is a group of namespace a of member m that is in no cache, with this many VMs.
 func remnant(uid types.UID, stands int64) quota.Remnant {
 	return quota.Remnant{Group: group(uid, "m", 0), Stands: standing(stands)}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 )
 
-// replace puts other ledgers in the place of those that are stored, as a person or a restored backup does.
+// replace replaces the stored ledgers, as a user or a restored backup does.
 func replace(t *testing.T, store *quotatest.Store, change func(map[quota.Key]quota.Entry)) {
 	t.Helper()
 	for key, stored := range store.Stored() {
@@ -159,7 +159,7 @@ func TestAHugeEntryHidesNothingWhenItGoes(t *testing.T) {
 	}
 }
 
-// growAfterBackup has a group grow to 4 of 5 VMs after a backup of the ledger, whose version it returns.
+// growAfterBackup makes a group grow to 4 of 5 VMs after a backup of the ledger, whose version it returns.
 func growAfterBackup(t *testing.T, store *quotatest.Store, d *desk) (backup int) {
 	t.Helper()
 	d.grant(claim("one", "m", 0, 1, 1))
@@ -255,8 +255,8 @@ func TestALedgerThatStaysBehindIsReadAfresh(t *testing.T) {
 	d.grant(claim("two", "m", 0, 3, 1))
 }
 
-// The second backup is of a ledger that had just turned out to be from the first one: the entries of both groups exceed
-// the quota, and one is doubted. Since then the groups have changed places.
+// The second backup is of a ledger that was just detected as restored from the first one: the entries of both groups exceed the
+// quota, and one is doubted. Since then the groups have changed places.
 func TestALedgerWhoseDoubtsWereNotSettledGrantsNoRoomTwice(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
@@ -289,8 +289,7 @@ func TestALedgerWhoseDoubtsWereNotSettledGrantsNoRoomTwice(t *testing.T) {
 }
 
 // A backup from before all ledgers, restored without a revision bump, uses the numbers of versions again. The version that this
-// replica knew differs from the one stored under the same number now, and the event that other ledgers count does not show
-// that.
+// replica knew differs from the one stored under the same number now. The event that other ledgers count does not show that.
 func TestALedgerThatStaysBehindIsReadAfreshAlsoOnceOtherLedgersCount(t *testing.T) {
 	store := &quotatest.Store{}
 	d, other := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5)), newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
@@ -315,7 +314,7 @@ func TestALedgerThatStaysBehindIsReadAfreshAlsoOnceOtherLedgersCount(t *testing.
 	}
 }
 
-// The grant of a group whose member was unreachable during the correction of a restored ledger can be from the time of the
+// During the correction of a restored ledger, a member was unreachable. The grant of its group can be from the time of the
 // backup, when another group had less.
 func TestAnOldGrantOfAMemberThatWasAwayIsNoGrant(t *testing.T) {
 	store := &quotatest.Store{}
@@ -395,7 +394,7 @@ func TestAHolderThatGivesBackAllThatItsGroupDoesNotHaveSettlesTheDoubt(t *testin
 	}
 }
 
-// A new holder's cache shows a group that has 4 VMs with 1. The entry is doubted, and right.
+// A new holder's cache shows 1 VM of a group that has 4. The entry is doubted, and correct.
 func TestAClaimFromAnOldCacheLowersNoDoubtedEntry(t *testing.T) {
 	for story, wants := range map[string]int32{"it wants what the cache shows": 1, "it wants more": 2} {
 		t.Run(story, func(t *testing.T) {

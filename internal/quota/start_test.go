@@ -84,7 +84,7 @@ func TestTheLedgerRunsUntilItIsEnded(t *testing.T) {
 		synctest.Wait()
 		d.ask(two, quota.Granted)
 
-		// The caches have neither, and the leader finds out.
+		// Neither is in a cache, and the leader detects that.
 		<-time.After(13 * time.Minute) // on the clock of this test
 		synctest.Wait()
 		if left := store.Entries(); len(left) != 0 {
@@ -133,7 +133,7 @@ func TestAMemberThatTakesItsTimeToAnswerHoldsNobodyUp(t *testing.T) {
 		if entries := store.Entries(); len(entries) < 60 || entries[quota.Key{Member: "other", UID: "gone"}].Usage.VMs != 0 {
 			t.Errorf("%d entries are left; want those of the member that does not answer", len(entries))
 		}
-		// It is slow, and no more: little by little all are found.
+		// It is only slow: over time all are found.
 		patience["m"].Store(int64(300 * time.Millisecond))
 		<-time.After(5 * time.Minute) // on the clock of this test
 		if left := store.Entries(); len(left) != 1 {

@@ -62,7 +62,7 @@ func TestAnUpdateThatQuotasRefuseCostsNothingAndIsToldOfRoom(t *testing.T) {
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 7))
 	d.grant(claim("other", "m", 0, 2, 1))
 	d.grant(claim("one", "m", 0, 5, 1))
-	c := updating(4, 5, 2) // 5 were granted, 4 are held still
+	c := updating(4, 5, 2) // 5 were granted, 4 are still held
 	if answer := d.surges(c); answer.Outcome != quota.Granted || answer.Surge != 0 || !strings.Contains(answer.Short, `VmGroupPolicy "q"`) {
 		t.Fatalf("answered %+v", answer)
 	}

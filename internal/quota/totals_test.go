@@ -79,7 +79,7 @@ func TestAGroupInTwoTotalsGrowsOnceBothCoverIt(t *testing.T) {
 	if d.ask(one, quota.Granted); len(totalsOf(store, of("one"))) != 2 {
 		t.Errorf("granted in %v", totalsOf(store, of("one")))
 	}
-	// Shrinking and leaving holds in both.
+	// Shrinking and deletion apply to both.
 	d.GiveBack(of("one"), policy.UsageOf(spec(1)), policy.UsageOf(spec(1)), one.Epoch)
 	d.flush()
 	for _, key := range totalsOf(store, of("one")) {
@@ -248,7 +248,7 @@ func TestNoLossOfALedgerGrantsAnythingTwice(t *testing.T) {
 	}
 }
 
-// One total that cannot be read or written holds up its own groups only.
+// One total that cannot be read or written blocks its own groups only.
 func TestATotalThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))

@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// cluster is that of all tests of the package.
+// cluster is shared by all tests of the package.
 var cluster = localcluster.Share("hub")
 
 func TestMain(m *testing.M) { os.Exit(cluster.Run(m)) }

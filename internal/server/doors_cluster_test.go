@@ -142,7 +142,7 @@ func areaUnderTheCurve(first, second []time.Duration) float64 {
 	return sum / float64(len(first)) / float64(len(second))
 }
 
-// rank sends calls of two kinds in an order that is drawn.
+// rank sends calls of two kinds in a random order.
 func (e *exposed) rank(calls int, kinds [2]func(i int) string) float64 {
 	e.t.Helper()
 	body := []byte(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`)
@@ -160,8 +160,8 @@ func (e *exposed) rank(calls int, kinds [2]func(i int) string) float64 {
 	return areaUnderTheCurve(took[0], took[1])
 }
 
-// TestTimesTellNothingToWhoKnowsNoSegment: of 2,000 calls, which kind takes longer is a matter of chance. The bound is four times the standard
-// deviation of that; beyond it by chance is one try of 10,000, so a second try and a third one decide.
+// TestTimesTellNothingToWhoKnowsNoSegment: of 2,000 calls, chance decides which kind takes longer. The bound is four times the standard
+// deviation of that; chance exceeds it in one try of 10,000, so a second try and a third one decide.
 func TestTimesTellNothingToWhoKnowsNoSegment(t *testing.T) {
 	e := expose(t)
 	guess := func(i int) string { return fmt.Sprintf("%032x", i) }

@@ -90,7 +90,7 @@ func (pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
 func (p pipes) dialPlain() net.Conn {
 	outside, inside := net.Pipe()
-	go func() { p <- inside }() // which is accepted when there is room
+	go func() { p <- inside }() // which is accepted once there is room
 	return outside
 }
 
@@ -109,7 +109,7 @@ func selfSigned(t *testing.T) certificate {
 	return func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }
 }
 
-// served runs a server on pipes until the test ends its use.
+// served runs a server on pipes until the test stops it.
 func served(t *testing.T, server *http.Server, listener net.Listener) (end func()) {
 	t.Helper()
 	ended := make(chan error, 1)
@@ -149,7 +149,7 @@ func answerTo(t *testing.T, conn net.Conn, head string) (answer string, open tim
 	return fmt.Sprintf("%s %v close=%v %q %v", response.Status, response.Header, response.Close, text, err), time.Since(begun)
 }
 
-// noSegments are those of no member.
+// noSegments are the segments of no member.
 type noSegments struct{}
 
 // Knows implements webhook.Segments.
@@ -238,7 +238,7 @@ func TestFailedHandshakesDoNotFillTheLog(t *testing.T) {
 	})
 }
 
-// heap is how much memory is in use.
+// heap is the memory in use.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC() // objects with a finalizer are deleted in the second round

@@ -104,7 +104,7 @@ func (r *rollout) call(c *http.Client, path string) error {
 	return err
 }
 
-// balance notices after a while that the replica is not ready.
+// balance detects after a while that the replica is not ready.
 func (r *rollout) balance(lag time.Duration) {
 	for r.ending.Check(nil) == nil {
 		select {

@@ -31,7 +31,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// roleOf reads the first object of a file in config/rbac, and makes it under another name.
+// roleOf reads the first object of a file in config/rbac, and creates it under another name.
 func roleOf(t *testing.T, admin client.Client, file, name string) {
 	t.Helper()
 	content, err := os.ReadFile("../../config/rbac/" + file)
@@ -109,7 +109,7 @@ func TestMetricsAreOpenWithoutTheFlag(t *testing.T) {
 	}
 }
 
-// TestMetricsCertificatesAreReadAgain: a certificate from elsewhere is served, also after it was renewed.
+// TestMetricsCertificatesAreReadAgain: a certificate from another source is served, also after a renewal.
 func TestMetricsCertificatesAreReadAgain(t *testing.T) {
 	directory := t.TempDir()
 	issue := func() (serial string) {

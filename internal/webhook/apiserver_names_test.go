@@ -17,7 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// refilled replaces a manifest that leaves memory out, after the default has become another one.
+// refilled replaces a manifest that omits memory, after a change of the default.
 func (c *cluster) refilled(w *changingKnowledge) {
 	manifest := func() *unstructured.Unstructured {
 		return written("refilled", map[string]any{"cpu": int64(1), "template": "linux-12"})

@@ -34,7 +34,7 @@ import (
 type cluster struct {
 	t *testing.T
 	client.Client
-	// url is that of the members' port, hubURL that of the hub's own kinds.
+	// url is the address of the members' port, hubURL that of the hub's own kinds.
 	url, hubURL string
 	caBundle    []byte
 
@@ -139,7 +139,7 @@ func (c *cluster) register(failure admissionregistrationv1.FailurePolicyType) {
 
 const refusedBy = `admission webhook "validate.vmgroups.vm.codeconnect.vmworld.com" denied the request: `
 
-// made is a group as a team applies it.
+// made is a group as a user applies it.
 func made(name string, change func(*v1alpha1.VmGroup)) *v1alpha1.VmGroup {
 	return aGroup(func(g *v1alpha1.VmGroup) {
 		g.Name, g.Namespace, g.UID = name, metav1.NamespaceDefault, ""
@@ -290,7 +290,7 @@ func (c *cluster) unjudged(w *changingKnowledge) {
 	})
 }
 
-// hubKinds tests config/webhook as it is, but for the address: there is no Service here.
+// hubKinds tests config/webhook unchanged except for the address: there is no Service here.
 func (c *cluster) hubKinds(*changingKnowledge) {
 	var manifest admissionregistrationv1.ValidatingWebhookConfiguration
 	c.load("../../config/webhook/manifests.yaml", &manifest)

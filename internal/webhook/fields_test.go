@@ -214,7 +214,7 @@ func TestEveryFieldOfASpecHasAnEffect(t *testing.T) {
 	}
 }
 
-// checkReader: the row still leads to code that names the field, or the one that it is part of.
+// checkReader checks that the row still leads to code that names the field, or the one that it is part of.
 func checkReader(t *testing.T, kind, path string, row effect) {
 	t.Helper()
 	code, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(row.file)))

@@ -15,7 +15,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// fuzzKnowledge answers every question, so that a fuzzer reaches every rule.
+// fuzzKnowledge answers every query, so that a fuzzer reaches every rule.
 func fuzzKnowledge() *knowledge {
 	strict := defaultPolicy()
 	strict.Templates.MustExist = true

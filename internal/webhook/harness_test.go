@@ -45,7 +45,7 @@ type knowledge struct {
 	groups   map[string]*v1alpha1.VmGroup // by namespace/name
 	preview  func(*v1alpha1.VmGroup) (Preview, error)
 	quota    func(old, group *v1alpha1.VmGroup) []policy.Violation
-	// hook runs first in every question, for tests of panics and of slow answers.
+	// hook runs first in every query, for tests of panics and of slow answers.
 	hook func(context.Context) error
 }
 
@@ -87,7 +87,7 @@ func (w *knowledge) Preview(_ context.Context, _ string, group *v1alpha1.VmGroup
 // served are webhooks on a real HTTPS server on loopback.
 type served struct {
 	t testing.TB
-	// url is that of the members' port, hubURL that of the hub's own kinds.
+	// url is the address of the members' port, hubURL that of the hub's own kinds.
 	url, hubURL string
 	client      *http.Client
 	// registry of the metrics.
@@ -308,7 +308,7 @@ func scaleRequest(t testing.TB, from, to int32) *admissionv1.AdmissionRequest {
 	t.Helper()
 	scale := func(replicas int32) map[string]any {
 		spec := map[string]any{}
-		if replicas != 0 { // the type leaves a zero out
+		if replicas != 0 { // the type omits a zero
 			spec["replicas"] = replicas
 		}
 		return map[string]any{

@@ -246,7 +246,7 @@ func TestASlowSenderIsLeftAndHoldsNoRoom(t *testing.T) {
 	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("the connection stays open: %v", err)
 	}
-	// Half of the room is one member's part, and the slow sender had all of it.
+	// One member's part is half of the room, and the slow sender had all of it.
 	if !s.validate(requestFor(t, nil, aGroup(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 1 }))).Allowed {
 		t.Error("refused")
 	}
@@ -266,7 +266,7 @@ func TestAGuessWithASlowBodyIsNotWaitedFor(t *testing.T) {
 	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("the connection stays open: %v", err)
 	}
-	if took := time.Since(start); took > patience/2 { // a body is waited for twice as long
+	if took := time.Since(start); took > patience/2 { // the timeout of a body is twice as long
 		t.Errorf("the connection was held for %v", took)
 	}
 }

@@ -404,7 +404,7 @@ func TestAZeroThatWasWrittenIsNotFilledIn(t *testing.T) {
 
 func TestPatchHoldsNothingButWhatWasMissing(t *testing.T) {
 	s := serve(t, knowledgeWith(policyNamed("default", defaultPolicy())), nil)
-	// A version of ours would write fields into status and spec that this object does not have, and drop one.
+	// An object that the operator encodes would have fields in status and spec that this object does not have, and lack one.
 	const incomplete = `{"apiVersion":"vm.codeconnect.vmworld.com/v1alpha1","kind":"VmGroup","metadata":{"name":"vg","future":1},
 		"spec":{"cpu":3,"replicas":0,"later":true},"status":{"conditions":[]}}`
 	got := s.mutate(requestFor(t, nil, incomplete))

@@ -38,7 +38,7 @@ func bounds(path string, schema apiextensionsv1.JSONSchemaProps, put func(any) a
 	}
 }
 
-// TestAnObjectMayBeAsLargeAsItsSchemaSaysAndNoLarger holds the sizes of the handlers against those of the CRDs.
+// TestAnObjectMayBeAsLargeAsItsSchemaSaysAndNoLarger compares the sizes of the handlers with those of the CRDs.
 func TestAnObjectMayBeAsLargeAsItsSchemaSaysAndNoLarger(t *testing.T) {
 	// The webhook reads none of these in a request.
 	unseen := map[string]bool{

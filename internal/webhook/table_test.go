@@ -82,7 +82,8 @@ func requestOf(t *testing.T, c policytest.Case) *admissionv1.AdmissionRequest {
 	return request
 }
 
-// apply puts a patch of fields of spec into an object, as the API server does, and returns the fields.
+// apply applies a patch of fields of spec to an object, as the API server does, and returns the
+// fields.
 func apply(t *testing.T, request *admissionv1.AdmissionRequest, response *admissionv1.AdmissionResponse) map[string]any {
 	t.Helper()
 	filled := map[string]any{}

@@ -46,7 +46,7 @@ func TestAMemberWaitsForItsOwnRequestsAlone(t *testing.T) {
 		if status := ask(other); status != http.StatusOK {
 			t.Errorf("another member is answered with %d", status)
 		}
-		<-time.After(2 * time.Second) // of the bubble's clock: those that wait have waited for long enough
+		<-time.After(2 * time.Second) // of the bubble's clock: waiting requests have waited long enough
 		synctest.Wait()
 		if n := len(answered); n != flood-atOnce {
 			t.Errorf("%d requests were answered while it was nobody's turn, want %d", n, flood-atOnce)

@@ -17,7 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// filled is a review with as many times a part in place of MANY as fit, and no more than the weight that is given.
+// filled is a review with a part repeated in place of MANY, as often as fits within the given weight.
 func filled(review, part string, weight int64) []byte {
 	room := maxBody - len(review)
 	begin, _, _ := strings.Cut(review, "MANY")

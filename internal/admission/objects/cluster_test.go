@@ -90,14 +90,14 @@ func clientOf(t *testing.T, who rest.ImpersonationConfig) client.Client {
 	return c
 }
 
-// markerNamespace is where groups meet the marker.
+// markerNamespace is the namespace in which the marker applies to groups.
 const markerNamespace = "marker"
 
 // generations counts markers. No two tests have the same: the API server can still have those of the previous test.
 var generations int32
 
-// newMarker returns a policy that concerns only the marker's namespace, and a group that shows that the API server enforces
-// the policy and sets its defaults: once both is the case, the group is refused with want.
+// newMarker returns a policy that concerns only the marker's namespace, and a group. The group shows that the API server
+// enforces the policy and sets its defaults: then it is refused with want.
 func newMarker() (marker v1alpha1.LimitsPolicy, probe *unstructured.Unstructured, want string) {
 	generations++
 	marker = v1alpha1.LimitsPolicy{
@@ -109,7 +109,7 @@ func newMarker() (marker v1alpha1.LimitsPolicy, probe *unstructured.Unstructured
 	return marker, leavesMemoryOut(), fmt.Sprintf("spec.memory: Invalid value: %d: exceeds the maximum 0 GiB of VmGroupPolicy %q", generations, marker.Name)
 }
 
-// leavesMemoryOut returns a group that the API server takes only when a policy fills in its memory.
+// leavesMemoryOut returns a group that the API server accepts only if a policy fills in its memory.
 func leavesMemoryOut() *unstructured.Unstructured {
 	probe := raw("probe", map[string]any{"cpu": int64(1), "template": "t", "replicas": int64(1)})
 	probe.SetNamespace(markerNamespace)
@@ -208,7 +208,7 @@ func (m *member) uninstall() {
 			m.t.Errorf("%s %s: %v", known.Kind, known.Name, err)
 		}
 	}
-	// The API server notices a moment later; the next test must not meet the old policies. Two of them judge.
+	// The API server observes that a moment later; the next test must not meet the old policies. Two of them validate.
 	await.NoError(m.t, "removal of the policies", func() error {
 		return errors.Join(m.tryCreate(context.Background(), 900), m.writesLimits(context.Background()))
 	})
@@ -226,7 +226,7 @@ func (m *member) awaitInForce() {
 	})
 }
 
-// tryCreate creates a group that no policy of the tests allows, without keeping it.
+// tryCreate creates a group that no policy of the tests allows, without storing it.
 func (m *member) tryCreate(ctx context.Context, cpu int32) error {
 	probe := newGroup("default", "probe", cpu, 24000, "no-such-template-anywhere", 499)
 	probe.Spec.CPU = min(cpu, 768)

@@ -47,7 +47,7 @@ func (m *member) denied(what string, err error, words ...string) {
 	}
 }
 
-// untilDenied waits for the refusal: an API server learns of policies and parameters a moment later.
+// untilDenied waits for the refusal: an API server observes policies and parameters a moment later.
 func (m *member) untilDenied(what string, try func() error, words ...string) {
 	m.t.Helper()
 	await.NoError(m.t, what+" to be refused", func() error {
@@ -81,7 +81,7 @@ func (m *member) unprotect(group *v1alpha1.VmGroup) error {
 	return m.team.Patch(m.t.Context(), group.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"deletionProtection":"Disabled"}}`)))
 }
 
-// TestDeletionsAreGuarded: the guards are installed once, since an API server takes a while to go by a policy.
+// TestDeletionsAreGuarded installs the guards once, since an API server enforces a policy only after a while.
 func TestDeletionsAreGuarded(t *testing.T) {
 	m := newMember(t)
 	m.becomesHub()

@@ -135,7 +135,7 @@ func TestNoShapeOfARequestPassesThePolicies(t *testing.T) {
 		}
 	}
 
-	// The subresource status takes no spec along.
+	// The subresource status does not include spec.
 	object := current()
 	object.Object["spec"].(map[string]any)["cpu"] = int64(16)
 	if err := m.team.Status().Update(t.Context(), object); err != nil {

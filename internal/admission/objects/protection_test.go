@@ -104,7 +104,7 @@ func TestUsernamesCannotLeaveTheirQuotes(t *testing.T) {
 	})
 	for _, name := range names {
 		if name == "line\nbreak" || name == "\x7f\t" {
-			continue // no header can carry these names; that the policy compiles is enough
+			continue // no header can contain these names; a successful compilation of the policy is enough
 		}
 		if err := clientAs(t, name).Delete(t.Context(), limits.DeepCopy(), client.DryRunAll); err != nil {
 			t.Errorf("user %q: %v", name, err)

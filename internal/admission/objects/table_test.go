@@ -135,8 +135,8 @@ func (b *bench) run(c policytest.Case) {
 	}
 }
 
-// limit makes the API server judge by spec, and fill in by it. It waits for both, with a policy that concerns no other
-// namespace: an API server watches the limits once for the policies that validate and once more for those that mutate.
+// limit makes the API server enforce spec, and fill in from it. It waits for both, with a policy that concerns no other
+// namespace: an API server watches the limits once for validating policies and once more for mutating ones.
 func (b *bench) limit(spec v1alpha1.VmGroupLimitsSpec) {
 	b.t.Helper()
 	marker, probe, want := newMarker()

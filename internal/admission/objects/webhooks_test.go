@@ -153,14 +153,14 @@ func TestTheHubIsAskedOnlyAboutWhatItCanDecide(t *testing.T) {
 	}
 }
 
-// withDefaults is a policy that fills in everything.
+// withDefaults is a policy that fills in all fields.
 func withDefaults() v1alpha1.VmGroupPolicy {
 	p := v1alpha1.VmGroupPolicy{ObjectMeta: metav1.ObjectMeta{Name: "defaults"}}
 	p.Spec.Defaults = &v1alpha1.PolicyDefaults{CPU: 1, Memory: 1, Template: "t", VCenter: "default"}
 	return p
 }
 
-// bare is a group whose author left out these fields, and others that have a value.
+// bare is a group without these fields, and others that have a value.
 func bare(name string, without ...string) *unstructured.Unstructured {
 	spec := map[string]any{"cpu": int64(1), "memory": int64(1), "template": "t", "vcenter": "default", "replicas": int64(1)}
 	for _, field := range without {

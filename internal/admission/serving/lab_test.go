@@ -94,7 +94,7 @@ type pki struct{ authority, certificate, key []byte }
 
 func issue(t *testing.T) pki {
 	t.Helper()
-	// A little in the past: the certificates of the real one are seconds old too when they arrive.
+	// A little in the past: certificates of the real cert-manager are also seconds old when they arrive.
 	began, ends := time.Now().Add(-2*time.Second), time.Now().Add(time.Hour)
 	authority := trusttest.NewAuthority(t, began, ends)
 	certificate, key := authority.Issue(t, began, ends)

@@ -13,8 +13,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
 )
 
-// rotate renews authority and serving certificate at once: files arrive at one replica after the other, one replica is
-// started anew in between. It returns when all serve the new certificate and members trust the new authority only.
+// rotate renews authority and serving certificate at once. The files arrive at one replica after the other, and one
+// replica restarts in between. It returns when all serve the new certificate and members trust the new authority only.
 func (l *lab) rotate(replicas []*labReplica) []*labReplica {
 	l.t.Helper()
 	issued := issue(l.t)
@@ -59,7 +59,7 @@ func (l *lab) rotate(replicas []*labReplica) []*labReplica {
 	return replicas
 }
 
-// more returns a condition that holds when so many more calls were made.
+// more returns a condition that holds after this many more calls.
 func (l *lab) more(calls int) func() bool {
 	made := func() int {
 		l.mu.Lock()

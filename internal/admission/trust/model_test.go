@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// act does one thing at random.
+// act does one random action.
 func (m *model) act(t *rapid.T) {
 	r := m.replicas[rapid.IntRange(0, len(m.replicas)-1).Draw(t, "replica")]
 	j := rapid.IntRange(0, len(m.members)-1).Draw(t, "member")
@@ -107,7 +107,7 @@ func (m *model) settle() {
 	if m.store.Served.Fingerprint != m.leaf.Fingerprint && m.now.Sub(m.leaf.NotBefore) > 10*time.Minute {
 		m.t.Errorf("%s is served and not %s, which has been there since %s", m.store.Served.Fingerprint, m.leaf.Fingerprint, m.leaf.NotBefore)
 	}
-	// Two are right while a leaf of the last authority has not been issued yet.
+	// Two are correct while a leaf of the last authority has not been issued yet.
 	for _, a := range m.store.Authorities {
 		if a.Hash != m.ca.Hash && !slices.Contains(m.store.Served.Signers, a.Hash) && m.now.Sub(m.leaf.NotBefore) > modelLimits.Lost+10*time.Minute {
 			m.t.Errorf("%s is still among the authorities: %v", a.Hash, names(m.store.Authorities))

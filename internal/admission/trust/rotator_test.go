@@ -191,7 +191,7 @@ func TestWhatIsDeletedOrDamagedIsPutBack(t *testing.T) {
 			b.pass()
 			b.pass()
 			before := maps.Clone(b.secret().Data)
-			b.files(second, 2*day, 100*day) // which must not be taken just because something is missing
+			b.files(second, 2*day, 100*day) // which must not be accepted just because an entry is missing
 			if err := harm(b, b.secret()); err != nil {
 				t.Fatal(err)
 			}

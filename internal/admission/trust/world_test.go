@@ -23,7 +23,7 @@ const (
 
 var modelLimits = Limits{Settle: 90 * time.Second, Overlap: 4 * time.Minute, Lost: 50 * time.Minute}
 
-// channel is something that a replica learns of.
+// channel is a source of observations of a replica.
 type channel int
 
 const (
@@ -57,11 +57,11 @@ type modelMember struct {
 	reachable bool
 	// installed is the trust of its API server, nil before there is a webhook configuration.
 	installed []Authority
-	// applied is the hash that was put there and not written to the status yet.
+	// applied is the hash that was applied there and is not in the status yet.
 	applied, acked string
 	// away is when it was last unreachable.
 	away time.Time
-	// excused is set when a leaf was served that it was known not to accept, until it does.
+	// excused is set when a leaf was served that the member was known not to accept, until it does.
 	excused bool
 }
 
@@ -83,7 +83,7 @@ type model struct {
 	members      []*modelMember
 	publications map[string]*publication
 	leader       int
-	// formerly leads for a moment too.
+	// formerly also acts as leader for a moment.
 	formerly    int
 	leaderSince time.Time
 	// leaderless is the last time when no replica could lead: all were stopped or cut off.
@@ -125,7 +125,7 @@ func (m *model) renewLeaf() {
 	m.changed(files)
 }
 
-// changed notes that all replicas have something to learn.
+// changed records that all replicas lack an observation.
 func (m *model) changed(c channel) {
 	for _, r := range m.replicas {
 		if r.behind[c].IsZero() {
@@ -231,7 +231,7 @@ func (m *model) step(i int) {
 			m.t.Fatalf("%s: %s expired although somebody led all the time", m.now.Format(time.TimeOnly), served.Fingerprint)
 		}
 		for _, member := range m.members {
-			member.excused = true // it fails whatever is served
+			member.excused = true // it fails with any leaf
 		}
 	}
 	m.store, m.version = decision.State, m.version+1

@@ -50,7 +50,7 @@ type rig struct {
 	transport func(http.RoundTripper) http.RoundTripper
 	// beside runs concurrently with the check, in the same virtual time.
 	beside func(ctx context.Context)
-	// authority signs for, and trusts is trusted; ends is after how long the certificate ends.
+	// authority signs the certificate, and trusts is the trusted one; ends is the remaining validity of the certificate.
 	trusts bool
 	ends   time.Duration
 }
@@ -106,7 +106,7 @@ func (r *rig) checkNow(t *testing.T) (*survey.Facts, []vcenter.Finding, time.Dur
 	return facts, vcenter.Judge(facts, r.settings), took
 }
 
-// pipes are connections to a server that only makes handshakes.
+// pipes are connections to a server that makes only handshakes.
 type pipes struct{ pair tls.Certificate }
 
 func (p pipes) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -301,7 +301,7 @@ func clockAhead(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// openSessions logs in every ten seconds and never out.
+// openSessions logs in every ten seconds and never logs out.
 func (r *rig) openSessions(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {

@@ -225,8 +225,8 @@ func TestAProbeWhoseTimeIsOverSendsNothingMore(t *testing.T) {
 	})
 }
 
-// TestAnAccountWithoutTheRootObjectCanProbe: vCenter does not show it the state of tasks that destroyed an object, so that
-// the folder is destroyed while the simulator still holds a lock. Virtual time would stand still then.
+// TestAnAccountWithoutTheRootObjectCanProbe: vCenter does not show it the state of tasks that destroyed an object. So the
+// folder is destroyed while the simulator still holds a lock. Virtual time would stand still then.
 func TestAnAccountWithoutTheRootObjectCanProbe(t *testing.T) {
 	r := newRig(t, sim.Options{NoRootPermission: true})
 	must(t, r.person.SetTemplate(t.Context(), template, map[string]string{sim.GuestBoot: "0s"}))

@@ -236,7 +236,7 @@ func (in *installation) putKubeconfig(member string, content []byte) {
 	}
 }
 
-// join creates a MemberCluster; content nil leaves its Secret out.
+// join creates a MemberCluster; if content is nil, it creates no Secret.
 func (in *installation) join(member string, content []byte, change ...func(*v1alpha1.MemberCluster)) {
 	in.t.Helper()
 	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: member}}

@@ -114,7 +114,8 @@ func TestAMemberThatIsLeftStaysUsable(t *testing.T) {
 }
 
 // leftInOrder checks the order: first the objects that call the hub, then the policies, then the finalizers, then the
-// parameter without which an API server that still has the binding refuses to change a group, then the claim.
+// parameter, then the claim. Without the parameter, an API server that still has the binding refuses to change a
+// group.
 func leftInOrder(t *testing.T, proxy *localcluster.APIProxy) {
 	t.Helper()
 	var order []string

@@ -50,7 +50,7 @@ func (c *connectionForTest) Placement(vsphere.Placement) (vsphere.ResolvedPlacem
 	return vsphere.ResolvedPlacement{}, nil
 }
 
-// A restart while the deletion of a VCenter waits for its groups: they can go only if it is connected to again.
+// The operator restarts while the deletion of a VCenter waits for its groups: they can be deleted only after it connects again.
 func TestAVCenterWhoseDeletionWaitsIsConnectedToAfterARestart(t *testing.T) {
 	scheme := allkinds.Scheme()
 	now := metav1.Now()
@@ -263,7 +263,7 @@ func TestAnEmptyRootAfterARestartIsReportedOnceTheGroupsAreKnown(t *testing.T) {
 	if told := connection.diary.read(); len(told) != 1 || told[0] != "expects 0 of dialed" {
 		t.Errorf("no group counts on VMs, and the connection was told %v", told)
 	}
-	// A member that cannot be reached hides no accident.
+	// An unreachable member hides no accident.
 	groups.unknown = true
 	reported()
 	if now = now.Add(doubtPatience); !reported() {

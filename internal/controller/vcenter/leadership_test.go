@@ -142,7 +142,7 @@ func TestAReplicaThatDoesNotLeadConnectsAndWritesNothing(t *testing.T) {
 		t.Errorf("%d writes and %d events by a replica that does not lead", hub.writes, len(other.told.Events))
 	}
 
-	// The leadership passes on.
+	// The leadership changes.
 	leader.leads.Store(false)
 	leader.connection.becomes(healthy)
 	leader.pass()
@@ -228,7 +228,7 @@ func TestEachReplicaAcceptsAnEmptyInventoryOnceAndTheLeaderRemovesTheAnnotation(
 	if hub.vcenter(t).Annotations[v1alpha1.AcceptEmptyAnnotation] != "expected" {
 		t.Error("the annotation went before every replica could see it")
 	}
-	// The connections still pause here: another accident. One annotation is good for one.
+	// The connections still pause here: another accident. One annotation ends only one pause.
 	if leader.did("accepted dialed") != 1 {
 		t.Errorf("the leader accepted again: %v", leader.diary.read())
 	}

@@ -43,7 +43,8 @@ type fleet struct {
 	replicas []*Reconciler
 	wakes    []chan struct{}
 	loops    sync.WaitGroup
-	// changed is when a user name or password did: then passes follow each other as quickly as in a replica.
+	// changed is the time of the last change of a user name or password: then passes follow each other as quickly as in a
+	// replica.
 	changed atomic.Int64
 	stop    context.CancelFunc
 }
@@ -277,7 +278,7 @@ func TestAVCenterWhoseTokenServiceIsNotReadyCostsOneTry(t *testing.T) {
 	})
 }
 
-// TestATokenServiceThatTakesLongIsWaitedForWithTwoTries: the third one is kept for a quarter of an hour.
+// TestATokenServiceThatTakesLongIsWaitedForWithTwoTries: the third one is reserved for a quarter of an hour.
 func TestATokenServiceThatTakesLongIsWaitedForWithTwoTries(t *testing.T) {
 	inFleetOf(t, sim.Options{Password: rightPassword, TokenServiceStart: 10 * time.Minute}, rightPassword, 2, func(f *fleet) {
 		<-time.After(5 * time.Minute)

@@ -15,7 +15,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// newSettings are those of a VCenter that was connected before.
+// newSettings are the settings of a VCenter that was connected before.
 type newSettings struct {
 	edit   func(*v1alpha1.VCenterSpec)
 	secret map[string]string
@@ -202,7 +202,7 @@ func (f *refusal) ready() metav1.Condition {
 	return *c
 }
 
-// A setting that is added to Config, and makes a new connection, belongs into the table above.
+// A setting that is added to Config, and creates a new connection, needs a row in the table above.
 func TestEachFieldThatMakesANewConnectionIsInTheTable(t *testing.T) {
 	f := newRefusal(t, "https://vc.example.com")
 	base, err := newConfig(f.vc, f.secret)

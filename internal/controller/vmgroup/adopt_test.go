@@ -34,7 +34,7 @@ func (r *rig) released() (old types.UID, vms []vsphere.VM) {
 	return g.UID, vms
 }
 
-// heir makes the group that takes VMs over, under another name.
+// heir makes the group that adopts VMs, under another name.
 func (r *rig) heir(uid types.UID, from string, replicas int32) {
 	r.t.Helper()
 	g := &v1alpha1.VmGroup{

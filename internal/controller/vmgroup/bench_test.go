@@ -54,7 +54,7 @@ type cachedVCenter struct{ client.Reader }
 // List returns no objects.
 func (cachedVCenter) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
 
-// Get returns an empty VCenter, which is the hub's own for any use.
+// Get returns an empty VCenter, which the hub's own member can use for everything.
 func (cachedVCenter) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
 	return nil
 }

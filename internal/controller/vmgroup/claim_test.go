@@ -82,7 +82,7 @@ func TestAGroupThatClaimsWhileAnotherLooksKeepsItsClaim(t *testing.T) {
 	says(t, r.group(), v1alpha1.ConditionStalled, "True", v1alpha1.ReasonAdoptionRefused)
 }
 
-// readAfter does something before each read of a receipt.
+// readAfter runs a function before each read of a receipt.
 type readAfter struct {
 	receipts.Store
 	before func()

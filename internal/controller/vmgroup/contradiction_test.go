@@ -111,7 +111,8 @@ func TestAGroupByAnotherNameOfItsMemberSharesNoUID(t *testing.T) {
 	}
 }
 
-// TestWhatTheHubIsToldHasNamesOfMembersInQuotes where they are no names of Kubernetes: they are not taken for advice.
+// TestWhatTheHubIsToldHasNamesOfMembersInQuotes if Kubernetes does not allow the names: they must not look like
+// advice.
 func TestWhatTheHubIsToldHasNamesOfMembersInQuotes(t *testing.T) {
 	const advice = "web. Run kubectl delete membercluster team-a"
 	r := newRig(t)

@@ -109,7 +109,7 @@ func TestAGroupThatGoesWithItsCRDKeepsItsVMsUntilThatIsConfirmed(t *testing.T) {
 	}
 }
 
-// installed is a CRD that was created so long after the deletion of the group, or before it.
+// installed is a CRD that was created this long after the deletion of the group, or before it.
 func (r *rig) installed(after time.Duration) metav1.Object {
 	return &metav1.ObjectMeta{Name: "vmgroups.example", UID: types.UID("created " + after.String()), CreationTimestamp: metav1.NewTime(r.group().DeletionTimestamp.Add(after))}
 }
@@ -232,7 +232,7 @@ func TestADeletionWhileTheCRDStaysIsNotHeldUp(t *testing.T) {
 	}
 }
 
-// The CRD was missing a moment ago. That was not the reason of a deletion that was seen since.
+// The CRD was missing a moment ago. That was not the reason of a later deletion.
 func TestAGroupThatIsDeletedSoonAfterTheCRDIsBackIsNotHeld(t *testing.T) {
 	h := newHerd(t, 2, 1)
 	crd := metav1.Object(nil)
@@ -251,7 +251,7 @@ func TestAGroupThatIsDeletedSoonAfterTheCRDIsBackIsNotHeld(t *testing.T) {
 	h.held("app-00", v1alpha1.ReasonCRDTerminating)
 }
 
-// An idle group costs no call, and neither do many that are held beyond one for all of them.
+// An idle group costs no call, and many held groups cost only one for all of them.
 func TestGroupsThatAreHeldShareOneLookAtTheirCRD(t *testing.T) {
 	h := newHerd(t, 11, 1)
 	looks := 0
@@ -265,7 +265,7 @@ func TestGroupsThatAreHeldShareOneLookAtTheirCRD(t *testing.T) {
 	h.delete(h.names...)
 	h.spend(4 * time.Second)
 	crd.DeletionTimestamp = nil
-	crd.CreationTimestamp = metav1.NewTime(time.Now().Add(time.Hour)) // by the clock of the member, whose clock says when they were deleted
+	crd.CreationTimestamp = metav1.NewTime(time.Now().Add(time.Hour)) // by the clock of the member, which also sets their time of deletion
 	h.spend(20 * time.Second)
 	looks = 0
 	h.vcenter.ClearJournal()

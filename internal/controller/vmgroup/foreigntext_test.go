@@ -73,7 +73,7 @@ func harmless(t *testing.T, where string, what any) {
 	walk(where, tree)
 }
 
-// Whatever names users of vCenter choose, and whatever a vCenter answers: status and events can be shown by any terminal, and no VM changes hands by
+// Users of vCenter can choose any names, and a vCenter can give any answer: any terminal can show status and events, and no VM changes its owner by
 // its name.
 func TestForeignTextReachesStatusAndEventsOnlyTreated(t *testing.T) {
 	r := newRig(t)

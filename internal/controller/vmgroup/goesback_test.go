@@ -47,7 +47,7 @@ func TestWhateverGoesBackNoVMIsDoubledOrLost(t *testing.T) {
 	}
 }
 
-// goingBack is a group, its vCenter and the operator, and a world in which things go back.
+// goingBack is a group, its vCenter and the operator, in a world whose state is set back.
 type goingBack struct {
 	*Reconciler
 	t       *testing.T
@@ -59,7 +59,7 @@ type goingBack struct {
 	gate      *testGate
 	request   mcreconcile.Request
 	records   admittedtest.Memory
-	// stored is the group as its API server has it; earlier are the statuses that it had.
+	// stored is the group as its API server has it; earlier are its previous statuses.
 	stored  *v1alpha1.VmGroup
 	version int
 	earlier []backup
@@ -124,7 +124,7 @@ func (w *goingBack) start() {
 	}
 }
 
-// step is one thing that happens.
+// step is one random event.
 func (w *goingBack) step() {
 	type event struct {
 		weight int
@@ -200,7 +200,7 @@ func (w *goingBack) step() {
 	}
 }
 
-// ours are the VMs of the group that are not on their way out, as vCenter has them.
+// ours are the VMs of the group in vCenter that are not being removed.
 func (w *goingBack) ours() []vsphere.VM {
 	var vms []vsphere.VM
 	for _, vm := range w.vcenter.VMs() {
@@ -274,7 +274,7 @@ func (w *goingBack) pass() {
 		case vsphere.OpClone:
 			clones++
 		case vsphere.OpMark, vsphere.OpRelease:
-			if !marking[call.VM] { // else it takes the place of one that hangs
+			if !marking[call.VM] { // otherwise it replaces one that hangs
 				marks++
 			}
 		}
@@ -320,7 +320,7 @@ func (w *goingBack) work() {
 	}
 }
 
-// written gives the group a version above all that there were.
+// written gives the group a version above all earlier ones.
 func (w *goingBack) written() {
 	w.newest++
 	w.version = w.newest

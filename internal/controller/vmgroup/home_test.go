@@ -30,7 +30,7 @@ func (r *rig) rounds(n int, ledgers ...*quota.Ledger) {
 	}
 }
 
-// status writes status by hand.
+// status writes status manually.
 func (r *rig) status(change func(*v1alpha1.VmGroupStatus)) {
 	r.t.Helper()
 	g := r.group()
@@ -60,7 +60,7 @@ func (r *rig) othersFolder() vsphere.Folder {
 	return folder
 }
 
-// sameVMs checks that the group is ready, in its folder, with the VMs that there were, and calls none of them foreign.
+// sameVMs checks that the group is ready, in its folder, with its previous VMs, and calls none of them foreign.
 func (r *rig) sameVMs(before map[vsphere.Ref]bool, folder v1alpha1.FolderStatus) {
 	r.t.Helper()
 	g, now := r.group(), r.references()
@@ -392,7 +392,8 @@ func TestAFolderThatWasMovedOutWithItsVMsAndRenamedStaysTheGroups(t *testing.T) 
 	}
 }
 
-// The folders of a MemberCluster that was renamed stay where they are. A cluster that joins under its former name can show a group of the same name and UID.
+// The folders of a renamed MemberCluster stay in place. A cluster that joins under its former name can show a group of the same
+// name and UID.
 func TestAMemberWithTheFormerNameOfAnotherIsNotAtHomeInItsFolders(t *testing.T) {
 	for story, status := range map[string]func(*v1alpha1.VmGroupStatus){
 		"it records nothing":    func(s *v1alpha1.VmGroupStatus) { *s = v1alpha1.VmGroupStatus{} },

@@ -197,7 +197,7 @@ func TestNothingIsWrittenForASettledGroupUnderPoliciesAndQuotas(t *testing.T) {
 	}
 }
 
-// A spec that no VM can be cloned from takes the place of none that one can.
+// A spec from which no VM can be cloned does not replace one from which a VM can be cloned.
 func TestAnUnusableSpecDoesNotReplaceWhatWasAdmitted(t *testing.T) {
 	for story, spoil := range map[string]func(*v1alpha1.VmGroupSpec){
 		"no cpu":    func(s *v1alpha1.VmGroupSpec) { s.CPU = 0 },

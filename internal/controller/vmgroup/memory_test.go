@@ -98,7 +98,7 @@ func TestAGroupThatIsRemovedDuringAPassIsNotRemembered(t *testing.T) {
 			})}
 			for range 5 {
 				if !gone {
-					_, _ = r.pass() // an error is one of a group that is not there any more
+					_, _ = r.pass() // an error is one of a group that no longer exists
 				}
 			}
 			if !gone {

@@ -158,7 +158,7 @@ func observing(s *observe.Sources, records observe.Records) *observe.Observer {
 	return &observe.Observer{Sources: s, Admitted: records, KnownReceipts: receiptsFrom{}}
 }
 
-// like is an observer with the same sources, and a fleet of its own, as another process has one.
+// like is an observer with the same sources, and its own fleet, as in another process.
 func (r *rig) like() *observe.Observer {
 	return observing(&observe.Sources{
 		Clusters: r.Clusters, Hub: r.hub, Servers: r.Servers, Fleet: newFleet(r.Now), Installation: r.Installation, Now: r.Now,
@@ -225,7 +225,7 @@ func testQueue(r *Reconciler) *fairqueue.Queue[mcreconcile.Request] {
 	return newQueue("", 4, flow{r}, func() float64 { return 0 })
 }
 
-// equipped makes the effects anew after a field of the Reconciler was changed.
+// equipped creates the effects again after a change of a field of the Reconciler.
 func (r *rig) equipped() {
 	r.t.Helper()
 	if err := r.equip(); err != nil {
@@ -850,7 +850,8 @@ func TestASilentMemberIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestVMsThatArePoweredOffOneAfterTheOtherAreCountedEach: the operator repairs each at once, and writes status once in a second at most.
+// TestVMsThatArePoweredOffOneAfterTheOtherAreCountedEach: the operator repairs each immediately, and writes status at most once a
+// second.
 func TestVMsThatArePoweredOffOneAfterTheOtherAreCountedEach(t *testing.T) {
 	const vms = 12
 	r := newRig(t)

@@ -28,7 +28,7 @@ type queueing struct {
 
 	mu   sync.Mutex
 	done map[mcreconcile.Request]time.Duration
-	// all is closed when as many groups are done as are expected.
+	// all is closed once the expected number of groups is done.
 	expected int
 	all      chan struct{}
 }

@@ -60,7 +60,8 @@ func newGreedy(t *testing.T, c *rapid.T) *greedy {
 
 func (g *greedy) backUp() { g.backup, g.records = g.store.Version(), g.rig.records.Backup() }
 
-// restore puts the hub back to the last backup, or to before all, with a revision bump. A clone that runs is in no cache and no backup, so none does.
+// restore sets the hub back to the last backup, or to its initial state, with a revision bump. A running clone is in no cache and no backup, so none
+// runs.
 func (g *greedy) restore() {
 	g.vcenter.Finish(-1)
 	g.inform(g.Reconciler)
@@ -101,7 +102,7 @@ func (g *greedy) draw(c *rapid.T, s *v1alpha1.VmGroupSpec) {
 	s.Paused = rapid.IntRange(0, 9).Draw(c, "paused") == 9
 }
 
-// ask creates a group, or edits the one that there is.
+// ask creates a group, or edits the existing one.
 func (g *greedy) ask(c *rapid.T) {
 	name := g.name(c)
 	of := g.get(name)

@@ -61,7 +61,7 @@ func TestAnUpdateNeverHasMoreVMsThanTheQuota(t *testing.T) {
 	}
 }
 
-// A guest that takes its time to shut down leaves for as long, and counts as long. Its successor waits.
+// A guest that shuts down slowly counts until its VM is removed. Its successor waits.
 func TestTheSuccessorOfAVMThatLeavesWaitsForItsRoom(t *testing.T) {
 	r, rounds := rollsUnder(t, 3, 3)
 	one := intstr.FromInt32(1)

@@ -180,7 +180,7 @@ func TestAQuotaThatComesLaterCountsWhatIsThere(t *testing.T) {
 	}
 	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
 	says(t, r.work(), v1alpha1.ConditionStalled, "True", v1alpha1.ReasonQuotaExceeded)
-	// An unchanged group costs nothing.
+	// An unchanged group causes no cost.
 	reads, writes := store.Requests()
 	for range 3 {
 		r.mustPass()

@@ -554,7 +554,7 @@ func TestAGroupOfADeletedVCenterIsForgottenOnTheWordOnItsMemberCluster(t *testin
 	g.annotate(v1alpha1.ForgetAnnotation, uid)
 	contains(t, g.stays(v1alpha1.ReasonForgetHeld), "kubectl annotate membercluster local vm.codeconnect.vmworld.com/allow-forget-until=")
 	g.memberIs(func(m *fleet.Member) { m.ForgetAllowed = g.now.Add(30 * time.Minute) })
-	// Another VCenter is the same server, by another name.
+	// Another VCenter is the same server, under another name.
 	g.vcenter.Reconnect()
 	g.Servers = fake.Servers{"other": g.vcenter}
 	other := &v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "other"}}

@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// The versions of a restored member are lower than those of the operator's own writes before.
+// The versions of a restored member are lower than those of the operator's earlier writes.
 func TestAGroupOfARestoredMemberIsActedOnAgain(t *testing.T) {
 	r := newRig(t)
 	g := r.settle()

@@ -30,7 +30,7 @@ type restoredHub struct {
 
 func (h *restoredHub) backsUp() { h.backup, h.recorded = h.store.Version(), h.records.Backup() }
 
-// restore puts the backup in place, with a revision bump.
+// restore restores the backup, with a revision bump.
 func (h *restoredHub) restore() {
 	h.store.GoBack(h.backup, 1000)
 	h.records.GoBack(h.recorded)
@@ -115,7 +115,7 @@ func (h *restoredHub) wants(replicas int32) {
 	}
 }
 
-// A group makes no claim of its own while its vCenter is unreachable.
+// A group makes no claim while its vCenter is unreachable.
 func TestAnOldRecordHidesNothingOfWhatStatusShows(t *testing.T) {
 	h := newRestoredHub(t, quotaVMs(5), 1)
 	h.backsUp()
@@ -212,7 +212,7 @@ func TestVMsThatWereKeptSinceTheBackupCountAsTheyAre(t *testing.T) {
 		}
 	}
 	for story, c := range map[string]struct {
-		// inBackup is how many VMs the group had in the backup; none if it is newer.
+		// inBackup is the number of the group's VMs in the backup; none if it is newer.
 		inBackup int32
 		keep     func(*restoredHub)
 		counts   int64
@@ -249,7 +249,7 @@ func TestVMsThatWereKeptSinceTheBackupCountAsTheyAre(t *testing.T) {
 			if e := h.store.Entries()[localKey(uid)]; e.Usage.VMs != c.counts {
 				t.Errorf("6 kept VMs count as %d, want %d", e.Usage.VMs, c.counts)
 			}
-			// The leader corrects the entry when they go, too.
+			// The leader also corrects the entry when they are removed.
 			for _, vm := range h.vcenter.VMs()[:2] {
 				h.vcenter.ByHand().Delete(vm.Ref.Value)
 			}

@@ -152,7 +152,7 @@ func TestAVMThatComesBackAfterItWasReplacedIsNamedAndNotSurplus(t *testing.T) {
 
 var wanderingHistories = flag.Int("returned.histories", 12, "how many random histories of VMs that people take away and bring back")
 
-// In random histories no VM is cloned while the one before it is in the inventory, by whatever reference, and none is destroyed.
+// In random histories no VM is cloned while its predecessor is in the inventory, under any reference, and none is destroyed.
 func TestNoVMIsClonedBesideItsPredecessor(t *testing.T) {
 	for seed := range uint64(*wanderingHistories) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { newWanderings(t, seed).run() })
@@ -166,7 +166,7 @@ func TestNoVMIsClonedBesideItsPredecessor(t *testing.T) {
 type wanderings struct {
 	*rig
 	dice *rand.Rand
-	// shelf are the files of VMs that are not registered; ever are the instance UUIDs of all that the group had, and last the one of each ordinal.
+	// shelf are the files of unregistered VMs; ever are the instance UUIDs of all VMs that the group had, and last the one of each ordinal.
 	shelf []vsphere.VM
 	ever  map[string]bool
 	last  map[int32]string

@@ -22,7 +22,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
 )
 
-// rolls is a group of so many VMs, in a vCenter that has a second template.
+// rolls is a group of this many VMs, in a vCenter that has a second template.
 func rolls(t *testing.T, replicas int32) *rig {
 	t.Helper()
 	r := newRig(t)
@@ -537,7 +537,7 @@ func (r *rig) asked() map[vsphere.OperationKind]int {
 	return count
 }
 
-// hot is a group whose VMs can get more while they run, or cannot.
+// hot is a group whose VMs support hot-add, or do not.
 func hot(t *testing.T, can bool, replicas int32) *rig {
 	t.Helper()
 	r := rolls(t, replicas)
@@ -654,7 +654,7 @@ func TestGuestsAreToldWhoTheyAre(t *testing.T) {
 	}
 }
 
-// An update of many old groups at once is no mass deletion, from its beginning to the last VM that leaves, and leaves others room to be deleted.
+// An update of many old groups at once is no mass deletion, from its beginning to its last removed VM. Others can still be deleted.
 func TestAnUpdateOfManyGroupsIsNoMassDeletion(t *testing.T) {
 	for story, change := range map[string]func(*v1alpha1.VmGroupSpec){"VMs are replaced": withTemplate("debian-13"), "VMs are restarted": larger} {
 		t.Run(story, func(t *testing.T) {
@@ -775,7 +775,7 @@ func TestAVMOfAnOlderRevisionGetsItsOwnUserData(t *testing.T) {
 	}
 }
 
-// A VM that cannot be changed is not stopped for that, or it would stay off.
+// A VM that cannot be changed is not stopped for a change: otherwise it would stay off.
 func TestNoVMIsStoppedForAChangeThatTheAccountMayNotMake(t *testing.T) {
 	r := rolls(t, 2)
 	r.vcenter.SetMissingPrivileges(vsphere.PrivilegeCPUs)

@@ -20,8 +20,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
-// An API server that lies can answer a write with another spec. In the middle of a pass that would put another group in place of the one that the pass is
-// about.
+// A lying API server can answer a write with another spec. In the middle of a pass, that would replace the group of the pass
+// with another one.
 func TestAnAnswerToAWriteOfStatusChangesNothingButTheVersion(t *testing.T) {
 	another := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "one", ResourceVersion: "7"}}
 	another.Spec.Template = "another"

@@ -35,7 +35,7 @@ func (c *countsSecrets) Get(ctx context.Context, key client.ObjectKey, o client.
 	return c.Reader.Get(ctx, key, o, opts...)
 }
 
-// withUserData is a group that hands a Secret to its VMs.
+// withUserData is a group that passes a Secret to its VMs.
 func withUserData(t *testing.T, change func(*corev1.Secret)) (*rig, *countsSecrets) {
 	t.Helper()
 	r := newRig(t)
@@ -61,7 +61,7 @@ func (r *rig) denied() string {
 	return ""
 }
 
-// recreate puts a Secret in the place of the one that the group names.
+// recreate replaces the Secret that the group names.
 func (r *rig) recreate(change func(*corev1.Secret)) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}}
 	if err := r.member.Delete(r.t.Context(), secret); err != nil {

@@ -16,7 +16,8 @@ import (
 // bucketCount is the default number of buckets.
 const bucketCount = 128
 
-// fiftyThousand are all groups of 50 members, each with two of five vCenters, and a replica that holds all of them. One in so many groups is not ready.
+// fiftyThousand are all groups of 50 members, each with two of five vCenters, and a replica that holds all of them. One in this many groups is not
+// ready.
 func fiftyThousand(one int) Collector {
 	const groups, members, vcenters = 50000, 50, 5
 	k, all := newKnown(), make(held, 0, bucketCount)

@@ -48,7 +48,7 @@ func newKnown(vcenters ...string) known {
 	return k
 }
 
-// gathered returns all series with their values, as they are written in a query.
+// gathered returns all series with their values, in the syntax of a query.
 func gathered(t *testing.T, c prometheus.Collector) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -149,7 +149,7 @@ func TestLabelsFollowTheOrderOfTallies(t *testing.T) {
 	}
 }
 
-// Users of members choose reasons and names of vCenters: they do not choose how many series there are.
+// Users of members choose reasons and names of vCenters: they must not choose the number of series.
 func TestUsersOfMembersMakeNoSeries(t *testing.T) {
 	k := newKnown("vc")
 	for i := range 500 {

@@ -52,7 +52,7 @@ func TestAnyNumberOfChangesOfANamespaceIsOneRoundASecond(t *testing.T) {
 			told[of]++
 		}))
 		for i := range groups {
-			// All are being deleted, and old enough to count in a mass deletion.
+			// All are being deleted, and are old enough to count in a mass deletion.
 			of := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(fmt.Sprint(i))}}
 			of.CreationTimestamp, of.DeletionTimestamp = metav1.NewTime(time.Now().Add(-2*time.Hour)), ptr.To(metav1.Now())
 			of.Status.VMs = []v1alpha1.VMStatus{{Name: "vm", MoRef: "vm-1"}}

@@ -74,7 +74,7 @@ func TestTheSchemasOfACRDAreNotDecoded(t *testing.T) {
 		"many":   `{"allOf":[` + strings.Repeat(`{},`, 80_000) + `{}]}`,
 		"nested": nested(4000, `{"description":"`+strings.Repeat("x", 1<<20)+`"}`),
 	} {
-		for _, version := range []string{strconv.Itoa(crd.Version), "1"} { // the one is kept, and the other is replaced
+		for _, version := range []string{strconv.Itoa(crd.Version), "1"} { // Apply keeps one, and replaces the other
 			t.Run(name+" in version "+version, func(t *testing.T) {
 				var wrote atomic.Int64
 				api := answeringAll(t, func(w http.ResponseWriter, r *http.Request) {

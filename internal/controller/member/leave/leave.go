@@ -133,8 +133,8 @@ func (l *Leaver) attempt(ctx context.Context) error {
 			return err
 		}
 		l.kept = nil
-		// For a moment after the deletion of its binding, an API server still enforces a policy, and refuses every write of a group
-		// if the parameter no longer exists. A refused object must not prevent the removal of finalizers.
+		// For a moment after the deletion of its binding, an API server still enforces a policy. If the parameter no longer exists,
+		// it refuses every write of a group. A refused object must not prevent the removal of finalizers.
 		doors, parameters := splitParameters(bundle.Known)
 		if err := errors.Join(l.removeObjects(ctx, apis, doors), l.letGroupsGo(ctx, apis)); err != nil {
 			return err

@@ -61,7 +61,7 @@ const (
 	onePath   = "/api/v1/namespaces/kube-system"
 	listPath  = "/api/v1/namespaces?limit=100"
 	watchPath = "/api/v1/namespaces?watch=true"
-	// policyPath is that of an object that is decoded into maps.
+	// policyPath is the path of an object that is decoded into maps.
 	policyPath = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/vmgroup-operator"
 )
 
@@ -294,7 +294,7 @@ func TestOnlyJSONIsAskedForAndTaken(t *testing.T) {
 		w.WriteHeader(status)
 		_, _ = w.Write([]byte("k8s\x00 and what not"))
 	})
-	_, err := api.ClusterUID(t.Context(), time.Minute) // a typed client, which would like protobuf
+	_, err := api.ClusterUID(t.Context(), time.Minute) // a typed client, which prefers protobuf
 	var answer *AnswerError
 	if !errors.As(err, &answer) || !strings.Contains(answer.What, kind) {
 		t.Errorf("said was %v", err)

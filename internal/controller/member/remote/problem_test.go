@@ -19,7 +19,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
-// testBounds are those that the operator has by default.
+// testBounds are the operator's default bounds.
 func testBounds() Bounds {
 	return Bounds{Guard: NewGuard(DefaultLimits(), NewPace(DefaultLimits())), Timeouts: Timeouts{
 		Dial: 5 * time.Second, ResponseHeader: 30 * time.Second, Answer: time.Minute, Request: 10 * time.Second,
@@ -27,7 +27,7 @@ func testBounds() Bounds {
 	}}
 }
 
-// The errors are real ones of real connections: their wrapping is what classification depends on.
+// The errors are real ones of real connections: classification depends on their wrapping.
 func TestProblemsAreNamed(t *testing.T) {
 	answering := func(code int) *httptest.Server {
 		server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }))

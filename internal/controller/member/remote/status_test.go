@@ -29,7 +29,7 @@ func TestAStatusThatHTTPDoesNotHaveIsRefused(t *testing.T) {
 				continue
 			}
 			var block bytes.Buffer
-			_ = hpack.NewEncoder(&block).WriteField(hpack.HeaderField{Name: ":status", Value: strconv.Itoa(next)}) // a buffer takes everything
+			_ = hpack.NewEncoder(&block).WriteField(hpack.HeaderField{Name: ":status", Value: strconv.Itoa(next)}) // a buffer accepts everything
 			next += 401
 			if framer.WriteHeaders(http2.HeadersFrameParam{
 				StreamID: frame.Header().StreamID, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: true,

@@ -20,10 +20,9 @@ import (
 // ErrEnded is returned by every use of an incarnation's client after the incarnation has ended.
 var ErrEnded = errors.New("this connection to the member has ended")
 
-// transport is the HTTP client of one incarnation. client-go would share a transport between
-// configurations that look alike and set no timeout for response headers; here every incarnation has
-// connections of its own, so that ending it ends every request and watch, and no old credential is used
-// afterwards, not even by a reconcile that still holds the old client.
+// transport is the HTTP client of one incarnation. client-go would share a transport between configurations that look
+// alike and set no timeout for response headers. Here every incarnation has connections of its own. So its end ends every
+// request and watch, and no old credential is used afterwards, not even by a reconcile that still holds the old client.
 type transport struct {
 	client *http.Client
 	base   *http.Transport

@@ -89,7 +89,7 @@ func TestGroupsWithAHigherEpochAreLookedAtOnceAndNotCopied(t *testing.T) {
 	}
 }
 
-// A CRD that was not being deleted before the deletion of a group was seen can be so now, and one that was being deleted can exist again.
+// A CRD that was not being deleted before the deletion of a group was seen can be so now. One that was being deleted can exist again.
 func TestAnAnswerFromBeforeADeletionWasSeenDoesNotServe(t *testing.T) {
 	stays, goes := group.DefinitionAnswer{Definition: &metav1.ObjectMeta{}}, group.DefinitionAnswer{Missing: true}
 	for story, c := range map[string]struct {
@@ -116,7 +116,7 @@ func TestAnAnswerFromBeforeADeletionWasSeenDoesNotServe(t *testing.T) {
 	}
 }
 
-// slotsOf is a vCenter of which nothing is asked but slots.
+// slotsOf is a vCenter that only gets requests for slots.
 type slotsOf struct {
 	vsphere.Server
 	budget *budget.Budget
@@ -196,7 +196,7 @@ func TestAllSecretsOfAPassHaveAsMuchTimeAsOne(t *testing.T) {
 	}
 }
 
-// deadlines notes by when each read has to end.
+// deadlines records the deadline of each read.
 type deadlines struct {
 	client.Reader
 	seen []time.Time

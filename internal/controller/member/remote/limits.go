@@ -52,7 +52,7 @@ func LimitsFor(kept int64) Limits {
 	}
 }
 
-// The minimum rate for each member, whatever its memory limit: its largest answers must end in time.
+// The minimum rate and burst for each member, whatever its memory limit: its largest answers must end in time.
 const leastRate, leastBurst = 4 << 20, 64 << 20
 
 // mostLists is the number of concurrent reads of list pages of one member.

@@ -40,7 +40,7 @@ func NewPace(limits Limits) *Pace {
 	}
 }
 
-// inBody returns n bytes that were counted when a connection read them: they belong to a body, which has a pace of its own.
+// inBody credits n bytes to framing that were counted when a connection read them: they belong to a body, which has its own pace.
 func (p *Pace) inBody(n int) { p.framing.ReserveN(time.Now(), -n) }
 
 // pacedConn is a connection to a member that is read and written at a pace.

@@ -21,8 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// kubectl does what the script asks of kubectl, against the cluster in KUBECONFIG, and refuses everything else. The test
-// binary is it when it runs under that name: no program has to be on the machine.
+// kubectl does the script's kubectl calls, against the cluster in KUBECONFIG, and refuses all others. The test binary is
+// kubectl if it runs under that name: the machine needs no such program.
 func kubectl(args []string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 	if err != nil {

@@ -38,11 +38,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestTheScriptMakesAMemberUsableAgain runs what `manager render --leave` prints in a member that has everything, while the
-// hub that its webhooks call is away.
+// TestTheScriptMakesAMemberUsableAgain runs the output of `manager render --leave` in a member with all objects, while the
+// hub that its webhooks call is unreachable.
 func TestTheScriptMakesAMemberUsableAgain(t *testing.T) {
 	cluster := localcluster.ForTest(t, "left")
-	runScript(t, cluster) // nothing is there yet, not even the CRDs: that is no failure
+	runScript(t, cluster) // no object exists yet, not even the CRDs: that is no failure
 
 	operator, person := clientAs(t, cluster, "vmgroup-operator-test"), clientAs(t, cluster, "person")
 	equip(t, cluster, operator)
@@ -89,7 +89,7 @@ func TestTheScriptMakesAMemberUsableAgain(t *testing.T) {
 	if err := person.Delete(t.Context(), group()); err != nil {
 		t.Error(err)
 	}
-	runScript(t, cluster) // may be repeated
+	runScript(t, cluster) // can be repeated
 }
 
 func TestTheScriptSaysWhenTheClusterCannotBeReached(t *testing.T) {
@@ -131,7 +131,7 @@ func script(t *testing.T, kubeconfig string) (output string, err error) {
 	return string(content), err
 }
 
-// equip gives the cluster everything that a member of a hub has, and groups.
+// equip gives the cluster all objects of a hub's member, and groups.
 func equip(t *testing.T, cluster *localcluster.ControlPlane, operator client.Client) {
 	t.Helper()
 	for _, definition := range crd.Member() {
@@ -150,7 +150,7 @@ func equip(t *testing.T, cluster *localcluster.ControlPlane, operator client.Cli
 			return errors.New("not established")
 		})
 	}
-	// Discovery and the handlers of an API server learn of a CRD after its status says that it is established.
+	// Discovery and the handlers of an API server observe a CRD after its status shows that it is established.
 	await.NoError(t, "the kinds to be served", func() error {
 		return errors.Join(operator.List(t.Context(), &v1alpha1.VmGroupList{}), operator.List(t.Context(), &v1alpha1.VmGroupLimitsList{}))
 	})

@@ -41,7 +41,7 @@ func (h *hub) apply(member string, number int, p *patch) {
 	}
 }
 
-// shelf is what a replica knows that has seen all.
+// shelf is the knowledge of a replica that has seen all pages.
 func (h *hub) shelf() *shelf {
 	s := &shelf{homes: map[string][]*page{}}
 	for _, object := range h.objects {
@@ -50,7 +50,8 @@ func (h *hub) shelf() *shelf {
 	return s
 }
 
-// TestRecordsStayOnSmallPagesWhateverBecomesOfThem: replicas that know what was a while ago put, move and drop records of any size, and end in the middle.
+// TestRecordsStayOnSmallPagesWhateverBecomesOfThem: replicas with outdated knowledge put, move and drop records of any size,
+// and end in the middle.
 func TestRecordsStayOnSmallPagesWhateverBecomesOfThem(t *testing.T) {
 	for seed := range uint64(6) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -98,8 +99,8 @@ func TestRecordsStayOnSmallPagesWhateverBecomesOfThem(t *testing.T) {
 	}
 }
 
-// TestARecordThatMovesBackIsNotRemovedByWhoMovedItAway: a replica moves a record from one page to another. Before it removes the old copy, the next owner
-// moves the record back.
+// TestARecordThatMovesBackIsNotRemovedByWhoMovedItAway: a replica moves a record from one page to another. Before it removes
+// the old copy, the next owner moves the record back.
 func TestARecordThatMovesBackIsNotRemovedByWhoMovedItAway(t *testing.T) {
 	for story, seesTheMoveBack := range map[string]bool{"and sees that": true, "and does not see it yet": false} {
 		h := &hub{objects: map[string]*corev1.ConfigMap{}}

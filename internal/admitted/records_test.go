@@ -22,7 +22,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// replica is one of several that write records beside each other.
+// replica is one of several that write records concurrently.
 type replica struct {
 	*Records
 	t       testing.TB
@@ -190,7 +190,7 @@ func oddUIDs(t *testing.T, client corev1client.ConfigMapInterface) {
 	}
 }
 
-// What etcd keeps for an edit is the whole ConfigMap, with what the API server adds.
+// For each edit, etcd keeps the whole ConfigMap, with the API server's additions.
 func smallWrites(t *testing.T, client corev1client.ConfigMapInterface) {
 	const most = 4 << 10
 	a := start(t, client)
@@ -219,7 +219,7 @@ func smallWrites(t *testing.T, client corev1client.ConfigMapInterface) {
 		for n := range groups {
 			key, e := Key{"member", groupNumber(n)}, entry(int32(round), 1)
 			if n%20 == 7 && round > 0 {
-				e = longest // it has no room where it is
+				e = longest // its page has no room
 			}
 			wrote, err := a.Put(t.Context(), key, e)
 			if err != nil {
@@ -241,7 +241,7 @@ func smallWrites(t *testing.T, client corev1client.ConfigMapInterface) {
 	}
 }
 
-// A new owner that did not know yet where its predecessor had written has written to another page.
+// A new owner that had not yet observed its predecessor's page has written to another page.
 func twoPages(t *testing.T, client corev1client.ConfigMapInterface) {
 	key := Key{"member", groupNumber(1)}
 	for number, e := range []Entry{entry(5, 2), entry(9, 1)} {

@@ -9,8 +9,8 @@ import (
 type shelf struct {
 	// pages in the order of their numbers.
 	pages []*page
-	// homes are the pages with a record, by the name of its key. There are two only while a record moves, or if an owner did not know yet where its
-	// predecessor had written.
+	// homes are the pages with a record, by the name of its key. There are two only while a record moves, or if an owner had not yet observed the
+	// page of its predecessor.
 	homes map[string][]*page
 	// size is the sum of all pages.
 	size int

@@ -19,7 +19,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// TestTheCheckOfARealHub looks at a hub before anything was installed and after a part of it was.
+// TestTheCheckOfARealHub checks a hub before any installation and after a partial one.
 func TestTheCheckOfARealHub(t *testing.T) {
 	server, admin := realHub(t)
 	mustRunCRDs(t, admin, remove)
@@ -76,7 +76,7 @@ func TestTheCheckOfARealHub(t *testing.T) {
 	wants(check(func(o *checkOptions) { o.replicas, o.url = 2, "https://127.0.0.1:1" }), "FAIL replicas 0 of 2 take a share", "FAIL webhooks")
 }
 
-// awaitKinds waits until the API server tells of all kinds, which it does a moment after their CRDs are established.
+// awaitKinds waits until the API server reports all kinds, which it does a moment after their CRDs are established.
 func awaitKinds(t *testing.T, config *rest.Config) {
 	t.Helper()
 	look, err := newLook(config, checkOptions{})

@@ -20,7 +20,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
 )
 
-// sessionsAt are sessions by name, with how often each was renewed.
+// sessionsAt are sessions by name, with their numbers of renewals.
 func sessionsAt(state protocol.State, renewals map[string]int64) hub.Snapshot {
 	s := hub.Snapshot{Found: true}
 	for name, n := range renewals {

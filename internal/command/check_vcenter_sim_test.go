@@ -81,7 +81,7 @@ func TestACheckThatPassesIsInTheStatusOfTheVCenter(t *testing.T) {
 		if status.VMs != 7 {
 			t.Errorf("the rest of status changed: %+v", status)
 		}
-		if n := r.sim.HTTPSessions(); len(n) > 1 { // what was asked without a login stays until it is idle
+		if n := r.sim.HTTPSessions(); len(n) > 1 { // sessions of requests without a login stay until they are idle
 			t.Errorf("sessions stay: %v", n)
 		}
 	})
@@ -111,7 +111,7 @@ func TestAPasswordThatVCenterRejectedIsNeverTriedByACheckAgain(t *testing.T) {
 		if rejected, _ := r.sim.RejectedLogins(); rejected != 1 {
 			t.Errorf("%d logins were rejected", rejected)
 		}
-		// The operator knows of it.
+		// The operator manages it.
 		operator := logins.New(logins.Options{Store: r.memory, Boot: "operator", Now: time.Now})
 		book, err := r.memory.Load(t.Context())
 		if err != nil || len(book.Accounts) != 1 {
@@ -125,7 +125,7 @@ func TestAPasswordThatVCenterRejectedIsNeverTriedByACheckAgain(t *testing.T) {
 	})
 }
 
-// noMemory is that of a hub without the Secret.
+// noMemory is the login memory of a hub without the Secret.
 type noMemory struct{ logins.Store }
 
 func (noMemory) Load(context.Context) (logins.Book, error) { return logins.Book{}, logins.ErrNoStore }

@@ -23,7 +23,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// runCRDs runs a command as a user who may do what the chart's Job may.
+// runCRDs runs a command as a user with the permissions of the chart's Job.
 func runCRDs(t *testing.T, admin client.Client, run func(context.Context, client.Client, *strings.Builder) error) (string, error) {
 	t.Helper()
 	server, _ := realHub(t)
@@ -71,10 +71,10 @@ func mustRunCRDs(t *testing.T, admin client.Client, run func(context.Context, cl
 	}
 }
 
-// TestCRDsAreInstalledUpgradedAndRemoved goes through the life of an installation.
+// TestCRDsAreInstalledUpgradedAndRemoved covers the life of an installation.
 func TestCRDsAreInstalledUpgradedAndRemoved(t *testing.T) {
 	_, admin := realHub(t)
-	mustRunCRDs(t, admin, remove) // what other tests have left
+	mustRunCRDs(t, admin, remove) // left over from other tests
 	mustRunCRDs(t, admin, remove, policyCRD+" is not there")
 	mustRunCRDs(t, admin, apply, crd.VmGroupName+" installed, version "+strconv.Itoa(crd.Version))
 	for _, wanted := range crd.Hub() {
@@ -88,7 +88,7 @@ func TestCRDsAreInstalledUpgradedAndRemoved(t *testing.T) {
 		t.Error("a CRD that is up to date was written")
 	}
 
-	// What somebody else installed: without our annotations, and with a column that this release does not have.
+	// A CRD of another installer: without our annotations, and with a column that this release does not have.
 	editCRD(t, admin, policyCRD, func(old *apiextensionsv1.CustomResourceDefinition) {
 		delete(old.Annotations, crd.VersionAnnotation)
 		delete(old.Annotations, crd.HashAnnotation)
@@ -107,7 +107,7 @@ func TestCRDsAreInstalledUpgradedAndRemoved(t *testing.T) {
 		t.Errorf("after the upgrade: labels %v, annotations %v", upgraded.Labels, upgraded.Annotations)
 	}
 
-	// What a later release installed, before it was rolled back.
+	// A CRD of a later release, before it was rolled back.
 	editCRD(t, admin, policyCRD, func(later *apiextensionsv1.CustomResourceDefinition) {
 		later.Annotations[crd.VersionAnnotation] = "99"
 		later.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["later"] = apiextensionsv1.JSONSchemaProps{Type: "string"}
@@ -142,8 +142,8 @@ func TestCRDsAreInstalledUpgradedAndRemoved(t *testing.T) {
 	mustRunCRDs(t, admin, remove, crd.VmGroupName+" removed")
 }
 
-// Helm applies the CRDs of a chart that it installs, whatever is there. Where it had installed the newer ones by itself, nothing
-// but the operator's share of the stamp tells it to stop.
+// Helm applies the CRDs of a chart that it installs, whatever exists. If Helm alone had installed the newer ones, only the
+// operator's share of the stamp makes it stop.
 func TestHelmCannotPutOlderCRDsOverNewerOnes(t *testing.T) {
 	_, admin := realHub(t)
 	asHelm := func(version int) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/receipts/receiptstest"
 )
 
-// asked is a client that notes what is asked for.
+// asked is a client that records requests.
 type asked struct {
 	*receiptstest.ConfigMaps
 	selectors chan string
@@ -28,7 +28,7 @@ func (a asked) Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface
 	return a.ConfigMaps.Watch(ctx, o)
 }
 
-// watcher passes on what a watch tells.
+// watcher passes on the reports of a watch.
 type watcher struct {
 	seen, gone chan *corev1.ConfigMap
 	synced     chan struct{}

@@ -25,13 +25,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// apiServer keeps events and notes what was asked of it, in order.
+// apiServer keeps events and records requests, in order.
 type apiServer struct {
 	client.Client
 	mu sync.Mutex
 	// asked is "create NOTE" or "count NAME".
 	asked []string
-	// answer, if set, is asked before a request is carried out.
+	// answer, if set, is called before a request is carried out.
 	answer func(note string) error
 }
 
@@ -71,7 +71,7 @@ func (s *apiServer) events(t *testing.T) []eventsv1.Event {
 	return list.Items
 }
 
-// clock goes on by a second at each reading.
+// clock advances by a second at each reading.
 type clock struct{ now time.Time }
 
 func (c *clock) read() time.Time {
@@ -86,7 +86,7 @@ func recorderTo(s *apiServer) (*Recorder, *clock) {
 	}), c
 }
 
-// tell tells of the object at this version.
+// tell reports about the object at this version.
 func tell(r *Recorder, version int, note string) {
 	about := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "team", Name: "web", UID: "one", ResourceVersion: fmt.Sprint(version),
@@ -94,7 +94,7 @@ func tell(r *Recorder, version int, note string) {
 	r.Eventf(about, nil, corev1.EventTypeNormal, "VMsCreated", "Clone", "%s", note)
 }
 
-// written writes what waits.
+// written writes the waiting events.
 func written(t *testing.T, r *Recorder) {
 	t.Helper()
 	for len(r.waiting) > 0 {
@@ -222,14 +222,14 @@ func TestAnEventThatIsRefusedHoldsUpNoOther(t *testing.T) {
 	r, _ := recorderTo(s)
 	tell(r, 1, "first")
 	tell(r, 2, "second")
-	tell(r, 3, "first") // it is no series of something that was not written
+	tell(r, 3, "first") // an event that was not written begins no series
 	written(t, r)
 	if want := []string{"create first", "create second", "create first"}; !slices.Equal(s.asked, want) {
 		t.Errorf("asked %q, want %q", s.asked, want)
 	}
 }
 
-// TestEventsOfANamespaceThatIsDeletedAreNoErrors: such lines were 98 % of all errors in a soak, and no person had to act on them.
+// TestEventsOfANamespaceThatIsDeletedAreNoErrors: such lines were 98 % of all errors in a soak, and needed no action.
 func TestEventsOfANamespaceThatIsDeletedAreNoErrors(t *testing.T) {
 	terminating := apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "web", errors.New("the namespace is being terminated"))
 	terminating.ErrStatus.Details.Causes = append(terminating.ErrStatus.Details.Causes, metav1.StatusCause{Type: corev1.NamespaceTerminatingCause})
@@ -279,7 +279,7 @@ func TestALostAnswerMakesNoSecondEvent(t *testing.T) {
 func TestATellerIsNeverHeldUp(t *testing.T) {
 	s := newAPIServer(t)
 	r, _ := recorderTo(s)
-	for i := range maxWaiting + 7 { // nobody writes
+	for i := range maxWaiting + 7 { // no writer runs
 		tell(r, i, fmt.Sprint(i))
 	}
 	if len(r.waiting) != maxWaiting || r.dropped.Load() != 7 {

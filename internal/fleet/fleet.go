@@ -41,7 +41,7 @@ type Group struct {
 	// Removes is its part in a mass deletion, without regard to confirmations of its namespace.
 	Removes massdeletion.Group
 
-	// shape is what is counted for the group, nil for one that does not exist any more.
+	// shape has the counts of the group, nil for a deleted one.
 	shape *tally.Shape
 }
 

@@ -16,12 +16,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// noon is a clock that stands still.
+// noon is a clock that does not advance.
 type noon struct{}
 
 func (noon) Now() time.Time { return time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC) }
 
-// byName is a ring in which the length of a group's name, with its namespace, is the bucket.
+// byName is a shard map in which the length of a group's name, with its namespace, is the bucket.
 type byName struct{}
 
 func (byName) Bucket(key sharding.Key) int { return len(key.Namespace + key.Name) }
@@ -36,14 +36,14 @@ func (s sinkFunc[K]) Deliver(key K, why Reason) { s(key, why) }
 
 func newFleet() *Fleet { return New(noon{}, massdeletion.DefaultRules(), byName{}) }
 
-// groupFor is a group with this UID and so many VMs.
+// groupFor is a group with this UID and this many VMs.
 func groupFor(uid string, vms int32) *v1alpha1.VmGroup {
 	g := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)}}
 	g.Status.Replicas = vms
 	return g
 }
 
-// see records a group whose UID has no meaning beyond its member.
+// see records a group whose UID has no meaning outside its member.
 func (f *Fleet) see(ref Ref, uid, vcenter string, vms int32) {
 	f.SetGroup(ref, vsphere.KeyOf(ref.Member, uid), groupFor(uid, vms), vcenter)
 }
@@ -143,7 +143,7 @@ func TestGroupsDeletedWhileTheirMemberWasAwayAreNotCounted(t *testing.T) {
 	}
 	told := 0
 	f.SubscribeMembers(sinkFunc[string](func(string, Reason) { told++ }))
-	for range 2 { // what is gone is no news again
+	for range 2 { // a deleted group is no news again
 		f.KeepOnly("m", map[Ref]vsphere.GroupKey{{"m", "team", "b"}: "m/b"})
 	}
 	if n := f.uses("vc"); n != 1 || told != 1 {

@@ -19,7 +19,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// A small world, in which names, UIDs, members, clusters and vCenters meet again and again.
+// A small world, in which names, UIDs, members, clusters and vCenters repeat.
 var (
 	modelMembers    = []string{"m0", "m1", "m2"}
 	modelNamespaces = []string{"one", "two"}
@@ -31,7 +31,7 @@ type space struct{ member, namespace string }
 
 func (r Ref) space() space { return space{r.Member, r.Namespace} }
 
-// naive is a fleet that looks through everything each time it is asked.
+// naive is a fleet that searches all groups on each call.
 type naive struct {
 	groups    map[vsphere.GroupKey]Group
 	names     map[Ref]vsphere.GroupKey
@@ -204,7 +204,7 @@ func (r *modelRun) step() {
 	}
 }
 
-// same compares everything that can be asked.
+// same compares all results of queries.
 func (r *modelRun) same() {
 	r.sameScopes()
 	for _, member := range modelMembers {
@@ -319,7 +319,7 @@ func equalGroups(a, b Group) bool {
 	return same && fmt.Sprintf("%+v", a) == fmt.Sprintf("%+v", b)
 }
 
-// Each question has the answer that a search through all groups would give, whatever happened before.
+// Each query has the answer of a search through all groups, whatever happened before.
 func TestTheFleetKnowsWhatASearchThroughEverythingWouldFind(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := &modelRun{T: t, n: newNaive(), now: noon{}.Now()}
@@ -336,7 +336,7 @@ func TestTheFleetKnowsWhatASearchThroughEverythingWouldFind(t *testing.T) {
 }
 
 // Members write at the same time, while others read. In the end each member's groups are known. The race detector
-// watches.
+// runs.
 func TestMembersWriteAndReadersReadAtTheSameTime(t *testing.T) {
 	f := newFleet()
 	const groups = 50

@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/fleet/tally"
 )
 
-// counts draws what tallies count of a group.
+// counts draws the counts of a group.
 func (r *modelRun) counts(g *v1alpha1.VmGroup) {
 	phases := []v1alpha1.VMPhase{v1alpha1.VMReady, v1alpha1.VMCloning, v1alpha1.VMLost, "Dancing"}
 	for i := range g.Status.VMs {

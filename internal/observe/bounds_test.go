@@ -16,7 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
 )
 
-// sharing is a reader that notes whether what is read may be what is in the cache.
+// sharing is a reader that records whether a read can share the cache's objects.
 type sharing struct {
 	client.Reader
 	shares bool
@@ -29,7 +29,7 @@ func (s *sharing) Get(_ context.Context, _ client.ObjectKey, _ client.Object, op
 	return nil
 }
 
-// Claims of quotas wait with the labels, and a namespace may have thousands of groups.
+// Claims of quotas wait with the labels, and a namespace can have thousands of groups.
 func TestLabelsOfANamespaceAreNotCopiedForEachPass(t *testing.T) {
 	reader := &sharing{}
 	if _, err := lookUpNamespace(t.Context(), reader, "m", "team"); err != nil || !reader.shares {
@@ -37,7 +37,7 @@ func TestLabelsOfANamespaceAreNotCopiedForEachPass(t *testing.T) {
 	}
 }
 
-// asking is a vCenter that counts the VMs that it is asked about.
+// asking is a vCenter that counts the VMs that are looked up.
 type asking struct {
 	vsphere.Server
 	known, longest int

@@ -19,7 +19,7 @@ func TestATemplateOutOfReachOfThePoolNeedsADatastore(t *testing.T) {
 		there    []string
 		named    vsphere.Ref
 		linked   bool
-		want     string // what the message has; empty for none
+		want     string // part of the message; empty for none
 		isLinked bool
 	}{
 		{"in reach", v1alpha1.CloneFull, near, vsphere.Ref{}, false, "", false},

@@ -38,7 +38,7 @@ func (o *Sources) Members(ctx context.Context) ([]string, error) {
 type space struct {
 	member    fleet.Member
 	requester policy.Requester
-	// largest is what one group can have there: see policy.Set.Largest.
+	// largest is the maximum usage of one group there: see policy.Set.Largest.
 	largest policy.Usage
 	// bound is true if any quota applies there.
 	bound  bool

@@ -59,7 +59,7 @@ type Memory interface {
 // Observer takes snapshots of groups.
 type Observer struct {
 	*Sources
-	// Admitted are the records of what was admitted to groups.
+	// Admitted are the records of the admitted specs of groups.
 	Admitted Records
 	// KnownReceipts are the receipts of deleted groups.
 	KnownReceipts KnownReceipts

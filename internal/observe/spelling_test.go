@@ -14,11 +14,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
 )
 
-// Whatever somebody writes for a template, what is cloned is one that is granted and that no policy denies. Names of folders and templates are such that
-// one is written like the path of another.
+// Whatever a user writes for a template, the cloned template is granted, and no policy denies it. Names of folders and templates are such that one is
+// written like the path of another.
 func TestNoSpellingOfATemplateGetsOneThatIsDeniedOrNotGranted(t *testing.T) {
 	vcenter := fake.New(fake.Options{Now: time.Now})
-	// Granted is what begins with linux, denied what ends in /secret, by the names that the client shows.
+	// Names that begin with linux are granted, names that end in /secret are denied, by the names that the client shows.
 	clonable := map[string]bool{
 		"/DC0/vm/linux": true, "/DC0/vm/linux%2fopen": true, "/DC0/vm/linux%2fsecret": false, "/DC0/vm/secret": false, "/DC0/vm/linux%2fdir/secret": false,
 		"/DC0/vm/linuxes/open": false, "/DC0/vm/x/linux": true, "/DC0/vm/x%2flinux": false, "/DC0/vm/x/linux%252fsecret": true, "/DC0/vm/LINUX-2%2fsecret": false, "/DC0/vm/dir/Linux-2": true,
@@ -62,7 +62,7 @@ func TestNoSpellingOfATemplateGetsOneThatIsDeniedOrNotGranted(t *testing.T) {
 	}
 }
 
-// respell writes a text in another case, and escapes of the API as what they stand for.
+// respell writes a text in another case, and unescapes the escapes of the API.
 func respell(d *rand.Rand, text string) string {
 	for _, sign := range [][2]string{{"%2f", "/"}, {"%2F", "/"}, {"%25", "%"}} {
 		if d.IntN(2) == 0 {

@@ -9,8 +9,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// CountVCenter returns the number of groups that use a vCenter with these grants. Any tenant can name any vCenter. So a group that names it counts only if a
-// grant allows its use, or if the operator acted for the group there according to status or the hub's records.
+// CountVCenter returns the number of groups that use a vCenter with these grants. Any tenant can name any vCenter. So a group
+// that names it counts only if a grant allows its use, or if status or the hub's records show that the operator acted for it
+// there.
 func (o *Observer) CountVCenter(ctx context.Context, vcenter string, grants []v1alpha1.Grant) (n int) {
 	for key, g := range o.Fleet.In(fleet.Scope{VCenter: vcenter}) {
 		if g.Acted || o.onRecord(g.Ref, key) || o.granted(ctx, g.Ref, vcenter, grants) {

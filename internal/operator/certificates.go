@@ -69,7 +69,7 @@ func newCertificates(o Options, hub manager.Manager, members *events.Members, ke
 	})
 }
 
-// certificateEvents reports members that are behind with events of their MemberClusters.
+// certificateEvents reports outdated members with events of their MemberClusters.
 type certificateEvents struct{ members *events.Members }
 
 // MemberBehind implements trust.Events.

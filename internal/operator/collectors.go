@@ -36,7 +36,7 @@ type views struct {
 	queue    queuemetrics.Source
 }
 
-// registerViews registers metrics of what this replica sees, and of what it counts while it leads.
+// registerViews registers metrics of this replica's view, and of the counts of the leader.
 func registerViews(registry prometheus.Registerer, leader sharding.Leader, of views) error {
 	return errors.Join(
 		registry.Register(vcentermetrics.Collector{VCenters: of.vcenters, Leader: leader, Clock: clock.RealClock{}}),

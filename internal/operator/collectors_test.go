@@ -16,7 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/callmetrics"
 )
 
-// TestAllCollectorsFitIntoOneRegistry, and several managers into one process: each has a registry of its own.
+// TestAllCollectorsFitIntoOneRegistry, and several managers into one process: each has its own registry.
 func TestAllCollectorsFitIntoOneRegistry(t *testing.T) {
 	for range 2 {
 		registry, follows := prometheus.NewPedanticRegistry(), shardingtest.Leader(false)

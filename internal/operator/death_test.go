@@ -13,7 +13,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 )
 
-// TestOnlyAProcessThatLeftItsMessageSaysWhereItRuns: nobody has to look for a proof that cannot come.
+// TestOnlyAProcessThatLeftItsMessageSaysWhereItRuns: otherwise a replica would search for a proof
+// that cannot come.
 func TestOnlyAProcessThatLeftItsMessageSaysWhereItRuns(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "termination-log")
 	if err := os.WriteFile(log, nil, 0o600); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
 
-// ledgerBudget is the budget of writes on the hub for quota ledgers, which know members by name.
+// ledgerBudget is the budget of writes on the hub for quota ledgers, which identify members by name.
 type ledgerBudget struct{ *writebudget.Budget }
 
 // turn returns the key with which a ledger takes its turn among the namespaces of a member. No namespace has

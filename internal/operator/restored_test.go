@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// answers are what the hub says, one a look; the last one is repeated.
+// answers are the hub's answers, one for each read; the last one is repeated.
 func answers(of ...string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) {
 		answer := of[0]

@@ -41,7 +41,7 @@ type atScrape struct{}
 
 func (atScrape) Now() time.Time { return scraped }
 
-// everyBucket is what a replica holds that is alone.
+// everyBucket is held by a single replica.
 type everyBucket struct{}
 
 func (everyBucket) HeldBuckets() []int { return []int{0} }
@@ -71,7 +71,7 @@ func (l large) Tallies() *tally.Book {
 	}
 	for i := range fleetMembers {
 		add(i, running(tally.VMReady))
-		// Somewhere a group grows, and somewhere one is updated or paused.
+		// Some groups grow, and some are updated or paused.
 		if i%5 == 0 {
 			s := running(tally.VMStarting)
 			s.State, s.Reason, s.Since = tally.Pending, "ScalingUp", scraped
@@ -102,7 +102,7 @@ func running(as tally.VMState) tally.Shape {
 	return s
 }
 
-// reasonsOfFaults are reasons that a fleet has at once in which every part is broken.
+// reasonsOfFaults are the concurrent reasons in a fleet in which every part is broken.
 var reasonsOfFaults = []string{
 	"VCenterUnreachable", "InvalidLogin", "InventoryIncomplete", "TemplateNotFound", "OutOfCapacity", "PermissionDenied", "OperationFailed", "QuotaExceeded", "PolicyViolated",
 	"MassDeletion", "RepairHeld", "RolloutStopped", "VMsLost", "ForeignDisk", "ProgressDeadlineExceeded", "PlacementImpossible", "UserDataNotFound", "NotGranted",
@@ -206,7 +206,7 @@ func families(t *testing.T, registry prometheus.Gatherer) []*dto.MetricFamily {
 // TestEachMetricIsReportedByItsReporter takes the reporter from the definition of a metric, by which alerts and dashboards aggregate it: a replica that
 // does not lead has no series of the leader, one without buckets none of the owner, and each has those of everyone.
 func TestEachMetricIsReportedByItsReporter(t *testing.T) {
-	// A replica reports its own tasks until they end, also of buckets that it has handed over.
+	// A replica reports its own tasks until they end, also those of buckets that it has handed over.
 	withoutBuckets := []string{definitions.VCenterTasks.Name}
 	for _, broken := range []bool{false, true} {
 		fleet, seen := large{broken}, map[string]bool{}
@@ -225,7 +225,7 @@ func TestEachMetricIsReportedByItsReporter(t *testing.T) {
 				}
 			}
 		}
-		// Otherwise the definition says less than what the collector does.
+		// Otherwise the definition omits an effect of the collector.
 		for _, d := range definitions.All() {
 			if d.Reporter != definitions.Everyone || !seen[d.Name] {
 				continue

@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 )
 
-// counted are the values of labels of countedSeries and histograms that a replica has, beside the names of objects: those of the healthy fleet first.
+// counted are the label values of countedSeries and histograms that a replica has, without the names of objects: those of the healthy fleet first.
 type counted struct {
 	of           *definitions.Definition
 	well, broken [][]string
@@ -33,11 +33,11 @@ func product(lists ...[]string) [][]string {
 }
 
 var (
-	// calledMethods are those that the operator calls all the time.
+	// calledMethods are the methods that the operator calls continuously.
 	calledMethods   = slices.Concat(readingMethods, changingMethods)
 	readingMethods  = []string{"Login", "RetrieveServiceContent", "CreateContainerView", "CreateFilter", "WaitForUpdatesEx", "RetrievePropertiesEx", "QueryEvents"}
 	changingMethods = []string{"CloneVM_Task", "PowerOnVM_Task", "PowerOffVM_Task", "ReconfigVM_Task", "Destroy_Task"}
-	// calledOutcomes are the outcomes of methods: only what may change something is fenced.
+	// calledOutcomes are the outcomes of methods: only methods that can change something are fenced.
 	calledOutcomes = slices.Concat(
 		product(readingMethods, slices.DeleteFunc(slices.Clone(definitions.RequestCodes), func(code string) bool { return code == "fenced" })),
 		product(changingMethods, definitions.RequestCodes),
@@ -49,7 +49,7 @@ var (
 		product(adopting, []string{"adopt"}), product([]string{"ReconfigureVM"}, []string{"update"}), product([]string{"CreateVM"}, []string{"create", "repair", "update"}),
 		product([]string{"PowerOnVM"}, []string{"create", "repair", "update", "power"}), product(departing, []string{"delete", "update", "scale", "power"}),
 	)
-	// hubRequests are the outcomes of requests for Leases and the shard map that occur.
+	// hubRequests are the possible outcomes of requests for Leases and the shard map.
 	hubRequests = product([]string{"CreateSession", "WriteSession", "ReadSession", "DeleteSession", "ReadRing", "CreateRing", "WriteRing"}, []string{"Done", "Conflict", "Unknown"})
 	verdicts    = []string{"allowed", "defaulted", "refused", "unavailable", "too_slow"}
 )
@@ -91,7 +91,7 @@ var singleSeries = []*definitions.Definition{
 	definitions.AdmissionOldestAck, definitions.AdmissionCertificateExpiration, definitions.AdmissionCAExpiration, definitions.BuildInfo,
 }
 
-// objectNames are those of all objects that a label can name.
+// objectNames are the names of all objects that a label can name.
 func objectNames(label string) []string {
 	n, named := map[string]int{"member": fleetMembers, "vcenter": fleetVCenters, "policy": fleetPolicies}[label], map[string]func(int) string{
 		"member": memberNamed, "vcenter": vcenterNamed, "policy": policyNamed,
@@ -128,7 +128,7 @@ func objectsOf(d *definitions.Definition) (rows []map[string]string) {
 	return rows
 }
 
-// count makes the series of a metric. rows have the values of the labels that name no object.
+// count adds the series of a metric to the registry. rows have the values of the labels that name no object.
 func count(t *testing.T, registry prometheus.Registerer, d *definitions.Definition, rows [][]string) {
 	t.Helper()
 	var add func(values ...string)
@@ -160,7 +160,8 @@ func count(t *testing.T, registry prometheus.Registerer, d *definitions.Definiti
 	}
 }
 
-// admissionRequests are the verdicts of the webhook for each member: what is allowed and refused everywhere, and in a broken fleet each failure somewhere.
+// admissionRequests are the verdicts of the webhook for each member: allowed and refused everywhere, and in a broken fleet each
+// failure somewhere.
 func (l large) admissionRequests(t *testing.T, registry prometheus.Registerer) {
 	t.Helper()
 	v := definitions.AdmissionRequests.NewCounter()
@@ -176,9 +177,10 @@ func (l large) admissionRequests(t *testing.T, registry prometheus.Registerer) {
 	}
 }
 
-// TestSeriesStayWithinTheirBudget counts the series of a leader that holds all groups: 50 members with two of 5 vCenters each, 30 policies, 10 with a quota.
-// Prometheus pays for each series of each replica. In the broken fleet each pair of member and vCenter has groups in every state and VMs in every state, and
-// each vCenter answers each method with each code. That is a bound, and more than one fault brings about.
+// TestSeriesStayWithinTheirBudget counts the series of a leader that holds all groups: 50 members with two of 5 vCenters each,
+// 30 policies, 10 with a quota. Prometheus pays for each series of each replica. In the broken fleet each pair of member and
+// vCenter has groups in every state and VMs in every state. Each vCenter answers each method with each code. That is an upper
+// bound, which needs more than one fault.
 func TestSeriesStayWithinTheirBudget(t *testing.T) {
 	for _, c := range []struct {
 		broken bool

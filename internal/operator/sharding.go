@@ -45,7 +45,7 @@ func newReplica(config *rest.Config, o Options, boot string) (*sharding.Replica,
 	return replica, nil
 }
 
-// peers lets replicas exchange their use of the vCenters' task limits.
+// peers connects replicas to exchange their use of the vCenters' task limits.
 type peers struct{ *sharding.Replica }
 
 // Peers implements share.Peers.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// fakeSharer is a replica that answers what a test wants.
+// fakeSharer is a replica with the answers that a test sets.
 type fakeSharer struct {
 	problem string
 	joined  bool

@@ -25,7 +25,7 @@ func TestDecide(t *testing.T) {
 	for _, c := range []struct {
 		story string
 		v     Findings
-		// cpu and replicas that are planned with, and those that are admitted; 0 and 0 for nothing.
+		// planned and admitted cpu and replicas; 0 and 0 for none.
 		cpu, replicas, admittedCPU, admittedReplicas int32
 		held, noCreate, terminal                     bool
 		status                                       metav1.ConditionStatus
@@ -195,7 +195,7 @@ func drawVerdicts(t *rapid.T) Findings {
 	return v
 }
 
-// checkRefused: what is planned with of a spec that is refused, or not known to be allowed.
+// checkRefused checks the plan for a spec that is refused, or not known to be allowed.
 func checkRefused(t *rapid.T, v Findings, h Admission) {
 	planned := *h.Spec.Replicas
 	switch {
@@ -212,8 +212,8 @@ func checkRefused(t *rapid.T, v Findings, h Admission) {
 	}
 }
 
-// Whatever is said of a spec: what is planned with is never more than what was allowed once, deciding again over what was
-// stored changes nothing, and nothing is taken from a group but what spec gives up.
+// Whatever the verdict about a spec: the plan never exceeds what was allowed once, another decision with the stored
+// result changes nothing, and a group loses only what spec gives up.
 func TestAHoldNeverGivesMoreAndNeverTakes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := drawVerdicts(t)

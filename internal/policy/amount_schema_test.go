@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTheSchemaAcceptsTheAmountsThatCanBeRead: the pattern of amounts stands in a marker, which can refer to no constant.
+// TestTheSchemaAcceptsTheAmountsThatCanBeRead: the pattern of amounts is in a marker, which cannot refer to a constant.
 func TestTheSchemaAcceptsTheAmountsThatCanBeRead(t *testing.T) {
 	source, err := os.ReadFile("../../api/v1alpha1/amount.go")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// twenty policies, each with everything that a policy can say, all of which hold for the requester.
+// twenty policies, each with all fields set, all of which apply to the requester.
 func twenty() (*policy.Set, policy.Requester) {
 	policies := make([]v1alpha1.VmGroupPolicy, 0, 20)
 	for i := range 20 {
@@ -38,7 +38,7 @@ func twenty() (*policy.Set, policy.Requester) {
 	return policy.Compile(policies), policy.Requester{Member: "team-a", Namespace: "dev", NamespaceLabels: map[string]string{"stage": "dev"}}
 }
 
-// BenchmarkEvaluate is one group that breaks nothing, the most common one, against 20 policies.
+// BenchmarkEvaluate is one group without a violation, the most common one, against 20 policies.
 func BenchmarkEvaluate(b *testing.B) {
 	set, r := twenty()
 	spec := v1alpha1.VmGroupSpec{CPU: 4, Memory: 16, Template: "linux-12", Replicas: new(int32(3))}
@@ -53,7 +53,7 @@ func BenchmarkEvaluate(b *testing.B) {
 	}
 }
 
-// BenchmarkMatching is the part of it that the member and namespace alone decide, and that a caller can keep.
+// BenchmarkMatching is the part that depends only on the member and namespace, and that a caller can cache.
 func BenchmarkMatching(b *testing.B) {
 	set, r := twenty()
 	b.ReportAllocs()

@@ -102,7 +102,7 @@ func TestCompileKeepsNothingOfItsArgument(t *testing.T) {
 	}
 }
 
-// What a member is told of a policy.
+// The part of a policy that members get.
 func TestAccessors(t *testing.T) {
 	p := v1alpha1.VmGroupPolicy{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1alpha1.VmGroupPolicySpec{
 		Priority: 7, Mode: v1alpha1.PolicyWarn,
@@ -183,7 +183,8 @@ func TestATemplateHasToExistOnlyWhereAPolicyWantsIt(t *testing.T) {
 	}
 }
 
-// A policy whose selector nobody can read is told to members all the same: it refuses growth there.
+// A policy whose selector cannot be parsed is distributed to members all the same: it refuses
+// growth there.
 func TestAPolicyWithAnUnusableSelectorTellsItsMembersNoControlCharacters(t *testing.T) {
 	spec := v1alpha1.VmGroupPolicySpec{Match: v1alpha1.PolicyMatch{
 		Exclude: []string{"x\u007fy", "prod"}, NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"not a label": "x"}},

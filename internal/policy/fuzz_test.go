@@ -12,8 +12,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy/policytest"
 )
 
-// FuzzEvaluate hands JSON that an API server might let pass to everything that judges. The corpus is the table, so that
-// each of its cases is a place to start from, and what nobody would write.
+// FuzzEvaluate passes JSON that an API server could accept to all checks. The corpus is the table, so that fuzzing
+// starts from each of its cases, and reaches unlikely ones.
 func FuzzEvaluate(f *testing.F) {
 	cases, err := policytest.Load()
 	if err != nil {

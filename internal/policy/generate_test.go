@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// Small domains, so that what is drawn meets what else is drawn.
+// Small domains, so that drawn values meet each other.
 var (
 	templates = []string{"linux-12", "linux-13", "windows-11", "images/linux-12", "/DC0/vm/private/linux-12"}
 	paths     = []string{"", "/DC0/vm/images/linux-12", "/DC0/vm/private/windows-11"}

@@ -19,7 +19,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// everything is all that a set says of a request, as text.
+// everything is the complete answer of a set to a request, as text.
 func everything(set *policy.Set, r policy.Requester, old, spec v1alpha1.VmGroupSpec, path string) string {
 	defaulted := spec
 	filled := set.Default(r, &defaulted)
@@ -75,7 +75,7 @@ func TestDefaultingIsIdempotentAndOverwritesNothing(t *testing.T) {
 	})
 }
 
-// Policies that all have room for one shape, and some of which give it as defaults, never refuse what they fill in.
+// Policies that all permit one shape, of which some set it as defaults, never refuse the fields that they fill in.
 func TestWhatPoliciesFillInIsValidWhereTheyDoNotConflict(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cpu, memory, n := rapid.Int32Range(1, 64).Draw(t, "cpu"), rapid.Int32Range(1, 64).Draw(t, "memory"), rapid.Int32Range(0, 20).Draw(t, "replicas")
@@ -180,7 +180,8 @@ func TestUpdatesRefuseWhatGetsWorseOnly(t *testing.T) {
 		if i := slices.IndexFunc(refused, func(v policy.Violation) bool { return !v.Enforced }); i >= 0 {
 			t.Fatalf("refused by a policy that only warns: %v", refused[i])
 		}
-		// Both parts together are what a new group of this spec breaks, but for what has no effect on an update of one that exists.
+		// Both parts together are the violations of a new group with this spec, except those that do not apply to an update of an
+		// existing one.
 		both, all := messages(append(refused, kept...)), set.Evaluate(r, spec, path)
 		if !reflect.ValueOf(old).IsZero() {
 			all = slices.DeleteFunc(all, func(v policy.Violation) bool {
@@ -201,7 +202,7 @@ func TestUpdatesRefuseWhatGetsWorseOnly(t *testing.T) {
 	})
 }
 
-// A policy that warns speaks where it would refuse if it were enforced, of an update as of a new group.
+// A policy that warns reports what it would refuse if it were enforced, for an update as for a new group.
 func TestAPolicyThatWarnsSaysWhatItWouldRefuse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		policies, r := drawPolicies(t), drawRequester(t)
@@ -223,7 +224,7 @@ func TestAPolicyThatWarnsSaysWhatItWouldRefuse(t *testing.T) {
 	})
 }
 
-// A group may come to a spec in steps, each of which makes nothing worse; then the whole way makes nothing worse.
+// If a group reaches a spec in steps, and no step makes it worse, then the whole way does not make it worse.
 func TestTwoAcceptedUpdatesAreAsGoodAsOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set, r := policy.Compile(drawPolicies(t)), drawRequester(t)
@@ -231,31 +232,31 @@ func TestTwoAcceptedUpdatesAreAsGoodAsOne(t *testing.T) {
 		first, _ := set.EvaluateUpdate(r, a, b, "")
 		second, _ := set.EvaluateUpdate(r, b, c, "")
 		whole, _ := set.EvaluateUpdate(r, a, c, "")
-		// A rule that b keeps and c breaks is refused; so what c breaks, b broke, and neither step made it worse. Only
-		// a spec that is nothing at all lies between two that have nothing to do with each other.
+		// A rule that b keeps and c breaks is refused; so b broke each rule that c breaks, and neither step made it worse. Only an
+		// empty spec lies between two unrelated specs.
 		if len(first) == 0 && len(second) == 0 && len(whole) > 0 && !reflect.ValueOf(a).IsZero() && !reflect.ValueOf(b).IsZero() {
 			t.Fatalf("%v, %v, %v: the whole way is refused: %v", a, b, c, messages(whole))
 		}
 	})
 }
 
-// liftsLimit says, by what somebody wrote, whether a policy lifts the default limit of a field that it bounds.
+// liftsLimit reports, from the written fields, whether a policy lifts the default limit of a field that it bounds.
 func liftsLimit(p *policy.Policy, field string) bool {
 	return p.Enforced() && !strings.Contains(p.Problem(), "match.namespaceSelector") && !strings.Contains(p.Problem(), "limits."+field)
 }
 
 func hasEnd(r *v1alpha1.CountRange) bool { return r != nil && (r.Min != nil || r.Max != nil) }
 
-// Each default limit holds by itself, and exactly where no enforced policy that matches has a usable range for its field.
+// Each default limit applies on its own, and only if no enforced policy that matches has a usable range for its field.
 func TestADefaultLimitHoldsUntilAnEnforcedPolicySetsIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		policies, r, spec := drawPolicies(t), drawRequester(t), drawSpec(t, "spec")
-		spec.CPU = max(spec.CPU, 1) // nothing is said of a group without any spec
+		spec.CPU = max(spec.CPU, 1) // a group without any spec has no violations
 		set, limits := policy.Compile(policies), map[string]*v1alpha1.PolicyLimits{}
 		for _, p := range policies {
 			limits[p.Name] = p.Spec.Limits
 		}
-		var cpu, memory, replicas bool // whether somebody sets them
+		var cpu, memory, replicas bool // whether they are set
 		for _, p := range set.Matching(r) {
 			l := limits[p.Name()]
 			cpu = cpu || hasEnd(l.CPU) && liftsLimit(p, "cpu")
@@ -276,7 +277,7 @@ func TestADefaultLimitHoldsUntilAnEnforcedPolicySetsIt(t *testing.T) {
 	})
 }
 
-// A policy more that enforces no limits, whatever else it says, allows nothing more.
+// An additional policy that enforces no limits, whatever its other fields, allows nothing more.
 func TestAPolicyThatEnforcesNoLimitsAllowsNothingMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		policies, r, spec := drawPolicies(t), drawRequester(t), drawSpec(t, "spec")
@@ -314,7 +315,7 @@ func TestMatchingIsPartOfForMember(t *testing.T) {
 	})
 }
 
-// Limits in whole GiB say the same of whole GiB as the quantities themselves.
+// Limits in whole GiB have the same result for whole GiB as the quantities themselves.
 func TestRoundingOfMemoryChangesNoVerdict(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		milli := rapid.Int64Range(0, 12<<30*1000).Draw(t, "milli")

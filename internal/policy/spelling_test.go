@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// spell writes a text in one of the ways in which people and the API do.
+// spell writes a text in one of the spellings of users and the API.
 func spell(d *rand.Rand, text string) string {
 	if d.IntN(2) == 0 {
 		text = inventoryname.Shown(text)
@@ -25,7 +25,7 @@ func spell(d *rand.Rand, text string) string {
 	return out.String()
 }
 
-// No way to write a template, and no way to write a pattern, makes a difference: what a pattern denies, and what none grants, stays so.
+// No spelling of a template or a pattern makes a difference: denied and ungranted templates stay refused.
 func TestNoSpellingGetsWhatIsDeniedOrNotGranted(t *testing.T) {
 	t.Parallel()
 	d := rand.New(rand.NewPCG(42, 4))
@@ -49,7 +49,7 @@ func TestNoSpellingGetsWhatIsDeniedOrNotGranted(t *testing.T) {
 		if is != same {
 			t.Fatalf("template %q at %q under deny %q: refused is %v, want %v", given, path, written, is, same)
 		}
-		// Without a look at vCenter nothing is refused that is allowed once it was found.
+		// Without vCenter's inventory no template is refused that is allowed once it is found.
 		if !is && len(set.Evaluate(requester, spec, "")) > 0 {
 			t.Fatalf("template %q at %q under deny %q is refused while nobody knows what it is", given, path, written)
 		}
@@ -73,7 +73,8 @@ func TestNoSpellingGetsWhatIsDeniedOrNotGranted(t *testing.T) {
 	}
 }
 
-// The vSphere Client shows a folder 2026/01 below golden. Who forbids what is in it writes what the client shows.
+// The vSphere Client shows a folder 2026/01 below golden. A policy that forbids its templates contains the name that the client
+// shows.
 func TestADenyPatternForbidsWhatIsInAFolderWithASlashInItsName(t *testing.T) {
 	t.Parallel()
 	const path = "/DC0/vm/golden/2026%2f01/linux"

@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy/policytest"
 )
 
-// answer is what the pure functions make of a case, put together as the webhook does.
+// answer is the result of the pure functions for a case, combined as in the webhook.
 type answer struct {
 	filled            []string
 	spec              v1alpha1.VmGroupSpec
@@ -109,7 +109,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// The verdicts without the hub follow from what an admission policy can see: neither the inventory, nor other groups.
+// The verdicts without the hub follow from the data of an admission policy: neither the inventory, nor other groups.
 func TestTableWithoutHub(t *testing.T) {
 	cases, err := policytest.Load()
 	if err != nil {
@@ -125,7 +125,7 @@ func TestTableWithoutHub(t *testing.T) {
 		}
 		got := evaluate(blind)
 		if c.Scale != nil {
-			// A Scale has no field but the replicas.
+			// A Scale has no field except the replicas.
 			got.refused = slices.DeleteFunc(got.refused, func(s string) bool {
 				return !strings.HasPrefix(s, "spec.replicas:") && !strings.HasPrefix(s, "spec:")
 			})

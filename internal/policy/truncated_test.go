@@ -7,7 +7,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// The account does not see the folder in between, and took the rest for the whole path: a grant for another place covered it.
+// The account does not see the folder in between. The remaining path must not count as the whole path: a grant for another
+// place would cover it.
 func TestAPathOfWhichAPartIsNotKnownMatchesNoPatternOfPaths(t *testing.T) {
 	const path = "/DC1/…/debian"
 	ask := func(patterns ...string) []Denial {

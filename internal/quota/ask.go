@@ -59,7 +59,7 @@ func (l *Ledger) judge(ctx context.Context, c Claim) Answer {
 	return answer
 }
 
-// ask also reports whether the group must be reconciled again, because it must give something back.
+// ask also reports whether the group must be reconciled again, because it must return quota.
 func (l *Ledger) ask(f facts, c Claim, quotas []*policy.Policy) (answer Answer, again bool) {
 	id := c.Key()
 	seats := l.seats(quotas, c.Requester)

@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// benchmarkGrant decides over one group among 20,000, encodes the ledger that it counts in, and decodes it as a replica that watches.
+// benchmarkGrant decides about one group among 20,000, encodes the ledger that it counts in, and decodes it like a watching replica.
 func benchmarkGrant(b *testing.B, scope v1alpha1.QuotaScope) {
 	most := int32(1 << 30)
 	set := policy.Compile([]v1alpha1.VmGroupPolicy{{

@@ -9,14 +9,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 )
 
-// beyond is the claim of a group that has some VMs, of which fewer were admitted, and wants those that it has.
+// beyond is the claim of a group that has some VMs, of which fewer were admitted, and wants to keep all of them.
 func beyond(has, admitted int32, epoch int64) quota.Claim {
 	c := claim("one", "m", has, has, epoch)
 	c.Granted = policy.UsageOf(spec(admitted))
 	return c
 }
 
-// What exists without a grant takes room from others. It is granted only if there is room for it.
+// Existing VMs without a grant reduce the room of others. They are granted only if there is room for them.
 func TestWhatExistsBeyondItsGrantCountsAndIsNotGrantedForThat(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 4))
@@ -43,7 +43,7 @@ func TestWhatExistsBeyondItsGrantCountsAndIsNotGrantedForThat(t *testing.T) {
 	d.ask(claim("one", "m", 5, 5, 3), quota.Granted)
 }
 
-// A survey counts what status shows and the hub has no record of. A group is not granted that for having been counted.
+// A survey counts usage in status without a record on the hub. Being counted is no grant.
 func TestASurveyGrantsNothingBeyondTheRecord(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))

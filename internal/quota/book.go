@@ -120,7 +120,7 @@ func (b *book) certain(id Key) bool {
 	return b.known && !flying
 }
 
-// claim lets the next write decide a claim.
+// claim leaves a claim to the next write.
 func (b *book) claim(c Claim, now time.Time) Answer {
 	if p, ok := b.problems[c.Key()]; ok && now.Sub(p.since) < problemLasts {
 		return Answer{Outcome: Unavailable, Problem: p.words}

@@ -30,8 +30,8 @@ func (p purse) Settle(member string, asked, wrote int) {
 	p.Budget.Settle(member, writebudget.Ledger, asked, wrote)
 }
 
-// TestAMemberThatClaimsInALoopHasFewWritesAndDelaysNoOther: one user changes what a group wants ten times a second, and the ledger of the total has two hundred
-// entries. Another member claims every ten seconds.
+// TestAMemberThatClaimsInALoopHasFewWritesAndDelaysNoOther: one user changes the needs of a group ten times a second, and the
+// ledger of the total has two hundred entries. Another member claims every ten seconds.
 func TestAMemberThatClaimsInALoopHasFewWritesAndDelaysNoOther(t *testing.T) {
 	const rate, burst, seconds = 10_000, 200_000, 60
 	d := newDesk(t, &quotatest.Store{}, vms(v1alpha1.QuotaMatch, 1_000_000))

@@ -8,7 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 )
 
-// kept are VMs whose group is gone.
+// kept are VMs whose group was deleted.
 type kept struct {
 	of   policy.Requester
 	left policy.Usage
@@ -38,7 +38,7 @@ func (m *model) delete(i int, keeps bool) {
 	r.view[i] = *o
 }
 
-// settleKept checks the entries of what is left of groups that are gone, as far as it was entered, and takes them out.
+// settleKept checks the entries of the remaining VMs of deleted groups, as far as there are any, and removes them.
 func (m *model) settleKept(entries map[quota.Key]quota.Entry) {
 	for id, k := range m.kept {
 		if e, ok := entries[id]; ok && e.Usage != k.left {

@@ -62,8 +62,8 @@ type Options struct {
 // Ledger is a replica's view of the grants. It is safe for concurrent use. It is a Runnable of the manager; before it is started, every claim waits.
 //
 // Each total has its own ledger, and a group has an entry in each ledger that it counts in. The group can follow its spec once all of them cover the
-// spec. The ledgers are asked one after the other, in the order of their keys. So two groups of which each fits cannot refuse each other in turns. If
-// a later ledger refuses, the grants of the earlier ones are surplus, which the holder gives back.
+// spec. Claims go to the ledgers one after the other, in the order of their keys. So two groups of which each fits cannot refuse each other in turns.
+// If a later ledger refuses, the grants of the earlier ones are surplus, which the holder gives back.
 type Ledger struct {
 	opts Options
 	wake chan struct{}

@@ -27,7 +27,7 @@ type desk struct {
 	t      *testing.T
 	set    *policy.Set
 	groups []quota.Group
-	// mu guards groups where they change while the ledger runs.
+	// mu guards groups if they change while the ledger runs.
 	mu       sync.Mutex
 	remnants []quota.Remnant
 	members  []string
@@ -37,12 +37,12 @@ type desk struct {
 	leading  shardingtest.Leader
 	registry *prometheus.Registry
 	exists   map[quota.Key]bool
-	// left is what vCenter has of groups that are gone; blind is the error of who looks there.
+	// left are the VMs of deleted groups in vCenter; blind is the error of that search.
 	left  map[quota.Key]policy.Usage
 	blind error
-	// onMembers runs when the members are asked for, as before each write.
+	// onMembers runs when the members are listed, as before each write.
 	onMembers func()
-	// onRemnants returns what is left of groups when that is asked for; nil for what remnants has.
+	// onRemnants returns the remnants of groups on each call; nil means remnants.
 	onRemnants func() []quota.Remnant
 }
 
@@ -159,7 +159,7 @@ func TestTwoReplicasRaceForTheLastPlace(t *testing.T) {
 	store := &quotatest.Store{}
 	a, b := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5)), newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
 	a.flush()
-	b.flush() // both know that nothing is used
+	b.flush() // both know that the usage is zero
 	one, two := claim("one", "m", 0, 3, 1), claim("two", "m", 0, 3, 1)
 	a.ask(one, quota.Waiting)
 	b.ask(two, quota.Waiting)
@@ -214,12 +214,12 @@ func TestAThousandGroupsShareAFewWrites(t *testing.T) {
 	for i := range 1000 {
 		d.ask(claim(types.UID(fmt.Sprint(i)), "m", 0, 3, 1), quota.Granted)
 	}
-	if _, writes := store.Requests(); writes != 2 { // the first says that each total has a ledger of its own
+	if _, writes := store.Requests(); writes != 2 { // the first specifies that each total has its own ledger
 		t.Errorf("%d writes", writes)
 	}
 }
 
-// meanwhile runs do once, while a write is on its way.
+// meanwhile runs do once, during a write.
 func meanwhile(store *quotatest.Store, do func()) {
 	store.OnWrite = func() quotatest.Fault {
 		store.OnWrite = nil
@@ -233,7 +233,8 @@ func TestAFormerHolderCannotGiveBackWhatItsSuccessorWasGranted(t *testing.T) {
 	a, b := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5)), newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
 	a.grant(claim("one", "m", 0, 5, 1))
 	b.flush()
-	// The group shrank to 3, which its holder read afresh. While it gives back, another takes over and is asked for 5.
+	// The group shrank to 3, which its holder read afresh. While it returns quota, another replica takes over and
+	// requests 5.
 	a.GiveBack(of("one"), policy.UsageOf(spec(3)), policy.UsageOf(spec(3)), v1alpha1.Epoch{Generation: 1, Number: 1})
 	meanwhile(store, func() {
 		b.ask(claim("one", "m", 3, 5, 2), quota.Waiting) // never without a write of its own
@@ -287,7 +288,7 @@ func TestALostLedgerIsFilledBeforeAnythingIsGranted(t *testing.T) {
 	d.ask(claim("new", "m", 0, 2, 1), quota.Waiting)
 	d.flush()
 	d.ask(claim("new", "m", 0, 2, 1), quota.Refused)
-	d.ask(claim("one", "m", 4, 4, 1), quota.Granted) // what runs is never in question
+	d.ask(claim("one", "m", 4, 4, 1), quota.Granted) // existing usage is never refused
 	d.flush()
 	if e := store.Entries()[of("one")]; e.Usage.VMs != 4 {
 		t.Errorf("the ledger says %+v of a group with 4 VMs", e)
@@ -305,17 +306,17 @@ func TestATotalOverAllMembersNeedsAllMembers(t *testing.T) {
 	if !strings.Contains(answer.Problem, `"other"`) || !strings.Contains(answer.Problem, `"q"`) {
 		t.Errorf("the problem is %q", answer.Problem)
 	}
-	// It was there once: what stands in the ledger counts while it is away.
+	// The member was counted once: while it is unreachable, its entries in the ledger count.
 	d.away["other"] = false
 	d.grant(claim("one", "m", 0, 1, 1))
 	d.away["other"] = true
 	d.ask(claim("two", "m", 0, 1, 1), quota.Refused)
-	// Once the policy holds for others, nobody knows whether it was counted.
+	// Once the policy applies to others, it is unknown whether the member was counted.
 	excluding := vms(v1alpha1.QuotaMatch, 50)
 	excluding.Match.Exclude = []string{"kube-*"}
 	d.set = compile(excluding)
 	d.ask(claim("two", "m", 0, 1, 1), quota.Unavailable)
-	// A quota of each namespace does not mind.
+	// A quota of each namespace is not affected.
 	d.set = compile(vms(v1alpha1.QuotaNamespace, 50))
 	d.grant(claim("two", "m", 0, 1, 1))
 }
@@ -325,7 +326,7 @@ func TestATightenedQuotaTakesNothingBack(t *testing.T) {
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
 	d.grant(claim("one", "m", 0, 4, 1))
 	d.set = compile(vms(v1alpha1.QuotaNamespace, 2))
-	d.ask(claim("one", "m", 0, 4, 2), quota.Waiting) // granted, not admitted yet, and in other hands now
+	d.ask(claim("one", "m", 0, 4, 2), quota.Waiting) // granted, not admitted yet, and held by another replica now
 	d.flush()
 	d.ask(claim("one", "m", 0, 4, 2), quota.Granted)
 	d.ask(claim("one", "m", 4, 5, 2), quota.Refused)
@@ -384,7 +385,7 @@ func TestAdmissionIsToldFromMemory(t *testing.T) {
 			t.Errorf("%s: %v", story, got)
 		}
 	}
-	if _, writes := store.Requests(); writes != 2 { // the first says that each total has a ledger of its own
+	if _, writes := store.Requests(); writes != 2 { // the first specifies that each total has its own ledger
 		t.Errorf("%d writes", writes)
 	}
 }
@@ -571,7 +572,7 @@ func TestAWatchThatIsAheadOfAReplyIsNotUndone(t *testing.T) {
 	d.grant(claim("one", "m", 0, 2, 1))
 	other.flush()
 	d.ask(claim("one", "m", 2, 3, 1), quota.Waiting)
-	store.AfterWrite = func() { // what another replica wrote on top of it comes before the answer
+	store.AfterWrite = func() { // an entry of another replica in the same write precedes the answer
 		store.AfterWrite = nil
 		store.Tell(other.Observe)
 		other.grant(claim("two", "m", 0, 2, 1))
@@ -579,7 +580,7 @@ func TestAWatchThatIsAheadOfAReplyIsNotUndone(t *testing.T) {
 	}
 	d.flush()
 	d.ask(claim("one", "m", 3, 3, 1), quota.Granted)
-	d.ask(claim("three", "m", 0, 1, 1), quota.Refused) // which the earlier state would let wait for a write
+	d.ask(claim("three", "m", 0, 1, 1), quota.Refused) // which would wait for a write in the earlier state
 }
 
 // lateStore answers reads late: late runs before the answer arrives.
@@ -698,7 +699,7 @@ func TestAGroupWithTheUIDOfAnotherMembersGivesNothingOfItBack(t *testing.T) {
 	d.ask(claim("u", "other", 0, 2, 1), quota.Refused)
 }
 
-// Advice leaves out what a group takes over, unless it is another namespace's: nobody gets room by naming any UID.
+// Advice omits VMs that a group adopts, unless they belong to another namespace: naming any UID must not gain room.
 func TestAdviceLeavesOutOnlyVMsOfTheSameNamespaceThatAreToBeTakenOver(t *testing.T) {
 	for story, c := range map[string]struct {
 		namespace, member string

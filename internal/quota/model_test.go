@@ -42,18 +42,18 @@ type model struct {
 	store   *quotatest.Store
 	now     time.Time
 	objects []object
-	born    []int // how often a group of this place was made
+	born    []int // the number of groups created in this place
 	kept    map[quota.Key]kept
-	// records are what the hub has of what was admitted, backups what it had at each version of the ledgers: both are restored together.
+	// records are the admitted specs on the hub, backups the records at each version of the ledgers: both are restored together.
 	records  map[quota.Key]v1alpha1.VmGroupSpec
 	backups  map[int]map[quota.Key]v1alpha1.VmGroupSpec
 	holder   []int
 	epoch    []int64
 	replicas []*replica
 	fault    quotatest.Fault
-	// due are the groups that something tells their holders to look at.
+	// due are the groups whose holders must reconcile them.
 	due map[int]bool
-	// between is what happens while the next write is on its way.
+	// between runs during the next write.
 	between []func()
 }
 
@@ -62,11 +62,11 @@ type replica struct {
 	ledger *quota.Ledger
 	// view is the cache of the members.
 	view []object
-	// news are versions of the ledgers that its watch has still to tell.
+	// news are versions of the ledgers that its watch has yet to report.
 	news []news
 }
 
-// news are all ledgers as they were at a moment.
+// news are all ledgers at one moment.
 type news map[string]quota.Stored
 
 const places = 5
@@ -98,8 +98,8 @@ func (r *replica) Groups(context.Context) ([][]quota.Group, error) {
 	return groups, nil
 }
 
-// recorded is what a group has by its record, its status and its VMs, and what of it needs no grant: status can only lower what is on record. Without a
-// record that is what vCenter shows of it.
+// recorded is the usage of a group by its record, its status and its VMs, and the part that needs no grant: status can only lower the record. Without a
+// record it is the usage in vCenter.
 func (m *model) recorded(i int, o object) (held, granted policy.Usage) {
 	record, ok := m.records[m.shown(i, o)]
 	if !ok || o.admitted == nil {
@@ -109,7 +109,7 @@ func (m *model) recorded(i int, o object) (held, granted policy.Usage) {
 	return on.Max(o.holds()), on.Min(o.holds())
 }
 
-// record stores what is admitted of a group, or what of a record is left that has more than status.
+// record stores the admitted spec of a group, or the rest of a record that exceeds status.
 func (m *model) record(id quota.Key, admitted *v1alpha1.VmGroupSpec, anew bool) {
 	was, ok := m.records[id]
 	if admitted != nil && (anew || ok && !policy.UsageOf(*admitted).Covers(policy.UsageOf(was))) {
@@ -180,7 +180,7 @@ func (r *replica) Left(_ context.Context, id quota.Key, _, _ string) (policy.Usa
 	return m.kept[id].left, true, nil
 }
 
-// hear has the watch of a replica tell all that there is.
+// hear makes the watch of a replica report all versions.
 func (r *replica) hear(all news) {
 	keys := slices.Sorted(maps.Keys(all))
 	for _, key := range slices.Backward(keys) {
@@ -188,7 +188,7 @@ func (r *replica) hear(all news) {
 	}
 }
 
-// pass is what the reconciler does with one group.
+// pass is the reconciler's work for one group.
 func (m *model) pass(i int) {
 	r := m.replicas[m.holder[i]]
 	o := r.view[i]
@@ -212,7 +212,7 @@ func (m *model) pass(i int) {
 	switch {
 	case answer.Outcome == quota.Waiting:
 		if some && fresh {
-			m.record(id, o.admitted, false) // what is on record counts in the write that the claim waits for
+			m.record(id, o.admitted, false) // the record counts in the write that the claim waits for
 		}
 		m.due[i] = true // soon
 		return
@@ -226,9 +226,9 @@ func (m *model) pass(i int) {
 		spec.Replicas = o.spec.Replicas
 		next = &spec
 	}
-	m.record(id, next, answer.Outcome == quota.Granted) // before status, so that it stays if that meets with a conflict
+	m.record(id, next, answer.Outcome == quota.Granted) // before status, so that it stays if status conflicts
 	if !fresh || !m.objects[i].exists {
-		r.view[i] = m.objects[i] // the write meets with a conflict, and the cache catches up
+		r.view[i] = m.objects[i] // the write conflicts, and the cache catches up
 		m.due[i] = true
 		return
 	}
@@ -241,7 +241,7 @@ func (m *model) pass(i int) {
 	m.due[i] = true // by the watch
 }
 
-// sync has the cache catch up.
+// sync makes the cache catch up.
 func (r *replica) sync() {
 	for i, o := range r.m.objects {
 		if r.view[i].version != o.version && r.m.replicas[r.m.holder[i]] == r {
@@ -251,7 +251,7 @@ func (r *replica) sync() {
 	copy(r.view, r.m.objects)
 }
 
-// edit changes a group's spec, and makes the group if there is none.
+// edit changes a group's spec, or creates the group.
 func (m *model) edit(i int, spec v1alpha1.VmGroupSpec) {
 	if !m.objects[i].exists {
 		m.born[i]++
@@ -263,13 +263,13 @@ func (m *model) edit(i int, spec v1alpha1.VmGroupSpec) {
 	m.due[i] = true
 }
 
-// backup keeps the records beside the version of the ledgers, and returns that.
+// backup keeps the records with the version of the ledgers, and returns that version.
 func (m *model) backup() int {
 	m.backups[m.store.Version()] = maps.Clone(m.records)
 	return m.store.Version()
 }
 
-// become edits a group, and has its holder do what follows.
+// become edits a group, and makes its holder act on it.
 func (m *model) become(i int, spec v1alpha1.VmGroupSpec) {
 	m.edit(i, spec)
 	for range 3 {
@@ -278,8 +278,8 @@ func (m *model) become(i int, spec v1alpha1.VmGroupSpec) {
 	}
 }
 
-// restore puts the hub back to a version, with a revision bump or without. Records and ledgers are in one storage: the
-// numbers of versions that are used again are of no backup of records any more.
+// restore sets the hub back to a version, with a revision bump or without. Records and ledgers are in one storage: backups of
+// records under reused version numbers are dropped.
 func (m *model) restore(version, bump int) {
 	m.store.GoBack(version, m.store.Version()*bump)
 	now := m.store.Version()
@@ -295,7 +295,7 @@ func (m *model) restore(version, bump int) {
 	m.backup()
 	for i := range m.objects {
 		if id := m.key(i); policy.UsageOf(was[id]) != policy.UsageOf(m.records[id]) {
-			m.due[i] = true // a watch tells of records
+			m.due[i] = true // a watch reports records
 		}
 	}
 	for _, r := range m.replicas {
@@ -320,7 +320,7 @@ func (m *model) flush(r *replica) {
 	m.spread(func() { _ = r.ledger.Flush(m.t.Context()) })
 }
 
-// spread lets all watches tell, later, what do changes.
+// spread makes all watches report the changes of do, later.
 func (m *model) spread(do func()) {
 	before := m.store.Version()
 	do()
@@ -362,10 +362,10 @@ func drawSpec(t *rapid.T) v1alpha1.VmGroupSpec {
 	return v1alpha1.VmGroupSpec{CPU: int32(1 + draw(t, "cpu", 3)), Memory: 1, Template: "t", Replicas: &replicas}
 }
 
-// TestQuotasAreNeverExceeded: whoever holds a group, whatever a cache shows late and whichever reply is lost, what groups
-// were admitted together stays within the quota. In the end everybody gets what there is room for, and nothing leaks.
+// TestQuotasAreNeverExceeded: whichever replica holds a group, whatever a cache shows late and whichever reply is lost, the
+// total of admitted usage stays within the quota. In the end every group gets what there is room for, and nothing leaks.
 func TestQuotasAreNeverExceeded(t *testing.T) {
-	for range 10 { // one in some hundred inputs shows something
+	for range 10 { // one in some hundred inputs finds a fault
 		rapid.Check(t, quotasAreKept)
 	}
 }
@@ -378,7 +378,7 @@ func quotasAreKept(t *rapid.T) {
 		"pass":  func(t *rapid.T) { m.pass(draw(t, "group", places)) },
 		"flush": func(t *rapid.T) { m.flush(m.replicas[draw(t, "replica", 3)]) },
 		"meanwhile": func(t *rapid.T) {
-			// A group is edited, changes hands and is looked at while a write of some replica is on its way.
+			// A group is edited, changes its holder and is reconciled during a write of some replica.
 			i, spec, to := draw(t, "group", places), drawSpec(t), draw(t, "holder", 4)
 			m.between = append(m.between, func() {
 				if m.edit(i, spec); to < 3 {
@@ -404,7 +404,7 @@ func quotasAreKept(t *rapid.T) {
 		"delete": func(t *rapid.T) { m.delete(draw(t, "group", places), false) },
 		"keep":   func(t *rapid.T) { m.delete(draw(t, "group", places), true) },
 		"let go": func(t *rapid.T) {
-			// A person deletes the VMs that a group has left.
+			// A user deletes the remaining VMs of a group.
 			if ids := slices.SortedFunc(maps.Keys(m.kept), func(a, b quota.Key) int { return cmp.Compare(a.UID, b.UID) }); len(ids) > 0 {
 				delete(m.kept, ids[draw(t, "kept", len(ids))])
 			}
@@ -420,18 +420,19 @@ func quotasAreKept(t *rapid.T) {
 			}
 		},
 		"restore": func(t *rapid.T) {
-			// The hub comes back from a backup, with or without a revision bump.
+			// The hub is restored from a backup, with or without a revision bump.
 			m.restore(draw(t, "backup", m.store.Version()+1), draw(t, "bump", 2))
 		},
 		"kept since the backup": func(t *rapid.T) {
-			// A group grows, and goes without its VMs. Then the hub comes back from a backup of before.
+			// A group grows, and is deleted without its VMs. Then the hub is restored from an earlier backup.
 			i, before := draw(t, "group", places), m.store.Version()
 			m.become(i, drawSpec(t))
 			m.delete(i, true)
 			m.restore(min(before, m.store.Version()), draw(t, "bump", 2))
 		},
 		"given to others since the backup": func(t *rapid.T) {
-			// A group shrinks, and another one gets its room. Then ledger and records come back from a backup of before, and the first one grows again.
+			// A group shrinks, and another one gets its room. Then ledger and records are restored from an earlier backup, and the first one grows
+			// again.
 			i, j := draw(t, "group", places), draw(t, "other", places)
 			m.become(i, drawSpec(t))
 			before := m.backup()
@@ -441,7 +442,7 @@ func quotasAreKept(t *rapid.T) {
 			m.become(i, drawSpec(t))
 		},
 		"lose": func(t *rapid.T) {
-			// Somebody deletes a ledger, or all. Watches and caches are given the time to tell.
+			// A user deletes one ledger, or all. Watches and caches get the time to report it.
 			keys := slices.Sorted(maps.Keys(m.store.Stored()))
 			if n := draw(t, "ledger", len(keys)+1); n < len(keys) {
 				m.store.Lose(keys[n])
@@ -455,13 +456,13 @@ func quotasAreKept(t *rapid.T) {
 			}
 		},
 		"collect": func(t *rapid.T) {
-			// The leader removes what nobody needs.
+			// The leader removes unused ledgers.
 			m.now = m.now.Add(30 * time.Second)
 			r := m.replicas[draw(t, "replica", 3)]
 			m.spread(func() { r.ledger.Collect(t.Context()) })
 		},
 		"together": func(t *rapid.T) {
-			// Another replica does so while it is under way.
+			// Another replica does so at the same time.
 			m.now = m.now.Add(30 * time.Second)
 			one, other := m.replicas[draw(t, "replica", 3)], m.replicas[draw(t, "replica", 3)]
 			m.between = append(m.between, func() {
@@ -475,15 +476,14 @@ func quotasAreKept(t *rapid.T) {
 	m.settle()
 }
 
-// A model is at rest when nothing happens in quietRounds. Fewer are not enough: in one round the leader misses a group that is gone, in the next
-// it lowers its entry, and in the third that is written. A step is longer than the leader waits for clones of such a group.
+// A model is at rest if nothing happens in quietRounds. Fewer are not enough: in one round the leader misses a deleted group, in the next it
+// lowers its entry, and in the third that is written. A step is longer than the leader waits for clones of such a group.
 const (
 	quietRounds, mostRounds = 4, 40
 	step                    = 12 * time.Minute
 )
 
-// settle lets everything come to rest and checks that what is granted is what there is room for. Nobody looks at a group without a
-// reason.
+// settle waits until the model is at rest, and checks that the grants fill the room. Groups are reconciled only for a reason.
 func (m *model) settle() {
 	m.fault, m.between = quotatest.None, nil
 	for n := range m.replicas {

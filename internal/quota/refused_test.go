@@ -12,8 +12,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 )
 
-// overtaken has group one be granted what it wants in the first of its two totals, and a rival then take all but one VM of the last. The order of
-// the totals is that of their keys, which depend on the policies' names. It returns the rival with its claim, and whose total the first is.
+// overtaken has group one granted its claim in the first of its two totals. Then a rival takes all but one VM of the last. The order of the
+// totals is that of their keys, which depend on the policies' names. It returns the rival with its claim, and the policy of the first total.
 func overtaken(d *desk, store *quotatest.Store, one quota.Claim, name string) (rival *desk, two quota.Claim, first string) {
 	d.t.Helper()
 	set := func(each, all int32) *policy.Set {
@@ -77,13 +77,13 @@ func TestWhatOneTotalGrantedIsGivenBackWhenTheOtherRefuses(t *testing.T) {
 	}
 }
 
-// In the pass that learns of the refusal it gives back what it does not want any more. What it still wanted has to follow, and only a
-// notice leads to the next pass.
+// In the pass that receives the refusal it returns the quota that it no longer needs. The rest of its old wish must follow, and only
+// a notice triggers the next pass.
 func TestAGroupThatShrankBeforeItIsRefusedKeepsNothingOfWhatOneTotalGranted(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDeskUnder(t, store, nil)
 	overtaken(d, store, claim("one", "m", 0, 3, 1), "all")
-	one := claim("one", "m", 0, 2, 1) // spec was edited, and is too much for the last total still
+	one := claim("one", "m", 0, 2, 1) // spec was edited, and still exceeds the last total
 	d.notified[of("one")] = 1
 	for range 8 {
 		if d.notified[of("one")] > 0 {
@@ -104,7 +104,7 @@ func TestAGroupThatShrankBeforeItIsRefusedKeepsNothingOfWhatOneTotalGranted(t *t
 	d.ask(one, quota.Refused)
 }
 
-// A refusal is said at once where memory knows it, so that nothing is claimed in vain.
+// Memory refuses immediately if it can, so that no claim is made in vain.
 func TestATotalThatRefusesKeepsTheOthersFromGranting(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDeskUnder(t, store, twoTotals(4, 4))
@@ -123,8 +123,8 @@ func TestATotalThatRefusesKeepsTheOthersFromGranting(t *testing.T) {
 	}
 }
 
-// The ledger is from a backup and misses group one. What that has is entered in the write in which group two gives back
-// as much, so the total is as high as before.
+// The ledger is from a backup and misses group one. Its usage is entered in the write in which group two returns as much, so
+// the total is as high as before.
 func TestAGroupThatIsRefusedIsToldOfRoomAlsoWhenItsOwnEntryRises(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))

@@ -13,10 +13,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 )
 
-// standing is what so many VMs with one CPU take.
+// standing is the usage of so many VMs with one CPU.
 func standing(n int64) policy.Usage { return policy.Usage{VMs: n, CPU: n, Memory: n} }
 
-// remnant is a group of namespace a of member m that no cache has, with so many VMs.
+// remnant is a group of namespace a of member m that is in no cache, with this many VMs.
 func remnant(uid types.UID, stands int64) quota.Remnant {
 	return quota.Remnant{Group: group(uid, "m", 0), Stands: standing(stands)}
 }
@@ -115,7 +115,8 @@ func TestARecordOfAGroupThatIsKnownToBeGoneDoesNotCount(t *testing.T) {
 	d.grant(claim("near", "m", 0, 4, 1))
 }
 
-// The labels of a namespace are unknown while its member is away. Where the ledger has other groups of that namespace, it counts.
+// The labels of a namespace are unknown while its member is unreachable. If the ledger has other groups of that namespace, it
+// counts.
 func TestANamespaceWithoutKnownLabelsCountsWhereItCountedBefore(t *testing.T) {
 	rule := vms(v1alpha1.QuotaMatch, 5)
 	rule.Match.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "gold"}}
@@ -146,7 +147,7 @@ func TestANamespaceWithoutKnownLabelsCountsWhereItCountedBefore(t *testing.T) {
 	}
 }
 
-// Of VMs of a group that was forgotten, and of those that another group adopts, the caller names no namespace.
+// For VMs of a forgotten group, and VMs that another group adopts, the caller names no namespace.
 func TestVMsThatMayNotBeEnteredOnlyRaiseAnEntry(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
@@ -179,8 +180,8 @@ func TestAGroupWhoseMemberGoesAwayWhileAllGroupsAreListedStillCounts(t *testing.
 	d.ask(c, quota.Refused)
 }
 
-// A former holder gave back when the group had no VM. Its successor had it grow, and deleted it without its VMs. The
-// ledger is from a backup of before.
+// A former holder gave back when the group had no VM. Its successor let it grow, and deleted it without its VMs. The ledger
+// is from an earlier backup.
 func TestWhatAFormerHolderGivesBackDoesNotHideVMsThatAreKept(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))

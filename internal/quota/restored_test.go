@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 )
 
-// replace puts other ledgers in the place of those that are stored, as a person or a restored backup does.
+// replace replaces the stored ledgers, as a user or a restored backup does.
 func replace(t *testing.T, store *quotatest.Store, change func(map[quota.Key]quota.Entry)) {
 	t.Helper()
 	for key, stored := range store.Stored() {
@@ -72,7 +72,7 @@ func TestAnEntryThatIsTooHighIsGivenBackByItsHolder(t *testing.T) {
 	}
 }
 
-// Members that are away were counted for the quota as it was once, and not as it is now.
+// Unreachable members were counted for an earlier quota, and not for the current one.
 func TestAQuotaThatComesBackCountsMembersAnew(t *testing.T) {
 	for story, between := range map[string]v1alpha1.VmGroupPolicySpec{
 		"each namespace meanwhile": vms(v1alpha1.QuotaNamespace, 50),
@@ -105,7 +105,7 @@ func TestAQuotaThatComesBackCountsMembersAnew(t *testing.T) {
 	}
 }
 
-// A policy that only warns holds nothing, also while the ledger cannot be written.
+// A policy that only warns holds no group back, also while the ledger cannot be written.
 func TestAQuotaThatOnlyWarnsNeedsNoLedger(t *testing.T) {
 	store := &quotatest.Store{OnWrite: func() quotatest.Fault { return quotatest.Refuse }}
 	warning := vms(v1alpha1.QuotaNamespace, 2)
@@ -126,7 +126,7 @@ func TestAQuotaThatOnlyWarnsNeedsNoLedger(t *testing.T) {
 	}
 }
 
-// Somebody wrote a number into the ledger that no sum can hold. It goes, and what others have is still known.
+// A user wrote a number into the ledger that no sum can hold. It is removed, and the entries of others stay known.
 func TestAHugeEntryHidesNothingWhenItGoes(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
@@ -144,7 +144,7 @@ func TestAHugeEntryHidesNothingWhenItGoes(t *testing.T) {
 		d.ask(claim("two", "m", 0, 3, 1), quota.Refused)
 		d.Collect(t.Context())
 	}
-	// The claim is one that another replica's word made wait.
+	// An event of another replica made the claim wait.
 	b := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
 	b.groups = d.groups
 	b.ask(claim("two", "m", 0, 3, 1), quota.Waiting)
@@ -159,7 +159,7 @@ func TestAHugeEntryHidesNothingWhenItGoes(t *testing.T) {
 	}
 }
 
-// growAfterBackup has a group grow to 4 of 5 VMs after a backup of the ledger, whose version it returns.
+// growAfterBackup makes a group grow to 4 of 5 VMs after a backup of the ledger, whose version it returns.
 func growAfterBackup(t *testing.T, store *quotatest.Store, d *desk) (backup int) {
 	t.Helper()
 	d.grant(claim("one", "m", 0, 1, 1))
@@ -169,7 +169,7 @@ func growAfterBackup(t *testing.T, store *quotatest.Store, d *desk) (backup int)
 	return backup
 }
 
-// A settled group never asks again. Whoever else asks has it counted.
+// A settled group never claims again. A claim of any other group counts it.
 func TestARestoredLedgerGrantsNobodyWhatASettledGroupHas(t *testing.T) {
 	for story, bump := range map[string]int{"to a lower version": 0, "with a revision bump": 1000} {
 		t.Run(story, func(t *testing.T) {
@@ -193,7 +193,7 @@ func TestARestoredLedgerGrantsNobodyWhatASettledGroupHas(t *testing.T) {
 	}
 }
 
-// The backup is of a time when one group had what another has now.
+// In the backup, one group has the quota that another has now.
 func TestARestoredEntryIsNoGrant(t *testing.T) {
 	for story, bump := range map[string]int{"to a lower version": 0, "with a revision bump": 1000} {
 		t.Run(story, func(t *testing.T) {
@@ -237,7 +237,8 @@ func TestARestoredEntryIsNoGrant(t *testing.T) {
 	}
 }
 
-// The watch tells of the restored ledger, whose version is lower than what is known. It is no late news: nothing newer follows.
+// The watch reports the restored ledger, whose version is lower than the known one. It is no late event: no newer version
+// follows.
 func TestALedgerThatStaysBehindIsReadAfresh(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
@@ -247,15 +248,15 @@ func TestALedgerThatStaysBehindIsReadAfresh(t *testing.T) {
 	d.ask(claim("two", "m", 0, 3, 1), quota.Refused)
 	store.GoBack(backup, 0)
 	store.Tell(d.Observe)
-	d.ask(claim("two", "m", 0, 3, 1), quota.Refused) // it may be late news
+	d.ask(claim("two", "m", 0, 3, 1), quota.Refused) // it can be a late event
 	d.now = d.now.Add(time.Minute)
 	d.Collect(t.Context())
 	d.flush()
 	d.grant(claim("two", "m", 0, 3, 1))
 }
 
-// The second backup is of a ledger that had just turned out to be from the first one: the entries of both groups exceed
-// the quota, and one is doubted. Since then the groups have changed places.
+// The second backup is of a ledger that was just detected as restored from the first one: the entries of both groups exceed the
+// quota, and one is doubted. Since then the groups have changed places.
 func TestALedgerWhoseDoubtsWereNotSettledGrantsNoRoomTwice(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
@@ -287,9 +288,8 @@ func TestALedgerWhoseDoubtsWereNotSettledGrantsNoRoomTwice(t *testing.T) {
 	d.ask(claim("two", "m", 1, 4, 1), quota.Refused)
 }
 
-// A backup from before all ledgers, restored without a revision bump, uses the numbers of versions again. What this
-// replica knew is not what is stored under the same number now, and the news that other ledgers count says nothing about
-// that.
+// A backup from before all ledgers, restored without a revision bump, uses the numbers of versions again. The version that this
+// replica knew differs from the one stored under the same number now. The event that other ledgers count does not show that.
 func TestALedgerThatStaysBehindIsReadAfreshAlsoOnceOtherLedgersCount(t *testing.T) {
 	store := &quotatest.Store{}
 	d, other := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5)), newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
@@ -314,7 +314,8 @@ func TestALedgerThatStaysBehindIsReadAfreshAlsoOnceOtherLedgersCount(t *testing.
 	}
 }
 
-// The grant of a group whose member was away when a restored ledger was corrected may be from then, when another group had less.
+// During the correction of a restored ledger, a member was unreachable. The grant of its group can be from the time of the
+// backup, when another group had less.
 func TestAnOldGrantOfAMemberThatWasAwayIsNoGrant(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaMatch, 5))
@@ -340,8 +341,8 @@ func TestAnOldGrantOfAMemberThatWasAwayIsNoGrant(t *testing.T) {
 	fresh.ask(claim("far", "other", 1, 4, 1), quota.Refused)
 }
 
-// changedPlaces returns a store whose ledger is from a backup: group one had 4 of 5 VMs then, and has 1 now, since
-// group two has 4. Replica a was told of that ledger, and not that another replica has corrected it since.
+// changedPlaces returns a store whose ledger is from a backup: group one had 4 of 5 VMs then, and has 1 now, since group two
+// has 4. Replica a has seen that ledger, and not its correction by another replica since.
 func changedPlaces(t *testing.T) (store *quotatest.Store, a *desk) {
 	t.Helper()
 	store = &quotatest.Store{}
@@ -364,7 +365,7 @@ func changedPlaces(t *testing.T) (store *quotatest.Store, a *desk) {
 	return store, a
 }
 
-// The holder of a group shrinks a grant to what the group wants still, and has not heard yet that the grant is doubted.
+// The holder of a group shrinks a grant to the current wish of the group, and has not observed yet that the grant is doubted.
 func TestAHolderThatHasNotHeardOfADoubtDoesNotSettleIt(t *testing.T) {
 	store, a := changedPlaces(t)
 	again := claim("one", "m", 1, 3, 1)
@@ -393,7 +394,7 @@ func TestAHolderThatGivesBackAllThatItsGroupDoesNotHaveSettlesTheDoubt(t *testin
 	}
 }
 
-// A new holder's cache shows a group that has 4 VMs with 1. The entry is doubted, and right.
+// A new holder's cache shows 1 VM of a group that has 4. The entry is doubted, and correct.
 func TestAClaimFromAnOldCacheLowersNoDoubtedEntry(t *testing.T) {
 	for story, wants := range map[string]int32{"it wants what the cache shows": 1, "it wants more": 2} {
 		t.Run(story, func(t *testing.T) {
@@ -420,7 +421,7 @@ func TestAClaimFromAnOldCacheLowersNoDoubtedEntry(t *testing.T) {
 			if e := store.Entries()[of("one")]; e.Usage.VMs != 4 || e.Doubted {
 				t.Errorf("the entry is %+v", e)
 			}
-			// The API server says that the cache is right.
+			// The API server confirms the cache.
 			needs, some := d.Surplus(of("one"), one.Holds, one.Wants)
 			if !some || needs != one.Wants {
 				t.Fatalf("the group needs %+v, %v", needs, some)
@@ -432,7 +433,7 @@ func TestAClaimFromAnOldCacheLowersNoDoubtedEntry(t *testing.T) {
 	}
 }
 
-// Nothing of what is given back was written when the ledger comes back from a backup, in which the group has less.
+// No give-back was written when the ledger is restored from a backup, in which the group has less.
 func TestWhatIsGivenBackDoesNotHideTheGroup(t *testing.T) {
 	for story, epoch := range map[string]int64{"by its holder": 1, "by a former holder": 2} {
 		t.Run(story, func(t *testing.T) {

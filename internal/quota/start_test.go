@@ -23,7 +23,7 @@ type answers chan quota.Key
 // QuotaAnswered implements quota.Listener.
 func (a answers) QuotaAnswered(id quota.Key) { a <- id }
 
-// slowMembers answer after some time that nothing is left of a group.
+// slowMembers answer after some time that a group has no remnants.
 type slowMembers struct {
 	asked    chan string
 	patience map[string]*atomic.Int64
@@ -66,10 +66,10 @@ func TestTheLedgerRunsUntilItIsEnded(t *testing.T) {
 		if id := <-notified; id != of("one") {
 			t.Errorf("%+v is notified", id)
 		}
-		synctest.Wait() // the watch may tell of the write before its reply has come
+		synctest.Wait() // the watch can report the write before its reply has come
 		d.ask(one, quota.Granted)
 
-		// The hub is away for a while: the claim is tried again by itself, ever more seldom, and nobody has to ask.
+		// The hub is unreachable for a while: the claim is retried automatically with growing pauses, without another request.
 		away.Store(true)
 		two := claim("two", "m", 0, 2, 1)
 		d.ask(two, quota.Waiting)
@@ -84,7 +84,7 @@ func TestTheLedgerRunsUntilItIsEnded(t *testing.T) {
 		synctest.Wait()
 		d.ask(two, quota.Granted)
 
-		// The caches have neither, and the leader finds out.
+		// Neither is in a cache, and the leader detects that.
 		<-time.After(13 * time.Minute) // on the clock of this test
 		synctest.Wait()
 		if left := store.Entries(); len(left) != 0 {
@@ -97,7 +97,8 @@ func TestTheLedgerRunsUntilItIsEnded(t *testing.T) {
 	})
 }
 
-// TestAMemberThatTakesItsTimeToAnswerHoldsNobodyUp: claims of all members are answered while it is asked about groups that it does not have.
+// TestAMemberThatTakesItsTimeToAnswerHoldsNobodyUp: claims of all members are answered during requests to it about groups that it does not
+// have.
 func TestAMemberThatTakesItsTimeToAnswerHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &quotatest.Store{}
@@ -132,7 +133,7 @@ func TestAMemberThatTakesItsTimeToAnswerHoldsNobodyUp(t *testing.T) {
 		if entries := store.Entries(); len(entries) < 60 || entries[quota.Key{Member: "other", UID: "gone"}].Usage.VMs != 0 {
 			t.Errorf("%d entries are left; want those of the member that does not answer", len(entries))
 		}
-		// It is slow, and no more: little by little all are found.
+		// It is only slow: over time all are found.
 		patience["m"].Store(int64(300 * time.Millisecond))
 		<-time.After(5 * time.Minute) // on the clock of this test
 		if left := store.Entries(); len(left) != 1 {

@@ -65,7 +65,7 @@ func TestTheLedgerOfATotalIsReadAsItWasWritten(t *testing.T) {
 		if err != nil || !same(got, s) {
 			t.Errorf("%d groups are read as something else: %v", n, err)
 		}
-		// What did not change is not decoded again, and what did is.
+		// Unchanged entries are not decoded again, and changed ones are.
 		d := newDraft(got, facts{})
 		one := Key{"m", "one"}
 		d.put(one, Entry{Name: "one", Keys: []string{"key"}, Usage: policy.Usage{Groups: 1, VMs: 3}})

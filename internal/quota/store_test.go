@@ -14,18 +14,19 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// told is what a watch tells.
+// told is a report of a watch.
 type told struct {
 	key string
 	Stored
 }
 
-// seen takes what a watch tells.
+// seen receives the reports of a watch.
 type seen chan told
 
 func (n seen) Observe(key string, s Stored) { n <- told{key, s} }
 
-// TestTheLedgerIsSafeOnARealAPIServer: only the version that was read is replaced, and a watch tells of every change.
+// TestTheLedgerIsSafeOnARealAPIServer: a write replaces only the version that was read, and a watch reports every
+// change.
 func TestTheLedgerIsSafeOnARealAPIServer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 )
 
-// updating is the claim of a group that has what spec needs, and would like up to so many VMs more.
+// updating is the claim of a group that has the usage of its spec, and requests up to so many VMs more.
 func updating(holds, replicas, surge int32) quota.Claim {
 	c := claim("one", "m", holds, replicas, 1)
 	for k := int32(1); k <= surge; k++ {
@@ -56,13 +56,13 @@ func TestAnUpdateGetsAsManyVMsMoreAsThereIsRoomFor(t *testing.T) {
 	}
 }
 
-// A group that wants more for its update is asked for in each pass, also when what spec needs is beyond what was admitted.
+// A group that wants more for its update claims it in each pass, also if its spec exceeds the admitted usage.
 func TestAnUpdateThatQuotasRefuseCostsNothingAndIsToldOfRoom(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 7))
 	d.grant(claim("other", "m", 0, 2, 1))
 	d.grant(claim("one", "m", 0, 5, 1))
-	c := updating(4, 5, 2) // 5 were granted, 4 are held still
+	c := updating(4, 5, 2) // 5 were granted, 4 are still held
 	if answer := d.surges(c); answer.Outcome != quota.Granted || answer.Surge != 0 || !strings.Contains(answer.Short, `VmGroupPolicy "q"`) {
 		t.Fatalf("answered %+v", answer)
 	}

@@ -30,7 +30,7 @@ func newDeskUnder(t *testing.T, store quota.Store, set *policy.Set) *desk {
 	return d
 }
 
-// collect is the leader's look, and what follows from it.
+// collect is the leader's collection, and the resulting work.
 func (d *desk) collect() {
 	d.t.Helper()
 	d.leading = true
@@ -79,7 +79,7 @@ func TestAGroupInTwoTotalsGrowsOnceBothCoverIt(t *testing.T) {
 	if d.ask(one, quota.Granted); len(totalsOf(store, of("one"))) != 2 {
 		t.Errorf("granted in %v", totalsOf(store, of("one")))
 	}
-	// Shrinking and leaving holds in both.
+	// Shrinking and deletion apply to both.
 	d.GiveBack(of("one"), policy.UsageOf(spec(1)), policy.UsageOf(spec(1)), one.Epoch)
 	d.flush()
 	for _, key := range totalsOf(store, of("one")) {
@@ -105,7 +105,7 @@ func TestAGroupThatCountsInATotalNoMoreLeavesIt(t *testing.T) {
 	if keys := totalsOf(store, of("one")); len(keys) != 1 {
 		t.Errorf("it counts in %v", keys)
 	}
-	// What nobody needs goes, at the second look.
+	// Unused ledgers are removed, in the second round.
 	n := func() int {
 		return len(slices.DeleteFunc(slices.Collect(maps.Values(store.Stored())), func(s quota.Stored) bool { return s.Version == "" }))
 	}
@@ -126,8 +126,8 @@ func TestAGroupThatCountsInATotalNoMoreLeavesIt(t *testing.T) {
 	d.ask(claim("two", "m", 0, 3, 1), quota.Refused)
 }
 
-// headMadeAnew is a store whose head somebody has deleted, and another replica has made anew. The ledgers of namespaces a and b are left over. The replica
-// from before has not heard of it.
+// headMadeAnew is a store whose head a user has deleted, and another replica has created again. The ledgers of namespaces a and
+// b are left over. The earlier replica has not observed it.
 func headMadeAnew(t *testing.T) (store *quotatest.Store, late *desk) {
 	t.Helper()
 	store = &quotatest.Store{}
@@ -136,7 +136,7 @@ func headMadeAnew(t *testing.T) (store *quotatest.Store, late *desk) {
 	late.grant(claim("one", "m", 0, 1, 1))
 	late.grant(in("b", claim("gone", "m", 0, 4, 1)))
 	late.groups = []quota.Group{group("one", "m", 1)}
-	store.Lose("") // as its message says
+	store.Lose("") // according to its message
 	newDeskUnder(t, store, set).grant(in("c", claim("two", "m", 0, 4, 2)))
 	return store, late
 }
@@ -162,7 +162,7 @@ func TestWhatIsLeftOverFromAHeadThatWasDeletedDoesNotCount(t *testing.T) {
 	d.refuse(in("c", claim("three", "m", 0, 2, 1)))
 }
 
-// A replica that hears late writes a ledger that does not count any more.
+// A replica with a late watch writes a ledger that no longer counts.
 func TestAGrantInALedgerThatDoesNotCountIsNone(t *testing.T) {
 	store, late := headMadeAnew(t)
 	three := claim("three", "m", 0, 4, 1)
@@ -180,7 +180,7 @@ func TestAGrantInALedgerThatDoesNotCountIsNone(t *testing.T) {
 	late.ask(three, quota.Refused)
 }
 
-// Whatever becomes of the ConfigMaps, nothing is granted twice, and what was admitted is counted.
+// Whatever happens to the ConfigMaps, nothing is granted twice, and admitted usage is counted.
 func TestNoLossOfALedgerGrantsAnythingTwice(t *testing.T) {
 	spoiled := errors.New(`ConfigMap "vmgroup-operator-quota": it is nonsense; delete it`)
 	for story, c := range map[string]struct {
@@ -228,7 +228,7 @@ func TestNoLossOfALedgerGrantsAnythingTwice(t *testing.T) {
 					t.Errorf("%s answers %+v", name, answer)
 				}
 			}
-			if c.unreadable { // a person does what the message says
+			if c.unreadable { // a user follows the message
 				store.Lose("")
 				store.Lose(total)
 			}
@@ -248,7 +248,7 @@ func TestNoLossOfALedgerGrantsAnythingTwice(t *testing.T) {
 	}
 }
 
-// One total that cannot be read or written holds up its own groups only.
+// One total that cannot be read or written blocks its own groups only.
 func TestATotalThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	store := &quotatest.Store{}
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))

@@ -10,8 +10,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 )
 
-// A group with 4 VMs is looked at before it is known which ledgers count. Once that is known it has given them up,
-// another group has the room, and it wants them again.
+// A group with 4 VMs is reconciled before it is known which ledgers count. Once that is known it has released them,
+// another group has the room, and it claims them again.
 func TestAClaimThatWaitedForTheLedgersDoesNotReplaceANewerOne(t *testing.T) {
 	store := &quotatest.Store{}
 	d, other := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5)), newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
@@ -30,8 +30,8 @@ func TestAClaimThatWaitedForTheLedgersDoesNotReplaceANewerOne(t *testing.T) {
 	}
 }
 
-// behindTheHead returns a replica that granted group one 4 of 5 VMs and does not know any more which ledgers count,
-// since the watch tells of an older head, and the head that settles that.
+// behindTheHead returns a replica that granted group one 4 of 5 VMs and no longer knows which ledgers count, since the
+// watch reports an older head. It also returns the head that settles that.
 func behindTheHead(t *testing.T) (d *desk, store *quotatest.Store, head quota.Stored) {
 	t.Helper()
 	store = &quotatest.Store{}
@@ -50,8 +50,8 @@ func behindTheHead(t *testing.T) (d *desk, store *quotatest.Store, head quota.St
 	return d, store, head
 }
 
-// A group gives back while it is not known which ledgers count. Once that is known, and before it is written, the group
-// wants what it has given back.
+// A group returns quota while it is unknown which ledgers count. Once that is known, and before the write, the group
+// claims the returned quota.
 func TestWhatWaitsToBeGivenBackIsNotGrantedMeanwhile(t *testing.T) {
 	d, store, head := behindTheHead(t)
 	d.GiveBack(of("one"), policy.UsageOf(spec(1)), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})

@@ -23,7 +23,7 @@ const collectInterval, settledFor = time.Minute, 10 * time.Minute
 type IndexOptions struct {
 	// Client of the release namespace.
 	Client corev1client.ConfigMapInterface
-	// VMs knows the VMs of the vCenters.
+	// VMs returns the VMs of the vCenters.
 	VMs VMs
 	// Leader reports whether this replica removes receipts.
 	Leader sharding.Leader

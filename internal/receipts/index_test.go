@@ -14,7 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// indexed is an index beside its store.
+// indexed is an index with its store.
 type indexed struct {
 	*receipts.Index
 	*receipts.ConfigMaps
@@ -50,7 +50,7 @@ func (i *indexed) until(what string, keeps bool) {
 	await.True(i.t, what, func() bool { return i.Keeps(old) == keeps })
 }
 
-// after collects when so much time has passed, and reports whether the receipt is there.
+// after collects after that much time, and reports whether the receipt still exists.
 func (i *indexed) after(d time.Duration) bool {
 	i.t.Helper()
 	i.now = i.now.Add(d)

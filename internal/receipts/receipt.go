@@ -22,7 +22,7 @@ const (
 	Adopted Cause = "Adopted"
 )
 
-// Receipt records what became of the VMs of one group.
+// Receipt records what happened to the VMs of one group.
 type Receipt struct {
 	Cause Cause `json:"cause"`
 	// MemberCluster is the name of the member on the hub at that time. MemberUID is the UID of the cluster.

@@ -12,12 +12,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// cluster is that of all tests of the package.
+// cluster is shared by all tests of the package.
 var cluster = localcluster.Share("hub")
 
 func TestMain(m *testing.M) { os.Exit(cluster.Run(m)) }
 
-// realHub returns an API server, and a client of somebody who may do everything.
+// realHub returns an API server, and a client of a user with all permissions.
 func realHub(t *testing.T) (*localcluster.ControlPlane, client.Client) {
 	t.Helper()
 	server := cluster.Get(t)

@@ -35,7 +35,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// exposed is the port that members reach, of a replica that knows many of them.
+// exposed is the port that members reach, of a replica that has many members.
 type exposed struct {
 	t            *testing.T
 	url          string
@@ -43,7 +43,7 @@ type exposed struct {
 	certificates *trust.Rotator
 }
 
-// noCertificates are those of a replica without files that knows of no other.
+// noCertificates is the state of a replica without certificate files that has seen no other replica.
 type noCertificates struct{}
 
 func (noCertificates) Offer() trust.Offer         { return trust.Offer{} }
@@ -108,7 +108,7 @@ func expose(t *testing.T) *exposed {
 	return e
 }
 
-// call returns how long an answer took, with all of it but the date. Each call makes a connection, as the answer says that it should.
+// call returns the duration of an answer, and the answer without its date. Each call makes a connection, as the answer requests.
 func (e *exposed) call(path string, body []byte) (time.Duration, string) {
 	e.t.Helper()
 	begun := time.Now()
@@ -130,7 +130,7 @@ func (e *exposed) call(path string, body []byte) (time.Duration, string) {
 	return took, fmt.Sprintf("%s %v close=%v %q", response.Status, response.Header, response.Close, text)
 }
 
-// areaUnderTheCurve is the chance that a time of the first kind is longer than one of the second: 0.5 where the times tell nothing.
+// areaUnderTheCurve is the chance that a time of the first kind is longer than one of the second: 0.5 if the times reveal nothing.
 func areaUnderTheCurve(first, second []time.Duration) float64 {
 	slices.Sort(second)
 	sum := 0.0
@@ -142,7 +142,7 @@ func areaUnderTheCurve(first, second []time.Duration) float64 {
 	return sum / float64(len(first)) / float64(len(second))
 }
 
-// rank sends calls of two kinds in an order that is drawn.
+// rank sends calls of two kinds in a random order.
 func (e *exposed) rank(calls int, kinds [2]func(i int) string) float64 {
 	e.t.Helper()
 	body := []byte(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`)
@@ -160,8 +160,8 @@ func (e *exposed) rank(calls int, kinds [2]func(i int) string) float64 {
 	return areaUnderTheCurve(took[0], took[1])
 }
 
-// TestTimesTellNothingToWhoKnowsNoSegment: of 2,000 calls, which kind takes longer is a matter of chance. The bound is four times the standard
-// deviation of that; beyond it by chance is one try of 10,000, so a second try and a third one decide.
+// TestTimesTellNothingToWhoKnowsNoSegment: of 2,000 calls, chance decides which kind takes longer. The bound is four times the standard
+// deviation of that; chance exceeds it in one try of 10,000, so a second try and a third one decide.
 func TestTimesTellNothingToWhoKnowsNoSegment(t *testing.T) {
 	e := expose(t)
 	guess := func(i int) string { return fmt.Sprintf("%032x", i) }

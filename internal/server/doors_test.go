@@ -28,7 +28,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
-// crowd is a listener to which somebody comes whenever it accepts, and says nothing.
+// crowd is a listener with a new client for each Accept; the clients send nothing.
 type crowd struct {
 	net.Listener
 	accepted atomic.Int32
@@ -42,7 +42,7 @@ func (c *crowd) Accept() (net.Conn, error) {
 
 func (*crowd) Close() error { return nil }
 
-// TestAPortHasSoManyConnectionsAndNoMore: whoever reaches it can open them, and say nothing.
+// TestAPortHasSoManyConnectionsAndNoMore: any client that reaches it can open connections, and send nothing.
 func TestAPortHasSoManyConnectionsAndNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 3
@@ -73,7 +73,7 @@ func TestAPortHasSoManyConnectionsAndNoMore(t *testing.T) {
 	})
 }
 
-// pipes is a listener to whom a test connects without a network, so that time may be virtual.
+// pipes is a listener to which a test connects without a network, so that time can be virtual.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -90,7 +90,7 @@ func (pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
 func (p pipes) dialPlain() net.Conn {
 	outside, inside := net.Pipe()
-	go func() { p <- inside }() // which is accepted when there is room
+	go func() { p <- inside }() // which is accepted once there is room
 	return outside
 }
 
@@ -109,7 +109,7 @@ func selfSigned(t *testing.T) certificate {
 	return func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &pair, nil }
 }
 
-// served runs a server on pipes until the test ends its use.
+// served runs a server on pipes until the test stops it.
 func served(t *testing.T, server *http.Server, listener net.Listener) (end func()) {
 	t.Helper()
 	ended := make(chan error, 1)
@@ -124,7 +124,7 @@ func served(t *testing.T, server *http.Server, listener net.Listener) (end func(
 	}
 }
 
-// answerTo sends the head of a request and says nothing more. It returns the answer without its date, and how long the connection was open.
+// answerTo sends the head of a request and nothing more. It returns the answer without its date, and how long the connection was open.
 func answerTo(t *testing.T, conn net.Conn, head string) (answer string, open time.Duration) {
 	t.Helper()
 	defer func() { _ = conn.Close() }()
@@ -149,13 +149,13 @@ func answerTo(t *testing.T, conn net.Conn, head string) (answer string, open tim
 	return fmt.Sprintf("%s %v close=%v %q %v", response.Status, response.Header, response.Close, text, err), time.Since(begun)
 }
 
-// noSegments are those of no member.
+// noSegments are the segments of no member.
 type noSegments struct{}
 
 // Knows implements webhook.Segments.
 func (noSegments) Knows(_, _ string) bool { return false }
 
-// TestAPortHasOneAnswerForWhatIsForNobody also where net/http would have answered by itself, and keeps no connection on which no body comes.
+// TestAPortHasOneAnswerForWhatIsForNobody also for requests that net/http would answer itself. It keeps no connection without a body.
 func TestAPortHasOneAnswerForWhatIsForNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		doors, err := webhook.New(webhook.Options{
@@ -189,7 +189,7 @@ func TestAPortHasOneAnswerForWhatIsForNobody(t *testing.T) {
 	})
 }
 
-// TestNoConnectionOutlivesWhatWasPromised: a handler that forgets the time of a body keeps no connection for good.
+// TestNoConnectionOutlivesWhatWasPromised: a handler without a timeout for the body keeps no connection open forever.
 func TestNoConnectionOutlivesWhatWasPromised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		outside := make(pipes)
@@ -206,7 +206,7 @@ func TestNoConnectionOutlivesWhatWasPromised(t *testing.T) {
 	})
 }
 
-// TestFailedHandshakesDoNotFillTheLog: anybody who reaches a port causes them.
+// TestFailedHandshakesDoNotFillTheLog: any client that reaches a port can cause them.
 func TestFailedHandshakesDoNotFillTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -238,16 +238,16 @@ func TestFailedHandshakesDoNotFillTheLog(t *testing.T) {
 	})
 }
 
-// heap is how much memory is in use.
+// heap is the memory in use.
 func heap() int64 {
 	runtime.GC()
-	runtime.GC() // what has a finalizer goes in the second round
+	runtime.GC() // objects with a finalizer are deleted in the second round
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
 
-// TestAConnectionCostsLittleBeforeItsRequestIsThere: whoever reaches a port can have 1,024 of them at one time.
+// TestAConnectionCostsLittleBeforeItsRequestIsThere: clients can have 1,024 connections to a port at a time.
 func TestAConnectionCostsLittleBeforeItsRequestIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const connections, most = 64, 192 << 10
@@ -256,7 +256,7 @@ func TestAConnectionCostsLittleBeforeItsRequestIsThere(t *testing.T) {
 		defer served(t, server.Server, server.Listener)()
 		head := strings.Builder{}
 		head.WriteString("POST / HTTP/1.1\r\nHost: hub\r\n")
-		for i := 0; head.Len() < server.Server.MaxHeaderBytes+4<<10-64; i++ { // net/http takes 4 KiB more than it is told
+		for i := 0; head.Len() < server.Server.MaxHeaderBytes+4<<10-64; i++ { // net/http takes 4 KiB more than configured
 			fmt.Fprintf(&head, "%s:\n", strconv.FormatInt(int64(i), 36))
 		}
 		before := heap()
@@ -280,7 +280,7 @@ func TestAConnectionCostsLittleBeforeItsRequestIsThere(t *testing.T) {
 	})
 }
 
-// TestNobodySendsMuchWithoutARequest: Go collects a handshake message of 64 KiB before it looks at it, and one of 256 KiB later.
+// TestNobodySendsMuchWithoutARequest: Go buffers a handshake message of 64 KiB before it checks it, and one of 256 KiB later.
 func TestNobodySendsMuchWithoutARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		outside := make(pipes)
@@ -288,7 +288,7 @@ func TestNobodySendsMuchWithoutARequest(t *testing.T) {
 		defer served(t, server.Server, server.Listener)()
 		conn := outside.dialPlain()
 		defer func() { _ = conn.Close() }()
-		// A record of 16 KiB, in which a ClientHello of almost 64 KiB begins, or goes on.
+		// A record of 16 KiB, in which a ClientHello of almost 64 KiB begins or continues.
 		record := append([]byte{22, 3, 1, 0x40, 0}, make([]byte, 16<<10)...)
 		first := slices.Clone(record)
 		copy(first[5:], []byte{1, 0, 0xff, 0})
@@ -305,7 +305,7 @@ func TestNobodySendsMuchWithoutARequest(t *testing.T) {
 	})
 }
 
-// TestRequestsMayBeLarge, one after the other over one connection: only what comes before a head is bounded here.
+// TestRequestsMayBeLarge, one after the other over one connection: this limit covers only bytes before a head.
 func TestRequestsMayBeLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size = 1 << 20

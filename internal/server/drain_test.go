@@ -17,17 +17,17 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// rollout is one replica that ends and one that stays, behind a balancer that notices late which of them is ready.
+// rollout is one replica that ends and one that stays, behind a balancer that detects late which of them is ready.
 type rollout struct {
 	t       *testing.T
 	ending  *Leaving
 	address string // of the one that ends
 	stop    context.CancelFunc
 	stopped chan struct{}
-	// slow holds the calls of /slow until it is closed; slowBegun says that one has come.
+	// slow holds the calls of /slow until it is closed; slowBegun signals that one has arrived.
 	slow, slowBegun chan struct{}
 	stays           *httptest.Server
-	// away is true once the balancer opens connections to the one that stays only.
+	// away is true once the balancer opens connections only to the one that stays.
 	away atomic.Bool
 }
 
@@ -91,7 +91,7 @@ func (r *rollout) caller() *http.Client {
 	return &http.Client{Transport: base}
 }
 
-// call posts, which no client sends again by itself.
+// call posts a request that no client automatically sends again.
 func (r *rollout) call(c *http.Client, path string) error {
 	response, err := c.Post("https://webhooks.example.com"+path, "application/json", strings.NewReader("{}"))
 	if err != nil {
@@ -104,11 +104,11 @@ func (r *rollout) call(c *http.Client, path string) error {
 	return err
 }
 
-// balance notices after a while that the replica is not ready.
+// balance detects after a while that the replica is not ready.
 func (r *rollout) balance(lag time.Duration) {
 	for r.ending.Check(nil) == nil {
 		select {
-		case <-r.stopped: // it never said so
+		case <-r.stopped: // it never announced it
 		case <-time.After(time.Millisecond):
 			continue
 		}
@@ -119,7 +119,8 @@ func (r *rollout) balance(lag time.Duration) {
 }
 
 func TestNoCallFailsWhileAReplicaEnds(t *testing.T) {
-	// The time that replicas have: callers that do not run for a while must still hear in it that they should hang up.
+	// The time that replicas have: callers that do not run for a while must still get the notice to close their connections
+	// within it.
 	r := newRollout(t, LeaveTime)
 	var calls, failures atomic.Int64
 	var each [8]atomic.Int64 // calls of one caller
@@ -158,8 +159,8 @@ func TestNoCallFailsWhileAReplicaEnds(t *testing.T) {
 	if r.ending.Check(nil) == nil {
 		t.Fatal("it left without saying so")
 	}
-	// The balancer of a busy machine may be late, and a caller may not run between its choice of a replica and its connection.
-	// Each has made its choice anew once it has made two more calls.
+	// The balancer of a busy machine can be late, and a caller possibly does not run between its choice of a replica and its
+	// connection. Each has made its choice anew once it has made two more calls.
 	<-balanced
 	for i := range each {
 		for before := each[i].Load(); each[i].Load() < before+2; {

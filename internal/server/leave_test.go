@@ -31,7 +31,7 @@ func TestAReplicaThatEndsAnswersAndHasItsCallersHangUp(t *testing.T) {
 	for l.Check(nil) == nil {
 		select {
 		case <-done:
-			if l.Check(nil) == nil { // all of it may have passed since the look above
+			if l.Check(nil) == nil { // all of it can have passed since the check above
 				t.Fatal("it left without saying so")
 			}
 		default:

@@ -31,7 +31,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// roleOf reads the first object of a file in config/rbac, and makes it under another name.
+// roleOf reads the first object of a file in config/rbac, and creates it under another name.
 func roleOf(t *testing.T, admin client.Client, file, name string) {
 	t.Helper()
 	content, err := os.ReadFile("../../config/rbac/" + file)
@@ -46,7 +46,7 @@ func roleOf(t *testing.T, admin client.Client, file, name string) {
 	create(t, admin, role)
 }
 
-// create makes an object that goes with the test.
+// create makes an object that the end of the test removes.
 func create(t *testing.T, admin client.Client, object client.Object) {
 	t.Helper()
 	if err := admin.Create(t.Context(), object); err != nil {
@@ -109,7 +109,7 @@ func TestMetricsAreOpenWithoutTheFlag(t *testing.T) {
 	}
 }
 
-// TestMetricsCertificatesAreReadAgain: a certificate from elsewhere is served, also after it was renewed.
+// TestMetricsCertificatesAreReadAgain: a certificate from another source is served, also after a renewal.
 func TestMetricsCertificatesAreReadAgain(t *testing.T) {
 	directory := t.TempDir()
 	issue := func() (serial string) {
@@ -143,7 +143,8 @@ func TestMetricsCertificatesAreReadAgain(t *testing.T) {
 	}
 }
 
-// TestThePortOfMetricsIsBounded: many keep a connection, by what net/http answers itself or by saying nothing, and all end.
+// TestThePortOfMetricsIsBounded: many clients keep a connection, by requests that net/http answers itself or by sending
+// nothing, and all end.
 func TestThePortOfMetricsIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, c := range map[string]struct {

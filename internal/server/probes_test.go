@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// served answers probes on pipes until the test ends their use.
+// served answers probes on pipes until the test stops it.
 func (p Probes) served(t *testing.T) (outside pipes, end func()) {
 	t.Helper()
 	outside = make(pipes)
@@ -45,7 +45,7 @@ func TestProbesAreAnsweredTogetherAndByName(t *testing.T) {
 	})
 }
 
-// TestThePortOfProbesIsBounded: as many as there may be keep a connection by an unfinished head, and end before kubelet's patience does.
+// TestThePortOfProbesIsBounded: the maximum number of clients keep a connection by an unfinished head, and end before kubelet's timeout.
 func TestThePortOfProbesIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		outside, end := Probes{LivePath: {"alive": healthz.Ping}}.served(t)
@@ -66,7 +66,7 @@ func TestThePortOfProbesIsBounded(t *testing.T) {
 		}
 		all.Wait()
 
-		// A head without an end is not kept.
+		// An endless head is not kept.
 		conn := outside.dialPlain()
 		defer func() { _ = conn.Close() }()
 		taken := make(chan int, 1)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestAnAmountThatCostsMuchIsNotComputed: Kubernetes' quantities compute a power of ten of an exponent when they are decoded, and nothing ends that.
+// TestAnAmountThatCostsMuchIsNotComputed: Kubernetes' quantities compute a power of ten of an exponent when they are decoded, and nothing limits
+// that.
 func TestAnAmountThatCostsMuchIsNotComputed(t *testing.T) {
 	doors, _ := handlers(t, knowledgeWith(), nil)
 	const large = "1234567890123456789e9999999"
@@ -45,7 +46,8 @@ func TestAnAmountThatCostsMuchIsNotComputed(t *testing.T) {
 	}
 }
 
-// TestAnObjectOfAnotherKindIsNotDecoded: what an object says it is decides what it is decoded into, and each path looks for what costs much in its own kind.
+// TestAnObjectOfAnotherKindIsNotDecoded: the kind in an object selects the type into which it is decoded, and each path checks
+// its own kind for costly values.
 func TestAnObjectOfAnotherKindIsNotDecoded(t *testing.T) {
 	doors, _ := handlers(t, knowledgeWith(), func(o *Options) { o.Segments = segments(func(string, string) bool { return true }) })
 	const spec = `{"limits":{"memory":{"max":"1234567890123456789e9999999"}}}`

@@ -17,7 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// refilled replaces a manifest that leaves memory out, after the default has become another one.
+// refilled replaces a manifest that omits memory, after a change of the default.
 func (c *cluster) refilled(w *changingKnowledge) {
 	manifest := func() *unstructured.Unstructured {
 		return written("refilled", map[string]any{"cpu": int64(1), "template": "linux-12"})
@@ -50,8 +50,8 @@ func (c *cluster) refilled(w *changingKnowledge) {
 	}
 }
 
-// hostnames has the schema answer as the hub does; groups that were stored before it had the rules are edited as before.
-// Nobody asks the hub.
+// hostnames has the schema answer as the hub does; groups that were stored before these rules existed can be edited as
+// before. The hub gets no request.
 func (c *cluster) hostnames() {
 	rules := func(set func(of *apiextensionsv1.JSONSchemaProps)) {
 		await.NoError(c.t, "the CRD to be written", func() error {

@@ -34,7 +34,7 @@ import (
 type cluster struct {
 	t *testing.T
 	client.Client
-	// url is that of the members' port, hubURL that of the hub's own kinds.
+	// url is the address of the members' port, hubURL that of the hub's own kinds.
 	url, hubURL string
 	caBundle    []byte
 
@@ -42,7 +42,7 @@ type cluster struct {
 	warnings []string
 }
 
-// HandleWarningHeader collects what a person would be shown.
+// HandleWarningHeader collects the warnings that users see.
 func (c *cluster) HandleWarningHeader(_ int, _, text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,7 +139,7 @@ func (c *cluster) register(failure admissionregistrationv1.FailurePolicyType) {
 
 const refusedBy = `admission webhook "validate.vmgroups.vm.codeconnect.vmworld.com" denied the request: `
 
-// made is a group as a team applies it.
+// made is a group as a user applies it.
 func made(name string, change func(*v1alpha1.VmGroup)) *v1alpha1.VmGroup {
 	return aGroup(func(g *v1alpha1.VmGroup) {
 		g.Name, g.Namespace, g.UID = name, metav1.NamespaceDefault, ""
@@ -151,7 +151,7 @@ func made(name string, change func(*v1alpha1.VmGroup)) *v1alpha1.VmGroup {
 
 func tooMuch(g *v1alpha1.VmGroup) { g.Spec.CPU, g.Spec.Replicas = 16, new(int32(100)) }
 
-// written is a group as somebody writes it, with anything in its spec.
+// written is a group as a user writes it, with any value in its spec.
 func written(name string, spec map[string]any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "VmGroup",
@@ -164,7 +164,7 @@ func TestAgainstARealAPIServer(t *testing.T) {
 	c := startCluster(t, w, nil)
 	c.hostnames()
 	c.register(admissionregistrationv1.Ignore)
-	// An API server learns of those that mutate and of those that validate by itself each.
+	// An API server observes mutating and validating configurations separately.
 	await.NoError(c.t, "both webhooks are called", func() error {
 		if c.Create(t.Context(), made("probe", tooMuch), client.DryRunAll) == nil {
 			return errors.New("too much is accepted")
@@ -202,7 +202,7 @@ func (c *cluster) refusal(*changingKnowledge) {
 	if cause, ok := apierrors.StatusCause(err, metav1.CauseTypeFieldValueInvalid); !ok || cause.Field != "spec.cpu" {
 		c.t.Errorf("cause %+v", cause)
 	}
-	// The schema says better than a webhook what is wrong with a type.
+	// The schema reports a type error better than a webhook.
 	err = c.Create(c.t.Context(), written("wrong", map[string]any{"cpu": "four"}))
 	if err == nil || !strings.Contains(err.Error(), `spec.cpu: Invalid value: "string": spec.cpu in body must be of type integer`) {
 		c.t.Error(err)
@@ -252,7 +252,7 @@ func (c *cluster) letGo(w *changingKnowledge) {
 	c.letLeave(g)
 }
 
-// letLeave labels and deletes an object, and takes its finalizer away.
+// letLeave labels and deletes an object, and removes its finalizer.
 func (c *cluster) letLeave(object client.Object) {
 	c.t.Helper()
 	object.SetLabels(map[string]string{"a": "b"})
@@ -290,7 +290,7 @@ func (c *cluster) unjudged(w *changingKnowledge) {
 	})
 }
 
-// hubKinds tests config/webhook as it is, but for the address: there is no Service here.
+// hubKinds tests config/webhook unchanged except for the address: there is no Service here.
 func (c *cluster) hubKinds(*changingKnowledge) {
 	var manifest admissionregistrationv1.ValidatingWebhookConfiguration
 	c.load("../../config/webhook/manifests.yaml", &manifest)
@@ -299,7 +299,7 @@ func (c *cluster) hubKinds(*changingKnowledge) {
 		called.URL, called.CABundle, called.Service = new(c.hubURL+*called.Service.Path), c.caBundle, nil
 	}
 	c.create(&manifest)
-	// What the schema can tell it refuses by itself; these are left for the webhook.
+	// The schema refuses on its own what it can detect; these are left for the webhook.
 	twice := func(vc *v1alpha1.VCenter) {
 		vc.Spec.LegacyFolders = []v1alpha1.LegacyFolder{
 			{Folder: "one", MemberCluster: "local", Namespace: "a", Group: "b"}, {Folder: "two", MemberCluster: "local", Namespace: "a", Group: "b"},
@@ -336,7 +336,7 @@ func (c *cluster) hubKinds(*changingKnowledge) {
 	if said := c.warned(); len(said) != 1 || !strings.HasPrefix(said[0], "spec.admission.failurePolicy: Fail refuses every VmGroup") {
 		c.t.Errorf("a MemberCluster: warnings %q", said)
 	}
-	// One that was stored before there was a webhook can be labeled, and let go.
+	// A group that was stored before there was a webhook can be labeled, and released.
 	if err := c.Delete(c.t.Context(), &manifest); err != nil {
 		c.t.Fatal(err)
 	}
@@ -353,7 +353,7 @@ func (c *cluster) hubKinds(*changingKnowledge) {
 	c.letLeave(stored)
 }
 
-// hubSchemas shows that what an object alone can tell is refused without any webhook.
+// hubSchemas shows that errors within one object are refused without any webhook.
 func (c *cluster) hubSchemas(*changingKnowledge) {
 	server := func(address string) *v1alpha1.VCenter {
 		return vcenter(func(vc *v1alpha1.VCenter) { vc.Spec.Server = address })
@@ -385,7 +385,7 @@ func (c *cluster) hubSchemas(*changingKnowledge) {
 	for _, o := range []struct {
 		story   string
 		object  client.Object
-		refused string // no word: accepted
+		refused string // no message: accepted
 	}{
 		{"a host", server("vc.example.com"), ""},
 		{"a host with port", server("vc.example.com:8443"), ""},
@@ -455,7 +455,7 @@ func (c *cluster) hubSchemas(*changingKnowledge) {
 	}
 }
 
-// changingKnowledge is knowledge whose policies and groups change while it is asked.
+// changingKnowledge is knowledge whose policies and groups change during requests.
 type changingKnowledge struct {
 	*knowledge
 	mu sync.Mutex
@@ -491,7 +491,7 @@ func (w *changingKnowledge) foresee(preview func(*v1alpha1.VmGroup) (Preview, er
 	w.preview = preview
 }
 
-// Preview knows no template, unless it was told what to foresee.
+// Preview knows no template, unless a forecast is set.
 func (w *changingKnowledge) Preview(ctx context.Context, member string, of *v1alpha1.VmGroup) (Preview, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

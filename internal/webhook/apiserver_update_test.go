@@ -16,7 +16,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// foretold edits a group whose VMs run. An API server raises the generation before it asks: what it shows looks as if the update had begun.
+// foretold edits a group whose VMs run. An API server raises the generation before it calls the webhook: the object looks as if the update
+// had begun.
 func (c *cluster) foretold(w *changingKnowledge) {
 	g := made("running", nil)
 	c.create(g)
@@ -62,7 +63,7 @@ func (c *cluster) foretold(w *changingKnowledge) {
 	}
 }
 
-// running gives a group the status of one whose VMs run, and returns what the operator knows of it.
+// running gives a group the status of one whose VMs run, and returns the operator's knowledge of it.
 func running(g *v1alpha1.VmGroup) *group.Snapshot {
 	was := plan.ShapeOf(g.Spec)
 	s := &group.Snapshot{

@@ -9,7 +9,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// A default that changed changes VMs whose manifest leaves the field out and is replaced as a whole: kubectl replace, Argo CD's Replace=true.
+// A changed default changes VMs whose manifest omits the field and is replaced as a whole: kubectl replace, Argo CD's Replace=true.
 func TestAnUpdateThatGetsTodaysDefaultOfAPolicyIsWarned(t *testing.T) {
 	const memory, template = "spec.memory is left out and becomes 4, today's default of VmGroupPolicy \"default\"; it was 2. Write the value that you want.",
 		"spec.template is left out and becomes linux-12, today's default of VmGroupPolicy \"default\"; it was linux-11. Write the value that you want."

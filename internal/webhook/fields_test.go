@@ -16,11 +16,13 @@ import (
 type effect struct {
 	// file reads the field, with the text; the text names the field, or the one that it is part of.
 	file, text string
-	// unused is why nothing reads a field of a type that several fields share. Only what the operator writes itself may be unused.
+	// unused is the reason why no code reads a field of a type that several fields share. Only fields that the operator writes
+	// itself can be unused.
 	unused string
 }
 
-// fieldEffects of all fields of all kinds, by kind and path. A field that is added to the API needs a row: it says where the field is read.
+// fieldEffects of all fields of all kinds, by kind and path. A field that is added to the API needs a row, which shows where the field is
+// read.
 var fieldEffects = map[string]map[string]effect{
 	"VmGroup": {
 		"cpu":                               {file: "internal/controller/vmgroup/effect/clone.go", text: "of.Spec.CPU"},
@@ -212,7 +214,7 @@ func TestEveryFieldOfASpecHasAnEffect(t *testing.T) {
 	}
 }
 
-// checkReader: the row still leads to code that names the field, or the one that it is part of.
+// checkReader checks that the row still leads to code that names the field, or the one that it is part of.
 func checkReader(t *testing.T, kind, path string, row effect) {
 	t.Helper()
 	code, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(row.file)))

@@ -12,8 +12,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 )
 
-// act is where a value of an enum makes a difference: file has the text, which names the value. A value that is in force where a field is left out has no
-// text: the schema has it as the default, or says so in the description.
+// act is where a value of an enum makes a difference: file has the text, which names the value. A value that applies if the
+// field is omitted has no text: the schema has it as the default, or states it in the description.
 type act struct{ file, text, unset string }
 
 // valueEffects of all values of all enums below spec that are not the schema's default, by kind, path and value.

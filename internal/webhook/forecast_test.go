@@ -17,7 +17,7 @@ import (
 
 var someTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// planned is what the planner makes of a group of which the VMs of before run.
+// planned is the planner's result for a group whose earlier VMs run.
 func planned(before, after *v1alpha1.VmGroup, change func(*plan.Input)) plan.Plan {
 	in := plan.Input{
 		Now: someTime, Name: after.Name, ID: vsphere.GroupID{Group: string(after.UID)}, Folder: vsphere.FolderRef("group-v7"), Spec: after.Spec,
@@ -298,7 +298,7 @@ func TestForecastOfAHeldGroupForetellsNoUpdate(t *testing.T) {
 	}
 }
 
-// TestAnEditThatIsAcceptedAndNotDoneIsToldOnce: where VMs are known, the forecast says it of them.
+// TestAnEditThatIsAcceptedAndNotDoneIsToldOnce: if VMs are known, the forecast reports it for them.
 func TestAnEditThatIsAcceptedAndNotDoneIsToldOnce(t *testing.T) {
 	const told = "this change is accepted, and not carried out until spec complies; see condition PolicyCompliant"
 	before, same := aGroup(), aGroup(func(g *v1alpha1.VmGroup) { g.Spec.Paused = true })

@@ -15,7 +15,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// fuzzKnowledge answers every question, so that a fuzzer reaches every rule.
+// fuzzKnowledge answers every query, so that a fuzzer reaches every rule.
 func fuzzKnowledge() *knowledge {
 	strict := defaultPolicy()
 	strict.Templates.MustExist = true
@@ -55,7 +55,7 @@ func fuzzKnowledge() *knowledge {
 	return w
 }
 
-// FuzzValidateHandler sends anything to every path: there is always an answer, it is complete, and nothing panics.
+// FuzzValidateHandler sends any body to every path: there is always a complete answer, and nothing panics.
 func FuzzValidateHandler(f *testing.F) {
 	doors, _ := handlers(f, fuzzKnowledge(), nil)
 	paths := []string{

@@ -29,7 +29,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
-// patience of all waits that prove nothing by their length; a loaded machine with the race detector is slow.
+// patience is the timeout of all waits that prove nothing by their length; a loaded machine with the race detector
+// is slow.
 const patience = time.Minute
 
 const (
@@ -44,7 +45,7 @@ type knowledge struct {
 	groups   map[string]*v1alpha1.VmGroup // by namespace/name
 	preview  func(*v1alpha1.VmGroup) (Preview, error)
 	quota    func(old, group *v1alpha1.VmGroup) []policy.Violation
-	// hook runs first in every question, for tests of panics and of slow answers.
+	// hook runs first in every query, for tests of panics and of slow answers.
 	hook func(context.Context) error
 }
 
@@ -86,7 +87,7 @@ func (w *knowledge) Preview(_ context.Context, _ string, group *v1alpha1.VmGroup
 // served are webhooks on a real HTTPS server on loopback.
 type served struct {
 	t testing.TB
-	// url is that of the members' port, hubURL that of the hub's own kinds.
+	// url is the address of the members' port, hubURL that of the hub's own kinds.
 	url, hubURL string
 	client      *http.Client
 	// registry of the metrics.
@@ -130,7 +131,7 @@ func hubWith(t testing.TB, objects ...client.Object) client.Reader {
 	return fake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithObjects(objects...).Build()
 }
 
-// segments know with a function.
+// segments implement Segments with a function.
 type segments func(member, segment string) bool
 
 // Knows implements Segments.
@@ -151,7 +152,7 @@ func handlers(t testing.TB, w Knowledge, change func(*Options)) (Doors, *served)
 	o := Options{
 		Knowledge: w, Hub: hubWith(t), Registerer: s.registry, Log: logr.New(s.logs),
 		Segments: segments(func(member, segment string) bool { return member == testMember && segment == testSegment }),
-		// Only tests of a timeout shall meet one.
+		// Only tests of a timeout must reach one.
 		BodyTimeout: patience, Timeout: patience, HubTimeout: patience,
 	}
 	if change != nil {
@@ -164,7 +165,7 @@ func handlers(t testing.TB, w Knowledge, change func(*Options)) (Doors, *served)
 	return doors, s
 }
 
-// listen serves a handler as the manager does, which has net/http answer nothing itself.
+// listen serves a handler as the manager does, without any answer by net/http itself.
 func listen(t testing.TB, handler http.Handler) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
@@ -183,7 +184,7 @@ func serve(t testing.TB, w Knowledge, change func(*Options)) *served {
 	return s
 }
 
-// post sends a body to the members' port and returns the status and what came back.
+// post sends a body to the members' port and returns the status and the response body.
 func (s *served) post(path string, body []byte) (int, []byte) {
 	s.t.Helper()
 	return s.postTo(s.url+path, body)
@@ -307,7 +308,7 @@ func scaleRequest(t testing.TB, from, to int32) *admissionv1.AdmissionRequest {
 	t.Helper()
 	scale := func(replicas int32) map[string]any {
 		spec := map[string]any{}
-		if replicas != 0 { // the type leaves a zero out
+		if replicas != 0 { // the type omits a zero
 			spec["replicas"] = replicas
 		}
 		return map[string]any{

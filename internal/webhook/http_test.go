@@ -146,7 +146,7 @@ func TestObjectsOfWrongShapeAreRefusedAndNotPatched(t *testing.T) {
 		if a := s.validate(request); a.Allowed || a.Result.Code != 400 {
 			t.Errorf("%s: allowed %v, result %+v, want a refusal with code 400", object, a.Allowed, a.Result)
 		}
-		// What the schema refuses with a better message is not stopped before it.
+		// The webhook does not refuse first what the schema refuses with a better message.
 		if a := s.mutate(request); !a.Allowed || len(a.Patch) > 0 {
 			t.Errorf("%s: mutation says %+v", object, a)
 		}
@@ -218,7 +218,7 @@ func (s *served) begin(conn net.Conn, path string, length int, part string) {
 	}
 }
 
-// readStatus reads a response. One that hangs up says so, and others do not.
+// readStatus reads a response. Only a response that closes the connection announces it.
 func readStatus(t *testing.T, conn net.Conn) int {
 	t.Helper()
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -246,7 +246,7 @@ func TestASlowSenderIsLeftAndHoldsNoRoom(t *testing.T) {
 	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("the connection stays open: %v", err)
 	}
-	// Half of the room is one member's part, and the slow sender had all of it.
+	// One member's part is half of the room, and the slow sender had all of it.
 	if !s.validate(requestFor(t, nil, aGroup(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 1 }))).Allowed {
 		t.Error("refused")
 	}
@@ -266,7 +266,7 @@ func TestAGuessWithASlowBodyIsNotWaitedFor(t *testing.T) {
 	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("the connection stays open: %v", err)
 	}
-	if took := time.Since(start); took > patience/2 { // a body is waited for twice as long
+	if took := time.Since(start); took > patience/2 { // the timeout of a body is twice as long
 		t.Errorf("the connection was held for %v", took)
 	}
 }
@@ -322,7 +322,7 @@ func TestOneMemberDoesNotTakeAllTheRoom(t *testing.T) {
 	for _, c := range []struct {
 		member string
 		gets   int
-	}{{"team-a", 4}, {"team-b", 2}, {"team-c", 1}} { // half of what those before have left
+	}{{"team-a", 4}, {"team-b", 2}, {"team-c", 1}} { // half of what earlier requests have left
 		for range c.gets {
 			send(c.member)
 		}
@@ -344,7 +344,7 @@ func TestOneMemberDoesNotTakeAllTheRoom(t *testing.T) {
 func TestWhoAsksAboutTheHubsKindsTakesNothingFromMembers(t *testing.T) {
 	s := serve(t, knowledgeWith(), func(o *Options) { o.Requests, o.BodyTimeout = 2, 2*patience })
 	statuses := make(chan int, hubRequests)
-	for range hubRequests { // twice what they may have at a time
+	for range hubRequests { // twice the limit at a time
 		conn := s.dialTo(s.hubURL)
 		s.begin(conn, VCenterPath, 1000, "{")
 		go func() {
@@ -375,7 +375,7 @@ func TestMemoryOfBodiesIsBounded(t *testing.T) {
 	if status, _ := s.post(ValidatePath(testMember, testSegment), big); status != http.StatusServiceUnavailable {
 		t.Errorf("status %d, want 503", status)
 	}
-	for range 20 { // what was refused or answered gave its part back
+	for range 20 { // refused and answered requests returned their part
 		if a := s.validate(requestFor(t, nil, aGroup())); !a.Allowed {
 			t.Fatalf("refused: %+v", a.Result)
 		}

@@ -109,7 +109,7 @@ func TestVmGroupPolicies(t *testing.T) {
 	}
 }
 
-// TestOneCountOfGroupsAtATime: counting looks at every group. Whoever asks for many at once takes no more than one core, and is answered at once.
+// TestOneCountOfGroupsAtATime: counting reads every group. Many concurrent requests take no more than one core, and are answered immediately.
 func TestOneCountOfGroupsAtATime(t *testing.T) {
 	inside, goOn := make(chan struct{}), make(chan struct{})
 	s := serve(t, knowledgeWith(), func(o *Options) {

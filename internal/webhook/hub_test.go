@@ -42,7 +42,7 @@ func hubRequest(t *testing.T, old, object client.Object) *admissionv1.AdmissionR
 	return request
 }
 
-// hubStory is an object of the hub, and what is said of it.
+// hubStory is an object of the hub, and the messages about it.
 type hubStory[T client.Object] struct {
 	story    string
 	old      T
@@ -85,7 +85,8 @@ func vcenter(change func(*v1alpha1.VCenter)) *v1alpha1.VCenter {
 }
 
 func TestVCenters(t *testing.T) {
-	// Neither Secrets nor another VCenter of the same place are told of: whoever reaches the port could ask.
+	// Messages reveal neither Secrets nor another VCenter of the same place: any client that reaches the
+	// port could ask.
 	s := serve(t, knowledgeWith(), func(o *Options) {
 		o.Hub = hubWith(t, namespaced("half", map[string]string{"VC_USER": "u"}),
 			vcenter(func(vc *v1alpha1.VCenter) { vc.Name, vc.Spec.Server = "other", "HTTPS://Other.example.com:443/sdk" }))

@@ -148,7 +148,7 @@ func TestHoweverManyTakeAllTheyCanSomeIsLeft(t *testing.T) {
 	const total = 1 << 20
 	for callers := range 20 {
 		s := newShares(total)
-		for took := true; took; { // in turns, as callers do that come at one time
+		for took := true; took; { // in turns, like concurrent callers
 			took = false
 			for i := range callers {
 				took = s.take(strconv.Itoa(i), 1) || took

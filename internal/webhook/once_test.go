@@ -9,8 +9,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// TestScalingToZeroAndBackWarnsOfNothingThatItDoesNotDo: a minimum of replicas holds for new groups only, and what is wrong with settings was said when
-// they were made.
+// TestScalingToZeroAndBackWarnsOfNothingThatItDoesNotDo: a minimum of replicas applies to new groups only, and warnings about settings were shown when
+// they were set.
 func TestScalingToZeroAndBackWarnsOfNothingThatItDoesNotDo(t *testing.T) {
 	least, quarter := int32(3), intstr.FromString("25%")
 	for _, mode := range []v1alpha1.PolicyMode{v1alpha1.PolicyEnforce, v1alpha1.PolicyWarn} {
@@ -35,7 +35,8 @@ func TestScalingToZeroAndBackWarnsOfNothingThatItDoesNotDo(t *testing.T) {
 	}
 }
 
-// TestAnEditOfLabelsRemindsOfWhatHoldsTheGroup, and of nothing that a policy only warns of, or that holds for new groups only.
+// TestAnEditOfLabelsRemindsOfWhatHoldsTheGroup, and of no violation that a policy only warns of, or that applies to new groups
+// only.
 func TestAnEditOfLabelsRemindsOfWhatHoldsTheGroup(t *testing.T) {
 	one, three := int32(1), int32(3)
 	limits := &v1alpha1.PolicyLimits{CPU: &v1alpha1.CountRange{Max: &one}, Replicas: &v1alpha1.CountRange{Min: &three}}

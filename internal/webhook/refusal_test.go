@@ -10,10 +10,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// hidden is text that breaks lines, commands a terminal, turns the direction of writing, and cannot be seen.
+// hidden is text that breaks lines, controls a terminal, turns the direction of writing, and is invisible.
 const hidden = "line\r\nbreak \xff\x1b[2J\u202eexe\u200b"
 
-// shown reports whether all of a text can be seen, and stands in one line.
+// shown reports whether all of a text is visible, and in one line.
 func shown(text string) bool {
 	return utf8.ValidString(text) && strings.IndexFunc(text, func(r rune) bool { return unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Bidi_Control) }) < 0
 }

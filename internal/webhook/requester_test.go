@@ -15,7 +15,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// latecomer is knowledge that hears of namespaces late: it gives this many answers without their labels, or with an error.
+// latecomer is knowledge that observes namespaces late: it gives this many answers without their labels, or with an error.
 type latecomer struct {
 	*knowledge
 	without *atomic.Int64
@@ -28,7 +28,7 @@ func late(answers int64) latecomer {
 	return l
 }
 
-// waiting has news waited for as long as it takes.
+// waiting sets the maximum wait for events.
 func waiting(o *Options) { o.NewsPatience = patience }
 
 func (l latecomer) Requester(ctx context.Context, member, namespace string) (policy.Requester, error) {
@@ -68,7 +68,7 @@ func TestAGroupThatComesWithItsNamespaceIsJudgedByItsLabels(t *testing.T) {
 	}
 }
 
-// A member calls as soon as the leader has told it to. This replica may connect to it a moment later.
+// A member calls as soon as the leader has installed the webhook. This replica can connect to the member a moment later.
 func TestAGroupOfAMemberThatIsStillBeingJoinedWaitsForIt(t *testing.T) {
 	l := late(3)
 	l.err = errors.New("the member is not engaged")

@@ -16,7 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// story is a change of one group, and what the webhook says.
+// story is a change of one group, and the webhook's answer.
 type story struct {
 	story      string
 	old, group func(*v1alpha1.VmGroup) // on top of the usual group; old nil for a create
@@ -70,7 +70,7 @@ func TestWhatPoliciesDoNotKnow(t *testing.T) {
 			story: "a grant was taken away, and something else changes", old: same,
 			group:   as(func(g *v1alpha1.VmGroup) { g.Spec.PowerState = v1alpha1.PoweredOff }),
 			preview: known(Preview{Denials: template, Plan: plan.Plan{Actions: []plan.Action{{Kind: plan.PowerOffVM}}}}),
-			// What would become of VMs in a vCenter that is not granted is not told.
+			// The fate of VMs in a vCenter that is not granted is not revealed.
 			warnings: []string{`spec.template: Forbidden: template "linux-12" is not granted`},
 		},
 		{
@@ -257,8 +257,8 @@ func TestWhatPoliciesDoNotKnow(t *testing.T) {
 	}
 }
 
-// TestASenderSpeaksForNoOtherGroup: with a member's segment anybody who reaches the port can send a review. What it says about the group's UID
-// and status is not taken for true.
+// TestASenderSpeaksForNoOtherGroup: with a member's segment any client that reaches the port can send a review. Its claims about the group's
+// UID and status are not trusted.
 func TestASenderSpeaksForNoOtherGroup(t *testing.T) {
 	theirs := types.UID("99999999-0000-4000-8000-000000000009")
 	seen := aGroup(func(g *v1alpha1.VmGroup) { g.Status.VCenter = "seen" })
@@ -390,7 +390,7 @@ func TestDeletionIsNotJudged(t *testing.T) {
 	}
 }
 
-// TestAZeroThatWasWrittenIsNotFilledIn: the schema refuses it. Else the VMs would not be what the object says.
+// TestAZeroThatWasWrittenIsNotFilledIn: the schema refuses it. Otherwise the VMs would differ from the object.
 func TestAZeroThatWasWrittenIsNotFilledIn(t *testing.T) {
 	s := serve(t, knowledgeWith(policyNamed("default", defaultPolicy())), nil)
 	const zeros = `{"apiVersion":"vm.codeconnect.vmworld.com/v1alpha1","kind":"VmGroup","metadata":{"name":"vg"},
@@ -404,7 +404,7 @@ func TestAZeroThatWasWrittenIsNotFilledIn(t *testing.T) {
 
 func TestPatchHoldsNothingButWhatWasMissing(t *testing.T) {
 	s := serve(t, knowledgeWith(policyNamed("default", defaultPolicy())), nil)
-	// A version of ours would write fields into status and spec that this object does not have, and drop one.
+	// An object that the operator encodes would have fields in status and spec that this object does not have, and lack one.
 	const incomplete = `{"apiVersion":"vm.codeconnect.vmworld.com/v1alpha1","kind":"VmGroup","metadata":{"name":"vg","future":1},
 		"spec":{"cpu":3,"replicas":0,"later":true},"status":{"conditions":[]}}`
 	got := s.mutate(requestFor(t, nil, incomplete))

@@ -13,7 +13,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 )
 
-// bounds calls see with each bound that a schema puts on a list or a text below it. make puts a value into the place of what it is called with.
+// bounds calls see with each bound that a schema puts on a list or a text below it. make puts its argument into that place.
 func bounds(path string, schema apiextensionsv1.JSONSchemaProps, put func(any) any, see func(path string, most int64, of func(n int64) any)) {
 	switch {
 	case schema.Type == "string" && schema.MaxLength != nil:
@@ -38,9 +38,9 @@ func bounds(path string, schema apiextensionsv1.JSONSchemaProps, put func(any) a
 	}
 }
 
-// TestAnObjectMayBeAsLargeAsItsSchemaSaysAndNoLarger holds the sizes of the handlers against those of the CRDs.
+// TestAnObjectMayBeAsLargeAsItsSchemaSaysAndNoLarger compares the sizes of the handlers with those of the CRDs.
 func TestAnObjectMayBeAsLargeAsItsSchemaSaysAndNoLarger(t *testing.T) {
-	// Nothing looks at these in a request.
+	// The webhook reads none of these in a request.
 	unseen := map[string]bool{
 		"spec.credentialsSecretRef.name": true, "spec.resourcePool": true, "spec.datastore": true, "spec.network": true,
 		"spec.defaults.template": true, "spec.defaults.vcenter": true,
@@ -82,7 +82,7 @@ func TestAnObjectMayBeAsLargeAsItsSchemaSaysAndNoLarger(t *testing.T) {
 	}
 }
 
-// TestASmallRequestMakesNoGreatAnswer: who reaches the port needs not obey a schema.
+// TestASmallRequestMakesNoGreatAnswer: a client that reaches the port need not obey a schema.
 func TestASmallRequestMakesNoGreatAnswer(t *testing.T) {
 	s := serve(t, knowledgeWith(), nil)
 	text := func(spec string) *admissionv1.AdmissionRequest {

@@ -47,7 +47,8 @@ func caseKnowledge(c policytest.Case) *knowledge {
 	return w
 }
 
-// object is what the API server sends: as the user wrote it, with what the schema fills in.
+// object is the object that the API server sends: as the user wrote it, with the defaults of the
+// schema.
 func object(c policytest.Case, spec map[string]any) map[string]any {
 	metadata := map[string]any{"name": c.Group, "namespace": c.Namespace}
 	if c.Deleting {
@@ -81,7 +82,8 @@ func requestOf(t *testing.T, c policytest.Case) *admissionv1.AdmissionRequest {
 	return request
 }
 
-// apply puts a patch of fields of spec into an object, as the API server does, and returns the fields.
+// apply applies a patch of fields of spec to an object, as the API server does, and returns the
+// fields.
 func apply(t *testing.T, request *admissionv1.AdmissionRequest, response *admissionv1.AdmissionResponse) map[string]any {
 	t.Helper()
 	filled := map[string]any{}

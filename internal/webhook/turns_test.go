@@ -16,7 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// TestAMemberWaitsForItsOwnRequestsAlone: however many it sends, few of them are worked on at a time, and another member is answered meanwhile.
+// TestAMemberWaitsForItsOwnRequestsAlone: however many it sends, few of them are processed at a time, and another member is answered meanwhile.
 func TestAMemberWaitsForItsOwnRequestsAlone(t *testing.T) {
 	const flood, other = 3 * atOnce, "team-b"
 	synctest.Test(t, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestAMemberWaitsForItsOwnRequestsAlone(t *testing.T) {
 		if status := ask(other); status != http.StatusOK {
 			t.Errorf("another member is answered with %d", status)
 		}
-		<-time.After(2 * time.Second) // of the bubble's clock: those that wait have waited for long enough
+		<-time.After(2 * time.Second) // of the bubble's clock: waiting requests have waited long enough
 		synctest.Wait()
 		if n := len(answered); n != flood-atOnce {
 			t.Errorf("%d requests were answered while it was nobody's turn, want %d", n, flood-atOnce)
@@ -75,7 +75,7 @@ func statusOf(t *testing.T, doors Doors, member string, asked *admissionv1.Admis
 	return answer.Code
 }
 
-// newNamespace is knowledge that has not heard of one namespace yet.
+// newNamespace is knowledge that has not observed one namespace yet.
 type newNamespace struct {
 	*knowledge
 	name  string
@@ -90,7 +90,8 @@ func (n *newNamespace) Requester(ctx context.Context, member, namespace string) 
 	return r, err
 }
 
-// TestGroupsOfNewNamespacesHaveNoOtherWait: a file with many namespaces and a group in each waits for the news of them, and a turn is for those that have work.
+// TestGroupsOfNewNamespacesHaveNoOtherWait: a file with many namespaces and a group in each waits for their events, and turns
+// are for requests with work.
 func TestGroupsOfNewNamespacesHaveNoOtherWait(t *testing.T) {
 	const flood = 3 * atOnce
 	synctest.Test(t, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 )
 
 // undoes reports whether the change sets spec back to the shape of existing VMs of the group, without adding VMs. An undo is never refused: a user
-// who reverts an edit must get past policies that were created meanwhile. An undo grants nothing: the reconciler checks again, and clones nothing
-// that is refused.
+// who reverts an edit must get past policies that were created meanwhile. An undo grants nothing: the reconciler checks again, and clones no
+// refused shape.
 func undoes(old, group *v1alpha1.VmGroup, preview Preview) bool {
 	return old != nil && preview.Standing > 0 && !grows(old, group) && plan.Revision(old.Spec) != plan.Revision(group.Spec)
 }

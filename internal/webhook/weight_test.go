@@ -17,7 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// filled is a review with as many times a part in place of MANY as fit, and no more than the weight that is given.
+// filled is a review with a part repeated in place of MANY, as often as fits within the given weight.
 func filled(review, part string, weight int64) []byte {
 	room := maxBody - len(review)
 	begin, _, _ := strings.Cut(review, "MANY")
@@ -36,8 +36,8 @@ func filled(review, part string, weight int64) []byte {
 	return []byte(strings.Replace(review, "MANY", strings.TrimSuffix(many, ","), 1))
 }
 
-// TestNoBodyBecomesMuchMoreThanItIs: what lists and maps of a review need when they are decoded is known before. Everything that is allocated for
-// a request counts here, also what is free again before its end.
+// TestNoBodyBecomesMuchMoreThanItIs: the memory that lists and maps of a review need for decoding is computed before. All allocations of a
+// request count here, also those freed before its end.
 func TestNoBodyBecomesMuchMoreThanItIs(t *testing.T) {
 	doors, _ := handlers(t, knowledgeWith(policyNamed("default", defaultPolicy())), nil)
 	reviewing := func(kind, plural, user, object string) string {
@@ -49,8 +49,8 @@ func TestNoBodyBecomesMuchMoreThanItIs(t *testing.T) {
 	group := func(object string) string { return reviewing("VmGroup", "vmgroups", "", object) }
 	vcenter := func(object string) string { return reviewing("VCenter", "vcenters", "", object) }
 	path := ValidatePath(testMember, testSegment)
-	// mostRefused is for the bytes that are read, in a buffer that grows. mostDecoded is for a list besides, which grows by quarters: what is left of it at
-	// any time is less than half.
+	// mostRefused is for the bytes that are read, in a buffer that grows. mostDecoded is for an additional list, which grows by quarters: its live memory
+	// at any time is less than half.
 	const mostRefused, mostDecoded = 12 << 20, 128 << 20
 	for name, c := range map[string]struct {
 		door               http.Handler
@@ -104,8 +104,8 @@ func TestNoBodyBecomesMuchMoreThanItIs(t *testing.T) {
 	}
 }
 
-// TestTextsOfAGroupAreNotRepeatedWhateverTheirLength: whoever knows a segment is no API server, which has held an object against its schema. The name is
-// part of that of each VM, and a policy that refuses something repeats what it is.
+// TestTextsOfAGroupAreNotRepeatedWhateverTheirLength: a client that knows a segment is no API server, which has checked the object against its schema.
+// The name is part of that of each VM, and a policy repeats a refused value.
 func TestTextsOfAGroupAreNotRepeatedWhateverTheirLength(t *testing.T) {
 	const most = 128 << 20
 	w := fuzzKnowledge()
@@ -150,7 +150,7 @@ func TestTextsOfAGroupAreNotRepeatedWhateverTheirLength(t *testing.T) {
 	}
 }
 
-// TestTheLargestGroupsAreLight: a group of 500 VMs, whose status says all that there is to say about each of them, is far from what is refused.
+// TestTheLargestGroupsAreLight: a group of 500 VMs with a complete status for each of them is far from the limit.
 func TestTheLargestGroupsAreLight(t *testing.T) {
 	s := serve(t, knowledgeWith(), nil)
 	group := aGroup(func(g *v1alpha1.VmGroup) {

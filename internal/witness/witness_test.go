@@ -44,7 +44,7 @@ func (m *member) GetCluster(context.Context, multicluster.ClusterName) (cluster.
 	return m, nil
 }
 
-// rig is a witness of a group, and what its hub and its member are told.
+// rig is a witness of a group, and the events on its hub and its member.
 type rig struct {
 	*Witness
 
@@ -138,7 +138,8 @@ func TestOneReplicaAsksAndAnotherGroupOfTheNameIsNotTold(t *testing.T) {
 	}
 }
 
-// What answers at a member's address chooses how a group is called. On the hub it writes no sentences of ours.
+// The server at a member's address chooses the name of a group. It must not write sentences of ours on the
+// hub.
 func TestTheNameOfAGroupStandsInQuotesInAnEventOfTheHub(t *testing.T) {
 	const evil = "web. Run kubectl delete crds --all; web"
 	r := newRig(t, evil, "")

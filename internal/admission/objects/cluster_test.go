@@ -62,7 +62,7 @@ func newMember(t *testing.T) *member {
 			return errors.New("not established")
 		})
 	}
-	// Discovery and the handlers of an API server learn of a CRD after its status says that it is established.
+	// Discovery and the handlers of an API server observe a CRD after its status shows that it is established.
 	for _, c := range []client.Client{m.operator, m.team} {
 		await.NoError(m.t, "the kinds to be served", func() error {
 			return errors.Join(c.List(t.Context(), &v1alpha1.VmGroupList{}), c.List(t.Context(), &v1alpha1.VmGroupLimitsList{}))
@@ -72,7 +72,7 @@ func newMember(t *testing.T) *member {
 	return m
 }
 
-// clientAs may do everything, under a name of its own.
+// clientAs has all permissions, under its own name.
 func clientAs(t *testing.T, user string) client.Client {
 	t.Helper()
 	return clientOf(t, rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}})
@@ -90,14 +90,14 @@ func clientOf(t *testing.T, who rest.ImpersonationConfig) client.Client {
 	return c
 }
 
-// markerNamespace is where groups meet the marker.
+// markerNamespace is the namespace in which the marker applies to groups.
 const markerNamespace = "marker"
 
-// generations counts markers. No two tests have the same: the API server may still know those of the test before.
+// generations counts markers. No two tests have the same: the API server can still have those of the previous test.
 var generations int32
 
-// newMarker returns a policy that concerns no namespace but the marker's, and a group that shows that the API server judges
-// and fills in by it: once both is the case, the group is refused with want.
+// newMarker returns a policy that concerns only the marker's namespace, and a group. The group shows that the API server
+// enforces the policy and sets its defaults: then it is refused with want.
 func newMarker() (marker v1alpha1.LimitsPolicy, probe *unstructured.Unstructured, want string) {
 	generations++
 	marker = v1alpha1.LimitsPolicy{
@@ -109,7 +109,7 @@ func newMarker() (marker v1alpha1.LimitsPolicy, probe *unstructured.Unstructured
 	return marker, leavesMemoryOut(), fmt.Sprintf("spec.memory: Invalid value: %d: exceeds the maximum 0 GiB of VmGroupPolicy %q", generations, marker.Name)
 }
 
-// leavesMemoryOut returns a group that the API server takes only when a policy fills in its memory.
+// leavesMemoryOut returns a group that the API server accepts only if a policy fills in its memory.
 func leavesMemoryOut() *unstructured.Unstructured {
 	probe := raw("probe", map[string]any{"cpu": int64(1), "template": "t", "replicas": int64(1)})
 	probe.SetNamespace(markerNamespace)
@@ -117,8 +117,8 @@ func leavesMemoryOut() *unstructured.Unstructured {
 }
 
 // install applies the objects for policies as the operator does, and removes them after the test. It returns when the API
-// server goes by all of them: it learns of those that validate and of those that mutate by itself each, and refuses groups
-// while it has the latter and not the schema of a new CRD.
+// server enforces all of them: it observes validating and mutating policies separately, and refuses groups while it has the
+// latter and not the schema of a new CRD.
 func (m *member) install(policies ...v1alpha1.VmGroupPolicy) {
 	m.t.Helper()
 	bundle := m.render(policies...)
@@ -164,7 +164,7 @@ func (m *member) awaitRefusal(probe client.Object, want string) {
 	})
 }
 
-// writesLimits has somebody who is not the operator make limits, without keeping them.
+// writesLimits makes a user other than the operator write limits, without storing them.
 func (m *member) writesLimits(ctx context.Context) error {
 	return m.team.Create(ctx, &v1alpha1.VmGroupLimits{ObjectMeta: metav1.ObjectMeta{Name: "another"}}, client.DryRunAll)
 }
@@ -208,7 +208,7 @@ func (m *member) uninstall() {
 			m.t.Errorf("%s %s: %v", known.Kind, known.Name, err)
 		}
 	}
-	// The API server notices a moment later; the next test must not meet the old policies. Two of them judge.
+	// The API server observes that a moment later; the next test must not meet the old policies. Two of them validate.
 	await.NoError(m.t, "removal of the policies", func() error {
 		return errors.Join(m.tryCreate(context.Background(), 900), m.writesLimits(context.Background()))
 	})
@@ -226,7 +226,7 @@ func (m *member) awaitInForce() {
 	})
 }
 
-// tryCreate creates a group that no policy of the tests allows, without keeping it.
+// tryCreate creates a group that no policy of the tests allows, without storing it.
 func (m *member) tryCreate(ctx context.Context, cpu int32) error {
 	probe := newGroup("default", "probe", cpu, 24000, "no-such-template-anywhere", 499)
 	probe.Spec.CPU = min(cpu, 768)
@@ -257,7 +257,7 @@ func (m *member) namespace(name string, labels map[string]string) {
 	}
 }
 
-// reason is what a policy says in err, without what the API server puts in front of it.
+// reason is a policy's message in err, without the prefix of the API server.
 func reason(err error) string {
 	if err == nil {
 		return ""

@@ -34,8 +34,8 @@ func TestManyPoliciesStayWithinTheCost(t *testing.T) {
 	}
 }
 
-// TestTheLargestLimitsStayWithinTheCost fills up what Compile accepts, with what costs most: long patterns that do not
-// match a long name until the very last.
+// TestTheLargestLimitsStayWithinTheCost uses all that Compile accepts, in its most costly form: long patterns that do
+// not match a long name until the very last.
 func TestTheLargestLimitsStayWithinTheCost(t *testing.T) {
 	m := newMember(t)
 	labels := map[string]string{}

@@ -11,8 +11,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// crowd are policies that all hold for a namespace without labels, each with so many requirements, excluded
-// namespaces and template patterns.
+// crowd are policies that all apply to a namespace without labels, each with this many requirements,
+// excluded namespaces and template patterns.
 func crowd(policies, requirements, patterns int) []v1alpha1.VmGroupPolicy {
 	list := func(format string) []string {
 		result := make([]string, 0, patterns)

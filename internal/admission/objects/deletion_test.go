@@ -20,7 +20,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// confirm says that the deletion of an object is confirmed by this UID.
+// confirm confirms the deletion of an object by this UID.
 func (m *member) confirm(object client.Object, uid types.UID) {
 	m.t.Helper()
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.ConfirmDeletionAnnotation, uid)
@@ -33,7 +33,7 @@ func (m *member) confirm(object client.Object, uid types.UID) {
 	}
 }
 
-// denied fails unless err is a refusal that has these words.
+// denied fails unless err is a refusal that contains these words.
 func (m *member) denied(what string, err error, words ...string) {
 	m.t.Helper()
 	if !apierrors.IsForbidden(err) {
@@ -47,7 +47,7 @@ func (m *member) denied(what string, err error, words ...string) {
 	}
 }
 
-// untilDenied waits for the refusal: an API server learns of policies and parameters a moment later.
+// untilDenied waits for the refusal: an API server observes policies and parameters a moment later.
 func (m *member) untilDenied(what string, try func() error, words ...string) {
 	m.t.Helper()
 	await.NoError(m.t, what+" to be refused", func() error {
@@ -59,7 +59,7 @@ func (m *member) untilDenied(what string, try func() error, words ...string) {
 	m.denied(what, try(), words...)
 }
 
-// protected makes a group with our finalizer that goes with the test.
+// protected makes a group with our finalizer that the end of the test removes.
 func (m *member) protected(namespace, name string, protection v1alpha1.DeletionProtection) *v1alpha1.VmGroup {
 	m.t.Helper()
 	group := newGroup(namespace, name, 1, 1, "linux-1", 1)
@@ -81,7 +81,7 @@ func (m *member) unprotect(group *v1alpha1.VmGroup) error {
 	return m.team.Patch(m.t.Context(), group.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"deletionProtection":"Disabled"}}`)))
 }
 
-// TestDeletionsAreGuarded: the guards are installed once, since an API server takes a while to go by a policy.
+// TestDeletionsAreGuarded installs the guards once, since an API server enforces a policy only after a while.
 func TestDeletionsAreGuarded(t *testing.T) {
 	m := newMember(t)
 	m.becomesHub()
@@ -155,7 +155,8 @@ func groupsAreGuarded(t *testing.T, m *member) {
 		if err := m.team.Delete(t.Context(), other); err != nil {
 			t.Errorf("%s: %v", other.Name, err)
 		}
-		// What is being deleted may be protected too late, and deleted once more; and the operator takes its finalizer off.
+		// An object that is being deleted can be protected too late, and deleted again; and the operator removes its
+		// finalizer.
 		protect := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"deletionProtection":"Enabled"}}`))
 		if err := m.team.Patch(t.Context(), other.DeepCopy(), protect); err != nil {
 			t.Errorf("protect %s while it is deleted: %v", other.Name, err)
@@ -211,7 +212,7 @@ func namespacesAreGuarded(t *testing.T, m *member) {
 	m.confirm(guarded, "")
 	m.untilDenied("the namespace that is not confirmed any more", func() error { return remove(guarded) }, command)
 
-	// Limits are no matter here: neither guard depends on what a hub writes.
+	// Limits do not matter here: neither guard depends on data from a hub.
 	if err := m.operator.Delete(t.Context(), &v1alpha1.VmGroupLimits{ObjectMeta: metav1.ObjectMeta{Name: Name}}); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPagesNameTheSecondsThatAMemberWaits: people plan with these figures.
+// TestPagesNameTheSecondsThatAMemberWaits: users plan with these figures.
 func TestPagesNameTheSecondsThatAMemberWaits(t *testing.T) {
 	for file, want := range map[string]string{
 		"docs/how-to/uninstall.md":                  fmt.Sprintf("takes up to %d seconds longer (%d second for each call with `failurePolicy: Ignore`)", failTimeout, ignoreTimeout),

@@ -18,8 +18,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// TestNoShapeOfARequestPassesThePolicies asks for what is not allowed in every way that an API server offers. What is being
-// deleted is exempt, so a request may pretend to be about something that is.
+// TestNoShapeOfARequestPassesThePolicies sends forbidden requests in every way that an API server offers. Objects that are
+// being deleted are exempt, so a request can pretend to be about one of them.
 func TestNoShapeOfARequestPassesThePolicies(t *testing.T) {
 	m := newMember(t)
 	group := m.keep(newGroup(metav1.NamespaceDefault, "small", 2, 2, "linux-12", 2))
@@ -83,7 +83,7 @@ func TestNoShapeOfARequestPassesThePolicies(t *testing.T) {
 		{"one with a number like 16.0", func() error { return m.team.Create(t.Context(), raw("x", spec(json.Number("16.0")))) }, tooMuch},
 		{"a dry run", func() error { return m.team.Create(t.Context(), raw("x", spec(16)), client.DryRunAll) }, tooMuch},
 		{"a server-side apply of a new group", func() error { return apply("x", false) }, tooMuch},
-		// An API server that creates by an apply stores the time of the deletion, so that nothing is made of such a group.
+		// An API server that creates by an apply stores the time of the deletion, so that such a group gets no VM.
 		{"one that pretends", func() error { return apply("x", true) }, ""},
 		{"a server-side apply", func() error { return apply(group.Name, false) }, tooMuch},
 		{"one that pretends to an existing group", func() error { return apply(group.Name, true) }, ""},
@@ -109,7 +109,7 @@ func TestNoShapeOfARequestPassesThePolicies(t *testing.T) {
 				client.WithSubResourceBody(&autoscalingv1.Scale{}))
 		}, tooMany},
 	} {
-		// Whatever the answer, nothing of it may be there afterwards.
+		// Whatever the answer, no part of it must exist afterwards.
 		if err := c.do(); c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.story, err, c.want)
 		}
@@ -135,7 +135,7 @@ func TestNoShapeOfARequestPassesThePolicies(t *testing.T) {
 		}
 	}
 
-	// The subresource status takes no spec along.
+	// The subresource status does not include spec.
 	object := current()
 	object.Object["spec"].(map[string]any)["cpu"] = int64(16)
 	if err := m.team.Status().Update(t.Context(), object); err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// The hub tells by the managed fields which fields of an update a policy has filled in; see package webhook.
+// The hub uses the managed fields to detect which fields of an update a policy has filled in; see package
+// webhook.
 func TestWhatAPolicyFillsInIsInNoManagersFields(t *testing.T) {
 	m := newMember(t)
 	of := limited("small", 4, "8Gi", 5, "linux-*")

@@ -22,7 +22,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// becomesHub applies the CRDs of a hub, and config/guard, which the chart and config/default bring, until the test ends.
+// becomesHub applies the CRDs of a hub, and config/guard, which the chart and config/default include, until the test
+// ends.
 func (m *member) becomesHub() {
 	m.t.Helper()
 	for _, definition := range crd.Hub() {

@@ -19,7 +19,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// keep creates a group that stays until the end of the test, whatever policies say, and returns it.
+// keep creates a group that stays until the end of the test, whatever policies refuse, and returns it.
 func (m *member) keep(group *v1alpha1.VmGroup) *v1alpha1.VmGroup {
 	m.t.Helper()
 	if err := m.team.Create(m.t.Context(), group); err != nil {
@@ -55,7 +55,7 @@ func TestWithoutPoliciesTheOriginalLimitsHold(t *testing.T) {
 	}
 }
 
-// scale does what kubectl scale does.
+// scale does the same as kubectl scale.
 func (m *member) scale(group *v1alpha1.VmGroup, replicas int32, options ...client.SubResourceUpdateOption) error {
 	m.t.Helper()
 	scale := &autoscalingv1.Scale{}
@@ -214,9 +214,9 @@ func TestAnUnusablePolicyRefusesGrowthOnly(t *testing.T) {
 	}
 }
 
-// TestWithoutLimitsNothingIsAccepted shows what a lost parameter means. Kubernetes looks for the parameter before it looks at
-// match conditions, so that even the finalizer of a deleted group waits. It is why bindings are removed before limits,
-// and why only the operator may delete them.
+// TestWithoutLimitsNothingIsAccepted shows the effect of a lost parameter. Kubernetes looks up the parameter before it
+// evaluates match conditions, so that even the finalizer of a deleted group waits. Therefore bindings are removed before
+// limits, and only the operator can delete them.
 func TestWithoutLimitsNothingIsAccepted(t *testing.T) {
 	m := newMember(t)
 	group := newGroup(metav1.NamespaceDefault, "stays", 1, 1, "linux-12", 2)

@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// limited is a policy with a maximum for everything.
+// limited is a policy with a maximum for each field.
 func limited(name string, cpu int32, memory string, replicas int32, templates ...string) v1alpha1.VmGroupPolicy {
 	return v1alpha1.VmGroupPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name},

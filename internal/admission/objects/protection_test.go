@@ -84,7 +84,8 @@ func TestOnlyTheOperatorAndWhoMayTakeTheGuardAwayWriteStatus(t *testing.T) {
 	}
 }
 
-// TestUsernamesCannotLeaveTheirQuotes puts names into the expression that would let everybody in if they were not escaped.
+// TestUsernamesCannotLeaveTheirQuotes puts names into the expression that would permit every user if they were not
+// escaped.
 func TestUsernamesCannotLeaveTheirQuotes(t *testing.T) {
 	m := newMember(t)
 	names := []string{`x'] || true || 'a' in ['`, `back\slash`, `"quoted"`, "line\nbreak", "system:serviceaccount:ns:name", "ü@example.com", "\x7f\t"}
@@ -103,7 +104,7 @@ func TestUsernamesCannotLeaveTheirQuotes(t *testing.T) {
 	})
 	for _, name := range names {
 		if name == "line\nbreak" || name == "\x7f\t" {
-			continue // no header can carry these names; that the policy compiles is enough
+			continue // no header can contain these names; a successful compilation of the policy is enough
 		}
 		if err := clientAs(t, name).Delete(t.Context(), limits.DeepCopy(), client.DryRunAll); err != nil {
 			t.Errorf("user %q: %v", name, err)

@@ -9,7 +9,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy/policytest"
 )
 
-// verdict is what policies say of the case to somebody who sees what the API server sees: of a scaling the replicas only. invalid is what the schema refuses.
+// verdict is the policies' verdict on the case, with the view of the API server: of a scaling only the replicas. invalid is a
+// refusal by the schema.
 func verdict(c policytest.Case) (invalid bool, refused []policy.Violation) {
 	set, spec, old := c.Set(), *c.NewSpec(), c.OldSpec()
 	if old == nil {

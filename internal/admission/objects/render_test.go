@@ -28,7 +28,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// complete is the input of a member that has everything.
+// complete is the input of a member with all objects.
 func complete(t *testing.T) Input {
 	t.Helper()
 	set := policy.Compile([]v1alpha1.VmGroupPolicy{limited("small", 4, "8Gi", 5, "linux-*", "/DC0/vm/images/*")})
@@ -57,7 +57,7 @@ func authority(t *testing.T, serial int64) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// TestACallIsGivenUpLaterWhereThatRefusesTheWrite: a long way to the hub is no reason to refuse.
+// TestACallIsGivenUpLaterWhereThatRefusesTheWrite: a distant hub is no reason to refuse.
 func TestACallIsGivenUpLaterWhereThatRefusesTheWrite(t *testing.T) {
 	for policy, want := range map[v1alpha1.AdmissionFailurePolicy]int32{"": 1, v1alpha1.AdmissionIgnore: 1, v1alpha1.AdmissionFail: 3} {
 		in := complete(t)
@@ -72,7 +72,7 @@ func TestACallIsGivenUpLaterWhereThatRefusesTheWrite(t *testing.T) {
 	}
 }
 
-// TestWhatAMemberGets compares everything but the certificate with testdata/member.yaml, where a person can read it.
+// TestWhatAMemberGets compares everything except the certificate with testdata/member.yaml, where users can read it.
 func TestWhatAMemberGets(t *testing.T) {
 	in := complete(t)
 	bundle, err := Render(in)
@@ -155,7 +155,7 @@ func TestObjectsAreInstalledInTheReverseOrderOfTheirRemoval(t *testing.T) {
 	for i, object := range bundle.Objects {
 		name := object.GetKind() + " " + object.GetName()
 		if i == len(bundle.Objects)-4 {
-			last = 3 // the guards of deletions come last of all, so that a member whose roles forbid them lacks nothing else
+			last = 3 // the guards of deletions come last of all, so that a member whose roles forbid them lacks no other object
 		}
 		if guard := strings.HasPrefix(object.GetName(), DeletionName); guard != (i >= len(bundle.Objects)-4) {
 			t.Errorf("%s is object %d of %d", name, i, len(bundle.Objects))

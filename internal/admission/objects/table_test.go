@@ -22,7 +22,7 @@ import (
 // bench is a member in which the limits change from case to case.
 type bench struct {
 	*member
-	defaulting bool              // whether the member fills in what groups leave out
+	defaulting bool              // whether the member fills in omitted fields of groups
 	namespaces map[string]string // labels of each, as text
 }
 
@@ -35,10 +35,11 @@ func TestTheTableHoldsWithoutTheHub(t *testing.T) {
 	}
 }
 
-// TestWithoutMutatingPoliciesNothingIsFilledIn runs what the table says of members that do not serve them.
+// TestWithoutMutatingPoliciesNothingIsFilledIn runs the table's cases for members that do not serve them.
 func TestWithoutMutatingPoliciesNothingIsFilledIn(t *testing.T) {
 	m := newBench(t)
-	// A refusal shows that the policy is gone only after it was seen to fill in: the API server notices both a moment later.
+	// A refusal proves the removal of the policy only after it was seen to fill in: the API server observes both a moment
+	// later.
 	m.limit(v1alpha1.VmGroupLimitsSpec{})
 	m.withoutDefaults()
 	await.NoError(m.t, "end of the defaults", func() error {
@@ -79,7 +80,7 @@ func newBench(t *testing.T) *bench {
 	return m
 }
 
-// withoutDefaults takes the objects away that fill in what groups leave out.
+// withoutDefaults removes the objects that fill in omitted fields of groups.
 func (b *bench) withoutDefaults() {
 	b.t.Helper()
 	b.defaulting = false
@@ -134,8 +135,8 @@ func (b *bench) run(c policytest.Case) {
 	}
 }
 
-// limit makes the API server judge by spec, and fill in by it. It waits for both, with a policy that concerns no other
-// namespace: an API server watches the limits once for the policies that validate and once more for those that mutate.
+// limit makes the API server enforce spec, and fill in from it. It waits for both, with a policy that concerns no other
+// namespace: an API server watches the limits once for validating policies and once more for mutating ones.
 func (b *bench) limit(spec v1alpha1.VmGroupLimitsSpec) {
 	b.t.Helper()
 	marker, probe, want := newMarker()
@@ -186,7 +187,7 @@ func anything() v1alpha1.LimitsBounds {
 	return v1alpha1.LimitsBounds{CPU: r, Memory: r, Replicas: r}
 }
 
-// prepare returns the object that the request sends; the one before it exists already, whatever the policies say.
+// prepare returns the object that the request sends; the previous one exists already, whatever the policies refuse.
 func (b *bench) prepare(c policytest.Case) *unstructured.Unstructured {
 	b.t.Helper()
 	group := raw(c.Group, c.Spec)
@@ -227,7 +228,8 @@ func (b *bench) prepare(c policytest.Case) *unstructured.Unstructured {
 	return group
 }
 
-// request sends what the case is about, without keeping it. Afterwards group is what the API server would have stored.
+// request sends the request of the case, without storing it. Afterwards group is the object that the API server would have
+// stored.
 func (b *bench) request(c policytest.Case, group *unstructured.Unstructured) error {
 	switch {
 	case c.Scale != nil:
@@ -240,7 +242,8 @@ func (b *bench) request(c policytest.Case, group *unstructured.Unstructured) err
 	return b.team.Create(b.t.Context(), group, client.DryRunAll)
 }
 
-// checkFilled compares what was filled in with the table. What a policy may fill in and did not, stays as the user wrote it.
+// checkFilled compares the filled-in fields with the table. A field that a policy can fill in and did not stays as the user
+// wrote it.
 func (b *bench) checkFilled(c policytest.Case, group *unstructured.Unstructured) {
 	b.t.Helper()
 	for _, field := range []string{"cpu", "memory", "template", "vcenter"} {

@@ -74,7 +74,7 @@ func TestAnUndoPasses(t *testing.T) {
 	}
 }
 
-// TestAnUndoThatTheMemberCannotTellPasses: status records no more than five shapes, and a VM may have another one. The hub, which sees the VM, decides.
+// TestAnUndoThatTheMemberCannotTellPasses: status records no more than five shapes, and a VM can have another one. The hub, which sees the VM, decides.
 func TestAnUndoThatTheMemberCannotTellPasses(t *testing.T) {
 	m := newMember(t)
 	group := newGroup(metav1.NamespaceDefault, "many", 2, 2, "linux-12", 5)

@@ -24,7 +24,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// hub allows everything and remembers what it was asked.
+// hub allows everything and records its requests.
 type hub struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -63,8 +63,8 @@ func (h *hub) took() []string {
 	return calls
 }
 
-// awaitCached waits until the API server's cache has a group as it is stored. A change is tried on what the cache has first;
-// where that is old, webhooks are asked about it too before it is tried anew.
+// awaitCached waits until the API server's cache has a group as it is stored. A change is tried on the cached group first;
+// if that is outdated, webhooks are called with it too before the retry.
 func (m *member) awaitCached(group *v1alpha1.VmGroup) {
 	m.t.Helper()
 	key := client.ObjectKeyFromObject(group)
@@ -153,14 +153,14 @@ func TestTheHubIsAskedOnlyAboutWhatItCanDecide(t *testing.T) {
 	}
 }
 
-// withDefaults is a policy that fills in everything.
+// withDefaults is a policy that fills in all fields.
 func withDefaults() v1alpha1.VmGroupPolicy {
 	p := v1alpha1.VmGroupPolicy{ObjectMeta: metav1.ObjectMeta{Name: "defaults"}}
 	p.Spec.Defaults = &v1alpha1.PolicyDefaults{CPU: 1, Memory: 1, Template: "t", VCenter: "default"}
 	return p
 }
 
-// bare is a group whose author left out these fields, and others that have a value.
+// bare is a group without these fields, and others that have a value.
 func bare(name string, without ...string) *unstructured.Unstructured {
 	spec := map[string]any{"cpu": int64(1), "memory": int64(1), "template": "t", "vcenter": "default", "replicas": int64(1)}
 	for _, field := range without {
@@ -192,7 +192,7 @@ func TestWhoWaitsForOneCallAndNotForTwo(t *testing.T) {
 		{story: "no default for a field that is required", policies: true, without: []string{"cpu"}, want: []string{mutate}, refused: true},
 		{story: "a zero, which the schema refuses", policies: true, defaults: true, zero: []string{"cpu"}, refused: true},
 		{story: "a zero, without policies", defaults: true, zero: []string{"cpu"}, refused: true},
-		{story: "defaults of the hub", defaults: true, without: all, want: []string{mutate}, refused: true}, // this hub fills in nothing
+		{story: "defaults of the hub", defaults: true, without: all, want: []string{mutate}, refused: true}, // this hub fills in no field
 		{story: "a vCenter from the hub", defaults: true, without: []string{"vcenter"}, want: []string{mutate, validate}},
 		{story: "nothing missing, without policies", defaults: true, want: []string{validate}},
 	} {
@@ -227,7 +227,7 @@ func TestWhoWaitsForOneCallAndNotForTwo(t *testing.T) {
 	}
 }
 
-// TestASilentHubCostsAWriteTwoSecondsAtMost: connections to it are made, and nobody answers.
+// TestASilentHubCostsAWriteTwoSecondsAtMost: the hub accepts connections, and never answers.
 func TestASilentHubCostsAWriteTwoSecondsAtMost(t *testing.T) {
 	m := newMember(t)
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -241,7 +241,7 @@ func TestASilentHubCostsAWriteTwoSecondsAtMost(t *testing.T) {
 		most     time.Duration
 	}{
 		{"with mutating policies", true, 2 * time.Second},
-		{"without", false, 2*time.Second + 500*time.Millisecond}, // two calls of one second, and what else a creation takes
+		{"without", false, 2*time.Second + 500*time.Millisecond}, // two calls of one second, and the rest of a creation
 	} {
 		t.Run(c.story, func(t *testing.T) {
 			bundle, err := Render(Input{

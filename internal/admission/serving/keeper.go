@@ -16,8 +16,8 @@ import (
 // ErrNoCertificate is the error of a handshake while no certificate to serve is known.
 var ErrNoCertificate = errors.New("there is no serving certificate for the webhooks yet")
 
-// DefaultPoll is the interval at which the files are read. Three small files cost nothing, and polling also detects what
-// watches of links miss (a directory that is swapped and not deleted).
+// DefaultPoll is the interval at which the files are read. Three small files cost nothing, and polling also detects
+// changes that watches of links miss (a directory that is swapped and not deleted).
 const DefaultPoll = time.Second
 
 // Options of a [Keeper].
@@ -117,7 +117,7 @@ func (k *Keeper) serving() *trust.Leaf {
 	}
 }
 
-// Published returns what this replica publishes to the other replicas, as its entry [trust.PublishedKey].
+// Published returns the data that this replica publishes to the other replicas, as its entry [trust.PublishedKey].
 func (k *Keeper) Published() string { return trust.ServingLeaf(k.serving()).String() }
 
 // Check is for a readiness probe.

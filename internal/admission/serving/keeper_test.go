@@ -64,13 +64,13 @@ func TestKeeperServesWhatTheLeaderChose(t *testing.T) {
 	old, fresh := issue(t), issue(t)
 	fresh.write(t, dir)
 	k := keeperOn(dir, c)
-	serves(t, k, "") // what the files hold may be unknown to members: the leader's choice comes first
+	serves(t, k, "") // members possibly do not trust the files' certificate: the leader's choice comes first
 	k.SetState(stateOf(old))
 	serves(t, k, fingerprint(t, old))
 	if authority := trust.ParseServing(k.Published()).Authority; authority == "" || !strings.HasPrefix(trust.ParseAuthorities(old.authority)[0].Hash, authority) {
 		t.Errorf("the authority is published as %q", authority)
 	}
-	k.SetState(nil) // somebody deleted the Secret
+	k.SetState(nil) // a user deleted the Secret
 	serves(t, k, fingerprint(t, old))
 	k.SetState(map[string][]byte{trust.KeyServedCert: []byte("damaged"), trust.KeyServedKey: old.key})
 	serves(t, k, fingerprint(t, old))
@@ -106,7 +106,7 @@ func TestKeeperServesItsFilesWhenTheChosenOneHasExpired(t *testing.T) {
 	k := keeperOn(dir, c)
 	k.SetState(stateOf(chosen))
 	c.now = c.now.Add(2 * time.Hour)
-	serves(t, k, fingerprint(t, chosen)) // expired, but there is nothing else
+	serves(t, k, fingerprint(t, chosen)) // expired, but there is no other
 	file.write(t, dir)
 	k.look()
 	serves(t, k, fingerprint(t, chosen)) // no better
@@ -172,7 +172,7 @@ func TestAVolumeIsReadInOneGeneration(t *testing.T) {
 	for read < 2000 || len(seen) < 5 {
 		c, err := readFiles(dir)
 		if err != nil {
-			continue // swapped meanwhile; the next look finds it
+			continue // swapped meanwhile; the next read finds it
 		}
 		read++
 		seen[string(c.key)] = true

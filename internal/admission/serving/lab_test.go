@@ -35,7 +35,7 @@ import (
 
 const (
 	namespace = "operator"
-	// patience of all waits; a loaded machine with the race detector is slow.
+	// patience is the timeout of all waits; a loaded machine with the race detector is slow.
 	patience = 2 * time.Minute
 	pause    = 3 * time.Millisecond
 )
@@ -46,7 +46,7 @@ var shortLimits = trust.Limits{Settle: 200 * time.Millisecond, Overlap: 300 * ti
 type lab struct {
 	t   *testing.T
 	hub client.Client
-	// naive replicas serve what their files hold, and members trust its authority only.
+	// naive replicas serve the certificate in their files, and members trust its authority only.
 	naive bool
 
 	mu       sync.Mutex
@@ -94,7 +94,7 @@ type pki struct{ authority, certificate, key []byte }
 
 func issue(t *testing.T) pki {
 	t.Helper()
-	// A little in the past: the certificates of the real one are seconds old too when they arrive.
+	// A little in the past: certificates of the real cert-manager are also seconds old when they arrive.
 	began, ends := time.Now().Add(-2*time.Second), time.Now().Add(time.Hour)
 	authority := trusttest.NewAuthority(t, began, ends)
 	certificate, key := authority.Issue(t, began, ends)
@@ -198,7 +198,7 @@ func (l *lab) Replicas() []trust.Replica {
 	return all
 }
 
-// pick returns the replicas that take calls, as a load balancer that asks whether they are ready.
+// pick returns the replicas that take calls, as a load balancer with readiness checks does.
 func (l *lab) pick() *labReplica {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -215,8 +215,8 @@ func (l *lab) pick() *labReplica {
 	return ready[l.next%len(ready)]
 }
 
-// call makes one handshake as the API server of a member. A replica may be taken out of service meanwhile: then it is
-// another one's turn, as with any balancer.
+// call makes one handshake as the API server of a member. A replica can be taken out of service meanwhile: then another
+// one is picked, as with any balancer.
 func (l *lab) call(ctx context.Context, member string) {
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -233,8 +233,8 @@ func (l *lab) call(ctx context.Context, member string) {
 			_ = connection.Close()
 		}
 		gone := errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET)
-		// What a member trusts now is waited for before anything else is served, and Settle for calls that are under way. One
-		// that took longer, because this process did not run meanwhile, came with what the member trusted before.
+		// Before anything else is served, the members must trust it, and Settle passes for calls in progress. A call that
+		// took longer, because this process did not run meanwhile, used the member's earlier trust.
 		late := err != nil && !l.naive && time.Since(began) > shortLimits.Settle
 		if ctx.Err() != nil || late || gone && !l.serves(r) {
 			continue
@@ -256,7 +256,7 @@ func (l *lab) serves(r *labReplica) bool {
 	return l.replicas[r.name] == r
 }
 
-// tend is what the member controller does for a member, with a delay between what is pushed and what is acknowledged.
+// tend does the member controller's work for a member, with a delay between push and acknowledgement.
 func (l *lab) tend(ctx context.Context, member string) error {
 	var bundle []byte
 	l.mu.Lock()

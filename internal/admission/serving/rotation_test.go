@@ -13,8 +13,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
 )
 
-// rotate renews authority and serving certificate at once: files arrive at one replica after the other, one replica is
-// started anew in between. It returns when all serve the new certificate and members trust the new authority only.
+// rotate renews authority and serving certificate at once. The files arrive at one replica after the other, and one
+// replica restarts in between. It returns when all serve the new certificate and members trust the new authority only.
 func (l *lab) rotate(replicas []*labReplica) []*labReplica {
 	l.t.Helper()
 	issued := issue(l.t)
@@ -36,7 +36,7 @@ func (l *lab) rotate(replicas []*labReplica) []*labReplica {
 		issued.write(l.t, r.dir)
 		l.await("calls go on", l.more(20))
 		if i == 0 {
-			// The leader, which has just begun: another one goes on.
+			// The leader, which has just begun: another one continues.
 			l.end(r)
 			fresh := l.start(fmt.Sprintf("%s'", r.name), r.dir)
 			l.await("the new process serves", func() bool { return l.naive || fresh.keeper.Check(nil) == nil })
@@ -59,7 +59,7 @@ func (l *lab) rotate(replicas []*labReplica) []*labReplica {
 	return replicas
 }
 
-// more returns a condition that holds when so many more calls were made.
+// more returns a condition that holds after this many more calls.
 func (l *lab) more(calls int) func() bool {
 	made := func() int {
 		l.mu.Lock()
@@ -70,7 +70,7 @@ func (l *lab) more(calls int) func() bool {
 	return func() bool { return made() >= until }
 }
 
-// run rotates certificates under load and returns the number of calls, and what failed.
+// run rotates certificates under load and returns the number of calls, and the failures.
 func run(t *testing.T, naive bool, rotations int) (calls int, failures []error) {
 	members := []string{"member-1", "member-2"}
 	l := newLab(t, naive, members...)

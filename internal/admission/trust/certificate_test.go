@@ -83,7 +83,7 @@ func TestAuthoritiesSurviveRubbish(t *testing.T) {
 	}
 }
 
-// TestBundleHashIsTheOneThatMembersAcknowledge compares with what the objects of a member are rendered with.
+// TestBundleHashIsTheOneThatMembersAcknowledge compares with the bundle in the objects of a member.
 func TestBundleHashIsTheOneThatMembersAcknowledge(t *testing.T) {
 	a, b := trusttest.NewAuthority(t, certain, certain.Add(day)), trusttest.NewAuthority(t, certain, certain.Add(day))
 	both := ParseAuthorities(slices.Concat(a.PEM, b.PEM))

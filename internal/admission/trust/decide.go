@@ -63,10 +63,10 @@ type Input struct {
 	Replicas []Replica
 }
 
-// Behind is a member that does not know all authorities yet.
+// Behind is a member that does not trust all authorities yet.
 type Behind struct {
 	Member string
-	// Since is when the oldest authority that the member does not know was first distributed.
+	// Since is when the oldest authority that the member does not trust was first distributed.
 	Since time.Time
 	// Reachable is true if the member responds: it does not take a new bundle although it could.
 	Reachable bool

@@ -47,7 +47,7 @@ func rest() *scene {
 	return s
 }
 
-// pass lets time pass and decides; what is decided is written.
+// pass lets time pass and decides; it writes the decision.
 func (s *scene) pass(by time.Duration) Decision {
 	s.in.Now = s.in.Now.Add(by)
 	var d Decision
@@ -173,7 +173,7 @@ func TestAMemberThatIsAwayDelaysTheSwitchAndIsGivenUpInTheLastThird(t *testing.T
 func TestAfterASleepMembersGetAChance(t *testing.T) {
 	s := rest()
 	s.renew()
-	s.in.Now = start.Add(98 * day) // nobody was there for a week; the last third has begun
+	s.in.Now = start.Add(98 * day) // nothing ran for a week; the last third has begun
 	serves(t, s.pass(0), "a")
 	s.ack(0)
 	for range 3 {
@@ -319,7 +319,7 @@ func TestASleepProvesNothingOfOthers(t *testing.T) {
 
 func TestWhatOthersServedIsForgottenInASleep(t *testing.T) {
 	s := switched(t)
-	// One that was seen with a leaf by an authority that is not in question may have served another one since.
+	// A replica that was seen with a leaf of an unaffected authority can have served another one since.
 	s.in.Replicas = append(s.in.Replicas, Replica{Process: "p2", Serving: Serving{Leaf: "c", Authority: "C"}})
 	s.pass(time.Minute)
 	s.in.Replicas = s.in.Replicas[:1]

@@ -84,7 +84,7 @@ func (m Memory) freeAt(authority, served string, now time.Time, limits Limits) (
 			if s.last.Equal(now) {
 				return time.Time{}, false
 			}
-			if s.serving.Leaf != "" { // else it vanished before it served anything
+			if s.serving.Leaf != "" { // otherwise it vanished before it served anything
 				at = s.last.Add(limits.Lost)
 			}
 		}

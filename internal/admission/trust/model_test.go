@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// act does one thing at random.
+// act does one random action.
 func (m *model) act(t *rapid.T) {
 	r := m.replicas[rapid.IntRange(0, len(m.replicas)-1).Draw(t, "replica")]
 	j := rapid.IntRange(0, len(m.members)-1).Draw(t, "member")
@@ -52,7 +52,7 @@ func (m *model) act(t *rapid.T) {
 
 func (m *model) index(r *modelReplica) int { return slices.Index(m.replicas, r) }
 
-// leave reports whether a process vanishes now. Of one that was not even seen yet nobody can know.
+// leave reports whether a process vanishes now. Replicas cannot know about one that was never seen.
 func (m *model) leave(r *modelReplica) bool {
 	if !r.works() || !r.behind[publications].IsZero() || !m.seen(r.process) {
 		return false
@@ -61,15 +61,15 @@ func (m *model) leave(r *modelReplica) bool {
 	return true
 }
 
-// takeLead makes a replica the leader; the former one believes for a moment that it still is. Who came back just now needs
-// a new session first.
+// takeLead makes a replica the leader; the former one still acts as leader for a moment. A replica that has just returned
+// needs a new session first.
 func (m *model) takeLead(r *modelReplica) {
 	if i := m.index(r); i != m.leader && r.works() && m.now.Sub(r.returned) > lag {
 		m.formerly, m.leader, m.leaderSince = m.leader, i, m.now
 	}
 }
 
-// seen reports whether all others that live know of a process.
+// seen reports whether all other live processes have seen a process.
 func (m *model) seen(process string) bool {
 	for _, r := range m.replicas {
 		if r.works() && !slices.ContainsFunc(r.publications, func(b Replica) bool { return b.Process == process }) {
@@ -95,7 +95,7 @@ func TestNoAcknowledgedMemberEverFailsToVerify(t *testing.T) {
 	}
 }
 
-// settle lets everybody come back and checks that everything gets to where it shall be.
+// settle lets all replicas return and checks that the model reaches its final state.
 func (m *model) settle() {
 	for _, r := range m.replicas {
 		m.back(r)
@@ -107,7 +107,7 @@ func (m *model) settle() {
 	if m.store.Served.Fingerprint != m.leaf.Fingerprint && m.now.Sub(m.leaf.NotBefore) > 10*time.Minute {
 		m.t.Errorf("%s is served and not %s, which has been there since %s", m.store.Served.Fingerprint, m.leaf.Fingerprint, m.leaf.NotBefore)
 	}
-	// Two are right while a leaf of the last authority has not been issued yet.
+	// Two are correct while a leaf of the last authority has not been issued yet.
 	for _, a := range m.store.Authorities {
 		if a.Hash != m.ca.Hash && !slices.Contains(m.store.Served.Signers, a.Hash) && m.now.Sub(m.leaf.NotBefore) > modelLimits.Lost+10*time.Minute {
 			m.t.Errorf("%s is still among the authorities: %v", a.Hash, names(m.store.Authorities))

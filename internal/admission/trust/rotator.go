@@ -158,7 +158,7 @@ func (r *Rotator) Knows(memberName, segment string) bool {
 	return known
 }
 
-// Behind returns the members that do not know all authorities, sorted by name, as this replica sees it.
+// Behind returns the members that do not trust all authorities, sorted by name, as this replica sees it.
 func (r *Rotator) Behind() []Behind {
 	r.mu.Lock()
 	defer r.mu.Unlock()

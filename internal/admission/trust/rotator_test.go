@@ -191,7 +191,7 @@ func TestWhatIsDeletedOrDamagedIsPutBack(t *testing.T) {
 			b.pass()
 			b.pass()
 			before := maps.Clone(b.secret().Data)
-			b.files(second, 2*day, 100*day) // which must not be taken just because something is missing
+			b.files(second, 2*day, 100*day) // which must not be accepted just because an entry is missing
 			if err := harm(b, b.secret()); err != nil {
 				t.Fatal(err)
 			}
@@ -287,7 +287,7 @@ func TestAuthorityOfCertManagerComesBeforeTheFile(t *testing.T) {
 	b.offer.Authorities = ParseAuthorities(slices.Concat(other.PEM, third.PEM))
 	b.pass()
 	got := ParseAuthorities(b.secret().Data[KeyAuthorities])
-	// The chain above the authority, and what is in the file for no reason, are not for members to trust.
+	// Members must not trust the chain above the authority, or unneeded certificates in the file.
 	if want := ParseAuthorities(slices.Concat(own.PEM, other.PEM)); !slices.Equal(names(got), names(want)) {
 		t.Errorf("members are told to trust %v, want %v", names(got), names(want))
 	}

@@ -23,7 +23,7 @@ func (b *bench) knows(m *v1alpha1.MemberCluster, period Period) bool {
 	return b.Knows(m.Name, Segment(b.state.PathKey, m.Name, m.UID, period))
 }
 
-// acknowledge is what the leader writes once a member has another segment.
+// acknowledge is the leader's write once a member has another segment.
 func (b *bench) acknowledge(m *v1alpha1.MemberCluster, period Period) {
 	b.t.Helper()
 	m.Status.SegmentPeriod = int64(period)
@@ -112,7 +112,8 @@ func TestAMemberThatComesBackMayCallByItsOldSegmentForAWhile(t *testing.T) {
 	}
 }
 
-// A member that somebody else managed called by the segment of period 0, which people know. Then its webhooks are removed, and its status says 0 again.
+// A member that was managed outside the operator called with the segment of period 0, which is known to users. Then its webhooks are removed, and its
+// status shows 0 again.
 func TestAMemberWithoutWebhooksHasNoSegmentThatNeverEnds(t *testing.T) {
 	m := member("m", 0, v1alpha1.ManageCRDsAndAdmission)
 	b := newBench(t, m)
@@ -125,7 +126,7 @@ func TestAMemberWithoutWebhooksHasNoSegmentThatNeverEnds(t *testing.T) {
 	}
 	now := PeriodAt(b.now, DefaultPeriod)
 	b.acknowledge(m, now)
-	b.passAfter(limits.Overlap) // until then, what it had is remembered
+	b.passAfter(limits.Overlap) // until then, its previous segment is stored
 	m.Status.CABundleHash = ""
 	b.acknowledge(m, 0)
 	if b.knows(m, 0) {
@@ -146,7 +147,7 @@ func TestASegmentStaysWhereSomebodyElseAppliesIt(t *testing.T) {
 	if segment, period, ok := b.Segment("none", none.UID, true); !ok || period != 0 || segment != Segment(b.state.PathKey, "none", none.UID, 0) {
 		t.Errorf("period %d", period)
 	}
-	// It was managed until a moment ago: what it has holds until the other is applied.
+	// It was managed until a moment ago: its segment is valid until the other is applied.
 	b.acknowledge(none, PeriodAt(b.now, DefaultPeriod)-7)
 	if !b.knows(none, 0) || !b.knows(none, PeriodAt(b.now, DefaultPeriod)-7) {
 		t.Error("the segment that it has, or the one that it is to have, does not hold")

@@ -2,7 +2,7 @@ package trust
 
 import "strings"
 
-// PublishedKey is the entry with which a replica publishes what it serves.
+// PublishedKey is the entry with which a replica publishes its served leaf.
 const PublishedKey = "tls"
 
 // fingerprintLength is how many hexadecimal digits of a hash are published: replicas write them every two seconds.
@@ -34,7 +34,7 @@ func ServingLeaf(leaf *Leaf) Serving {
 // String returns the published text.
 func (s Serving) String() string { return strings.TrimSpace(s.Leaf + " " + s.Authority) }
 
-// ParseServing reads what a replica published; "" is the zero value.
+// ParseServing reads the data that a replica published; "" is the zero value.
 func ParseServing(published string) Serving {
 	leaf, authority, _ := strings.Cut(published, " ")
 	return Serving{Leaf: leaf, Authority: authority}

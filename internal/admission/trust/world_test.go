@@ -9,21 +9,21 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The model has replicas, members, a hub and cert-manager on virtual time. Everything that one learns of another comes late
-// by up to lag; a volume's files by up to fileLag. Each replica decides on what it knows, the one that leads writes, and for
-// a while two may believe that they lead.
+// The model has replicas, members, a hub and cert-manager on virtual time. Every observation of another part is late by up
+// to lag; a volume's files by up to fileLag. Each replica decides on its own observations, the leader writes, and for a
+// while two replicas can act as leader.
 const (
 	tick     = 10 * time.Second
 	lag      = 30 * time.Second
 	fileLag  = 2 * time.Minute
-	patience = 15 * time.Second // until a silent replica is given up
+	patience = 15 * time.Second // until an unresponsive replica counts as dead
 	leafLife = 200 * time.Minute
 	caLife   = 3000 * time.Minute
 )
 
 var modelLimits = Limits{Settle: 90 * time.Second, Overlap: 4 * time.Minute, Lost: 50 * time.Minute}
 
-// channel is something that a replica learns of.
+// channel is a source of observations of a replica.
 type channel int
 
 const (
@@ -41,7 +41,7 @@ type modelReplica struct {
 	stopped, cut bool
 	since        time.Time // of stopped or cut
 	returned     time.Time
-	// behind says since when there is something that it has not learned yet.
+	// behind is the time since when it lacks an observation.
 	behind [channels]time.Time
 
 	state        State
@@ -55,19 +55,19 @@ type modelReplica struct {
 
 type modelMember struct {
 	reachable bool
-	// installed is what its API server trusts, nil before there is a webhook configuration.
+	// installed is the trust of its API server, nil before there is a webhook configuration.
 	installed []Authority
-	// applied is the hash that was put there and not written to the status yet.
+	// applied is the hash that was applied there and is not in the status yet.
 	applied, acked string
 	// away is when it was last unreachable.
 	away time.Time
-	// excused is set when a leaf was served that it was known not to accept, until it does.
+	// excused is set when a leaf was served that the member was known not to accept, until it does.
 	excused bool
 }
 
 type publication struct {
 	serving Serving
-	dead    time.Time // when its process ended or fell silent, zero while it lives
+	dead    time.Time // when its process ended or became unresponsive, zero while it lives
 }
 
 type model struct {
@@ -83,10 +83,10 @@ type model struct {
 	members      []*modelMember
 	publications map[string]*publication
 	leader       int
-	// formerly leads for a moment too.
+	// formerly also acts as leader for a moment.
 	formerly    int
 	leaderSince time.Time
-	// leaderless is when nobody could lead the last time: all were stopped or cut off.
+	// leaderless is the last time when no replica could lead: all were stopped or cut off.
 	leaderless   time.Time
 	switches     int
 	pruned       int
@@ -105,7 +105,7 @@ func newModel(t *rapid.T) *model {
 	for range rapid.IntRange(1, 3).Draw(t, "members") {
 		m.members = append(m.members, &modelMember{reachable: true})
 	}
-	// The installation is over: somebody has chosen, and all know it.
+	// The installation is complete: a leader has chosen, and all have observed it.
 	m.advance(2 * lag)
 	return m
 }
@@ -125,7 +125,7 @@ func (m *model) renewLeaf() {
 	m.changed(files)
 }
 
-// changed notes that all replicas have something to learn.
+// changed records that all replicas lack an observation.
 func (m *model) changed(c channel) {
 	for _, r := range m.replicas {
 		if r.behind[c].IsZero() {
@@ -192,7 +192,7 @@ func (m *model) publish(r *modelReplica) {
 // works reports whether the process does anything that the hub sees.
 func (r *modelReplica) works() bool { return !r.stopped && !r.cut }
 
-// serving is what serving.Keeper does.
+// serving does the work of serving.Keeper.
 func (r *modelReplica) serving() *Leaf {
 	if r.state.Served != nil {
 		return r.state.Served
@@ -206,7 +206,7 @@ func (m *model) leads(i int) bool {
 	return i == m.leader || i == m.formerly && m.now.Before(m.leaderSince.Add(lag))
 }
 
-// step is what a Rotator does on a replica.
+// step does the work of a Rotator on a replica.
 func (m *model) step(i int) {
 	r := m.replicas[i]
 	if !r.works() {
@@ -231,7 +231,7 @@ func (m *model) step(i int) {
 			m.t.Fatalf("%s: %s expired although somebody led all the time", m.now.Format(time.TimeOnly), served.Fingerprint)
 		}
 		for _, member := range m.members {
-			member.excused = true // it fails whatever is served
+			member.excused = true // it fails with any leaf
 		}
 	}
 	m.store, m.version = decision.State, m.version+1
@@ -253,7 +253,7 @@ func (m *model) step(i int) {
 	}
 }
 
-// push is what the member controller of a leading replica does.
+// push does the work of the member controller of a leading replica.
 func (m *model) push(i, j int) {
 	r, member := m.replicas[i], m.members[j]
 	if !r.works() || !m.leads(i) || !member.reachable || len(r.state.Authorities) == 0 {
@@ -269,7 +269,7 @@ func (m *model) acknowledge(j int) {
 	}
 }
 
-// advance lets time pass, in which everything happens that must not be late.
+// advance lets time pass, and runs everything that must not be late.
 func (m *model) advance(by time.Duration) {
 	for end := m.now.Add(by); m.now.Before(end); {
 		m.now = m.now.Add(tick)
@@ -307,7 +307,8 @@ func (m *model) advance(by time.Duration) {
 	}
 }
 
-// elect replaces a leader that is given up. It does not act as one when it comes back: its own clock says that it is over.
+// elect replaces a leader that counts as dead. That one does not act as leader when it returns: by its own clock its term is
+// over.
 func (m *model) elect() {
 	leader := m.replicas[m.leader]
 	if leader.works() {
@@ -321,7 +322,7 @@ func (m *model) elect() {
 	}
 }
 
-// boardsOfDead forgets processes that were given up.
+// boardsOfDead removes the state of processes that count as dead.
 func (m *model) boardsOfDead() {
 	for process, b := range m.publications {
 		if !b.dead.IsZero() && !m.now.Before(b.dead.Add(patience)) {
@@ -341,7 +342,7 @@ func (m *model) back(r *modelReplica) {
 }
 
 func (m *model) away(r *modelReplica) {
-	// One that nobody saw come back has been away all the time.
+	// One that was not seen to return has been away all the time.
 	if m.now.Sub(r.returned) > 2*lag {
 		r.since = m.now
 	}
@@ -350,7 +351,7 @@ func (m *model) away(r *modelReplica) {
 	}
 }
 
-// check is the whole point: who trusts the bundle that was put there accepts what any replica serves.
+// check is the purpose of the model: a client that trusts the distributed bundle accepts the leaf of every replica.
 func (m *model) check() {
 	for j, member := range m.members {
 		if member.installed == nil {
@@ -369,7 +370,7 @@ func (m *model) check() {
 				continue
 			}
 			if !m.now.Before(leaf.NotAfter) && (r.cut || m.now.Sub(m.leaderless) < 3*lag || m.now.Sub(r.returned) < 3*lag) {
-				continue // nobody could tell it in time
+				continue // no replica could report it in time
 			}
 			m.t.Fatalf("%s: %s trusts %v and does not accept %s by %v, which %s serves until %s",
 				m.now.Format(time.TimeOnly), memberName(j), names(member.installed), leaf.Fingerprint, leaf.Signers, r.process, leaf.NotAfter.Format(time.TimeOnly))

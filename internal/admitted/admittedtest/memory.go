@@ -1,4 +1,4 @@
-// Package admittedtest keeps records of what was admitted in memory, for tests.
+// Package admittedtest keeps records of admitted specs in memory, for tests.
 package admittedtest
 
 import (
@@ -11,14 +11,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
 )
 
-// size is what a write counts for.
+// size is the size that a write counts for.
 const size = 1 << 10
 
-// Memory has records. Several replicas may share it. The zero value has none.
+// Memory has records. Several replicas can share it. The zero value has none.
 type Memory struct {
 	// OnPut, when set, decides over each write before it is stored.
 	OnPut func(admitted.Key, admitted.Entry) error
-	// Unread, when set, is why nothing can be read.
+	// Unread, if set, is the reason why reads fail.
 	Unread error
 
 	mu      sync.Mutex
@@ -73,7 +73,7 @@ func (m *Memory) Drop(key admitted.Key) (bytes int) {
 	return size
 }
 
-// Lose removes all records, as who deletes the ConfigMaps does.
+// Lose removes all records, like a user who deletes the ConfigMaps.
 func (m *Memory) Lose() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// common are names that each vCenter has, and that say nothing.
+// common are names that each vCenter has, and that reveal nothing.
 var common = []string{"vm", "host", "datastore", "network", "Resources", "Datacenters"}
 
 func TestTheReportHasNoNameOfAnyObject(t *testing.T) {

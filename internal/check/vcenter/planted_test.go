@@ -46,11 +46,11 @@ type rig struct {
 	person   *sim.Operator
 	options  govmomi.SurveyOptions
 	settings vcenter.Settings
-	// transport changes what passes between the check and the simulator.
+	// transport changes the messages between the check and the simulator.
 	transport func(http.RoundTripper) http.RoundTripper
-	// beside runs beside the check, in the same virtual time.
+	// beside runs concurrently with the check, in the same virtual time.
 	beside func(ctx context.Context)
-	// authority signs for, and trusts is trusted; ends is after how long the certificate ends.
+	// authority signs the certificate, and trusts is the trusted one; ends is the remaining validity of the certificate.
 	trusts bool
 	ends   time.Duration
 }
@@ -71,7 +71,7 @@ func newRig(t *testing.T, o sim.Options) *rig {
 	return r
 }
 
-// check runs the check and returns what it found, and how long it took in virtual time.
+// check runs the check and returns its findings, and its duration in virtual time.
 func (r *rig) check() (facts *survey.Facts, found []vcenter.Finding, took time.Duration) {
 	r.Helper()
 	synctest.Test(r.T, func(t *testing.T) { facts, found, took = r.checkNow(t) })
@@ -106,7 +106,7 @@ func (r *rig) checkNow(t *testing.T) (*survey.Facts, []vcenter.Finding, time.Dur
 	return facts, vcenter.Judge(facts, r.settings), took
 }
 
-// pipes are connections to a server that only makes handshakes.
+// pipes are connections to a server that makes only handshakes.
 type pipes struct{ pair tls.Certificate }
 
 func (p pipes) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -154,14 +154,14 @@ func TestNothingIsWrongWithAHealthySimulator(t *testing.T) {
 	}
 }
 
-// planted is a fault and what the check is to say of it.
+// planted is a fault and the expected report of the check.
 type planted struct {
 	fault   string
 	options sim.Options
 	plant   func(r *rig)
 	id      string
 	level   vcenter.Level
-	// says is in the sentence, and fix in what to do or in the command.
+	// says is part of the sentence, and fix part of the remedy or the command.
 	says, fix string
 }
 
@@ -254,7 +254,7 @@ func TestARejectedPasswordIsSentOnce(t *testing.T) {
 	}
 }
 
-// refuseVersion has the server refuse what names a version of the API.
+// refuseVersion has the server refuse requests that name a version of the API.
 func refuseVersion(next http.RoundTripper) http.RoundTripper {
 	return trip(func(req *http.Request) (*http.Response, error) {
 		if !strings.HasPrefix(req.Header.Get("SOAPAction"), "urn:vim25/") {
@@ -301,7 +301,7 @@ func clockAhead(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// openSessions logs in every ten seconds and never out.
+// openSessions logs in every ten seconds and never logs out.
 func (r *rig) openSessions(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
@@ -315,7 +315,8 @@ func (r *rig) openSessions(ctx context.Context) {
 	}
 }
 
-// TestAnObjectThatTheAccountMayNotAskAboutHidesNoOther: what vCenter refuses of one object, it refuses of the whole call.
+// TestAnObjectThatTheAccountMayNotAskAboutHidesNoOther: if vCenter refuses access to one object, it refuses the whole
+// call.
 func TestAnObjectThatTheAccountMayNotAskAboutHidesNoOther(t *testing.T) {
 	r := newRig(t, without("Folder.Delete"))
 	pool := r.sim.Inventory("ResourcePool")[0].Ref

@@ -24,8 +24,8 @@ var (
 	methodIn  = regexp.MustCompile(`Body[^>]*><([A-Za-z_]+)`)
 )
 
-// mortal is the transport of a process that is killed at a call, before or after the server has it. Nothing of it
-// arrives later.
+// mortal is the transport of a process that is killed at a call, before or after the server has it. No later call of the
+// process arrives.
 type mortal struct {
 	next  http.RoundTripper
 	at    int
@@ -68,7 +68,7 @@ func (m *mortal) called() string {
 	return m.methods[m.at-1]
 }
 
-// remains are the names of what probes left.
+// remains are the names of objects that probes left.
 func (r *rig) remains() (out []string) {
 	for _, o := range r.sim.Inventory("Folder", "VirtualMachine") {
 		if strings.HasPrefix(o.Name, "vmgroup") {
@@ -153,7 +153,7 @@ func TestACheckWithoutAProbeTellsOfWhatAKilledOneLeftAndRemovesNothing(t *testin
 			t.Fatalf("there is %v, want a folder and a VM", r.remains())
 		}
 		r.transport = nil
-		// A probe that may still run is left alone, also by another one.
+		// A probe that is possibly still running is left alone, also by another one.
 		_, found, _ := r.checkNow(t)
 		wantLeftover(t, found, "may still run")
 		<-time.After(10 * time.Minute)
@@ -180,7 +180,7 @@ func TestAFolderOfAProbeWithSomethingElseInItStays(t *testing.T) {
 	r := newProbeRig(t)
 	folder := "/DC0/vm/vmgroup_check_1_12345678" // of 1970
 	must(t, r.person.CreateFolders(t.Context(), folder))
-	_, err := r.person.CreateVM(t.Context(), folder, "vmgroup-check") // it does not say that it is a probe's
+	_, err := r.person.CreateVM(t.Context(), folder, "vmgroup-check") // it is not marked as a probe's
 	must(t, err)
 	// No probe has made these.
 	for _, name := range []string{"vmgroup_check", "vmgroup_check_1", "vmgroup_check_1_123456789", "vmgroup_check_01_12345678"} {
@@ -198,8 +198,7 @@ func TestAFolderOfAProbeWithSomethingElseInItStays(t *testing.T) {
 	t.Errorf("nobody tells of the folder:\n%s", table(t, found))
 }
 
-// TestAProbeWhoseTimeIsOverSendsNothingMore: a process that was stopped goes on later, when another check may clear
-// away what it has made.
+// TestAProbeWhoseTimeIsOverSendsNothingMore: a stopped process continues later, when another check can remove its objects.
 func TestAProbeWhoseTimeIsOverSendsNothingMore(t *testing.T) {
 	r := newProbeRig(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -226,8 +225,8 @@ func TestAProbeWhoseTimeIsOverSendsNothingMore(t *testing.T) {
 	})
 }
 
-// TestAnAccountWithoutTheRootObjectCanProbe: vCenter does not tell it what became of the tasks that destroyed something, so
-// that the folder is destroyed while the simulator still holds a lock. Virtual time would stand still then.
+// TestAnAccountWithoutTheRootObjectCanProbe: vCenter does not show it the state of tasks that destroyed an object. So the
+// folder is destroyed while the simulator still holds a lock. Virtual time would stand still then.
 func TestAnAccountWithoutTheRootObjectCanProbe(t *testing.T) {
 	r := newRig(t, sim.Options{NoRootPermission: true})
 	must(t, r.person.SetTemplate(t.Context(), template, map[string]string{sim.GuestBoot: "0s"}))

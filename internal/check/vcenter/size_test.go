@@ -2,5 +2,6 @@
 
 package vcenter_test
 
-// everyCall says whether a probe is killed at each of its calls, or only at those that change something.
+// everyCall selects whether a probe is killed at each of its calls, or only at those that change
+// something.
 const everyCall = false

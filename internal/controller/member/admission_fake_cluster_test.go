@@ -29,7 +29,7 @@ func (in *installation) awaitAdmission(member string, status metav1.ConditionSta
 	return mc, found
 }
 
-// awaitAcknowledged waits until the member acknowledged a CA bundle; nil is none.
+// awaitAcknowledged waits until the member has acknowledged a CA bundle; nil is none.
 func (in *installation) awaitAcknowledged(member string, ca []byte) {
 	in.t.Helper()
 	want := ""

@@ -23,20 +23,20 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
-// fakeAdmission renders a small bundle: a policy that bounds replicas, and a webhook configuration that matches nothing.
+// fakeAdmission renders a small bundle: a policy that bounds replicas, and a webhook configuration that matches no object.
 type fakeAdmission struct {
 	mu       sync.Mutex
 	listener func()
 	ca       []byte
 	limit    int
-	without  []string // kinds that are left out
+	without  []string // omitted kinds
 	broken   string   // kind that no API server accepts
 	targets  []install.Target
 }
 
 func (f *fakeAdmission) tells(changed func()) { f.listener = changed }
 
-// change makes Objects answer differently.
+// change changes the answer of Objects.
 func (f *fakeAdmission) change(change func(*fakeAdmission)) {
 	f.mu.Lock()
 	change(f)
@@ -44,7 +44,7 @@ func (f *fakeAdmission) change(change func(*fakeAdmission)) {
 	f.listener()
 }
 
-// lastTarget is what was rendered for last.
+// lastTarget is the target of the last rendering.
 func (f *fakeAdmission) lastTarget() install.Target {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -154,13 +154,14 @@ func (f *fakeAdmission) object(kind string, target install.Target) (*unstructure
 	return object, nil
 }
 
-// testOptions are what an installation is made of.
+// testOptions are the options of an installation.
 type testOptions struct {
 	settings.Options
 	admission install.Renderer
 }
 
-// withAdmission makes an installation that keeps the fake's objects. Reapply is far away, so that what is repaired was found.
+// withAdmission makes an installation that keeps the fake's objects. Reapply is far away, so that each repair proves a
+// detection.
 func withAdmission(fake *fakeAdmission) func(*testOptions) {
 	return func(o *testOptions) {
 		o.admission = fake
@@ -170,7 +171,7 @@ func withAdmission(fake *fakeAdmission) func(*testOptions) {
 	}
 }
 
-// admissionObject reads one of the fake's objects in a member, nil if it is not there.
+// admissionObject reads one of the fake's objects in a member, nil if it does not exist.
 func admissionObject(t *testing.T, member client.Client, kind string) *unstructured.Unstructured {
 	t.Helper()
 	object := &unstructured.Unstructured{}

@@ -103,7 +103,7 @@ func TestAdmissionObjectsAreInstalledRepairedAndRemoved(t *testing.T) {
 	}
 }
 
-// checkInstalled checks that all of the fake's objects are there, and applied.
+// checkInstalled verifies that all of the fake's objects exist and are applied.
 func checkInstalled(t *testing.T, member client.Client) {
 	t.Helper()
 	for _, kind := range fakeKinds {
@@ -157,7 +157,7 @@ func TestAMemberThatRefusesAnObjectStillLearnsTheCABundle(t *testing.T) {
 		t.Errorf("message = %q", condition.Message)
 	}
 	in.awaitEngaged("alpha")
-	// What comes after it is not created.
+	// The objects after the refused one are not created.
 	if admissionObject(t, member, "ValidatingAdmissionPolicy") == nil || admissionObject(t, member, "ValidatingWebhookConfiguration") != nil {
 		t.Error("the order of installation was not kept")
 	}
@@ -167,7 +167,7 @@ func TestAMemberThatRefusesAnObjectStillLearnsTheCABundle(t *testing.T) {
 	fake.change(func(f *fakeAdmission) { f.broken = "" })
 	in.awaitAdmission("alpha", metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled)
 	in.awaitAcknowledged("alpha", servers.alpha.Config.CAData)
-	// What is there is updated, whatever is refused before it.
+	// Existing objects are updated, whatever is refused before them.
 	fake.change(func(f *fakeAdmission) {
 		f.broken, f.ca = "ValidatingAdmissionPolicyBinding", servers.beta.Config.CAData
 	})
@@ -228,7 +228,7 @@ func TestAnUnreachableMemberKeepsItsHashAndComesBack(t *testing.T) {
 	t.Run("also after a restart of the operator", func(t *testing.T) {
 		in.stop()
 		in.start(servers.hub.Config, in.opts)
-		await.NoError(t, "the new process to fail as well", func() error { // status says so from before
+		await.NoError(t, "the new process to fail as well", func() error { // from an earlier status
 			if seen := in.provider.Observe("alpha"); seen.Problem == nil {
 				return fmt.Errorf("seen: %+v", seen)
 			}
@@ -252,7 +252,7 @@ func TestAMemberThatIsNotManagedIsOnlyLookedAt(t *testing.T) {
 	proxy := newProxy(t, servers.alpha)
 	in := installed(t, servers.hub, "looked-at", withAdmission(fake))
 	member := directClient(t, servers.alpha.Config)
-	// Somebody else, here the operator itself, has installed everything before.
+	// The objects were installed outside this installation before, in this test by the operator itself.
 	in.join("alpha", viaProxy(t, proxy))
 	in.awaitAdmission("alpha", metav1.ConditionTrue, v1alpha1.ReasonAdmissionInstalled)
 	in.edit("alpha", func(mc *v1alpha1.MemberCluster) { mc.Spec.Manage = v1alpha1.ManageNone })
@@ -302,7 +302,7 @@ func TestAReplicaThatDoesNotLeadLeavesAdmissionAlone(t *testing.T) {
 	})
 	await.NoError(t, "the end of the round that began while it led", func() error {
 		looks.Store(0)
-		r.awaitChecks("alpha", 3) // in which a leader would look several times
+		r.awaitChecks("alpha", 3) // in which a leader would check several times
 		if n := looks.Load(); n > 0 {
 			return fmt.Errorf("%d requests", n)
 		}
@@ -319,7 +319,7 @@ func TestAReplicaThatDoesNotLeadLeavesAdmissionAlone(t *testing.T) {
 	if n := looks.Load(); n > 0 {
 		t.Errorf("%d requests for admission objects", n)
 	}
-	// What it saw acknowledged when it led may be old by now; as the leader it says nothing until it has looked.
+	// An acknowledgement from its last term can be outdated. As the leader it reports none until it has checked.
 	if seen := r.provider.Observe("alpha"); seen.Acknowledged != nil || seen.Admission != nil {
 		t.Errorf("seen: %+v", seen)
 	}

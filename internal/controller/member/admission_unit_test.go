@@ -85,7 +85,7 @@ func TestAdmissionCondition(t *testing.T) {
 func TestTheSegmentIsAcknowledgedWithTheBundle(t *testing.T) {
 	in := statusInput{admission: true, now: testNow, seen: engagedObservation(), caBundle: "new"}
 	in.previous.SegmentPeriod = 7
-	in.seen.Segment = 8 // nothing is acknowledged yet
+	in.seen.Segment = 8 // no bundle is acknowledged yet
 	if status, _ := computeStatus(in); status.SegmentPeriod != 7 {
 		t.Errorf("period %d, although the member has not taken another", status.SegmentPeriod)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 func TestEveryAllowanceOfAMemberThatDoesNotCountIsTold(t *testing.T) {
-	now := testNow.Truncate(time.Second) // as annotations say it
+	now := testNow.Truncate(time.Second) // in the format of annotations
 	for annotation, setting := range map[string]func(fleet.Settings) time.Time{
 		v1alpha1.AllowMassDeletionAnnotation: func(s fleet.Settings) time.Time { return s.AllowedUntil },
 		v1alpha1.AllowAdoptionAnnotation:     func(s fleet.Settings) time.Time { return s.AdoptionUntil },

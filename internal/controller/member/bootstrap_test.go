@@ -18,7 +18,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// With the roles of config/member-rbac neither identity can do the other's work.
+// With the roles of config/member-rbac neither identity has the permissions of the other.
 func TestAMemberIsInstalledAndServedWithTwoIdentities(t *testing.T) {
 	servers := clustersForTest(t)
 	fake := &fakeAdmission{ca: servers.alpha.Config.CAData, limit: 3}

@@ -20,8 +20,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// servers are the API servers of this package's integration tests. They start together when the first test
-// asks, so that unit tests and fuzzing alone stay fast, and TestMain ends them.
+// servers are the API servers of this package's integration tests. They start together for the first test
+// that needs them, so that unit tests and fuzzing alone stay fast, and TestMain ends them.
 type servers struct {
 	hub, alpha, beta *localcluster.ControlPlane
 }

@@ -40,8 +40,8 @@ func admissionCondition(in statusInput) metav1.Condition {
 	}
 }
 
-// behind reports whether the member acknowledged another CA bundle than it should have. One that has no webhook has
-// nothing to be behind with.
+// behind reports whether the member acknowledged another CA bundle than it should have. A member without a webhook is never
+// behind.
 func behind(in statusInput) bool {
 	acknowledged := in.previous.CABundleHash
 	if in.seen.Acknowledged != nil && in.config == nil {
@@ -50,7 +50,7 @@ func behind(in statusInput) bool {
 	return acknowledged != "" && in.caBundle != "" && acknowledged != in.caBundle
 }
 
-// setMassDeletion tells how much is held.
+// setMassDeletion reports how many groups and VMs are held.
 func setMassDeletion(status *v1alpha1.MemberClusterStatus, in statusInput) {
 	if status.HeldGroups == 0 {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionMassDeletion)
@@ -86,7 +86,7 @@ func sweptMessage(status *v1alpha1.MemberClusterStatus) string {
 // setCRDDeletion reports groups that are held because their CRD was deleted.
 func setCRDDeletion(status *v1alpha1.MemberClusterStatus, in statusInput) {
 	switch {
-	case in.counts == nil: // it stays as it was
+	case in.counts == nil: // it stays unchanged
 	case in.counts.swept == "":
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionCRDDeletion)
 	default:
@@ -94,13 +94,14 @@ func setCRDDeletion(status *v1alpha1.MemberClusterStatus, in statusInput) {
 	}
 }
 
-// allowanceProblem says which annotations do not allow what they are meant to, or is "". again is when the first of them will, or zero.
+// allowanceProblem names the annotations that do not have their intended effect, or is "". again is when the first of them will, or
+// zero.
 func allowanceProblem(mc *v1alpha1.MemberCluster, now time.Time) (problem string, again time.Time) {
 	return allowance.Problem("membercluster", mc, now,
 		v1alpha1.AllowMassDeletionAnnotation, v1alpha1.AllowAdoptionAnnotation, v1alpha1.AllowForgetAnnotation, v1alpha1.AcceptAdmittedAnnotation)
 }
 
-// setAllowances tells what is wrong with annotations that allow something for a while.
+// setAllowances reports invalid annotations that allow something for a limited time.
 func setAllowances(status *v1alpha1.MemberClusterStatus, in statusInput) {
 	if in.allowanceProblem == "" {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionInvalidAllowances)
@@ -109,10 +110,10 @@ func setAllowances(status *v1alpha1.MemberClusterStatus, in statusInput) {
 	set(status, in, metav1.Condition{Type: v1alpha1.ConditionInvalidAllowances, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonAllowanceInvalid, Message: in.allowanceProblem})
 }
 
-// restoredFor is how long condition StorageRestored stays: long enough that somebody reads it after a night.
+// restoredFor is how long condition StorageRestored stays: long enough for an administrator to read it after a night.
 const restoredFor = 24 * time.Hour
 
-// setRestored keeps condition StorageRestored for a day after the restore that was noticed last.
+// setRestored keeps condition StorageRestored for a day after the last detected restore.
 func setRestored(status *v1alpha1.MemberClusterStatus, in statusInput) {
 	if at := in.seen.RestoredAt; !at.IsZero() && in.now.Sub(at) < restoredFor {
 		condition := metav1.Condition{
@@ -133,7 +134,7 @@ func setRestored(status *v1alpha1.MemberClusterStatus, in statusInput) {
 	}
 }
 
-// restoredLeft is how long condition StorageRestored is still to stay; zero or less when there is none.
+// restoredLeft is the remaining time of condition StorageRestored; zero or less if there is none.
 func restoredLeft(status *v1alpha1.MemberClusterStatus, now time.Time) time.Duration {
 	condition := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionStorageRestored)
 	if condition == nil {
@@ -142,17 +143,17 @@ func restoredLeft(status *v1alpha1.MemberClusterStatus, now time.Time) time.Dura
 	return condition.LastTransitionTime.Add(restoredFor).Sub(now)
 }
 
-// orphansSettle is how long a member must have been engaged before it is believed that it has no orphans: the vCenters look for them every
-// few seconds, and believe what they see after a minute.
+// orphansSettle is how long a member must have been engaged before its lack of orphans is trusted: the vCenters search for them every few
+// seconds, and trust a result after a minute.
 const orphansSettle = 2 * time.Minute
 
-// orphaned are the groups of a member that do not exist any more and have VMs. known is false while there may be more.
+// orphaned are the deleted groups of a member that have VMs. known is false while the list can be incomplete.
 type orphaned struct {
 	groups []orphans.Group
 	known  bool
 }
 
-// orphansOf asks for the orphans of a member, and says when to ask again to learn whether there are none, or zero.
+// orphansOf returns the orphans of a member, and when to check again whether there are none, or zero.
 func orphansOf(of *fleet.Fleet, status *v1alpha1.MemberClusterStatus, member string, seen link.Observation, now time.Time) (is orphaned, again time.Duration) {
 	is.groups, is.known = of.Orphans(member)
 	settled := seen.State == link.Engaged && now.Sub(seen.EngagedAt) >= orphansSettle
@@ -163,7 +164,7 @@ func orphansOf(of *fleet.Fleet, status *v1alpha1.MemberClusterStatus, member str
 	return is, again
 }
 
-// setOrphans tells which VMs of the member have no VmGroup any more. It stays while nobody knows whether there are any.
+// setOrphans reports the VMs of the member that have no VmGroup. The condition stays while the orphans are unknown.
 func setOrphans(status *v1alpha1.MemberClusterStatus, in statusInput) {
 	switch {
 	case len(in.orphaned.groups) > 0:

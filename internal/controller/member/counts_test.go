@@ -18,7 +18,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// oneBucket is a ring with one bucket.
+// oneBucket is a shard map with one bucket.
 type oneBucket struct{}
 
 func (oneBucket) Bucket(sharding.Key) int { return 0 }
@@ -34,8 +34,8 @@ func newFleet() *fleet.Fleet {
 	return fleet.New(clock.RealClock{}, massdeletion.DefaultRules(), oneBucket{})
 }
 
-// seesGroups lets a fleet see groups of a member with these numbers of VMs.
-// controllerOf members that a fleet knows; there is no hub.
+// seesGroups makes a fleet see groups of a member with these numbers of VMs. controllerOf members
+// of a fleet; there is no hub.
 func controllerOf(t *testing.T, f *fleet.Fleet) *Reconciler {
 	t.Helper()
 	provider, err := link.NewProvider(settings.Options{Namespace: "operator", InstallationUID: "one", Fleet: f})
@@ -59,7 +59,7 @@ func TestCountsOfAMemberAreWrittenOnceInTenSecondsAtMost(t *testing.T) {
 	r := controllerOf(t, f)
 	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "team-a"}}
 	seen := link.Observation{State: link.Engaged, EngagedAt: now}
-	// pass is one after so long, and wants to come back after again; it is to write or not.
+	// pass runs after a time, and expects the next pass after again; writes is whether it must write.
 	pass := func(when string, after, again time.Duration, writes bool) {
 		t.Helper()
 		now = now.Add(after)

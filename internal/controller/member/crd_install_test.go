@@ -20,7 +20,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// originalCRD is the original operator's, as far as upgrading goes: its names, no version, one loose schema.
+// originalCRD is the original operator's, as far as upgrades need it: its names, no version, one loose
+// schema.
 func originalCRD() *apiextensionsv1.CustomResourceDefinition {
 	return &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{

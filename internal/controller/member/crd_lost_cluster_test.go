@@ -16,7 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// Nothing but the watch can tell in time: all other looks are an hour away.
+// Only the watch can detect it in time: all other checks are an hour away.
 func TestACRDThatIsDeletedIsSaidAtOnceAndInstalledAgain(t *testing.T) {
 	servers := clustersForTest(t)
 	in := installed(t, servers.hub, "lost", func(o *testOptions) {
@@ -39,7 +39,7 @@ func TestACRDThatIsDeletedIsSaidAtOnceAndInstalledAgain(t *testing.T) {
 	newGroup(t, servers.alpha, "after")
 	in.awaitReconciled("lost", "after")
 
-	// Where somebody else has to install it, it stays said until that is done.
+	// If the operator does not install the CRD, the report stays until the CRD is installed.
 	before, err := in.provider.Get(t.Context(), "lost")
 	if err != nil {
 		t.Fatal(err)

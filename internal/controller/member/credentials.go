@@ -25,16 +25,16 @@ import (
 // defaultKubeconfigKey is the schema's default of a KubeconfigReference's key.
 const defaultKubeconfigKey = "kubeconfig"
 
-// credentials reach a member.
+// credentials connect to a member.
 type credentials struct {
 	runtime *rest.Config
-	// bootstrap is nil when the member has no identity for that.
+	// bootstrap is nil if the member has no bootstrap identity.
 	bootstrap *rest.Config
 	// fingerprint of the content of both.
 	fingerprint string
 }
 
-// settingsOf are those of a MemberCluster.
+// settingsOf returns the settings of a MemberCluster.
 func settingsOf(mc *v1alpha1.MemberCluster) fleet.Settings {
 	s := fleet.Settings{Paused: mc.Spec.Paused, UserDataSecrets: mc.Spec.UserDataSecrets, CRDVersion: mc.Status.CRDVersion, Predecessor: mc.Annotations[v1alpha1.PredecessorAnnotation]}
 	if m := mc.Spec.MassDeletion; m != nil {
@@ -56,7 +56,7 @@ func admissionSettingsOf(spec *v1alpha1.MemberClusterSpec) settings.Admission {
 	return result
 }
 
-// targetOf is what mc asks for; clusterUID is the cluster that it may have.
+// targetOf is the target that mc specifies; clusterUID is the cluster that it can have.
 func targetOf(mc *v1alpha1.MemberCluster, clusterUID string, found credentials) settings.Target {
 	result := settings.Target{
 		Name:        mc.Name,
@@ -80,8 +80,8 @@ func targetOf(mc *v1alpha1.MemberCluster, clusterUID string, found credentials) 
 	return result
 }
 
-// credentials returns what reaches the member, or the problem with it. Where only the bootstrap identity is a problem,
-// the other one is returned with it: a member that is left needs whatever there is.
+// credentials returns the credentials of the member, or the problem with them. If only the bootstrap identity has a
+// problem, it returns the other one as well: leaving a member needs any identity that works.
 func (r *Reconciler) credentials(ctx context.Context, mc *v1alpha1.MemberCluster) (credentials, *remote.Problem, error) {
 	opts := r.provider.Options()
 	if mc.Name == v1alpha1.LocalMember {

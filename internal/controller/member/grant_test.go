@@ -23,7 +23,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// grant makes a kubeconfig of a user who may do what config/member-rbac says and no more; revoke takes that away.
+// grant makes a kubeconfig of a user with exactly the permissions of config/member-rbac; revoke removes them.
 func grant(t *testing.T, server *localcluster.ControlPlane, user string) (kubeconfig []byte, revoke func()) {
 	t.Helper()
 	return grantRoles(t, server, user, "runtime", "bootstrap")
@@ -35,7 +35,7 @@ func grantRoles(t *testing.T, server *localcluster.ControlPlane, user string, ro
 	return grantChanged(t, server, user, func(*rbacv1.ClusterRole) {}, roles...)
 }
 
-// grantChanged is grantRoles for cluster roles that are another version's, by a name of their own.
+// grantChanged is grantRoles for cluster roles of another version, under their own name.
 func grantChanged(t *testing.T, server *localcluster.ControlPlane, user string, change func(*rbacv1.ClusterRole), roles ...string) (kubeconfig []byte, revoke func()) {
 	t.Helper()
 	member := directClient(t, server.Config)
@@ -96,8 +96,8 @@ func grantChanged(t *testing.T, server *localcluster.ControlPlane, user string, 
 	}
 }
 
-// awaitRights waits until the API server grants all of some rights to a user, or none: it learns of roles and bindings by
-// four watches, and goes by what it knew before until then.
+// awaitRights waits until the API server grants all of some rights to a user, or none: it observes roles and bindings
+// with four watches, and uses its older state until then.
 func awaitRights(t *testing.T, member client.Client, user string, rights []authorizationv1.ResourceAttributes, granted bool) {
 	t.Helper()
 	for _, right := range rights {

@@ -43,11 +43,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// patience of all waits; a loaded machine with the race detector is slow. A watch that lost its API server comes back after
-// up to a minute.
+// patience is the timeout of all waits; a loaded machine with the race detector is slow. A watch that lost its API server
+// recovers after up to a minute.
 const patience = 2 * time.Minute
 
-// testLogger is silent unless the environment variable MEMBER_TEST_LOG is set. It counts what must never be logged.
+// testLogger prints only if the environment variable MEMBER_TEST_LOG is set. It counts lines that must never be logged.
 func testLogger() logr.Logger {
 	loud := os.Getenv("MEMBER_TEST_LOG") != ""
 	return funcr.New(func(prefix, args string) {
@@ -61,7 +61,7 @@ func testLogger() logr.Logger {
 	}, funcr.Options{})
 }
 
-// unexpectedStates counts states of connections that their table does not have. TestMain fails on them.
+// unexpectedStates counts transitions of connections that their table does not have. TestMain fails on them.
 var unexpectedStates atomic.Int32
 
 func directClient(t *testing.T, config *rest.Config) client.Client {
@@ -73,8 +73,8 @@ func directClient(t *testing.T, config *rest.Config) client.Client {
 	return result
 }
 
-// installation is one operator on one hub: a multicluster manager with the Provider, the MemberCluster
-// controller and a controller over VmGroups that only notes what it is called for.
+// installation is one operator on one hub: a multicluster manager with the Provider, the MemberCluster controller and a
+// controller over VmGroups that only records its calls.
 type installation struct {
 	t         *testing.T
 	uid       string
@@ -90,7 +90,7 @@ type installation struct {
 	uids       map[string]types.UID // of the MemberClusters that were joined last
 }
 
-// testTimings look often, and give up late: a member that is only slow must not look like one that is away.
+// testTimings check often, and give up late: a slow member must not look like an unreachable one.
 func testTimings() settings.Timings {
 	return settings.Timings{
 		Dial: 30 * time.Second, Request: 30 * time.Second, BackoffMin: 50 * time.Millisecond, BackoffMax: 500 * time.Millisecond,
@@ -105,7 +105,7 @@ func installed(t *testing.T, hub *localcluster.ControlPlane, uid string, change 
 	return installVia(t, hub, hub.Config, uid, change)
 }
 
-// installVia is install with a configuration that leads the replica to the hub.
+// installVia is install with a configuration that connects the replica to the hub.
 func installVia(t *testing.T, hub *localcluster.ControlPlane, config *rest.Config, uid string, change func(*testOptions)) *installation {
 	t.Helper()
 	in := &installation{
@@ -194,7 +194,7 @@ func (in *installation) note(ctx context.Context, mgr mcmanager.Manager, request
 	if err := cl.GetClient().Get(ctx, request.NamespacedName, group); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	for _, m := range group.ManagedFields { // who changed spec last and who set replicas is kept, and not what they changed
+	for _, m := range group.ManagedFields { // the managers of spec and replicas are kept, without their fields
 		if m.FieldsV1 != nil || len(group.ManagedFields) > 2 {
 			in.t.Errorf("managedFields of %s are cached: %+v", request, group.ManagedFields)
 		}
@@ -236,7 +236,7 @@ func (in *installation) putKubeconfig(member string, content []byte) {
 	}
 }
 
-// join creates a MemberCluster; content nil leaves its Secret out.
+// join creates a MemberCluster; if content is nil, it creates no Secret.
 func (in *installation) join(member string, content []byte, change ...func(*v1alpha1.MemberCluster)) {
 	in.t.Helper()
 	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: member}}
@@ -302,7 +302,7 @@ func (in *installation) awaitEngaged(member string) *v1alpha1.MemberCluster {
 	return result
 }
 
-// leave deletes a MemberCluster and waits until it is gone.
+// leave deletes a MemberCluster and waits until it no longer exists.
 func (in *installation) leave(member string) {
 	in.t.Helper()
 	in.beginLeave(member)

@@ -15,7 +15,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// stallingCache does not end before it is released, as one with a stuck informer would.
+// stallingCache does not end before it is released, like one with a stuck informer.
 type stallingCache struct {
 	cache.Cache
 	released chan struct{}
@@ -52,7 +52,8 @@ func TestNewIncarnationWaitsForTheEndOfTheOldOne(t *testing.T) {
 		}
 		return nil
 	})
-	// What a join takes is enough for the new incarnation as well, if it did not wait. Nobody else waits.
+	// The time of a join is enough for the new incarnation as well, if it did not wait. No other
+	// goroutine waits.
 	in.join("beta", servers.beta.Kubeconfig())
 	in.awaitEngaged("beta")
 	if _, ok := in.opts.Fleet.Member("alpha"); ok {

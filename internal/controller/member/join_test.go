@@ -77,13 +77,13 @@ func TestMembersJoinAndLeaveWhileRunning(t *testing.T) {
 	checkLeft(t, member)
 	newGroup(t, servers.beta, "second")
 	in.awaitReconciled("beta", "second")
-	in.join("alpha", nil) // the Secret is still there
+	in.join("alpha", nil) // the Secret still exists
 	in.awaitEngaged("alpha")
 	newGroup(t, servers.alpha, "third")
 	in.awaitReconciled("alpha", "third")
 }
 
-// checkJoined checks what a join writes to the hub and to the member.
+// checkJoined verifies the objects that a join writes to the hub and to the member.
 func checkJoined(t *testing.T, member client.Client, status v1alpha1.MemberClusterStatus) {
 	t.Helper()
 	kubeSystem := &corev1.Namespace{}
@@ -110,7 +110,7 @@ func checkJoined(t *testing.T, member client.Client, status v1alpha1.MemberClust
 	}
 }
 
-// checkLeft checks that of a member that was left the claim is gone, and nothing else.
+// checkLeft verifies that a member that was left has lost the claim, and nothing else.
 func checkLeft(t *testing.T, member client.Client) {
 	t.Helper()
 	claim := &corev1.ConfigMap{}
@@ -176,13 +176,13 @@ func TestRestartChangesNothing(t *testing.T) {
 		in.awaitChecks("alpha", 2)
 		return in.get("alpha")
 	}
-	before := restarted() // whoever joined it says that the CRD was installed, if it was
+	before := restarted() // the replica that joined it reports that it installed the CRD, if it did
 	if after := restarted(); after.ResourceVersion != before.ResourceVersion {
 		t.Errorf("the restart was written:\n%+v\n%+v", before.Status, after.Status)
 	}
 }
 
-// awaitChecks waits for n health checks of an engaged member that went well.
+// awaitChecks waits for n successful health checks of an engaged member.
 func (in *installation) awaitChecks(member string, n int) {
 	in.t.Helper()
 	last := in.provider.Observe(member)
@@ -214,8 +214,8 @@ func TestLeavingEndsTheMembersGoroutines(t *testing.T) {
 	round("first-leak") // opens the test's own connections, which stay
 	existing := goleak.IgnoreCurrent()
 	round("leak")
-	// Known of multicluster-runtime: one goroutine of startWithinContext per source and join, until the manager
-	// ends. Its name depends on what the compiler inlines.
+	// A known leak of multicluster-runtime: one goroutine of startWithinContext per source and join, until the manager
+	// ends. Its name depends on inlining by the compiler.
 	const pkg = "sigs.k8s.io/multicluster-runtime/pkg/controller."
 	known := []goleak.Option{
 		existing,
@@ -225,7 +225,8 @@ func TestLeavingEndsTheMembersGoroutines(t *testing.T) {
 	await.NoError(t, "end of the member's goroutines", func() error { return goleak.Find(known...) })
 }
 
-// TestNobodyLooksForEverAtAMemberThatIsGone: what forgets the member's groups then tells that their counts have changed.
+// TestNobodyLooksForEverAtAMemberThatIsGone: removing the member's groups from memory then reports that their counts
+// have changed.
 func TestNobodyLooksForEverAtAMemberThatIsGone(t *testing.T) {
 	servers := clustersForTest(t)
 	var looks atomic.Int64
@@ -235,7 +236,7 @@ func TestNobodyLooksForEverAtAMemberThatIsGone(t *testing.T) {
 	in.join("alpha", servers.alpha.Kubeconfig())
 	in.awaitEngaged("alpha")
 	in.leave("alpha")
-	// For as long as it takes another member to come.
+	// This is the time that another member needs to join.
 	in.join("beta", servers.beta.Kubeconfig())
 	in.awaitEngaged("beta")
 	if n := looks.Load(); n < 1 || n > 5 {
@@ -281,8 +282,8 @@ func TestUnreachableMemberCanBeRemoved(t *testing.T) {
 		return nil
 	})
 	in.leave("gone")
-	deleteClaim(t, directClient(t, servers.alpha.Config)) // as the event asks a person to
-	in.leave("never")                                     // nothing of it is anywhere
+	deleteClaim(t, directClient(t, servers.alpha.Config)) // as the event asks users to do
+	in.leave("never")                                     // the cluster has no object of it
 	if event := in.awaitEvent("gone", "LeftBehind"); !strings.Contains(event.Note, install.ClaimName) {
 		t.Errorf("event = %q", event.Note)
 	}

@@ -28,7 +28,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// replica is one of several that share a hub, each behind a proxy of its own that records what it writes there.
+// replica is one of several that share a hub, each behind its own proxy that records its writes there.
 type replica struct {
 	*installation
 	agent string
@@ -38,14 +38,14 @@ type replica struct {
 
 func (r *replica) Leading() bool { return r.leads.Load() }
 
-// lead changes who leads, as the wiring does.
+// lead changes the leader, as the wiring does.
 func (r *replica) lead(leads bool) {
 	r.leads.Store(leads)
 	r.provider.LeadershipChanged()
 }
 
-// resign is lead(false), and returns once nothing is under way any more that was begun while it led: events are written by
-// a goroutine of their own, and the controller and the health checks end what they are at.
+// resign is lead(false), and returns once all work that began while it led has ended: events are written by a goroutine of
+// their own, and the controller and the health checks finish their current pass.
 func (r *replica) resign(member string) {
 	r.t.Helper()
 	r.awaitEvent(member, v1alpha1.ReasonEngaged)
@@ -59,8 +59,8 @@ func (r *replica) resign(member string) {
 	r.awaitChecks(member, 1)
 }
 
-// newReplica starts a replica. Where there are several, the first joins the members, and removes them in the end. Make
-// proxies before members first: they have to outlive the removal.
+// newReplica starts a replica. If there are several, the first joins the members, and removes them in the end. Make
+// proxies before members: they have to outlive the removal.
 func newReplica(t *testing.T, hub *localcluster.ControlPlane, uid, name string, leads bool) *replica {
 	t.Helper()
 	return newReplicaWith(t, hub, uid, name, leads, func(*testOptions) {})
@@ -127,7 +127,7 @@ func (r *replica) awaitDisengaged(member string) {
 	})
 }
 
-// wrote checks whether the replica wrote something to the hub or to the member behind proxy since the last Reset.
+// wrote reports whether the replica has written to the hub or to the member behind proxy since the last Reset.
 func (r *replica) wrote(member *localcluster.APIProxy, want bool) {
 	r.t.Helper()
 	var writes []string
@@ -162,7 +162,7 @@ func deleteClaim(t *testing.T, member client.Client) {
 	}
 }
 
-// spoilCRD makes the member's CRD one that a leader brings up to date.
+// spoilCRD changes the member's CRD so that a leader must update it.
 func spoilCRD(t *testing.T, member client.Client) {
 	t.Helper()
 	// The API server writes the status of CRDs.
@@ -215,7 +215,7 @@ func TestAReplicaThatDoesNotLeadServesMembersAndWritesNothing(t *testing.T) {
 	second.wrote(member, false)
 	first.wrote(member, true)
 
-	// The leadership passes on; nothing ends, only who writes changes.
+	// The leadership changes; nothing ends, only the writer changes.
 	before, _ := first.provider.Get(t.Context(), "alpha")
 	direct := directClient(t, servers.alpha.Config)
 	first.resign("alpha")
@@ -289,7 +289,7 @@ func TestADeletedMemberClusterIsLeftByTheLeaderOnly(t *testing.T) {
 	first.join("alpha", viaProxy(t, member))
 	first.awaitEngaged("alpha")
 	second.awaitHandle("alpha", true)
-	first.resign("alpha") // nobody leads
+	first.resign("alpha") // no replica leads
 
 	first.hub.Reset()
 	member.Reset()
@@ -303,7 +303,7 @@ func TestADeletedMemberClusterIsLeftByTheLeaderOnly(t *testing.T) {
 		t.Errorf("the MemberCluster lost its finalizer: %v", mc.Finalizers)
 	}
 
-	// One that begins to lead, and does not for long enough.
+	// A replica that begins to lead, and does not for long enough.
 	reached := make(chan struct{})
 	told := sync.OnceFunc(func() { close(reached) })
 	member.Hook(func(call localcluster.APICall) faultproxy.Fault {

@@ -22,8 +22,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// Whoever leaves a member takes a claim that is missing, so as not to clean up after somebody else. A controller that does
-// not know yet that its MemberCluster is gone would so claim the member for nobody: no other hub could serve it.
+// A replica that leaves a member takes a missing claim, so that it does not clean up after another installation. A
+// controller that has not observed the deletion of its MemberCluster would thus leave an ownerless claim: no other hub
+// could serve the member.
 func TestAMemberThatWasLeftIsNotClaimedAgain(t *testing.T) {
 	servers := clustersForTest(t)
 	ctx, hub, member := t.Context(), directClient(t, servers.hub.Config), directClient(t, servers.alpha.Config)
@@ -60,7 +61,7 @@ func TestAMemberThatWasLeftIsNotClaimedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	await.NoError(t, "pin of the member", func() error { // the connection's news wakes a controller
+	await.NoError(t, "pin of the member", func() error { // the connection's event wakes a controller
 		look()
 		if err := hub.Get(ctx, client.ObjectKeyFromObject(mc), mc); err != nil || mc.Spec.ClusterUID == "" {
 			return errors.Join(errors.New("there is none"), err)
@@ -89,7 +90,7 @@ func TestAMemberThatWasLeftIsNotClaimedAgain(t *testing.T) {
 		t.Errorf("the member is left once more: the connection is %s", state)
 	}
 	cache.behind = nil
-	look() // the news is there
+	look() // the event has arrived
 	await.NoError(t, "end of the connection", func() error {
 		if state := provider.Observe(mc.Name).State; state != "" && state != link.Left && state != link.Ended {
 			return fmt.Errorf("it is %s", state)

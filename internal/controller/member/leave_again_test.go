@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// lagging is a cache of the hub that may lag behind: while behind is set, it still has that MemberCluster.
+// lagging is a cache of the hub that can lag: while behind is set, it still has that MemberCluster.
 type lagging struct {
 	client.Client
 	behind *v1alpha1.MemberCluster

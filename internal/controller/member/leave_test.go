@@ -25,7 +25,7 @@ import (
 
 const foreignFinalizer = "example.test/keep"
 
-// heldGroup creates a VmGroup with finalizers; they go with the test.
+// heldGroup creates a VmGroup with finalizers; the end of the test removes them.
 func heldGroup(t *testing.T, server *localcluster.ControlPlane, name string, finalizers ...string) *v1alpha1.VmGroup {
 	t.Helper()
 	newGroup(t, server, name)
@@ -70,7 +70,7 @@ func TestAMemberThatIsLeftStaysUsable(t *testing.T) {
 	if err := member.Delete(t.Context(), dying); err != nil {
 		t.Fatal(err)
 	}
-	// A replica that does not know yet puts its finalizer back, twice.
+	// An outdated replica restores its finalizer, twice.
 	again := atomic.Int32{}
 	proxy.Hook(func(call localcluster.APICall) faultproxy.Fault {
 		if call.Resource != "vmgroups" || call.Name != "stubborn" || call.Verb != "patch" || again.Add(1) > 2 {
@@ -113,8 +113,9 @@ func TestAMemberThatIsLeftStaysUsable(t *testing.T) {
 	awaitLimit(t, member, 3)
 }
 
-// leftInOrder checks that what calls the hub goes first, then the policies, then the finalizers, then the parameter without
-// which an API server that still knows the binding refuses to change a group, then the claim.
+// leftInOrder checks the order: first the objects that call the hub, then the policies, then the finalizers, then the
+// parameter, then the claim. Without the parameter, an API server that still has the binding refuses to change a
+// group.
 func leftInOrder(t *testing.T, proxy *localcluster.APIProxy) {
 	t.Helper()
 	var order []string
@@ -138,7 +139,7 @@ func TestWhatCannotBeRemovedIsSaid(t *testing.T) {
 	fake := &fakeAdmission{ca: servers.alpha.Config.CAData, limit: 3}
 	in := installed(t, servers.hub, "refused", func(o *testOptions) {
 		withAdmission(fake)(o)
-		o.Timings.Leave = 15 * time.Second // enough for all that is not refused
+		o.Timings.Leave = 15 * time.Second // enough for all objects that are not refused
 	})
 	member := directClient(t, servers.alpha.Config)
 	in.join("alpha", viaProxy(t, proxy))
@@ -170,7 +171,7 @@ func TestWhatCannotBeRemovedIsSaid(t *testing.T) {
 	}
 }
 
-// A member of another hub is left as it is: what is there is not ours.
+// A member of another hub stays unchanged: its objects are not ours.
 func TestLeavingRemovesNothingOfAnotherHub(t *testing.T) {
 	servers := clustersForTest(t)
 	fake := &fakeAdmission{ca: servers.alpha.Config.CAData, limit: 3}
@@ -195,7 +196,7 @@ func TestLeavingRemovesNothingOfAnotherHub(t *testing.T) {
 	awaitClaim(t, member, true)
 }
 
-// A MemberCluster that waits for the claim of a predecessor is removed: whoever undoes a mistake takes nothing over.
+// A MemberCluster that waits for the claim of a predecessor is removed: undoing a mistake must take nothing over.
 func TestLeavingTakesNothingOverFromAPredecessor(t *testing.T) {
 	servers := clustersForTest(t)
 	owner := installed(t, servers.hub, "early", nil)

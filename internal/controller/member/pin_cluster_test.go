@@ -20,7 +20,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// clusterUID is what a server shows.
+// clusterUID is the UID that a server shows.
 func (in *installation) clusterUID(server *localcluster.ControlPlane) (string, error) {
 	namespace := &corev1.Namespace{}
 	err := directClient(in.t, server.Config).Get(in.t.Context(), types.NamespacedName{Name: metav1.NamespaceSystem}, namespace)
@@ -70,7 +70,8 @@ func TestAMemberClusterIsNotSwitchedOverToAnotherCluster(t *testing.T) {
 	in.awaitEngaged("pinned")
 	untouched("after the Secret was put right,")
 
-	// The other way out: the other cluster is meant. The first one is left behind as it is, for a person.
+	// The other solution: the other cluster is intended. The first one is left unchanged, for a user to
+	// clean up.
 	in.putKubeconfig("pinned", servers.beta.Kubeconfig())
 	in.awaitReady("pinned", metav1.ConditionFalse, v1alpha1.ReasonAnotherCluster)
 	in.leave("pinned")
@@ -102,7 +103,7 @@ func TestAPinIsKeptFromEverybody(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	// A manifest without it, applied from a repository, leaves it alone.
+	// A manifest without the pin, applied from a repository, does not change it.
 	manifest := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "MemberCluster",
 		"metadata": map[string]any{"name": "kept"},
@@ -117,7 +118,7 @@ func TestAPinIsKeptFromEverybody(t *testing.T) {
 	if got := in.get("kept").Spec.ClusterUID; got != pin {
 		t.Errorf("the pin is %q after a manifest was applied, was %q", got, pin)
 	}
-	// A hub that was restored without statuses knows the cluster by the pin alone.
+	// A hub that was restored without statuses identifies the cluster by the pin alone.
 	mc := in.get("kept")
 	mc.Status = v1alpha1.MemberClusterStatus{}
 	if err := in.hub.Status().Update(t.Context(), mc); err != nil {

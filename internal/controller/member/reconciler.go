@@ -29,7 +29,7 @@ import (
 // the hub's cache and never waits for a member. On a replica that does not lead it writes nothing.
 type Reconciler struct {
 	client client.Client
-	// live reads the hub itself. It is asked before a member is left: what is done there cannot be taken back.
+	// live reads the hub's API server. It is used before a member is left, which cannot be undone.
 	live     client.Reader
 	recorder events.EventRecorder
 	provider *link.Provider
@@ -37,13 +37,13 @@ type Reconciler struct {
 	pins *join.Pins
 
 	mu        sync.Mutex
-	seeded    bool                 // from all MemberClusters, before the first member is connected to
+	seeded    bool                 // from all MemberClusters, before the first connection to a member
 	countsAt  map[string]time.Time // when a member's counts were last written
 	standings map[string]standing
 }
 
-// New returns a controller over the members of provider that reads the hub with its cached client and live, which reads the
-// hub itself. recorder writes the hub's events.
+// New returns a controller over the members of provider that reads the hub with its cached client, and the hub's API server
+// with live. recorder writes the hub's events.
 func New(hub client.Client, live client.Reader, recorder events.EventRecorder, provider *link.Provider) *Reconciler {
 	return &Reconciler{
 		client: hub, live: live, recorder: recorder, provider: provider,
@@ -85,7 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if failed != nil {
 		r.provider.Stop(mc.Name)
 	} else {
-		// The finalizer comes first: from the claim on there is something to clean up.
+		// The finalizer comes first: after the claim there is something to clean up.
 		if leading {
 			if err := r.addFinalizer(ctx, mc); err != nil {
 				return reconcile.Result{}, err
@@ -105,7 +105,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return result, errors.Join(pinErr, err)
 }
 
-// seed tells the Provider once which cluster each MemberCluster is, by what the cache has.
+// seed passes the cluster of each MemberCluster to the Provider once, from the cache.
 func (r *Reconciler) seed(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +145,7 @@ func (r *Reconciler) addFinalizer(ctx context.Context, mc *v1alpha1.MemberCluste
 	return nil
 }
 
-// leave lets a deleted MemberCluster go once the member is disengaged and the claim is released, or could
+// leave removes the finalizer of a deleted MemberCluster once the member is disengaged and the claim is released, or could
 // not be within its time. A replica that does not lead only disengages it.
 func (r *Reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, wanted settings.Target, leading bool) error {
 	if !controllerutil.ContainsFinalizer(mc, v1alpha1.MemberClusterFinalizer) {
@@ -157,11 +157,11 @@ func (r *Reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, want
 		return nil
 	}
 	if left, err := r.hasLeft(ctx, mc); left || err != nil {
-		return err // the news of its end is on its way
+		return err // the event of its end follows
 	}
 	done, how := r.provider.Leave(wanted)
 	if !done {
-		return nil // its end wakes us
+		return nil // its end triggers another pass
 	}
 	if how.Cleaned {
 		r.recorder.Eventf(mc, nil, corev1.EventTypeNormal, v1alpha1.EventLeft, "Leave", "The member was left; %d VmGroups were released. They "+
@@ -180,8 +180,8 @@ func (r *Reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, want
 	return nil
 }
 
-// hasLeft reports whether the cache has not heard yet that mc was left: by this replica, or by one that led before. To leave
-// once more would claim the member anew, for nobody.
+// hasLeft reports whether the cache is outdated and mc was already left, by this replica or by an earlier leader. Leaving
+// again would create an ownerless claim on the member.
 func (r *Reconciler) hasLeft(ctx context.Context, mc *v1alpha1.MemberCluster) (bool, error) {
 	now := &v1alpha1.MemberCluster{}
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(mc), now); err != nil {
@@ -219,7 +219,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster
 	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
 	if err := r.client.Status().Patch(ctx, mc, patch); err != nil {
 		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-			return result, nil // the cache is behind; what it misses will bring us here again
+			return result, nil // the cache is outdated; the missing event triggers another pass
 		}
 		return reconcile.Result{}, fmt.Errorf("write status: %w", err)
 	}
@@ -251,14 +251,14 @@ func (r *Reconciler) recordReady(mc *v1alpha1.MemberCluster) {
 	eventType := corev1.EventTypeWarning
 	switch ready.Status {
 	case metav1.ConditionUnknown:
-		return // connecting is no news; what it ends with is
+		return // connecting is no news; its result is
 	case metav1.ConditionTrue:
 		eventType = corev1.EventTypeNormal
 	}
 	r.recorder.Eventf(mc, nil, eventType, ready.Reason, "Connect", "%s", ready.Message)
 }
 
-// recordRestore tells of a restore that status did not have yet.
+// recordRestore reports a restore that status did not have yet.
 func (r *Reconciler) recordRestore(before, after *v1alpha1.MemberCluster) {
 	was := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionStorageRestored)
 	is := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionStorageRestored)
@@ -267,8 +267,8 @@ func (r *Reconciler) recordRestore(before, after *v1alpha1.MemberCluster) {
 	}
 }
 
-// countsDue returns the counts to write now, or when to look again. They are written when they changed, and
-// at most every Timings.Counts, counted from the engagement on: until then they still grow from zero.
+// countsDue returns the counts to write now, or when to check again. They are written when they changed, and at most every
+// Timings.Counts, counted from the engagement on: until then they still grow from zero.
 func (r *Reconciler) countsDue(mc *v1alpha1.MemberCluster, seen link.Observation, now time.Time) (*counts, time.Duration) {
 	opts := r.provider.Options()
 	if !seen.State.Serves() {

@@ -26,7 +26,7 @@ func TestARestoreIsSaidForADay(t *testing.T) {
 	if !meta.IsStatusConditionTrue(first.Conditions, v1alpha1.ConditionReady) {
 		t.Error("a restored member that is served is not ready")
 	}
-	// Another process leads by now.
+	// Another process leads now.
 	later := said(first, engagedObservation(), testNow.Add(23*time.Hour))
 	if got := meta.FindStatusCondition(later.Conditions, v1alpha1.ConditionStorageRestored); got == nil || *got != *condition {
 		t.Errorf("after 23 hours: %+v", got)

@@ -16,7 +16,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// Only the operator may write the limits, and it knows by its username who that is: a new one has to get in.
+// Only the operator can write the limits, and the policy identifies it by its username: a new username must
+// get access.
 func TestAnotherUsernameTakesOverWhatOnlyTheOperatorMayWrite(t *testing.T) {
 	servers := clustersForTest(t)
 	rendered := &renderedAdmission{summary: "before"}

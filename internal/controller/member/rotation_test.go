@@ -18,7 +18,7 @@ type renderedAdmission struct {
 	summary string
 }
 
-// summarize changes what is rendered from now on.
+// summarize changes all later renderings.
 func (r *renderedAdmission) summarize(summary string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

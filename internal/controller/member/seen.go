@@ -15,15 +15,15 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 )
 
-// standing is what the hub has of a MemberCluster, and what the connection does not know.
+// standing is the hub's state of a MemberCluster that the connection does not have.
 type standing struct {
-	// config says why there is no connection; nil when there is one.
+	// config is the reason why there is no connection; nil if there is one.
 	config   *remote.Problem
 	previous v1alpha1.MemberClusterStatus
 	object   metav1.ObjectMeta
 }
 
-// note keeps what the hub has of a MemberCluster, on every replica.
+// note keeps the hub's state of a MemberCluster, on every replica.
 func (r *Reconciler) note(mc *v1alpha1.MemberCluster, config *remote.Problem) {
 	is := standing{config: config, object: metav1.ObjectMeta{Annotations: maps.Clone(mc.Annotations)}}
 	is.previous.Conditions = slices.Clone(mc.Status.Conditions)
@@ -44,7 +44,7 @@ func (r *Reconciler) Seen() []membermetrics.Member {
 	return all
 }
 
-// member is what this replica sees of one, whose connection saw that. admission: admission objects are the operator's business.
+// member is this replica's view of a member, from its connection. admission: the operator manages admission objects.
 func (s standing) member(name string, seen link.Observation, admission bool, now time.Time) membermetrics.Member {
 	found := membermetrics.Member{
 		Name: name, Up: s.config == nil && seen.State == link.Engaged,

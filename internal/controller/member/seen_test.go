@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
-// TestAReplicaShowsItsOwnViewOfAMember: what the leader wrote into status says nothing about the connection of another replica.
+// TestAReplicaShowsItsOwnViewOfAMember: the status from the leader contains nothing about the connection of another replica.
 func TestAReplicaShowsItsOwnViewOfAMember(t *testing.T) {
 	is := standing{}
 	is.previous.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonEngaged}}

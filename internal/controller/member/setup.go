@@ -22,16 +22,15 @@ import (
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=memberclusters/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=list;watch,namespace=system
 
-// SetupWithManager adds the MemberCluster controller to the hub's manager mgr.
-// The hub's client must cache Secrets of the operator's namespace (Options.Namespace) only,
-// and MemberClusters. Every replica runs it, as it runs the provider, so that each has warm caches of each member.
-// Only the leader writes (Options.Leader): two replicas that see a member differently would otherwise contradict
-// each other in status for ever.
+// SetupWithManager adds the MemberCluster controller to the hub's manager mgr. The hub's client must cache Secrets
+// of the operator's namespace (Options.Namespace) only, and MemberClusters. Every replica runs it, as it runs the
+// provider, so that each has warm caches of each member. Only the leader writes (Options.Leader): otherwise two
+// replicas with different views of a member would overwrite each other's status forever.
 func (r *Reconciler) SetupWithManager(hub manager.Manager) error {
 	err := builder.ControllerManagedBy(hub).
 		Named("membercluster").
-		// Our own status writes come back on purpose: a pass that read the cache before the last write may have
-		// found nothing to do, and only the write's own event brings it to the truth. Such a pass costs no request.
+		// Our own status writes trigger passes on purpose: a pass that read the cache before the last write can have
+		// found nothing to do, and only the event of that write corrects this. Such a pass costs no request.
 		For(&v1alpha1.MemberCluster{}).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.membersOfSecret)).
 		WatchesRawSource(r.provider.Source(hub.GetClient())).
@@ -47,8 +46,8 @@ func (r *Reconciler) SetupWithManager(hub manager.Manager) error {
 	return nil
 }
 
-// membersOfSecret finds the MemberClusters whose kubeconfig is in a Secret. There are few of both, so a list
-// from the cache does.
+// membersOfSecret finds the MemberClusters whose kubeconfig is in a Secret. There are few of both, so a list from
+// the cache suffices.
 func (r *Reconciler) membersOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
 	if secret.GetNamespace() != r.provider.Options().Namespace {
 		return nil

@@ -17,7 +17,7 @@ import (
 // maxMessage bounds the message of a condition, in bytes.
 const maxMessage = 8192
 
-// maxVersion bounds what a member calls the version of its CRD, in bytes.
+// maxVersion bounds the version in a member's CRD, in bytes.
 const maxVersion = 64
 
 // counts of a member's groups and VMs.
@@ -29,31 +29,31 @@ type counts struct {
 	swept string
 }
 
-// statusInput is everything that a MemberCluster's status is computed from.
+// statusInput is the complete input of a MemberCluster's status.
 type statusInput struct {
 	name       string
 	generation int64
 	previous   v1alpha1.MemberClusterStatus
-	// clusterUID is the cluster that the MemberCluster may have, "" while it has none.
+	// clusterUID is the cluster that the MemberCluster can have, "" while it has none.
 	clusterUID string
-	// config says why there is no connection, or none that may do anything; nil when there is one.
+	// config is the reason why there is no connection, or none that can act; nil if there is one.
 	config *remote.Problem
-	// seen by the connection; the zero value when there is none.
+	// seen by the connection; the zero value if there is none.
 	seen link.Observation
 	// counts to write; nil keeps the previous ones.
 	counts *counts
-	// admission: admission objects are the operator's business; caBundle is the hash of the CA bundle that the member
-	// should have, "" if none or not known.
+	// admission: the operator manages admission objects; caBundle is the hash of the CA bundle that the member should have, "" if
+	// none or not known.
 	admission bool
 	caBundle  string
-	// allowanceProblem says which annotations do not allow what they are meant to, or "".
+	// allowanceProblem names the annotations that do not have their intended effect, or "".
 	allowanceProblem string
 	orphaned         orphaned
 	now              time.Time
 }
 
-// computeStatus returns the status and whether Ready changed its status or reason. What is not known now
-// keeps its last known value: a member that does not answer has not lost its claim, CRD, groups or VMs.
+// computeStatus returns the status and whether Ready changed its status or reason. Unknown values keep their last known value:
+// a member that does not answer has not lost its claim, CRD, groups or VMs.
 func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transition bool) {
 	status = *in.previous.DeepCopy()
 	status.ClusterUID = in.clusterUID
@@ -89,13 +89,13 @@ func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transit
 	setOrphans(&status, in)
 	kstatus.Derive(&status.Conditions, in.now)
 	if transition && !in.seen.LastContact.IsZero() {
-		// Seconds are what the API keeps; more would look like a change after each round trip.
+		// The API keeps seconds; more would look like a change after each round trip.
 		status.LastContactTime = &metav1.Time{Time: in.seen.LastContact.Truncate(time.Second)}
 	}
 	return status, transition
 }
 
-// set writes a condition. One that is kept from before says nothing of a newer generation: whether that works is not known yet.
+// set writes a condition. A kept condition does not claim a newer generation: its effect is not known yet.
 func set(status *v1alpha1.MemberClusterStatus, in statusInput, condition metav1.Condition) {
 	if condition.ObservedGeneration == 0 {
 		condition.ObservedGeneration = in.generation
@@ -127,9 +127,8 @@ func readyCondition(in statusInput) metav1.Condition {
 	return condition
 }
 
-// connectingCondition is Ready before the first attempt of a connection has ended, or while it waits for the leader. The operator's restart must
-// not make every member flicker, so what was last seen stays, unless it was about the kubeconfig, which
-// has been replaced since.
+// connectingCondition is Ready before the first attempt of a connection has ended, or while it waits for the leader. A restart of the operator
+// must not make every member flicker. So the last observed condition stays, unless it was about the kubeconfig, which has been replaced since.
 func connectingCondition(in statusInput) metav1.Condition {
 	before := meta.FindStatusCondition(in.previous.Conditions, v1alpha1.ConditionReady)
 	if before != nil {

@@ -78,7 +78,7 @@ func TestComputeStatus(t *testing.T) {
 			}
 			judged := int64(2)
 			if test.in.seen.State == "" && !test.transition {
-				judged = 1 // what the new generation is worth is not known yet
+				judged = 1 // the effect of the new generation is not known yet
 			}
 			if ready.ObservedGeneration != judged || status.ObservedGeneration != judged {
 				t.Errorf("Ready is of generation %d and status of %d, want %d", ready.ObservedGeneration, status.ObservedGeneration, judged)

@@ -71,7 +71,7 @@ users: [{name: x, user: {token: t}}]
 func TestSilentMembersDelayNobody(t *testing.T) {
 	servers := clustersForTest(t)
 	in := installed(t, servers.hub, "silent", func(o *testOptions) {
-		// With these, anything that waits for a silent member waits until the test has failed.
+		// With these, any wait for an unresponsive member lasts until the test has failed.
 		o.Timings.Dial, o.Timings.Request, o.Timings.ResponseHeader = time.Hour, time.Hour, time.Hour
 		o.Timings.Leave = 2 * time.Second
 	})
@@ -85,7 +85,8 @@ func TestSilentMembersDelayNobody(t *testing.T) {
 	in.awaitEngaged("alpha")
 	newGroup(t, servers.alpha, "undelayed")
 	in.awaitReconciled("alpha", "undelayed")
-	// A replaced incarnation ends at once though its handshake hangs, and so do a removal and the manager.
+	// A replaced incarnation ends immediately although its handshake hangs, and so do a removal and the
+	// manager.
 	in.putKubeconfig("silent-0", servers.beta.Kubeconfig())
 	in.awaitEngaged("silent-0")
 	in.leave("silent-1")
@@ -250,7 +251,7 @@ func TestMemberIsClaimedByOneHub(t *testing.T) {
 	if _, ok := two.opts.Fleet.Member("theirs"); ok {
 		t.Error("a member whose claim changed hands is still engaged")
 	}
-	// Leaving does not take the foreign claim along.
+	// Leaving does not remove the foreign claim.
 	two.leave("theirs")
 	if err := member.Get(t.Context(), claimKey, claim); err != nil {
 		t.Fatalf("the foreign claim: %v", err)
@@ -291,7 +292,7 @@ func TestThePinnedOfTwoMemberClustersOfOneClusterIsServed(t *testing.T) {
 	if _, ok := in.opts.Fleet.Member("dup-a"); ok {
 		t.Error("the duplicate is engaged")
 	}
-	// Removing the duplicate keeps the very claim that the other one works under.
+	// Removing the duplicate keeps the very claim that the other one uses.
 	member := directClient(t, servers.alpha.Config)
 	before, after := &corev1.ConfigMap{}, &corev1.ConfigMap{}
 	if err := member.Get(t.Context(), claimKey, before); err != nil {
@@ -303,7 +304,7 @@ func TestThePinnedOfTwoMemberClustersOfOneClusterIsServed(t *testing.T) {
 	}
 	in.awaitEngaged("dup-b")
 
-	// The hub remembers whose the cluster was, and lets it go on under another name only when it is told so.
+	// The hub stores the owner of the cluster, and allows another name only after a user confirms it.
 	in.join("dup-a", nil)
 	in.awaitReady("dup-a", metav1.ConditionFalse, v1alpha1.ReasonDuplicateMember)
 	in.leave("dup-b")

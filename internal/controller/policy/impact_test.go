@@ -43,7 +43,7 @@ func TestTheImpactOfAPolicyIsToldBeforeItIsStored(t *testing.T) {
 	}
 }
 
-// A minimum of replicas holds for new groups only: no group that exists breaks it.
+// A minimum of replicas applies to new groups only: no existing group breaks it.
 func TestAMinimumOfReplicasHasNoImpactOnGroupsThatExist(t *testing.T) {
 	least, none := int32(3), int32(0)
 	changed := &v1alpha1.VmGroupPolicy{ObjectMeta: metav1.ObjectMeta{Name: "large"}, Spec: v1alpha1.VmGroupPolicySpec{

@@ -25,7 +25,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
-// leader is a replica that knows of buckets without an owner.
+// leader is a replica that has buckets without an owner.
 type leader struct {
 	shardingtest.Leader
 	unowned map[int]time.Duration
@@ -53,7 +53,8 @@ type member struct {
 
 func (m member) GetClient() client.Client { return m.client }
 
-// engaged adds a member with this number of groups, which are ready. Each write of a status asks write first.
+// engaged adds a member with this number of groups, which are ready. Each write of a status calls write
+// first.
 func (m members) engaged(known *fleet.Fleet, name string, groups int, write func() error) client.Client {
 	of := clientfake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithStatusSubresource(&v1alpha1.VmGroup{}).WithInterceptorFuncs(interceptor.Funcs{
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {

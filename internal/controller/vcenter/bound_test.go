@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// allow does what a command says, as a shell would.
+// allow executes a command, as a shell would.
 func allow(t *testing.T, s *corev1.Secret, message string) {
 	t.Helper()
 	_, command, found := strings.Cut(message, "annotate secret vc-creds ")
@@ -57,7 +57,7 @@ func TestTheCommandOfOneVCenterLeavesOthersThatShareTheSecret(t *testing.T) {
 	}
 }
 
-// Who may write a VCenter chooses what stands in a command that an administrator copies into a shell.
+// A user who can write a VCenter chooses part of a command that an administrator copies into a shell.
 func TestACommandIsOneWordForAShell(t *testing.T) {
 	for server, want := range map[string]string{
 		"https://$(id)":      "'vm.codeconnect.vmworld.com/vcenter-hosts=vc.example.com,$(id)'",
@@ -68,7 +68,7 @@ func TestACommandIsOneWordForAShell(t *testing.T) {
 		vc, s := vcenterForTest(), secret("username", "u", "password", "p")
 		vc.Spec.Server = server
 		s.ResourceVersion = "7"
-		// What holds a password is no host, and is not shown.
+		// A value that contains a password is no host, and is not shown.
 		s.Annotations = map[string]string{v1alpha1.VCenterHostsAnnotation: "vc.example.com,https://u:canary@vc.example.com"}
 		if _, err := newConfig(vc, s); err == nil || !strings.HasSuffix(err.Error(), " --overwrite --resource-version=7 "+want) || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%s: %v", server, err)

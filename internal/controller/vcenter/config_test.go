@@ -72,7 +72,7 @@ func TestAPasswordGoesOnlyWhereItsSecretSays(t *testing.T) {
 	const unsaid, another = "\x00", v1alpha1.ReasonSecretForAnotherHost
 	for _, c := range []struct {
 		server, key, annotation string
-		refused                 string // the reason, or empty where the password is sent
+		refused                 string // the reason, or empty if the password is sent
 	}{
 		{"https://vc.example.com", "vc.example.com", unsaid, ""},
 		{"https://vc.example.com:443/sdk", "VC.Example.com\n", unsaid, ""},
@@ -85,7 +85,7 @@ func TestAPasswordGoesOnlyWhereItsSecretSays(t *testing.T) {
 		{"http://localhost", unsaid, "http://localhost", ""},
 		{"https://vc2.example.com", "vc.example.com", "vc2.example.com", ""}, // the annotation wins
 
-		{"http://localhost", "localhost", unsaid, another}, // not in the clear, where the Secret names no port for that
+		{"http://localhost", "localhost", unsaid, another}, // not unencrypted, if the Secret names no port for that
 		{"http://localhost:443", "localhost", unsaid, another},
 		{"http://localhost", unsaid, "https://localhost", another},
 		{"http://localhost:443", unsaid, "https://localhost", another},

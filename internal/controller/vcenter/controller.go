@@ -241,7 +241,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return reconcile.Result{RequeueAfter: after}, r.write(ctx, vc, next)
 }
 
-// recognize forgets the state of an earlier VCenter with this name. It was deleted, and this one created, between two checks.
+// recognize drops the state of an earlier VCenter with this name. It was deleted, and this one created, between two checks.
 func (r *Reconciler) recognize(vc *v1alpha1.VCenter) {
 	r.mu.Lock()
 	before, known := r.uids[vc.Name]

@@ -26,7 +26,7 @@ import (
 // groupsForTest are the groups of every vCenter.
 type groupsForTest struct {
 	count int
-	// expect is what they count on, if that is known.
+	// expect is the expected number, if known.
 	expect  int
 	unknown bool
 }
@@ -50,7 +50,7 @@ func (c *connectionForTest) Placement(vsphere.Placement) (vsphere.ResolvedPlacem
 	return vsphere.ResolvedPlacement{}, nil
 }
 
-// A restart while the deletion of a VCenter waits for its groups: they can go only if it is connected to again.
+// The operator restarts while the deletion of a VCenter waits for its groups: they can be deleted only after it connects again.
 func TestAVCenterWhoseDeletionWaitsIsConnectedToAfterARestart(t *testing.T) {
 	scheme := allkinds.Scheme()
 	now := metav1.Now()
@@ -101,8 +101,8 @@ func TestAVCenterWhoseDeletionWaitsIsConnectedToAfterARestart(t *testing.T) {
 	close(connection.release)
 }
 
-// TestAnOldCacheDoesNotRepeatWhatWasWritten: after an outage of the hub the cache may show the state before it for half a minute,
-// while vCenter's events bring pass after pass.
+// TestAnOldCacheDoesNotRepeatWhatWasWritten: after an outage of the hub the cache can show the earlier state for half a minute,
+// while vCenter's events trigger pass after pass.
 func TestAnOldCacheDoesNotRepeatWhatWasWritten(t *testing.T) {
 	scheme := allkinds.Scheme()
 	vc := vcenterForTest()
@@ -160,7 +160,7 @@ func TestAnOldCacheDoesNotRepeatWhatWasWritten(t *testing.T) {
 	if writes != 2 {
 		t.Errorf("%d writes; want one more for what changed since", writes)
 	}
-	// The hub comes back from a backup, with a revision bump: what it has is older than our writes, and stays so.
+	// The hub is restored from a backup, with a revision bump: its objects are older than our writes, and stay so.
 	cached = old
 	now = now.Add(catchesUp)
 	if pass(); writes != 3 {
@@ -168,7 +168,7 @@ func TestAnOldCacheDoesNotRepeatWhatWasWritten(t *testing.T) {
 	}
 }
 
-// TestAVCenterThatIsMadeAnewIsServedByNoConnectionOfTheOneBefore: a deletion and a creation may be one change for a controller.
+// TestAVCenterThatIsMadeAnewIsServedByNoConnectionOfTheOneBefore: a deletion and a creation can be one change for a controller.
 func TestAVCenterThatIsMadeAnewIsServedByNoConnectionOfTheOneBefore(t *testing.T) {
 	vc := vcenterForTest()
 	vc.UID, vc.Finalizers = "before", []string{v1alpha1.VCenterFinalizer}
@@ -263,7 +263,7 @@ func TestAnEmptyRootAfterARestartIsReportedOnceTheGroupsAreKnown(t *testing.T) {
 	if told := connection.diary.read(); len(told) != 1 || told[0] != "expects 0 of dialed" {
 		t.Errorf("no group counts on VMs, and the connection was told %v", told)
 	}
-	// A member that cannot be reached hides no accident.
+	// An unreachable member hides no accident.
 	groups.unknown = true
 	reported()
 	if now = now.Add(doubtPatience); !reported() {

@@ -142,7 +142,7 @@ func TestAReplicaThatDoesNotLeadConnectsAndWritesNothing(t *testing.T) {
 		t.Errorf("%d writes and %d events by a replica that does not lead", hub.writes, len(other.told.Events))
 	}
 
-	// The leadership passes on.
+	// The leadership changes.
 	leader.leads.Store(false)
 	leader.connection.becomes(healthy)
 	leader.pass()
@@ -217,7 +217,7 @@ func TestEachReplicaAcceptsAnEmptyInventoryOnceAndTheLeaderRemovesTheAnnotation(
 		t.Errorf("the leader: %+v, %v", result, leader.diary.read())
 	}
 	leader.now = leader.now.Add(acceptFor - time.Second)
-	other.now = other.now.Add(time.Hour) // its clock has no say
+	other.now = other.now.Add(time.Hour) // its clock does not matter
 	leader.pass()
 	other.pass()
 	other.now = other.now.Add(time.Hour)
@@ -228,7 +228,7 @@ func TestEachReplicaAcceptsAnEmptyInventoryOnceAndTheLeaderRemovesTheAnnotation(
 	if hub.vcenter(t).Annotations[v1alpha1.AcceptEmptyAnnotation] != "expected" {
 		t.Error("the annotation went before every replica could see it")
 	}
-	// The connections still pause here: another accident. One annotation is good for one.
+	// The connections still pause here: another accident. One annotation ends only one pause.
 	if leader.did("accepted dialed") != 1 {
 		t.Errorf("the leader accepted again: %v", leader.diary.read())
 	}
@@ -268,7 +268,7 @@ func TestAnOldLeadersLateWriteDoesNotUndoTheNewOnes(t *testing.T) {
 func TestANewLeaderLooksAtEveryVCenter(t *testing.T) {
 	hub := newHub(t, vcenterForTest())
 	r := &Reconciler{Client: hub, Leader: new(shardingtest.Leader(true))}
-	r.LeadershipChanged() // before the set-up nobody listens, and nothing blocks
+	r.LeadershipChanged() // before the set-up there is no listener, and nothing blocks
 	r.everyVCenter = passes.NewAll()
 	r.LeadershipChanged()
 	r.LeadershipChanged()

@@ -43,7 +43,8 @@ type fleet struct {
 	replicas []*Reconciler
 	wakes    []chan struct{}
 	loops    sync.WaitGroup
-	// changed is when a user name or password did: then passes follow each other as quickly as in a replica.
+	// changed is the time of the last change of a user name or password: then passes follow each other as quickly as in a
+	// replica.
 	changed atomic.Int64
 	stop    context.CancelFunc
 }
@@ -193,7 +194,7 @@ func (f *fleet) allServedWithin(d time.Duration) {
 	}
 }
 
-// says is the message of condition CredentialsValid of a VCenter.
+// says returns the message of condition CredentialsValid of a VCenter.
 func (f *fleet) says() string {
 	f.Helper()
 	vc := &v1alpha1.VCenter{}
@@ -273,11 +274,11 @@ func TestAVCenterWhoseTokenServiceIsNotReadyCostsOneTry(t *testing.T) {
 		mustSay(f, "1 time since", "the next try is at", "If vCenter has just started, wait")
 		f.allServedWithin(105 * time.Second)
 		f.sim.EndLogins()
-		f.allServedWithin(195 * time.Second) // the end of the sessions is noticed within a minute
+		f.allServedWithin(195 * time.Second) // the end of the sessions is detected within a minute
 	})
 }
 
-// TestATokenServiceThatTakesLongIsWaitedForWithTwoTries: the third one is kept for a quarter of an hour.
+// TestATokenServiceThatTakesLongIsWaitedForWithTwoTries: the third one is reserved for a quarter of an hour.
 func TestATokenServiceThatTakesLongIsWaitedForWithTwoTries(t *testing.T) {
 	inFleetOf(t, sim.Options{Password: rightPassword, TokenServiceStart: 10 * time.Minute}, rightPassword, 2, func(f *fleet) {
 		<-time.After(5 * time.Minute)

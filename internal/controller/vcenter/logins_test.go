@@ -33,7 +33,7 @@ func TestTheMemoryOfLoginsShowsNoPassword(t *testing.T) {
 	if err := try.End(t.Context(), logins.Rejected); !errors.As(err, &refused) || refused.Rejections != 1 {
 		t.Errorf("after a rejection: %v", err)
 	}
-	// Another process knows it from the Secret alone.
+	// Another process has only the Secret.
 	other := logins.New(logins.Options{Store: &LoginMemory{Client: hub.CoreV1().Secrets("operator")}, Boot: "other", Now: time.Now})
 	if _, err := other.Gate("https://vc.example.com/sdk", "op@vsphere.local", "s3cret", "").Enter(t.Context()); !errors.As(err, &refused) || refused.Rejections != 1 {
 		t.Errorf("another process: %v", err)

@@ -17,7 +17,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
-// A vCenter is gone for good, its VCenter is deleted, and its status counts VMs that nobody will ever see go.
+// A vCenter is permanently lost and its VCenter is deleted. Its status counts VMs whose removal cannot be
+// observed.
 func TestAVCenterThatIsGoneForGoodGoesOnceItsGroupsAreForgotten(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	for story, c := range map[string]struct {

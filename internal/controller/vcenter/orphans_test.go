@@ -68,7 +68,7 @@ type keptForTest struct{}
 
 func (keptForTest) Keeps(group vsphere.GroupKey) bool { return group.Group() == "kept" }
 
-// TestAMemberIsToldOfItsOrphans: whenever they change, and while a VCenter was not looked through nobody says that there are none.
+// TestAMemberIsToldOfItsOrphans whenever they change. Before a VCenter is searched, no answer claims that there are none.
 func TestAMemberIsToldOfItsOrphans(t *testing.T) {
 	vc := vcenterForTest()
 	members := append(make([]client.Object, 0, 3), vc)
@@ -130,7 +130,7 @@ func TestAMemberIsToldOfItsOrphans(t *testing.T) {
 	if groups, all := known.Orphans("team-a"); len(groups) != 0 || !all {
 		t.Errorf("then there are %v, known: %t", groups, all)
 	}
-	now = now.Add(orphanPatience) // the vCenter was away
+	now = now.Add(orphanPatience) // the vCenter was unreachable
 	if _, all := known.Orphans("team-a"); all {
 		t.Error("of a vCenter that nobody looks at it is known that it has none")
 	}

@@ -72,7 +72,7 @@ func TestAVCenterSaysWhoSharesItsPlace(t *testing.T) {
 	}
 }
 
-// Status of a VCenter may be copied, or edited by somebody who may write it: the root folder of another VCenter holds VMs of this installation as well.
+// A user with write access can copy or edit the status of a VCenter: the root folder of another VCenter holds VMs of this installation as well.
 func TestTheRootFolderOfAnotherVCenterIsNotTakenFromStatus(t *testing.T) {
 	root := &v1alpha1.VCenterRoot{InstanceUUID: "u", Folder: "vm-operator", MoRef: "group-7"}
 	for story, c := range map[string]struct {

@@ -22,7 +22,7 @@ type connectionForTest struct {
 	mu     sync.Mutex
 	health vsphere.Health
 	owned  []vsphere.VM
-	// empty are its empty folders, unsure is true while that is not known, refuses is why none is removed.
+	// empty are its empty folders, unsure is true while they are unknown, refuses is the reason why none is removed.
 	empty   []vsphere.GroupFolder
 	unsure  bool
 	strays  vsphere.Strays
@@ -92,7 +92,7 @@ func (c *connectionForTest) Strays() vsphere.Strays { return c.strays }
 
 func (c *connectionForTest) EndLeftovers() { c.diary.note("leftovers " + c.name) }
 
-// poolRig dials connections and remembers them by the order of dialing.
+// poolRig dials connections and stores them in the order of dialing.
 type poolRig struct {
 	*Pool
 	t      *testing.T

@@ -20,7 +20,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// refusal is a VCenter whose Secret comes to say whom it is for.
+// refusal is a VCenter whose Secret is later bound to a server.
 type refusal struct {
 	*testing.T
 	client.Client
@@ -53,7 +53,7 @@ func newRefusal(t *testing.T, server string) *refusal {
 	return f
 }
 
-// pass looks once and returns the reason of a condition, or "".
+// pass checks once and returns the reason of a condition, or "".
 func (f *refusal) pass(conditionType string) string {
 	f.Helper()
 	request := reconcile.Request{NamespacedName: types.NamespacedName{Name: f.vc.Name}}
@@ -144,7 +144,7 @@ func TestAConnectionThatIsStillTryingEndsOnceTheSecretIsForAnother(t *testing.T)
 	}
 }
 
-// The Secret that the VCenter names now need not be the one whose password would be sent.
+// The Secret that the VCenter names now can differ from the one whose password would be sent.
 func TestAConnectionThatIsStillTryingEndsWhateverIsWrongNow(t *testing.T) {
 	f := newRefusal(t, evil)
 	f.pass(v1alpha1.ConditionReady)
@@ -174,7 +174,7 @@ func TestAConnectionEndsOnceItsSecretIsForAnother(t *testing.T) {
 	}
 }
 
-// A mistake in a VCenter does not take the vCenter from its groups.
+// A mistake in a VCenter does not disconnect its groups from the vCenter.
 func TestAConnectionThatItsSecretAllowsGoesOnAfterAnEdit(t *testing.T) {
 	for what, edit := range map[string]func(*v1alpha1.VCenterSpec){
 		"another server":             func(spec *v1alpha1.VCenterSpec) { spec.Server = evil },

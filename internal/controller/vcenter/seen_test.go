@@ -9,7 +9,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// TestAReplicaThatDoesNotLeadShowsItsOwnView: an alert compares the views of all replicas, so a replica cannot show what the leader wrote.
+// TestAReplicaThatDoesNotLeadShowsItsOwnView: an alert compares the views of all replicas, so a replica cannot show the leader's view.
 func TestAReplicaThatDoesNotLeadShowsItsOwnView(t *testing.T) {
 	vc := vcenterForTest()
 	vc.Finalizers = []string{v1alpha1.VCenterFinalizer}

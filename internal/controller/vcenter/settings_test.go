@@ -15,13 +15,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// newSettings are those of a VCenter that was connected before.
+// newSettings are the settings of a VCenter that was connected before.
 type newSettings struct {
 	edit   func(*v1alpha1.VCenterSpec)
 	secret map[string]string
-	// fails is what the connection with them comes to; nothing where none is made.
+	// fails is the error of the connection with them; empty if none is made.
 	fails vsphere.Kind
-	// reason of Ready, what the message says besides, and whether the connection that was there ends.
+	// reason of Ready, the rest of the message, and whether the existing connection ends.
 	reason, words string
 	ends          bool
 }
@@ -126,7 +126,7 @@ var eachField = map[string]newSettings{
 	"pause between observations": unreachable(func(s *v1alpha1.VCenterSpec) { s.Inventory.PollSeconds = 9 }),
 }
 
-// A person corrects a VCenter, or means to. Until a restart, which may be days later, nothing but status can tell that it was wrong.
+// A user corrects a VCenter, or intends to. Until a restart, possibly days later, only status can show that it was wrong.
 func TestNewSettingsThatDoNotWorkAreToldWhileTheFormerServe(t *testing.T) {
 	for field, n := range eachField {
 		t.Run(field, func(t *testing.T) {
@@ -202,7 +202,7 @@ func (f *refusal) ready() metav1.Condition {
 	return *c
 }
 
-// A setting that is added to Config, and makes a new connection, belongs into the table above.
+// A setting that is added to Config, and creates a new connection, needs a row in the table above.
 func TestEachFieldThatMakesANewConnectionIsInTheTable(t *testing.T) {
 	f := newRefusal(t, "https://vc.example.com")
 	base, err := newConfig(f.vc, f.secret)
@@ -253,7 +253,7 @@ func differing(a, b Config) (names []string) {
 	return names
 }
 
-// changes reports whether another value of a field makes a new connection.
+// changes reports whether another value of a field creates a new connection.
 func changes(c Config, name string) bool {
 	other := c
 	field := reflect.ValueOf(&other).Elem().FieldByName(name)
@@ -267,7 +267,7 @@ func changes(c Config, name string) bool {
 	case reflect.Slice:
 		field.Set(reflect.MakeSlice(field.Type(), 1, 1))
 	default:
-		return false // what people are told
+		return false // shown to users
 	}
 	return other.hash() != c.hash()
 }

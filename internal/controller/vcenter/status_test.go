@@ -94,7 +94,7 @@ func TestStatusSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 	}
 }
 
-// By the time of that condition it is decided whether a vCenter is gone for good.
+// The time of that condition decides whether a vCenter is permanently lost.
 func TestSinceWhenAVCenterIsUnreachableOutlivesARestart(t *testing.T) {
 	vc, now := vcenterForTest(), time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	is := func() metav1.Condition {

@@ -18,13 +18,13 @@ func emptyFolder(ref, leaf string) vsphere.GroupFolder {
 	return vsphere.GroupFolder{Ref: vsphere.FolderRef(ref), FolderPath: vsphere.FolderPath{Member: "team-a", Namespace: "shop", Leaf: leaf}, InventoryPath: "/DC0/vm/vm-operator/team-a/shop/" + leaf}
 }
 
-// sweeper looks at a VCenter every lookInterval.
+// sweeper checks a VCenter every lookInterval.
 type sweeper struct {
 	*Reconciler
 	c     *connectionForTest
 	now   time.Time
 	leads shardingtest.Leader
-	// asked are the UIDs that a member was asked for, groups those that exist, away is why it does not answer.
+	// asked are the UIDs that were looked up in a member, groups the existing ones, away is why it does not answer.
 	asked  []string
 	groups map[string]bool
 	away   error
@@ -43,7 +43,7 @@ func (s *sweeper) NoGroup(_ context.Context, member string, name types.Namespace
 	return s.away == nil && !s.groups[uid], s.away
 }
 
-// answering is what the API servers of members answer.
+// answering is the answer of the members' API servers.
 type answering func(ctx context.Context, uid string) (bool, error)
 
 // NoGroup implements Members.
@@ -51,7 +51,7 @@ func (a answering) NoGroup(ctx context.Context, _ string, _ types.NamespacedName
 	return a(ctx, uid)
 }
 
-// look looks at the VCenter until some time has passed.
+// look checks the VCenter until some time has passed.
 func (s *sweeper) look(t *testing.T, d time.Duration) {
 	t.Helper()
 	for end := s.now.Add(d); !s.now.After(end); s.now = s.now.Add(lookInterval) {
@@ -59,7 +59,7 @@ func (s *sweeper) look(t *testing.T, d time.Duration) {
 	}
 }
 
-// once looks at the VCenter, and waits until members have answered.
+// once checks the VCenter, and waits until members have answered.
 func (s *sweeper) once(t *testing.T) {
 	t.Helper()
 	s.sweep(t.Context(), vcenterForTest(), s.c)
@@ -84,7 +84,7 @@ func TestAnEmptyFolderOfAGroupThatDoesNotExistGoesAfterAWhile(t *testing.T) {
 func TestAFolderThatIsNotCertainlyOfNobodyStays(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*sweeper)
-		// asked is how often in an hour the member is asked.
+		// asked is the number of requests to the member in an hour.
 		asked int
 	}{
 		"its group exists":            {func(s *sweeper) { s.groups["0a1b2c3d"] = true }, 6},
@@ -151,7 +151,7 @@ func TestAFewFoldersAreRemovedAtOnceAndAReplicaThatLeadsNoMoreRemovesNone(t *tes
 	}
 	s.now = s.now.Add(lookInterval)
 	s.Members = answering(func(context.Context, string) (bool, error) {
-		s.leads = false // while the member is asked
+		s.leads = false // while the request to the member runs
 		return true, nil
 	})
 	s.once(t)
@@ -160,7 +160,7 @@ func TestAFewFoldersAreRemovedAtOnceAndAReplicaThatLeadsNoMoreRemovesNone(t *tes
 	}
 }
 
-// TestAMemberThatDoesNotAnswerHoldsNoLookAtItsVCenter: a hostile API server can leave empty folders, and then answer nothing.
+// TestAMemberThatDoesNotAnswerHoldsNoLookAtItsVCenter: a hostile API server can leave empty folders, and then not answer.
 func TestAMemberThatDoesNotAnswerHoldsNoLookAtItsVCenter(t *testing.T) {
 	s := newSweeper(emptyFolder("f-1", "a.00000001"), emptyFolder("f-2", "b.00000002"), emptyFolder("f-3", "c.00000003"), emptyFolder("f-4", "d.00000004"))
 	asked, answers := make(chan struct{}), make(chan struct{})
@@ -173,7 +173,7 @@ func TestAMemberThatDoesNotAnswerHoldsNoLookAtItsVCenter(t *testing.T) {
 		return uid != "00000002", nil
 	})
 	for end := s.now.Add(2 * folderPatience); !s.now.After(end); s.now = s.now.Add(lookInterval) {
-		s.sweep(t.Context(), vcenterForTest(), s.c) // returns, though nothing was answered
+		s.sweep(t.Context(), vcenterForTest(), s.c) // returns, although no member has answered
 	}
 	<-asked
 	select {

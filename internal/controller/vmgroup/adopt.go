@@ -5,8 +5,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// claimed is what this process has claimed for a group of the VMs of the group with this UID, or nil. A member that is restored may have that one again: then
-// it is looked at anew.
+// claimed returns this process's claim for a group on the VMs of the group with this UID, or nil. A restored member can have
+// that group again: then it is checked anew.
 func (r *Reconciler) claimed(by object, from string) *group.AdoptionAnswer {
 	c := r.memory.of(by).adoption
 	if c == nil || c.From != from || !c.Until.IsZero() && !r.Now().Before(c.Until) {

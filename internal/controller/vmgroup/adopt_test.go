@@ -21,7 +21,7 @@ import (
 
 const heirUID = types.UID("0a1b2c3d-0000-4000-8000-00000000beef")
 
-// released settles the group, and deletes it so that its VMs stay. It returns its UID and what its VMs were.
+// released settles the group, and deletes it so that its VMs stay. It returns its UID and the state of its VMs.
 func (r *rig) released() (old types.UID, vms []vsphere.VM) {
 	r.t.Helper()
 	g := r.settle()
@@ -34,7 +34,7 @@ func (r *rig) released() (old types.UID, vms []vsphere.VM) {
 	return g.UID, vms
 }
 
-// heir makes the group that takes VMs over, under another name.
+// heir makes the group that adopts VMs, under another name.
 func (r *rig) heir(uid types.UID, from string, replicas int32) {
 	r.t.Helper()
 	g := &v1alpha1.VmGroup{
@@ -51,7 +51,7 @@ func (r *rig) heir(uid types.UID, from string, replicas int32) {
 	r.vcenter.ClearJournal()
 }
 
-// took checks that the group has exactly these VMs, as they were but for name, folder and stamp, and that nothing else was asked of vCenter.
+// took checks that the group has exactly these VMs, unchanged except for name, folder and stamp, and that vCenter got no other request.
 func (r *rig) took(vms []vsphere.VM) {
 	r.t.Helper()
 	r.tookOver(vms)
@@ -74,7 +74,7 @@ func (r *rig) tookOver(vms []vsphere.VM) {
 	}
 }
 
-// asksNothing checks that vCenter was asked for nothing.
+// asksNothing checks that vCenter got no request.
 func (r *rig) asksNothing() {
 	r.t.Helper()
 	if calls := r.vcenter.Calls(); len(calls) > 0 {
@@ -110,7 +110,7 @@ func TestTheVMsOfAReleasedGroupAreTakenOver(t *testing.T) {
 	if by := r.receipt(vsphere.KeyOf("member-uid", string(old))).AdoptedBy; by == nil || by.GroupUID != string(heirUID) {
 		t.Errorf("the receipt says %+v", by)
 	}
-	// The annotation stays, and costs nothing.
+	// The annotation stays, and causes no cost.
 	r.vcenter.ClearJournal()
 	r.memory.forget(r.object())
 	store := r.Receipts
@@ -118,7 +118,7 @@ func TestTheVMsOfAReleasedGroupAreTakenOver(t *testing.T) {
 	r.equipped()
 	r.rounds(3)
 	r.asksNothing()
-	// Nor does it when the receipt has gone, and the member comes back from a backup.
+	// Nor does it after the receipt was deleted, and the member was restored from a backup.
 	r.Receipts = store
 	r.equipped()
 	if err := store.Remove(t.Context(), vsphere.KeyOf("member-uid", string(old))); err != nil {
@@ -145,7 +145,7 @@ func TestAGroupThatPolicyRefusesTakesNothingOver(t *testing.T) {
 	r.took(vms)
 }
 
-// Whoever goes on knows nothing but what it sees: each pass is another process.
+// A successor has only its own observations: each pass is another process.
 func TestATakeoverInTheMiddleGoesOn(t *testing.T) {
 	for wiped := range 2 {
 		r := newRig(t)
@@ -454,7 +454,7 @@ func TestVMsAreTakenOverUnderAQuotaThatIsFull(t *testing.T) {
 	}
 }
 
-// Somebody sets the annotation, so that no room is needed, and takes it away before the VMs are taken over.
+// A user sets the annotation, so that no room is needed, and removes it before the VMs are adopted.
 func TestNobodyGetsRoomByAnAnnotation(t *testing.T) {
 	r := newRig(t)
 	_, ledger, rounds := r.underQuota(2)
@@ -465,7 +465,7 @@ func TestNobodyGetsRoomByAnAnnotation(t *testing.T) {
 	for range 2 {
 		for _, from := range []string{string(old), "", string(heirUID), ""} {
 			r.annotate(v1alpha1.AdoptAnnotation, from)
-			for range 4 { // vCenter does nothing meanwhile
+			for range 4 { // vCenter executes no task meanwhile
 				r.inform(r.Reconciler)
 				r.mustPass()
 				flush(t, ledger)
@@ -479,7 +479,7 @@ func TestNobodyGetsRoomByAnAnnotation(t *testing.T) {
 	}
 }
 
-// A member that is restored may have the group again whose VMs are being taken over.
+// A restored member can have the group again whose VMs are being adopted.
 func TestNothingIsTakenFromAGroupThatIsBack(t *testing.T) {
 	r := newRig(t)
 	old, vms := r.released()

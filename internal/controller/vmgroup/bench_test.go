@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// cached reads as an informer's cache does: a deep copy of what is in memory. Nothing may be written.
+// cached reads like an informer's cache: a deep copy of an object in memory. Writes are not allowed.
 type cached struct {
 	client.Client
 	group *v1alpha1.VmGroup
@@ -29,8 +29,8 @@ func (c cached) Get(_ context.Context, _ client.ObjectKey, into client.Object, _
 	return nil
 }
 
-// BenchmarkReconcileWithoutChange is a pass over a group that is as it should be: everything from the key to the
-// decision that there is nothing to do. A call or a write would panic.
+// BenchmarkReconcileWithoutChange is a pass over an up-to-date group: everything from the key to the decision
+// that there is nothing to do. A call or a write would panic.
 func BenchmarkReconcileWithoutChange(b *testing.B) {
 	r := newRig(b)
 	group := r.settle()
@@ -51,10 +51,10 @@ func BenchmarkReconcileWithoutChange(b *testing.B) {
 // cachedVCenter is the hub's cache with the VCenter "default" and no policies.
 type cachedVCenter struct{ client.Reader }
 
-// List returns nothing.
+// List returns no objects.
 func (cachedVCenter) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
 
-// Get returns an empty VCenter, which is the hub's own for any use.
+// Get returns an empty VCenter, which the hub's own member can use for everything.
 func (cachedVCenter) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
 	return nil
 }

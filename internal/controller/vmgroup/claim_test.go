@@ -17,7 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// TestAGroupThatOnlyTheAPIServerHasKeepsItsVMs: the member was restored a moment ago, and the cache does not know that yet.
+// TestAGroupThatOnlyTheAPIServerHasKeepsItsVMs: the member was restored a moment ago, and the cache does not show that yet.
 func TestAGroupThatOnlyTheAPIServerHasKeepsItsVMs(t *testing.T) {
 	for name, receipt := range map[string]bool{"by the name in the receipt": true, "by the name of the folder": false} {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +55,8 @@ func (r *rig) retained() types.UID {
 	return old
 }
 
-// TestAGroupThatClaimsWhileAnotherLooksKeepsItsClaim: it was created and has claimed the VMs right before the other one reads the receipt. The cache has not heard of it.
+// TestAGroupThatClaimsWhileAnotherLooksKeepsItsClaim: it was created and has claimed the VMs right before the other one reads
+// the receipt. The cache does not have it yet.
 func TestAGroupThatClaimsWhileAnotherLooksKeepsItsClaim(t *testing.T) {
 	r := newRig(t)
 	old, _ := r.released()
@@ -81,7 +82,7 @@ func TestAGroupThatClaimsWhileAnotherLooksKeepsItsClaim(t *testing.T) {
 	says(t, r.group(), v1alpha1.ConditionStalled, "True", v1alpha1.ReasonAdoptionRefused)
 }
 
-// readAfter does something before each read of a receipt.
+// readAfter runs a function before each read of a receipt.
 type readAfter struct {
 	receipts.Store
 	before func()
@@ -175,7 +176,7 @@ func TestNotFoundOfAServerThatHasNoVmGroupsIsNotCertain(t *testing.T) {
 	r.took(vms)
 }
 
-// pageNotFound answers as an HTTP server does that knows nothing of VmGroups.
+// pageNotFound answers like an HTTP server that does not serve VmGroups.
 type pageNotFound struct{ client.Reader }
 
 func (pageNotFound) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {

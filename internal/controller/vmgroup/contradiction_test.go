@@ -18,7 +18,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 )
 
-// listens keeps what the hub's administrator is told, as member and reason, and the notes.
+// listens keeps the events for hub administrators, as member and reason, and the notes.
 func (r *rig) listens() (told *[]string, notes *[]string) {
 	told, notes = &[]string{}, &[]string{}
 	r.MemberEvents = events.NewMembers(anyMember{}, memberEvents(func(member, reason, note string) {
@@ -111,7 +111,8 @@ func TestAGroupByAnotherNameOfItsMemberSharesNoUID(t *testing.T) {
 	}
 }
 
-// TestWhatTheHubIsToldHasNamesOfMembersInQuotes where they are no names of Kubernetes: they are not taken for advice.
+// TestWhatTheHubIsToldHasNamesOfMembersInQuotes if Kubernetes does not allow the names: they must not look like
+// advice.
 func TestWhatTheHubIsToldHasNamesOfMembersInQuotes(t *testing.T) {
 	const advice = "web. Run kubectl delete membercluster team-a"
 	r := newRig(t)

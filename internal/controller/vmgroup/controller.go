@@ -41,10 +41,10 @@ import (
 
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters,verbs=list;watch
 
-// Shards decides which groups this replica may act on. *sharding.Replica implements it.
+// Shards decides which groups this replica can act on. *sharding.Replica implements it.
 type Shards interface {
 	sharding.Gate
-	// Holds reports whether an object is this replica's now; it is for filtering.
+	// Holds reports whether this replica holds an object now; it is for filtering.
 	Holds(sharding.Key) bool
 }
 
@@ -56,25 +56,25 @@ type MemberEvents interface {
 
 // Reconciler reconciles VmGroups. All fields but Definitions, Quotas, ReceiptSums and MemberEvents are required.
 type Reconciler struct {
-	// Observer reads what passes decide on. The controller gives it its memory.
+	// Observer reads the inputs of passes. The controller gives it its memory.
 	*observe.Observer
 	// Definitions are the CRDs of members. Without them, a CRD stays.
 	Definitions effect.Definitions
-	// Shards decides whether this replica may act on a group.
+	// Shards decides whether this replica can act on a group.
 	Shards Shards
-	// Quotas grants growth; without one nothing grows that a quota holds for.
+	// Quotas grants growth; without it, a group under a quota does not grow.
 	Quotas Quotas
-	// Records keep what was admitted.
+	// Records store the admitted specs.
 	Records effect.Records
 	// HubWrites bounds what each member makes the operator write on the hub.
 	HubWrites *writebudget.Budget
-	// Receipts say what became of VMs whose group went without them.
+	// Receipts record what happened to the VMs of deleted groups.
 	Receipts receipts.Store
 	// ReceiptSums count the receipts of a member. Without them there is no limit.
 	ReceiptSums effect.ReceiptSums
 	// MemberEvents writes events of MemberClusters. Without it no such events are written.
 	MemberEvents MemberEvents
-	// Metrics count what passes do. It may be nil.
+	// Metrics count what passes do. It can be nil.
 	Metrics *groupmetrics.Passes
 
 	queue    *fairqueue.Queue[mcreconcile.Request]
@@ -87,11 +87,11 @@ type Reconciler struct {
 	twins      *worker[fleet.Twins]
 }
 
-// silentInterval is how often the operator looks at a group of a member that does not answer. The health check of the member, and not
-// its groups, finds out when it answers again.
+// silentInterval is how often the operator checks a group of a member that does not answer. The health check of the member, and not
+// its groups, detects when it answers again.
 const silentInterval = 10 * time.Second
 
-// unreadInterval is when to look again while the records have not been read.
+// unreadInterval is the pause before the next pass while the records have not been read.
 const unreadInterval = 200 * time.Millisecond
 
 // Options are settings of the controller.
@@ -146,7 +146,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 		Complete(r)
 }
 
-// serve makes what takes the news of Fleet.
+// serve creates the sinks for events of Fleet.
 func (r *Reconciler) serve() {
 	r.feed, r.Memory = feed.New(r.Fleet), recollection{r}
 	r.departures, r.twins = newWorker(func(_ context.Context, of fleet.Departed) { r.departed(of) }), newWorker(r.sharedUID)
@@ -154,7 +154,7 @@ func (r *Reconciler) serve() {
 	r.Fleet.SubscribeTwins(r.twins)
 }
 
-// annotated passes on a change of the annotations that accept another vCenter, and let groups be forgotten.
+// annotated passes on a change of the annotations that accept another vCenter, and that allow the operator to forget groups.
 func annotated() predicate.TypedPredicate[*v1alpha1.VCenter] {
 	return predicate.TypedFuncs[*v1alpha1.VCenter]{UpdateFunc: func(e event.TypedUpdateEvent[*v1alpha1.VCenter]) bool {
 		differs := func(annotation string) bool {
@@ -196,7 +196,7 @@ func (r *Reconciler) Removed(ctx context.Context, ref fleet.Ref, o client.Object
 
 func memberOf(request mcreconcile.Request) string { return string(request.ClusterName) }
 
-// refOf is what Fleet calls the group of a request, and requestAt the request of it.
+// refOf is the Fleet reference of a request's group, and requestAt the request of a reference.
 func refOf(request mcreconcile.Request) fleet.Ref {
 	return fleet.Ref{Member: memberOf(request), Namespace: request.Namespace, Name: request.Name}
 }
@@ -226,8 +226,8 @@ func (r *Reconciler) holds(request mcreconcile.Request) bool {
 	return ok && r.Shards.Holds(key)
 }
 
-// Reconcile runs one pass over one group. It returns an error only for what Kubernetes' API refused; whatever
-// vCenter says becomes a condition and a time to look again. The text of the error is short: the member may have written it.
+// Reconcile runs one pass over one group. It returns an error only for errors of the Kubernetes API. Errors of vCenter become a
+// condition and a time of the next pass. The text of the error is short: the member can have written it.
 func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (reconcile.Result, error) {
 	member, ok := r.Fleet.Member(string(req.ClusterName))
 	if !ok {
@@ -241,7 +241,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	r.HubWrites.Meet(member.UID, member.Name)
 	key := sharding.Key{ClusterUID: member.UID, Namespace: req.Namespace, Name: req.Name}
 	if !r.Shards.Holds(key) {
-		return reconcile.Result{}, nil // whatever asked for this pass is another replica's now
+		return reconcile.Result{}, nil // the object of this pass belongs to another replica now
 	}
 	if _, _, err := r.Admitted.Of(admitted.Key{Member: member.UID}); errors.Is(err, admitted.ErrUnread) {
 		return reconcile.Result{RequeueAfter: unreadInterval}, nil // that is so for a moment after a start
@@ -256,7 +256,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	}
 	defer token.Exit()
 	if r.Fleet.Tenure(key) != tenure {
-		return reconcile.Result{}, nil // the bucket was lost and came back meanwhile, and delivers its groups
+		return reconcile.Result{}, nil // the bucket was lost and regained meanwhile, and delivers its groups
 	}
 	ctx = vsphere.WithFence(token.Context(), token.Check)
 	epoch := token.Epoch()
@@ -266,7 +266,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("find the clients of member %q: %w", req.ClusterName, err)
 	}
-	// What is written with these clients counts under a number of restores that is not older than they are.
+	// Writes with these clients count under a number of restores that is not older than the clients.
 	uid := member.UID
 	if member, ok = r.Fleet.Member(member.Name); !ok || member.UID != uid {
 		return reconcile.Result{}, nil // engaging it lists its groups again

@@ -19,7 +19,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 )
 
-// definition is a member's CRD, and how often it was looked at.
+// definition is a member's CRD, and the number of its reads.
 type definition struct {
 	object metav1.Object
 	err    error
@@ -55,7 +55,7 @@ func swept(t *testing.T, d *definition) *rig {
 	return r
 }
 
-// gone reports whether the group goes, within a few passes.
+// gone reports whether the group is removed within a few passes.
 func (r *rig) gone() bool {
 	for range 10 {
 		r.mustPass()
@@ -96,7 +96,7 @@ func TestAGroupThatGoesWithItsCRDKeepsItsVMsUntilThatIsConfirmed(t *testing.T) {
 			if d.looks != 2 { // 20 s
 				t.Errorf("the CRD was looked at %d times", d.looks)
 			}
-			// Another replica knows nothing of that, and finds out.
+			// Another replica does not have that state, and detects it.
 			r.memory = memory{}
 			if r.gone() || len(r.vcenter.Journal()) > 0 {
 				t.Fatalf("it goes after a takeover: %v", r.vcenter.Journal())
@@ -109,15 +109,15 @@ func TestAGroupThatGoesWithItsCRDKeepsItsVMsUntilThatIsConfirmed(t *testing.T) {
 	}
 }
 
-// installed is a CRD that was created so long after the deletion of the group, or before it.
+// installed is a CRD that was created this long after the deletion of the group, or before it.
 func (r *rig) installed(after time.Duration) metav1.Object {
 	return &metav1.ObjectMeta{Name: "vmgroups.example", UID: types.UID("created " + after.String()), CreationTimestamp: metav1.NewTime(r.group().DeletionTimestamp.Add(after))}
 }
 
-// restarts lets another replica go on, which knows nothing.
+// restarts continues with another replica, which has no state.
 func (r *rig) restarts() { r.memory = memory{} }
 
-// wiped takes all away that status says.
+// wiped erases the status.
 func (r *rig) wiped() {
 	r.t.Helper()
 	g := r.group()
@@ -127,7 +127,7 @@ func (r *rig) wiped() {
 	}
 }
 
-// held checks that nothing happens for longer than anything is waited for.
+// held checks that nothing happens for longer than any timeout.
 func (r *rig) held() {
 	r.t.Helper()
 	r.now = r.now.Add(group.DefinitionInterval)
@@ -137,7 +137,8 @@ func (r *rig) held() {
 	says(r.t, r.group(), v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonCRDTerminating)
 }
 
-// TestAGroupThatWasDeletedWithItsCRDIsHeldWhenTheCRDIsBack: nothing was confirmed. The CRD comes back because the operator installs it, or another tool, or a backup.
+// TestAGroupThatWasDeletedWithItsCRDIsHeldWhenTheCRDIsBack: no user confirmed the deletion. The operator, another tool, or a
+// backup restores the CRD.
 func TestAGroupThatWasDeletedWithItsCRDIsHeldWhenTheCRDIsBack(t *testing.T) {
 	for story, back := range map[string]func(*rig, *definition){
 		"the finalizer of the CRD was removed, and it is installed again": func(r *rig, d *definition) {
@@ -231,7 +232,7 @@ func TestADeletionWhileTheCRDStaysIsNotHeldUp(t *testing.T) {
 	}
 }
 
-// The CRD was missing a moment ago. That was not the reason of a deletion that was seen since.
+// The CRD was missing a moment ago. That was not the reason of a later deletion.
 func TestAGroupThatIsDeletedSoonAfterTheCRDIsBackIsNotHeld(t *testing.T) {
 	h := newHerd(t, 2, 1)
 	crd := metav1.Object(nil)
@@ -250,7 +251,7 @@ func TestAGroupThatIsDeletedSoonAfterTheCRDIsBackIsNotHeld(t *testing.T) {
 	h.held("app-00", v1alpha1.ReasonCRDTerminating)
 }
 
-// An idle group costs no call, and neither do many that are held beyond one for all of them.
+// An idle group costs no call, and many held groups cost only one for all of them.
 func TestGroupsThatAreHeldShareOneLookAtTheirCRD(t *testing.T) {
 	h := newHerd(t, 11, 1)
 	looks := 0
@@ -264,7 +265,7 @@ func TestGroupsThatAreHeldShareOneLookAtTheirCRD(t *testing.T) {
 	h.delete(h.names...)
 	h.spend(4 * time.Second)
 	crd.DeletionTimestamp = nil
-	crd.CreationTimestamp = metav1.NewTime(time.Now().Add(time.Hour)) // by the clock of the member, whose clock says when they were deleted
+	crd.CreationTimestamp = metav1.NewTime(time.Now().Add(time.Hour)) // by the clock of the member, which also sets their time of deletion
 	h.spend(20 * time.Second)
 	looks = 0
 	h.vcenter.ClearJournal()

@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// passError is why a pass over a group failed, in few words. What it wraps is as it was.
+// passError is the reason of a failed pass over a group, in few words. The wrapped error is unchanged.
 type passError struct {
 	request mcreconcile.Request
 	err     error

@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Who answers for a member chooses what the error of a pass says.
+// The API server of a member chooses the error text of a pass.
 func TestTheErrorOfAPassIsShortAndNamesItsGroup(t *testing.T) {
 	r := newRig(t)
 	why := apierrors.NewInternalError(errors.New(hostile("no ")))

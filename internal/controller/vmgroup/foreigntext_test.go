@@ -39,7 +39,7 @@ func (c writesEvents) GetCluster(context.Context, multicluster.ClusterName) (clu
 	return c, nil
 }
 
-// harmless fails for each string below what that could command a terminal, or is endless.
+// harmless fails for each string below that could control a terminal, or is endless.
 func harmless(t *testing.T, where string, what any) {
 	t.Helper()
 	raw, err := json.Marshal(what)
@@ -73,7 +73,7 @@ func harmless(t *testing.T, where string, what any) {
 	walk(where, tree)
 }
 
-// Whatever names users of vCenter choose, and whatever a vCenter answers: status and events can be shown by any terminal, and no VM changes hands by
+// Users of vCenter can choose any names, and a vCenter can give any answer: any terminal can show status and events, and no VM changes its owner by
 // its name.
 func TestForeignTextReachesStatusAndEventsOnlyTreated(t *testing.T) {
 	r := newRig(t)
@@ -130,7 +130,7 @@ func TestForeignTextReachesStatusAndEventsOnlyTreated(t *testing.T) {
 	r.rounds(2)
 	look("away")
 
-	// The recorder tells in order: once the last has arrived, all have.
+	// The recorder reports in order: once the last has arrived, all have.
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = recorder.Start(ctx) }()

@@ -16,7 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// forget drops what is remembered of a group that is gone.
+// forget drops the state of a deleted group.
 func (r *Reconciler) forget(request mcreconcile.Request) {
 	key, g, last := r.Fleet.DeleteGroup(refOf(request))
 	of := fleet.Departed{Ref: refOf(request), Key: key}
@@ -29,8 +29,8 @@ func (r *Reconciler) forget(request mcreconcile.Request) {
 	r.leaveLine(request)
 }
 
-// leaveLine lets the request of a group that is gone wait for no place any more: names that never end must not pile up.
-// If another group has the name, or gets it meanwhile, its request stays.
+// leaveLine stops the request of a deleted group from waiting for a place: endless names must not pile up. If another group has
+// the name, or gets it meanwhile, its request stays.
 func (r *Reconciler) leaveLine(request mcreconcile.Request) {
 	if r.named(request) {
 		return
@@ -46,14 +46,14 @@ func (r *Reconciler) named(request mcreconcile.Request) bool {
 	return known || len(r.vanished.of(request)) > 0
 }
 
-// drop forgets what is remembered of acting on a group.
+// drop drops the state of actions on a group.
 func (r *Reconciler) drop(of fleet.Departed) {
 	r.vanished.drop(of.Key)
 	r.forgetDeparted(of)
 }
 
-// departed forgets an object that is gone, or that another replica can act on now. A group that its member shows by
-// another name as well is not forgotten with it, nor is one whose MemberCluster has another name now.
+// departed drops the state of an object that was deleted, or that another replica can act on now. It keeps a group that its
+// member shows under another name as well, and one whose MemberCluster has another name now.
 func (r *Reconciler) departed(of fleet.Departed) {
 	is, known := r.Fleet.Group(of.Key)
 	switch {
@@ -69,20 +69,20 @@ func (r *Reconciler) departed(of fleet.Departed) {
 	}
 }
 
-// lost forgets a group whose bucket was lost, unless this replica has begun to act on it again. One that was gone for a
-// moment, and is known again, is not forgotten: what is remembered of it is true.
+// lost drops the state of a group whose bucket was lost, unless this replica has begun to act on it again. It keeps the state
+// of a group that was absent for a moment, and is known again: this state is valid.
 func (r *Reconciler) lost(of fleet.Departed) {
 	tenure := r.Fleet.Tenure(sharding.Key{ClusterUID: of.Key.Member(), Namespace: of.Ref.Namespace, Name: of.Ref.Name})
 	if r.vanished.lost(of.Key, tenure) {
-		r.Fleet.DropVanished(of.Ref, of.Key) // this replica looks after its VMs no more
+		r.Fleet.DropVanished(of.Ref, of.Key) // this replica no longer manages its VMs
 	}
 	if r.memory.forgetBefore(objectAt(of.Key, of.Ref), tenure) {
 		r.forgetDeparted(of)
 	}
 }
 
-// forgetDeparted forgets a group that was deleted while nobody watched. One that vanished, and has VMs to be looked
-// after, is not forgotten with it.
+// forgetDeparted drops the state of a group that was deleted without an event. It keeps a vanished group whose VMs the operator
+// still manages.
 func (r *Reconciler) forgetDeparted(of fleet.Departed) {
 	if r.vanished.has(of.Key) {
 		return
@@ -95,16 +95,17 @@ func (r *Reconciler) forgetDeparted(of fleet.Departed) {
 	r.leave(of.VCenter, of.Key)
 }
 
-// leave has a vCenter forget a group: it wants nothing of this replica's budgets there any more.
+// leave removes a group from the state of a vCenter: it no longer needs this replica's budgets there.
 func (r *Reconciler) leave(vcenter string, key vsphere.GroupKey) {
 	if server, ok := r.Servers.Server(vcenter); ok {
 		server.Forget(key)
 	}
 }
 
-// forgetGone forgets what a pass has remembered of a group that was removed while it went on. The news of that came before, and come only once: who answers
-// for a member could else have any number of groups remembered for good. A group that the cache still has is not gone, or news of it are to come. What it may
-// have asked of a vCenter that it names no more is forgotten as well.
+// forgetGone drops the state that a pass has stored about a group that was removed during the pass. The event of the removal
+// came before, and comes only once. Without forgetGone, the API server of a member could fill the memory with any number of
+// groups. A group in the cache still exists, or its event follows. forgetGone also drops requests to a vCenter that the group
+// no longer names.
 func (r *Reconciler) forgetGone(ctx context.Context, p pass, of *v1alpha1.VmGroup) {
 	key, ref := keyOf(p.Member.UID, of), refOf(requestOf(multicluster.ClusterName(p.Member.Name), of))
 	if is, known := r.Fleet.Group(key); known && is.Ref == ref {

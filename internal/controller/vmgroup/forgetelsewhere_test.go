@@ -11,12 +11,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
 )
 
-// A VCenter whose inventory is not known can have the group's VMs: that it shows none does not mean that it has none.
+// A VCenter whose inventory is unknown can have the group's VMs, even if it shows none.
 func TestAGroupIsNotForgottenWhileTheInventoryOfAnotherVCenterIsNotKnown(t *testing.T) {
 	toOthers := []v1alpha1.Grant{{MemberClusters: []string{"another"}}}
 	for story, c := range map[string]struct {
 		grants []v1alpha1.Grant
-		// names is what the message says of the other VCenter, and ends what ends the wait.
+		// names is the text about the other VCenter, and ends a function that ends the wait.
 		names string
 		ends  func(g *grave, server *fake.Server, other *v1alpha1.VCenter)
 	}{

@@ -29,10 +29,10 @@ import (
 
 var histories = flag.Int("goesback.histories", 500, "histories in which the world goes back that the model tries")
 
-// TestWhateverGoesBackNoVMIsDoubledOrLost tries random histories of one group. What the operator knows (status, the ring, its memory, the
-// inventory) is set back to an earlier state or made up, at any moment. What holds at every moment is counted in vCenter itself:
-// a clone is never submitted when there are as many VMs as are wanted, and a VM is never taken away from as many as are wanted.
-// Once knowledge is whole the group is ready with exactly those.
+// TestWhateverGoesBackNoVMIsDoubledOrLost tries random histories of one group. The operator's knowledge (status, the shard map, its
+// memory, the inventory) is set back to an earlier state or made up, at any moment. The invariants are counted in vCenter itself: a clone
+// is never submitted if the desired number of VMs exists, and a VM is never removed if no more than that number exists. Once the
+// knowledge is complete, the group is ready with exactly those VMs.
 func TestWhateverGoesBackNoVMIsDoubledOrLost(t *testing.T) {
 	for seed := range *histories {
 		w := newGoingBack(t, uint64(seed))
@@ -47,33 +47,33 @@ func TestWhateverGoesBackNoVMIsDoubledOrLost(t *testing.T) {
 	}
 }
 
-// goingBack is a group, its vCenter and the operator, and a world in which things go back.
+// goingBack is a group, its vCenter and the operator, in a world whose state is set back.
 type goingBack struct {
 	*Reconciler
 	t       *testing.T
 	random  *rand.Rand
 	now     time.Time
 	vcenter *fake.Server
-	// elsewhere is another vCenter, to which the group's VCenter may lead.
+	// elsewhere is another vCenter, to which the group's VCenter can lead.
 	elsewhere *fake.Server
 	gate      *testGate
 	request   mcreconcile.Request
 	records   admittedtest.Memory
-	// stored is the group as its API server has it; earlier are the statuses that it had.
+	// stored is the group as its API server has it; earlier are its previous statuses.
 	stored  *v1alpha1.VmGroup
 	version int
 	earlier []backup
-	// newest is the highest version that there ever was. A restore with a revision bump goes on above it.
+	// newest is the highest version so far. A restore with a revision bump continues above it.
 	newest int
 	hidden map[string]bool
-	// innocent is a VM of somebody else, in a folder of somebody else.
+	// innocent is a foreign VM, in a foreign folder.
 	innocent vsphere.Ref
 	stranger vsphere.Folder
 	history  []string
 	wrong    []string
 }
 
-// backup is what the API server had.
+// backup is the API server's state in the backup.
 type backup struct {
 	status  v1alpha1.VmGroupStatus
 	version int
@@ -124,7 +124,7 @@ func (w *goingBack) start() {
 	}
 }
 
-// step is one thing that happens.
+// step is one random event.
 func (w *goingBack) step() {
 	type event struct {
 		weight int
@@ -200,7 +200,7 @@ func (w *goingBack) step() {
 	}
 }
 
-// ours are the VMs of the group that are not on their way out, as vCenter has them.
+// ours are the VMs of the group in vCenter that are not being removed.
 func (w *goingBack) ours() []vsphere.VM {
 	var vms []vsphere.VM
 	for _, vm := range w.vcenter.VMs() {
@@ -211,7 +211,8 @@ func (w *goingBack) ours() []vsphere.VM {
 	return vms
 }
 
-// visit lets the operator work while the VCenter leads to another vCenter. Only status can tell: one without a VM has nothing to mix up.
+// visit lets the operator work while the VCenter leads to another vCenter. Only status can show that: a vCenter without a VM has nothing
+// to mix up.
 func (w *goingBack) visit() {
 	if len(w.stored.Status.VMs) == 0 || w.stored.Status.VCenterInstanceUUID == "" {
 		return
@@ -273,7 +274,7 @@ func (w *goingBack) pass() {
 		case vsphere.OpClone:
 			clones++
 		case vsphere.OpMark, vsphere.OpRelease:
-			if !marking[call.VM] { // else it takes the place of one that hangs
+			if !marking[call.VM] { // otherwise it replaces one that hangs
 				marks++
 			}
 		}
@@ -289,7 +290,7 @@ func (w *goingBack) pass() {
 	}
 }
 
-// converge makes knowledge whole again, and lets the operator work.
+// converge completes the operator's knowledge, and lets the operator work.
 func (w *goingBack) converge() {
 	w.history = append(w.history, "knowledge is whole")
 	w.show()
@@ -297,7 +298,7 @@ func (w *goingBack) converge() {
 	w.gate.epoch.Generation = 100
 	w.work()
 	if c := meta.FindStatusCondition(w.stored.Status.Conditions, v1alpha1.ConditionStalled); c != nil && c.Reason == v1alpha1.ReasonVCenterNotFound {
-		w.stored.Status.VCenter = "" // nothing bears out any of the record, and the condition says what to do
+		w.stored.Status.VCenter = "" // no observation confirms any of the record, and the condition has the remedy
 		w.work()
 	}
 	g, wants := w.stored, int(*w.stored.Spec.Replicas)
@@ -306,7 +307,7 @@ func (w *goingBack) converge() {
 	}
 }
 
-// work lets the operator work until nothing is left to do.
+// work lets the operator work until it has nothing left to do.
 func (w *goingBack) work() {
 	for range 60 {
 		if len(w.wrong) > 0 {
@@ -319,7 +320,7 @@ func (w *goingBack) work() {
 	}
 }
 
-// written gives the group a version above all that there were.
+// written gives the group a version above all earlier ones.
 func (w *goingBack) written() {
 	w.newest++
 	w.version = w.newest
@@ -330,7 +331,7 @@ func (w *goingBack) setStatus(s v1alpha1.VmGroupStatus) {
 	w.stored.Status = *s.DeepCopy()
 }
 
-// goingBackClient is the API server of hub and member, for what a pass needs of them.
+// goingBackClient is the API server of hub and member, as far as a pass needs them.
 type goingBackClient struct {
 	client.Client
 	w *goingBack

@@ -11,7 +11,7 @@ import (
 type groupMemory struct {
 	*memory
 	of object
-	// tenure of the bucket of the group, and restores of the storage of its member, under which a write is remembered.
+	// tenure of the bucket of the group, and restores of the storage of its member, under which a write is stored.
 	tenure, restores uint64
 }
 

@@ -46,7 +46,7 @@ func TestAGroupIsRememberedWhenItsMemberWasRenamed(t *testing.T) {
 	}
 }
 
-// The news that a group is gone are taken later than what they are about. A pass can remember the group again
+// The event of a group's removal is handled later than the removal. A pass can store state of the group again
 // meanwhile.
 func TestLateNewsOfAGroupThatIsKnownAgainForgetNothing(t *testing.T) {
 	r := newRig(t)
@@ -74,8 +74,8 @@ func TestLateNewsOfAGroupTakeNoOtherOfItsNameOutOfTheLine(t *testing.T) {
 	}
 }
 
-// Another replica may have acted on a group whose bucket was lost. The bucket can come back before the news that it was
-// lost are taken.
+// Another replica can have acted on a group whose bucket was lost. The bucket can return before the event of its loss
+// is handled.
 func TestNothingIsRememberedOfAGroupOfALostBucket(t *testing.T) {
 	of := func(r *rig) (remembered, bool) {
 		m, known := r.memory.groups[r.object()]

@@ -34,7 +34,7 @@ func onlyTemplates(patterns ...string) v1alpha1.VmGroupPolicySpec {
 	return v1alpha1.VmGroupPolicySpec{Templates: &v1alpha1.PolicyTemplates{Allow: patterns}}
 }
 
-// edit changes the group's spec, as somebody whom no webhook stops.
+// edit changes the group's spec, without a webhook that refuses the change.
 func (r *rig) edit(change func(*v1alpha1.VmGroupSpec)) {
 	r.t.Helper()
 	g := r.group()
@@ -179,7 +179,7 @@ func TestAForbiddenEditIsHeldAtTheOldRevision(t *testing.T) {
 	}
 	says(t, g, v1alpha1.ConditionUpToDate, "False", v1alpha1.ReasonRolloutPending)
 
-	// It may shrink, and what it gave up it does not get back.
+	// It can shrink, and does not regain the released quota.
 	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 1 })
 	if g = r.work(); len(r.vcenter.VMs()) != 1 || g.Status.Admitted.Replicas != 1 {
 		t.Errorf("%d VMs, admitted %+v; want 1", len(r.vcenter.VMs()), g.Status.Admitted)
@@ -188,7 +188,7 @@ func TestAForbiddenEditIsHeldAtTheOldRevision(t *testing.T) {
 	if r.work(); len(r.vcenter.VMs()) != 1 {
 		t.Errorf("a held group grew to %d VMs", len(r.vcenter.VMs()))
 	}
-	// And follow spec in what no policy speaks of.
+	// And follow spec in the fields that no policy covers.
 	r.edit(func(s *v1alpha1.VmGroupSpec) { s.PowerState = v1alpha1.PoweredOff })
 	r.work()
 	for _, vm := range r.vcenter.VMs() {
@@ -196,7 +196,7 @@ func TestAForbiddenEditIsHeldAtTheOldRevision(t *testing.T) {
 			t.Errorf("%s is %s", vm.Name, vm.Power)
 		}
 	}
-	// Once it complies it goes on.
+	// Once it complies it continues.
 	r.edit(func(s *v1alpha1.VmGroupSpec) {
 		s.Template, s.PowerState, *s.Replicas = "debian-12", v1alpha1.PoweredOn, 2
 	})
@@ -296,7 +296,7 @@ func TestAnEditToAnUngrantedTemplateIsHeldToo(t *testing.T) {
 	if vm := r.vm("web-0"); vm == nil || vm.Stamp.Revision != old {
 		t.Fatalf("the lost VM came back as %+v", vm)
 	}
-	// What was admitted has to be granted still, or nothing is cloned from it.
+	// The admitted spec must still be granted, or no VM is cloned from it.
 	grant("ubuntu-*")
 	r.vcenter.ClearJournal()
 	r.vcenter.ByHand().Delete("web-1")

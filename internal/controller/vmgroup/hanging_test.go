@@ -14,7 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
 )
 
-// hanging is a group of two VMs and one that is nobody's. The first task of a kind on web-0 does not end by itself.
+// hanging is a group of two VMs and a foreign VM. The first task of a kind on web-0 does not end on its own.
 type hanging struct {
 	*rig
 	kind    vsphere.OperationKind
@@ -41,7 +41,7 @@ func (h *hanging) inFlight() []vsphere.Operation {
 
 func (h *hanging) held(op vsphere.Operation) bool { return op.Kind == h.kind && op.Ordinal == 0 }
 
-// second is a pass, and what vCenter does in a second.
+// second is a pass, and a second of vCenter's work.
 func (h *hanging) second() {
 	h.t.Helper()
 	h.mustPass()
@@ -85,7 +85,7 @@ func (h *hanging) delete() {
 	}
 }
 
-// ends fails unless the group goes within a time, with its VMs and nothing else.
+// ends fails unless the group is removed within a time, with its VMs and nothing else.
 func (h *hanging) ends(within time.Duration) {
 	h.t.Helper()
 	h.until("the group is gone", h.gone, within)
@@ -110,7 +110,7 @@ func (h *hanging) says(words ...string) func() bool {
 	}
 }
 
-// atOnce is what a deletion takes when nothing holds it.
+// atOnce is the time of a deletion without delays.
 const atOnce = 15 * time.Second
 
 func TestAGroupWhosePowerOnHangsGoesWhenItIsDeleted(t *testing.T) {

@@ -30,7 +30,7 @@ func (r *rig) rounds(n int, ledgers ...*quota.Ledger) {
 	}
 }
 
-// status writes status by hand.
+// status writes status manually.
 func (r *rig) status(change func(*v1alpha1.VmGroupStatus)) {
 	r.t.Helper()
 	g := r.group()
@@ -60,7 +60,7 @@ func (r *rig) othersFolder() vsphere.Folder {
 	return folder
 }
 
-// sameVMs checks that the group is ready, in its folder, with the VMs that there were, and calls none of them foreign.
+// sameVMs checks that the group is ready, in its folder, with its previous VMs, and calls none of them foreign.
 func (r *rig) sameVMs(before map[vsphere.Ref]bool, folder v1alpha1.FolderStatus) {
 	r.t.Helper()
 	g, now := r.group(), r.references()
@@ -118,7 +118,7 @@ func TestAFolderThatIsNotTheGroupsIsNeitherUsedNorRemovedWhateverStatusSays(t *t
 	r.rounds(4)
 	r.sameVMs(before, folder)
 
-	// What a group without VMs has on record may be from a vCenter that its server was before.
+	// The record of a group without VMs can be from a vCenter that its server was before.
 	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(int32(0)) })
 	r.rounds(6)
 	forge()
@@ -349,7 +349,7 @@ func TestAFolderOutsideOfTheRootThatIsNotTheGroupsIsNeitherWaitedForNorAskedBack
 	r.vcenter.ByHand().MoveFolderOut(other.Ref)
 	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(int32(0)) })
 	r.rounds(2)
-	// What is on record is from a vCenter that its server was before: here the reference is that of some folder.
+	// The record is from a vCenter that its server was before: here the reference is that of an unrelated folder.
 	r.status(func(s *v1alpha1.VmGroupStatus) {
 		s.Folder = &v1alpha1.FolderStatus{Path: "/DC0/vm/vm-operator/local/team/web.6d1b1c5e", MoRef: other.Ref.Value}
 	})
@@ -392,7 +392,8 @@ func TestAFolderThatWasMovedOutWithItsVMsAndRenamedStaysTheGroups(t *testing.T) 
 	}
 }
 
-// The folders of a MemberCluster that was renamed stay where they are. A cluster that joins under its former name can show a group of the same name and UID.
+// The folders of a renamed MemberCluster stay in place. A cluster that joins under its former name can show a group of the same
+// name and UID.
 func TestAMemberWithTheFormerNameOfAnotherIsNotAtHomeInItsFolders(t *testing.T) {
 	for story, status := range map[string]func(*v1alpha1.VmGroupStatus){
 		"it records nothing":    func(s *v1alpha1.VmGroupStatus) { *s = v1alpha1.VmGroupStatus{} },

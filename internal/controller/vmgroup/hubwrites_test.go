@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
 
-// puts notes each record that is written.
+// puts records each written record.
 func (r *rig) puts() *[]v1alpha1.Admitted {
 	var puts []v1alpha1.Admitted
 	r.records.OnPut = func(_ admitted.Key, e admitted.Entry) error {

@@ -26,7 +26,7 @@ func (c clusters) GetCluster(_ context.Context, name multicluster.ClusterName) (
 	return c[name], nil
 }
 
-// attacker is the API server of another member, which says what it likes.
+// attacker is the API server of another member, with arbitrary answers.
 type attacker struct {
 	client  client.Client
 	request mcreconcile.Request
@@ -126,7 +126,8 @@ func TestAMemberThatLeavesTakesWhatItsGroupsWaitedForAlong(t *testing.T) {
 	}
 }
 
-// Who answers for a member may name another vCenter for each of any number of groups, before they are gone.
+// The API server of a member can name another vCenter for each of any number of groups, before they are
+// deleted.
 func TestAGroupThatNamesAnotherVCenterWantsNothingOfTheOneBefore(t *testing.T) {
 	r := newRig(t)
 	r.vcenter.SetLimits(budget.Limits{Tasks: 1})

@@ -21,7 +21,8 @@ func (r *rig) stampedBy() map[vsphere.Ref]string {
 	return by
 }
 
-// Whoever may change VMs in vCenter writes their stamps, and a hub administrator runs what the message says.
+// Users who can change VMs in vCenter write their stamps, and a hub administrator runs the commands in the
+// message.
 func TestAForgedInstallationStandsInNoCommand(t *testing.T) {
 	const evil = "i; kubectl delete crds --all"
 	r := newRig(t)

@@ -87,7 +87,7 @@ func TestConfirmationsOfNamespacesAreThoseThatTheMemberHasNow(t *testing.T) {
 	}
 }
 
-// takeBack takes the confirmation of the namespace back, and nobody hears of it.
+// takeBack removes the confirmation of the namespace, without an event.
 func (h *herd) takeBack() {
 	h.t.Helper()
 	namespace := &corev1.Namespace{}

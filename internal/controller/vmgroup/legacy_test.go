@@ -44,13 +44,13 @@ func replica(group string, i int) string {
 	return group + "-replica-" + strings.Repeat("z", 7) + string(rune('a'+i))
 }
 
-// stranger is a VM of others in the folder.
+// stranger is a foreign VM in the folder.
 type stranger struct {
 	ref  vsphere.Ref
 	name string
 }
 
-// besides puts VMs of others into the folder.
+// besides puts foreign VMs into the folder.
 func (r *rig) besides(names ...string) (strangers []stranger) {
 	r.t.Helper()
 	hands, root := r.vcenter.ByHand(), r.vcenter.Root()
@@ -62,7 +62,7 @@ func (r *rig) besides(names ...string) (strangers []stranger) {
 	return strangers
 }
 
-// leftAlone checks that VMs have their names, lie in the folder still, and carry nothing.
+// leftAlone checks that VMs have their names, are still in the folder, and have no stamp.
 func (r *rig) leftAlone(strangers []stranger) {
 	r.t.Helper()
 	for _, s := range strangers {
@@ -89,7 +89,7 @@ func legacyFolder(folder string) v1alpha1.LegacyFolder {
 	return v1alpha1.LegacyFolder{Folder: folder, MemberCluster: v1alpha1.LocalMember, Namespace: "team", Group: "web"}
 }
 
-// tookLegacy checks that these VMs are the group's, by the order in which they were made, and were left alone otherwise.
+// tookLegacy checks that the group adopted these VMs, in the order of their creation, and did not change them otherwise.
 func (r *rig) tookLegacy(oldestFirst ...vsphere.VM) {
 	r.t.Helper()
 	g := r.group()
@@ -255,7 +255,7 @@ func TestGroupsThatShareALegacyFolderTakeEachItsOwn(t *testing.T) {
 		t.Errorf("told is %q", message)
 	}
 
-	// The grant is another's now, and a VM that is lost is made anew all the same.
+	// The grant belongs to another group now, and a lost VM is cloned again all the same.
 	r.request = web
 	r.vcenter.ByHand().Delete("web-1")
 	r.vcenter.ClearJournal()

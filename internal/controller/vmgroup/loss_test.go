@@ -14,7 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// A group that was scaled down and up again while nothing could be done has all its VMs, and was admitted fewer.
+// A group that was scaled down and up again during an outage has all its VMs, and was admitted fewer.
 func TestAHoldRemovesNoVMThatSpecWants(t *testing.T) {
 	for story, away := range map[string]struct{ begin, end func(*rig) }{
 		"vCenter away": {
@@ -40,7 +40,7 @@ func TestAHoldRemovesNoVMThatSpecWants(t *testing.T) {
 			if n := len(r.vcenter.VMs()); n != 4 {
 				t.Fatalf("a policy left %d of 4 VMs that spec wants: %v", n, r.vcenter.Calls(vsphere.OpDestroy))
 			}
-			// What is lost comes back only as far as it was admitted.
+			// Lost VMs are replaced only up to the admitted number.
 			r.vcenter.ByHand().Delete("web-3")
 			r.vcenter.ByHand().Delete("web-0")
 			if r.work(); len(r.vcenter.VMs()) != 2 || len(r.vcenter.Calls(vsphere.OpClone)) != 0 {
@@ -55,7 +55,7 @@ func TestAHoldRemovesNoVMThatSpecWants(t *testing.T) {
 	}
 }
 
-// The group is seen before its new namespace: nobody knows yet which policies and grants hold for it.
+// The group is seen before its new namespace: its policies and grants are unknown yet.
 func TestNothingIsClonedBeforeTheNamespaceIsKnown(t *testing.T) {
 	r := newRig(t)
 	namespace := &corev1.Namespace{}
@@ -113,7 +113,7 @@ func TestAWipedStatusGivesNoQuotaBack(t *testing.T) {
 	r.mustPass()
 	flush(t, ledger)
 	r.settle()
-	// It asks for more than there is, and somebody wipes its status while vCenter is out of sight.
+	// It requests more than is available, and a user erases its status while vCenter is unreachable.
 	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 9 })
 	r.work()
 	for _, away := range []bool{true, false} {
@@ -197,7 +197,7 @@ func TestNothingIsWrittenForASettledGroupUnderPoliciesAndQuotas(t *testing.T) {
 	}
 }
 
-// A spec that no VM can be cloned from takes the place of none that one can.
+// A spec from which no VM can be cloned does not replace one from which a VM can be cloned.
 func TestAnUnusableSpecDoesNotReplaceWhatWasAdmitted(t *testing.T) {
 	for story, spoil := range map[string]func(*v1alpha1.VmGroupSpec){
 		"no cpu":    func(s *v1alpha1.VmGroupSpec) { s.CPU = 0 },

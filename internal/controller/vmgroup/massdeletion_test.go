@@ -27,7 +27,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// herd is a member with many old groups of one namespace, and a replica that looks after them.
+// herd is a member with many old groups of one namespace, and a replica that manages them.
 type herd struct {
 	*rig
 	names []string
@@ -67,7 +67,7 @@ func newHerd(t *testing.T, groups int, replicas int32) *herd {
 	return h
 }
 
-// hear is what the informers do.
+// hear does the work of the informers.
 func (h *herd) hear() {
 	h.t.Helper()
 	h.Fleet.SetMember(h.of)
@@ -81,7 +81,7 @@ func (h *herd) hear() {
 	h.Fleet.KeepOnly(v1alpha1.LocalMember, these)
 }
 
-// look returns a group, or nil when it is gone.
+// look returns a group, or nil if it was deleted.
 func (h *herd) look(name string) *v1alpha1.VmGroup {
 	h.t.Helper()
 	h.request.Name = name
@@ -96,12 +96,12 @@ func (h *herd) look(name string) *v1alpha1.VmGroup {
 	return g
 }
 
-// passes hears of everything and runs one pass over each group, and vCenter's tasks end.
+// passes handles all events and runs one pass over each group, and vCenter's tasks end.
 func (h *herd) passes() {
 	h.t.Helper()
 	h.hear()
 	for _, name := range h.names {
-		if h.look(name) != nil { // of what is gone nothing asks for a pass
+		if h.look(name) != nil { // a deleted group triggers no pass
 			h.mustPass()
 		}
 	}
@@ -117,7 +117,7 @@ func (h *herd) spend(d time.Duration) {
 	h.passes()
 }
 
-// takeover lets another replica go on, that has just started: it knows what the member's caches have.
+// takeover continues with another replica that has just started: it has only the member's caches.
 func (h *herd) takeover() {
 	h.t.Helper()
 	another := &Reconciler{
@@ -162,7 +162,7 @@ func confirm(uid string) func(*v1alpha1.VmGroup) {
 	}
 }
 
-// confirmNamespace annotates the namespace, and the informers tell of it.
+// confirmNamespace annotates the namespace, and the informers report it.
 func (h *herd) confirmNamespace(uid string) {
 	h.t.Helper()
 	namespace := &corev1.Namespace{}
@@ -243,7 +243,7 @@ func TestOneOldGroupThatIsDeletedWaitsTenSecondsAndGoes(t *testing.T) {
 				t.Errorf("nothing is held any more: %s", words(g.Status.Conditions))
 			}
 			h.now = h.now.Add(11 * time.Minute)
-			h.delete("app-01") // which is by itself again
+			h.delete("app-01") // which is alone again
 			h.spend(20 * time.Second)
 			h.left(20)
 		})
@@ -302,7 +302,7 @@ func TestANamespaceThatIsDeletedKeepsItsVMsUntilSomebodyConfirms(t *testing.T) {
 		}
 	}
 
-	// With six of them gone, and after the window, so few are left that they would not have been held. They are still.
+	// With six of them deleted, and after the window, the rest would be too few to be held. They are still held.
 	for _, name := range h.names[:6] {
 		h.change(name, confirm("uid-of-"+name))
 	}
@@ -388,7 +388,7 @@ func TestShrinksAreHeldBesideDeletionsAndGoOnByThemselves(t *testing.T) {
 	h.left(11)
 }
 
-// Two are few enough, and go. Whatever is deleted meanwhile is seen before it goes.
+// Two are below the threshold, and are deleted. Other deletions meanwhile are seen before that.
 func TestADripOfDeletionsIsHeldOnceItIsTooMuch(t *testing.T) {
 	h := newHerd(t, 20, 1)
 	for _, name := range h.names {
@@ -466,7 +466,7 @@ func TestATimeOfAWaitThatIsMadeUpIsNotBelieved(t *testing.T) {
 	h.left(2)
 }
 
-// changedBy reads groups as a member's cache has them whose spec somebody changed last, and which somebody else scaled.
+// changedBy reads groups as a member's cache has them: one user changed their spec last, and another scaled them.
 type changedBy struct {
 	client.Client
 	spec, replicas string
@@ -480,7 +480,8 @@ func (c changedBy) Get(ctx context.Context, key client.ObjectKey, object client.
 	return err
 }
 
-// Whoever deletes a VmGroup is not known here, and who scales it not always; who can know it is told of.
+// The user who deletes a VmGroup is not known here, and the user who scales it not always. The report names where to
+// find out.
 func TestEachDestroyedVMIsToldOnce(t *testing.T) {
 	for scaledBy, told := range map[string]string{
 		"kube-controller-manager": `"fieldManager"="kube-controller-manager"`,
@@ -535,13 +536,14 @@ func eachDestroyedVMIsToldOnce(t *testing.T, scaledBy, told string) {
 	}
 }
 
-// destroyed is what the metric has counted for a member and a reason.
+// destroyed is the value of the metric for a member and a reason.
 func (r *rig) destroyed(member, reason string) float64 {
 	r.t.Helper()
 	return r.count("vmgroup_vms_destroyed_total", map[string]string{"member": member, "reason": reason})
 }
 
-// A group that its API server removed in spite of its finalizer counts as deleted for as long as it is looked after.
+// A group that its API server removed in spite of its finalizer counts as deleted as long as the operator manages
+// it.
 func TestAGroupThatVanishedCountsAsDeleted(t *testing.T) {
 	h := newHerd(t, 11, 1)
 	for _, name := range h.names[:10] {

@@ -27,7 +27,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// A namespace may have 1.5 MiB of labels, and thousands of groups. What the cache hands out is a copy for each.
+// A namespace can have 1.5 MiB of labels, and thousands of groups. The cache returns a copy for each.
 func TestLabelsOfANamespaceAreNotKeptForEachGroup(t *testing.T) {
 	const groups, labels = 50, 20_000
 	var m memory
@@ -68,7 +68,7 @@ func TestAnotherLabelOfTheNamespaceIsAnotherQuestion(t *testing.T) {
 	}
 }
 
-// The news that a group is gone come once, and may come while a pass over it waits for an answer of its API server.
+// The event of a group's removal comes once, and can come while a pass over it waits for an answer of its API server.
 func TestAGroupThatIsRemovedDuringAPassIsNotRemembered(t *testing.T) {
 	for _, write := range []string{"finalizers", "status"} {
 		t.Run(write, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestAGroupThatIsRemovedDuringAPassIsNotRemembered(t *testing.T) {
 				}
 				gone = true
 				group, ctx := object.DeepCopyObject().(*v1alpha1.VmGroup), t.Context()
-				group.Finalizers = nil // that is what its API server says; see vanished for the other case
+				group.Finalizers = nil // its API server reports that; see vanished for the other case
 				if err := errors.Join(r.member.Update(ctx, group), r.member.Delete(ctx, group)); err != nil {
 					t.Fatal(err)
 				}
@@ -98,7 +98,7 @@ func TestAGroupThatIsRemovedDuringAPassIsNotRemembered(t *testing.T) {
 			})}
 			for range 5 {
 				if !gone {
-					_, _ = r.pass() // an error is one of a group that is not there any more
+					_, _ = r.pass() // an error is one of a group that no longer exists
 				}
 			}
 			if !gone {
@@ -111,7 +111,7 @@ func TestAGroupThatIsRemovedDuringAPassIsNotRemembered(t *testing.T) {
 	}
 }
 
-// A cache may have a group before the news of it are taken: what its pass remembers must stay.
+// A cache can have a group before its event is handled: the state that its pass stores must stay.
 func TestAGroupOfWhichThereAreNoNewsYetIsRemembered(t *testing.T) {
 	r := newRig(t)
 	r.mustPass()
@@ -124,7 +124,7 @@ func TestAGroupOfWhichThereAreNoNewsYetIsRemembered(t *testing.T) {
 	}
 }
 
-// A group's texts are in the cache, where they are tallied. What is remembered of a group is not: it must hold none that the schema would not allow.
+// A group's texts are in the cache, where they are tallied. The state of a group is not: it must hold no text that the schema would not allow.
 func TestWhatIsRememberedOfAGroupIsSmallWhateverItsSpecSays(t *testing.T) {
 	const groups = 20
 	long := func(i int) string { return strings.Repeat(fmt.Sprint(i%10), 1<<20) }

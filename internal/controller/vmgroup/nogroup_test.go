@@ -56,12 +56,12 @@ func TestThatAGroupDoesNotExistIsSaidOnlyWhereItIsCertain(t *testing.T) {
 	}
 }
 
-// othersGroup lets another member have a group with this UID.
+// othersGroup gives another member a group with this UID.
 func (r *rig) othersGroup(uid string) {
 	r.Fleet.SetGroup(fleet.Ref{Member: "elsewhere", Namespace: "team", Name: "web"}, vsphere.KeyOf("elsewhere", uid), namedGroup(uid), "default")
 }
 
-// during is an API server beside which something happens while it answers.
+// during is an API server that runs a function while it answers.
 type during struct {
 	client.Reader
 	happens func()
@@ -72,12 +72,12 @@ func (d during) Get(ctx context.Context, key client.ObjectKey, into client.Objec
 	return d.Reader.Get(ctx, key, into, opts...)
 }
 
-// becomes changes what is known of the member while its API server is asked.
+// becomes changes the state of the member while its API server handles a request.
 func (r *rig) becomes(change func(*fleet.Member)) {
 	r.Clusters = testCluster{client: r.member, live: during{r.member, func() { r.memberIs(change) }}}
 }
 
-// TestAGroupWhoseEmptyFolderWasRemovedMakesItAnew: it came back with a backup of its member's etcd, after its folder was taken for nobody's.
+// TestAGroupWhoseEmptyFolderWasRemovedMakesItAnew: the group was restored with its member's etcd, after its folder was removed as ownerless.
 func TestAGroupWhoseEmptyFolderWasRemovedMakesItAnew(t *testing.T) {
 	r := newRig(t)
 	before := *r.settle().Status.Folder
@@ -99,7 +99,7 @@ func TestAGroupWhoseEmptyFolderWasRemovedMakesItAnew(t *testing.T) {
 	}
 }
 
-// refusing reads nothing.
+// refusing fails all reads.
 type refusing struct{ client.Reader }
 
 func (refusing) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {

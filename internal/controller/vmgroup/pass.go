@@ -23,7 +23,7 @@ type pass struct {
 	effect.Pass
 
 	r *Reconciler
-	// tenure of the bucket of the group, under which this process remembers the group.
+	// tenure of the bucket of the group, under which this process stores state of the group.
 	tenure uint64
 	// epoch under which the group can be acted on.
 	epoch v1alpha1.Epoch
@@ -33,12 +33,12 @@ type pass struct {
 	vanished *vanishedGroup
 }
 
-// view is what the snapshot of a group is taken with.
+// view is the input of a group's snapshot.
 func (p *pass) view() observe.View {
 	return observe.View{Member: p.Member, Cache: p.Cache, Epoch: p.epoch, Now: p.Now}
 }
 
-// store returns what keeps the group.
+// store returns the Store of the group.
 func (p *pass) store() effect.Store {
 	api := effect.API{Client: p.client, Memory: p.Memory}
 	if p.vanished != nil {
@@ -47,7 +47,7 @@ func (p *pass) store() effect.Store {
 	return api
 }
 
-// run gathers what is known of a group. Then it decides and carries out, one step after the other.
+// run gathers the state of a group. Then it decides and carries out, one step after the other.
 func (p pass) run(ctx context.Context, of *v1alpha1.VmGroup) (reconcile.Result, error) {
 	object := objectOf(p.Member.UID, of)
 	p.Memory = &groupMemory{&p.r.memory, object, p.tenure, p.Member.Restores}
@@ -107,8 +107,8 @@ func (p *pass) steps(ctx context.Context, s *group.Snapshot) (reconcile.Result, 
 	}
 }
 
-// saw counts the changes of VMs from outside that the decision is the first to see. The stored status does not show them all: a write that only reports can wait, and
-// repairs do not. What was counted before its write is remembered until then.
+// saw counts the changes of VMs from outside that the decision is the first to see. The stored status does not show them all: a
+// write that only reports can wait, and repairs do not. Changes that were counted before the write are stored until then.
 func (p *pass) saw(s *group.Snapshot, stored *v1alpha1.VmGroupStatus, d group.Decision) {
 	if d.Step != group.Act || !s.Observation.Complete { // the VMs of its status are those of the stored one
 		return

@@ -44,7 +44,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
-// blindPatience is how long a group may be out of sight before it says so.
+// blindPatience is how long a group can be unobservable before it reports that.
 const blindPatience = 5 * time.Second
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -59,14 +59,14 @@ type rig struct {
 	// onStatus is called instead of a status write when set.
 	onStatus func() error
 	gate     *testGate
-	// registry shows what the passes count.
+	// registry gathers the counts of passes.
 	registry *prometheus.Registry
 	records  *admittedtest.Memory
 	now      time.Time
 	request  mcreconcile.Request
 }
 
-// testGate gives tokens of one epoch, whose check may fail, unless another replica holds everything.
+// testGate gives tokens of one epoch, whose check can fail, unless another replica holds everything.
 type testGate struct {
 	epoch   sharding.Epoch
 	err     error
@@ -90,13 +90,13 @@ func (t testToken) Epoch() sharding.Epoch    { return t.gate.epoch }
 func (t testToken) Check() error             { return t.gate.err }
 func (t testToken) Exit()                    {}
 
-// testCluster is a member: a client and somebody who takes events.
+// testCluster is a member: a client and a recorder of events.
 type testCluster struct {
 	cluster.Cluster
 	client client.Client
-	// live is what the API server says; the same as client when not set.
+	// live is the API server; the same as client if not set.
 	live client.Reader
-	// recorder takes events; one that nobody reads when not set.
+	// recorder receives events; one without a reader if not set.
 	recorder *events.FakeRecorder
 }
 
@@ -125,7 +125,7 @@ type sinkFunc func(fleet.Ref)
 
 func (s sinkFunc) Deliver(of fleet.Ref, _ fleet.Reason) { s(of) }
 
-// delivered works on what the fleet has delivered, as the workers of the manager do.
+// delivered handles deliveries of the fleet, as the workers of the manager do.
 func (r *rig) delivered() {
 	for r.departures.queue.Len() > 0 {
 		r.departures.next(r.t.Context())
@@ -135,7 +135,7 @@ func (r *rig) delivered() {
 	}
 }
 
-// newFleet knows one member, which is engaged.
+// newFleet has one member, which is engaged.
 func newFleet(now func() time.Time) *fleet.Fleet {
 	f := fleet.New(clockFunc(now), massdeletion.DefaultRules(), &testGate{})
 	f.SetMember(localMember())
@@ -146,19 +146,19 @@ func localMember() fleet.Member {
 	return fleet.Member{Name: v1alpha1.LocalMember, UID: "member-uid", State: fleet.Engaged}
 }
 
-// memberIs changes what is known of the member, which is otherwise engaged and as by default.
+// memberIs changes the state of the member, which is otherwise engaged and has default values.
 func (r *rig) memberIs(change func(*fleet.Member)) {
 	m := localMember()
 	change(&m)
 	r.Fleet.SetMember(m)
 }
 
-// observing reads these sources, records of what was admitted, and no receipts.
+// observing reads these sources, records of the admitted specs, and no receipts.
 func observing(s *observe.Sources, records observe.Records) *observe.Observer {
 	return &observe.Observer{Sources: s, Admitted: records, KnownReceipts: receiptsFrom{}}
 }
 
-// like is an observer with the same sources, and a fleet of its own, as another process has one.
+// like is an observer with the same sources, and its own fleet, as in another process.
 func (r *rig) like() *observe.Observer {
 	return observing(&observe.Sources{
 		Clusters: r.Clusters, Hub: r.hub, Servers: r.Servers, Fleet: newFleet(r.Now), Installation: r.Installation, Now: r.Now,
@@ -225,7 +225,7 @@ func testQueue(r *Reconciler) *fairqueue.Queue[mcreconcile.Request] {
 	return newQueue("", 4, flow{r}, func() float64 { return 0 })
 }
 
-// equipped makes the effects anew after a field of the Reconciler was changed.
+// equipped creates the effects again after a change of a field of the Reconciler.
 func (r *rig) equipped() {
 	r.t.Helper()
 	if err := r.equip(); err != nil {
@@ -325,7 +325,7 @@ func TestAGroupBecomesReadyAndThenNothingIsWritten(t *testing.T) {
 	}
 }
 
-// What status keeps of a VM's readiness is what later passes go by.
+// Later passes use the readiness of a VM in status.
 func TestAGroupIsReadyOnceItsVMsHaveBeenForLongEnough(t *testing.T) {
 	r := newRig(t)
 	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Readiness = &v1alpha1.Readiness{MinReadySeconds: 10} })
@@ -350,7 +350,7 @@ func TestAVMThatWasPoweredOffFromOutsideIsLeftOffWhereRepairObserves(t *testing.
 	}
 }
 
-// When a guest was asked is stored before it is asked, so that whoever takes over knows what is left of its time.
+// The time of a request to a guest is stored before the request, so that a successor has the remaining time.
 func TestAGuestThatIgnoresItsShutdownHoldsItsVMForTheTimeThatSpecSays(t *testing.T) {
 	r := newRig(t)
 	r.settle()
@@ -511,7 +511,7 @@ func TestAnEpochThatSomebodyMadeUpHoldsThisGroupAndNobodyElse(t *testing.T) {
 	}
 }
 
-// A restored ring is behind what all groups of a member show. It passes them all at once, and what somebody makes up is not among them.
+// A restored shard map is older than all groups of a member. It passes them all at once, without the made-up ones.
 func TestARingThatIsBehindIsRaisedOnceForAllGroupsOfAMember(t *testing.T) {
 	r := newRig(t)
 	r.gate.epoch = sharding.Epoch{Generation: 1, Number: 7}
@@ -557,7 +557,7 @@ func TestARingThatIsBehindIsRaisedOnceForAllGroupsOfAMember(t *testing.T) {
 	}
 }
 
-// What the ring was raised for once may be too far above it after it was restored, and would be ignored for ever.
+// After a restore, an earlier target of a raise can be too far above the shard map, and would be ignored forever.
 func TestARingThatWasRestoredAfterARaiseIsToldWhatTheGroupShows(t *testing.T) {
 	r := newRig(t)
 	r.gate.epoch = sharding.Epoch{Generation: 5, Number: 7}
@@ -782,7 +782,7 @@ func TestNothingIsDoneForAPausedGroupWhoseStatusWasWiped(t *testing.T) {
 	r.neverLetGo()
 }
 
-// neverLetGo deletes a group while its vCenter is away, whose VMs status does not know.
+// neverLetGo deletes a group while its vCenter is unreachable, whose VMs are not in status.
 func (r *rig) neverLetGo() {
 	r.t.Helper()
 	if foreign := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionForeignVMs); foreign != nil {
@@ -818,7 +818,7 @@ func TestAWipedStatusIsNotTakenForThatOfANewGroupWhileTheVCenterIsAway(t *testin
 	r.neverLetGo()
 }
 
-// withoutFinalizers is an API server with a webhook that takes finalizers away.
+// withoutFinalizers is an API server with a webhook that removes finalizers.
 type withoutFinalizers struct{ client.Client }
 
 func (w withoutFinalizers) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
@@ -850,7 +850,8 @@ func TestASilentMemberIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestVMsThatArePoweredOffOneAfterTheOtherAreCountedEach: the operator repairs each at once, and writes status once in a second at most.
+// TestVMsThatArePoweredOffOneAfterTheOtherAreCountedEach: the operator repairs each immediately, and writes status at most once a
+// second.
 func TestVMsThatArePoweredOffOneAfterTheOtherAreCountedEach(t *testing.T) {
 	const vms = 12
 	r := newRig(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// names of the VMs that clones were asked for, each once.
+// names of the VMs for which clones were requested, each once.
 func (r *rig) cloned() (names []string) {
 	for _, entry := range r.vcenter.Journal() {
 		if entry.Kind == vsphere.OpClone && !slices.Contains(names, entry.Name) {
@@ -63,7 +63,7 @@ func TestAGroupThatIsDeletedWaitsForTheClonesOfItsTemplate(t *testing.T) {
 	}
 }
 
-// hung is a group of two VMs whose clones a dead process left running, next to somebody else's VM.
+// hung is a group of two VMs whose clones a dead process left running, next to a foreign VM.
 func hung(t *testing.T) (r *rig, foreign vsphere.Ref) {
 	t.Helper()
 	r = newRig(t)
@@ -71,7 +71,7 @@ func hung(t *testing.T) (r *rig, foreign vsphere.Ref) {
 		r.mustPass()
 	}
 	r.vcenter.Disown()
-	r.now = r.now.Add(11 * time.Minute) // nobody waits for them any more
+	r.now = r.now.Add(11 * time.Minute) // no process waits for them any more
 	return r, r.vcenter.ByHand().AddForeignVM(vsphere.FolderRef(r.group().Status.Folder.MoRef), "db-0")
 }
 

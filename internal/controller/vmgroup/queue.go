@@ -14,12 +14,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 )
 
-// urgent is the priority of groups that go before all others of their member: groups that were taken over, which no replica has looked at
-// for a while, new groups, and groups that lack VMs.
+// urgent is the priority of groups that go before all others of their member: groups that were taken over, which no replica has
+// reconciled for a while, new groups, and groups that lack VMs.
 const urgent = 1
 
 // newQueue returns a queue for passes of this many workers. One member can have half of the places, one vCenter three quarters. A member has fewer
-// than a vCenter: a pass that waits for a silent member holds a place of its vCenter as well, and must not shut out the vCenter's other members.
+// than a vCenter: a pass that waits for an unresponsive member holds a place of its vCenter as well, and must not block the vCenter's other
+// members.
 func newQueue(name string, workers int, of fairqueue.Flow[mcreconcile.Request], random func() float64) *fairqueue.Queue[mcreconcile.Request] {
 	limits := fairqueue.Limits{Workers: workers, PerTenant: max(1, workers/2), PerResource: max(1, workers-workers/4)}
 	return fairqueue.New(name, limits, of, fairqueue.NewBackoff[mcreconcile.Request](random))
@@ -30,10 +31,10 @@ func addUrgent(queue *fairqueue.Queue[mcreconcile.Request], request mcreconcile.
 	queue.AddWithOpts(priorityqueue.AddOpts{Priority: new(urgent)}, request)
 }
 
-// controllerOptions turns the priority queue of controller-runtime off, and gives the controller the queue of this package. That of
-// controller-runtime v0.24 can block its workers for ever when it is shut down while items are ready
-// (kubernetes-sigs/controller-runtime#3538, fixed after v0.24.1): the manager then ends by its grace period, and its successor waits for half a
-// minute. The shards decide which replica acts, not the manager's election.
+// controllerOptions disables the priority queue of controller-runtime, and gives the controller the queue of this package. That of
+// controller-runtime v0.24 can block its workers forever if it is shut down while items are ready (kubernetes-sigs/controller-runtime#3538,
+// fixed after v0.24.1): the manager then ends by its grace period, and its successor waits for half a minute. The shards decide which replica
+// acts, not the manager's election.
 func controllerOptions(opts Options, queue *fairqueue.Queue[mcreconcile.Request]) controller.TypedOptions[mcreconcile.Request] {
 	return controller.TypedOptions[mcreconcile.Request]{
 		MaxConcurrentReconciles: opts.Workers, NeedLeaderElection: new(bool), UsePriorityQueue: new(bool),

@@ -23,7 +23,7 @@ func requestFor(member, name string) mcreconcile.Request {
 	}
 }
 
-// fill lets other groups of the member hold all places that it can have. It returns one of them.
+// fill makes other groups of the member hold all places that it can have. It returns one of them.
 func (r *rig) fill() (one mcreconcile.Request) {
 	r.t.Helper()
 	for i := range 2 {
@@ -38,7 +38,8 @@ func (r *rig) fill() (one mcreconcile.Request) {
 	return one
 }
 
-// isUrgent reports whether the group goes before others when it is added. The queue must have nothing else.
+// isUrgent reports whether the group goes before others when it is added. The queue must be empty
+// otherwise.
 func (r *rig) isUrgent() bool {
 	r.queue.Add(r.request)
 	item, priority, _ := r.queue.GetWithPriority()
@@ -59,7 +60,7 @@ func TestTheControllersQueueLetsMembersTakeTurns(t *testing.T) {
 	}
 }
 
-// The bounds of a silent member and of a vCenter.
+// The bounds of an unresponsive member and of a vCenter.
 func TestAMemberHasHalfOfThePlacesAndAVCenterThreeQuarters(t *testing.T) {
 	for _, want := range []struct{ workers, ofMember, ofVCenter int }{{1, 1, 1}, {3, 1, 3}, {8, 4, 6}, {16, 8, 12}} {
 		for of, requests := range map[int]func(i int) mcreconcile.Request{
@@ -91,7 +92,7 @@ type oneVCenter struct{ vcenterEach }
 
 func (oneVCenter) Resource(mcreconcile.Request) string { return "x" }
 
-// Names that come and go without end must not pile up behind those that wait.
+// An endless series of names must not pile up behind waiting ones.
 func TestNothingIsKeptOfGroupsThatCameAndWentWhileTheirMemberHadNoPlace(t *testing.T) {
 	r := newRig(t)
 	member := r.request.ClusterName
@@ -109,7 +110,7 @@ func TestNothingIsKeptOfGroupsThatCameAndWentWhileTheirMemberHadNoPlace(t *testi
 		r.queue.Prefer(request, 1-i%2)
 		r.queue.AddRateLimited(request) // its last pass failed
 		if i%8 == 0 {
-			r.Fleet.DeleteGroup(refOf(request)) // a pass can find it gone before the event comes
+			r.Fleet.DeleteGroup(refOf(request)) // a pass can find it deleted before the event comes
 		}
 		handler.Delete(t.Context(), event.DeleteEvent{Object: group}, r.queue)
 		if r.queue.NumRequeues(request) != 0 || r.queue.Len() != before {
@@ -133,7 +134,7 @@ func TestNothingIsKeptOfGroupsThatCameAndWentWhileTheirMemberHadNoPlace(t *testi
 	}
 }
 
-// A worker that comes back looks at all lanes, so a member must not have as many of them as it likes.
+// A returning worker checks all lanes, so a member must not have as many of them as it likes.
 func TestVCentersThatDoNotExistAreOneLane(t *testing.T) {
 	r := newRig(t)
 	for i := range 3 {
@@ -168,7 +169,7 @@ func TestAGroupWithoutAPlaceWaitsUntilThereIsOne(t *testing.T) {
 	r.mustPass()
 }
 
-// Groups that somebody edits are many at a time, and have their VMs.
+// A user can edit many groups at a time, and they have their VMs.
 func TestANewGroupIsLookedAtBeforeThoseThatWereEdited(t *testing.T) {
 	r := newRig(t)
 	cl, err := r.Clusters.GetCluster(t.Context(), v1alpha1.LocalMember)

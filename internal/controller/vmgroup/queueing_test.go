@@ -23,12 +23,12 @@ const requestTime = 20 * time.Millisecond
 // queueing is a real controller with this package's queue, and passes that only wait.
 type queueing struct {
 	queue *fairqueue.Queue[mcreconcile.Request]
-	// pass is what a pass does.
+	// pass is the work of a pass.
 	pass func(mcreconcile.Request) error
 
 	mu   sync.Mutex
 	done map[mcreconcile.Request]time.Duration
-	// all is closed when as many groups are done as are expected.
+	// all is closed once the expected number of groups is done.
 	expected int
 	all      chan struct{}
 }
@@ -139,7 +139,7 @@ func TestGroupsThatAreTakenOverHaveTheNextPlaces(t *testing.T) {
 	})
 }
 
-// One limit for all retries makes the groups of healthy members wait behind those of an ill one.
+// One limit for all retries makes the groups of healthy members wait behind those of a failing one.
 func TestAMemberWhoseWritesFailForTwoSecondsDelaysNobodyElse(t *testing.T) {
 	const groups, ill = 600, 2 * time.Second
 	synctest.Test(t, func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestAMemberWhoseWritesFailForTwoSecondsDelaysNobodyElse(t *testing.T) {
 	})
 }
 
-// Members that answer late, or not at all, keep as many workers busy as they may, for ever.
+// Members that answer late, or not at all, keep their maximum number of workers busy, forever.
 func TestSlowMembersLeaveWorkersToOthers(t *testing.T) {
 	const groups, workers, edited = 1000, 16, 200
 	for _, slow := range []int{1, 2, 3} {
@@ -215,8 +215,8 @@ func TestSlowMembersLeaveWorkersToOthers(t *testing.T) {
 	}
 }
 
-// BenchmarkTakeoverOfGroupsWhoseWritesWait takes over 1,000 groups of one member with a write of 20 ms each, in real time. What it
-// reports as x-work is the time until the last one is done, beside that of the work divided by the member's places.
+// BenchmarkTakeoverOfGroupsWhoseWritesWait takes over 1,000 groups of one member with a write of 20 ms each, in real time. Its
+// x-work is the time until the last one is done, relative to that of the work divided by the member's places.
 func BenchmarkTakeoverOfGroupsWhoseWritesWait(b *testing.B) {
 	const groups, workers = 1000, 16
 	var ratio float64

@@ -8,8 +8,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 )
 
-// TestAGroupThatIsGoneIsChargedWhileAnotherReplicasClonesRun: it was charged for eleven minutes, and a clone of a large
-// template takes longer.
+// TestAGroupThatIsGoneIsChargedWhileAnotherReplicasClonesRun: the charge used to end after eleven minutes, and a clone
+// of a large template takes longer.
 func TestAGroupThatIsGoneIsChargedWhileAnotherReplicasClonesRun(t *testing.T) {
 	r := newRig(t)
 	r.inform(r.Reconciler)

@@ -22,22 +22,22 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Amounts of the quota of a namespace in which users do what they can.
+// Amounts of the quota of a namespace in which users do all that they can.
 const (
 	mostVMs, mostCPUs = 5, 10
 	// users have this many names for groups.
 	names = 2
 )
 
-// greedy is a namespace whose users want more than its quota, and may do with VmGroups whatever a role allows: create, edit, scale, pause,
-// delete, take finalizers away, and begin anew under the same name.
+// greedy is a namespace whose users request more than its quota, and can do with VmGroups whatever a role allows: create, edit, scale,
+// pause, delete, remove finalizers, and recreate under the same name.
 type greedy struct {
 	*rig
 	c      *rapid.T
 	store  *quotatest.Store
 	ledger *quota.Ledger
 	born   int
-	// backup is the last one of the hub: the version of the ledger, and what was admitted.
+	// backup is the last one of the hub: the version of the ledger, and the admitted specs.
 	backup  int
 	records map[admitted.Key]admitted.Entry
 }
@@ -60,7 +60,8 @@ func newGreedy(t *testing.T, c *rapid.T) *greedy {
 
 func (g *greedy) backUp() { g.backup, g.records = g.store.Version(), g.rig.records.Backup() }
 
-// restore puts the hub back to the last backup, or to before all, with a revision bump. A clone that runs is in no cache and no backup, so none does.
+// restore sets the hub back to the last backup, or to its initial state, with a revision bump. A running clone is in no cache and no backup, so none
+// runs.
 func (g *greedy) restore() {
 	g.vcenter.Finish(-1)
 	g.inform(g.Reconciler)
@@ -101,7 +102,7 @@ func (g *greedy) draw(c *rapid.T, s *v1alpha1.VmGroupSpec) {
 	s.Paused = rapid.IntRange(0, 9).Draw(c, "paused") == 9
 }
 
-// ask creates a group, or edits the one that there is.
+// ask creates a group, or edits the existing one.
 func (g *greedy) ask(c *rapid.T) {
 	name := g.name(c)
 	of := g.get(name)
@@ -139,7 +140,7 @@ func (g *greedy) remove(c *rapid.T, withFinalizer bool) {
 	}
 }
 
-// work lets the operator and vCenter do what they do in between.
+// work lets the operator and vCenter do their work in between.
 func (g *greedy) work(rounds int) {
 	for range rounds {
 		g.inform(g.Reconciler)
@@ -157,7 +158,7 @@ func (g *greedy) work(rounds int) {
 	}
 }
 
-// check counts, in vCenter, what the namespace has: with what it released, and with what has lost its group.
+// check counts the VMs of the namespace in vCenter, including released and orphaned VMs.
 func (g *greedy) check() {
 	var vms, cpus int64
 	for _, vm := range g.vcenter.VMs() {
@@ -172,10 +173,10 @@ func (g *greedy) check() {
 
 var quotaHistories = flag.Int("quota.histories", 15, "histories of a greedy namespace that the model tries")
 
-// greedyHistories tries as many as the flag says.
+// greedyHistories runs the number of histories in the flag.
 func greedyHistories(t *testing.T, try func(*rapid.T)) {
 	t.Helper()
-	checks := flag.Lookup("rapid.checks").Value // there is no other way to say how many
+	checks := flag.Lookup("rapid.checks").Value // there is no other way to get the number
 	before := checks.String()
 	if err := checks.Set(strconv.Itoa(*quotaHistories)); err != nil {
 		t.Fatal(err)
@@ -184,8 +185,8 @@ func greedyHistories(t *testing.T, try func(*rapid.T)) {
 	rapid.Check(t, try)
 }
 
-// TestWhatRunsNeverExceedsTheQuota: whatever users of a namespace do, and in whichever order, what exists in vCenter stays within the quota. In the
-// end, when a person has deleted all that is left, nothing of it is charged any more.
+// TestWhatRunsNeverExceedsTheQuota: whatever users of a namespace do, in any order, the VMs in vCenter stay within the quota. In the end, when an
+// administrator has deleted all remaining VMs, none of it is charged any more.
 func TestWhatRunsNeverExceedsTheQuota(t *testing.T) {
 	greedyHistories(t, func(c *rapid.T) {
 		g := newGreedy(t, c)
@@ -230,7 +231,7 @@ func TestWhatRunsNeverExceedsTheQuota(t *testing.T) {
 	})
 }
 
-// TestVMsThatLeaveCountUntilTheyAreGone: whoever scales to nothing and back has no VM beside those that go.
+// TestVMsThatLeaveCountUntilTheyAreGone: scaling to zero and back gives no VM beside those being removed.
 func TestVMsThatLeaveCountUntilTheyAreGone(t *testing.T) {
 	greedyHistories(t, func(c *rapid.T) {
 		g := newGreedy(t, c)

@@ -11,8 +11,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// rollsUnder is a group of so many VMs in a namespace whose quota is that large, and what runs passes. After each pass, vCenter has no more VMs than the
-// quota, and no more than the ledger granted.
+// rollsUnder is a group of so many VMs in a namespace whose quota is that large, and a function that runs passes. After each pass, vCenter has no more
+// VMs than the quota, and no more than the ledger granted.
 func rollsUnder(t *testing.T, replicas, limit int32) (r *rig, rounds func(int)) {
 	t.Helper()
 	r = rolls(t, replicas)
@@ -61,7 +61,7 @@ func TestAnUpdateNeverHasMoreVMsThanTheQuota(t *testing.T) {
 	}
 }
 
-// A guest that takes its time to shut down leaves for as long, and counts as long. Its successor waits.
+// A guest that shuts down slowly counts until its VM is removed. Its successor waits.
 func TestTheSuccessorOfAVMThatLeavesWaitsForItsRoom(t *testing.T) {
 	r, rounds := rollsUnder(t, 3, 3)
 	one := intstr.FromInt32(1)
@@ -69,7 +69,7 @@ func TestTheSuccessorOfAVMThatLeavesWaitsForItsRoom(t *testing.T) {
 		s.Template, s.UpdateStrategy = "debian-13", &v1alpha1.UpdateStrategy{MaxUnavailable: &one}
 	})
 	rounds(1)
-	for range 3 { // another replica takes over, and the ledger is asked anew
+	for range 3 { // another replica takes over, and requests from the ledger anew
 		r.memory = memory{}
 		r.gate.epoch.Number++
 		rounds(2)
@@ -78,7 +78,7 @@ func TestTheSuccessorOfAVMThatLeavesWaitsForItsRoom(t *testing.T) {
 	says(t, r.group(), v1alpha1.ConditionUpToDate, "True", v1alpha1.ReasonUpToDate)
 }
 
-// What a policy refuses in the middle of an update asks for no quota. That is no permission for more VMs.
+// A shape that a policy refuses in the middle of an update claims no quota. That is no permission for more VMs.
 func TestAnUpdateThatIsRefusedOnItsWayClonesNothingBeyondWhatIsGranted(t *testing.T) {
 	for after := 1; after <= 5; after++ {
 		t.Run(fmt.Sprintf("after %d passes", after), func(t *testing.T) {

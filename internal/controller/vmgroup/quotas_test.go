@@ -17,7 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// ledgerOf gives a reconciler a ledger that is written by hand, and lets it know the groups of the member.
+// ledgerOf gives a reconciler a ledger that is written manually, and the groups of the member.
 func (r *rig) ledgerOf(rec *Reconciler, store quota.Store) *quota.Ledger {
 	r.t.Helper()
 	ledger := quota.New(quota.Options{
@@ -32,7 +32,7 @@ func (r *rig) ledgerOf(rec *Reconciler, store quota.Store) *quota.Ledger {
 	return ledger
 }
 
-// inform is what the informers of the member do.
+// inform does the work of the member's informers.
 func (r *rig) inform(rec *Reconciler) {
 	r.t.Helper()
 	var list v1alpha1.VmGroupList
@@ -45,7 +45,7 @@ func (r *rig) inform(rec *Reconciler) {
 	rec.Fleet.List(v1alpha1.LocalMember)
 }
 
-// localKey is what the ledger calls a group of the local member.
+// localKey is the ledger's key of a group of the local member.
 func localKey(uid types.UID) quota.Key { return quota.Key{Member: v1alpha1.LocalMember, UID: uid} }
 
 func quotaVMs(n int32) v1alpha1.VmGroupPolicySpec {
@@ -81,7 +81,7 @@ func TestTwoReplicasRaceForTheLastPlacesOfAQuota(t *testing.T) {
 	one, two := r.ledgerOf(r.Reconciler, store), another.ledgerOf(another.Reconciler, store)
 	flush(t, one, two)
 
-	// Each wants 2 of 3, and each replica looks before the other has written.
+	// Each requests 2 of 3, and each replica reads before the other has written.
 	for _, rig := range []*rig{r, another} {
 		if result := rig.mustPass(); result.RequeueAfter != time.Second {
 			t.Errorf("the group does not wait for the ledger: %+v", result)
@@ -107,7 +107,7 @@ func TestTwoReplicasRaceForTheLastPlacesOfAQuota(t *testing.T) {
 		t.Errorf("%d VMs for a quota of 3 and two groups of 2", n)
 	}
 
-	// The first shrinks: what it gives back once its VM is gone, the second gets.
+	// The first shrinks: the second gets the quota of its removed VM.
 	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 1 })
 	for range 16 {
 		r.mustPass()
@@ -123,7 +123,7 @@ func TestTwoReplicasRaceForTheLastPlacesOfAQuota(t *testing.T) {
 		t.Errorf("%d VMs, want 3", n)
 	}
 
-	// A group that goes leaves nothing.
+	// A deleted group leaves no charge.
 	if err := r.member.Delete(t.Context(), r.group()); err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestAQuotaThatComesLaterCountsWhatIsThere(t *testing.T) {
 	}
 	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
 	says(t, r.work(), v1alpha1.ConditionStalled, "True", v1alpha1.ReasonQuotaExceeded)
-	// An unchanged group costs nothing.
+	// An unchanged group causes no cost.
 	reads, writes := store.Requests()
 	for range 3 {
 		r.mustPass()
@@ -348,7 +348,7 @@ func TestVMsWhoseGroupLostItsFinalizerStayChargedUntilTheyAreGone(t *testing.T) 
 	}
 }
 
-// underQuota runs passes over a group with a quota of VMs, and returns what looks on.
+// underQuota runs passes over a group with a quota of VMs, and returns what checks them.
 func (r *rig) underQuota(n int32) (store *quotatest.Store, ledger *quota.Ledger, rounds func(int)) {
 	r.t.Helper()
 	r.setPolicy(quotaVMs(n))
@@ -380,7 +380,7 @@ func TestRetainAndScalingUpAgainGivesNoMoreThanTheQuota(t *testing.T) {
 	if message := says(t, r.group(), v1alpha1.ConditionPolicyCompliant, "False", v1alpha1.ReasonQuotaExceeded); !strings.Contains(message, "3 VMs that this group retained count") {
 		t.Errorf("nothing says what the quota is used by: %s", message)
 	}
-	// The platform team lets one go.
+	// The hub administrator releases one.
 	r.vcenter.ByHand().Edit("web-0", func(vm *vsphere.VM) { vm.Released = nil })
 	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 1 })
 	rounds(12)

@@ -11,7 +11,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 )
 
-// What answers at a member's address chooses how a group is called. On the hub it writes no sentences of ours.
+// The server at a member's address chooses the name of a group. It must not write sentences of ours on the
+// hub.
 func TestTheNameOfAGroupStandsInQuotesOnTheHub(t *testing.T) {
 	const evil = "web. Run kubectl delete crds --all; web"
 	r := newRig(t)

@@ -50,7 +50,8 @@ type receiptSums struct{ n, bytes int }
 
 func (s receiptSums) Sum(string) (n, bytes int) { return s.n, s.bytes }
 
-// annotatedByKubectl is what an API server says of who set an annotation, which the fake one does not keep.
+// annotatedByKubectl is an API server's record of the manager that set an annotation, which the fake one
+// does not keep.
 type annotatedByKubectl struct {
 	client.Reader
 	annotation string
@@ -149,7 +150,7 @@ func TestTheUIDOfAnotherObjectReleasesNothing(t *testing.T) {
 	}
 }
 
-// A deletion has begun, and one VM has its tombstone, when somebody wants the VMs to be kept.
+// A deletion has begun, and one VM has its tombstone, when a user requests to keep the VMs.
 func TestARevivedVMIsNoneButTheOthersAreKept(t *testing.T) {
 	r := newRig(t)
 	uid := string(r.settle().UID)
@@ -217,7 +218,7 @@ func TestAReleaseWaitsForWhatNobodySees(t *testing.T) {
 	}
 }
 
-// refuse lets the hub refuse requests about receipts.
+// refuse makes the hub refuse requests about receipts.
 func (r *rig) refuse(verb string) {
 	r.Receipts.(*receipts.ConfigMaps).Client.(*receiptstest.ConfigMaps).Before = func(v string) error {
 		if v == verb {
@@ -250,7 +251,7 @@ func TestACloneUnderWayIsWaitedForAndKept(t *testing.T) {
 	}
 }
 
-// The operator ends after the receipt was written, or the annotation is taken away in between.
+// The operator ends after it wrote the receipt, or a user removes the annotation in between.
 func TestTheReceiptComesBeforeTheFinalizerGoes(t *testing.T) {
 	r := newRig(t)
 	uid := string(r.settle().UID)
@@ -277,7 +278,7 @@ func TestTheReceiptComesBeforeTheFinalizerGoes(t *testing.T) {
 	}
 	first := *r.receipt(key)
 	r.now = r.now.Add(time.Hour)
-	r.memory = memory{} // another replica goes on
+	r.memory = memory{} // another replica continues
 	if !r.gone() {
 		t.Fatalf("the group stays: %s", words(r.group().Status.Conditions))
 	}
@@ -399,7 +400,7 @@ func TestAGroupWhoseCRDIsDeletedIsReleased(t *testing.T) {
 	}
 }
 
-// refusingFinalizers is an API server that may refuse a change of an object.
+// refusingFinalizers is an API server that can refuse a change of an object.
 type refusingFinalizers struct {
 	client.Client
 	refuse func() error
@@ -412,7 +413,7 @@ func (c refusingFinalizers) Patch(ctx context.Context, o client.Object, patch cl
 	return c.Client.Patch(ctx, o, patch, opts...)
 }
 
-// A vCenter that nobody reaches any more, and what the hub says of it.
+// A permanently unreachable vCenter, and its condition on the hub.
 type grave struct {
 	*rig
 	key vsphere.GroupKey
@@ -432,7 +433,7 @@ func (g *grave) unreachableSince(at time.Time) {
 	g.unreachable(g.hubVCenter(), at)
 }
 
-// unreachable has the condition of a VCenter say that it cannot be reached.
+// unreachable sets the condition of a VCenter to unreachable.
 func (g *grave) unreachable(vc *v1alpha1.VCenter, at time.Time) {
 	g.t.Helper()
 	vc.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReachable, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonUnreachable, LastTransitionTime: metav1.NewTime(at)}}
@@ -459,7 +460,7 @@ func (g *grave) allow(until time.Time) {
 	}
 }
 
-// forgotten fails unless the group is gone, with a receipt, and nothing was asked of vCenter.
+// forgotten fails unless the group was removed, with a receipt, and vCenter got no request.
 func (g *grave) forgotten() {
 	g.t.Helper()
 	g.vcenter.ClearJournal()
@@ -472,7 +473,7 @@ func (g *grave) forgotten() {
 	}
 }
 
-// stays runs passes and returns what the group says.
+// stays runs passes and returns the group's message.
 func (g *grave) stays(reason string) string {
 	g.t.Helper()
 	for range 5 {
@@ -553,7 +554,7 @@ func TestAGroupOfADeletedVCenterIsForgottenOnTheWordOnItsMemberCluster(t *testin
 	g.annotate(v1alpha1.ForgetAnnotation, uid)
 	contains(t, g.stays(v1alpha1.ReasonForgetHeld), "kubectl annotate membercluster local vm.codeconnect.vmworld.com/allow-forget-until=")
 	g.memberIs(func(m *fleet.Member) { m.ForgetAllowed = g.now.Add(30 * time.Minute) })
-	// Another VCenter is the same server, by another name.
+	// Another VCenter is the same server, under another name.
 	g.vcenter.Reconnect()
 	g.Servers = fake.Servers{"other": g.vcenter}
 	other := &v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "other"}}
@@ -588,7 +589,7 @@ func TestForgettingFreesQuota(t *testing.T) {
 	}
 }
 
-// A vCenter that answers is asked, whatever the hub's condition and its administrator say.
+// A vCenter that answers is used, whatever the hub's condition and its administrator claim.
 func TestAGroupWhoseVCenterAnswersIsNotForgotten(t *testing.T) {
 	g := newGrave(t)
 	g.unreachableSince(g.now.Add(-48 * time.Hour))
@@ -651,7 +652,7 @@ func TestAReceiptIsSettledWhenNoVMIsLeftThatAnotherGroupCouldTake(t *testing.T) 
 			}
 			receipt := *r.receipt(key)
 			c.change(r)
-			r.ReceiptSettled(t.Context(), receipt) // asks for what it does not know
+			r.ReceiptSettled(t.Context(), receipt) // reads the missing state
 			if got := r.ReceiptSettled(t.Context(), receipt); got != c.want {
 				t.Errorf("settled: %t", got)
 			}

@@ -14,7 +14,7 @@ import (
 
 func (r *rig) clones() int { return len(r.vcenter.Calls(vsphere.OpClone)) }
 
-// accept is what a hub administrator does: what status shows counts until then.
+// accept does the work of a hub administrator: status is authoritative until then.
 func (r *rig) accept(until time.Time) {
 	r.memberIs(func(m *fleet.Member) { m.AcceptAdmitted = until })
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 )
 
-// catchesUp is how long a cache can be behind the operator's own write before the API server is asked. A watch delivers a write in milliseconds.
+// catchesUp is the maximum delay of a cache behind the operator's own write before the API server is read. A watch delivers a write in
+// milliseconds.
 const catchesUp = 10 * time.Second
 
 // forgetVersions drops the written versions of a group after a restore of the member's storage.
@@ -20,9 +21,9 @@ func (r *Reconciler) forgetVersions(of object) {
 	r.vanished.unclaim(of.key)
 }
 
-// behind reports whether the cache has an older object than the operator's own last write. A group that stays behind can come from a backup that was restored
-// with a revision bump: the revision of the storage rises, and its objects keep their versions. So behind asks the API server, at most once in catchesUp. If
-// the API server has the cached object, the write was lost.
+// behind reports whether the cache has an older object than the operator's own last write. A group that stays behind can come
+// from a backup that was restored with a revision bump: the revision of the storage rises, and its objects keep their versions.
+// So behind reads the API server, at most once in catchesUp. If the API server has the cached object, the write was lost.
 func (r *Reconciler) behind(ctx context.Context, p pass, group *v1alpha1.VmGroup) bool {
 	of, live := objectOf(p.Member.UID, group), p.Live
 	now := r.Now()

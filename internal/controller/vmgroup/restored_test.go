@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// The versions of a restored member are lower than those of the operator's own writes before.
+// The versions of a restored member are lower than those of the operator's earlier writes.
 func TestAGroupOfARestoredMemberIsActedOnAgain(t *testing.T) {
 	r := newRig(t)
 	g := r.settle()
@@ -34,8 +34,7 @@ func TestAGroupOfARestoredMemberIsActedOnAgain(t *testing.T) {
 	}
 }
 
-// A pass that wrote with the clients of before ends after the restore. What it remembers is no version of the new
-// storage.
+// A pass that wrote with the earlier clients ends after the restore. Its stored version is no version of the new storage.
 func TestAWriteThatEndsAfterARestoreCountsAsOneFromBefore(t *testing.T) {
 	r := newRig(t)
 	g := r.settle()
@@ -67,7 +66,7 @@ func TestAWriteThatEndsAfterARestoreCountsAsOneFromBefore(t *testing.T) {
 	}
 }
 
-// liveReader is what an API server says of a group.
+// liveReader is an API server's view of a group.
 type liveReader struct {
 	client.Reader
 	asked int
@@ -83,8 +82,8 @@ func (l *liveReader) Get(_ context.Context, _ client.ObjectKey, into client.Obje
 	return l.err
 }
 
-// With a revision bump the revision of the storage rises, and nothing shows the restore but the objects: they have the versions that they
-// had in the backup.
+// With a revision bump the revision of the storage rises, and only the objects show the restore: they have their versions from the
+// backup.
 func TestAGroupThatCameBackOlderThanOurOwnWriteIsActedOnOnceItsAPIServerBearsItOut(t *testing.T) {
 	for _, test := range []struct {
 		story string
@@ -140,7 +139,7 @@ func TestAGroupThatCameBackOlderThanOurOwnWriteIsActedOnOnceItsAPIServerBearsItO
 	}
 }
 
-// What is remembered is how long this write is missing, and not how long another one was.
+// The stored time is how long this write is missing, and not how long another one was.
 func TestACacheThatCaughtUpHasAllItsTimeAgain(t *testing.T) {
 	r := newRig(t)
 	g := r.settle()
@@ -159,7 +158,7 @@ func TestACacheThatCaughtUpHasAllItsTimeAgain(t *testing.T) {
 	}
 }
 
-// The backup knows a VM that was lost and replaced since, and does not know what replaced it.
+// The backup has a VM that was lost and replaced since, and does not have its replacement.
 func TestAStatusFromABackupNeitherDoublesNorLosesVMs(t *testing.T) {
 	r := newRig(t)
 	backup := r.settle().Status

@@ -7,7 +7,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// What the backup of a hub grants to a group that has shrunk since, another group was granted meanwhile. Record and ledger agree, and only status shows less.
+// A hub's backup grants quota to a group that has shrunk since; another group was granted that quota meanwhile. Record and
+// ledger agree, and only status shows less.
 func TestAnOldGrantOfAGroupThatShrankSinceIsNoGrant(t *testing.T) {
 	h := newRestoredHub(t, quotaVMs(5), 4)
 	h.backsUp()

@@ -18,26 +18,26 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
 )
 
-// restoredHub is a hub that comes back from a backup, with the ledger of quotas, what was admitted, and receipts as they were then.
+// restoredHub is a hub that is restored from a backup, with its ledger of quotas, admitted specs, and receipts.
 type restoredHub struct {
 	*rig
 	store  *quotatest.Store
 	ledger *quota.Ledger
-	// backup is the version of the ledger in the backup, and recorded what was admitted.
+	// backup is the version of the ledger in the backup, and recorded the admitted specs.
 	backup   int
 	recorded map[admitted.Key]admitted.Entry
 }
 
 func (h *restoredHub) backsUp() { h.backup, h.recorded = h.store.Version(), h.records.Backup() }
 
-// restore puts the backup in place, with a revision bump.
+// restore restores the backup, with a revision bump.
 func (h *restoredHub) restore() {
 	h.store.GoBack(h.backup, 1000)
 	h.records.GoBack(h.recorded)
 	h.store.Tell(h.ledger.Observe)
 }
 
-// other makes another group, which wants so many VMs in a vCenter, and returns how many it gets.
+// other makes another group, which requests so many VMs in a vCenter, and returns how many it gets.
 func (h *restoredHub) other(vcenter string, replicas int32) int {
 	h.t.Helper()
 	g := &v1alpha1.VmGroup{
@@ -68,7 +68,7 @@ func (h *restoredHub) other(vcenter string, replicas int32) int {
 	return n
 }
 
-// informOf is what the informers of the member do, of groups that name their vCenter.
+// informOf does the work of the member's informers, for groups that name their vCenter.
 func (h *restoredHub) informOf(vcenter string) {
 	h.inform(h.Reconciler)
 	var list v1alpha1.VmGroupList
@@ -115,7 +115,7 @@ func (h *restoredHub) wants(replicas int32) {
 	}
 }
 
-// A group makes no claim of its own while its vCenter is unreachable.
+// A group makes no claim while its vCenter is unreachable.
 func TestAnOldRecordHidesNothingOfWhatStatusShows(t *testing.T) {
 	h := newRestoredHub(t, quotaVMs(5), 1)
 	h.backsUp()
@@ -128,7 +128,7 @@ func TestAnOldRecordHidesNothingOfWhatStatusShows(t *testing.T) {
 	}
 }
 
-// Hub and member come back from a backup together, and so does what status shows.
+// Hub and member are restored from a backup together, including status.
 func TestAnOldRecordAndAnOldStatusHideNothingOfWhatVCenterShows(t *testing.T) {
 	h := newRestoredHub(t, quotaVMs(5), 1)
 	h.backsUp()
@@ -180,7 +180,7 @@ func (k receiptsFrom) Of(key receipts.Key) (receipts.Receipt, bool) {
 	return r, has
 }
 
-// goes lets the group go without its VMs, and the caches miss it.
+// goes releases the group without its VMs, and the caches miss it.
 func (h *restoredHub) goes(keep func()) (uid types.UID) {
 	h.t.Helper()
 	uid = h.group().UID
@@ -212,7 +212,7 @@ func TestVMsThatWereKeptSinceTheBackupCountAsTheyAre(t *testing.T) {
 		}
 	}
 	for story, c := range map[string]struct {
-		// inBackup is how many VMs the group had in the backup; none if it is newer.
+		// inBackup is the number of the group's VMs in the backup; none if it is newer.
 		inBackup int32
 		keep     func(*restoredHub)
 		counts   int64
@@ -249,7 +249,7 @@ func TestVMsThatWereKeptSinceTheBackupCountAsTheyAre(t *testing.T) {
 			if e := h.store.Entries()[localKey(uid)]; e.Usage.VMs != c.counts {
 				t.Errorf("6 kept VMs count as %d, want %d", e.Usage.VMs, c.counts)
 			}
-			// The leader corrects the entry when they go, too.
+			// The leader also corrects the entry when they are removed.
 			for _, vm := range h.vcenter.VMs()[:2] {
 				h.vcenter.ByHand().Delete(vm.Ref.Value)
 			}
@@ -292,8 +292,8 @@ func TestAGroupOfAMemberThatIsAwayCountsWithWhatVCenterAndTheHubHaveOfIt(t *test
 	}
 }
 
-// A status from before the first clone shows that nothing was ever made. A group whose vCenter is unreachable goes then when it is deleted, unless the hub has a record of it. Its VMs
-// can exist all the same.
+// A status from before the first clone shows no VM. A group whose vCenter is unreachable is then removed when it is deleted,
+// unless the hub has a record of it. Its VMs can exist all the same.
 func TestAGroupThatGoesUnseenWithARestoredStatusCountsUntilItsVCenterIsSeen(t *testing.T) {
 	r := newRig(t)
 	r.setPolicy(quotaVMs(3))

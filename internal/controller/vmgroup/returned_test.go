@@ -16,11 +16,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// A VM that comes back by another reference has its instance UUID. It is the same VM, so nothing is cloned beside it.
+// A VM that returns under another reference has its instance UUID. It is the same VM, so no VM is cloned beside it.
 func TestALostVMIsLookedForBeforeItIsReplaced(t *testing.T) {
 	for story, c := range map[string]struct {
 		happens func(r *rig, vm vsphere.VM)
-		// clones is how many VMs are made; away is true when the VM is named as outside of the root folder.
+		// clones is the number of new VMs; away is true if the VM is reported as outside of the root folder.
 		clones int
 		away   bool
 	}{
@@ -67,7 +67,7 @@ func TestALostVMIsLookedForBeforeItIsReplaced(t *testing.T) {
 					t.Errorf("%q does not have %q", message, want)
 				}
 			}
-			// Whoever does what the message says is done.
+			// Following the message resolves the problem.
 			r.vcenter.ByHand().MoveInto(now.Ref.Value, vm.Folder)
 			says(t, r.work(), v1alpha1.ConditionReady, "True", v1alpha1.ReasonAllVMsReady)
 			if calls := r.vcenter.Calls(vsphere.OpClone); len(calls) > 0 {
@@ -77,7 +77,7 @@ func TestALostVMIsLookedForBeforeItIsReplaced(t *testing.T) {
 	}
 }
 
-// vCenter refuses clones for a while, as when a datastore is full. The VM that they are to replace comes back meanwhile.
+// vCenter refuses clones for a while, as when a datastore is full. The VM that they replace returns meanwhile.
 func TestALostVMIsLookedForBeforeEachAttemptToReplaceIt(t *testing.T) {
 	for story, c := range map[string]struct {
 		happens func(r *rig, files vsphere.VM)
@@ -122,7 +122,7 @@ func TestALostVMIsLookedForBeforeEachAttemptToReplaceIt(t *testing.T) {
 	}
 }
 
-// A VM that was replaced and comes back into the group's folder is one too many. Neither it nor another is destroyed, and a person decides.
+// A VM that was replaced and returns into the group's folder is surplus. Neither it nor another is destroyed, and a user decides.
 func TestAVMThatComesBackAfterItWasReplacedIsNamedAndNotSurplus(t *testing.T) {
 	r := newRig(t)
 	r.settle()
@@ -152,7 +152,7 @@ func TestAVMThatComesBackAfterItWasReplacedIsNamedAndNotSurplus(t *testing.T) {
 
 var wanderingHistories = flag.Int("returned.histories", 12, "how many random histories of VMs that people take away and bring back")
 
-// In random histories no VM is cloned while the one before it is in the inventory, by whatever reference, and none is destroyed.
+// In random histories no VM is cloned while its predecessor is in the inventory, under any reference, and none is destroyed.
 func TestNoVMIsClonedBesideItsPredecessor(t *testing.T) {
 	for seed := range uint64(*wanderingHistories) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { newWanderings(t, seed).run() })
@@ -162,11 +162,11 @@ func TestNoVMIsClonedBesideItsPredecessor(t *testing.T) {
 	}
 }
 
-// wanderings are a history of a group whose VMs people take away and bring back.
+// wanderings are a history of a group whose VMs users move out and back.
 type wanderings struct {
 	*rig
 	dice *rand.Rand
-	// shelf are the files of VMs that are not registered; ever are the instance UUIDs of all that the group had, and last the one of each ordinal.
+	// shelf are the files of unregistered VMs; ever are the instance UUIDs of all VMs that the group had, and last the one of each ordinal.
 	shelf []vsphere.VM
 	ever  map[string]bool
 	last  map[int32]string
@@ -201,7 +201,7 @@ func (w *wanderings) run() {
 	}
 }
 
-// happen is what one person does.
+// happen is the action of one user.
 func (w *wanderings) happen() {
 	hands, vms := w.vcenter.ByHand(), w.vcenter.VMs()
 	if len(vms) == 0 {
@@ -273,7 +273,7 @@ func (w *wanderings) hostReturns(outside vsphere.Ref, free func(vsphere.Ref, str
 	}
 }
 
-// passWatched runs a pass and looks at what it cloned.
+// passWatched runs a pass and checks its clones.
 func (w *wanderings) passWatched() {
 	w.t.Helper()
 	last := map[int32]string{}

@@ -22,7 +22,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
 )
 
-// rolls is a group of so many VMs, in a vCenter that has a second template.
+// rolls is a group of this many VMs, in a vCenter that has a second template.
 func rolls(t *testing.T, replicas int32) *rig {
 	t.Helper()
 	r := newRig(t)
@@ -33,7 +33,7 @@ func rolls(t *testing.T, replicas int32) *rig {
 	return r
 }
 
-// watched runs passes until the group says that it is up to date, and calls see after each with what vCenter has.
+// watched runs passes until the group reports that it is up to date, and calls see after each with the VMs in vCenter.
 func (r *rig) watched(passes int, see func(vms []vsphere.VM)) *v1alpha1.VmGroup {
 	r.t.Helper()
 	for range passes {
@@ -55,7 +55,7 @@ func (r *rig) watched(passes int, see func(vms []vsphere.VM)) *v1alpha1.VmGroup 
 	return nil
 }
 
-// seems reports whether a group shows that nobody wants its update to wait.
+// seems reports whether a group shows that its update is not on hold.
 func seems(g *v1alpha1.VmGroup) bool {
 	switch meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionUpToDate).Reason {
 	case v1alpha1.ReasonNotStarted, v1alpha1.ReasonRolloutPaused, v1alpha1.ReasonRestartPending:
@@ -126,7 +126,7 @@ func TestAnEditReachesAllVMsOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// What an update is about to do is stored before anything of it is asked of vCenter.
+// The next actions of an update are stored before any request to vCenter.
 func TestAnUpdateIsRecordedBeforeItsFirstStep(t *testing.T) {
 	r := rolls(t, 2)
 	r.edit(withTemplate("debian-13"))
@@ -162,7 +162,7 @@ func TestAnUpdateGoesOnInOtherHands(t *testing.T) {
 	}
 }
 
-// untouched reports what was done to VMs, for a group that must be left as it is.
+// untouched reports the changes to VMs, for a group that must be left unchanged.
 func (r *rig) untouched(story string) {
 	r.t.Helper()
 	r.vcenter.ClearJournal()
@@ -185,7 +185,7 @@ func (r *rig) setStatus(change func(*v1alpha1.VmGroup)) {
 	}
 }
 
-// outdated is a group whose VMs have another revision than spec, and of which nobody saw an edit.
+// outdated is a group whose VMs have another revision than spec, without an observed edit.
 func outdated(t *testing.T) *rig {
 	t.Helper()
 	r := rolls(t, 3)
@@ -238,7 +238,7 @@ func TestNothingButAnEditUpdatesVMs(t *testing.T) {
 			if g.Status.Phase != v1alpha1.PhaseRunning || !strings.HasPrefix(message, g.Status.LastMessage) || !strings.Contains(message, "replaceTrigger") {
 				t.Errorf("%s, %s: %s", g.Status.Phase, g.Status.LastMessage, message)
 			}
-			// What the message says starts it.
+			// The command in the message starts it.
 			r.edit(func(s *v1alpha1.VmGroupSpec) {
 				s.UpdateStrategy = &v1alpha1.UpdateStrategy{ReplaceTrigger: "now"}
 			})
@@ -250,7 +250,7 @@ func TestNothingButAnEditUpdatesVMs(t *testing.T) {
 	}
 }
 
-// A policy that forbids what spec asks for stops an update where it is, and one that allows it again lets it go on.
+// A policy that forbids the spec stops an update where it is, and one that allows it again lets it continue.
 func TestAPolicyStartsNoUpdateAndStopsOne(t *testing.T) {
 	r := rolls(t, 3)
 	old := r.group().Status.UpdateRevision
@@ -261,13 +261,13 @@ func TestAPolicyStartsNoUpdateAndStopsOne(t *testing.T) {
 		r.now = r.now.Add(2 * time.Second)
 	}
 	r.setPolicy(onlyTemplates("debian-12"))
-	r.work() // what is there is started
+	r.work() // existing VMs are started
 	r.untouched("a policy that was tightened")
 	g := r.group()
 	if g.Status.Phase == v1alpha1.PhaseRunning || len(r.are(old)) != 3 {
 		t.Errorf("%s, and of the old revision are %v: %s", g.Status.Phase, r.are(old), words(g.Status.Conditions))
 	}
-	// Undo is not refused: nothing is done to what is there, and nothing of the forbidden kind comes.
+	// An undo is not refused: existing VMs are unchanged, and no VM of the forbidden kind is cloned.
 	r.setPolicy(onlyTemplates("debian-1*"))
 	r.watched(60, nil)
 	if len(r.are(old)) > 0 {
@@ -300,7 +300,7 @@ func TestAnUndoGoesBackToWhatTheVMsWere(t *testing.T) {
 			t.Errorf("%s has revision %s, want %s", vm.Name, vm.Stamp.Revision, old)
 		}
 	}
-	if n := len(r.vcenter.VMs()); n != 4 || len(kept) > 1 { // one may have been about to leave
+	if n := len(r.vcenter.VMs()); n != 4 || len(kept) > 1 { // one can have been about to be removed
 		t.Errorf("%d VMs; of those that were right, these have gone: %v", n, kept)
 	}
 }
@@ -370,7 +370,7 @@ func TestAVMOfAnOlderRevisionComesBackAsItWas(t *testing.T) {
 	if message := says(t, g, v1alpha1.ConditionUpToDate, "False", v1alpha1.ReasonRolloutPaused); g.Status.Phase != v1alpha1.PhaseRunning || !strings.HasPrefix(message, g.Status.LastMessage) {
 		t.Errorf("%s: %s", g.Status.Phase, g.Status.LastMessage)
 	}
-	// What grants, policies or vCenter do not let be cloned is not cloned.
+	// A shape that grants, policies or vCenter refuse is not cloned.
 	r.vcenter.RemoveTemplate("debian-12")
 	r.vcenter.ByHand().Delete("web-2")
 	g = r.work()
@@ -380,7 +380,7 @@ func TestAVMOfAnOlderRevisionComesBackAsItWas(t *testing.T) {
 	}
 }
 
-// The template of before was deleted, and spec is corrected: the group goes on, whatever it lacks.
+// The previous template was deleted, and spec is corrected: the group continues, whatever it lacks.
 func TestAGroupGoesOnOnceItsMissingTemplateIsReplaced(t *testing.T) {
 	for story, c := range map[string]struct {
 		replicas int32
@@ -427,7 +427,7 @@ func TestAShapeThatIsForgedIsNotCloned(t *testing.T) {
 	}
 }
 
-// A policy judges an older shape before it is cloned again, also where what spec asks for now is allowed.
+// A policy checks an older shape before it is cloned again, even if spec is allowed now.
 func TestAnOlderShapeThatAPolicyForbidsIsNotCloned(t *testing.T) {
 	r := rolls(t, 2)
 	r.edit(func(s *v1alpha1.VmGroupSpec) {
@@ -496,7 +496,7 @@ func TestAGroupThatIsDeletedDuringAnUpdateGoes(t *testing.T) {
 	}
 }
 
-// A guest that never boots stops the update: the old VMs go on.
+// A guest that never boots stops the update: the old VMs keep running.
 func TestAnUpdateWhoseVMsFailStopsAndIsUndone(t *testing.T) {
 	r := rolls(t, 3)
 	r.edit(func(s *v1alpha1.VmGroupSpec) {
@@ -528,7 +528,7 @@ func TestAnUpdateWhoseVMsFailStopsAndIsUndone(t *testing.T) {
 	}
 }
 
-// asked counts what was asked of vCenter, by kind.
+// asked counts the requests to vCenter, by kind.
 func (r *rig) asked() map[vsphere.OperationKind]int {
 	count := map[vsphere.OperationKind]int{}
 	for _, e := range r.vcenter.Journal() {
@@ -537,7 +537,7 @@ func (r *rig) asked() map[vsphere.OperationKind]int {
 	return count
 }
 
-// hot is a group whose VMs can get more while they run, or cannot.
+// hot is a group whose VMs support hot-add, or do not.
 func hot(t *testing.T, can bool, replicas int32) *rig {
 	t.Helper()
 	r := rolls(t, replicas)
@@ -654,7 +654,7 @@ func TestGuestsAreToldWhoTheyAre(t *testing.T) {
 	}
 }
 
-// An update of many old groups at once is no mass deletion, from its beginning to the last VM that leaves, and leaves others room to be deleted.
+// An update of many old groups at once is no mass deletion, from its beginning to its last removed VM. Others can still be deleted.
 func TestAnUpdateOfManyGroupsIsNoMassDeletion(t *testing.T) {
 	for story, change := range map[string]func(*v1alpha1.VmGroupSpec){"VMs are replaced": withTemplate("debian-13"), "VMs are restarted": larger} {
 		t.Run(story, func(t *testing.T) {
@@ -694,7 +694,7 @@ func TestAnUpdateOfManyGroupsIsNoMassDeletion(t *testing.T) {
 	}
 }
 
-// Whoever undoes an edit that a policy forbids by now gets no more of it, and loses nothing.
+// Undoing an edit that a policy forbids by now adds no VM of it, and loses none.
 func TestAnUndoUnderATightenedPolicyStopsTheUpdate(t *testing.T) {
 	r := rolls(t, 3)
 	old := r.group().Status.UpdateRevision
@@ -735,7 +735,7 @@ func TestAGuestSaysThatItIsReady(t *testing.T) {
 	r.settle()
 }
 
-// Each VM gets the user data of its own revision, and the Secret of another one may be gone.
+// Each VM gets the user data of its own revision, even if the Secret of another one was deleted.
 func TestAVMOfAnOlderRevisionGetsItsOwnUserData(t *testing.T) {
 	r := newRig(t)
 	r.memberIs(func(m *fleet.Member) { m.UserDataSecrets = v1alpha1.UserDataAllow })
@@ -775,7 +775,7 @@ func TestAVMOfAnOlderRevisionGetsItsOwnUserData(t *testing.T) {
 	}
 }
 
-// A VM that cannot be changed is not stopped for that, or it would stay off.
+// A VM that cannot be changed is not stopped for a change: otherwise it would stay off.
 func TestNoVMIsStoppedForAChangeThatTheAccountMayNotMake(t *testing.T) {
 	r := rolls(t, 2)
 	r.vcenter.SetMissingPrivileges(vsphere.PrivilegeCPUs)

@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// A member's API server does not answer for a while, at any moment of an update. Caches go on to show what they had.
+// A member's API server does not answer for a while, at any moment of an update. Caches still show their last state.
 func TestAnUpdateWaitsForItsMember(t *testing.T) {
 	for story, edit := range map[string]func(*v1alpha1.VmGroupSpec){"VMs are replaced": withTemplate("debian-13"), "VMs are restarted": larger} {
 		for at := range 20 {

@@ -25,7 +25,7 @@ func (s groupSink) Deliver(of fleet.Ref, why fleet.Reason) {
 	s.queue.Add(request)
 }
 
-// worker takes what the fleet delivers out of a queue of its own, one key at a time.
+// worker handles the deliveries of the fleet from its own queue, one key at a time.
 type worker[K comparable] struct {
 	queue workqueue.TypedInterface[K]
 	do    func(context.Context, K)

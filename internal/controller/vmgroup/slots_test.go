@@ -27,7 +27,7 @@ func TestAnUpdateLeavesTheLastSlotToGroupsThatLackAVM(t *testing.T) {
 	}
 }
 
-// Otherwise a new group waits for a worker behind all that were edited at once, each time that one of its tasks has ended.
+// Otherwise a new group waits for a worker behind all edited groups, each time that one of its tasks has ended.
 func TestAGroupThatLacksVMsIsLookedAtBeforeThoseThatAreUpdated(t *testing.T) {
 	r := newRig(t)
 	for _, step := range []struct {

@@ -20,8 +20,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
-// An API server that lies can answer a write with another spec. In the middle of a pass that would put another group in place of the one that the pass is
-// about.
+// A lying API server can answer a write with another spec. In the middle of a pass, that would replace the group of the pass
+// with another one.
 func TestAnAnswerToAWriteOfStatusChangesNothingButTheVersion(t *testing.T) {
 	another := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "one", ResourceVersion: "7"}}
 	another.Spec.Template = "another"
@@ -44,7 +44,7 @@ func TestAnAnswerToAWriteOfStatusChangesNothingButTheVersion(t *testing.T) {
 	}
 }
 
-// answering is an API server that answers each write with what lie makes of the group, and stores nothing.
+// answering is an API server that answers each write with the result of lie, and stores nothing.
 func answering(lie func(*v1alpha1.VmGroup)) client.Client {
 	return interceptor.NewClient(fake.NewClientBuilder().WithScheme(allkinds.Scheme()).Build(), interceptor.Funcs{
 		Patch: func(_ context.Context, _ client.WithWatch, object client.Object, _ client.Patch, _ ...client.PatchOption) error {
@@ -58,7 +58,7 @@ func answering(lie func(*v1alpha1.VmGroup)) client.Client {
 	})
 }
 
-// A member may answer each write with megabytes, or as if it were about another group each time. What is remembered of such answers nobody would ever forget.
+// A member can answer each write with megabytes, or with another group each time. State of such answers would never be dropped.
 func TestWhatAMemberAnswersToWritesIsNotRememberedUnlessItCanBeTrue(t *testing.T) {
 	longest := strings.Repeat("9", untrusted.MaxResourceVersion)
 	for story, c := range map[string]struct {

@@ -21,8 +21,8 @@ func namedGroup(uid string) *v1alpha1.VmGroup {
 	return &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)}}
 }
 
-// TestAnObjectThatTakesNoWriteGetsNoVM: an API server that lies shows an object with the UID of a group that it has, and with the status that the operator
-// would write. It takes no write to that object.
+// TestAnObjectThatTakesNoWriteGetsNoVM: a lying API server shows an object with the UID of one of its groups, and with the
+// operator's next status. It refuses writes to that object.
 func TestAnObjectThatTakesNoWriteGetsNoVM(t *testing.T) {
 	for story, change := range map[string]func(*v1alpha1.VmGroupStatus){
 		"nothing is left to write":         func(*v1alpha1.VmGroupStatus) {},
@@ -98,7 +98,7 @@ func (r *rig) twin() *v1alpha1.VmGroup {
 	return twin
 }
 
-// TestNothingIsRememberedOfObjectsThatShareAUID once they are gone: an API server that lies has names without end.
+// TestNothingIsRememberedOfObjectsThatShareAUID after they were deleted: a lying API server has endless names.
 func TestNothingIsRememberedOfObjectsThatShareAUID(t *testing.T) {
 	for story, end := range map[string]func(r *rig, requests []mcreconcile.Request){
 		"deleted one after the other": func(r *rig, requests []mcreconcile.Request) {

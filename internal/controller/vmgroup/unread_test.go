@@ -16,7 +16,7 @@ func TestAStrangerOnADisconnectedHostHoldsOnlyWhatItMayStandFor(t *testing.T) {
 	r := newRig(t)
 	folder := r.settle().Status.Folder
 	stranger := r.vcenter.ByHand().AddForeignVM(vsphere.FolderRef(folder.MoRef), "db")
-	r.vcenter.HideConfiguration("db") // and the operator was started again
+	r.vcenter.HideConfiguration("db") // and the operator was restarted
 	r.rounds(2)
 	if g := r.group(); !meta.IsStatusConditionTrue(g.Status.Conditions, v1alpha1.ConditionReady) {
 		t.Errorf("all VMs run, and %s", words(g.Status.Conditions))

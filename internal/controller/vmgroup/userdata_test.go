@@ -35,7 +35,7 @@ func (c *countsSecrets) Get(ctx context.Context, key client.ObjectKey, o client.
 	return c.Reader.Get(ctx, key, o, opts...)
 }
 
-// withUserData is a group that hands a Secret to its VMs.
+// withUserData is a group that passes a Secret to its VMs.
 func withUserData(t *testing.T, change func(*corev1.Secret)) (*rig, *countsSecrets) {
 	t.Helper()
 	r := newRig(t)
@@ -53,7 +53,7 @@ func withUserData(t *testing.T, change func(*corev1.Secret)) (*rig, *countsSecre
 	return r, reads
 }
 
-// denied is the word about a Secret that no VM gets anything of, or empty.
+// denied is the message about a Secret that reaches no VM, or empty.
 func (r *rig) denied() string {
 	if c := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionStalled); c != nil && c.Reason == v1alpha1.ReasonUserDataDenied {
 		return c.Message
@@ -61,7 +61,7 @@ func (r *rig) denied() string {
 	return ""
 }
 
-// recreate puts a Secret in the place of the one that the group names.
+// recreate replaces the Secret that the group names.
 func (r *rig) recreate(change func(*corev1.Secret)) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}}
 	if err := r.member.Delete(r.t.Context(), secret); err != nil {
@@ -114,7 +114,7 @@ func TestASecretOfTheTypeOrWithTheLabelIsUserData(t *testing.T) {
 	}
 }
 
-// A token opens the cluster to whoever may look into VMs in vCenter. No mark makes user data of it.
+// A token gives access to the cluster to users who can view VMs in vCenter. No mark makes user data of it.
 func TestASecretThatAControllerWritesIsNoUserData(t *testing.T) {
 	for _, of := range []corev1.SecretType{corev1.SecretTypeServiceAccountToken, corev1.SecretTypeBootstrapToken, "helm.sh/release.v1"} {
 		for _, labels := range []map[string]string{nil, {v1alpha1.UserDataLabel: "true"}} {
@@ -124,7 +124,7 @@ func TestASecretThatAControllerWritesIsNoUserData(t *testing.T) {
 			if n > 0 || !strings.Contains(told, string(of)) || strings.Contains(told, "kubectl label") || !strings.Contains(told, "of type "+v1alpha1.UserDataType) {
 				t.Errorf("%s, labels %v: %d VMs, told %q", of, labels, n, told)
 			}
-			// Somebody names a Secret that is user data, under the same name: nothing tells the operator.
+			// A user names a Secret that is user data, under the same name: the operator gets no event.
 			r.recreate(func(s *corev1.Secret) { s.Type = v1alpha1.UserDataType })
 			r.settle()
 			if told, n := r.denied(), len(r.vcenter.VMs()); told != "" || n != 2 {
@@ -134,7 +134,7 @@ func TestASecretThatAControllerWritesIsNoUserData(t *testing.T) {
 	}
 }
 
-// The operator reads a Secret only for a clone: what becomes of it afterwards is no concern of the VMs that run.
+// The operator reads a Secret only for a clone: later changes of the Secret do not affect running VMs.
 func TestAGroupWhoseVMsAreAllThereReadsNoSecret(t *testing.T) {
 	r, reads := withUserData(t, marked)
 	r.settle()

@@ -109,7 +109,7 @@ func (v *vanished) add(request mcreconcile.Request, member fleet.Member, group *
 	}
 	group = group.DeepCopy()
 	group.DeletionTimestamp = &metav1.Time{Time: now}
-	group.Labels = nil // nothing is decided by them; annotations may say that the VMs stay
+	group.Labels = nil // they decide nothing; annotations can specify that the VMs stay
 	size := untrusted.MemorySize(group)
 	if v.size(key.Member())-v.groups[key].size+size > mostVanished {
 		return false
@@ -177,11 +177,11 @@ func (v *vanished) has(key vsphere.GroupKey) bool {
 	return is
 }
 
-// drop forgets a group.
+// drop drops the state of a group.
 func (v *vanished) drop(key vsphere.GroupKey) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	delete(v.groups, key) // and not from claimed: a pass may miss the group before the news of its removal come
+	delete(v.groups, key) // and not from claimed: a pass can miss the group before the event of its removal comes
 }
 
 // vanishes handles the removal of a group, and reports whether the operator completes its deletion.
@@ -196,7 +196,7 @@ func (r *Reconciler) vanishes(ctx context.Context, request mcreconcile.Request, 
 	if !r.vanished.add(request, member, of, r.Fleet.Tenure(shard), r.Now()) {
 		return false
 	}
-	r.Fleet.KeepVanished(refOf(request), keyOf(member.UID, of), of, group.VCenterOf(of)) // a pass may have seen the cache without it, and forgotten it
+	r.Fleet.KeepVanished(refOf(request), keyOf(member.UID, of), of, group.VCenterOf(of)) // a pass possibly saw the cache without it, and dropped its state
 	r.logOfGroup(log.FromContext(ctx), refOf(request)).Info("A group was removed although its finalizer had just been written; its deletion continues without it",
 		"uid", of.UID)
 	return true

@@ -20,7 +20,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// cloning runs passes until both clones of the group were asked for.
+// cloning runs passes until both clones of the group are requested.
 func (r *rig) cloning() *v1alpha1.VmGroup {
 	r.t.Helper()
 	r.inform(r.Reconciler)
@@ -33,7 +33,7 @@ func (r *rig) cloning() *v1alpha1.VmGroup {
 	return r.group()
 }
 
-// vanish removes the group as an API server does that does not see its finalizer, and tells the reconciler of it.
+// vanish removes the group like an API server that ignores its finalizer, and notifies the reconciler.
 func (r *rig) vanish(spoil func(*event.DeleteEvent)) {
 	r.t.Helper()
 	ctx, group := r.t.Context(), r.group()
@@ -73,7 +73,7 @@ func TestAPassThatSeesTheGroupGoneBeforeTheNewsArriveLosesNothing(t *testing.T) 
 	}
 }
 
-// finish runs passes and lets vCenter's tasks end until the reconciler wants no more.
+// finish runs passes and lets vCenter's tasks end until the reconciler has nothing to do.
 func (r *rig) finish() {
 	r.t.Helper()
 	for range 30 {
@@ -313,7 +313,8 @@ func TestAGroupThatVanishedKeepsItsVMsIfItsAnnotationSaysSo(t *testing.T) {
 	}
 }
 
-// Who answers for a member may have groups with megabytes of labels vanish, one after the other, whose VMs nobody can find.
+// The API server of a member can make groups with megabytes of labels vanish, one after the other, whose VMs cannot be
+// found.
 func TestGroupsOfAMemberThatVanishNeedBoundedMemory(t *testing.T) {
 	v, before := newVanished(), heap()
 	vanishes := func(member string, n int, change func(*v1alpha1.VmGroup)) bool {

@@ -6,7 +6,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Any tenant can name any vCenter. Only groups with a grant, or with something in it, hold its deletion.
+// Any tenant can name any vCenter. Only groups with a grant, or with VMs or a folder in it, block its
+// deletion.
 func TestAGroupHoldsTheDeletionOfAVCenterOnlyIfItCanUseIt(t *testing.T) {
 	granted := []v1alpha1.Grant{{MemberClusters: []string{v1alpha1.LocalMember}}}
 	others := []v1alpha1.Grant{{MemberClusters: []string{"another"}}}

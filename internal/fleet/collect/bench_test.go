@@ -16,7 +16,8 @@ import (
 // bucketCount is the default number of buckets.
 const bucketCount = 128
 
-// fiftyThousand are all groups of 50 members, each with two of five vCenters, and a replica that holds all of them. One in so many groups is not ready.
+// fiftyThousand are all groups of 50 members, each with two of five vCenters, and a replica that holds all of them. One in this many groups is not
+// ready.
 func fiftyThousand(one int) Collector {
 	const groups, members, vcenters = 50000, 50, 5
 	k, all := newKnown(), make(held, 0, bucketCount)
@@ -48,9 +49,9 @@ func BenchmarkScrapeOf50000Groups(b *testing.B) {
 	}
 }
 
-// BenchmarkLongestHoldOfAScrapeOf50000Groups reports for how long a scrape holds a lock that passes and events of groups need, in ns/hold, while all groups or few
-// are not ready: the longest of each bucket and of the Fleet. What a bucket takes alone is a bound of that. Of all rounds the shortest time of each lock counts: what
-// else the machine does is no part of it.
+// BenchmarkLongestHoldOfAScrapeOf50000Groups reports for how long a scrape holds a lock that passes and events of groups need,
+// in ns/hold, while all groups or few are not ready: the longest of each bucket and of the Fleet. The time of a bucket alone is
+// a bound of that. Of all rounds the shortest time of each lock counts, which excludes other work of the machine.
 func BenchmarkLongestHoldOfAScrapeOf50000Groups(b *testing.B) {
 	for name, one := range map[string]int{"one in eight is not ready": 8, "none is ready": 1} {
 		b.Run(name, func(b *testing.B) {

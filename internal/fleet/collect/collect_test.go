@@ -23,7 +23,7 @@ type noon struct{}
 
 func (noon) Now() time.Time { return now }
 
-// known are vCenters that exist, and what is counted.
+// known are existing vCenters, and the counts.
 type known struct {
 	book     *tally.Book
 	vcenters map[string]struct{}
@@ -48,7 +48,7 @@ func newKnown(vcenters ...string) known {
 	return k
 }
 
-// gathered returns all series with their values, as they are written in a query.
+// gathered returns all series with their values, in the syntax of a query.
 func gathered(t *testing.T, c prometheus.Collector) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -113,7 +113,7 @@ func TestEachGroupIsReportedByTheHolderOfItsBucket(t *testing.T) {
 	}
 }
 
-// Each value of a label stands for the number that tallies count it by.
+// Each value of a label corresponds to the number that tallies count it by.
 func TestLabelsFollowTheOrderOfTallies(t *testing.T) {
 	for _, row := range []struct {
 		values []string
@@ -149,7 +149,7 @@ func TestLabelsFollowTheOrderOfTallies(t *testing.T) {
 	}
 }
 
-// Users of members choose reasons and names of vCenters: they do not choose how many series there are.
+// Users of members choose reasons and names of vCenters: they must not choose the number of series.
 func TestUsersOfMembersMakeNoSeries(t *testing.T) {
 	k := newKnown("vc")
 	for i := range 500 {

@@ -68,7 +68,7 @@ func TestAMemberWhoseGroupsCannotBeListedIsNotEngaged(t *testing.T) {
 	}
 }
 
-// receiver keeps what it gets of groups.
+// receiver keeps the delivered groups.
 type receiver struct {
 	seen    []string
 	removed []fleet.Ref

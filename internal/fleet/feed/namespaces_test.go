@@ -43,7 +43,7 @@ func TestAnyNumberOfChangesOfANamespaceIsOneRoundASecond(t *testing.T) {
 		f := fleet.New(clock.RealClock{}, massdeletion.DefaultRules(), oneBucket{})
 		ref := func(i int) fleet.Ref { return fleet.Ref{Member: "m", Namespace: "team", Name: fmt.Sprint(i)} }
 		feed := New(f)
-		var mu sync.Mutex // the bubble lets one of them run at a time, and the race detector does not know that of timers
+		var mu sync.Mutex // the bubble lets one of them run at a time, and the race detector does not see that for timers
 		told := map[fleet.Ref]int{}
 		f.SetMember(fleet.Member{Name: "m", UID: "m", State: fleet.Engaged})
 		f.SubscribeGroups(sinkFunc(func(of fleet.Ref) {
@@ -52,7 +52,7 @@ func TestAnyNumberOfChangesOfANamespaceIsOneRoundASecond(t *testing.T) {
 			told[of]++
 		}))
 		for i := range groups {
-			// All are being deleted, and old enough to count in a mass deletion.
+			// All are being deleted, and are old enough to count in a mass deletion.
 			of := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{UID: types.UID(fmt.Sprint(i))}}
 			of.CreationTimestamp, of.DeletionTimestamp = metav1.NewTime(time.Now().Add(-2*time.Hour)), ptr.To(metav1.Now())
 			of.Status.VMs = []v1alpha1.VMStatus{{Name: "vm", MoRef: "vm-1"}}

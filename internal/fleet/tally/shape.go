@@ -68,7 +68,7 @@ const (
 	rollouts
 )
 
-// Shape is what is counted for one group. Shapes of groups with equal counts are equal.
+// Shape has the counts of one group. Shapes of groups with equal counts are equal.
 type Shape struct {
 	State State
 	// Reason of condition Ready; empty if the group is ready.

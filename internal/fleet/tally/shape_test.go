@@ -88,7 +88,7 @@ func TestShapesOfGroups(t *testing.T) {
 	}
 }
 
-// A reason that the operator writes and that is not known here would count as Other.
+// A reason that the operator writes and that is missing here would count as Other.
 func TestEveryReasonOfAGroupIsKnown(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../../../api/v1alpha1/conditions.go", nil, parser.ParseComments)
 	if err != nil {

@@ -205,7 +205,7 @@ func (s *Store) Spoil(key string, err error) {
 	s.set(key, &o)
 }
 
-// Put stores a ledger like a person who restores it from a backup: under another UID if it does not exist.
+// Put stores a ledger like a restore from a backup: under another UID if it does not exist.
 func (s *Store) Put(key string, from map[string]quota.Stored) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,16 +20,16 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 )
 
-// New returns a store that behaves like the one of an API server. Several replicas may share it.
+// New returns a store that behaves like the one of an API server. Several replicas can share it.
 func New() *receipts.ConfigMaps { return &receipts.ConfigMaps{Client: &ConfigMaps{}} }
 
 var resource = schema.GroupResource{Resource: "configmaps"}
 
-// ConfigMaps is the client of a namespace whose ConfigMaps are in memory. It refuses what an API server refuses: what exists already, and what has another
-// resourceVersion. The zero value is empty.
+// ConfigMaps is the client of a namespace whose ConfigMaps are in memory. Like an API server, it refuses to create an existing
+// object, and to write one with another resourceVersion. The zero value is empty.
 type ConfigMaps struct {
 	corev1client.ConfigMapInterface
-	// Before, when set, is told of each request before it is served, by its verb. Its error is the answer.
+	// Before, if set, is called with the verb of each request before it is served. Its error is the answer.
 	Before func(verb string) error
 
 	mu      sync.Mutex
@@ -38,7 +38,7 @@ type ConfigMaps struct {
 	watches []*watch.RaceFreeFakeWatcher
 }
 
-// IsWatchListSemanticsUnSupported tells informers to list before they watch.
+// IsWatchListSemanticsUnSupported makes informers list before they watch.
 func (c *ConfigMaps) IsWatchListSemanticsUnSupported() bool { return true }
 
 // Watch implements ConfigMapInterface, of all ConfigMaps.

@@ -14,19 +14,19 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
-// Finding is what is known about a member's admission objects.
+// Finding is the state of a member's admission objects.
 type Finding struct {
-	// Status Unknown means that the member did not answer.
+	// Status is Unknown if the member did not answer.
 	Status  metav1.ConditionStatus
 	Reason  string
 	Message string
 }
 
-// errAnotherCluster: the health check finds the same and has the member joined anew.
+// errAnotherCluster: the health check detects this as well and has the member joined again.
 var errAnotherCluster = errors.New("another cluster answers under the member's address")
 
-// installedFinding is the state of a member that has the whole bundle. Without a webhook defaults are filled in by a policy, if at all; lag is how
-// long that one has to wait for the schema of a new CRD.
+// installedFinding is the state of a member that has the whole bundle. Without a webhook, only a policy can set defaults; lag is how long this
+// policy has to wait for the schema of a new CRD.
 func installedFinding(bundle install.Bundle, serves bool, lag time.Duration) Finding {
 	switch {
 	case bundle.NoWebhook != "" && serves && lag > 0:
@@ -45,7 +45,7 @@ func installedFinding(bundle install.Bundle, serves bool, lag time.Duration) Fin
 		"The admission policies and the webhook are in place."}
 }
 
-// refusedFinding names the first object that was refused; what comes after it often is a consequence.
+// refusedFinding names the first refused object; later refusals are often consequences of it.
 func (k *keeping) refusedFinding(refused []install.Refusal) Finding {
 	first := refused[0]
 	others := ""
@@ -57,12 +57,12 @@ func (k *keeping) refusedFinding(refused []install.Refusal) Finding {
 	return result
 }
 
-// failed is the outcome of a pass that could not go on.
+// failed is the outcome of a pass that was interrupted by an error.
 func (k *keeping) failed(err error) Outcome {
 	var known *remote.Problem
 	switch {
 	case errors.Is(err, remote.ErrNotLeading), errors.Is(err, install.ErrClaimMissing), errors.Is(err, errAnotherCluster):
-		return Outcome{void: true} // the health check deals with it, and a pass follows
+		return Outcome{void: true} // the health check handles this, and a pass follows
 	case errors.As(err, &known) && known.Lasting:
 		return Outcome{Finding: Finding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed, known.Message}}
 	case remote.Answered(err) || apierrors.IsUnauthorized(err):
@@ -92,8 +92,8 @@ func (k *keeping) answerFinding(err error) Finding {
 		fmt.Sprintf("%s refuses it: %s. It is tried again.", host, remote.AnswerOf(err))}
 }
 
-// compare looks at the objects of a member where somebody else keeps them (spec.manage None). Such a member
-// acknowledges a CA bundle when its webhook configurations say what ours would.
+// compare checks the objects of a member in which the operator does not manage them (spec.manage None). Such a member
+// acknowledges a CA bundle if its webhook configurations match those of the operator.
 func (k *keeping) compare(ctx context.Context, bundle install.Bundle) Outcome {
 	found, err := install.Compare(ctx, k.apis.Bootstrap, bundle)
 	if err != nil {
@@ -104,7 +104,7 @@ func (k *keeping) compare(ctx context.Context, bundle install.Bundle) Outcome {
 		}
 		return k.failed(err)
 	}
-	// Nothing of ours has to stay as it is: the next look comes with Timings.Reapply.
+	// No object of the operator must stay unchanged: the next check comes after Timings.Reapply.
 	out := Outcome{versions: map[install.Object]string{}, Acknowledged: found.Acknowledged, Segment: bundle.SegmentPeriod}
 	out.Finding = keptElsewhere(installedFinding(bundle, k.serves, k.schemaLag))
 	if found.Wrong != "" {
@@ -115,7 +115,7 @@ func (k *keeping) compare(ctx context.Context, bundle install.Bundle) Outcome {
 	return out
 }
 
-// keptElsewhere is the state of a member that has the whole bundle from somebody else.
+// keptElsewhere is the state of a member whose whole bundle is managed outside the operator.
 func keptElsewhere(installed Finding) Finding {
 	return Finding{installed.Status, v1alpha1.ReasonAdmissionNotManaged, installed.Message + " spec.manage is None."}
 }

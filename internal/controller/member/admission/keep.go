@@ -1,4 +1,5 @@
-// Package admission keeps in an engaged member what lets policy hold at its door, so that it is as the hub has it and as nobody else wants it.
+// Package admission keeps the objects that enforce policy at admission in an engaged member: it applies the hub's version and reverts changes
+// by others.
 package admission
 
 import (
@@ -19,24 +20,24 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// patience is how many passes in a row must go unanswered before the condition says so.
+// patience is the number of unanswered passes in a row after which the condition reports it.
 const patience = 2
 
 // Member is a connection whose admission objects are kept.
 type Member interface {
-	// Commission returns whether its member may be written to now, and the term in which it may: in a later one another
-	// replica may have written in between.
+	// Commission returns whether the operator can write to the member now, and the term in which it can. In an earlier term,
+	// another replica can have written.
 	Commission() (term int, mayWrite bool)
-	// AdmissionSettings are the newest.
+	// AdmissionSettings returns the newest settings.
 	AdmissionSettings() settings.Admission
-	// PublishAdmission has status written, unless the term has ended: the next leader may have written since.
+	// PublishAdmission has status written, unless the term has ended: the next leader can have written since.
 	PublishAdmission(term int, result Outcome)
 }
 
-// Keeper keeps the admission objects of one incarnation of a member as they should be while it is engaged: it applies them
-// when they change, every Timings.Reapply, and when one of them is found changed or deleted, which it looks at every
-// Timings.Inspect. It does nothing on a replica that does not lead. It has a goroutine of its own, so that neither the
-// engagement nor the health checks wait for it.
+// Keeper keeps the admission objects of one incarnation of a member up to date while it is engaged. It applies them when they
+// change, every Timings.Reapply, and when it finds one changed or deleted. It checks for that every Timings.Inspect. It does
+// nothing on a replica that does not lead. It has its own goroutine, so that neither the engagement nor the health checks wait
+// for it.
 type Keeper struct {
 	options *settings.Options
 	of      *settings.Target
@@ -45,7 +46,7 @@ type Keeper struct {
 	poke    chan struct{}
 }
 
-// NewKeeper keeps nothing where Options.Renderer is nil.
+// NewKeeper returns a Keeper, which keeps no objects if Options.Renderer is nil.
 func NewKeeper(o *settings.Options, of *settings.Target, member Member, log logr.Logger) *Keeper {
 	return &Keeper{options: o, of: of, member: member, log: log, poke: make(chan struct{}, 1)}
 }
@@ -58,7 +59,7 @@ func (k *Keeper) Wake() {
 	}
 }
 
-// Keep starts a goroutine for one engagement; the caller must call end, which waits for its end.
+// Keep starts a goroutine for one engagement. The caller must call end, which waits for the goroutine.
 func (k *Keeper) Keep(ctx context.Context, apis remote.APIs, uid string) (end func()) {
 	if k.options.Renderer == nil {
 		return func() {}
@@ -76,22 +77,22 @@ func (k *Keeper) Keep(ctx context.Context, apis remote.APIs, uid string) (end fu
 	}
 }
 
-// keeping is what one engagement remembers.
+// keeping is the state of one engagement.
 type keeping struct {
 	*Keeper
 	apis remote.APIs
 	uid  string
 
-	// serves says that the member serves MutatingAdmissionPolicies.
+	// serves is true if the member serves MutatingAdmissionPolicies.
 	serves bool
-	// schemaLag is how long the schema of the VmGroup CRD may still be unknown to MutatingAdmissionPolicies.
+	// schemaLag is how long the schema of the VmGroup CRD can still be unknown to MutatingAdmissionPolicies.
 	schemaLag time.Duration
-	// usernames of the operator in the member, asked for once in an incarnation.
+	// usernames of the operator in the member, requested once per incarnation.
 	usernames []string
-	// versions of the objects as they were applied last in this term; nil has them applied anew.
+	// versions of the objects as last applied in this term; nil causes another apply.
 	versions map[install.Object]string
 	term     int
-	// due is when they are applied anew at the latest.
+	// due is the latest time of the next apply.
 	due        time.Time
 	retry      wait.Backoff
 	unanswered int
@@ -113,7 +114,7 @@ func (k *keeping) run(ctx context.Context) {
 	}
 }
 
-// round does what is due and returns the pause before the next one.
+// round does the work that is due and returns the pause before the next round.
 func (k *keeping) round(ctx context.Context, changed bool) time.Duration {
 	opts := k.options
 	term, mayWrite := k.member.Commission()
@@ -141,9 +142,9 @@ func (k *keeping) round(ctx context.Context, changed bool) time.Duration {
 	k.retry = opts.Timings.Retry()
 	reapply := opts.Timings.Reapply
 	if k.of.Manage == v1alpha1.ManageNone {
-		reapply = opts.Timings.Recheck // for somebody else's change
+		reapply = opts.Timings.Recheck // for changes by others
 	}
-	reapply = settings.Spread(reapply) // members are not all written to at once
+	reapply = settings.Spread(reapply) // spreads the writes to members
 	if k.schemaLag > 0 {
 		reapply = min(reapply, k.schemaLag)
 	}
@@ -151,8 +152,8 @@ func (k *keeping) round(ctx context.Context, changed bool) time.Duration {
 	return min(opts.Timings.Inspect, reapply)
 }
 
-// intact reports whether the objects are as they were applied. What cannot be checked counts as intact: the health
-// check says that the member does not answer, and a pass would get no further.
+// intact reports whether the objects are as last applied. An object that cannot be read counts as intact: the health check
+// reports that the member does not answer, and a pass would fail as well.
 func (k *keeping) intact(ctx context.Context) bool {
 	for object, version := range k.versions {
 		current, err := install.VersionIn(ctx, k.apis.Bootstrap, object)
@@ -171,19 +172,19 @@ func (k *keeping) intact(ctx context.Context) bool {
 // Outcome of a pass.
 type Outcome struct {
 	Finding Finding
-	// Acknowledged is set when the member's webhook configurations are known to carry that bundle.
+	// Acknowledged is set if the member's webhook configurations are known to contain that bundle.
 	Acknowledged *string
 	// Segment is the period of the path segment in them, if Acknowledged is set.
 	Segment int64
-	// versions of the objects if all is in place, nil if another pass is needed soon.
+	// versions of the objects if all are in place, nil if another pass is needed soon.
 	versions map[install.Object]string
 	// silent: the member did not answer.
 	silent bool
-	// void: there is nothing to say.
+	// void: there is nothing to publish.
 	void bool
 }
 
-// pass brings the member's admission objects up to date, or only looks at them where somebody else keeps them.
+// pass updates the member's admission objects, or only checks them if the operator does not manage them.
 func (k *keeping) pass(ctx context.Context) Outcome {
 	if err := k.mine(ctx); err != nil {
 		return k.failed(err)
@@ -203,7 +204,7 @@ func (k *keeping) pass(ctx context.Context) Outcome {
 	return k.apply(ctx, bundle)
 }
 
-// mine checks that this still is our member, as the health check does: it may have been away in between.
+// mine checks that this is still the operator's member, as the health check does: the member can have been unreachable since.
 func (k *keeping) mine(ctx context.Context) error {
 	api := k.apis.Bootstrap
 	if err := k.apis.SameCluster(ctx, k.uid); err != nil {
@@ -248,8 +249,8 @@ func (k *keeping) target(ctx context.Context) (install.Target, error) {
 	}, nil
 }
 
-// lag returns how long MutatingAdmissionPolicies may not know the VmGroup CRD yet. By the clocks of two machines: one that is
-// wrong has new groups refused for a moment, or a member without defaults while the hub is away.
+// lag returns how long MutatingAdmissionPolicies can still miss the schema of the VmGroup CRD. It compares the clocks of two
+// machines. If one is wrong, new groups are refused for a moment, or a member has no defaults while the hub is unreachable.
 func (k *keeping) lag(ctx context.Context) (time.Duration, error) {
 	opts := k.options
 	ctx, cancel := context.WithTimeout(ctx, opts.Timings.Request)
@@ -265,7 +266,7 @@ func (k *keeping) lag(ctx context.Context) (time.Duration, error) {
 	return max(opts.Timings.SchemaLag-age, 0), nil
 }
 
-// apply has the objects of the bundle installed, and first the CRD of one of them.
+// apply installs the objects of the bundle, and before them the CRD of one of them.
 func (k *keeping) apply(ctx context.Context, bundle install.Bundle) Outcome {
 	crd, err := k.limitsCRD(ctx)
 	if err != nil {
@@ -298,7 +299,7 @@ func (k *keeping) limitsCRD(ctx context.Context) (install.Finding, error) {
 	return result.Finding, err
 }
 
-// publish has the outcome told, unless there is nothing to say.
+// publish publishes the outcome, unless it is void.
 func (k *keeping) publish(result Outcome) {
 	if result.void {
 		return
@@ -311,7 +312,7 @@ func (k *keeping) publish(result Outcome) {
 	k.member.PublishAdmission(k.term, result)
 }
 
-// exempt sorts usernames and drops repetitions.
+// exempt sorts usernames and removes duplicates.
 func exempt(usernames ...string) []string {
 	slices.Sort(usernames)
 	return slices.Compact(usernames)

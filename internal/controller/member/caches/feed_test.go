@@ -23,13 +23,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
-// apiserver is one that lists and watches as a test says.
+// apiserver is an API server that lists and watches as the test specifies.
 type apiserver struct {
 	list  func(metav1.ListOptions) (runtime.Object, error)
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
-	// lists and watches that were begun.
+	// lists and watches that were started.
 	lists, watches int
-	// mu guards all of them while an informer runs.
+	// mu guards all fields while an informer runs.
 	mu sync.Mutex
 }
 
@@ -49,21 +49,21 @@ func (s *apiserver) answerWatch(ctx context.Context, o metav1.ListOptions) (watc
 	return begin(ctx, o)
 }
 
-// begun are the lists and watches that were begun.
+// begun returns the numbers of started lists and watches.
 func (s *apiserver) begun() (lists, watches int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lists, s.watches
 }
 
-// becomes has the server answer the next watches otherwise.
+// becomes changes how the server answers the next watches.
 func (s *apiserver) becomes(watch func(context.Context, metav1.ListOptions) (watch.Interface, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watch = watch
 }
 
-// after lets time pass, in a bubble of package synctest, and what comes of that come to rest.
+// after lets time pass, in a bubble of package synctest, and waits until all goroutines are idle.
 func after(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
@@ -77,7 +77,7 @@ func informed(ctx context.Context, server *apiserver, limits remote.Limits) (*In
 		WatchFuncWithContext: server.answerWatch,
 	}, &v1alpha1.VmGroup{}, 0, nil)
 	_ = informer.SetTransform(f.Keep)
-	// The one of client-go sleeps by a clock that other bubbles have set.
+	// The backoff of client-go sleeps by a clock that other bubbles have set.
 	_ = informer.SetWatchErrorHandlerWithContext(func(context.Context, *toolscache.Reflector, error) {})
 	go informer.RunWithContext(ctx)
 	return f, informer
@@ -100,7 +100,7 @@ func noWatchList(ctx context.Context, o metav1.ListOptions) (watch.Interface, er
 	return w, nil
 }
 
-// TestWatchesThatEndAtOnceAreBegunSeldom. client-go alone begins some of them anew without any pause.
+// TestWatchesThatEndAtOnceAreBegunSeldom: client-go alone restarts some of them without any pause.
 func TestWatchesThatEndAtOnceAreBegunSeldom(t *testing.T) {
 	expired := apierrors.NewResourceExpired("too old")
 	events := func(of ...watch.Event) watch.Interface {
@@ -153,7 +153,7 @@ func TestWatchesThatEndAtOnceAreBegunSeldom(t *testing.T) {
 				if p == nil || p.Reason != v1alpha1.ReasonCacheBehind || !strings.Contains(p.Message, "watch of VmGroups again and again") {
 					t.Errorf("said is %+v", p)
 				}
-				// It is well again.
+				// The server has recovered.
 				server.becomes(noWatchList)
 				after(5 * time.Minute)
 				if p := f.Problem("https://member"); p != nil {
@@ -174,7 +174,8 @@ func endedAfter(lasts time.Duration) watch.Interface {
 	return w
 }
 
-// TestWatchesThatAProxyEndsAreNoTrouble: some end what was quiet for 15 seconds. The member is followed nearly all the time.
+// TestWatchesThatAProxyEndsAreNoTrouble: some proxies end connections that were idle for 15 seconds. The member is watched
+// nearly all the time.
 func TestWatchesThatAProxyEndsAreNoTrouble(t *testing.T) {
 	for name, streams := range map[string]bool{"streamed lists": true, "listed": false} {
 		t.Run(name, func(t *testing.T) {
@@ -216,7 +217,8 @@ func TestWatchesThatAProxyEndsAreNoTrouble(t *testing.T) {
 	}
 }
 
-// TestAListThatDoesNotComeToAnEndIsTold, at the first time and when a member has been watched for long.
+// TestAListThatDoesNotComeToAnEndIsTold: this holds for the first list, and for a member that has been watched for a long
+// time.
 func TestAListThatDoesNotComeToAnEndIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -254,7 +256,7 @@ func TestAListThatDoesNotComeToAnEndIsTold(t *testing.T) {
 	})
 }
 
-// TestAListIsReadPageByPage and kept without what nobody reads.
+// TestAListIsReadPageByPage and kept without the fields that the operator does not read.
 func TestAListIsReadPageByPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -288,7 +290,7 @@ func TestAListIsReadPageByPage(t *testing.T) {
 	})
 }
 
-// TestAPageThatHasExpiredIsNoEnd: a part of a list must never pass for the whole.
+// TestAPageThatHasExpiredIsNoEnd: a part of a list must never count as the whole list.
 func TestAPageThatHasExpiredIsNoEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -314,7 +316,7 @@ func TestAPageThatHasExpiredIsNoEnd(t *testing.T) {
 	})
 }
 
-// TestAMemberHasOnlySoMuchMemory, whether it lists without end, streams without end or adds by and by.
+// TestAMemberHasOnlySoMuchMemory: the limit holds for endless lists, endless streams, and gradual additions.
 func TestAMemberHasOnlySoMuchMemory(t *testing.T) {
 	limits := remote.DefaultLimits()
 	limits.Kept = 8 << 20
@@ -376,7 +378,7 @@ func TestAMemberHasOnlySoMuchMemory(t *testing.T) {
 	}
 }
 
-// TestWhatIsDeletedIsTalliedNoMore: who makes and deletes the same groups all day must not run into the limit.
+// TestWhatIsDeletedIsTalliedNoMore: a user who creates and deletes the same groups all day must not reach the limit.
 func TestWhatIsDeletedIsTalliedNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -1,4 +1,5 @@
-// Package caches keeps what is watched of a member in memory: little of each object, no more than a member may have, and as new as its API server allows.
+// Package caches keeps the watched objects of a member in memory. It keeps a small part of each object, limits the memory of a
+// member, and is as current as the member's API server allows.
 package caches
 
 import (
@@ -20,10 +21,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// PageCost is what an empty page of a list counts for: a list of empty pages must have an end.
+// PageCost is the size that an empty page of a list counts for, so that a list of empty pages ends.
 const PageCost = 64 << 10
 
-// Informers makes the informers of a member's cache, and knows whether they keep up with it.
+// Informers creates the informers of a member's cache, and records whether they are up to date.
 type Informers struct {
 	guard   *remote.Guard
 	tally   *tally
@@ -34,12 +35,13 @@ type Informers struct {
 	all []*feed
 }
 
-// New makes no informer yet.
+// New creates no informer yet.
 func New(guard *remote.Guard, timings settings.Timings, now func() time.Time) *Informers {
 	return &Informers{guard: guard, tally: newTally(guard), timings: timings, now: now}
 }
 
-// Keep is the transform of the caches. What is too much ends the incarnation, and is no error here: client-go would log the object.
+// Keep is the transform of the caches. Exceeding a limit ends the incarnation. It is no error here, because client-go would log the
+// object.
 func (f *Informers) Keep(object any) (any, error) {
 	Strip(object)
 	if o, is := object.(runtime.Object); is {
@@ -60,12 +62,12 @@ func (f *Informers) NewInformer(from toolscache.ListerWatcher, object runtime.Ob
 		f.mu.Unlock()
 	}
 	informer := toolscache.NewSharedIndexInformer(from, object, resync, indexers)
-	// It fails only for an informer that has ended.
+	// This fails only for an informer that has ended.
 	_, _ = informer.AddEventHandler(f.tally.follow(kind))
 	return informer
 }
 
-// Problem says why what is cached of the member is old, or returns nil.
+// Problem returns the reason why the cache of the member is outdated, or nil.
 func (f *Informers) Problem(host string) *remote.Problem {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -78,7 +80,7 @@ func (f *Informers) Problem(host string) *remote.Problem {
 	return nil
 }
 
-// feed is where an informer lists and watches.
+// feed is the ListerWatcher of an informer.
 type feed struct {
 	*Informers
 	restarts
@@ -88,7 +90,7 @@ type feed struct {
 	open     toolscache.WatchFuncWithContext
 }
 
-// list reads all pages. It always asks for what is newest and for pages, and so does not let the API server choose how much it sends at once.
+// list reads all pages. It always requests the newest version and pages, so that the API server does not choose how much it sends at once.
 func (s *feed) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	var size int64
 	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -122,7 +124,7 @@ func (s *feed) list(ctx context.Context, options metav1.ListOptions) (runtime.Ob
 	return list, err
 }
 
-// watch waits if the last watches ended at once.
+// watch waits if the last watches ended immediately.
 func (s *feed) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	if err := s.rest(ctx, s.now()); err != nil {
 		return nil, err
@@ -137,12 +139,12 @@ func (s *feed) watch(ctx context.Context, options metav1.ListOptions) (watch.Int
 	return follow(ctx, w, s), nil
 }
 
-// followedWatch passes the events of a watch on, and notes when what was there before is through, and when the watch ends. Once something of the member was
-// refused it passes on nothing.
+// followedWatch passes the events of a watch on. It records when the initial events are complete, and when the watch ends.
+// After a refusal of any object of the member, it passes nothing on.
 //
-// It also takes what is left in a watch once it is stopped. controller-runtime passes metadata watches through watch.Filter, whose goroutine stays
-// for ever when an event (such as the error of the connection that is being closed) is on its way while the informer stops. Members come and go and
-// kubeconfigs rotate, so these would pile up.
+// It also drains a watch after it is stopped. controller-runtime passes metadata watches through watch.Filter. The goroutine of
+// this filter never ends if an event (such as the error of the closing connection) is in transit while the informer stops.
+// Members are added and removed and kubeconfigs rotate, so these goroutines would pile up.
 type followedWatch struct {
 	watch.Interface
 	events  chan watch.Event
@@ -186,7 +188,7 @@ func endsInitialEvents(object runtime.Object) bool {
 // ResultChan implements watch.Interface.
 func (w *followedWatch) ResultChan() <-chan watch.Event { return w.events }
 
-// Stop may be called more than once.
+// Stop can be called more than once.
 func (w *followedWatch) Stop() {
 	w.once.Do(func() {
 		close(w.stopped)

@@ -32,7 +32,7 @@ func TestStoppedMetadataWatchLeavesNoGoroutine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source.Action(watch.Error, runtime.Object(&metav1.Status{})) // taken by the filter, wanted by nobody
+	source.Action(watch.Error, runtime.Object(&metav1.Status{})) // received by the filter, read by no consumer
 	filtered.Stop()
 	filtered.Stop()
 	if err := goleak.Find(existing); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
-// admits refuses events that are not about objects of the kind that is watched, or whose object has a name that Kubernetes does not allow: see
-// [remote.Named]. client-go would write a line into the log for each of the former.
+// admits refuses events about objects of another kind than the watched one, and objects whose name Kubernetes does not allow: see
+// [remote.Named]. client-go would log a line for each of the former.
 func (s *feed) admits(event watch.Event) error {
 	if event.Type == watch.Error {
 		return nil
@@ -18,7 +18,7 @@ func (s *feed) admits(event watch.Event) error {
 	if reflect.TypeOf(event.Object) != s.of {
 		return &remote.KindError{Watched: s.kind}
 	}
-	if o, is := event.Object.(metav1.Object); is && event.Type == watch.Bookmark { // it has nothing else
+	if o, is := event.Object.(metav1.Object); is && event.Type == watch.Bookmark { // a bookmark has no other field
 		return remote.Versioned(s.kind, o)
 	}
 	return remote.Named(s.kind, event.Object)

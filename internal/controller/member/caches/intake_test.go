@@ -20,7 +20,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// TestEventsOfAnotherKindAreRefused: client-go would write a line into the log for each.
+// TestEventsOfAnotherKindAreRefused: client-go would log a line for each.
 func TestEventsOfAnotherKindAreRefused(t *testing.T) {
 	for _, kind := range []watch.EventType{watch.Added, watch.Modified, watch.Deleted, watch.Bookmark} {
 		synctest.Test(t, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestEventsOfAnotherKindAreRefused(t *testing.T) {
 	}
 }
 
-// TestVersionsThatNoAPIServerHasAreRefused: they are remembered for as long as a group exists, and nobody counts them.
+// TestVersionsThatNoAPIServerHasAreRefused: they are stored as long as a group exists, and do not count toward a limit.
 func TestVersionsThatNoAPIServerHasAreRefused(t *testing.T) {
 	long, longest := strings.Repeat("9", untrusted.MaxResourceVersion+1), strings.Repeat("9", untrusted.MaxResourceVersion)
 	lists := func(own, items string) func(metav1.ListOptions) (runtime.Object, error) {
@@ -97,7 +97,7 @@ func TestVersionsThatNoAPIServerHasAreRefused(t *testing.T) {
 	}
 }
 
-// TestNamesOfNamespacesAreAsLongAsANamespaceOfAGroup: they are remembered while somebody confirms what is deleted in them.
+// TestNamesOfNamespacesAreAsLongAsANamespaceOfAGroup: they are stored while deletions in these namespaces await confirmation.
 func TestNamesOfNamespacesAreAsLongAsANamespaceOfAGroup(t *testing.T) {
 	for length, refused := range map[int]bool{63: false, 64: true} {
 		object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("n", length), UID: "u"}}
@@ -109,7 +109,8 @@ func TestNamesOfNamespacesAreAsLongAsANamespaceOfAGroup(t *testing.T) {
 	}
 }
 
-// TestAGroupIsUnknownAndNotGoneWhenItsServerShowsANameThatKubernetesDoesNotAllow: a list without it would delete it from the cache.
+// TestAGroupIsUnknownAndNotGoneWhenItsServerShowsANameThatKubernetesDoesNotAllow: a list without the group would delete it from the
+// cache.
 func TestAGroupIsUnknownAndNotGoneWhenItsServerShowsANameThatKubernetesDoesNotAllow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -124,7 +125,7 @@ func TestAGroupIsUnknownAndNotGoneWhenItsServerShowsANameThatKubernetesDoesNotAl
 				if o.SendInitialEvents != nil {
 					return noWatchList(ctx, o)
 				}
-				return nil, apierrors.NewResourceExpired("too old") // all is listed anew
+				return nil, apierrors.NewResourceExpired("too old") // a new list of all groups
 			},
 		}
 		f, informer := informed(ctx, server, remote.DefaultLimits())
@@ -146,7 +147,7 @@ func TestAGroupIsUnknownAndNotGoneWhenItsServerShowsANameThatKubernetesDoesNotAl
 	})
 }
 
-// TestAContinueTokenThatNoAPIServerHasIsRefused before it is part of a URL, and one as long as it may be is asked with.
+// TestAContinueTokenThatNoAPIServerHasIsRefused before it becomes part of a URL. A token of the maximum length is used.
 func TestAContinueTokenThatNoAPIServerHasIsRefused(t *testing.T) {
 	for length, refused := range map[int]bool{untrusted.MaxContinue: false, untrusted.MaxContinue + 1: true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -16,39 +16,39 @@ import (
 )
 
 const (
-	// steady is how long a watch must last to count as one. API servers let them last for minutes.
+	// steady is the minimum duration of a watch that counts as stable. API servers let watches last for minutes.
 	steady = 30 * time.Second
-	// quiet is how long a watch must last to count as one if it had told all that was there before: proxies end those that are quiet for 15 seconds,
-	// say. It does not hold for a watch that ends as expired, after which all is listed anew.
+	// quiet is the minimum duration of a stable watch whose initial events were complete: some proxies end idle connections after 15 seconds. It
+	// does not apply to a watch that ends as expired, which causes a new list.
 	quiet = 5 * time.Second
-	// freeRestarts need no pause: an API server that is restarted ends watches now and then.
+	// freeRestarts is the number of restarts without a pause: an API server that restarts ends watches now and then.
 	freeRestarts = 2
-	// manyRestarts, one after the other, are told.
+	// manyRestarts is the number of restarts in a row that are reported.
 	manyRestarts = 5
 	// longestRest is the longest pause before a watch.
 	longestRest = time.Minute
 )
 
-// restarts is how an informer keeps up with its member. client-go begins a watch that was told to be expired, or that ended after an event, anew
-// without any pause.
+// restarts records whether an informer keeps up with its member. client-go restarts a watch that was answered as expired, or that ended after an
+// event, without any pause.
 type restarts struct {
 	kind string
 
 	mu sync.Mutex
-	// freshAt is when what is cached was last known to be new, while no watch follows.
+	// freshAt is when the cache was last known to be up to date, while no watch is current.
 	freshAt time.Time
-	// follows: a watch is open and has told all that was there before.
+	// follows: a watch is open and its initial events are complete.
 	follows bool
 	// openedAt is when the last watch was opened.
 	openedAt time.Time
-	// short is how many watches in a row ended at once, and next when another one may begin.
+	// short is the number of watches in a row that ended immediately. next is the earliest time of another watch.
 	short int
 	next  time.Time
-	// why is what the last list or watch failed with, nil if it did not.
+	// why is the error of the last list or watch, or nil.
 	why error
 }
 
-// rest waits until a watch may begin.
+// rest waits until a watch can start.
 func (r *restarts) rest(ctx context.Context, now time.Time) error {
 	r.mu.Lock()
 	wait := r.next.Sub(now)
@@ -68,7 +68,7 @@ func (r *restarts) following() {
 	r.follows, r.why = true, nil
 }
 
-// refused notes that a watch was not opened. Others than that it is expired client-go waits for by itself.
+// refused records that a watch was not opened. After errors other than expiry, client-go waits on its own.
 func (r *restarts) refused(now time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,7 +80,7 @@ func (r *restarts) refused(now time.Time, err error) {
 
 func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
-// watchEnded notes the end of a watch; ours says that the operator wanted it.
+// watchEnded records the end of a watch; ours is true if the operator ended it.
 func (r *restarts) watchEnded(now time.Time, why error, ours bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,12 +119,12 @@ func (r *restarts) listEnded(now time.Time, err error) {
 	}
 }
 
-// behind says what keeps the cache from being new for longer than patience, or returns nil.
+// behind returns the reason why the cache has been outdated for longer than patience, or nil.
 func (r *restarts) behind(host string, now time.Time, patience time.Duration) *remote.Problem {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	isSteady := r.follows && now.Sub(r.openedAt) >= steady
-	said := "" // its message has versions in it, which change from time to time
+	said := "" // its message contains versions, which change from time to time
 	if reason := apierrors.ReasonForError(r.why); reason != "" {
 		said = fmt.Sprintf(" The last answer was %q.", untrusted.Text(string(reason), 60))
 	}
@@ -140,7 +140,7 @@ func (r *restarts) behind(host string, now time.Time, patience time.Duration) *r
 	return nil
 }
 
-// EndlessList is the refusal of a list of which there is more than limit.
+// EndlessList is the refusal of a list that is longer than limit.
 func EndlessList(kind string, limit int64) error {
 	return &remote.LimitError{
 		What: fmt.Sprintf("the list of %ss does not end", kind), Limit: fmt.Sprintf("%d MiB for all of its pages", limit>>20),

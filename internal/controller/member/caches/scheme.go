@@ -21,8 +21,8 @@ func NewScheme() *runtime.Scheme {
 	})
 }
 
-// Objects are synced before a member is engaged. Every kind that a multicluster controller watches must be among them: multicluster-runtime
-// holds a lock while it starts a watch, and a watch that has to wait for a dead member would hold up all others.
+// Objects are synced before a member is engaged. They must include every kind that a multicluster controller watches: multicluster-runtime
+// holds a lock while it starts a watch, and a watch that waits for an unreachable member would block all others.
 func Objects() []client.Object {
 	return []client.Object{&v1alpha1.VmGroup{}, NamespaceMetadata()}
 }

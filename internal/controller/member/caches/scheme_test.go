@@ -43,8 +43,8 @@ func holds(of reflect.Type, seen map[reflect.Type]bool) reflect.Type {
 	return nil
 }
 
-// TestAMembersServerHasNothingDecodedThatCostsMuch: it says what kind an answer is, and all kinds of a client's scheme are decoded before it is seen that another one was
-// asked for.
+// TestAMembersServerHasNothingDecodedThatCostsMuch: the server sets the kind of an answer. All kinds of a client's scheme are
+// decoded before the client detects that it requested another one.
 func TestAMembersServerHasNothingDecodedThatCostsMuch(t *testing.T) {
 	if holds(reflect.TypeFor[corev1.Pod](), map[reflect.Type]bool{}) == nil {
 		t.Fatal("a Pod has quantities, and none is found")

@@ -10,8 +10,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// tally is how many bytes of memory the cached objects of a member need, and refuses what would need too many. It counts what is listed before
-// it is in a cache, as well: a list may have no end.
+// tally counts the bytes of memory that the cached objects of a member need, and refuses objects beyond the limit. It also counts objects that
+// are listed but not yet cached, because a list can be endless.
 type tally struct {
 	guard *remote.Guard
 
@@ -43,7 +43,7 @@ func (t *tally) put(kind string, object any) error {
 	return nil
 }
 
-// drop forgets an object that is not cached any more.
+// drop removes an object that is no longer cached.
 func (t *tally) drop(kind string, object any) {
 	key, err := toolscache.DeletionHandlingMetaNamespaceKeyFunc(object)
 	if err != nil {
@@ -56,7 +56,7 @@ func (t *tally) drop(kind string, object any) {
 	delete(t.sizes, of)
 }
 
-// tooMuch says what there is most of. The caller holds the lock.
+// tooMuch names the kind that needs the most memory. The caller holds the lock.
 func (t *tally) tooMuch() error {
 	var largest tallied
 	counts := map[string]int{}
@@ -77,7 +77,7 @@ func (t *tally) tooMuch() error {
 
 // follow keeps the tally of one informer.
 func (t *tally) follow(kind string) toolscache.ResourceEventHandler {
-	put := func(object any) { _ = t.put(kind, object) } // what is refused ends the incarnation
+	put := func(object any) { _ = t.put(kind, object) } // a refusal ends the incarnation
 	return toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    put,
 		UpdateFunc: func(_, object any) { put(object) },

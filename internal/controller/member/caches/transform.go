@@ -11,15 +11,15 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// mostManager is how long the name of a field manager may be in Kubernetes.
+// mostManager is the maximum length of the name of a field manager in Kubernetes.
 const mostManager = 128
 
-// ours begins the names of annotations that mean something to the operator.
+// ours is the prefix of the annotations that the operator uses.
 var ours = v1alpha1.GroupVersion.Group + "/"
 
-// Strip strips what caches need not hold of an object: annotations of others, and managed fields. Of a VmGroup's managed fields it keeps
-// those of specManagers; not what they set: the audit of destroyed VMs names them. An object that was stripped before is not written to: others may be
-// reading it (kubernetes/kubernetes#124337). Whoever writes an object back that comes from a cache must so patch what it changes, and not replace it.
+// Strip removes the parts of an object that caches do not need: annotations of others, and managed fields. Of a VmGroup's managed fields it keeps the
+// specManagers without their fields: the audit of destroyed VMs names them. It does not write to an object that was stripped before: others can be
+// reading it (kubernetes/kubernetes#124337). A caller that writes a cached object back must therefore patch its changes, and not replace the object.
 func Strip(object any) {
 	o, is := object.(metav1.Object)
 	if !is {
@@ -50,9 +50,9 @@ func hasOthers(annotations map[string]string) bool {
 	return false
 }
 
-// specManagers are two: who changed spec last, and who set spec.replicas. The second has no name where nobody owns that field. Kubernetes writes no time
-// for who scales through the subresource, but who changes a field is its only owner. It does not write down who scales where nobody owned the field
-// before, as after an apply that leaves it out.
+// specManagers returns two managers: the last one that changed spec, and the one that set spec.replicas. The second has no name if no manager owns that
+// field. Kubernetes records no time for users who scale through the subresource, but a manager that changes a field is its only owner. Kubernetes
+// records no such manager if the field had no owner before, as after an apply that omits it.
 func specManagers(fields []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	var last, scaled *metav1.ManagedFieldsEntry
 	for i := range fields {
@@ -63,7 +63,7 @@ func specManagers(fields []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntr
 		if last == nil || last.Time == nil || last.Time.Before(m.Time) {
 			last = m
 		}
-		// Who applies the number that is there becomes an owner, too, and has changed nothing.
+		// A manager that applies the current number becomes an owner, too, and has changed nothing.
 		if setsReplicas(m) && (scaled == nil || m.Operation == metav1.ManagedFieldsOperationUpdate) {
 			scaled = m
 		}
@@ -82,7 +82,7 @@ func setsReplicas(m *metav1.ManagedFieldsEntry) bool {
 	var set struct {
 		Spec map[string]json.RawMessage `json:"f:spec"`
 	}
-	// What cannot be read is no set of fields of an API server's.
+	// A text that cannot be parsed is no field set of an API server.
 	if raw := m.FieldsV1.GetRawString(); !strings.Contains(raw, `"f:replicas":`) || json.Unmarshal([]byte(raw), &set) != nil {
 		return false
 	}
@@ -91,7 +91,7 @@ func setsReplicas(m *metav1.ManagedFieldsEntry) bool {
 }
 
 func withoutFields(m *metav1.ManagedFieldsEntry) metav1.ManagedFieldsEntry {
-	// A part of a text holds all of it in memory.
+	// A substring keeps the whole string in memory.
 	name := strings.Clone(m.Manager[:min(len(m.Manager), mostManager)])
 	return metav1.ManagedFieldsEntry{Manager: name, Operation: m.Operation, Time: m.Time}
 }

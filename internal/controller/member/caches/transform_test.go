@@ -17,7 +17,7 @@ func TestACacheKnowsWhoChangedTheSpecOfAGroupLastAndWhoScaledIt(t *testing.T) {
 		at := metav1.NewTime(time.Unix(1_772_366_400, 0).Add(time.Duration(minutes) * time.Minute))
 		return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationType(operation), Time: &at, FieldsV1: metav1.NewFieldsV1(fields)}
 	}
-	// As Kubernetes 1.36 writes it, whenever and however often that was, where somebody owned the field before.
+	// Kubernetes 1.36 writes this at any time and any number of times, if the field had an owner before.
 	scaledBy := func(manager string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: manager, Subresource: "scale", Operation: "Update", FieldsV1: metav1.NewFieldsV1(replicas)}
 	}
@@ -55,7 +55,7 @@ func TestACacheKnowsWhoChangedTheSpecOfAGroupLastAndWhoScaledIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{ManagedFields: test.fields}}
-			for range 2 { // an informer may hand it an object that it has been through
+			for range 2 { // an informer can pass it an object twice
 				Strip(group)
 				kept := make([]string, 0, 2)
 				for _, m := range group.ManagedFields {
@@ -73,7 +73,7 @@ func TestACacheKnowsWhoChangedTheSpecOfAGroupLastAndWhoScaledIt(t *testing.T) {
 	}
 }
 
-// TestACacheKeepsOurAnnotationsAlone, and does not write to what others may be reading.
+// TestACacheKeepsOurAnnotationsAlone, and does not write to an object that others can be reading.
 func TestACacheKeepsOurAnnotationsAlone(t *testing.T) {
 	before := map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}", "vm.codeconnect.vmworld.com.evil.example/paused": "true", v1alpha1.PausedAnnotation: "true"}
 	for _, object := range []metav1.Object{&v1alpha1.VmGroup{}, NamespaceMetadata()} {

@@ -18,33 +18,33 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// Refusal is an object that the member's API server did not take, or did not delete.
+// Refusal is an object that the member's API server refused to write or delete.
 type Refusal struct {
 	Object Object
 	Err    error
 }
 
-// Applied is what came of applying a bundle.
+// Applied is the result of applying a bundle.
 type Applied struct {
 	// Versions of the objects that are in place; see [VersionIn].
 	Versions map[Object]string
 	// Refused objects, in the order in which they were tried.
 	Refused []Refusal
-	// Webhooks: the member has the webhook configurations of the bundle, and no others of ours.
+	// Webhooks: the member has the webhook configurations of the bundle, and no others of the operator.
 	Webhooks bool
 }
 
-// applier puts a bundle into a member. Each request is bounded; see [remote.API.Bounded].
+// applier applies a bundle to a member. Each request is bounded; see [remote.API.Bounded].
 type applier struct {
 	api    *remote.API
 	result Applied
 }
 
-// Apply removes what is not in the bundle any more and applies what is. An object that is refused does not keep
-// others from being updated, so that a member which refuses one kind still learns a new CA bundle; but nothing new is
-// created after it, since a binding without its parameters would refuse everything. The order alone would not do: when
-// the operator's username changes, the policy that protects the parameters has to learn it before they can be written.
-// An error means that the member did not answer, or that this replica leads no more.
+// Apply removes objects that left the bundle and applies the current ones. After a refusal it still updates the other objects,
+// so that a member which refuses one kind still gets a new CA bundle. It creates no new object after a refusal, since a binding
+// without its parameters would refuse everything. The order alone is not enough: when the operator's username changes, the
+// policy that protects the parameters must get it before they can be written. An error means that the member did not answer, or
+// that this replica no longer leads.
 func Apply(ctx context.Context, api *remote.API, bundle Bundle) (Applied, error) {
 	a := &applier{api: api, result: Applied{Versions: map[Object]string{}, Webhooks: true}}
 	wanted := make([]Object, 0, len(bundle.Objects))
@@ -72,7 +72,7 @@ func Apply(ctx context.Context, api *remote.API, bundle Bundle) (Applied, error)
 				continue
 			}
 		}
-		object = object.DeepCopy() // the answer is written into it
+		object = object.DeepCopy() // the client writes the answer into it
 		err := a.request(ctx, func(ctx context.Context) error {
 			return api.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(FieldManager), client.ForceOwnership)
 		})
@@ -89,7 +89,7 @@ func Apply(ctx context.Context, api *remote.API, bundle Bundle) (Applied, error)
 // errNotInOrder: an object is not created because one before it was refused.
 var errNotInOrder = errors.New("not created, since another object was refused")
 
-// note keeps a refusal, and returns every error that is none.
+// note records a refusal, and returns every other error.
 func (a *applier) note(object Object, err error) error {
 	if err == nil {
 		return nil
@@ -123,7 +123,7 @@ func (a *applier) remove(ctx context.Context, object Object) error {
 	})
 }
 
-// getMetadata returns the object's metadata, nil when there is no such object or the member does not serve its kind.
+// getMetadata returns the object's metadata, or nil if there is no such object or the member does not serve its kind.
 func getMetadata(ctx context.Context, api *remote.API, object Object) (*metav1.PartialObjectMetadata, error) {
 	ctx, cancel := api.Bounded(ctx)
 	defer cancel()
@@ -135,8 +135,8 @@ func getMetadata(ctx context.Context, api *remote.API, object Object) (*metav1.P
 	return metadata, nil
 }
 
-// CRDMetadata returns the metadata of a member's CRD, nil when there is none. It is kept in memory: so it has no labels and managed fields, and of the annotations
-// that which confirms a deletion, if it has the length of one.
+// CRDMetadata returns the metadata of a member's CRD, or nil if there is none. It stays in memory. So it has no labels and
+// managed fields, and only the annotation that confirms a deletion, if its length is valid.
 func CRDMetadata(ctx context.Context, api *remote.API, name string) (*metav1.PartialObjectMetadata, error) {
 	found, err := getMetadata(ctx, api, Object{crds.Kind, name})
 	if found == nil {
@@ -150,8 +150,8 @@ func CRDMetadata(ctx context.Context, api *remote.API, name string) (*metav1.Par
 	return found, err
 }
 
-// Remove removes objects in the order given, and returns those that the member's API server refused to delete. It goes on after a
-// refusal. An error means that the member did not answer, or that this replica leads no more.
+// Remove removes objects in the order given, and returns those that the member's API server refused to delete. It continues after
+// a refusal. An error means that the member did not answer, or that this replica no longer leads.
 func Remove(ctx context.Context, api *remote.API, objects []Object) ([]Refusal, error) {
 	a := &applier{api: api}
 	for _, object := range objects {
@@ -162,7 +162,7 @@ func Remove(ctx context.Context, api *remote.API, objects []Object) ([]Refusal, 
 	return a.result.Refused, nil
 }
 
-// VersionIn returns the version of the object that the member has, "" when it has none or does not serve its kind.
+// VersionIn returns the version of the object in the member, "" if it has none or does not serve its kind.
 func VersionIn(ctx context.Context, api *remote.API, object Object) (string, error) {
 	current, err := getMetadata(ctx, api, object)
 	if err != nil || current == nil {
@@ -171,9 +171,9 @@ func VersionIn(ctx context.Context, api *remote.API, object Object) (string, err
 	return versionOf(current), nil
 }
 
-// versionOf changes when somebody changes what an object says, or deletes and creates it. The resource version would
-// change with status as well, which controllers of the member write. It is remembered, so of what is longer than any API server makes it only
-// has the beginning.
+// versionOf changes if the content of an object changes, or if the object is deleted and created again. The resource version would also
+// change with status, which controllers of the member write. versionOf is stored, so it keeps only the beginning of a value that is longer
+// than those of API servers.
 func versionOf(object metav1.Object) string {
 	uid, version := string(object.GetUID()), object.GetResourceVersion()
 	if generation := object.GetGeneration(); generation > 0 {

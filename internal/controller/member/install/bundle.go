@@ -8,16 +8,15 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Renderer says what the operator keeps in a member so that policy holds at their door. It knows policies,
-// certificates and messages; this package knows how the objects get there and stay there. When it answers differently for some
-// member, whoever installs has to be told.
+// Renderer returns the objects that enforce policy at admission in a member. It contains policies, certificates and messages;
+// this package installs the objects and keeps them. When the answer changes for any member, the installer must be notified.
 type Renderer interface {
-	// Objects returns what the member is to have now. It is asked often and by several goroutines, so it must be
-	// cheap, safe for concurrent use, and must not wait for anything. An error is shown in the condition
-	// AdmissionReady, changes nothing in the member, and is asked about again.
+	// Objects returns the objects that the member must have now. It is called often and by several goroutines, so it must be
+	// cheap, safe for concurrent use, and must not wait. An error is shown in the condition AdmissionReady, changes nothing in
+	// the member, and causes another call.
 	Objects(Target) (Bundle, error)
-	// CABundleHash is that of the bundle which Objects would return; "" when it would have no webhook configurations. The
-	// target has no Exempt then, as it is asked for members that do not answer as well. The rules of Objects hold.
+	// CABundleHash is that of the bundle which Objects would return; "" if it would have no webhook configurations. The target
+	// has no Exempt then, because members that do not answer have a hash as well. The rules of Objects apply.
 	CABundleHash(Target) string
 }
 
@@ -30,29 +29,29 @@ type Target struct {
 	URL string
 	// FailurePolicy of the webhooks; never empty.
 	FailurePolicy v1alpha1.AdmissionFailurePolicy
-	// Exempt are the usernames under which the operator acts in the member, sorted.
+	// Exempt are the usernames of the operator in the member, sorted.
 	Exempt []string
 	// ServesMutatingPolicies: the member serves admissionregistration.k8s.io/v1 mutatingadmissionpolicies.
 	ServesMutatingPolicies bool
-	// NotOurs: somebody else applies the objects (spec.manage None), and cannot be expected to do so again and again.
+	// NotOurs: the objects are managed outside the operator (spec.manage None), where they cannot be applied repeatedly.
 	NotOurs bool
-	// Leaving: everything is to go. Only Known is read then, and Exempt is empty.
+	// Leaving: the operator removes all objects. Only Known is read then, and Exempt is empty.
 	Leaving bool
 }
 
-// Bundle is what a member is to have. Its objects are not changed after they were returned.
+// Bundle contains the objects that a member must have. They are not changed after they are returned.
 type Bundle struct {
-	// Objects are cluster-scoped, complete as server-side apply wants them, and in the order of their installation: one
-	// that does not exist yet is created only after those before it.
+	// Objects are cluster-scoped, complete for server-side apply, and in the order of their installation: a missing one is
+	// created only after those before it.
 	Objects []*unstructured.Unstructured
-	// Known are all objects that may ever be the operator's in a member, in the order of their removal. Those that are
-	// not among Objects are removed.
+	// Known are all objects that the operator can ever own in a member, in the order of their removal. Those that are not among
+	// Objects are removed.
 	Known []Object
-	// CABundleHash of the authorities in the webhook configurations among Objects; empty when there are none.
+	// CABundleHash of the authorities in the webhook configurations among Objects; empty if there are none.
 	CABundleHash string
 	// SegmentPeriod is the period of the path segment in the webhook configurations; 0 is one that does not change.
 	SegmentPeriod int64
-	// NoWebhook is a sentence that says why there are none; empty when there are.
+	// NoWebhook is a sentence with the reason why there are none; empty if there are.
 	NoWebhook string
 }
 
@@ -70,10 +69,11 @@ func nameOf(object *unstructured.Unstructured) Object {
 	return Object{object.GroupVersionKind(), object.GetName()}
 }
 
-// isWebhook reports whether the object tells an API server to call the hub. Its acceptance acknowledges the CA bundle.
+// isWebhook reports whether the object makes an API server call the hub. If the member accepts it, it acknowledges the CA
+// bundle.
 func (o Object) isWebhook() bool {
 	return o.Kind == "ValidatingWebhookConfiguration" || o.Kind == "MutatingWebhookConfiguration"
 }
 
-// IsParameter reports whether policies need the object to judge anything.
+// IsParameter reports whether policies need the object to evaluate requests.
 func (o Object) IsParameter() bool { return o.Kind == "VmGroupLimits" }

@@ -17,7 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// Finding is what is known about one condition of a member; a nil *Finding is "not known".
+// Finding is the state of one condition of a member; a nil *Finding is "not known".
 type Finding struct {
 	OK bool
 	// Reason and Message of the condition.
@@ -25,33 +25,33 @@ type Finding struct {
 }
 
 const (
-	// ClaimName is the ConfigMap in a member's namespace kube-system that says which installation serves it.
+	// ClaimName is the ConfigMap in a member's namespace kube-system that names the installation that serves it.
 	ClaimName = "vmgroup-operator-claim"
 	// ClaimInstallationKey in the claim's data holds the installation's UID.
 	ClaimInstallationKey = "installation"
-	// ClaimRenewTimeKey in the claim's data holds when its holder renewed it last, in RFC 3339. A claim without one was written by a
-	// holder that does not renew it, so that its age says nothing.
+	// ClaimRenewTimeKey in the claim's data holds the time of the holder's last renewal, in RFC 3339. A claim without one comes from
+	// a holder that does not renew it, so that its age has no meaning.
 	ClaimRenewTimeKey = "renewTime"
-	// ClaimHubKey in the claim's data holds free text about the hub, for a person.
+	// ClaimHubKey in the claim's data holds free text about the hub, for users.
 	ClaimHubKey = "hub"
 )
 
 var claimKey = types.NamespacedName{Namespace: metav1.NamespaceSystem, Name: ClaimName}
 
-// ErrClaimMissing says that the member has no claim.
+// ErrClaimMissing means that the member has no claim.
 var ErrClaimMissing = errors.New("the member has no claim")
 
-// claimHolder names the installation and hub that hold claim; an unreadable claim is held by "".
+// claimHolder returns the installation and hub that hold claim; an unreadable claim is held by "".
 func claimHolder(claim *corev1.ConfigMap) (installation, hub string) {
 	return claim.Data[ClaimInstallationKey], claim.Data[ClaimHubKey]
 }
 
-// claimedByAnother is the problem of a member that claim gives to somebody else. Both texts come from the
-// member, so they are quoted and cut.
+// claimedByAnother is the problem of a member whose claim belongs to another installation. Both texts come from the member, so
+// they are quoted and cut.
 func claimedByAnother(claim *corev1.ConfigMap) *remote.Problem {
 	installation, hub := claimHolder(claim)
 	takeover := fmt.Sprintf("it cannot be taken over as it is, since its claim (ConfigMap %s in namespace %s of the member) names no installation", claimKey.Name, claimKey.Namespace)
-	if remote.IsPlainUID(installation) { // somebody copies this into a shell
+	if remote.IsPlainUID(installation) { // users copy this into a shell
 		takeover = fmt.Sprintf("annotate this MemberCluster, and the VCenters of its groups, with %s=%s: the groups and their VMs are then adopted as they are",
 			v1alpha1.PredecessorAnnotation, installation)
 	}
@@ -60,8 +60,8 @@ func claimedByAnother(claim *corev1.ConfigMap) *remote.Problem {
 			"hub. If that hub is lost for good, %s.", untrusted.Quoted(installation), untrusted.Quoted(hub), takeover)}
 }
 
-// CheckClaim reads the claim: nil when it is ours, [ErrClaimMissing], a lasting [*remote.Problem] when it is somebody
-// else's, or the error of reading it.
+// CheckClaim reads the claim. It returns nil if this installation holds it, [ErrClaimMissing], a lasting [*remote.Problem] if
+// another one does, or the error of reading it.
 func CheckClaim(ctx context.Context, member client.Reader, installation string) error {
 	claim := &corev1.ConfigMap{}
 	if err := member.Get(ctx, claimKey, claim); err != nil {
@@ -76,8 +76,8 @@ func CheckClaim(ctx context.Context, member client.Reader, installation string) 
 	return nil
 }
 
-// TakeClaim claims the member. Create is the lock: of two hubs that come at once one gets AlreadyExists, and finds the other's name.
-// The claim of the predecessor is taken over once it was not renewed for [ClaimLife]. Errors are those of [CheckClaim], and
+// TakeClaim claims the member. Create is the lock: of two concurrent hubs, one gets AlreadyExists, and finds the other's name. It
+// takes over the claim of the predecessor after [ClaimLife] without a renewal. Errors are those of [CheckClaim], and
 // [remote.ErrNotLeading].
 func TakeClaim(ctx context.Context, member client.Client, by Claimant) error {
 	claim := &corev1.ConfigMap{}
@@ -116,8 +116,8 @@ func TakeClaim(ctx context.Context, member client.Client, by Claimant) error {
 	return by.write(ctx, member, claim)
 }
 
-// ReleaseClaim deletes the claim if it is ours. The delete names the object that was read, so that a claim
-// which changed hands in between is kept.
+// ReleaseClaim deletes the claim if this installation holds it. The delete has the UID of the object that was read, so that a
+// claim with a new holder is kept.
 func ReleaseClaim(ctx context.Context, member client.Client, installation string) error {
 	claim := &corev1.ConfigMap{}
 	if err := member.Get(ctx, claimKey, claim); err != nil {

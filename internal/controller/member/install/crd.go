@@ -19,11 +19,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// FieldManager names the operator in managedFields of what it installs.
+// FieldManager names the operator in managedFields of the objects that it installs.
 const FieldManager = crds.FieldManager
 
-// decideCRD compares the installed CRD (nil when there is none) with the wanted one. It returns how the condition CRDInstalled reads once [crds.Install] has
-// done its part, and whether it is to be called. A finding that is not OK means that the member cannot be served with this CRD.
+// decideCRD compares the installed CRD (nil if there is none) with the wanted one. It returns the condition CRDInstalled as it
+// reads after [crds.Install], and whether to call [crds.Install]. If the finding is not OK, the member cannot be served with
+// this CRD.
 func decideCRD(installed, wanted *apiextensionsv1.CustomResourceDefinition, manage v1alpha1.Manage) (finding Finding, install bool) {
 	have, want, standing := crds.VersionOf(installed), crds.VersionOf(wanted), crds.StandingOf(installed, wanted)
 	managed := manage != v1alpha1.ManageNone
@@ -58,7 +59,7 @@ func decideCRD(installed, wanted *apiextensionsv1.CustomResourceDefinition, mana
 	return Finding{true, v1alpha1.ReasonCRDInstalled, "The CRD was upgraded."}, true
 }
 
-// Terminating is what there is to say of a member whose CRD of that name is being deleted.
+// Terminating is the finding of a member whose CRD of that name is being deleted.
 func Terminating(name string, installed metav1.Object) Finding {
 	return Finding{false, v1alpha1.ReasonCRDTerminating, terminating(name, installed)}
 }
@@ -68,7 +69,7 @@ func terminating(name string, installed metav1.Object) string {
 		return fmt.Sprintf("The CRD %s of the member is being deleted, and that was confirmed: its objects go with it, and the VMs of VmGroups. "+
 			"The operator then installs it again.", name)
 	}
-	// Somebody copies the command into a shell: there must be nothing of the member's in it but what a UID has.
+	// Users copy the command into a shell: its only text of the member must be characters that a UID can have.
 	how := fmt.Sprintf("the annotation %s, whose value is the CRD's UID", v1alpha1.ConfirmDeletionAnnotation)
 	if uid := string(installed.GetUID()); remote.IsPlainUID(uid) {
 		how = fmt.Sprintf("kubectl annotate crd %s --overwrite %s=%s", name, v1alpha1.ConfirmDeletionAnnotation, uid)
@@ -81,15 +82,15 @@ func terminating(name string, installed metav1.Object) string {
 // CRDResult is the state of a member's CRD after [EnsureCRD].
 type CRDResult struct {
 	Finding Finding
-	// Version for status: that of the CRD which is installed, "unversioned" for the original's, "" where there is none.
+	// Version for status: that of the installed CRD, "unversioned" for the original's, "" if there is none.
 	Version string
 }
 
-// EnsureCRD installs or upgrades the member's CRD as [decideCRD] says and waits until it is served, for establish at most. A refusal
-// of the member's API server is a finding (CRDFailed); any error is one of reaching the member, or [remote.ErrNotLeading]. A
-// replica that does not lead works with a CRD whose upgrade it has to leave to the leader, if that serves the version
-// that it needs: members whose CRD a person manages are no different. It does not work with the original operator's,
-// which has no version and would drop most of a group's status.
+// EnsureCRD installs or upgrades the member's CRD according to [decideCRD] and waits until it is served, for establish at most. A
+// refusal of the member's API server is a finding (CRDFailed); any error is one of reaching the member, or [remote.ErrNotLeading]. A
+// replica that does not lead leaves upgrades to the leader. It works with the old CRD if that serves the version that it needs, as
+// in members whose CRD is managed manually. It does not work with the CRD of the original operator, which has no version and would
+// drop most of a group's status.
 func EnsureCRD(ctx context.Context, member client.Client, wanted *apiextensionsv1.CustomResourceDefinition,
 	manage v1alpha1.Manage, establish time.Duration,
 ) (CRDResult, error) {
@@ -125,7 +126,7 @@ func EnsureCRD(ctx context.Context, member client.Client, wanted *apiextensionsv
 	return CRDResult{finding, versionText(installed)}, nil
 }
 
-// awaitEstablished returns the CRD once it is served, or nil when the member does not get there in time.
+// awaitEstablished returns the CRD once it is served, or nil if that takes too long.
 func awaitEstablished(ctx context.Context, member client.Reader, name string, patience time.Duration,
 ) (*apiextensionsv1.CustomResourceDefinition, error) {
 	var installed *apiextensionsv1.CustomResourceDefinition

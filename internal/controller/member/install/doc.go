@@ -1,3 +1,3 @@
-// Package install puts into a member what the operator needs there, and takes it out again: the claim, CRDs, and the objects with
-// which policy holds at the member's door. Every function makes requests and returns; what is done when is decided by package member.
+// Package install installs the objects that the operator needs in a member, and removes them: the claim, CRDs, and the objects that
+// enforce policy at admission. Every function makes requests and returns; package member decides when to call it.
 package install

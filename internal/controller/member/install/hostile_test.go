@@ -24,8 +24,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
-// TestManagedFieldsThatBecomeMapsAreWeighed of each kind of a bundle, and wherever the kubeconfig says that the API server is: 8 MiB of them become half a
-// gigabyte of maps.
+// TestManagedFieldsThatBecomeMapsAreWeighed for each kind of a bundle, and for any path of the API server in the kubeconfig: 8
+// MiB of them become half a gigabyte of maps.
 func TestManagedFieldsThatBecomeMapsAreWeighed(t *testing.T) {
 	heavy := `{"apiVersion":"v1","kind":"Any","metadata":{"name":"any","managedFields":[{"fieldsV1":{"a":[` + strings.Repeat(`{"":0},`, 1<<17) + `{}]}}]}}`
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -65,7 +65,7 @@ func TestManagedFieldsThatBecomeMapsAreWeighed(t *testing.T) {
 	}
 }
 
-// TestTheSchemasOfACRDAreNotDecoded, whatever the CRD is read for or written: it would take half a gigabyte, and minutes.
+// TestTheSchemasOfACRDAreNotDecoded on any read or write of the CRD: that would take half a gigabyte, and minutes.
 func TestTheSchemasOfACRDAreNotDecoded(t *testing.T) {
 	nested := func(depth int, within string) string {
 		return strings.Repeat(`{"items":`, depth) + within + strings.Repeat("}", depth)
@@ -74,7 +74,7 @@ func TestTheSchemasOfACRDAreNotDecoded(t *testing.T) {
 		"many":   `{"allOf":[` + strings.Repeat(`{},`, 80_000) + `{}]}`,
 		"nested": nested(4000, `{"description":"`+strings.Repeat("x", 1<<20)+`"}`),
 	} {
-		for _, version := range []string{strconv.Itoa(crd.Version), "1"} { // the one is kept, and the other is replaced
+		for _, version := range []string{strconv.Itoa(crd.Version), "1"} { // Apply keeps one, and replaces the other
 			t.Run(name+" in version "+version, func(t *testing.T) {
 				var wrote atomic.Int64
 				api := answeringAll(t, func(w http.ResponseWriter, r *http.Request) {
@@ -111,7 +111,7 @@ func TestTheSchemasOfACRDAreNotDecoded(t *testing.T) {
 	}
 }
 
-// answeringAll returns an API whose server answers by h, in JSON.
+// answeringAll returns an API whose server answers with h, in JSON.
 func answeringAll(t *testing.T, h http.HandlerFunc) *remote.API {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

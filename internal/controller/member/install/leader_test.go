@@ -97,8 +97,8 @@ func TestWithoutLeadershipNothingIsWrittenToAMember(t *testing.T) {
 	}
 }
 
-// writing is a client whose writes are answered as those of a [remote.API] are while this replica may not write. What is tested here
-// sends no other kinds of write.
+// writing is a client whose writes fail like those of a [remote.API] while this replica cannot write. The tested code sends no other
+// kinds of write.
 func writing(under client.WithWatch, may func() bool) client.Client {
 	return interceptor.NewClient(under, interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, object client.Object, opts ...client.CreateOption) error {

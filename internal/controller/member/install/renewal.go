@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// claimRenewal is how often a holder renews its claim.
+	// claimRenewal is the interval at which a holder renews its claim.
 	claimRenewal = time.Hour
-	// ClaimLife is for how long a claim that is renewed keeps its holder's successor out. It survives two renewals that fail.
+	// ClaimLife is how long after its last renewal a claim blocks its holder's successor. It survives two failed renewals.
 	ClaimLife = 3 * time.Hour
 )
 
-// Claimant is who claims a member.
+// Claimant is the installation that claims a member.
 type Claimant struct {
-	// Installation is its UID, and Hub free text about its hub, for a person.
+	// Installation is its UID, and Hub free text about its hub, for users.
 	Installation, Hub string
 	// Predecessor is the UID of an installation whose claim it takes over, or empty.
 	Predecessor string
@@ -31,8 +31,8 @@ type Claimant struct {
 	Now time.Time
 }
 
-// RenewClaim writes into our claim that we live, unless that was done within the last hour. It is no error if the claim is not
-// ours: [CheckClaim] tells that.
+// RenewClaim renews the claim of this installation, unless it did so within the last hour. It returns no error if another
+// installation holds the claim: [CheckClaim] reports that.
 func RenewClaim(ctx context.Context, member client.Client, by Claimant) error {
 	claim := &corev1.ConfigMap{}
 	if err := member.Get(ctx, claimKey, claim); err != nil {
@@ -41,14 +41,14 @@ func RenewClaim(ctx context.Context, member client.Client, by Claimant) error {
 	if holder, _ := claimHolder(claim); holder != by.Installation {
 		return nil
 	}
-	// A time that is ahead of ours was written by another clock, or by hand: it would keep a successor out for longer than we live.
+	// A future time comes from another clock or a manual edit: it would block a successor for longer than this installation exists.
 	if renewed, ok := renewTime(claim); ok && renewed.After(by.Now.Add(-claimRenewal)) && !renewed.After(by.Now) {
 		return nil
 	}
 	return by.write(ctx, member, claim)
 }
 
-// write renews a claim that was read. It fails with a conflict if somebody else has changed it since.
+// write renews a claim that was read. It fails with a conflict if the claim has changed since.
 func (by Claimant) write(ctx context.Context, member client.Client, claim *corev1.ConfigMap) error {
 	claim.Data[ClaimRenewTimeKey] = by.Now.UTC().Format(time.RFC3339)
 	if err := member.Update(ctx, claim); err != nil {
@@ -60,7 +60,7 @@ func (by Claimant) write(ctx context.Context, member client.Client, claim *corev
 	return nil
 }
 
-// tooEarly says why the predecessor's claim cannot be taken over yet, or is nil.
+// tooEarly returns the reason why the predecessor's claim cannot be taken over yet, or nil.
 func (by Claimant) tooEarly(claim *corev1.ConfigMap) *remote.Problem {
 	renewed, ok := renewTime(claim)
 	if !ok {

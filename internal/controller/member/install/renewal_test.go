@@ -19,7 +19,8 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// claimOf is a member with a claim of an installation, renewed at this time; without one if it is empty.
+// claimOf is a member with a claim of an installation, renewed at this time; without a claim if
+// installation is empty.
 func claimOf(t *testing.T, installation, renewed string, funcs interceptor.Funcs) client.Client {
 	t.Helper()
 	scheme := allkinds.Scheme()
@@ -45,7 +46,7 @@ func dataOf(t *testing.T, member client.Client) map[string]string {
 func TestAClaimIsTakenOverOnlyFromAPredecessorThatShowsNoSignOfLife(t *testing.T) {
 	for _, test := range []struct {
 		story, holder, renewed, predecessor string
-		says                                string // "" when it is taken
+		says                                string // "" if it is taken over
 	}{
 		{"nobody is named", "old", "2026-01-02T01:00:00Z", "", "annotate this MemberCluster, and the VCenters of its groups, with vm.codeconnect.vmworld.com/predecessor=old"},
 		{"another one is named", "old", "2026-01-02T01:00:00Z", "older", "predecessor=old"},

@@ -12,8 +12,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
-// Bootstrap claims the member and sees to its CRD, or finds that done. Where it is not, a replica that does not lead
-// gets [remote.ErrNotLeading].
+// Bootstrap claims the member and ensures its CRD, or finds both done. If they are not done, a replica that does not lead gets
+// [remote.ErrNotLeading].
 func (j *Joiner) Bootstrap(ctx context.Context, apis remote.APIs, uid string) error {
 	err := j.claimAndEquip(ctx, apis, uid)
 	if err == nil || !apis.Separate() || !j.servable(ctx, apis, uid, err) {
@@ -23,8 +23,8 @@ func (j *Joiner) Bootstrap(ctx context.Context, apis remote.APIs, uid string) er
 	return nil
 }
 
-// servable reports whether a member can be served though the bootstrap identity failed with err: it was equipped
-// before, and the claim is ours. A token that has run out must not end the care for groups.
+// servable reports whether a member can be served although the bootstrap identity failed with err: it was equipped before, and
+// the claim is ours. An expired token must not stop the operator from managing groups.
 func (j *Joiner) servable(ctx context.Context, apis remote.APIs, uid string, err error) bool {
 	var known *remote.Problem
 	if j.of.EquippedUID != uid || !errors.As(err, &known) || known.Lasting {
@@ -59,8 +59,8 @@ func (j *Joiner) claimAndEquip(ctx context.Context, apis remote.APIs, uid string
 	return nil
 }
 
-// renewClaim writes into the claim that this installation lives. A member is served also where that fails; then nobody can
-// take over from this installation without a person.
+// renewClaim renews the claim of this installation. If it fails, the member is still served; then a successor needs a user to
+// take over from this installation.
 func (j *Joiner) renewClaim(ctx context.Context, apis remote.APIs) {
 	if !j.link.Leading() {
 		return
@@ -82,7 +82,8 @@ func (j *Joiner) renewClaim(ctx context.Context, apis remote.APIs) {
 
 func (j *Joiner) claimed() { j.link.NoteClaim(heldClaim) }
 
-// equip sees to the member's CRD. A member without a usable CRD is a lasting problem; one whose CRD is being deleted is served until it is gone.
+// equip ensures the member's CRD. A member without a usable CRD is a lasting problem. One whose CRD is being deleted is served until the CRD is
+// deleted.
 func (j *Joiner) equip(ctx context.Context, api *remote.API) error {
 	timings := j.options.Timings
 	ctx, cancel := context.WithTimeout(ctx, 3*timings.Request+timings.Establish)
@@ -95,7 +96,7 @@ func (j *Joiner) equip(ctx context.Context, api *remote.API) error {
 	}
 	j.note(result.Finding, result.Version)
 	if result.Finding.Reason == v1alpha1.ReasonCRDTerminating {
-		return nil // its objects are there still, and somebody decides about each
+		return nil // its objects still exist, and users decide about each
 	}
 	if !result.Finding.OK {
 		return &remote.Problem{Reason: result.Finding.Reason, Message: result.Finding.Message, Lasting: true}

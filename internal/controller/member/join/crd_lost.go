@@ -15,13 +15,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/crds"
 )
 
-// DoubtCRD has the health check look at the CRD soon; it never blocks.
+// DoubtCRD has the health check verify the CRD soon; it never blocks.
 func (j *Joiner) DoubtCRD() {
 	j.crdDoubted.Store(true)
 	j.link.Wake()
 }
 
-// Definition reads the metadata of the VmGroup CRD: nil when there is none. If the CRD is being deleted or missing, status reports that soon.
+// Definition reads the metadata of the VmGroup CRD, or nil if there is none. If the CRD is being deleted or missing, status reports that
+// soon.
 func (j *Joiner) Definition(ctx context.Context, apis remote.APIs) (metav1.Object, error) {
 	found, err := install.CRDMetadata(ctx, apis.Runtime, crd.VmGroupName)
 	switch {
@@ -36,7 +37,7 @@ func (j *Joiner) Definition(ctx context.Context, apis remote.APIs) (metav1.Objec
 	return found, nil
 }
 
-// WatchDeletions notes when a group is deleted: the CRD may be the reason, and no watch tells of that.
+// WatchDeletions records when a group is deleted: the deletion of the CRD can be the reason, and no watch reports that.
 func (j *Joiner) WatchDeletions(ctx context.Context, cl cluster.Cluster) error {
 	informer, err := cl.GetCache().GetInformer(ctx, &v1alpha1.VmGroup{})
 	if err != nil {
@@ -53,12 +54,12 @@ func (j *Joiner) WatchDeletions(ctx context.Context, cl cluster.Cluster) error {
 	return err
 }
 
-// lostCRD looks whether the CRD is gone, and says so in status, or that it is being deleted. It changes nothing: the audit that follows
-// installs it again.
+// lostCRD checks whether the CRD was deleted or is being deleted, and reports that in status. It changes nothing: the audit that
+// follows installs it again.
 func (j *Joiner) lostCRD(ctx context.Context, apis remote.APIs) bool {
 	ctx, cancel := context.WithTimeout(ctx, j.options.Timings.Request)
 	defer cancel()
-	// An API server that is starting may answer so, too.
+	// An API server that is starting can give this answer, too.
 	installed, err := crds.Get(ctx, apis.Bootstrap.Client, crd.VmGroupName)
 	if err != nil {
 		j.log.Error(err, "A watch found no VmGroups, and the CRD cannot be checked")

@@ -1,5 +1,5 @@
-// Package join makes a cluster a member: it pins the MemberCluster to the cluster, claims the member, sees to its CRD, and
-// keeps all of that up while the member is engaged.
+// Package join makes a cluster a member: it pins the MemberCluster to the cluster, claims the member, ensures its CRD, and
+// maintains all of that while the member is engaged.
 package join
 
 import (
@@ -13,18 +13,18 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
-// Link is the connection to a member that is joined. What it is told of shows in status.
+// Link is the connection to a member that is joined. Its notes appear in status.
 type Link interface {
-	// Leading reports whether the member may be written to now.
+	// Leading reports whether the operator can write to the member now.
 	sharding.Leader
-	// Wake has the member looked at soon; it never blocks.
+	// Wake has the member checked soon; it never blocks.
 	Wake()
 	NoteVersion(kubernetes string)
 	NoteClaim(install.Finding)
 	NoteCRD(found install.Finding, version string)
 }
 
-// heldClaim is what there is to say of a claim that is ours.
+// heldClaim is the finding of a claim that this installation holds.
 var heldClaim = install.Finding{OK: true, Reason: v1alpha1.ReasonClaimed, Message: "This installation holds the claim on the member."}
 
 // Joiner joins one incarnation of a member.
@@ -34,11 +34,11 @@ type Joiner struct {
 	link    Link
 	log     logr.Logger
 
-	// crdDoubted: a watch of VmGroups was told that there is no such kind.
+	// crdDoubted: a watch of VmGroups was answered that the kind does not exist.
 	crdDoubted atomic.Bool
-	// deletionSeen: a group was deleted since the CRD was looked at last.
+	// deletionSeen: a group was deleted since the last check of the CRD.
 	deletionSeen atomic.Bool
-	// equipped: this incarnation has looked at the CRD with the right to change it, and has it still. Only the goroutine of the link uses it.
+	// equipped: this incarnation has checked the CRD with the right to change it, and still has it. Only the goroutine of the link uses it.
 	equipped bool
 	// version of the CRD, as last noted.
 	version string
@@ -49,7 +49,7 @@ func NewJoiner(o *settings.Options, of *settings.Target, link Link, log logr.Log
 	return &Joiner{options: o, of: of, link: link, log: log}
 }
 
-// note tells of the CRD.
+// note reports the state of the CRD.
 func (j *Joiner) note(found install.Finding, version string) {
 	j.version = version
 	j.link.NoteCRD(found, version)

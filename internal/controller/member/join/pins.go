@@ -14,8 +14,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
-// Granted is the cluster that the leading replica lets a MemberCluster have, "" if none. The leader writes the pin to spec first and then
-// to status: a pin that a person wrote, or that came out of a backup, counts once the leader has checked it.
+// Granted is the cluster that the leader grants to a MemberCluster, "" if none. The leader writes the pin to spec first and then to
+// status. A pin that a user wrote, or that was restored from a backup, is valid after the leader has checked it.
 func Granted(mc *v1alpha1.MemberCluster) string {
 	if mc.Spec.ClusterUID != mc.Status.ClusterUID {
 		return ""
@@ -23,8 +23,8 @@ func Granted(mc *v1alpha1.MemberCluster) string {
 	return mc.Spec.ClusterUID
 }
 
-// mayHave says why a MemberCluster may not have the cluster uid, nil if it may. holder is the name under which the hub
-// remembers that cluster, "" if it does not; all are the MemberClusters of the hub.
+// mayHave returns the reason why a MemberCluster cannot have the cluster uid, nil if it can. holder is the name under which the
+// hub has registered that cluster, "" if it has not; all are the MemberClusters of the hub.
 func mayHave(mc *v1alpha1.MemberCluster, uid, holder string, all []v1alpha1.MemberCluster) *remote.Problem {
 	if holder == mc.Name {
 		return nil
@@ -38,7 +38,7 @@ func mayHave(mc *v1alpha1.MemberCluster, uid, holder string, all []v1alpha1.Memb
 			return Duplicate(other.Name)
 		}
 	}
-	// What was granted stays granted: the hub's memory may be the older one after a restore.
+	// A grant stays valid: after a restore, the hub's register can be older than the grant.
 	if holder == "" || mc.Annotations[v1alpha1.TakeClusterUIDAnnotation] == uid || mc.Spec.ClusterUID == uid && mc.Status.ClusterUID == uid {
 		return nil
 	}
@@ -48,19 +48,19 @@ func mayHave(mc *v1alpha1.MemberCluster, uid, holder string, all []v1alpha1.Memb
 		holder, uid, mc.Name, v1alpha1.TakeClusterUIDAnnotation, uid)}
 }
 
-// Pins see to it that each MemberCluster is one cluster for ever. Only the replica that leads writes them.
+// Pins pin each MemberCluster to one cluster permanently. Only the replica that leads writes them.
 type Pins struct {
 	hub      client.Client
 	shown    Shown
 	register register
 
 	mu     sync.Mutex
-	pinned map[string]pin // what this replica has entered into the register
+	pinned map[string]pin // entries that this replica has made in the register
 }
 
-// Shown knows the cluster that answered the newest connection of a MemberCluster.
+// Shown returns the cluster that answered the newest connection of a MemberCluster.
 type Shown interface {
-	// Shown is "" while none did.
+	// Shown is "" if no cluster has answered.
 	Shown(member string, uid types.UID) string
 }
 
@@ -69,15 +69,15 @@ func NewPins(hub client.Client, live client.Reader, namespace string, shown Show
 	return &Pins{hub: hub, shown: shown, register: register{read: live, write: hub, namespace: namespace}, pinned: map[string]pin{}}
 }
 
-// Forget a MemberCluster that is gone.
+// Forget removes a deleted MemberCluster.
 func (p *Pins) Forget(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.pinned, name)
 }
 
-// Pin sees to it that mc is pinned to the first cluster that it showed, and returns that cluster. It is "" when mc has shown
-// none yet, or may not have it, which refused then says. An error beside a cluster keeps nothing from being served: it was granted before.
+// Pin pins mc to the first cluster that answered, and returns that cluster. The result is "" if no cluster has answered yet, or if mc
+// cannot have it; then refused has the reason. An error beside a cluster does not block the member: the cluster was granted before.
 func (p *Pins) Pin(ctx context.Context, mc *v1alpha1.MemberCluster) (uid string, refused *remote.Problem, err error) {
 	uid = mc.Spec.ClusterUID
 	if uid == "" && mc.DeletionTimestamp.IsZero() {
@@ -114,7 +114,7 @@ type pin struct {
 	clusterUID string
 }
 
-// isPinned reports whether nothing is to be written about the pin of mc.
+// isPinned reports whether the pin of mc needs no write.
 func (p *Pins) isPinned(mc *v1alpha1.MemberCluster, uid string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,7 +124,7 @@ func (p *Pins) isPinned(mc *v1alpha1.MemberCluster, uid string) bool {
 // errNoPin means that the hub's API server dropped the pin.
 var errNoPin = errors.New("the hub's CRD of MemberCluster has no spec.ClusterUID: apply the operator's CRDs to the hub (`manager crds apply`)")
 
-// writePin keeps the pin where it is backed up. Its own field manager keeps it from those who apply a manifest without it.
+// writePin stores the pin where it is backed up. Its own field manager protects it from users who apply a manifest without it.
 func (p *Pins) writePin(ctx context.Context, mc *v1alpha1.MemberCluster, uid string) error {
 	if mc.Spec.ClusterUID != "" || !mc.DeletionTimestamp.IsZero() {
 		return nil

@@ -21,7 +21,7 @@ type nothingShown struct{}
 
 func (nothingShown) Shown(string, types.UID) string { return "" }
 
-// hubWith are the pins of a hub with those MemberClusters. unreadable has the register's reads fail.
+// hubWith returns the pins of a hub with those MemberClusters. If unreadable is set, reads of the register fail.
 func hubWith(t *testing.T, unreadable *bool, all ...v1alpha1.MemberCluster) (*Pins, client.Client) {
 	t.Helper()
 	builder := fake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithStatusSubresource(&v1alpha1.MemberCluster{})
@@ -48,10 +48,11 @@ func get(t *testing.T, hub client.Client, name string) *v1alpha1.MemberCluster {
 	return mc
 }
 
-// Two MemberClusters have one pin, as after a manifest with spec.clusterUID was copied while the hub's memory was lost.
+// Two MemberClusters have one pin, as after a manifest with spec.clusterUID was copied while the hub's register was
+// lost.
 func TestTheOlderOfTwoWithOnePinKeepsIt(t *testing.T) {
 	unreadable := true
-	// The younger one comes first: which is looked at first must not decide.
+	// The younger one comes first: the order of checks must not decide.
 	p, hub := hubWith(t, &unreadable, mcOf("younger", 9, "uid", "uid"), mcOf("older", 5, "uid", "uid"))
 	mc := get(t, hub, "older")
 	if uid, refused, err := p.Pin(t.Context(), mc); uid != "uid" || refused != nil || err == nil {
@@ -72,7 +73,7 @@ func TestTheOlderOfTwoWithOnePinKeepsIt(t *testing.T) {
 
 func TestAnUnpinnedMemberWaitsWhileTheHubsMemoryCannotBeRead(t *testing.T) {
 	unreadable := true
-	p, hub := hubWith(t, &unreadable, mcOf("new", 9, "uid", "")) // out of a backup, without status
+	p, hub := hubWith(t, &unreadable, mcOf("new", 9, "uid", "")) // restored from a backup, without status
 	if uid, refused, err := p.Pin(t.Context(), get(t, hub, "new")); uid != "" || refused != nil || err == nil {
 		t.Errorf("granted %q (%v, %v) without a look at whose it was", uid, refused, err)
 	}

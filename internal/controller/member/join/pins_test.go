@@ -10,7 +10,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
-// mcOf makes a MemberCluster that was created in a second, with a cluster in spec and in status.
+// mcOf makes a MemberCluster with its creation time in seconds, and a cluster in spec and in
+// status.
 func mcOf(name string, second int64, spec, status string) v1alpha1.MemberCluster {
 	mc := v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.Unix(second, 0)}}
 	mc.Spec.ClusterUID, mc.Status.ClusterUID = spec, status
@@ -70,7 +71,7 @@ func reasonOf(p *remote.Problem) string {
 	return p.Reason
 }
 
-// What the leader has not looked at gives no replica leave to touch a cluster.
+// Without a check by the leader, no replica can access a cluster.
 func TestAPinCountsOnceTheLeaderHasGrantedIt(t *testing.T) {
 	for _, test := range []struct{ name, spec, status, want string }{
 		{"nothing yet", "", "", ""},

@@ -17,23 +17,23 @@ import (
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=create,namespace=system
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;update,resourceNames=vmgroup-operator-members,namespace=system
 
-// registerName is the ConfigMap in the operator's namespace that remembers which MemberCluster had a cluster last: its data
-// has the cluster's UID as key and the MemberCluster's name as value. It outlives MemberClusters.
+// registerName is the ConfigMap in the operator's namespace that records which MemberCluster had a cluster last: its data has
+// the cluster's UID as key and the MemberCluster's name as value. It outlives MemberClusters.
 const registerName = "vmgroup-operator-members"
 
-// register is the hub's memory of clusters. A member may show any UID; whose it was is for the hub to know.
+// register is the hub's record of clusters. A member can show any UID, so the hub stores the owner of each.
 type register struct {
-	// read reads the hub itself.
+	// read reads the hub's API server.
 	read      client.Reader
 	write     client.Writer
 	namespace string
 
-	// mu lets one entry be made at a time, so that those of one replica do not refuse each other.
+	// mu serializes entries, so that those of one replica do not conflict.
 	mu sync.Mutex
 }
 
-// enter notes that the cluster uid is the MemberCluster name's. allow is asked before, with the name that is noted now, "" if none;
-// what it refuses is returned, and nothing is written.
+// enter records that the cluster uid belongs to the MemberCluster name. It first calls allow with the name that is registered now,
+// "" if none. If allow refuses, enter returns the refusal and writes nothing.
 func (r *register) enter(ctx context.Context, name, uid string, allow func(holder string) *remote.Problem) (*remote.Problem, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

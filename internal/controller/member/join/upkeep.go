@@ -7,15 +7,15 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
-// Upkeep is what an engagement remembers from one health check to the next.
+// Upkeep is the state that an engagement keeps between health checks.
 type Upkeep struct {
-	// Audited is when the member was audited last.
+	// Audited is the time of the member's last audit.
 	Audited time.Time
-	// missing: the CRD was deleted, and is not back.
+	// missing: the CRD was deleted, and does not exist again.
 	missing bool
 }
 
-// KeepUp audits the member if that is due. It returns how long the next health check may wait.
+// KeepUp audits the member if that is due. It returns how long the next health check can wait.
 func (j *Joiner) KeepUp(ctx context.Context, apis remote.APIs, uid string, recovered bool, last *Upkeep) time.Duration {
 	timings := j.options.Timings
 	mayWrite := j.link.Leading()
@@ -27,7 +27,7 @@ func (j *Joiner) KeepUp(ctx context.Context, apis remote.APIs, uid string, recov
 	doubted := j.crdDoubted.Swap(false)
 	j.equipped = j.equipped && mayWrite
 	if doubted && !last.missing && j.lostCRD(ctx, apis) {
-		// Said before it is undone: otherwise nobody would ever read of it.
+		// This is reported before the repair: otherwise no user would see it.
 		last.missing = true
 		return time.Second
 	}
@@ -45,7 +45,7 @@ func (j *Joiner) KeepUp(ctx context.Context, apis remote.APIs, uid string, recov
 	return timings.HealthInterval
 }
 
-// audit refreshes what changes rarely: the member's version and its CRD.
+// audit refreshes data that changes rarely: the member's version and its CRD.
 func (j *Joiner) audit(ctx context.Context, apis remote.APIs, uid string) error {
 	version, err := apis.Runtime.Version(ctx)
 	if err != nil {

@@ -19,18 +19,18 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// groupsAtOnce is how many groups are written at a time: a distant member must be left within Timings.Leave.
+// groupsAtOnce is the number of concurrent writes of groups: a distant member must be left within Timings.Leave.
 const groupsAtOnce = 16
 
-// letGoCost is what is counted for a group that was let go: how many bytes it needs besides its UID to remember that, at least.
+// letGoCost is the size that a released group counts for: the minimum number of bytes, besides its UID, to remember the group.
 const letGoCost = 128
 
-// letGroupsGo removes our finalizer from every group of the member, so that a group or its namespace can be deleted
-// without the operator. Nothing is done in vCenter.
+// letGroupsGo removes the operator's finalizer from every group of the member, so that users can delete a group or its
+// namespace without the operator. It does nothing in vCenter.
 //
-// Another replica may not know yet that the member is left, and puts the finalizer back as soon as it sees the group
-// without it. So it is looked again until none is found for Timings.Settle; every replica learns of the deleted
-// MemberCluster meanwhile and disengages. A replica that is cut off from the hub loses its groups with its lease.
+// Another replica can miss that the member is left, and restores the finalizer as soon as it sees the group without it. So the
+// search repeats until it finds no finalizer for Timings.Settle. Within that time, every replica observes the deleted
+// MemberCluster and disengages. A replica without a connection to the hub loses its groups with its lease.
 func (l *Leaver) letGroupsGo(ctx context.Context, apis remote.APIs) error {
 	settle := l.Options.Timings.Settle
 	quiet := time.NewTimer(settle)
@@ -53,8 +53,8 @@ func (l *Leaver) letGroupsGo(ctx context.Context, apis remote.APIs) error {
 	}
 }
 
-// letFoundGo goes through the groups once, page by page, and returns how many carried our finalizer. A list may have no end: it is left when it has more than
-// may be cached of the member.
+// letFoundGo goes through the groups once, page by page, and returns the number of groups with the operator's finalizer. A list
+// can be endless: the search stops after more than the cache limit of the member.
 func (l *Leaver) letFoundGo(ctx context.Context, apis remote.APIs) (found int, err error) {
 	limit, size, page := apis.Guard.Limits.Kept, int64(0), ""
 	for {
@@ -87,7 +87,7 @@ func (l *Leaver) letFoundGo(ctx context.Context, apis remote.APIs) (found int, e
 	}
 }
 
-// letPageGo removes our finalizer from these groups.
+// letPageGo removes the operator's finalizer from these groups.
 func (l *Leaver) letPageGo(ctx context.Context, api *remote.API, carriers []*metav1.PartialObjectMetadata) error {
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
@@ -118,8 +118,8 @@ func groupPage(ctx context.Context, api *remote.API, page string) (*metav1.Parti
 	return list, err
 }
 
-// letGo removes our finalizer from one group, with an optimistic lock: finalizers are an atomic list, and those of
-// others must not get lost. A group that changed in between is left for the next look.
+// letGo removes the operator's finalizer from one group, with an optimistic lock: finalizers are an atomic list, and those of
+// others must not get lost. A group that changed since it was read is left for the next search.
 func letGo(ctx context.Context, api *remote.API, group *metav1.PartialObjectMetadata) error {
 	ctx, cancel := api.Bounded(ctx)
 	defer cancel()

@@ -26,14 +26,16 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// endless is an API server whose list of VmGroups never ends. Each page has some with our finalizer.
+// endless is an API server whose list of VmGroups never ends. Each page has groups with the operator's
+// finalizer.
 type endless struct {
 	perPage int
 	// more is the continue token, "more" if it is empty.
 	more string
 
 	mu sync.Mutex
-	// pages were listed; ahead is how many groups were listed more than let go, at most.
+	// pages is the number of listed pages; ahead is the maximum number of groups that were listed but not
+	// yet released.
 	pages, ahead, listed, letGo int
 }
 
@@ -61,7 +63,7 @@ func (e *endless) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		cmp.Or(e.more, "more"), strings.Join(items, ","))
 }
 
-// leavingOf leaves a member that answers so, of which a MiB may be kept.
+// leavingOf leaves a member that answers so, with a limit of one MiB.
 func leavingOf(t *testing.T, handler http.Handler) (*Leaver, remote.APIs) {
 	t.Helper()
 	server := httptest.NewTLSServer(handler)
@@ -77,7 +79,7 @@ func leavingOf(t *testing.T, handler http.Handler) (*Leaver, remote.APIs) {
 	return &Leaver{letGo: map[types.UID]struct{}{}}, remote.APIs{Runtime: api, Bootstrap: api, Guard: bounds.Guard}
 }
 
-// TestAListWithoutAnEndEndsTheLeaving, and no more than a page of it is in memory.
+// TestAListWithoutAnEndEndsTheLeaving, and at most one page of it is in memory.
 func TestAListWithoutAnEndEndsTheLeaving(t *testing.T) {
 	for _, perPage := range []int{0, 20} {
 		member := &endless{perPage: perPage}
@@ -104,7 +106,7 @@ func TestALongContinueTokenEndsTheLeaving(t *testing.T) {
 	}
 }
 
-// TestGroupsWithoutEndEndTheLeaving also where each list has an end, but always has other groups.
+// TestGroupsWithoutEndEndTheLeaving also if each list ends, but always contains other groups.
 func TestGroupsWithoutEndEndTheLeaving(t *testing.T) {
 	l, apis := leavingOf(t, &endless{})
 	l.letGoBytes = apis.Guard.Limits.Kept + 1
@@ -114,7 +116,7 @@ func TestGroupsWithoutEndEndTheLeaving(t *testing.T) {
 	}
 }
 
-// paged is an API server with groups on several pages. Those that were let go stay out of later lists.
+// paged is an API server with groups on several pages. Released groups stay out of later lists.
 type paged struct {
 	mu   sync.Mutex
 	held [][]string // names by page

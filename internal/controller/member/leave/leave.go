@@ -21,28 +21,28 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// Departure is how a member was left.
+// Departure is the result of leaving a member.
 type Departure struct {
 	// Cleaned: the member was the operator's, and was cleaned up.
 	Cleaned bool
 	// LetGo is the number of groups that lost our finalizer.
 	LetGo int
-	// LeftBehind says what could not be cleaned up and what to do about it, "" if nothing.
+	// LeftBehind names the objects that were not cleaned up and how to remove them, "" if none.
 	LeftBehind string
 }
 
-// Link is the connection by which a member is left.
+// Link is the connection through which a member is left.
 type Link interface {
-	sharding.Leader // whether the member may be written to now
+	sharding.Leader // whether the operator can write to the member now
 	// Sibling is another MemberCluster that is the same cluster, "" if there is none.
 	Sibling() string
-	// Pause waits for d or a wake-up; it returns false when the connection is to end.
+	// Pause waits for d or a wake-up; it returns false if the connection must end.
 	Pause(d time.Duration) bool
 }
 
-// Leaver leaves one member: first it removes what calls or needs the operator at the member's door, then our finalizer on its
+// Leaver leaves one member. First it removes the admission objects that call or need the operator, then the finalizer on its
 // groups, then the parameters, then the claim. CRDs, groups and VMs stay. Every step can be repeated, and the claim comes last:
-// as long as it is held, no other hub begins.
+// as long as it exists, no other hub begins.
 type Leaver struct {
 	Options *settings.Options
 	Target  *settings.Target
@@ -51,19 +51,19 @@ type Leaver struct {
 	Log     logr.Logger
 
 	letGo map[types.UID]struct{}
-	// letGoBytes is about what letGo needs in memory.
+	// letGoBytes is the approximate memory that letGo needs.
 	letGoBytes int64
-	// kept are admission objects that are somebody else's to remove (spec.manage None).
+	// kept are admission objects that the operator does not manage (spec.manage None).
 	kept []string
 }
 
-// Leave cleans up until life ends. The incarnation before has ended, so this replica acts on the member no
-// more. A member that cannot be reached does not hold up its removal for ever: after Timings.Leave it is let go, and
-// LeftBehind tells a person so. A replica that does not lead any more gives up, and left is false; the next leader begins anew.
+// Leave cleans up until life ends. The previous incarnation has ended, so this replica no longer acts on the member in other
+// ways. An unreachable member does not block its removal forever: after Timings.Leave, Leave gives up, and LeftBehind reports
+// this to a user. A replica that no longer leads stops, and left is false; the next leader begins anew.
 func (l *Leaver) Leave(life context.Context) (how Departure, left bool) {
 	switch sibling := l.Link.Sibling(); {
 	case l.Target.KnownUID == "":
-		return Departure{}, true // it never had a cluster, so nothing anywhere is its own
+		return Departure{}, true // it never had a cluster, so no object of it exists
 	case l.Target.Config == nil:
 		return Departure{LeftBehind: l.leftBehind("There is no usable kubeconfig.")}, true
 	case sibling != "":
@@ -85,17 +85,17 @@ func (l *Leaver) Leave(life context.Context) (how Departure, left bool) {
 		case errors.Is(err, remote.ErrNotLeading):
 			return Departure{}, false
 		case errors.As(err, &known) && known.Reason == v1alpha1.ReasonClaimedByAnotherHub:
-			return Departure{}, true // nothing there is ours
+			return Departure{}, true // the member has no object of this installation
 		}
 		l.Log.Error(err, "The member could not be cleaned up")
 		if ctx.Err() == nil || last == nil {
-			last = err // and not that our own time was up
+			last = err // and not by a timeout of the operator
 		}
 		wait := pause.Step()
 		deadline, _ := ctx.Deadline()
 		tooLate := ctx.Err() != nil || l.Options.Now().Add(wait).After(deadline) || !l.Link.Pause(wait)
 		if life.Err() != nil {
-			return Departure{}, false // the operator stops: the next process goes on, the finalizer is still there
+			return Departure{}, false // the operator stops: the next process continues, because the finalizer still exists
 		}
 		if tooLate {
 			return l.giveUp(life, last), true
@@ -103,7 +103,7 @@ func (l *Leaver) Leave(life context.Context) (how Departure, left bool) {
 	}
 }
 
-// giveUp ends the leaving with what could not be done. A member that answers at least gets a new owner.
+// giveUp ends the leaving and reports the unfinished work. A member that answers at least becomes free for a new owner.
 func (l *Leaver) giveUp(ctx context.Context, err error) Departure {
 	var known *remote.Problem
 	why := ""
@@ -121,7 +121,7 @@ func (l *Leaver) giveUp(ctx context.Context, err error) Departure {
 	return l.departure(why)
 }
 
-// attempt goes through all steps.
+// attempt runs all steps.
 func (l *Leaver) attempt(ctx context.Context) error {
 	return l.withAPIs(func(apis remote.APIs) error {
 		defer context.AfterFunc(ctx, apis.End)()
@@ -133,8 +133,8 @@ func (l *Leaver) attempt(ctx context.Context) error {
 			return err
 		}
 		l.kept = nil
-		// An API server goes by a policy for a moment after its binding was deleted, and refuses every write of a group when
-		// the parameter is gone by then. A refused object must not keep the groups from being let go.
+		// For a moment after the deletion of its binding, an API server still enforces a policy. If the parameter no longer exists,
+		// it refuses every write of a group. A refused object must not prevent the removal of finalizers.
 		doors, parameters := splitParameters(bundle.Known)
 		if err := errors.Join(l.removeObjects(ctx, apis, doors), l.letGroupsGo(ctx, apis)); err != nil {
 			return err
@@ -155,8 +155,9 @@ func (l *Leaver) withAPIs(do func(remote.APIs) error) error {
 	return do(apis)
 }
 
-// mine makes sure that the member is the one that was joined, and ours. A claim that is missing is taken: between two
-// owners nobody may remove anything. That of a predecessor is not: who removes a MemberCluster takes nothing over.
+// mine verifies that the member is the one that was joined, and ours. It takes a missing claim, because without an owner no
+// installation can remove objects. It does not take the claim of a predecessor: the removal of a MemberCluster takes nothing
+// over.
 func (l *Leaver) mine(ctx context.Context, apis remote.APIs) error {
 	opts := l.Options
 	uid, err := apis.Runtime.ClusterUID(ctx, opts.Timings.Request)
@@ -192,7 +193,7 @@ func (l *Leaver) bundle() (install.Bundle, error) {
 	return bundle, nil
 }
 
-// splitParameters takes the parameters of policies out of what is to be removed. The order stays.
+// splitParameters takes the parameters of policies out of the objects to remove. The order stays.
 func splitParameters(known []install.Object) (doors, parameters []install.Object) {
 	for _, object := range known {
 		if object.IsParameter() {
@@ -204,7 +205,7 @@ func splitParameters(known []install.Object) (doors, parameters []install.Object
 	return doors, parameters
 }
 
-// removeObjects removes admission objects in the order given. It goes on after a refusal.
+// removeObjects removes admission objects in the order given. It continues after a refusal.
 func (l *Leaver) removeObjects(ctx context.Context, apis remote.APIs, objects []install.Object) error {
 	if l.Target.Manage == v1alpha1.ManageNone {
 		return l.keepObjects(ctx, apis, objects)
@@ -219,7 +220,7 @@ func (l *Leaver) removeObjects(ctx context.Context, apis remote.APIs, objects []
 	return nil
 }
 
-// keepObjects notes the admission objects that somebody else has to remove.
+// keepObjects records the admission objects that must be removed outside the operator.
 func (l *Leaver) keepObjects(ctx context.Context, apis remote.APIs, objects []install.Object) error {
 	for _, object := range objects {
 		version, err := install.VersionIn(ctx, apis.Bootstrap, object)
@@ -243,7 +244,7 @@ func (l *Leaver) release(ctx context.Context, apis remote.APIs) error {
 	return nil
 }
 
-// departure sums up; why says what kept the member from being cleaned up, and is empty if nothing did.
+// departure summarizes the result; why is the reason why the member was not cleaned up, or empty.
 func (l *Leaver) departure(why string) Departure {
 	result := Departure{Cleaned: why == "", LetGo: len(l.letGo)}
 	switch {
@@ -256,7 +257,7 @@ func (l *Leaver) departure(why string) Departure {
 	return result
 }
 
-// leftBehind tells a person what to do in a member that could not be cleaned up.
+// leftBehind describes how to clean up a member that the operator could not clean up.
 func (l *Leaver) leftBehind(why string) string {
 	return fmt.Sprintf("The member could not be cleaned up: %s Its admission objects, the finalizer %s on its VmGroups, or the "+
 		"claim (ConfigMap %s in namespace %s) may still be there. Run in the member what `manager render --leave --member %s` "+

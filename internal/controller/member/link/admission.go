@@ -5,15 +5,15 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
-// AdmissionChanged tells the Provider that its Renderer answers differently now. It does not block: the admission objects of all
-// members are looked at soon.
+// AdmissionChanged notifies the Provider that the answers of its Renderer changed. It does not block: the admission objects of
+// all members are checked soon.
 func (p *Provider) AdmissionChanged() {
 	p.mu.RLock()
 	for _, c := range p.connections {
 		c.keeper.Wake()
 	}
 	p.mu.RUnlock()
-	// Members that cannot be reached are behind now, and their status says so.
+	// Unreachable members are outdated now, and their status reports it.
 	p.everyMember.Ask()
 }
 
@@ -40,8 +40,8 @@ func (c *connection) PublishAdmission(term int, result admission.Outcome) {
 	}
 }
 
-// Commission implements admission.Member. It returns whether this connection may write to its member now, and the term in which it may: a later term
-// means that another replica may have written in between.
+// Commission implements admission.Member. It returns whether this connection can write to its member now, and the term in which it can. A later term
+// means that another replica can have written in between.
 func (c *connection) Commission() (term int, mayWrite bool) {
 	c.provider.mu.RLock()
 	term = c.term
@@ -50,7 +50,7 @@ func (c *connection) Commission() (term int, mayWrite bool) {
 }
 
 // Leading implements sharding.Leader for writes to the member. It reports whether this connection can write to it now: this replica leads, and
-// has seen to the MemberCluster's finalizer. A claim without a finalizer would be left behind.
+// has set the MemberCluster's finalizer. Without a finalizer, the claim would never be deleted.
 func (c *connection) Leading() bool {
 	c.provider.mu.RLock()
 	commissioned := c.seen.Commissioned

@@ -31,7 +31,7 @@ func TestWhatWasAcknowledgedInAnEarlierTermCountsNoMore(t *testing.T) {
 	if seen := p.Observe("alpha"); seen.Acknowledged != nil || seen.Admission != nil {
 		t.Errorf("after another leader's term: %+v", seen)
 	}
-	c.PublishAdmission(term, found) // a pass that was under way all the time
+	c.PublishAdmission(term, found) // a pass that started earlier and has not ended
 	if seen := p.Observe("alpha"); seen.Acknowledged != nil || seen.Admission != nil {
 		t.Errorf("a pass of the earlier term is published: %+v", seen)
 	}

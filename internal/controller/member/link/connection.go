@@ -20,22 +20,20 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 )
 
-// connection is one incarnation of a member: a goroutine (run) that connects, engages, watches the member's
-// health and retries until it is ended. It never changes its target. Fields below the line are guarded by
-// the Provider's lock.
+// connection is one incarnation of a member: a goroutine (run) that connects, engages, checks the member's health and retries
+// until it is ended. It never changes its target. Fields below the line are guarded by the Provider's lock.
 type connection struct {
 	life
 	provider *Provider
 	target   settings.Target
 	log      logr.Logger
-	// pace is that of all incarnations of the MemberCluster.
+	// pace is shared by all incarnations of the MemberCluster.
 	pace *remote.Pace
 	// keeper of the admission objects.
 	keeper *admission.Keeper
 	joiner *join.Joiner
 
-	// ----
-	// term counts how often this replica was relieved of its commission. What it found out before counts no more.
+	// ---- term counts how often this replica lost its commission. Findings of an earlier term are invalid.
 	term      int
 	settings  fleet.Settings
 	admission settings.Admission
@@ -58,7 +56,7 @@ func newConnection(p *Provider, target settings.Target, previous *connection) *c
 		c.before = previous.done
 	}
 	if previous != nil && previous.target.UID == target.UID {
-		c.pace = previous.pace // what was read at once is not forgotten
+		c.pace = previous.pace // so that an immediate read is not lost
 	} else {
 		c.pace = remote.NewPace(p.opts.Limits)
 	}
@@ -67,13 +65,13 @@ func newConnection(p *Provider, target settings.Target, previous *connection) *c
 	return c
 }
 
-// endLocked disengages the member at once and lets the goroutine end. The caller holds the Provider's lock.
+// endLocked disengages the member immediately and ends the goroutine. The caller holds the Provider's lock.
 func (c *connection) endLocked() {
 	c.enterLocked(Ending)
 	c.cancel()
 }
 
-// enterLocked changes the state, and tells the fleet. It returns false where the connection ends: nothing but its end follows.
+// enterLocked changes the state, and reports it to the fleet. It returns false if the connection ends: only the end follows.
 // The caller holds the Provider's lock.
 func (c *connection) enterLocked(to State) bool {
 	from := c.seen.State
@@ -98,18 +96,18 @@ func (c *connection) enterLocked(to State) bool {
 	return true
 }
 
-// move changes the state on the way to another one that status shows.
+// move changes the state on the way to another state that status shows.
 func (c *connection) move(to State) {
 	c.provider.mu.Lock()
 	defer c.provider.mu.Unlock()
 	c.enterLocked(to)
 }
 
-// enter changes the state with the problem that is the reason, nil if all is well, and has status written.
+// enter changes the state with the problem that caused the change, or nil, and has status written.
 func (c *connection) enter(to State, problem *remote.Problem) {
 	c.update(func(seen *Observation) {
 		seen.Problem = problem
-		// Only a claim that was read says who holds the member; one that was not stays as last seen.
+		// Only a claim that was read names the holder of the member; one that was not read stays as last seen.
 		if problem != nil && problem.Reason == v1alpha1.ReasonClaimedByAnotherHub {
 			seen.Claim = &install.Finding{OK: false, Reason: problem.Reason, Message: problem.Message}
 		}
@@ -131,7 +129,7 @@ func (c *connection) run() {
 	}
 }
 
-// end notes that nothing of the connection runs any more.
+// end records that all goroutines of the connection have ended.
 func (c *connection) end() {
 	c.provider.mu.Lock()
 	defer c.provider.mu.Unlock()
@@ -139,7 +137,7 @@ func (c *connection) end() {
 	c.enterLocked(Ended)
 }
 
-// connect makes one attempt after the other, until the connection is to end.
+// connect makes one attempt after the other, until the connection must end.
 func (c *connection) connect() {
 	pause, said := c.provider.opts.Timings.Retry(), ""
 	for {
@@ -154,7 +152,7 @@ func (c *connection) connect() {
 		}
 		if errors.Is(err, errRestored) {
 			c.noteRestore(c.target.KnownUID)
-			continue // there was a pause before this was looked for
+			continue // there was a pause before this check
 		}
 		p := remote.AsProblem(c.target.Config.Host, err)
 		wait := pause.Step()
@@ -205,7 +203,7 @@ func (c *connection) Sibling() string {
 	return ""
 }
 
-// update changes what is known about the member and has status written.
+// update changes the observation of the member and has status written.
 func (c *connection) update(change func(*Observation)) {
 	c.provider.mu.Lock()
 	change(&c.seen)
@@ -214,15 +212,15 @@ func (c *connection) update(change func(*Observation)) {
 	c.provider.notify(c.target.Name)
 }
 
-// contact notes that the member answered; nobody has to be told.
+// contact records that the member answered; it notifies no other component.
 func (c *connection) contact() {
 	c.provider.mu.Lock()
 	c.seen.LastContact = c.provider.opts.Now()
 	c.provider.mu.Unlock()
 }
 
-// attempt connects once and serves the member until it ends or fails. It returns whether the member was
-// engaged, and why it is not any more.
+// attempt connects once and serves the member until it ends or fails. It returns whether the member was engaged, and the
+// reason of the end.
 func (c *connection) attempt() (wasEngaged bool, err error) {
 	apis, err := c.provider.opts.APIs(&c.target, c.pace, c)
 	if err != nil {
@@ -231,9 +229,9 @@ func (c *connection) attempt() (wasEngaged bool, err error) {
 	}
 	end := sync.OnceFunc(apis.End)
 	defer end()
-	// Requests end with their context; closing their connections as well makes that certain.
+	// Requests end with their context. Closing their connections ends them in every case.
 	defer context.AfterFunc(c.ctx, end)()
-	// What was refused says more than how the attempt ended by it.
+	// A refusal explains more than the error by which the attempt ended.
 	defer func() {
 		if refused := apis.Guard.Err(); refused != nil && err != nil {
 			err = refused
@@ -253,7 +251,7 @@ func (c *connection) attempt() (wasEngaged bool, err error) {
 		return false, err
 	}
 	if c.lookBack(c.ctx, apis.Runtime, uid) {
-		c.noteRestore(uid) // nobody was watching
+		c.noteRestore(uid) // no watch was open
 	}
 	return c.serve(apis, uid)
 }
@@ -261,7 +259,7 @@ func (c *connection) attempt() (wasEngaged bool, err error) {
 // errUnanswered: not even the first and smallest request of an attempt was answered.
 var errUnanswered = errors.New("the member does not answer")
 
-// identify finds out which cluster answers, and that it is the one that the MemberCluster is pinned to.
+// identify determines which cluster answers, and verifies that the MemberCluster is pinned to it.
 func (c *connection) identify(api *remote.API) (uid string, err error) {
 	version, err := api.Version(c.ctx)
 	if err != nil {

@@ -21,8 +21,8 @@ type served struct {
 	cluster cluster.Cluster
 }
 
-// shareLocked tells the fleet what is known of the member now. The caller holds the Provider's lock, so that what is
-// told last is newest. An incarnation that another one has replaced tells nothing.
+// shareLocked reports the state of the member to the fleet. The caller holds the Provider's lock, so that the last
+// report is the newest. A replaced incarnation reports nothing.
 func (c *connection) shareLocked() {
 	if c.provider.connections[c.target.Name] != c {
 		return
@@ -36,7 +36,7 @@ func (c *connection) shareLocked() {
 	c.provider.opts.Fleet.SetMember(m)
 }
 
-// engaged returns the connection that serves a member, and what it serves.
+// engaged returns the connection of an engaged member, and its cluster.
 func (p *Provider) engaged(member string) (*connection, served, error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -46,7 +46,7 @@ func (p *Provider) engaged(member string) (*connection, served, error) {
 	return nil, served{}, fmt.Errorf("member %q is not engaged: %w", member, multicluster.ErrClusterNotFound)
 }
 
-// Definition asks the API server of an engaged member for the metadata of the VmGroup CRD: nil when there is none.
+// Definition reads the metadata of the VmGroup CRD from the API server of an engaged member, or nil if there is none.
 func (p *Provider) Definition(ctx context.Context, member string) (metav1.Object, error) {
 	c, is, err := p.engaged(member)
 	if err != nil {
@@ -55,9 +55,9 @@ func (p *Provider) Definition(ctx context.Context, member string) (metav1.Object
 	return c.joiner.Definition(ctx, is.apis)
 }
 
-// Warm reports whether a first attempt to connect has ended for every member that hub lists. Before that, this replica
-// would be slow to act on groups that it takes over. A member without a usable kubeconfig never gets there: the caller
-// bounds its patience.
+// Warm reports whether a first attempt to connect has ended for every member in hub's list. Before that, this replica
+// would be slow to act on groups that it takes over. A member without a usable kubeconfig never gets there, so the
+// caller needs a timeout.
 func (p *Provider) Warm(ctx context.Context, hub client.Reader) (bool, error) {
 	list := &v1alpha1.MemberClusterList{}
 	if err := hub.List(ctx, list); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
-// oneBucket is a ring with one bucket.
+// oneBucket is a shard map with one bucket.
 type oneBucket struct{}
 
 func (oneBucket) Bucket(sharding.Key) int { return 0 }

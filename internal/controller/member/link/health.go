@@ -12,19 +12,19 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
-// failuresUntilUnreachable is how many health checks in a row must fail; one lost packet changes no status.
+// failuresUntilUnreachable is the number of failed health checks in a row; one lost packet changes no status.
 const failuresUntilUnreachable = 2
 
-// watchHealth checks an engaged member until ctx ends or the member must be disengaged: its claim changed
-// hands, another cluster answers, or an older MemberCluster turned out to be the same cluster. Silence is no
-// such thing: the member stays engaged with warm caches, and its Ready condition says that it is unreachable. Nor is
-// a missing claim: the leader takes it again, and until then the other replicas do nothing there.
+// watchHealth checks an engaged member until ctx ends or the member must be disengaged: its claim has another holder,
+// another cluster answers, or an older MemberCluster turns out to be the same cluster. An unresponsive member is not
+// disengaged: it stays engaged with warm caches, and its Ready condition reports that it is unreachable. A missing claim
+// does not disengage it either: the leader takes it again, and until then the other replicas do nothing there.
 func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid string, kept *caches.Informers, stopped chan error) error {
 	api, timings := apis.Runtime, c.provider.opts.Timings
 	failures, isBehind := 0, false
 	last := join.Upkeep{Audited: c.provider.opts.Now()}
 	lookedBack := last.Audited
-	wait := settings.Spread(timings.HealthInterval) // members are not all asked at once
+	wait := settings.Spread(timings.HealthInterval) // spreads the checks of members
 	for {
 		if err := c.untilCheck(ctx, wait, stopped); err != nil {
 			return err
@@ -41,7 +41,7 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 		case errors.As(err, &known) && known.Lasting:
 			return err
 		case errors.Is(err, remote.ErrNotLeading):
-			// The member may be given up at this moment, and somebody else's in the next.
+			// The operator can give up the member at this moment, and another installation can claim it in the next.
 			failures = max(failures, failuresUntilUnreachable)
 			wait = min(wait, timings.Await)
 			c.enter(Silent, remote.WaitForLeader(err))
@@ -56,7 +56,7 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 			continue
 		}
 		c.contact()
-		// An API server has to be stopped to restore its storage, and may be back before it counts as unreachable.
+		// A restore of its storage stops an API server, which can be back before it counts as unreachable.
 		if now := c.provider.opts.Now(); failures > 0 || now.Sub(lookedBack) >= timings.Revision {
 			lookedBack = now
 			if c.lookBack(ctx, api, uid) {
@@ -81,7 +81,7 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 	}
 }
 
-// untilCheck waits for the time of the next check or a wake-up. The error is why there will be none.
+// untilCheck waits for the time of the next check or a wake-up. The error is the reason why no check follows.
 func (c *connection) untilCheck(ctx context.Context, wait time.Duration, stopped chan error) error {
 	select {
 	case <-ctx.Done():
@@ -95,8 +95,8 @@ func (c *connection) untilCheck(ctx context.Context, wait time.Duration, stopped
 	return nil
 }
 
-// check is one health check: the API server works, the credentials are good, it is still the same cluster, and that is still
-// ours. An address may come to lead to another member of this hub, whose claim reads the same.
+// check is one health check: the API server works, the credentials are valid, it is still the same cluster, and that is
+// still ours. An address can change to another member of this hub, whose claim is identical.
 func (c *connection) check(ctx context.Context, apis remote.APIs, uid string) error {
 	api := apis.Runtime
 	timeout := c.provider.opts.Timings.HealthTimeout
@@ -125,8 +125,8 @@ func (c *connection) check(ctx context.Context, apis remote.APIs, uid string) er
 	return nil
 }
 
-// silent notes that the member does not answer. The first time its connections are closed, so that watches
-// on a connection that nobody answers are begun anew as soon as the member is back.
+// silent records that the member does not answer. The first time it closes the member's connections, so that watches on dead
+// connections restart as soon as the member is back.
 func (c *connection) silent(api *remote.API, err error, failures int) {
 	p := remote.Classify(api.Host(), err)
 	if failures == failuresUntilUnreachable {

@@ -16,7 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
-// An address that comes to lead to another member of the same hub finds the same claim there.
+// An address that now leads to another member of the same hub returns the same claim.
 func TestAHealthCheckFindsAnotherMemberOfThisHubAtTheSameAddress(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -68,7 +68,7 @@ func TestWaitsForMembersAreFromHalfToThreeHalves(t *testing.T) {
 	if least < usual/2 || most > usual*3/2 {
 		t.Errorf("the waits are from %s to %s", least, most)
 	}
-	// Of 1,000 draws, none below 0.6 or above 1.4 has a chance of less than 10^-45.
+	// In 1,000 draws, the chance of none below 0.6 or above 1.4 is less than 10^-45.
 	if least > usual*6/10 || most < usual*14/10 || len(seen) < 900 {
 		t.Errorf("%d different waits from %s to %s: members that went away together come back together", len(seen), least, most)
 	}

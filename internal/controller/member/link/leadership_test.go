@@ -9,8 +9,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
-// A replica serves by the word of the hub, which comes to it late: until it has heard of a grant, another MemberCluster of the
-// cluster may be served there.
+// A replica serves what the hub grants, and observes that with a delay: until then, it can serve another MemberCluster of the
+// cluster.
 func TestAReplicaLearnsFromTheHubWhichMemberClusterGoesFirst(t *testing.T) {
 	p, err := NewProvider(settings.Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet()})
 	if err != nil {
@@ -23,7 +23,7 @@ func TestAReplicaLearnsFromTheHubWhichMemberClusterGoesFirst(t *testing.T) {
 	if err := p.acquire(younger, "uid"); err != nil {
 		t.Fatal(err)
 	}
-	p.Seed("older", join.Identity{ClusterUID: "", Pinned: false, Created: at(1)}) // the leader has not granted it anything
+	p.Seed("older", join.Identity{ClusterUID: "", Pinned: false, Created: at(1)}) // the leader has not granted it a cluster
 	if elder := p.elder(younger, "uid"); elder != "" {
 		t.Fatalf("elder = %q", elder)
 	}
@@ -47,7 +47,7 @@ func TestAReplicaLearnsFromTheHubWhichMemberClusterGoesFirst(t *testing.T) {
 	}
 }
 
-// With pauses of minutes nobody would want to wait for the next look.
+// With pauses of minutes the test would have to wait for the next check.
 func TestANewLeaderWakesItsConnections(t *testing.T) {
 	leads := shardingtest.Leader(true)
 	p, err := NewProvider(settings.Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet(), Leader: &leads})

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// life is the time of a connection's goroutine.
+// life is the lifetime of a connection's goroutine.
 type life struct {
 	ctx    context.Context
 	cancel context.CancelFunc
-	// before is closed when the incarnation before has ended; nil if there was none.
+	// before is closed when the previous incarnation has ended; nil if there was none.
 	before <-chan struct{}
 	// done is closed when run has ended, and with it every goroutine of this incarnation.
 	done chan struct{}
@@ -22,9 +22,10 @@ func newLife(of context.Context) life {
 	return life{ctx: ctx, cancel: cancel, done: make(chan struct{}), poke: make(chan struct{}, 1)}
 }
 
-// begin waits for the incarnation before, and for started. It returns false when the connection is to end.
+// begin waits for the previous incarnation, and for started. It returns false if the connection must end.
 func (l *life) begin(started <-chan struct{}) bool {
-	// This wait has no way out on purpose: the next incarnation waits for this one, and so for all before it.
+	// This wait cannot be cancelled on purpose: the next incarnation waits for this one, and so for all
+	// before it.
 	if l.before != nil {
 		<-l.before
 	}
@@ -44,7 +45,7 @@ func (l *life) Wake() {
 	}
 }
 
-// Pause waits for d or a wake-up; it returns false when the connection is to end.
+// Pause waits for d or a wake-up; it returns false if the connection must end.
 func (l *life) Pause(d time.Duration) bool {
 	select {
 	case <-l.ctx.Done():

@@ -8,33 +8,33 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
-// Observation is what a connection last saw of its member. It is a value: copies are independent, and the
+// Observation is what a connection last observed of its member. It is a value: copies are independent, and the
 // findings it points to are never changed.
 type Observation struct {
 	State State
-	// Problem is why the last attempt failed, or why an engaged member is Silent; nil if nothing is wrong.
+	// Problem is why the last attempt failed, or why an engaged member is Silent; nil if there is none.
 	Problem           *remote.Problem
 	ClusterUID        string
 	KubernetesVersion string
 	CRDVersion        string
 	Claim             *install.Finding
 	CRD               *install.Finding
-	// Admission is nil while this replica has not looked after the admission objects, or not since it leads.
+	// Admission is nil if this replica has not checked the admission objects, or not since it leads.
 	Admission *admission.Finding
-	// Acknowledged is the hash of the CA bundle in the webhook configurations that the member accepted last, "" when it
-	// has none; nil is "not known".
+	// Acknowledged is the hash of the CA bundle in the webhook configurations that the member accepted last, "" if it has
+	// none; nil is "not known".
 	Acknowledged *string
 	// Segment is the period of the path segment in them, if Acknowledged is not nil.
 	Segment int64
-	// LastContact is when the member last answered.
+	// LastContact is the time of the member's last answer.
 	LastContact time.Time
 	// EngagedAt is when the member was engaged, zero when it is not.
 	EngagedAt time.Time
-	// RestoredAt is when the member's storage was found to have gone back to a backup, zero if it was not.
+	// RestoredAt is when the operator detected that the member's storage went back to a backup, zero if it did not.
 	RestoredAt time.Time
-	// Commissioned: this replica led and had put the finalizer when the controller looked last; see [connection.Leading].
+	// Commissioned: at the controller's last check, this replica led and had set the finalizer; see [connection.Leading].
 	Commissioned bool
-	// tried: an attempt has ended, or the member is engaged; false again while its caches are filled anew.
+	// tried: an attempt has ended, or the member is engaged; false again while its caches are refilled.
 	tried bool
 }
 

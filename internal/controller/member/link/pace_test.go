@@ -8,7 +8,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
-// TestIncarnationsOfAMemberShareAPace, and no two members do, of the same name or not: a server that ends its incarnations must not gain by it.
+// TestIncarnationsOfAMemberShareAPace, and no two members do, whether their names are equal or not: a server must gain nothing by ending its
+// incarnations.
 func TestIncarnationsOfAMemberShareAPace(t *testing.T) {
 	p, err := NewProvider(settings.Options{Namespace: "operator", InstallationUID: "one", Fleet: newFleet()})
 	if err != nil {

@@ -28,7 +28,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 )
 
-// stopPatience bounds how long the Provider's end waits for its connections when the manager stops.
+// stopPatience is how long the Provider waits for its connections to end when the manager stops.
 const stopPatience = 10 * time.Second
 
 // Provider connects to members and engages them with the multicluster manager under the names of their
@@ -37,8 +37,8 @@ type Provider struct {
 	opts settings.Options
 	log  logr.Logger
 
-	// ctx is the life of all connections. It begins with the Provider, since the MemberCluster controller may
-	// ask for a connection before the manager has started the Provider, and ends with Start.
+	// ctx is the lifetime of all connections. It begins with the Provider, since the MemberCluster controller can request a
+	// connection before the manager has started the Provider, and ends with Start.
 	ctx     context.Context
 	cancel  context.CancelFunc
 	started chan struct{}
@@ -49,9 +49,9 @@ type Provider struct {
 	connections map[string]*connection // the newest incarnation by member name
 	identities  identities
 	marks       map[string]mark                                         // by member name
-	queue       workqueue.TypedRateLimitingInterface[reconcile.Request] // of the controller of MemberClusters
+	queue       workqueue.TypedRateLimitingInterface[reconcile.Request] // notifies the controller of MemberClusters
 
-	// everyMember has the MemberCluster controller look at every MemberCluster.
+	// everyMember has the MemberCluster controller reconcile every MemberCluster.
 	everyMember passes.All
 }
 
@@ -84,8 +84,8 @@ func NewProvider(opts settings.Options) (*Provider, error) {
 	return p, nil
 }
 
-// Start lets connections begin and blocks until ctx ends; then it ends all of them. Claims stay: the next
-// process takes over. The multicluster manager calls it.
+// Start lets connections begin and blocks until ctx ends; then it ends all of them. Claims stay for the next process. The
+// multicluster manager calls it.
 func (p *Provider) Start(ctx context.Context, aware multicluster.Aware) error {
 	p.mu.Lock()
 	p.aware = aware
@@ -118,16 +118,16 @@ func (p *Provider) Get(_ context.Context, name multicluster.ClusterName) (cluste
 	return is.cluster, err
 }
 
-// IndexField implements multicluster.Provider. Nothing searches the caches of members by a field.
+// IndexField implements multicluster.Provider. No caller searches the caches of members by a field.
 func (p *Provider) IndexField(context.Context, client.Object, string, client.IndexerFunc) error {
 	return errors.New("the caches of members have no indexes")
 }
 
-// Deliver implements fleet.Sink: something else than before is known of a member. It is cheap, whatever often it is
-// called: status is written at most every Timings.Counts.
+// Deliver implements fleet.Sink: the state of a member has changed. It is cheap at any call rate: status is written at most
+// every Timings.Counts.
 func (p *Provider) Deliver(member string, _ fleet.Reason) { p.notify(member) }
 
-// policiesSink has the admission objects of all members rendered again when policies change.
+// policiesSink has the admission objects of all members rendered again after a change of policies.
 type policiesSink struct{ provider *Provider }
 
 // Deliver implements fleet.Sink.
@@ -138,13 +138,13 @@ func (p *Provider) Leading() bool {
 	return p.opts.Leader == nil || p.opts.Leader.Leading()
 }
 
-// LeadershipChanged tells the Provider that Options.Leader answers differently now. It does not block and may be
-// called at any time. The MemberCluster controller then looks at every MemberCluster: a new leader writes what is due
-// and bootstraps members, one that leads no more changes nothing.
+// LeadershipChanged notifies the Provider that the answer of Options.Leader changed. It does not block and can be called at any
+// time. The MemberCluster controller then reconciles every MemberCluster: a new leader writes what is due and bootstraps
+// members; a former leader changes nothing.
 func (p *Provider) LeadershipChanged() { p.everyMember.Ask() }
 
-// notify wakes the MemberCluster controller. Before that controller runs there is nobody to wake: its first
-// pass sees everything.
+// notify wakes the MemberCluster controller. Before that controller runs, notify has no effect: the controller's first pass
+// covers everything.
 func (p *Provider) notify(name string) {
 	p.mu.RLock()
 	queue := p.queue
@@ -154,7 +154,7 @@ func (p *Provider) notify(name string) {
 	}
 }
 
-// Source has the controller of MemberClusters, which hub lists, look at what there is news of.
+// Source has the controller of MemberClusters, which hub lists, reconcile members with news.
 func (p *Provider) Source(hub client.Reader) source.Source {
 	all := p.everyMember.Of(hub, &v1alpha1.MemberClusterList{})
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
@@ -165,14 +165,14 @@ func (p *Provider) Source(hub client.Reader) source.Source {
 	})
 }
 
-// Options are those that the Provider was made with.
+// Options are those that the Provider was created with.
 func (p *Provider) Options() *settings.Options { return &p.opts }
 
-// Render sets the Renderer, which may need the manager that this Provider is for. It is called before Start.
+// Render sets the Renderer, which can need the manager that this Provider is for. Call it before Start.
 func (p *Provider) Render(renderer install.Renderer) { p.opts.Renderer = renderer }
 
-// Ensure makes target the wanted state of its member: it keeps the connection that has target's fingerprint,
-// or replaces it. commissioned says that this replica leads and has put the finalizer; see connection.Leading.
+// Ensure makes target the wanted state of its member: it keeps the connection that has target's fingerprint, or replaces it.
+// commissioned is true if this replica leads and has set the finalizer; see connection.Leading.
 func (p *Provider) Ensure(target settings.Target, commissioned bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -185,7 +185,7 @@ func (p *Provider) Ensure(target settings.Target, commissioned bool) {
 	current.shareLocked()
 	due := commissioned && !current.seen.Commissioned
 	if !commissioned && current.seen.Commissioned {
-		// The next leader may write another CA bundle; the one that we saw accepted says nothing any more.
+		// The next leader can write another CA bundle, so the bundle that this replica saw accepted is outdated.
 		current.term++
 		current.seen.Admission, current.seen.Acknowledged = nil, nil
 	}
@@ -200,7 +200,7 @@ func (p *Provider) Ensure(target settings.Target, commissioned bool) {
 	}
 }
 
-// replaceLocked begins a new incarnation, and ends the one before. The caller holds the lock.
+// replaceLocked begins a new incarnation, and ends the previous one. The caller holds the lock.
 func (p *Provider) replaceLocked(target settings.Target, commissioned bool) {
 	current := p.connections[target.Name]
 	next := newConnection(p, target, current)
@@ -221,10 +221,9 @@ func (p *Provider) Stop(name string) {
 	}
 }
 
-// Leave disengages the member, and then cleans up there and releases our claim on it, in an incarnation of its own.
-// It is asked again and again, and returns done once that is over. target.Config may be nil: then the last known
-// identities are used. Only the leader asks; one that loses leadership in between gives up, and begins again when it
-// leads again.
+// Leave disengages the member, and then cleans it up and releases the claim, in an incarnation of its own. It is called
+// repeatedly, and returns done once that is finished. target.Config can be nil: then the last known identities are used. Only
+// the leader calls it. A replica that loses leadership in between gives up, and begins again when it leads again.
 func (p *Provider) Leave(target settings.Target) (done bool, how leave.Departure) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -240,7 +239,7 @@ func (p *Provider) Leave(target settings.Target) (done bool, how leave.Departure
 	return false, leave.Departure{}
 }
 
-// Forget ends the connection of a MemberCluster that is gone and lets a younger one of the same cluster in.
+// Forget ends the connection of a deleted MemberCluster and allows a younger one of the same cluster to connect.
 func (p *Provider) Forget(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -248,8 +247,8 @@ func (p *Provider) Forget(name string) {
 	restoredAt.DeleteLabelValues(name)
 	if c := p.connections[name]; c != nil {
 		c.endLocked()
-		// One that has not ended stays, so that a re-created MemberCluster of that name waits for it; its end
-		// brings the controller here again.
+		// A connection that has not ended stays, so that a re-created MemberCluster of that name waits for it; its end calls the
+		// controller again.
 		if s := c.seen.State; s == Left || s == Ended {
 			delete(p.connections, name)
 		}
@@ -260,7 +259,7 @@ func (p *Provider) Forget(name string) {
 	}
 }
 
-// Seed tells which cluster a MemberCluster is by the word of the hub, which counts on every replica, whatever it reaches itself.
+// Seed records the cluster of a MemberCluster according to the hub. This is valid on every replica, whatever it reaches itself.
 func (p *Provider) Seed(name string, granted join.Identity) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -280,7 +279,7 @@ func (p *Provider) Seed(name string, granted join.Identity) {
 	}
 }
 
-// Shown implements join.Shown: it is the cluster that answered the newest connection of a MemberCluster, "" while none did.
+// Shown implements join.Shown: it is the cluster that answered the newest connection of a MemberCluster, "" if none has.
 func (p *Provider) Shown(name string, uid types.UID) string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -290,7 +289,7 @@ func (p *Provider) Shown(name string, uid types.UID) string {
 	return ""
 }
 
-// Observe returns what the newest connection of a member saw; of one that ends, only its state.
+// Observe returns the observation of a member's newest connection; of one that ends, only its state.
 func (p *Provider) Observe(name string) Observation {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -304,7 +303,7 @@ func (p *Provider) Observe(name string) Observation {
 	}
 }
 
-// acquire makes c the one that serves its cluster, or says who goes before it.
+// acquire makes c the connection that serves its cluster, or returns the MemberCluster with precedence.
 func (p *Provider) acquire(c *connection, clusterUID string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -316,21 +315,21 @@ func (p *Provider) acquire(c *connection, clusterUID string) error {
 		return join.Duplicate(elder)
 	}
 	if other := p.identities.serving[clusterUID]; other != nil && other != c {
-		p.wakeLocked(name, clusterUID) // it sees us and lets go, which wakes us
+		p.wakeLocked(name, clusterUID) // it observes c and releases the cluster, which wakes c
 		return handover(other.target.Name)
 	}
 	p.identities.serving[clusterUID] = c
 	return nil
 }
 
-// elder returns the MemberCluster that goes before c for the cluster that c serves, "" if there is none.
+// elder returns the MemberCluster with precedence over c for the cluster that c serves, "" if there is none.
 func (p *Provider) elder(c *connection, clusterUID string) string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.identities.first(c.target.Name, p.identities.of(c, clusterUID))
 }
 
-// release undoes acquire, and wakes those who wait for it.
+// release undoes acquire, and wakes the connections that wait for it.
 func (p *Provider) release(c *connection, clusterUID string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,21 +11,21 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// errRestored ends the caches of a member whose storage went back: they would keep what is no more, and hear of nothing new.
+// errRestored ends the caches of a member whose storage went back: they would keep deleted objects, and get no new events.
 var errRestored = errors.New("the member's storage came back from a backup")
 
 var restoredAt = definitions.MemberStorageRestored.NewGauge()
 
 func init() { metrics.Registry.MustRegister(restoredAt) }
 
-// mark is the newest revision that was seen of the cluster behind a MemberCluster.
+// mark is the newest revision that was seen of the cluster of a MemberCluster.
 type mark struct {
 	clusterUID string
 	untrusted.RevisionMark
 }
 
-// lookBack asks the member for the revision of its storage, and reports whether it went back. A lower one is read twice, so that no single
-// answer makes all caches begin anew. A member that does not answer is the health check's business.
+// lookBack reads the revision of the member's storage, and reports whether it went back. It reads a lower one twice, so that no single
+// answer restarts all caches. A member that does not answer is left to the health check.
 func (c *connection) lookBack(ctx context.Context, api *remote.API, uid string) bool {
 	read, err := api.Revision(ctx)
 	if err == nil && c.provider.markOf(c.target.Name, uid).WentBack(read) {
@@ -42,7 +42,7 @@ func (c *connection) lookBack(ctx context.Context, api *remote.API, uid string) 
 	return before.WentBack(read)
 }
 
-// markOf is what was seen of a member, nothing if it is another cluster now.
+// markOf is the mark of a member, empty if it is another cluster now.
 func (p *Provider) markOf(name, uid string) untrusted.RevisionMark {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -58,8 +58,8 @@ func (p *Provider) setMark(name, uid string, m untrusted.RevisionMark) {
 	p.marks[name] = mark{uid, m}
 }
 
-// noteRestore notes that the storage of the member, which is the cluster uid, went back. Its caches are not in use at
-// this moment.
+// noteRestore records that the storage of the member, which is the cluster uid, went back. Its caches are not in use at this
+// moment.
 func (c *connection) noteRestore(uid string) {
 	now := c.provider.opts.Now()
 	c.log.Info("The member's storage came back from a backup; its caches are filled anew")

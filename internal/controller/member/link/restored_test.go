@@ -13,7 +13,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
-// revisions is an API server that says one revision after another, and the last one for ever; an empty one is an error.
+// revisions is an API server that returns one revision after another, and then always the last one; an empty one is an
+// error.
 func revisions(t *testing.T, of ...string) *remote.API {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -28,7 +28,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// fakeMember answers what a connection asks of an API server without groups.
+// fakeMember answers the requests of a connection to an API server without groups.
 type fakeMember struct {
 	t *testing.T
 
@@ -118,7 +118,7 @@ func startedProvider(t *testing.T, known *fleet.Fleet) *Provider {
 	return p
 }
 
-// inFleet checks what the fleet has of the member; the zero value is a member that is not engaged.
+// inFleet checks the fleet's state of the member; the zero value is a member that is not engaged.
 func inFleet(t *testing.T, known *fleet.Fleet, want fleet.Member) {
 	t.Helper()
 	if m, _ := known.Member("alpha"); m.UID != want.UID || m.State != want.State || m.Silent != want.Silent {

@@ -25,14 +25,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/events"
 )
 
-// errClusterStopped: the member's cluster object ended by itself, which it does only on an internal error.
+// errClusterStopped: the member's cluster object ended on its own, which happens only on an internal error.
 var errClusterStopped = errors.New("the member's caches stopped")
 
-// lastError keeps the newest error of a member's informers: while they do not sync, it says why.
+// lastError keeps the newest error of a member's informers: while they do not sync, it is the reason.
 type lastError struct{ atomic.Pointer[error] }
 
-// serve starts the member's caches, engages it once they are synced and watches its health. When it returns,
-// the member is disengaged and every goroutine of its cluster has ended.
+// serve starts the member's caches, engages it once they are synced and checks its health. When it returns, the
+// member is disengaged and every goroutine of its cluster has ended.
 func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err error) {
 	api := apis.Runtime
 	watchErrors := &lastError{}
@@ -83,7 +83,7 @@ func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err e
 	return true, c.watchHealth(ctx, apis, uid, kept, stopped)
 }
 
-// memberCluster is a member's cluster whose clients check what they are answered, and whose events arrive in order.
+// memberCluster is a member's cluster whose clients check the answers, and whose events arrive in order.
 type memberCluster struct {
 	cluster.Cluster
 	guard    *remote.Guard
@@ -99,7 +99,7 @@ func (c *memberCluster) GetAPIReader() client.Reader { return c.guard.Reader(c.C
 // GetEventRecorder implements cluster.Cluster. There is one recorder, whatever the name.
 func (c *memberCluster) GetEventRecorder(string) clientevents.EventRecorder { return c.recorder }
 
-// newCluster makes the member's cluster; it dials nothing.
+// newCluster creates the member's cluster; it dials nothing.
 func (c *connection) newCluster(api *remote.API, kept *caches.Informers, watchErrors *lastError) (cluster.Cluster, error) {
 	base := func(o *cluster.Options) {
 		o.Scheme = caches.NewScheme()
@@ -125,7 +125,7 @@ func (c *connection) newCluster(api *remote.API, kept *caches.Informers, watchEr
 	return cluster.New(api.Config, append([]cluster.Option{base}, c.provider.opts.ClusterOptions...)...)
 }
 
-// sync begins the watches and waits until they delivered everything.
+// sync begins the watches and waits until they have delivered all objects.
 func (c *connection) sync(ctx context.Context, cl cluster.Cluster, watchErrors *lastError) error {
 	syncCtx, cancel := context.WithTimeout(ctx, c.provider.opts.Timings.Sync)
 	defer cancel()
@@ -147,7 +147,7 @@ func (c *connection) syncProblem(err error, watchErrors *lastError) error {
 	return fmt.Errorf("fill the member's caches: %w", err)
 }
 
-// publish lets Get and the fleet find the member.
+// publish makes the member available to Get and the fleet.
 func (c *connection) publish(cl cluster.Cluster, apis remote.APIs, uid string) error {
 	c.provider.mu.Lock()
 	defer c.provider.mu.Unlock()
@@ -158,9 +158,9 @@ func (c *connection) publish(cl cluster.Cluster, apis remote.APIs, uid string) e
 	return nil
 }
 
-// engage hands the member to the multicluster manager. Controllers begin their watches inside this call and
-// hold a lock meanwhile; the caches are synced, so that takes no time, and a call that hangs all the same is
-// ended with the cluster's context.
+// engage hands the member to the multicluster manager. Controllers begin their watches inside this call and hold a
+// lock meanwhile. The caches are synced, so that takes no time. A call that still hangs is ended with the cluster's
+// context.
 func (c *connection) engage(ctx context.Context, cancel context.CancelFunc, cl cluster.Cluster) error {
 	c.provider.mu.RLock()
 	aware := c.provider.aware

@@ -5,24 +5,24 @@ type State string
 
 // A connection begins Queued.
 const (
-	Queued         State = "Queued"         // the incarnation before has not ended, or the manager has not started
+	Queued         State = "Queued"         // the previous incarnation has not ended, or the manager has not started
 	Connecting     State = "Connecting"     // an attempt begins: which cluster answers?
 	Equipping      State = "Equipping"      // the member is claimed and gets its CRD, or is found to have both
 	Syncing        State = "Syncing"        // the caches are filled
 	Engaging       State = "Engaging"       // others can read the caches, and controllers begin to watch
 	Engaged        State = "Engaged"        // the groups of the member are served
-	Silent         State = "Silent"         // it is engaged with what was last seen of it: it does not answer, lacks its claim, or its caches are behind
+	Silent         State = "Silent"         // it is engaged with the last observed state: it does not answer, lacks its claim, or its caches are outdated
 	Disengaging    State = "Disengaging"    // the watches and caches of the member end
-	Refilling      State = "Refilling"      // they end because its storage went back, and the next attempt begins at once
-	Refused        State = "Refused"        // an attempt failed; the problem says why, also during the next attempts
+	Refilling      State = "Refilling"      // they end because its storage went back, and the next attempt begins immediately
+	Refused        State = "Refused"        // an attempt failed; the problem has the reason, also during the next attempts
 	AwaitingLeader State = "AwaitingLeader" // the replica that leads has not pinned, claimed or equipped the member yet
 	Leaving        State = "Leaving"        // the MemberCluster is deleted: the member is cleaned up
-	Left           State = "Left"           // the member was left; nothing of the connection runs any more
-	Ending         State = "Ending"         // the connection is not wanted any more: the member is disengaged at once
-	Ended          State = "Ended"          // nothing of the connection runs any more
+	Left           State = "Left"           // the member was left; all goroutines of the connection have ended
+	Ending         State = "Ending"         // the connection is no longer needed: the member is disengaged immediately
+	Ended          State = "Ended"          // all goroutines of the connection have ended
 )
 
-// Unexpected is logged when a connection enters a state that next does not have. Tests look for it.
+// Unexpected is logged if a connection enters a state that next does not contain. Tests look for it.
 const Unexpected = "A connection enters a state that cannot follow"
 
 // next has the states that can follow each state.
@@ -42,11 +42,12 @@ var next = map[State][]State{
 	Ending:         {Left, Ended},
 }
 
-// Serves reports whether the groups of the member are served, perhaps with what was last seen of it.
+// Serves reports whether the groups of the member are served, possibly with the last observed state.
 func (s State) Serves() bool { return s == Engaged || s == Silent }
 
 // hasCaches reports whether others can read the member's caches.
 func (s State) hasCaches() bool { return s == Engaging || s.Serves() }
 
-// ends reports whether the connection has ended, or is about to. What it saw counts no more.
+// ends reports whether the connection has ended, or is about to. Its observations are no longer
+// valid.
 func (s State) ends() bool { return s == Ending || s == Left || s == Ended }

@@ -18,7 +18,7 @@ var (
 	arrow     = regexp.MustCompile(`^(\w+|\[\*\]) --> (\w+|\[\*\])(?: *:.*)?$`)
 )
 
-// TestTheDrawingHasTheTransitionsOfTheTable: an arrow from a box stands for one from each state in the box.
+// TestTheDrawingHasTheTransitionsOfTheTable: an arrow from a box represents one from each state in the box.
 func TestTheDrawingHasTheTransitionsOfTheTable(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/reference/membercluster.md")
 	if err != nil {
@@ -101,7 +101,7 @@ func TestEveryStateIsReachedAndCanEnd(t *testing.T) {
 			t.Errorf("a connection that is %s cannot be ended", s)
 		}
 		for _, to := range next[s] {
-			// Readers of caches are told before these end, and not while others are filled.
+			// Readers of caches are notified before these end, and not while others are filled.
 			if s.hasCaches() && !to.hasCaches() && !slices.Contains([]State{Disengaging, Refilling, Ending}, to) {
 				t.Errorf("%s follows %s, and nothing ends the caches", to, s)
 			}

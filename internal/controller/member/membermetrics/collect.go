@@ -17,8 +17,8 @@ type Member struct {
 	Up bool
 	// Reason of condition Ready as this replica sees it.
 	Reason string
-	// Admission is whether the admission objects are in place. It is nil where the operator installs none, and before the leader has
-	// looked.
+	// Admission is whether the admission objects are in place. It is nil if the operator installs none, and before the leader has
+	// checked.
 	Admission *bool
 	// AllowedUntil is until when the mass-deletion breaker is switched off, or zero while it is not.
 	AllowedUntil time.Time
@@ -26,7 +26,7 @@ type Member struct {
 
 // Source is what sees members. *member.Provider implements it.
 type Source interface {
-	// Seen returns what is seen of each MemberCluster, from memory.
+	// Seen returns the observations of each MemberCluster, from memory.
 	Seen() []Member
 }
 

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Addresses are those to which the operator may connect for members. The zero value allows all.
+// Addresses are those to which the operator can connect for members. The zero value allows all.
 type Addresses struct {
 	prefixes []netip.Prefix
 	names    map[string]bool
@@ -16,7 +16,8 @@ type Addresses struct {
 	domains []string
 }
 
-// ParseAddresses reads CIDRs, IP addresses and host names; one that begins with `*.` stands for all below it.
+// ParseAddresses reads CIDRs, IP addresses and host names; a name that begins with `*.` matches all its
+// subdomains.
 func ParseAddresses(entries []string) (Addresses, error) {
 	a := Addresses{}
 	for _, entry := range entries {
@@ -50,7 +51,7 @@ func (a Addresses) Any() bool {
 	return len(a.prefixes) == 0 && len(a.names) == 0 && len(a.domains) == 0
 }
 
-// allowsName reports whether a host may be connected to by its name, wherever that leads.
+// allowsName reports whether the operator can connect to a host by its name, whatever that resolves to.
 func (a Addresses) allowsName(host string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if a.names[host] {
@@ -64,7 +65,7 @@ func (a Addresses) allowsName(host string) bool {
 	return false
 }
 
-// allowsIP reports whether an address, as it was resolved, is in one of the networks.
+// allowsIP reports whether a resolved address is in one of the networks.
 func (a Addresses) allowsIP(address string) bool {
 	parsed, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -79,7 +80,7 @@ func (a Addresses) allowsIP(address string) bool {
 	return false
 }
 
-// AddressError says that the operator must not connect to an address.
+// AddressError means that the operator must not connect to an address.
 type AddressError struct {
 	// Address is an IP address with a port.
 	Address string

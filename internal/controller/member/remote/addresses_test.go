@@ -19,7 +19,8 @@ func pemOf(server *httptest.Server) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 }
 
-// TestOnlyAllowedAddressesAreConnectedTo by what a name leads to, not by the name, unless that is allowed itself.
+// TestOnlyAllowedAddressesAreConnectedTo according to the resolved address, not the name, unless the name itself
+// is allowed.
 func TestOnlyAllowedAddressesAreConnectedTo(t *testing.T) {
 	asked := 0
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -23,30 +23,32 @@ import (
 const (
 	// mostRead is how much of an answer is read at a time.
 	mostRead = 32 << 10
-	// mostPlain bounds an answer that is no JSON. It tells of an error, and 2 KiB of it are told.
+	// mostPlain bounds an answer that is no JSON. It reports an error, of which 2 KiB are shown.
 	mostPlain = 64 << 10
-	// mostRetryAfter is for how many seconds an answer may ask for a pause. client-go sleeps for as long as it is told, up to ten times for a request, and the
-	// requests of informers have no deadline. API servers ask for one second when they have too much to do, and for five when they stop.
+	// mostRetryAfter is the maximum pause in seconds that an answer can request. client-go sleeps for the requested time, up to
+	// ten times for a request, and the requests of informers have no deadline. API servers request one second under load, and five
+	// when they stop.
 	mostRetryAfter = 5
-	// eventCost is for how many bytes an event of a watch counts at least when it is read at a pace. A small one costs as much of the processor as one of a group
-	// of three VMs, which is that large: so honest members are read no slower for it.
+	// eventCost is the minimum number of bytes that an event of a watch counts for when it is read at a pace. A small one costs as
+	// much CPU as one of a group of three VMs, which is that large: so honest members are not read more slowly because of it.
 	eventCost = 4 << 10
 	jsonType  = "application/json"
 
 	acceptEncoding, identity = "Accept-Encoding", "identity"
 )
 
-// errSlow: an answer took longer than any good one does.
+// errSlow: an answer took longer than any valid one does.
 var errSlow = fmt.Errorf("the answer did not end in time: %w", context.DeadlineExceeded)
 
-// answers passes on what an API server may answer, and refuses the rest: redirects, what is not JSON, and what exceeds the limits. It asks for bodies as they
-// are, and refuses compressed ones. The decoders that come after it allocate in proportion to what they get.
+// answers passes on the valid answers of an API server, and refuses the rest: redirects, answers that are not JSON, and answers
+// beyond the limits. It requests uncompressed bodies, and refuses compressed ones. The decoders that come after it allocate in
+// proportion to their input.
 type answers struct {
 	http.RoundTripper
 	guard *Guard
 	// base is the path of the API server's address, "" if it has none.
 	base string
-	// whole bounds how long an answer may take that is no watch, and one event of a watch.
+	// whole bounds the duration of an answer that is no watch, and of one event of a watch.
 	whole time.Duration
 }
 
@@ -69,7 +71,7 @@ func (a answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	request = request.WithContext(ctx)
 	request.Header = request.Header.Clone()
 	request.Header.Set("Accept", onlyJSON(request.Header))
-	request.Header.Set(acceptEncoding, identity) // net/http would ask for gzip, and decompress it
+	request.Header.Set(acceptEncoding, identity) // net/http would request gzip, and decompress it
 	response, err := a.RoundTripper.RoundTrip(request)
 	if err != nil {
 		err = body.cause(err)
@@ -89,8 +91,9 @@ func (a answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// isTyped reports whether whatever a path stands for is decoded into types of Kubernetes, which keep the fields of managed fields as JSON. Objects of a bundle
-// are decoded into maps. They are cluster-scoped, and of none of the groups and kinds that are named here; so what is not known counts as one of them.
+// isTyped reports whether the object of a path is decoded into types of Kubernetes, which keep the fields of managed fields as
+// JSON. Objects of a bundle are decoded into maps. They are cluster-scoped, and of none of the groups and kinds that are named
+// here. So an unknown path counts as one of them.
 func (a answers) isTyped(path string) bool {
 	path, ok := strings.CutPrefix(path, a.base)
 	if kind, own := strings.CutPrefix(path, "/apis/"+v1alpha1.GroupVersion.String()+"/"); own {
@@ -111,7 +114,7 @@ func (a answers) check(response *http.Response, body *boundedBody) error {
 			Limit: bytesText(int64(a.guard.Limits.Headers)), Remedy: "Check the member's API server, and proxies and load balancers in between."})
 	}
 	if response.StatusCode < 200 || response.StatusCode > 599 {
-		// HTTP/2 takes any number, and whoever counts answers by their status keeps each.
+		// HTTP/2 accepts any number, and metrics that count answers by status keep a series for each.
 		return &AnswerError{Status: response.StatusCode, What: "a status that HTTP does not have"}
 	}
 	if response.StatusCode >= 300 && response.StatusCode < 400 {
@@ -127,7 +130,7 @@ func (a answers) check(response *http.Response, body *boundedBody) error {
 	case !isJSON && response.StatusCode < 300 && response.StatusCode != http.StatusNoContent:
 		return notJSON(response.StatusCode, response.Header.Get("Content-Type"))
 	case !isJSON:
-		// client-go decodes an error by its type, whatever was asked for; as text it is told and not decoded.
+		// client-go decodes an error by its type, whatever was requested; as text it is reported and not decoded.
 		response.Header.Set("Content-Type", "text/plain")
 		body.limit = Bound{Bytes: mostPlain, Weight: math.MaxInt64}
 	case body.scanner.List:
@@ -138,26 +141,26 @@ func (a answers) check(response *http.Response, body *boundedBody) error {
 	return nil
 }
 
-// boundedBody is an answer that is read only as far as it may go.
+// boundedBody is an answer that is read only up to its limit.
 type boundedBody struct {
 	io.ReadCloser
 	guard *Guard
 	ctx   context.Context
-	// what it is, for a person.
+	// what describes it to users.
 	what  string
 	limit Bound
-	// stream: each value has the limit of its own, and patience to arrive.
+	// stream: each value has its own limit, and patience to arrive.
 	stream   bool
 	patience time.Duration
 	scanner  untrusted.Scanner
 	// began is when the first byte of a value of a stream arrived, zero between values.
 	began time.Time
-	// extra is what the events that ended with what was read last cost beyond their bytes.
+	// extra is the cost of the events that ended in the last read, beyond their bytes.
 	extra int
 	end   func()
 }
 
-// Read returns a [*LimitError] where the answer goes too far.
+// Read returns a [*LimitError] if the answer exceeds a limit.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	for {
 		n, err := b.ReadCloser.Read(p[:min(len(p), mostRead)])
@@ -177,7 +180,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	}
 }
 
-// cause says of an error of the connection when it is due to what took too long.
+// cause returns the timeout behind an error of the connection, if there is one.
 func (b *boundedBody) cause(err error) error {
 	if err != nil && !errors.Is(err, io.EOF) && errors.Is(context.Cause(b.ctx), errSlow) {
 		return errSlow
@@ -185,19 +188,19 @@ func (b *boundedBody) cause(err error) error {
 	return err
 }
 
-// weigh takes blanks between the values of a stream out of p, and returns how many bytes are left: the decoder of a stream would keep all blanks
-// until the next value, and they may have no end.
+// weigh removes blanks between the values of a stream from p, and returns the number of remaining bytes: the decoder of a stream would keep all
+// blanks until the next value, and they can be endless.
 func (b *boundedBody) weigh(p []byte) (int, error) {
 	kept := p[:0]
 	for len(p) > 0 {
 		if b.stream && b.began.IsZero() {
 			if p = bytes.TrimLeft(p, " \t\r\n"); len(p) == 0 {
-				break // the next value is waited for, however long
+				break // a wait for the next value has no limit
 			}
 			b.began = time.Now()
 		}
 		n, ended := b.scanner.Scan(p)
-		kept = append(kept, p[:n]...) // in place: kept is never longer than what was weighed
+		kept = append(kept, p[:n]...) // in place: kept is never longer than the weighed bytes
 		p = p[n:]
 		switch {
 		case b.scanner.Bytes > b.limit.Bytes:
@@ -218,7 +221,7 @@ func (b *boundedBody) weigh(p []byte) (int, error) {
 	return len(kept), nil
 }
 
-// value is what the limit of bytes and weight is for.
+// value is the unit to which the limits of bytes and weight apply.
 func (b *boundedBody) value() string {
 	if b.stream {
 		return "an event in " + b.what
@@ -241,7 +244,7 @@ func (b *boundedBody) Close() error {
 const lookForLarge = "Look in the member for objects that are too large, in labels and annotations for example, and make them smaller; if there are none, " +
 	"check what answers at that address."
 
-// beginList waits until a page may be read; whoever began calls endList.
+// beginList waits until a page can be read; the caller must then call endList.
 func (g *Guard) beginList(ctx context.Context) error {
 	select {
 	case g.lists <- struct{}{}:
@@ -253,7 +256,7 @@ func (g *Guard) beginList(ctx context.Context) error {
 
 func (g *Guard) endList() { <-g.lists }
 
-// onlyJSON are the types that a request accepts, without those whose weight is not known before they are decoded.
+// onlyJSON are the types that a request accepts, without those whose weight is unknown before they are decoded.
 func onlyJSON(header http.Header) string {
 	kinds := strings.Split(strings.Join(header.Values("Accept"), ","), ",")
 	kinds = slices.DeleteFunc(kinds, func(kind string) bool { return !strings.HasPrefix(strings.TrimSpace(kind), jsonType) })
@@ -263,7 +266,7 @@ func onlyJSON(header http.Header) string {
 	return strings.Join(kinds, ",")
 }
 
-// boundRetryAfter shortens the pause that an answer asks for. client-go takes numbers of seconds only.
+// boundRetryAfter shortens the pause that an answer requests. client-go accepts numbers of seconds only.
 func boundRetryAfter(header http.Header) {
 	const retryAfter = "Retry-After"
 	if seconds, err := strconv.Atoi(header.Get(retryAfter)); err == nil && seconds > mostRetryAfter {
@@ -280,7 +283,7 @@ func headerBytes(header http.Header) (n int) {
 	return n
 }
 
-// origin is the scheme and host of a URL, or what stands in its place.
+// origin is the scheme and host of a URL, or a placeholder.
 func origin(location string) string {
 	to, err := url.Parse(location)
 	if err != nil || to.Host == "" {
@@ -289,7 +292,8 @@ func origin(location string) string {
 	return untrusted.Text(to.Scheme+"://"+to.Host, 120)
 }
 
-// describe says what a request asks for, by its path in Kubernetes' API. The operator made it: it is nothing of the member's.
+// describe names the object of a request, by its path in the Kubernetes API. The operator made the path: it contains no text of
+// the member.
 func describe(path string, query url.Values) string {
 	switch {
 	case isWatch(query):

@@ -24,10 +24,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
-// token is what nobody but the member itself may get.
+// token must reach only the member.
 const token = "the-token-of-the-member"
 
-// answering returns an API whose server answers by h, over TLS and, if asked, HTTP/2.
+// answering returns an API whose server answers with h, over TLS and, if requested, HTTP/2.
 func answering(t *testing.T, http2 bool, bounds Bounds, h http.HandlerFunc) *API {
 	t.Helper()
 	server := httptest.NewUnstartedServer(h)
@@ -43,7 +43,7 @@ func answering(t *testing.T, http2 bool, bounds Bounds, h http.HandlerFunc) *API
 	return api
 }
 
-// get reads an answer for a path to its end and returns how many bytes it had.
+// get reads an answer for a path to its end and returns the number of its bytes.
 func get(ctx context.Context, api *API, path string) (int64, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, api.Host()+path, nil)
 	if err != nil {
@@ -61,7 +61,7 @@ const (
 	onePath   = "/api/v1/namespaces/kube-system"
 	listPath  = "/api/v1/namespaces?limit=100"
 	watchPath = "/api/v1/namespaces?watch=true"
-	// policyPath is that of an object that is decoded into maps.
+	// policyPath is the path of an object that is decoded into maps.
 	policyPath = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/vmgroup-operator"
 )
 
@@ -74,7 +74,8 @@ func (b neverEnding) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestAnAnswerIsReadNoFurtherThanItsLimit whatever its bytes are on the wire, and counts what its values need when they are decoded.
+// TestAnAnswerIsReadNoFurtherThanItsLimit whatever its bytes are on the wire. It counts the memory that its values need when they
+// are decoded.
 func TestAnAnswerIsReadNoFurtherThanItsLimit(t *testing.T) {
 	limits := DefaultLimits()
 	event := func(n int) string {
@@ -83,7 +84,7 @@ func TestAnAnswerIsReadNoFurtherThanItsLimit(t *testing.T) {
 	for name, test := range map[string]struct {
 		path   string
 		answer func(http.ResponseWriter)
-		// want is the beginning of what is said, or "" where all is read.
+		// want is the beginning of the error, or "" if the whole answer is read.
 		want string
 		most int64
 	}{
@@ -152,10 +153,10 @@ func TestAnAnswerIsReadNoFurtherThanItsLimit(t *testing.T) {
 	}
 }
 
-// inEtcd is how many bytes an object has at most in etcd.
+// inEtcd is the maximum number of bytes of an object in etcd.
 const inEtcd = 3 << 19
 
-// labeled is the largest object with labels of that many letters, and with the fields of who set them, if asked.
+// labeled is the largest object with labels of that many letters, and, if requested, with managed fields.
 func labeled(letters int, fields bool) string {
 	var labels, set strings.Builder
 	for i := 0; labels.Len()+set.Len() < inEtcd-200; i++ {
@@ -173,7 +174,7 @@ func once(text string) func(http.ResponseWriter) {
 	return func(w http.ResponseWriter) { _, _ = io.WriteString(w, text) }
 }
 
-// repeated goes on until nobody reads any more.
+// repeated continues until its reader stops.
 func repeated(begin, again string) func(http.ResponseWriter) {
 	chunk := []byte(strings.Repeat(again, 10_000))
 	return func(w http.ResponseWriter) {
@@ -213,7 +214,7 @@ func TestHeadersAreBounded(t *testing.T) {
 	}
 }
 
-// TestAPauseThatAnAnswerAsksForIsBounded: client-go sleeps for as long as it is told.
+// TestAPauseThatAnAnswerAsksForIsBounded: client-go sleeps for the requested time.
 func TestAPauseThatAnAnswerAsksForIsBounded(t *testing.T) {
 	const header = "Retry-After"
 	for asked, want := range map[string]string{"1": "1", "5": "5", "6": "5", "2000000000": "5", "tomorrow": "tomorrow", "": ""} {
@@ -240,7 +241,7 @@ func TestAPauseThatAnAnswerAsksForIsBounded(t *testing.T) {
 	}
 }
 
-// TestARedirectIsNotFollowed, by whichever method and from https to http or https: nobody else gets the token, or a body.
+// TestARedirectIsNotFollowed, with any method and from https to http or https: no other server gets the token, or a body.
 func TestARedirectIsNotFollowed(t *testing.T) {
 	var elsewhere atomic.Int64
 	other := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) })
@@ -283,7 +284,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-// TestOnlyJSONIsAskedForAndTaken: what other encodings cost is not known before they are decoded.
+// TestOnlyJSONIsAskedForAndTaken: the cost of other encodings is unknown before they are decoded.
 func TestOnlyJSONIsAskedForAndTaken(t *testing.T) {
 	var asked atomic.Value
 	kind, status := "application/vnd.kubernetes.protobuf", http.StatusOK
@@ -293,7 +294,7 @@ func TestOnlyJSONIsAskedForAndTaken(t *testing.T) {
 		w.WriteHeader(status)
 		_, _ = w.Write([]byte("k8s\x00 and what not"))
 	})
-	_, err := api.ClusterUID(t.Context(), time.Minute) // a typed client, which would like protobuf
+	_, err := api.ClusterUID(t.Context(), time.Minute) // a typed client, which prefers protobuf
 	var answer *AnswerError
 	if !errors.As(err, &answer) || !strings.Contains(answer.What, kind) {
 		t.Errorf("said was %v", err)
@@ -310,7 +311,8 @@ func TestOnlyJSONIsAskedForAndTaken(t *testing.T) {
 	}
 }
 
-// TestACompressedAnswerIsNotAskedForAndRefused: what it becomes has no bound by its bytes, and gzip may go on for ever and become nothing at all.
+// TestACompressedAnswerIsNotAskedForAndRefused: the compressed bytes do not bound the decompressed size, and gzip can be endless and decompress
+// to nothing.
 func TestACompressedAnswerIsNotAskedForAndRefused(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		for _, path := range []string{onePath, listPath, watchPath} {
@@ -341,7 +343,7 @@ func TestACompressedAnswerIsNotAskedForAndRefused(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatDripsEnds, and so does an event. Between events a watch may be silent.
+// TestAnAnswerThatDripsEnds, and so does an event. Between events a watch can be idle.
 func TestAnAnswerThatDripsEnds(t *testing.T) {
 	bounds := testBounds()
 	bounds.Timeouts.Answer = 200 * time.Millisecond
@@ -380,8 +382,8 @@ func TestAnAnswerThatDripsEnds(t *testing.T) {
 	}
 }
 
-// TestBlanksBetweenEventsAreNotPassedOn: the decoder of a watch keeps what is before an event, and blanks may have no end. Those within an event are
-// the event's.
+// TestBlanksBetweenEventsAreNotPassedOn: the decoder of a watch keeps the blanks before an event, and they can be endless. Those within an event
+// belong to the event.
 func TestBlanksBetweenEventsAreNotPassedOn(t *testing.T) {
 	const event = `{"type": "ADDED",` + "\n" + `"object": {"a": " { "}}`
 	blanks := strings.Repeat(" \t\r\n", 4<<20)
@@ -408,7 +410,7 @@ func TestBlanksBetweenEventsAreNotPassedOn(t *testing.T) {
 	}
 }
 
-// TestNoMoreConnectionsAreMadeThanNeeded of a member that does not speak HTTP/2 and does not answer.
+// TestNoMoreConnectionsAreMadeThanNeeded for a member that does not support HTTP/2 and does not answer.
 func TestNoMoreConnectionsAreMadeThanNeeded(t *testing.T) {
 	var mu sync.Mutex
 	connections := map[string]bool{}
@@ -447,7 +449,7 @@ func TestAFloodOfEventsIsReadAtAPace(t *testing.T) {
 	})
 	begun := time.Now()
 	n, err := get(t.Context(), api, watchPath)
-	// What is beyond the burst takes half a second. On a slow machine it takes longer.
+	// The bytes beyond the burst take half a second. On a slow machine they take longer.
 	if took := time.Since(begun); n < rate || took < 400*time.Millisecond {
 		t.Errorf("%d bytes were read in %s, %v", n, took, err)
 	}

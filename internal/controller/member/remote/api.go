@@ -25,7 +25,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// Timeouts bound everything that waits for a member's API server. All must be set.
+// Timeouts bound every wait for a member's API server. All must be set.
 type Timeouts struct {
 	// Dial bounds a TCP connect, and a TLS handshake after it.
 	Dial time.Duration
@@ -35,12 +35,12 @@ type Timeouts struct {
 	Answer time.Duration
 	// Request bounds one request of an [API]; see [API.Bounded].
 	Request time.Duration
-	// PingInterval is how long a connection may be silent before it is asked for a sign of life, and Ping how long that may take.
+	// PingInterval is how long a connection can be idle before a ping is sent, and Ping how long the answer can take.
 	PingInterval, Ping time.Duration
 }
 
-// API is the plain client with which a member is identified, claimed, equipped and checked. It has a
-// rate limiter of its own, so that a busy member's health check does not queue behind reconciles.
+// API is the plain client with which a member is identified, claimed, equipped and checked. It has a rate limiter of its own,
+// so that a busy member's health check does not queue behind reconciles.
 type API struct {
 	// Config reaches the member. It is not changed.
 	Config *rest.Config
@@ -51,14 +51,14 @@ type API struct {
 	timeouts  Timeouts
 }
 
-// Bounds are what an [API] keeps to. Guard may be that of several.
+// Bounds are the limits of an [API]. Several can share a Guard.
 type Bounds struct {
 	Timeouts  Timeouts
 	Guard     *Guard
 	Addresses Addresses
 }
 
-// New dials nothing. The caller ends the API. leader is asked before each write, by several goroutines.
+// New dials nothing. The caller ends the API. leader is called before each write, by several goroutines.
 func New(config *rest.Config, bounds Bounds, leader sharding.Leader) (*API, error) {
 	transport, err := newTransport(config, bounds)
 	if err != nil {
@@ -92,7 +92,7 @@ func (a *API) Bounded(ctx context.Context) (context.Context, context.CancelFunc)
 // Reset closes every connection; the next request dials anew.
 func (a *API) Reset() { a.transport.reset() }
 
-// End closes every connection for good. Whoever uses the client afterwards gets [ErrEnded].
+// End closes every connection permanently. Later uses of the client return [ErrEnded].
 func (a *API) End() { a.transport.end() }
 
 // Version of the member's API server.
@@ -110,8 +110,8 @@ func (a *API) Version(ctx context.Context) (string, error) {
 	return untrusted.Text(info.GitVersion, 60), nil
 }
 
-// Revision is that of the member's storage at this moment, or a later one: the resourceVersion of a list that asks for none, which any
-// API server answers with what is newest. See package revision.
+// Revision is that of the member's storage at this moment, or a later one: the resourceVersion of a list without one, which any API
+// server answers with the newest state. See package revision.
 func (a *API) Revision(ctx context.Context) (string, error) {
 	ctx, cancel := a.Bounded(ctx)
 	defer cancel()
@@ -129,7 +129,8 @@ func (a *API) Revision(ctx context.Context) (string, error) {
 // mostUsername bounds a username, in bytes. Those of service accounts have at most 336.
 const mostUsername = 512
 
-// Username is who this client is in the member. It is written into several admission objects, so that one that is too long is a [*Problem].
+// Username is the name of this client in the member. It is written into several admission objects, so that one that is too long is a
+// [*Problem].
 func (a *API) Username(ctx context.Context) (string, error) {
 	ctx, cancel := a.Bounded(ctx)
 	defer cancel()
@@ -148,7 +149,7 @@ func (a *API) Username(ctx context.Context) (string, error) {
 	return review.Status.UserInfo.Username, nil
 }
 
-// ServesMutatingPolicies asks the member's discovery, and not its version: a feature gate may have turned them off.
+// ServesMutatingPolicies uses the member's discovery, and not its version: a feature gate can have turned them off.
 func (a *API) ServesMutatingPolicies(ctx context.Context) (bool, error) {
 	ctx, cancel := a.Bounded(ctx)
 	defer cancel()
@@ -180,8 +181,8 @@ func (a *API) ClusterUID(ctx context.Context, patience time.Duration) (string, e
 	return string(namespace.UID), nil
 }
 
-// IsPlainUID reports whether a UID has nothing but letters, digits, `-`, `_` and `.`, and at most 64 bytes. Those of API servers do. Others must be neither
-// keys nor part of a command that somebody may copy.
+// IsPlainUID reports whether a UID has only letters, digits, `-`, `_` and `.`, and at most 64 bytes. Those of API servers do.
+// Others must be neither keys nor part of a command that users can copy.
 func IsPlainUID(uid string) bool {
 	return len(uid) <= 64 && len(validation.IsConfigMapKey(uid)) == 0
 }

@@ -11,7 +11,7 @@ import (
 // APIs are the identities of one incarnation in its member. They are the same unless the MemberCluster names a
 // bootstrap identity.
 type APIs struct {
-	// Runtime identifies the member, watches its health and lets groups go. Groups are watched and written with it.
+	// Runtime identifies the member, checks its health and releases groups. Groups are watched and written with it.
 	Runtime *API
 	// Bootstrap claims and equips the member and keeps its admission objects.
 	Bootstrap *API
@@ -22,13 +22,14 @@ type APIs struct {
 // Separate reports whether there are two.
 func (a APIs) Separate() bool { return a.Bootstrap != a.Runtime }
 
-// End closes all connections for good.
+// End closes all connections permanently.
 func (a APIs) End() {
 	a.Bootstrap.End()
 	a.Runtime.End()
 }
 
-// SameCluster checks that the bootstrap identity is one of the cluster with this UID, which is the runtime identity's.
+// SameCluster verifies that the bootstrap identity is one of the cluster with this UID, which is the runtime
+// identity's.
 func (a APIs) SameCluster(ctx context.Context, uid string) error {
 	if !a.Separate() {
 		return nil
@@ -46,7 +47,7 @@ func (a APIs) SameCluster(ctx context.Context, uid string) error {
 	return nil
 }
 
-// BootstrapProblem says of an error whose identity it was.
+// BootstrapProblem adds to an error that it comes from the bootstrap identity.
 func (a APIs) BootstrapProblem(err error) error {
 	var known *Problem
 	if !a.Separate() || errors.As(err, &known) || errors.Is(err, ErrNotLeading) {

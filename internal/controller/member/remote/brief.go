@@ -9,8 +9,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// Brief returns what may be kept of an error. Of one that the API server answered these are its code, its reason, and the first of its words: it may have three
-// megabytes of causes, which need eight times as much. Others are returned as they are.
+// Brief returns the part of an error that can be kept. Of an API server's error this is its code, its reason, and the beginning
+// of its message: it can have three megabytes of causes, which need eight times as much. Others are returned unchanged.
 func Brief(err error) error {
 	var answered apierrors.APIStatus
 	if !errors.As(err, &answered) {

@@ -13,7 +13,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// TestLittleIsKeptOfAnAnswerThatIsAnError: what an informer failed with last is kept until it fails again.
+// TestLittleIsKeptOfAnAnswerThatIsAnError: the last error of an informer is kept until it fails again.
 func TestLittleIsKeptOfAnAnswerThatIsAnError(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	answered := fmt.Errorf("list: %w", &apierrors.StatusError{ErrStatus: metav1.Status{

@@ -1,3 +1,3 @@
-// Package remote reaches one member: it turns a kubeconfig, which is not trusted, into clients that end with their incarnation,
-// and says in the words of a condition why a member cannot be reached.
+// Package remote connects to one member: it turns a kubeconfig, which is not trusted, into clients that end with their
+// incarnation. It returns the reason why a member is unreachable, as text for a condition.
 package remote

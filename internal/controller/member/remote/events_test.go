@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// newStream is a watch that is read of a server that sends as fast as it is read.
+// newStream is a watch on a server that sends as fast as the client reads.
 func newStream(t *testing.T, from io.Reader, guard *Guard) *boundedBody {
 	t.Helper()
 	return &boundedBody{ReadCloser: io.NopCloser(from), guard: guard, ctx: t.Context(), limit: guard.Limits.Object, stream: true, patience: time.Minute, end: func() {}}
 }
 
-// again repeats a text without end.
+// again repeats a text endlessly.
 type again struct {
 	text string
 	left string
@@ -29,8 +29,8 @@ func (a *again) Read(p []byte) (n int, _ error) {
 	return n, nil
 }
 
-// TestSmallEventsWithoutEndAreReadAtAPace: by their bytes alone they would take a processor. One incarnation after the other shares the pace, so that a server
-// gains nothing by ending them.
+// TestSmallEventsWithoutEndAreReadAtAPace: by their bytes alone they would occupy a processor. Successive incarnations share
+// the pace, so that a server gains nothing by ending them.
 func TestSmallEventsWithoutEndAreReadAtAPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const event, incarnations = `{"type":"MODIFIED","object":{"metadata":{"name":"a"}}}`, 3
@@ -56,8 +56,8 @@ func TestSmallEventsWithoutEndAreReadAtAPace(t *testing.T) {
 	})
 }
 
-// TestManyEventsOfAnHonestMemberAreReadInTime: one with 20,000 groups in 20,000 namespaces streams its lists, and at once again after an outage. A list may take
-// a minute.
+// TestManyEventsOfAnHonestMemberAreReadInTime: a member with 20,000 groups in 20,000 namespaces streams its lists, and again
+// immediately after an outage. A list can take a minute.
 func TestManyEventsOfAnHonestMemberAreReadInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 20_000

@@ -22,8 +22,9 @@ const (
 	labelRule   = "63 lowercase letters, digits and '-'"
 )
 
-// Named refuses an object whose name, namespace, UID or resource version Kubernetes does not allow. The error is a [*LimitError]. An API server that shows
-// such an object is left: without the object it would look as if it had been deleted.
+// Named refuses an object whose name, namespace, UID or resource version Kubernetes does not allow. The error is a
+// [*LimitError]. Such an object ends the connection to its API server: without the object it would look as if it had been
+// deleted.
 func Named(kind string, object any) error {
 	o, is := object.(metav1.Object)
 	if !is {
@@ -46,19 +47,19 @@ func Named(kind string, object any) error {
 		return wrong("name", name, "253 bytes without '/' and '%'")
 	case kind == groupKind && namespace == "", kind == namespaceKind && namespace != "", namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0:
 		return wrong("namespace", namespace, labelRule)
-	case uid == "" && kind != groupKind && kind != namespaceKind: // answers to questions have none
+	case uid == "" && kind != groupKind && kind != namespaceKind: // answers to review requests have none
 	case !IsPlainUID(uid):
 		return wrong("UID", uid, "64 letters, digits, '-', '_' and '.'")
 	}
 	return Versioned(kind, o)
 }
 
-// mostShown is how many bytes of a name that is refused are shown.
+// mostShown is the number of bytes of a refused name that are shown.
 const mostShown = 100
 
 func shown(name string) string { return untrusted.Quoted(untrusted.Text(name, mostShown)) }
 
-// Versioned refuses an object whose resource version is longer than an API server lets one be. The error is a [*LimitError].
+// Versioned refuses an object whose resource version is longer than API servers allow. The error is a [*LimitError].
 func Versioned(kind string, o metav1.Object) error {
 	if is := o.GetResourceVersion(); len(is) > untrusted.MaxResourceVersion {
 		return longer(fmt.Sprintf("the resource version of %s %s", kind, shown(o.GetName())), is, untrusted.MaxResourceVersion)
@@ -66,8 +67,8 @@ func Versioned(kind string, o metav1.Object) error {
 	return nil
 }
 
-// Listed refuses a page of a list whose own resource version or continue token is longer than one can be: an informer keeps the one, and asks with the other.
-// The error is a [*LimitError].
+// Listed refuses a page of a list whose own resource version or continue token is too long: an informer stores the one, and
+// sends the other. The error is a [*LimitError].
 func Listed(kind string, list runtime.Object) error {
 	m, err := meta.ListAccessor(list)
 	if err != nil {
@@ -90,7 +91,7 @@ func longer(what, is string, most int) error {
 	return &LimitError{What: fmt.Sprintf("%s has %d bytes", what, len(is)), Limit: fmt.Sprintf("%d", most), Remedy: checkServer}
 }
 
-// KindOf is how the kind of an object, or of the objects of a list, is called in messages.
+// KindOf is the name of the kind of an object, or of the objects of a list, in messages.
 func KindOf(object runtime.Object) string {
 	kind := object.GetObjectKind().GroupVersionKind().Kind
 	if kind == "" {

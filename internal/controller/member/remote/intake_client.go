@@ -11,11 +11,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Reader checks all that it reads: see [Named]. What is refused ends the incarnation.
+// Reader checks all objects that it reads: see [Named]. A refusal ends the incarnation.
 func (g *Guard) Reader(r client.Reader) client.Reader { return intakeReader{r, g} }
 
-// Client checks what a client of a member's cluster reads of the API server, and the answers to its writes. What it reads of a cache was checked on its way
-// into the cache.
+// Client checks the objects that a client of a member's cluster reads from the API server, and the answers to its writes.
+// Objects of a cache were checked on their way into the cache.
 func (g *Guard) Client(c client.Client) client.Client {
 	return intakeClient{c, cachedReader{c, intakeReader{c, g}}, g}
 }
@@ -61,7 +61,7 @@ func (r intakeReader) List(ctx context.Context, list client.ObjectList, opts ...
 	return meta.EachListItem(list, func(object runtime.Object) error { return r.guard.take(kind, object) })
 }
 
-// cachedReader reads VmGroups and metadata of a cache, and all else of the API server.
+// cachedReader reads VmGroups and metadata from a cache, and all else from the API server.
 type cachedReader struct{ cached, live client.Reader }
 
 func (r cachedReader) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {

@@ -14,11 +14,11 @@ import (
 // MaxKubeconfigBytes bounds a kubeconfig. A usual one has 3 to 10 KiB.
 const MaxKubeconfigBytes = 64 << 10
 
-// RefusedError says why a kubeconfig is not used. It never holds a secret.
+// RefusedError is the reason why a kubeconfig is not used. It never holds a secret.
 type RefusedError struct {
 	// Field of the kubeconfig, in the file's own spelling; empty when the file as a whole is refused.
 	Field string
-	// Problem is the rest of the sentence, and what to do instead.
+	// Problem is the rest of the sentence, and the remedy.
 	Problem string
 }
 
@@ -32,11 +32,10 @@ func (e *RefusedError) Error() string {
 
 // ParseKubeconfig turns a kubeconfig into a client configuration, or returns a [*RefusedError].
 //
-// A kubeconfig is code: it may start programs, read the operator's files, send its traffic through a proxy
-// or act as somebody else. So only what is written in the file itself is accepted: an https server, inline
-// certificate data (the system's authorities when left out), and an inline token, client certificate or
-// password. The result is assembled from the very fields that were checked, with no defaults from the
-// environment.
+// A kubeconfig is code: it can start programs, read the operator's files, send its traffic through a proxy
+// or impersonate another user. So it must be self-contained: an https server, inline certificate data (the
+// system's authorities if omitted), and an inline token, client certificate or password. The result is
+// assembled from the very fields that were checked, with no defaults from the environment.
 func ParseKubeconfig(content []byte) (*rest.Config, error) {
 	if len(content) == 0 {
 		return nil, &RefusedError{Problem: "is empty"}
@@ -46,7 +45,7 @@ func ParseKubeconfig(content []byte) (*rest.Config, error) {
 	}
 	file, err := clientcmd.Load(content)
 	if err != nil {
-		// The parser's error may quote the line that it choked on, which may hold a credential.
+		// The parser's error can quote the line that caused it, which can hold a credential.
 		return nil, &RefusedError{Problem: "is not valid YAML or JSON of kind Config, version v1"}
 	}
 	cluster, user, err := selectContext(file)

@@ -10,8 +10,8 @@ import (
 // ErrNotLeading refuses a write to a member by a replica that does not lead. It is no failure: the leader does it.
 var ErrNotLeading = errors.New("this is left to the replica that leads")
 
-// leaderTransport asks before each write whether it is this replica's. All replicas so take the same way through the
-// bootstrap, and those that do not lead stop where the leader has not been yet.
+// leaderTransport checks before each write whether this replica leads. So all replicas take the same path through
+// the bootstrap, and those that do not lead stop where the leader has not been yet.
 type leaderTransport struct {
 	http.RoundTripper
 	sharding.Leader

@@ -9,40 +9,42 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// Limits of what a member's API server may send. All must be set.
+// Limits of the data that a member's API server can send. All must be set.
 type Limits struct {
-	// Object bounds one object, and all else that is no list. An object in a list has no more bytes, either.
+	// Object bounds one object, and all other answers except lists. An object in a list has no more bytes, either.
 	Object Bound
 	// Page bounds one page of a list. A page has [PageSize] objects.
 	Page Bound
 	// Headers bounds the bytes of an answer's headers.
 	Headers int
-	// Kept bounds how many bytes of memory the cached objects of the member may need, all kinds together. It bounds each list, too.
+	// Kept bounds the bytes of memory for all cached objects of the member, of all kinds together. It bounds each list, too.
 	Kept int64
-	// Rate and Burst bound the bytes that are read, by the second and at once. Whoever sends more is read later.
+	// Rate and Burst bound the bytes that are read, per second and at once. Excess bytes are read later.
 	Rate, Burst int
 }
 
-// Bound is how large an answer may be: Bytes, of which the decoder holds several copies, and the Weight of what they
-// become, as [untrusted.Scanner] estimates it.
+// Bound is the maximum size of an answer: Bytes, of which the decoder holds several copies, and the Weight of the decoded
+// values, as [untrusted.Scanner] estimates it.
 type Bound struct{ Bytes, Weight int64 }
 
-// PageSize is how many objects are asked for at once.
+// PageSize is the number of objects per request.
 const PageSize = 100
 
-// DefaultKept is how much memory the cached objects of one member may need. A group with three VMs needs 4 KiB.
+// DefaultKept is the memory limit for the cached objects of one member. A group with three VMs needs 4 KiB.
 const DefaultKept = 96 << 20
 
 // DefaultLimits are enough for a member with 20,000 groups.
 func DefaultLimits() Limits { return LimitsFor(DefaultKept) }
 
-// LimitsFor are the limits of a member whose cached objects may need that many bytes of memory.
+// LimitsFor are the limits of a member whose cached objects can need that many bytes of memory.
 //
-// An object in etcd has at most 1.5 MiB, and API servers take no body of more than 3 MiB. It weighs 17 MiB if it is all labels of three letters: one such object
-// must not be the end of a member. Several passes work on groups at a time, and each makes copies of its group in JSON.
+// An object in etcd has at most 1.5 MiB, and API servers accept no body of more than 3 MiB. It weighs 17 MiB if it is all
+// labels of three letters: one such object must not make a member unusable. Several passes work on groups at a time, and each
+// makes copies of its group in JSON.
 //
-// A list must end within a minute, so that who may have more is read faster. Lists are larger than what is kept of them: they have managed fields and
-// annotations of others. One of two and a half times Kept is read within half a minute.
+// A list must end within a minute, so that members with a higher limit are read faster. Lists are larger than their cached
+// objects: they have managed fields and annotations of others. A list of two and a half times Kept is read within half a
+// minute.
 func LimitsFor(kept int64) Limits {
 	return Limits{
 		Object: Bound{Bytes: 3 << 20, Weight: 24 << 20}, Page: Bound{Bytes: 32 << 20, Weight: 48 << 20},
@@ -50,19 +52,19 @@ func LimitsFor(kept int64) Limits {
 	}
 }
 
-// What is read of each member, whatever it may keep: its largest answers must end in time.
+// The minimum rate and burst for each member, whatever its memory limit: its largest answers must end in time.
 const leastRate, leastBurst = 4 << 20, 64 << 20
 
-// mostLists is how many pages of lists of one member are read at a time.
+// mostLists is the number of concurrent reads of list pages of one member.
 const mostLists = 2
 
-// Guard keeps an incarnation of a member within its limits. What goes beyond them ends the incarnation: no answer of such a server is worth
-// more than another. It is safe for concurrent use.
+// Guard keeps an incarnation of a member within its limits. Exceeding one ends the incarnation: all answers of such a server are equally
+// untrustworthy. It is safe for concurrent use.
 type Guard struct {
 	Limits Limits
 	ctx    context.Context
 	refuse context.CancelCauseFunc
-	// Pace is that of all incarnations of the member.
+	// Pace is shared by all incarnations of the member.
 	Pace  *Pace
 	lists chan struct{}
 }
@@ -74,51 +76,51 @@ func NewGuard(limits Limits, pace *Pace) *Guard {
 	return g
 }
 
-// Context ends when something was refused.
+// Context ends after a refusal.
 func (g *Guard) Context() context.Context { return g.ctx }
 
-// Err is what was refused first, or nil.
+// Err is the first refusal, or nil.
 func (g *Guard) Err() error { return context.Cause(g.ctx) }
 
-// Refuse notes that something was refused, and returns it.
+// Refuse records a refusal, and returns it.
 func (g *Guard) Refuse(err error) error {
 	g.refuse(err)
 	return err
 }
 
-// LimitError says which limit a member's API server exceeded, be it one of Kubernetes.
+// LimitError names the limit that a member's API server exceeded, which can be one of Kubernetes.
 type LimitError struct {
-	// What was too much, as the beginning of a sentence.
+	// What exceeded the limit, as the beginning of a sentence.
 	What string
-	// Limit in the words of a person.
+	// Limit as text for users.
 	Limit string
-	// Remedy is what to do about it, as a sentence.
+	// Remedy is how to resolve the problem, as a sentence.
 	Remedy string
 }
 
 // Error is a sentence without the remedy.
 func (e *LimitError) Error() string { return e.What + "; the limit is " + e.Limit }
 
-// RedirectError says that an answer led elsewhere. The credentials are for one address, and not for those that it names.
+// RedirectError means that an answer redirected to another address. The credentials are valid for one address only.
 type RedirectError struct {
 	Status int
-	// To is the address that it names, without its path, which may hold a secret.
+	// To is the target address, without its path, which can hold a secret.
 	To string
 }
 
-// Error says where the answer leads.
+// Error names the target of the redirect.
 func (e *RedirectError) Error() string {
 	return fmt.Sprintf("the answer (%d) leads to %q; redirects are not followed", e.Status, e.To)
 }
 
-// AnswerError says that an answer is not of a kind that an API server gives.
+// AnswerError means that an API server does not give answers of this kind.
 type AnswerError struct {
 	Status int
-	// What the answer is or has, in the words of a person. It does not change from answer to answer, unless the server changes.
+	// What is wrong with the answer, as text for users. It does not change from answer to answer, unless the server changes.
 	What string
 }
 
-// Error says what the answer is.
+// Error describes the answer.
 func (e *AnswerError) Error() string {
 	return fmt.Sprintf("the answer (%d) has %s", e.Status, e.What)
 }
@@ -128,18 +130,18 @@ func notJSON(status int, kind string) *AnswerError {
 	return &AnswerError{Status: status, What: fmt.Sprintf("the type %q and not JSON, which was asked for", untrusted.Text(kind, 60))}
 }
 
-// KindError says that a watch tells of objects that nobody asked for.
+// KindError means that a watch reports objects of a kind that was not requested.
 type KindError struct {
-	// Watched is the kind that was asked for.
+	// Watched is the requested kind.
 	Watched string
 }
 
-// Error says which watch it is.
+// Error names the watch.
 func (e *KindError) Error() string {
 	return "the watch of " + e.Watched + "s contains objects of another kind"
 }
 
-// refusedProblem is the problem with what was refused, nil if err is nothing of that.
+// refusedProblem is the problem for a refusal, nil if err is no refusal.
 func refusedProblem(host string, err error) *Problem {
 	var (
 		limit    *LimitError

@@ -12,8 +12,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// NewMapper maps the few kinds that the operator uses in members. Asking a member's discovery instead would
-// add requests that take no context, so that a silent member holds them up, and the answer is known.
+// NewMapper maps the few kinds that the operator uses in members. Using a member's discovery instead would
+// add requests without a context, so that an unresponsive member blocks them, and the answer is known.
 func NewMapper() meta.RESTMapper {
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{
 		v1alpha1.GroupVersion, corev1.SchemeGroupVersion, apiextensionsv1.SchemeGroupVersion, eventsv1.SchemeGroupVersion,

@@ -11,26 +11,27 @@ import (
 	"k8s.io/client-go/util/connrotation"
 )
 
-// What is written to one member, in packets by the second and at once. HTTP/2 answers each PING and SETTINGS of a server with a packet, so that whoever sends
-// these without end has the operator do nothing else. A request needs two or three.
+// Writes to one member, in packets per second and at once. HTTP/2 answers each PING and SETTINGS of a server with a packet, so
+// that a server that sends these endlessly would keep the operator busy. A request needs two or three.
 const mostWrites, mostWritesAtOnce = 2000, 20_000
 
-// What is read of one member that is in no body, in bytes by the second and at once: heads, and what TLS and HTTP/2 add. A frame that is about nothing has 9
-// bytes, and costs as much of the processor as a kilobyte of a body. At once it may be as much as the server sends ahead of who reads bodies: 4 MiB for each.
+// Reads from one member outside of bodies, in bytes per second and at once: headers, and the overhead of TLS and HTTP/2. An
+// empty frame has 9 bytes, and costs as much CPU as a kilobyte of a body. The burst covers the bytes that a server sends ahead
+// of the readers of bodies: 4 MiB for each.
 const mostFraming, mostFramingAtOnce = 256 << 10, 32 << 20
 
-// Connections to one member, by the second and at once. A server may close each after one request, and its certificates may be such that it takes 37 ms of a
-// processor to check them. One that speaks HTTP/2 needs a connection, and the others 64 for each of two identities.
+// Connections to one member, per second and at once. A server can close each after one request, and verifying its certificates
+// can take 37 ms of CPU. A server with HTTP/2 needs one connection, and the others 64 for each of two identities.
 const mostDials, mostDialsAtOnce = 2, 128
 
-// Pace is how fast a member is read and written. Its incarnations share one: a server that ends them would otherwise get all that may come at once each time.
-// It is safe for concurrent use.
+// Pace is the rate at which a member is read and written. Its incarnations share one: otherwise a server that ends them would
+// get a full burst each time. It is safe for concurrent use.
 type Pace struct {
-	// bodies is that of bytes of answers, framing that of what else connections carry, writes that of packets to the member, and dials that of connections.
+	// bodies limits bytes of answers, framing the other bytes of connections, writes packets to the member, and dials new connections.
 	bodies, framing, writes, dials *rate.Limiter
 }
 
-// NewPace returns that of one member.
+// NewPace returns the Pace of one member.
 func NewPace(limits Limits) *Pace {
 	return &Pace{
 		bodies:  rate.NewLimiter(rate.Limit(limits.Rate), limits.Burst),
@@ -39,7 +40,7 @@ func NewPace(limits Limits) *Pace {
 	}
 }
 
-// inBody gives back what was counted for n bytes when a connection read them: they are in a body, which is read at a pace of its own.
+// inBody credits n bytes to framing that were counted when a connection read them: they belong to a body, which has its own pace.
 func (p *Pace) inBody(n int) { p.framing.ReserveN(time.Now(), -n) }
 
 // pacedConn is a connection to a member that is read and written at a pace.
@@ -51,12 +52,12 @@ type pacedConn struct {
 	end context.CancelFunc
 }
 
-// errTooManyConnections: the next one may not be opened in time.
+// errTooManyConnections: the next connection cannot be opened in time.
 var errTooManyConnections = fmt.Errorf("too many connections to the member are opened: %w", context.DeadlineExceeded)
 
-// paced returns connections of dial that are opened, read and written at a pace. Who would have to wait for one for longer than patience gets an error by then, and
-// has nobody wait behind it: net/http goes on to open connections that nobody needs any more, and meanwhile serves who waits over another. One that cannot be
-// opened does not count.
+// paced returns connections of dial that are opened, read and written at a pace. If the wait for a connection would exceed
+// patience, the caller gets an error by then, and does not delay later callers: net/http continues to open connections that are
+// no longer needed, and serves waiting requests over others. A connection that cannot be opened does not count.
 func paced(dial connrotation.DialFunc, patience time.Duration, pace *Pace) connrotation.DialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		inTime, cancel := context.WithTimeout(ctx, patience)
@@ -79,7 +80,7 @@ func newPacedConn(conn net.Conn, pace *Pace) *pacedConn {
 	return &pacedConn{Conn: conn, pace: pace, ctx: ctx, end: end}
 }
 
-// Read waits after it has read: the next bytes are read later.
+// Read waits after it has read, which delays the next bytes.
 func (c *pacedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.wait(c.pace.framing, n)
@@ -92,7 +93,7 @@ func (c *pacedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// wait ends when the connection is closed, too; then the connection says so by itself.
+// wait also ends when the connection is closed; then the connection returns the error.
 func (c *pacedConn) wait(pace *rate.Limiter, n int) {
 	_ = pace.WaitN(c.ctx, min(n, pace.Burst()))
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// TestAConnectionIsReadAndWrittenAtAPace, and its end ends the waiting.
+// TestAConnectionIsReadAndWrittenAtAPace, and its end ends the wait.
 func TestAConnectionIsReadAndWrittenAtAPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pace := NewPace(DefaultLimits())
@@ -30,7 +30,7 @@ func TestAConnectionIsReadAndWrittenAtAPace(t *testing.T) {
 		own, peer := net.Pipe()
 		conn := newPacedConn(own, pace)
 		var read, written, ended atomic.Int64
-		go func() { // the peer sends more than may be read, and takes all
+		go func() { // the peer sends more than the limit, and accepts all
 			_, _ = io.Copy(peer, io.LimitReader(neverEnding('x'), 100_000))
 		}()
 		go func() { _, _ = io.Copy(io.Discard, peer) }()
@@ -73,8 +73,8 @@ func TestAConnectionIsReadAndWrittenAtAPace(t *testing.T) {
 	})
 }
 
-// TestConnectionsAreOpenedAtAPace: a TLS handshake costs more than most requests do. Those that could not be opened cost nothing, and nobody waits for long behind
-// others that wait.
+// TestConnectionsAreOpenedAtAPace: a TLS handshake costs more than most requests. Connections that could not be opened cost
+// nothing, and no caller waits long behind other waiting callers.
 func TestConnectionsAreOpenedAtAPace(t *testing.T) {
 	const patience, waiting = 5 * time.Second, 5 * mostDials
 	synctest.Test(t, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestConnectionsAreOpenedAtAPace(t *testing.T) {
 	})
 }
 
-// TestBytesOfBodiesDoNotCountAsFraming, however many there are, and what is around them does.
+// TestBytesOfBodiesDoNotCountAsFraming, however many there are, and the bytes around them do.
 func TestBytesOfBodiesDoNotCountAsFraming(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pace := NewPace(DefaultLimits())
@@ -174,7 +174,7 @@ func TestPingsWithoutEndAreAnsweredAtAPace(t *testing.T) {
 		ended <- err
 	}()
 	await.True(t, "150 pings to be answered", func() bool { return answered.Load() >= 150 }, func() string { return fmt.Sprint(answered.Load()) })
-	// What is beyond the burst takes half a second. On a slow machine it takes longer.
+	// The packets beyond the burst take half a second. On a slow machine they take longer.
 	if took := time.Since(begun); took < 400*time.Millisecond {
 		t.Errorf("150 pings were answered in %s", took)
 	}
@@ -184,7 +184,7 @@ func TestPingsWithoutEndAreAnsweredAtAPace(t *testing.T) {
 	}
 }
 
-// pinging returns an API whose server speaks HTTP/2 and says nothing but PING, as fast as that is read.
+// pinging returns an API whose server uses HTTP/2 and sends only PING, as fast as the client reads.
 func pinging(t *testing.T, bounds Bounds, answered *atomic.Int64) *API {
 	t.Helper()
 	return framing(t, bounds, func(framer *http2.Framer) {
@@ -209,7 +209,7 @@ func pinging(t *testing.T, bounds Bounds, answered *atomic.Int64) *API {
 	})
 }
 
-// framing returns an API whose server speaks HTTP/2 and serves connections frame by frame.
+// framing returns an API whose server uses HTTP/2 and serves connections frame by frame.
 func framing(t *testing.T, bounds Bounds, serve func(*http2.Framer)) *API {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())

@@ -15,24 +15,24 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// Problem is why a member is not as it should be, in the words of its Ready condition. Messages hold nothing
-// that changes from attempt to attempt (ports, times), so that a lasting problem is written once.
+// Problem is the fault of a member, as text for its Ready condition. Messages hold nothing that changes from attempt to
+// attempt (ports, times), so that a lasting problem is written once.
 type Problem struct {
 	// Reason and Message of the condition.
 	Reason, Message string
-	// Lasting problems are not of the network: somebody has to change something, so they are looked at again
-	// at a steady pace and not with growing pauses.
+	// Lasting problems are not of the network: a user must resolve them, so they are checked at a fixed interval and not with
+	// growing pauses.
 	Lasting bool
-	// Waiting is not of this replica's doing: the one that leads has not been here yet.
+	// Waiting means that this replica waits for the leader, which has not acted yet.
 	Waiting bool
-	// Cause is for the log; nil where the message says all.
+	// Cause is for the log; nil if the message is complete.
 	Cause error
 }
 
 // maxError bounds the text of a problem, in bytes.
 const maxError = 2048
 
-// Error is the message with its cause, as untrusted.Text returns them: the member's API server may have written the cause.
+// Error is the message with its cause, as untrusted.Text returns them: the member's API server can have written the cause.
 func (p *Problem) Error() string {
 	if p.Cause == nil {
 		return untrusted.Text(p.Message, maxError)
@@ -43,7 +43,7 @@ func (p *Problem) Error() string {
 // Unwrap returns the cause.
 func (p *Problem) Unwrap() error { return p.Cause }
 
-// AsProblem returns the problem in err, classifying any other error as one of reaching host.
+// AsProblem returns the problem in err, and classifies any other error as one of reaching host.
 func AsProblem(host string, err error) *Problem {
 	var known *Problem
 	if errors.As(err, &known) {
@@ -55,14 +55,14 @@ func AsProblem(host string, err error) *Problem {
 	return Classify(host, err)
 }
 
-// WaitForLeader is the state of a member that the leader has not claimed or equipped yet. A new leader may write it
-// into status before it has acted; so it counts as connecting.
+// WaitForLeader is the state of a member that the leader has not claimed or equipped yet. A new leader can write it into
+// status before it has acted; so it counts as connecting.
 func WaitForLeader(err error) *Problem {
 	return &Problem{Reason: v1alpha1.ReasonConnecting, Waiting: true, Cause: err,
 		Message: "The member is not claimed or not equipped yet; the replica that leads does that."}
 }
 
-// Classify says in a stable sentence why a request to host failed. It reads types only, never error text.
+// Classify returns a stable sentence with the reason why a request to host failed. It reads types only, never error text.
 func Classify(host string, err error) *Problem {
 	unreachable := func(format string, args ...any) *Problem {
 		return &Problem{Reason: v1alpha1.ReasonMemberUnreachable, Message: fmt.Sprintf(format, args...), Cause: err}
@@ -103,7 +103,7 @@ func Classify(host string, err error) *Problem {
 		"the kubeconfig; the operator's log holds the error.", host)
 }
 
-// RenewRoles says how a member gets the roles that this version of the operator needs.
+// RenewRoles describes how a member gets the roles that this version of the operator needs.
 const RenewRoles = "Give the member the roles of this version: kubectl apply -k config/member, or config/local-member where the member is the hub itself."
 
 func classifyStatus(host string, status apierrors.APIStatus, err error) *Problem {
@@ -137,14 +137,14 @@ func certificateProblem(err error) string {
 	return "verification failed"
 }
 
-// Answered reports whether err is an API server's answer that another request need not get as well. One that does not
-// accept the credentials gives no other.
+// Answered reports whether err is an API server's answer to one request, which other requests do not necessarily get. An
+// API server that does not accept the credentials gives no other.
 func Answered(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && !apierrors.IsUnauthorized(err)
 }
 
-// AnswerOf is what the API server said, as untrusted.Text returns it.
+// AnswerOf is the API server's answer, as untrusted.Text returns it.
 func AnswerOf(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Message != "" {

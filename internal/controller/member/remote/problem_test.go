@@ -19,7 +19,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
-// testBounds are those that the operator has by default.
+// testBounds are the operator's default bounds.
 func testBounds() Bounds {
 	return Bounds{Guard: NewGuard(DefaultLimits(), NewPace(DefaultLimits())), Timeouts: Timeouts{
 		Dial: 5 * time.Second, ResponseHeader: 30 * time.Second, Answer: time.Minute, Request: 10 * time.Second,
@@ -27,7 +27,7 @@ func testBounds() Bounds {
 	}}
 }
 
-// The errors are real ones of real connections: their wrapping is what classification depends on.
+// The errors are real ones of real connections: classification depends on their wrapping.
 func TestProblemsAreNamed(t *testing.T) {
 	answering := func(code int) *httptest.Server {
 		server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }))
@@ -38,7 +38,7 @@ func TestProblemsAreNamed(t *testing.T) {
 		authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 		return &rest.Config{Host: server.URL, BearerToken: "s3cr3t-canary", TLSClientConfig: rest.TLSClientConfig{CAData: authority}}
 	}
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts, nobody answers
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts, but no process answers
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,8 @@ func TestProblemsAreNamed(t *testing.T) {
 			if err != nil {
 				return
 			}
-			// Closing with something unread would reset the connection, perhaps before the client reads the greeting.
+			// A close with unread bytes would reset the connection, possibly before the client reads the
+			// greeting.
 			_, _ = conn.Read(make([]byte, 4096))
 			_, _ = conn.Write([]byte("220 mail.example.org ready\r\n"))
 			_ = conn.Close()
@@ -62,7 +63,7 @@ func TestProblemsAreNamed(t *testing.T) {
 	}()
 	otherName := trusting(answering(200))
 	otherName.ServerName = "somewhere.else.example.org"
-	// Nothing listens on port 1. One that was free a moment ago may be another process's by now.
+	// No process listens on port 1. A port that was free a moment ago can be in use by another process now.
 	tests := []struct {
 		name    string
 		config  *rest.Config
@@ -82,7 +83,7 @@ func TestProblemsAreNamed(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			bounds := testBounds()
 			if test.name == "silent" {
-				bounds.Timeouts.Dial = 300 * time.Millisecond // any other handshake may take longer than that on a busy machine
+				bounds.Timeouts.Dial = 300 * time.Millisecond // any other handshake can take longer than that on a busy machine
 			}
 			api, err := New(test.config, bounds, new(shardingtest.Leader(true)))
 			if err != nil {

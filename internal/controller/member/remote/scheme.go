@@ -8,8 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// SchemeOf returns a scheme with few kinds: those that are asked for. An answer is decoded into the kind that it says it is, whatever was asked for, as long as the
-// scheme has it, and only then refused. So a member's server could have a Pod decoded, whose quantities take any time and memory, or a CRD.
+// SchemeOf returns a scheme with only the requested kinds. The answer itself names the kind into which it is decoded, whatever
+// was requested, as long as the scheme has it. The check follows later. So a member's server could have a Pod decoded, whose
+// quantities take any time and memory, or a CRD.
 func SchemeOf(kinds map[schema.GroupVersion][]runtime.Object) *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for of, objects := range kinds {

@@ -15,7 +15,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// TestAStatusThatHTTPDoesNotHaveIsRefused: requests are counted by it, and whoever answers could make a new series of each answer.
+// TestAStatusThatHTTPDoesNotHaveIsRefused: a metric counts requests by status, and a server could create a new series with each
+// answer.
 func TestAStatusThatHTTPDoesNotHaveIsRefused(t *testing.T) {
 	next := 600
 	api := framing(t, testBounds(), func(framer *http2.Framer) {
@@ -28,7 +29,7 @@ func TestAStatusThatHTTPDoesNotHaveIsRefused(t *testing.T) {
 				continue
 			}
 			var block bytes.Buffer
-			_ = hpack.NewEncoder(&block).WriteField(hpack.HeaderField{Name: ":status", Value: strconv.Itoa(next)}) // a buffer takes everything
+			_ = hpack.NewEncoder(&block).WriteField(hpack.HeaderField{Name: ":status", Value: strconv.Itoa(next)}) // a buffer accepts everything
 			next += 401
 			if framer.WriteHeaders(http2.HeadersFrameParam{
 				StreamID: frame.Header().StreamID, BlockFragment: block.Bytes(), EndHeaders: true, EndStream: true,

@@ -17,13 +17,12 @@ import (
 	"k8s.io/client-go/util/connrotation"
 )
 
-// ErrEnded answers every use of an incarnation's client after the incarnation has ended.
+// ErrEnded is returned by every use of an incarnation's client after the incarnation has ended.
 var ErrEnded = errors.New("this connection to the member has ended")
 
-// transport is the HTTP client of one incarnation. client-go would share a transport between
-// configurations that look alike and set no timeout for response headers; here every incarnation has
-// connections of its own, so that ending it ends every request and watch, and no old credential is used
-// afterwards, not even by a reconcile that still holds the old client.
+// transport is the HTTP client of one incarnation. client-go would share a transport between configurations that look
+// alike and set no timeout for response headers. Here every incarnation has connections of its own. So its end ends every
+// request and watch, and no old credential is used afterwards, not even by a reconcile that still holds the old client.
 type transport struct {
 	client *http.Client
 	base   *http.Transport
@@ -49,12 +48,12 @@ func newTransport(config *rest.Config, bounds Bounds) (*transport, error) {
 		ResponseHeaderTimeout: bounds.Timeouts.ResponseHeader,
 		IdleConnTimeout:       90 * time.Second,
 		MaxIdleConnsPerHost:   16,
-		// One that speaks HTTP/2 needs one. The others must not use up the operator's ports and files.
+		// A server with HTTP/2 needs one. The others must not use up the operator's ports and files.
 		MaxConnsPerHost: 64,
-		// More than a person is told of; see answers.
+		// More than messages show; see answers.
 		MaxResponseHeaderBytes: mostHeaders,
 		ForceAttemptHTTP2:      true,
-		// A peer that vanished without closing is noticed by unanswered pings, not by TCP after a quarter hour.
+		// A peer that vanished without closing is detected by unanswered pings, not by TCP after a quarter hour.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: bounds.Timeouts.PingInterval, PingTimeout: bounds.Timeouts.Ping},
 	}
 	address, _, err := rest.DefaultServerUrlFor(config)
@@ -75,7 +74,7 @@ func newTransport(config *rest.Config, bounds Bounds) (*transport, error) {
 // mostHeaders bounds the headers that are read of an answer.
 const mostHeaders = 1 << 20
 
-// dialAllowed connects to addresses that are allowed. What a name leads to is looked at when it was resolved: the kernel connects to that very address.
+// dialAllowed connects to allowed addresses. The check follows name resolution: the kernel connects to that very address.
 func dialAllowed(timeout time.Duration, allowed Addresses) connrotation.DialFunc {
 	dialer := net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second}
 	if allowed.Any() {
@@ -103,7 +102,7 @@ func proxyFor(allowed Addresses) func(*http.Request) (*url.URL, error) {
 	return nil
 }
 
-// dial looks at ended after the connection is tracked: whichever of dial and end comes second closes it.
+// dial checks ended after the connection is tracked: whichever of dial and end comes second closes it.
 func (t *transport) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if t.ended.Load() {
 		return nil, ErrEnded
@@ -125,7 +124,7 @@ func (t *transport) reset() {
 	t.base.CloseIdleConnections()
 }
 
-// end closes every connection for good.
+// end closes every connection permanently.
 func (t *transport) end() {
 	t.ended.Store(true)
 	t.reset()

@@ -12,7 +12,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// TestAUsernameIsNoLongerThanOneIs: it is written into several objects, and whoever answers chooses it.
+// TestAUsernameIsNoLongerThanOneIs: it is written into several objects, and the member's API server
+// chooses it.
 func TestAUsernameIsNoLongerThanOneIs(t *testing.T) {
 	longest := "system:serviceaccount:" + strings.Repeat("n", 63) + ":" + strings.Repeat("s", 253)
 	for _, test := range []struct {

@@ -11,7 +11,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
 
-// APIs are the clients of a target. They dial nothing. The caller ends them. leader is asked before each write.
+// APIs are the clients of a target. They dial nothing. The caller ends them. leader is called before each
+// write.
 func (o *Options) APIs(of *Target, pace *remote.Pace, leader sharding.Leader) (remote.APIs, error) {
 	bounds := remote.Bounds{Timeouts: o.Timings.Remote(), Guard: remote.NewGuard(o.Limits, pace), Addresses: o.Addresses}
 	if of.Name == v1alpha1.LocalMember {
@@ -36,15 +37,15 @@ func (o *Options) clientConfig(of *rest.Config) *rest.Config {
 	config.QPS = o.QPS
 	config.Burst = o.Burst
 	config.UserAgent = o.UserAgent
-	// The hub's own configuration may carry limits that are meant for the manager. A Timeout in particular would
-	// end every watch.
+	// The hub's own configuration can contain limits for the manager. A Timeout in particular would end every
+	// watch.
 	config.RateLimiter, config.Timeout = nil, 0
-	// Each one would be written to the log, and kept so that it is written once.
+	// Each warning would be logged, and kept so that it is logged once.
 	config.WarningHandler, config.WarningHandlerWithContext = rest.NoWarnings{}, nil
 	return config
 }
 
-// Claimant is who we are to a member.
+// Claimant is this installation's identity in claims.
 func (o *Options) Claimant(of *Target) install.Claimant {
 	return install.Claimant{Installation: o.InstallationUID, Hub: o.HubName, Predecessor: of.Predecessor, Now: o.Now()}
 }

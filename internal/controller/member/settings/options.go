@@ -1,4 +1,4 @@
-// Package settings has what a connection to a member is made of: the operator's options, limits of time, and the target.
+// Package settings defines the inputs of a connection to a member: the operator's options, timeouts, and the target.
 package settings
 
 import (
@@ -21,11 +21,11 @@ type Options struct {
 	// InstallationUID identifies this installation in the claim on a member. Required; it must survive
 	// restarts of the operator and differ between hubs.
 	InstallationUID string
-	// HubName is free text that the claim shows to a person on the member, for example the hub's URL.
+	// HubName is free text in the claim for users of the member, for example the hub's URL.
 	HubName string
 	// Local serves the hub itself when a MemberCluster named "local" exists.
 	Local bool
-	// HubConfig reaches the hub. Required when Local is set; without it a claim on the hub is not released.
+	// HubConfig connects to the hub. Required if Local is set; without it a claim on the hub is not released.
 	HubConfig *rest.Config
 
 	// QPS and Burst limit the requests per second to one member; 100 and 200 when zero.
@@ -35,20 +35,20 @@ type Options struct {
 	Instance string
 	// UserAgent of every request to a member; "vmgroup-operator" when empty.
 	UserAgent string
-	// Limits of what members may send; the defaults of package remote when zero.
+	// Limits of the data that members can send; the defaults of package remote if zero.
 	Limits remote.Limits
-	// Addresses to which members may lead; all when zero.
+	// Addresses that members can have; all if zero.
 	Addresses remote.Addresses
-	// ClusterOptions are applied to each member's cluster last. Tests have them.
+	// ClusterOptions are applied to each member's cluster last. Tests use them.
 	ClusterOptions []cluster.Option
 
-	// Leader says whether this replica leads: it writes MemberClusters, and claims, equips and leaves members. It is asked before each write; nil means
-	// that this replica always leads. Call LeadershipChanged of the provider when the answer changed.
+	// Leader reports whether this replica leads: it writes MemberClusters, and claims, equips and leaves members. It is called before each write; nil
+	// means that this replica always leads. After the answer has changed, call LeadershipChanged of the provider.
 	Leader sharding.Leader
 
-	// Renderer of what members get so that policy holds at their door; nil installs nothing.
+	// Renderer returns the objects that enforce policy at admission in members; nil installs nothing.
 	Renderer install.Renderer
-	// Fleet gets what is known of each member, and knows its groups and orphans. Required.
+	// Fleet gets the state of each member, and has its groups and orphans. Required.
 	Fleet *fleet.Fleet
 	// Now is the clock; time.Now when nil.
 	Now func() time.Time
@@ -58,7 +58,7 @@ type Options struct {
 	SkipNameValidation bool
 }
 
-// WithDefaults fills in what is left out. It fails when a required option is missing.
+// WithDefaults fills in omitted options. It fails if a required option is missing.
 func (o Options) WithDefaults() (Options, error) {
 	switch {
 	case o.Namespace == "":

@@ -12,15 +12,15 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 )
 
-// Target is what one incarnation connects to.
+// Target is the member that one incarnation connects to.
 type Target struct {
 	Name    string
 	Created time.Time
-	// Fingerprint changes with everything that needs a new incarnation.
+	// Fingerprint changes with every change that needs a new incarnation.
 	Fingerprint string
-	// Config as parsed; nil only for a leaving incarnation of a member whose kubeconfig is gone.
+	// Config as parsed; nil only for a leaving incarnation of a member whose kubeconfig was deleted.
 	Config *rest.Config
-	// Bootstrap is the identity with which the member is claimed and equipped; nil when Config is it.
+	// Bootstrap is the identity with which the member is claimed and equipped; nil if Config is it.
 	Bootstrap *rest.Config
 	Manage    v1alpha1.Manage
 	Settings  fleet.Settings
@@ -29,12 +29,12 @@ type Target struct {
 	// UID of the MemberCluster.
 	UID       types.UID
 	Admission Admission
-	// KnownUID is the UID of the cluster that the MemberCluster is pinned to and may have, "" if there is none yet. No other is
-	// touched.
+	// KnownUID is the UID of the cluster that the MemberCluster is pinned to and can have, "" if there is none yet. The
+	// operator accesses no other.
 	KnownUID string
 	// Secret is the name of the kubeconfig's Secret, "" for the hub itself.
 	Secret string
-	// EquippedUID is the cluster that had a usable CRD when status was written last, "" if none.
+	// EquippedUID is the cluster that had a usable CRD at the last write of status, "" if none.
 	EquippedUID string
 	// Leaving incarnations release the claim and end.
 	Leaving bool
@@ -46,7 +46,7 @@ type Admission struct {
 	FailurePolicy v1alpha1.AdmissionFailurePolicy
 }
 
-// Pinned checks that the cluster which answers is the one that the MemberCluster is pinned to.
+// Pinned verifies that the MemberCluster is pinned to the cluster that answers.
 func (t *Target) Pinned(found string) error {
 	switch t.KnownUID {
 	case found:
@@ -58,7 +58,7 @@ func (t *Target) Pinned(found string) error {
 	return t.AnotherCluster(found)
 }
 
-// AnotherCluster is the problem of a kubeconfig that leads elsewhere.
+// AnotherCluster is the problem of a kubeconfig that leads to another cluster.
 func (t *Target) AnotherCluster(found string) *remote.Problem {
 	return &remote.Problem{Reason: v1alpha1.ReasonAnotherCluster, Lasting: true, Message: fmt.Sprintf(
 		"%s is another cluster: its namespace kube-system has UID %s, and this MemberCluster is pinned to %s (spec.clusterUID). "+

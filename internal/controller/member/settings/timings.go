@@ -9,7 +9,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
-// Timings bound everything that waits for a member. Zero values mean the defaults.
+// Timings bound every wait for a member. Zero values mean the defaults.
 type Timings struct {
 	// Dial bounds a TCP connect, and a TLS handshake after it (5 s).
 	Dial time.Duration
@@ -23,45 +23,44 @@ type Timings struct {
 	Establish time.Duration
 	// Sync bounds the first fill of the caches (60 s).
 	Sync time.Duration
-	// Engage bounds how long the manager's controllers may take to begin their watches (60 s).
+	// Engage bounds how long the manager's controllers can take to begin their watches (60 s).
 	Engage time.Duration
 	// BackoffMin and BackoffMax bound the pause between attempts to connect (1 s, 60 s).
 	BackoffMin, BackoffMax time.Duration
-	// Await bounds the pause between looks at a member that the leader has not claimed or equipped yet (5 s).
+	// Await bounds the pause between checks of a member that the leader has not claimed or equipped yet (5 s).
 	Await time.Duration
-	// Knock is the longest pause between attempts to reach a member that does not answer at all, in all but the first seconds of being
-	// away: one attempt is one small request (4 s).
+	// Knock is the longest pause between attempts to reach a member that does not answer at all, except for the first seconds of the
+	// outage: one attempt is one small request (4 s).
 	Knock time.Duration
 	// HealthInterval is the pause between health checks of an engaged member (8 s). One that does not answer is checked every second.
 	HealthInterval time.Duration
-	// HealthTimeout bounds one health check (4 s). With an interval, a failed check, a second of pause and another failed one, a member that
-	// falls silent is known to be after 17 s at the latest.
+	// HealthTimeout bounds one health check (4 s). With an interval, a failed check, a second of pause and another failed one, an
+	// unresponsive member is detected after 17 s at the latest.
 	HealthTimeout time.Duration
-	// Recheck is the pause before a state that somebody has to change is looked at again, such as a foreign
-	// claim (30 s).
+	// Recheck is the pause before another check of a state that a user must change, such as a foreign claim (30 s).
 	Recheck time.Duration
-	// Revision is the pause between looks at whether the storage of an engaged member went back to a backup (1 min).
+	// Revision is the pause between checks whether the storage of an engaged member went back to a backup (1 min).
 	Revision time.Duration
 	// Audit is the pause between checks of an engaged member's version and CRD (5 min).
 	Audit time.Duration
-	// Inspect is the pause between looks at whether somebody changed or deleted an admission object (30 s). With a
-	// request for each object it is also the time until the change is undone.
+	// Inspect is the pause between checks whether an admission object was changed or deleted (30 s). With a request for each
+	// object it is also the time until the change is undone.
 	Inspect time.Duration
-	// Reapply is the pause before the admission objects are applied again though nothing seems to have changed (5 min).
+	// Reapply is the pause before the admission objects are applied again without a detected change (5 min).
 	Reapply time.Duration
-	// SchemaLag is how old the VmGroup CRD must be before MutatingAdmissionPolicies are put before it: API servers refuse
-	// what they match until they have read the schema of a new CRD, which they look for every 5 s (12 s).
+	// SchemaLag is the minimum age of the VmGroup CRD before MutatingAdmissionPolicies match it: until API servers have read the
+	// schema of a new CRD, which they check for every 5 s, they refuse matching objects (12 s).
 	SchemaLag time.Duration
 	// Leave bounds the attempts to clean up a member that is removed (30 s).
 	Leave time.Duration
-	// Settle is how long a member that is left must stay without our finalizers before its claim is released: another
-	// replica that does not know yet would put them back (2 s).
+	// Settle is how long a member that is left must stay without the operator's finalizers before its claim is released: an
+	// outdated replica could restore them (2 s).
 	Settle time.Duration
-	// Counts is the least pause between two writes of a member's counts (10 s).
+	// Counts is the minimum pause between two writes of a member's counts (10 s).
 	Counts time.Duration
 }
 
-// WithDefaults fills in what is zero.
+// WithDefaults replaces zero values.
 func (t Timings) WithDefaults() Timings {
 	for _, item := range []struct {
 		value    *time.Duration
@@ -97,7 +96,7 @@ func (t Timings) WithDefaults() Timings {
 	return t
 }
 
-// Remote are those that a member's clients keep to.
+// Remote are the timeouts of a member's clients.
 func (t Timings) Remote() remote.Timeouts {
 	return remote.Timeouts{
 		Dial: t.Dial, ResponseHeader: t.ResponseHeader, Answer: t.Answer, Request: t.Request, PingInterval: t.HealthInterval, Ping: t.HealthTimeout,
@@ -109,5 +108,5 @@ func (t Timings) Retry() wait.Backoff {
 	return wait.Backoff{Duration: t.BackoffMin / 2, Factor: 2, Jitter: 2, Cap: t.BackoffMax / 3, Steps: math.MaxInt}
 }
 
-// Spread draws from half to three halves of d, so that members that went away together do not come back together.
+// Spread draws from half to three halves of d, so that members that failed together do not reconnect together.
 func Spread(d time.Duration) time.Duration { return wait.Jitter(d/2, 2) }

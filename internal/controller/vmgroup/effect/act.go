@@ -27,11 +27,11 @@ func (a act) Do(ctx context.Context, p *Pass, s *group.Snapshot, d group.Decisio
 	return Outcome{Ends: true, Refused: p.submitPlan(ctx, s, d)}, nil
 }
 
-// submitPlan submits actions, and reports whether vCenter refused one. The vSphere port remembers the results of tasks and the
+// submitPlan submits actions, and reports whether vCenter refused one. The vSphere port stores the results of tasks and the
 // reasons of refusals; the next observation has them.
 //
 // It submits actions of one kind in batches of 1, 2, 4, ... The first refusal ends the pass: a template or a vCenter that
-// refuses everything is asked once and not five hundred times.
+// refuses everything gets one request and not five hundred.
 func (p *Pass) submitPlan(ctx context.Context, s *group.Snapshot, d group.Decision) (refused bool) {
 	if p.Server == nil {
 		return false // and nothing to submit

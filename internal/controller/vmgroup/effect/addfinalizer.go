@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Newcomers remembers groups that get their finalizer. A deletion that began before can remove such a group in spite of it.
+// Newcomers records groups that get their finalizer. A deletion that began before can remove such a group in spite of it.
 type Newcomers interface {
 	// Claiming is called before the finalizer is written.
 	Claiming(key vsphere.GroupKey, of *v1alpha1.VmGroup, restores uint64, now time.Time)

@@ -95,9 +95,8 @@ func (a askQuota) withoutLedger(ctx context.Context, s *group.Snapshot, q group.
 	return answer
 }
 
-// giveBack returns to the ledger what the group was granted and does not need any more. It reads the group from the API server
-// first: a cache can miss what a former holder of the group did. It reports whether it returned something, and whether
-// something is left for later.
+// giveBack returns surplus quota of the group to the ledger. It reads the group from the API server first: a cache can miss
+// actions of a former holder of the group. It reports whether it returned quota, and whether a surplus is left for later.
 func (a askQuota) giveBack(ctx context.Context, p *Pass, s *group.Snapshot, q group.QuotaQuestion) (returned, later bool) {
 	wants := q.Wants
 	if n := len(q.Surges); n > 0 {

@@ -36,7 +36,7 @@ func TestNoTableIsMadeIfAStepHasNoEffect(t *testing.T) {
 	}
 }
 
-// raises remembers raises of a generation.
+// raises records raises of a generation.
 type raises struct {
 	Memory
 	last group.Raise
@@ -68,14 +68,14 @@ func (l *listing) List(_ context.Context, list client.ObjectList, opts ...client
 	return nil
 }
 
-// Each group of a hostile member can show a higher epoch, and half of the workers can look at such groups at a time. If each of them copied all groups of the
-// member, they would need several times as much memory as a member may.
+// Each group of a hostile member can show a higher epoch, and half of the workers can check such groups at a time. If each of
+// them copied all groups of the member, they would need several times as much memory as a member can have.
 func TestGroupsWithAHigherEpochAreLookedAtOnceAndNotCopied(t *testing.T) {
 	g := &v1alpha1.VmGroup{}
 	g.Status.Ownership = &v1alpha1.Ownership{Epoch: v1alpha1.Epoch{Generation: 9}}
 	cache, memory, shards := &listing{group: *g}, &raises{}, &raisedTo{}
 	raise := &raiseEpoch{shards: shards}
-	for range 8 { // passes that all began before one of them looked
+	for range 8 { // passes that all began before one of them searched
 		p := &Pass{Cache: cache, Memory: memory, Now: noon}
 		if _, err := raise.Do(t.Context(), p, &group.Snapshot{Group: g, Epoch: v1alpha1.Epoch{Generation: 1}}, group.Decision{}); err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func TestGroupsWithAHigherEpochAreLookedAtOnceAndNotCopied(t *testing.T) {
 	}
 }
 
-// A CRD that was not being deleted before the deletion of a group was seen can be so now, and one that was being deleted can exist again.
+// A CRD that was not being deleted before the deletion of a group was seen can be so now. One that was being deleted can exist again.
 func TestAnAnswerFromBeforeADeletionWasSeenDoesNotServe(t *testing.T) {
 	stays, goes := group.DefinitionAnswer{Definition: &metav1.ObjectMeta{}}, group.DefinitionAnswer{Missing: true}
 	for story, c := range map[string]struct {
@@ -116,7 +116,7 @@ func TestAnAnswerFromBeforeADeletionWasSeenDoesNotServe(t *testing.T) {
 	}
 }
 
-// slotsOf is a vCenter of which nothing is asked but slots.
+// slotsOf is a vCenter that only gets requests for slots.
 type slotsOf struct {
 	vsphere.Server
 	budget *budget.Budget
@@ -129,8 +129,8 @@ func (s slotsOf) Acquire(key vsphere.GroupKey, host string, want int) vsphere.Sl
 	return s.budget.Acquire(string(key), host, want)
 }
 
-// The pass at the end of a clone cannot see the VM yet. It gave up the group's turn, so that beside many groups that waited the VM was powered on after
-// all of theirs had been cloned.
+// The pass at the end of a clone cannot see the VM yet. It gave up the group's turn, so that with many waiting groups the VM was powered on after all
+// of their clones.
 func TestAVMThatIsClonedAndNotSeenYetKeepsItsGroupsTurn(t *testing.T) {
 	const host = "h"
 	vcenter := slotsOf{budget: budget.New(budget.Limits{Tasks: 1}, slotsOf{})}
@@ -196,7 +196,7 @@ func TestAllSecretsOfAPassHaveAsMuchTimeAsOne(t *testing.T) {
 	}
 }
 
-// deadlines notes by when each read has to end.
+// deadlines records the deadline of each read.
 type deadlines struct {
 	client.Reader
 	seen []time.Time

@@ -17,7 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
 
-// Pass is what the effects of one pass share: one group, its member and its vCenter.
+// Pass is the shared state of the effects of one pass: one group, its member and its vCenter.
 type Pass struct {
 	Member fleet.Member
 	// Server is the vCenter that the group was observed with, or nil. A decision must not be carried out with another vCenter,
@@ -28,7 +28,7 @@ type Pass struct {
 	// Store keeps the group, and Events its events.
 	Store  Store
 	Events events.EventRecorder
-	// Memory is what this process remembers of the group.
+	// Memory is this process's state of the group.
 	Memory Memory
 	// Managers are the field managers of the spec, for the audit.
 	Managers Managers
@@ -38,13 +38,13 @@ type Pass struct {
 	Now time.Time
 }
 
-// Memory is what this process remembers of one group, and of its member. Nothing in it outlives the process.
+// Memory is this process's state of one group, and of its member. It does not outlive the process.
 type Memory interface {
-	// Wrote remembers the version of the group after a write that the API server accepted.
+	// Wrote stores the version of the group after a write that the API server accepted.
 	Wrote(resourceVersion string)
 	// WroteStatus is Wrote after a write of status at this time.
 	WroteStatus(resourceVersion string, at time.Time)
-	// Claim remembers the claim of the VMs of another group.
+	// Claim stores the claim of the VMs of another group.
 	Claim(Claim)
 	// RecordPace is how often the record of the group is written.
 	RecordPace() RecordPace

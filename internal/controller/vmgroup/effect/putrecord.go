@@ -14,14 +14,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/writebudget"
 )
 
-// Records store on the hub what was admitted to groups, and return the bytes of a write. *admitted.Records implements it.
+// Records store the admitted specs of groups on the hub, and return the bytes of a write. *admitted.Records implements it.
 type Records interface {
 	Put(ctx context.Context, key admitted.Key, e admitted.Entry) (bytes int, err error)
 	Drop(key admitted.Key) (bytes int)
 }
 
-// putRecord stores what was admitted, before anything is done for it. If there is no room for the record, the group continues
-// without: if policy refuses its spec later, it keeps what it has then.
+// putRecord stores the admitted spec before any action for it. If there is no room for the record, the group continues
+// without: if policy refuses its spec later, it keeps its spec of that time.
 type putRecord struct {
 	records   Records
 	hubWrites *writebudget.Budget

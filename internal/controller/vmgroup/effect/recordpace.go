@@ -7,7 +7,7 @@ const (
 	// of them back. So a group that is edited in a loop takes little of the budget of its member, and others never wait.
 	RecordsAtOnce  = 4
 	recordInterval = 10 * time.Second
-	// forgetsWaiting is the time without a question after which a record counts as one that did not wait.
+	// forgetsWaiting is the time without a request after which a record counts as one that did not wait.
 	forgetsWaiting = time.Minute
 )
 

@@ -19,7 +19,7 @@ type MemberEvents interface {
 	Note(ctx context.Context, member, reason, action, note string)
 }
 
-// release removes the finalizer of the group, and forgets its wants in vCenter and in quotas.
+// release removes the finalizer of the group, and withdraws its requests in vCenter and in quotas.
 type release struct {
 	quotas       Quotas
 	records      Records
@@ -40,8 +40,8 @@ func (r release) Do(ctx context.Context, p *Pass, s *group.Snapshot, d group.Dec
 		p.Server.Forget(s.ID.Key())
 	}
 	r.hubWrites.Spend(p.Member.UID, writebudget.Record, r.records.Drop(admitted.KeyOf(s.ID.Key())))
-	// If the vCenter is out of sight, status alone shows that there are no VMs: the ledger keeps the entry until vCenters show
-	// what is left.
+	// If the vCenter is unreachable, status alone shows that there are no VMs: the ledger keeps the entry until vCenters show the
+	// remaining VMs.
 	if r.quotas != nil && (s.Unavailable == nil || s.Receipt != nil) {
 		r.quotas.GiveBack(quotaKey(s), s.Leaves(), s.Leaves(), s.Epoch)
 	}

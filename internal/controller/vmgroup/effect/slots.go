@@ -8,10 +8,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// limit asks the budget of the vCenter for slots and cuts the plan to the granted ones. A request for none withdraws the one of
-// an earlier pass, so that no group waits for a group in backoff, and ends the group's turn. A VM that is being cloned is part
-// of the turn until it can be seen and powered on: nothing is withdrawn meanwhile. Clones of older revisions can need templates
-// on other hosts.
+// limit requests slots from the budget of the vCenter and cuts the plan to the granted ones. A request for none withdraws the
+// one of an earlier pass, so that no group waits for a group in backoff, and ends the group's turn. A VM that is being cloned
+// is part of the turn until it can be seen and powered on: nothing is withdrawn meanwhile. Clones of older revisions can need
+// templates on other hosts.
 func limit(server vsphere.Server, s *group.Snapshot, d group.Decision) (plan.Plan, grants) {
 	acquire := server.Acquire
 	if d.Plan.Behind {

@@ -71,7 +71,7 @@ func (a API) PatchFinalizers(ctx context.Context, group *v1alpha1.VmGroup, chang
 	return next, nil
 }
 
-// AnswerError is an answer that no API server of Kubernetes gives. Nothing of the answer is remembered. The pass ends with an
+// AnswerError is an answer that no API server of Kubernetes gives. No part of the answer is stored. The pass ends with an
 // error and is tried again.
 type AnswerError struct {
 	// Problem of the answer.
@@ -82,8 +82,8 @@ func (e *AnswerError) Error() string {
 	return fmt.Sprintf("the API server's answer cannot be right: %s; check what answers at the address of the member", e.Problem)
 }
 
-// checkAnswer refuses an answer to a write that is about another object, and one with a resource version that is longer than
-// versions are: the process remembers it as long as the group exists.
+// checkAnswer refuses an answer to a write that is about another object, and one with a resource version that is too long: the
+// process stores it as long as the group exists.
 func checkAnswer(answer, written *v1alpha1.VmGroup) error {
 	if answer.UID != written.UID || answer.Namespace != written.Namespace || answer.Name != written.Name {
 		return &AnswerError{"it is about another VmGroup"}

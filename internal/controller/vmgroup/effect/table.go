@@ -47,7 +47,7 @@ type Deps struct {
 	Policies Policies
 	// Quotas grant growth. Without them nothing grows that a quota limits.
 	Quotas Quotas
-	// Records store on the hub what was admitted.
+	// Records store admitted specs on the hub.
 	Records Records
 	// Receipts store on the hub which VMs stay without their group.
 	Receipts receipts.Store
@@ -57,7 +57,7 @@ type Deps struct {
 	HubWrites *writebudget.Budget
 	// MemberEvents writes events of MemberClusters. Without it no such events are written.
 	MemberEvents MemberEvents
-	// Newcomers remembers groups that get their finalizer.
+	// Newcomers records groups that get their finalizer.
 	Newcomers Newcomers
 	// Now is the clock.
 	Now func() time.Time

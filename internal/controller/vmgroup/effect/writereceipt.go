@@ -34,8 +34,8 @@ type ReceiptSums interface {
 	Sum(member string) (n, bytes int)
 }
 
-// writeReceipt stores on the hub which VMs stay without the group. It reads the group from the API server first: what the
-// annotation asks for cannot be undone. An error is one of the member; the result of the write is the answer.
+// writeReceipt stores on the hub which VMs stay without the group. It reads the group from the API server first, because the
+// annotation's request cannot be undone. An error is one of the member; the result of the write is the answer.
 type writeReceipt struct {
 	receipts  receipts.Store
 	sums      ReceiptSums

@@ -7,7 +7,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/metrics"
 )
 
-// Source knows who waits. *vmgroup.Reconciler implements it.
+// Source returns the waiting requests. *vmgroup.Reconciler implements it.
 type Source interface {
 	// Waiting returns the number of groups of each member that wait for a worker.
 	Waiting() map[string]int

@@ -173,8 +173,8 @@ func TestHeadlines(t *testing.T) {
 		"all is well.": "all is well",
 		"vg-1-0 is outside of the operator's root folder": "vg-1-0 is outside of the operator's root folder",
 		"spec.template: template \"x\" does not exist in VCenter \"default\". Correct spec.template, or create the template; the group continues automatically either way": "spec.template: template \"x\" does not exist in VCenter \"default\". Correct spec.template, or create the template",
-		long + "-499 and 12 more are outside of the operator's root folder, where the operator does not touch VMs":                                                   strings.Repeat("w", 20) + "…" + strings.Repeat("w", 15) + "-499 and 12 more are outside of the operator's root folder",
-		"web-1: clone: no room (vCenter's fault InsufficientResourcesFault, which means that the cluster has neither memory nor processors)":                         "web-1: clone: no room",
+		long + "-499 and 12 more are outside of the operator's root folder, where the operator does not touch VMs":                                                         strings.Repeat("w", 20) + "…" + strings.Repeat("w", 15) + "-499 and 12 more are outside of the operator's root folder",
+		"web-1: clone: no room (vCenter's fault InsufficientResourcesFault, which means that the cluster has neither memory nor processors)":                               "web-1: clone: no room",
 		strings.Repeat("one word after another ", 9): strings.Repeat("one word after another ", 5) + "one…",
 	} {
 		if got := headline(text); got != want {

@@ -302,7 +302,7 @@ func TestOnlyAGroupThatIsAllowedAsWrittenIsUpdated(t *testing.T) {
 		"allowed":                {allowed, nil, nil, nil, ""},
 		"tightened":              {policy.Admission{Status: "False", Reason: v1alpha1.ReasonPolicyTightened}, nil, nil, nil, v1alpha1.ReasonPolicyTightened},
 		"not known":              {policy.Admission{Status: "Unknown", Reason: v1alpha1.ReasonPolicyUnavailable}, nil, nil, nil, v1alpha1.ReasonPolicyUnavailable},
-		"VMs are adopted":     {policy.Admission{}, nil, nil, nil, v1alpha1.ReasonAdoptionWaits},
+		"VMs are adopted":        {policy.Admission{}, nil, nil, nil, v1alpha1.ReasonAdoptionWaits},
 		"its VMs are to be kept": {allowed, hold, nil, nil, v1alpha1.ReasonMassDeletion},
 		"what it names is not there": {
 			policy.Admission{Status: "Unknown", Reason: v1alpha1.ReasonNotChecked}, nil,

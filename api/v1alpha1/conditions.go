@@ -36,7 +36,7 @@ const (
 	ConditionPlaceUncertain = "PlaceUncertain"
 	// ConditionKeptVMs of a VCenter (abnormal): VMs were kept when their VmGroup was deleted, and no other VmGroup has adopted them yet.
 	ConditionKeptVMs = "KeptVMs"
-	// ConditionCredentialsValid of a VCenter: the login works.
+	// ConditionCredentialsValid of a VCenter: the login works. Of a MemberCluster: no credential of its kubeconfigs has expired.
 	ConditionCredentialsValid = "CredentialsValid"
 	// ConditionPrivilegesSufficient of a VCenter: the account has the privileges that the operator needs.
 	ConditionPrivilegesSufficient = "PrivilegesSufficient"
@@ -216,6 +216,8 @@ const (
 const (
 	ReasonEngaged            = "Engaged"            // at least one replica serves the member
 	ReasonKubeconfigNotFound = "KubeconfigNotFound" // the Secret with the kubeconfig does not exist
+	ReasonUserManaged        = "UserManaged"        // a user renews the credentials of the kubeconfigs; the message has their expiry
+	ReasonCredentialsExpired = "CredentialsExpired" // the credential of a kubeconfig has expired
 	ReasonKubeconfigRefused  = "KubeconfigRefused"  // the kubeconfig is malformed, or has fields that the operator does not accept
 	ReasonMemberUnreachable  = "MemberUnreachable"  // the API server of the member does not respond
 	// ReasonLimitExceeded: the member's API server sends more than the operator accepts, or names that Kubernetes does not allow. Of a

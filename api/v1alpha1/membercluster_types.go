@@ -141,6 +141,25 @@ type MemberClusterSpec struct {
 	MassDeletion *MassDeletion `json:"massDeletion,omitempty"`
 }
 
+// MemberCredential describes a credential with which the hub reaches a member.
+type MemberCredential struct {
+	// expirationTime is when the credential expires. It is the expiry of the token or of the client certificate in the kubeconfig.
+	// +optional
+	ExpirationTime *metav1.Time `json:"expirationTime,omitempty"`
+}
+
+// MemberCredentials describes the credentials with which the hub reaches a member. A credential whose expiry the operator cannot read is
+// absent.
+type MemberCredentials struct {
+	// member is the identity with which the operator serves VmGroups.
+	// +optional
+	Member *MemberCredential `json:"member,omitempty"`
+	// bootstrap is the identity with which the operator installs CRDs and admission objects. It is absent if the MemberCluster has no
+	// such identity.
+	// +optional
+	Bootstrap *MemberCredential `json:"bootstrap,omitempty"`
+}
+
 // MemberClusterStatus is the observed state of a member cluster.
 type MemberClusterStatus struct {
 	// conditions of the member; see docs/reference/membercluster.md for types and reasons.
@@ -189,6 +208,9 @@ type MemberClusterStatus struct {
 	// lastContactTime is when the member last responded before its state changed; it is not a heartbeat.
 	// +optional
 	LastContactTime *metav1.Time `json:"lastContactTime,omitempty"`
+	// credentials has the expiry of the credentials with which the hub reaches the member.
+	// +optional
+	Credentials *MemberCredentials `json:"credentials,omitempty"`
 	// caBundleHash is the hash of the CA bundle that the member acknowledged.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128

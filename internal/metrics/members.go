@@ -11,6 +11,9 @@ var (
 		"1 while the admission policies and the webhook of the member are in place, 0 otherwise.", object("member"))
 	MemberStorageRestored = define("vmgroup_member_storage_restored_timestamp_seconds", Gauge, Everyone,
 		"When this replica last found that a member's storage had gone back to a backup.", object("member"))
+	MemberCredentialExpires = define("vmgroup_member_credential_expiration_timestamp_seconds", Gauge, Everyone,
+		"When a credential with which the hub reaches the member expires. Absent if the credential has no expiry that the operator can read.",
+		object("member"), oneOf("identity", "member", "bootstrap"))
 	MassDeletionAllowedUntil = define("vmgroup_mass_deletion_allowed_until_timestamp_seconds", Gauge, Everyone,
 		"Until when an annotation of the MemberCluster switches the mass-deletion breaker off, while it does.", object("member"))
 )

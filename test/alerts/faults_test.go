@@ -151,7 +151,8 @@ func TestRecordingsGoOnAsTheyBegan(t *testing.T) {
 
 // notInFaults are metrics that none of the faults makes for certain, each with what does.
 var notInFaults = map[string]string{
-	"vmgroup_mass_deletion_allowed_until_timestamp_seconds": "an annotation of a MemberCluster",
+	"vmgroup_mass_deletion_allowed_until_timestamp_seconds":  "an annotation of a MemberCluster",
+	"vmgroup_member_credential_expiration_timestamp_seconds": "a kubeconfig that expires",
 	"vmgroup_released_vms":                              "a deletion that keeps VMs",
 	"vmgroup_rollouts":                                  "an update of a VmGroup",
 	"vmgroup_quota_groups_held_by_vcenter":              "a quota of a vCenter that does not respond",

@@ -31,6 +31,19 @@ var memberStories = []story{
 		want:   []string{"VmGroupMemberRestored: The etcd of member m-1 was restored from a backup."},
 	},
 	{
+		alert:  "VmGroupMemberCredentialExpires",
+		series: []series{stamp(`vmgroup_member_credential_expiration_timestamp_seconds{pod="a",member="m-1",identity="bootstrap"}`, 10*day, 6*day)},
+		fires:  15 * time.Minute,
+		want:   []string{"VmGroupMemberCredentialExpires: The credential bootstrap of member m-1 expires in 6d 0h 0m 0s."},
+	},
+	{
+		alert:  "VmGroupMemberCredentialExpires",
+		says:   "it has expired",
+		series: []series{stamp(`vmgroup_member_credential_expiration_timestamp_seconds{pod="a",member="m-1",identity="member"}`, 10*day, -time.Hour)},
+		fires:  15 * time.Minute,
+		want:   []string{"VmGroupMemberCredentialExpires: The credential member of member m-1 has expired."},
+	},
+	{
 		alert: "VmGroupBreakerReleased",
 		series: []series{
 			gauge(`vmgroup_mass_deletion_allowed_until_timestamp_seconds{pod="a",member="m-1"}`, absent, float64(epoch.Add(settle+10*time.Minute).Unix())),

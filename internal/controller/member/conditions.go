@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/credential"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
@@ -48,6 +49,20 @@ func behind(in statusInput) bool {
 		acknowledged = *in.seen.Acknowledged
 	}
 	return acknowledged != "" && in.caBundle != "" && acknowledged != in.caBundle
+}
+
+// setCredentials reports when credentials expire. The hub itself has none.
+func setCredentials(status *v1alpha1.MemberClusterStatus, in statusInput) {
+	status.Credentials = credential.Status(in.held)
+	switch {
+	case in.name == v1alpha1.LocalMember:
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionCredentialsValid)
+	case len(in.held) > 0:
+		set(status, in, credential.Condition(in.held, in.now))
+	case in.config != nil:
+		set(status, in, metav1.Condition{Type: v1alpha1.ConditionCredentialsValid, Status: metav1.ConditionUnknown, Reason: in.config.Reason,
+			Message: "The kubeconfig could not be read; see condition Ready."})
+	}
 }
 
 // setMassDeletion reports how many groups and VMs are held.

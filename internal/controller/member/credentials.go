@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/credential"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
@@ -32,6 +33,8 @@ type credentials struct {
 	bootstrap *rest.Config
 	// fingerprint of the content of both.
 	fingerprint string
+	// held are both, as status describes them.
+	held []credential.Held
 }
 
 // settingsOf returns the settings of a MemberCluster.
@@ -101,6 +104,7 @@ func (r *Reconciler) credentials(ctx context.Context, mc *v1alpha1.MemberCluster
 	if result.runtime, result.fingerprint, failed, err = r.kubeconfig(ctx, mc.Spec.KubeconfigSecretRef); failed != nil || err != nil {
 		return credentials{}, failed, err
 	}
+	result.held = append(result.held, held(credential.Member, opts.Namespace, mc.Spec.KubeconfigSecretRef, result.runtime))
 	ref := mc.Spec.BootstrapKubeconfigSecretRef
 	if ref == nil {
 		return result, nil, nil
@@ -109,18 +113,24 @@ func (r *Reconciler) credentials(ctx context.Context, mc *v1alpha1.MemberCluster
 	if failed != nil {
 		failed.Message = "spec.bootstrapKubeconfigSecretRef: " + failed.Message
 	}
+	if bootstrap != nil {
+		result.held = append(result.held, held(credential.Bootstrap, opts.Namespace, ref, bootstrap))
+	}
 	result.bootstrap = bootstrap
 	result.fingerprint += "/" + fingerprint
 	return result, failed, err
 }
 
+func held(identity, namespace string, ref *v1alpha1.KubeconfigReference, config *rest.Config) credential.Held {
+	return credential.Held{Identity: identity, Namespace: namespace, Secret: ref.Name, Key: keyOf(ref), Expires: credential.Expiry(config)}
+}
+
+func keyOf(ref *v1alpha1.KubeconfigReference) string { return cmp.Or(ref.Key, defaultKubeconfigKey) }
+
 // kubeconfig returns the configuration in a Secret and a fingerprint of its content, or the problem with it.
 func (r *Reconciler) kubeconfig(ctx context.Context, ref *v1alpha1.KubeconfigReference) (*rest.Config, string, *remote.Problem, error) {
 	opts := r.provider.Options()
-	key := ref.Key
-	if key == "" {
-		key = defaultKubeconfigKey
-	}
+	key := keyOf(ref)
 	secret := &corev1.Secret{}
 	if err := r.client.Get(ctx, types.NamespacedName{Namespace: opts.Namespace, Name: ref.Name}, secret); err != nil {
 		if !apierrors.IsNotFound(err) {

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/credential"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/join"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
@@ -93,15 +94,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		}
 		r.provider.Ensure(wanted, leading)
 	}
-	r.note(mc, failed)
+	r.note(mc, failed, credentials.held)
 	if !leading {
 		return reconcile.Result{}, nil
 	}
 	if failed == nil {
 		failed = refused
 	}
-	result, err := r.writeStatus(ctx, mc, clusterUID, failed)
-	r.note(mc, failed)
+	result, err := r.writeStatus(ctx, mc, clusterUID, failed, credentials.held)
+	r.note(mc, failed, credentials.held)
 	return result, errors.Join(pinErr, err)
 }
 
@@ -194,7 +195,7 @@ func (r *Reconciler) hasLeft(ctx context.Context, mc *v1alpha1.MemberCluster) (b
 }
 
 // writeStatus patches status if it changed, and records an event if Ready did.
-func (r *Reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster, clusterUID string, failed *remote.Problem) (reconcile.Result, error) {
+func (r *Reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster, clusterUID string, failed *remote.Problem, held []credential.Held) (reconcile.Result, error) {
 	opts := r.provider.Options()
 	now := opts.Now()
 	seen := r.provider.Observe(mc.Name)
@@ -202,10 +203,10 @@ func (r *Reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster
 	problem, allowedAt := allowanceProblem(mc, now)
 	found, orphansAgain := orphansOf(opts.Fleet, &mc.Status, mc.Name, seen, now)
 	status, transition := computeStatus(statusInput{
-		name: mc.Name, orphaned: found, allowanceProblem: problem, generation: mc.Generation, previous: mc.Status, clusterUID: clusterUID, config: failed, seen: seen, counts: due, now: now,
+		name: mc.Name, held: held, orphaned: found, allowanceProblem: problem, generation: mc.Generation, previous: mc.Status, clusterUID: clusterUID, config: failed, seen: seen, counts: due, now: now,
 		admission: r.provider.Options().Renderer != nil, caBundle: r.caBundle(mc),
 	})
-	for _, left := range []time.Duration{restoredLeft(&status, now), allowedAt.Sub(now), orphansAgain} {
+	for _, left := range []time.Duration{restoredLeft(&status, now), allowedAt.Sub(now), orphansAgain, credential.Changes(held, now).Sub(now)} {
 		if left > 0 && (again == 0 || left < again) {
 			again = left
 		}

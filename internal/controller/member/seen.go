@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/credential"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/membermetrics"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
@@ -18,14 +19,16 @@ import (
 // standing is the hub's state of a MemberCluster that the connection does not have.
 type standing struct {
 	// config is the reason why there is no connection; nil if there is one.
-	config   *remote.Problem
+	config *remote.Problem
+	// held are the credentials of the kubeconfigs that could be read.
+	held     []credential.Held
 	previous v1alpha1.MemberClusterStatus
 	object   metav1.ObjectMeta
 }
 
 // note keeps the hub's state of a MemberCluster, on every replica.
-func (r *Reconciler) note(mc *v1alpha1.MemberCluster, config *remote.Problem) {
-	is := standing{config: config, object: metav1.ObjectMeta{Annotations: maps.Clone(mc.Annotations)}}
+func (r *Reconciler) note(mc *v1alpha1.MemberCluster, config *remote.Problem, held []credential.Held) {
+	is := standing{config: config, held: held, object: metav1.ObjectMeta{Annotations: maps.Clone(mc.Annotations)}}
 	is.previous.Conditions = slices.Clone(mc.Status.Conditions)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,6 +59,14 @@ func (s standing) member(name string, seen link.Observation, admission bool, now
 	until := allowance.Until(&s.object, v1alpha1.AllowMassDeletionAnnotation)
 	if counts, _ := allowance.Counts(until, now); counts {
 		found.AllowedUntil = until
+	}
+	for _, h := range s.held {
+		if !h.Expires.IsZero() {
+			if found.Expires == nil {
+				found.Expires = map[string]time.Time{}
+			}
+			found.Expires[h.Identity] = h.Expires
+		}
 	}
 	return found
 }

@@ -36,7 +36,7 @@ func TestAReplicaShowsItsOwnViewOfAMember(t *testing.T) {
 
 func TestAMemberClusterIsSeenUntilItIsDeleted(t *testing.T) {
 	r := controllerOf(t, newFleet())
-	r.note(&v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "alpha"}}, nil)
+	r.note(&v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "alpha"}}, nil, nil)
 	if all := r.Seen(); len(all) != 1 || all[0].Name != "alpha" || all[0].Up {
 		t.Errorf("saw %+v", all)
 	}
@@ -57,7 +57,7 @@ func TestASwitchedOffBreakerIsSeenUntilItsTime(t *testing.T) {
 		v1alpha1.AllowMassDeletionAnnotation: until.Format(time.RFC3339),
 	}}}
 	r := New(nil, nil, nil, p)
-	r.note(mc, nil)
+	r.note(mc, nil, nil)
 	if got := r.Seen()[0].AllowedUntil; !got.Equal(until) {
 		t.Errorf("switched off until %s", got)
 	}

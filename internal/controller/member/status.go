@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/credential"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
@@ -48,8 +49,10 @@ type statusInput struct {
 	caBundle  string
 	// allowanceProblem names the annotations that do not have their intended effect, or "".
 	allowanceProblem string
-	orphaned         orphaned
-	now              time.Time
+	// held are the credentials of the kubeconfigs that could be read.
+	held     []credential.Held
+	orphaned orphaned
+	now      time.Time
 }
 
 // computeStatus returns the status and whether Ready changed its status or reason. Unknown values keep their last known value:
@@ -82,6 +85,7 @@ func computeStatus(in statusInput) (status v1alpha1.MemberClusterStatus, transit
 	if in.admission {
 		set(&status, in, admissionCondition(in))
 	}
+	setCredentials(&status, in)
 	setRestored(&status, in)
 	setMassDeletion(&status, in)
 	setCRDDeletion(&status, in)

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/credential"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
@@ -139,5 +140,27 @@ func TestWhatAMemberSaysIsShownHarmless(t *testing.T) {
 	}
 	if !strings.HasPrefix(status.CRDVersion, "1�[2Jx") || len(status.CRDVersion) > maxVersion {
 		t.Errorf("crdVersion is %q", status.CRDVersion)
+	}
+}
+
+func TestStatusReportsWhenCredentialsExpire(t *testing.T) {
+	held := []credential.Held{{Identity: credential.Member, Namespace: "operator", Secret: "alpha", Key: "kubeconfig", Expires: testNow.Add(time.Hour)}}
+	in := statusInput{name: "alpha", generation: 1, clusterUID: "uid", seen: engagedObservation(), held: held, now: testNow}
+	status, _ := computeStatus(in)
+	valid := func() *metav1.Condition { return meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionCredentialsValid) }
+	if c := valid(); c == nil || c.Reason != v1alpha1.ReasonUserManaged || status.Credentials == nil || status.Credentials.Member == nil {
+		t.Fatalf("with a credential for an hour: %+v, %+v", c, status.Credentials)
+	}
+	in.previous, in.now = status, testNow.Add(2*time.Hour)
+	if status, _ = computeStatus(in); valid().Reason != v1alpha1.ReasonCredentialsExpired || !meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady) {
+		t.Errorf("two hours later: %+v", status.Conditions)
+	}
+	in.previous, in.held, in.config = status, nil, &remote.Problem{Reason: v1alpha1.ReasonKubeconfigNotFound, Message: "no Secret"}
+	if status, _ = computeStatus(in); valid().Status != metav1.ConditionUnknown || valid().Reason != v1alpha1.ReasonKubeconfigNotFound || status.Credentials != nil {
+		t.Errorf("without its Secret: %+v, %+v", valid(), status.Credentials)
+	}
+	local, _ := computeStatus(statusInput{name: v1alpha1.LocalMember, generation: 1, clusterUID: "uid", seen: engagedObservation(), now: testNow})
+	if meta.FindStatusCondition(local.Conditions, v1alpha1.ConditionCredentialsValid) != nil {
+		t.Errorf("the hub has %+v", local.Conditions)
 	}
 }

@@ -22,6 +22,8 @@ type Member struct {
 	Admission *bool
 	// AllowedUntil is until when the mass-deletion breaker is switched off, or zero while it is not.
 	AllowedUntil time.Time
+	// Expires is when credentials expire, by identity.
+	Expires map[string]time.Time
 }
 
 // Source is what sees members. *member.Provider implements it.
@@ -40,7 +42,7 @@ type Collector struct {
 
 // Describe implements prometheus.Collector.
 func (c Collector) Describe(out chan<- *prometheus.Desc) {
-	metrics.Describe(out, metrics.MemberUp, metrics.MemberStatus, metrics.MemberAdmissionReady, metrics.MassDeletionAllowedUntil)
+	metrics.Describe(out, metrics.MemberUp, metrics.MemberStatus, metrics.MemberAdmissionReady, metrics.MassDeletionAllowedUntil, metrics.MemberCredentialExpires)
 }
 
 // Collect implements prometheus.Collector.
@@ -56,6 +58,9 @@ func (c Collector) Collect(out chan<- prometheus.Metric) {
 		}
 		if !m.AllowedUntil.IsZero() {
 			out <- metrics.MassDeletionAllowedUntil.Value(float64(m.AllowedUntil.Unix()), m.Name)
+		}
+		for identity, at := range m.Expires {
+			out <- metrics.MemberCredentialExpires.Value(float64(at.Unix()), m.Name, identity)
 		}
 	}
 }

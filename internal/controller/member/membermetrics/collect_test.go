@@ -21,16 +21,17 @@ func TestEachReplicaReportsItsViewAndTheLeaderAdmission(t *testing.T) {
 	ready, not := true, false
 	all := seen{
 		{Name: "m-1", Up: true, Reason: "Engaged", Admission: &ready},
-		{Name: "m-2", Reason: "MemberUnreachable", Admission: &not, AllowedUntil: time.Unix(1000, 0)},
+		{Name: "m-2", Reason: "MemberUnreachable", Admission: &not, AllowedUntil: time.Unix(1000, 0), Expires: map[string]time.Time{"bootstrap": time.Unix(2000, 0)}},
 		{Name: "m-3", Reason: "Connecting"},
 	}
 	want := map[string]float64{
-		`vmgroup_member_up{member="m-1"}`:                                     1,
-		`vmgroup_member_up{member="m-2"}`:                                     0,
-		`vmgroup_member_up{member="m-3"}`:                                     0,
-		`vmgroup_member_status{member="m-2",reason="MemberUnreachable"}`:      1,
-		`vmgroup_member_status{member="m-3",reason="Connecting"}`:             1,
-		`vmgroup_mass_deletion_allowed_until_timestamp_seconds{member="m-2"}`: 1000,
+		`vmgroup_member_up{member="m-1"}`:                                                           1,
+		`vmgroup_member_up{member="m-2"}`:                                                           0,
+		`vmgroup_member_up{member="m-3"}`:                                                           0,
+		`vmgroup_member_status{member="m-2",reason="MemberUnreachable"}`:                            1,
+		`vmgroup_member_status{member="m-3",reason="Connecting"}`:                                   1,
+		`vmgroup_mass_deletion_allowed_until_timestamp_seconds{member="m-2"}`:                       1000,
+		`vmgroup_member_credential_expiration_timestamp_seconds{identity="bootstrap",member="m-2"}`: 2000,
 	}
 	if got := metricstest.Collected(t, membermetrics.Collector{Members: all, Leader: leads(false), Served: "Engaged"}); !maps.Equal(got, want) {
 		t.Errorf("a replica that does not lead reports %v", got)

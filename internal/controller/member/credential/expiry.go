@@ -1,0 +1,77 @@
+package credential
+
+import (
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// latest is the last time that the API can hold.
+var latest = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+
+// Expiry returns when the credential of a client configuration expires: the exp of its token (RFC 7519, section 4.1.4) or the end
+// of its client certificate. An API server tries both, so the later one counts. It returns zero if the credential has no expiry, or
+// none that a client can read, as with an opaque token or a password. Nothing is verified: the result is for people.
+func Expiry(config *rest.Config) time.Time {
+	if config.Username != "" {
+		return time.Time{}
+	}
+	var last time.Time
+	for _, c := range []struct {
+		set    bool
+		expiry func() time.Time
+	}{
+		{config.BearerToken != "", func() time.Time { return ofToken(config.BearerToken) }},
+		{len(config.CertData) > 0, func() time.Time { return ofCertificate(config.CertData) }},
+	} {
+		if !c.set {
+			continue
+		}
+		expiry := c.expiry()
+		if expiry.IsZero() {
+			return time.Time{}
+		}
+		if expiry.After(last) {
+			last = expiry
+		}
+	}
+	return last
+}
+
+// ofToken returns the expiry of a JSON Web Token, or zero.
+func ofToken(token string) time.Time {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return time.Time{}
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return time.Time{}
+	}
+	claims := struct {
+		// Expiry can have a fraction.
+		Expiry float64 `json:"exp"`
+	}{}
+	if json.Unmarshal(payload, &claims) != nil || claims.Expiry <= 0 || claims.Expiry > float64(latest.Unix()) {
+		return time.Time{}
+	}
+	return time.Unix(int64(claims.Expiry), 0).UTC()
+}
+
+// ofCertificate returns the end of the first certificate, which is the client's, or zero.
+func ofCertificate(data []byte) time.Time {
+	block, _ := pem.Decode(data)
+	if block == nil {
+		return time.Time{}
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil || certificate.NotAfter.After(latest) {
+		return time.Time{}
+	}
+	return certificate.NotAfter.UTC()
+}

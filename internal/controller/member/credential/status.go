@@ -1,0 +1,93 @@
+package credential
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+)
+
+// Names of the identities, also the label values of metrics.
+const (
+	// Member is the identity with which groups are served.
+	Member = "member"
+	// Bootstrap is the identity that installs objects into the member.
+	Bootstrap = "bootstrap"
+)
+
+// Held is a credential in a Secret of the operator's namespace.
+type Held struct {
+	// Identity is [Member] or [Bootstrap].
+	Identity string
+	// Namespace, Secret and Key have the kubeconfig.
+	Namespace, Secret, Key string
+	// Expires is when the credential expires; see [Expiry].
+	Expires time.Time
+}
+
+// expired reports whether the credential has expired.
+func (h Held) expired(now time.Time) bool { return !h.Expires.IsZero() && !h.Expires.After(now) }
+
+// renewal is the command that replaces the kubeconfig and leaves other keys of the Secret as they are.
+func (h Held) renewal() string {
+	return fmt.Sprintf(`kubectl patch secret %s -n %s -p "{\"data\":{\"%s\":\"$(base64 < FILE | tr -d '\n')\"}}"`, h.Secret, h.Namespace, h.Key)
+}
+
+// first returns the credential that expires first, or nil if none has a known expiry.
+func first(all []Held) *Held {
+	var first *Held
+	for i := range all {
+		if h := &all[i]; !h.Expires.IsZero() && (first == nil || h.Expires.Before(first.Expires)) {
+			first = h
+		}
+	}
+	return first
+}
+
+// Condition returns condition CredentialsValid of credentials that their user renews.
+func Condition(all []Held, now time.Time) metav1.Condition {
+	c := metav1.Condition{Type: v1alpha1.ConditionCredentialsValid, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonUserManaged}
+	next := first(all)
+	switch {
+	case next == nil:
+		c.Message = "The kubeconfigs have no expiry that the operator can read. If the member refuses them, condition Ready reports it."
+	case next.expired(now):
+		c.Status, c.Reason = metav1.ConditionFalse, v1alpha1.ReasonCredentialsExpired
+		c.Message = fmt.Sprintf("The credential in Secret %q, key %q, expired at %s. Create a kubeconfig with a new credential, and write it into the Secret: %s",
+			next.Secret, next.Key, next.Expires.Format(time.RFC3339), next.renewal())
+	default:
+		c.Message = fmt.Sprintf("The credential in Secret %q, key %q, expires at %s, and the operator does not renew it. Before that time, create a kubeconfig with a new credential, "+
+			"and write it into the Secret: %s", next.Secret, next.Key, next.Expires.Format(time.RFC3339), next.renewal())
+	}
+	return c
+}
+
+// Changes returns when [Condition] changes although the credentials do not, or zero if it does not.
+func Changes(all []Held, now time.Time) time.Time {
+	if next := first(all); next != nil && !next.expired(now) {
+		return next.Expires
+	}
+	return time.Time{}
+}
+
+// Status returns status.credentials, or nil if no expiry is known.
+func Status(all []Held) *v1alpha1.MemberCredentials {
+	status := v1alpha1.MemberCredentials{}
+	for _, h := range all {
+		if h.Expires.IsZero() {
+			continue
+		}
+		is := &v1alpha1.MemberCredential{ExpirationTime: &metav1.Time{Time: h.Expires}}
+		if h.Identity == Bootstrap {
+			status.Bootstrap = is
+		} else {
+			status.Member = is
+		}
+	}
+	if status == (v1alpha1.MemberCredentials{}) {
+		return nil
+	}
+	return &status
+}

@@ -344,10 +344,8 @@ func TestReplicaThatCannotClaimStarvesNobody(t *testing.T) {
 	}
 }
 
-// TestNewsThatComeWhileTheRingIsReadAreLookedIntoAtOnce: the response in flight can be
-// older. Without a second read, a replica that lost a race for the shard map during a read
-// waits for its next one, a whole renewal interval. Observations of a former shard map do
-// not apply to a rebuilt one.
+// TestNewsThatComeWhileTheRingIsReadAreLookedIntoAtOnce: the response in flight can be older. Without a second read, a
+// replica that lost a race for the shard map during a read waits for its next one, a whole renewal interval.
 func TestNewsThatComeWhileTheRingIsReadAreLookedIntoAtOnce(t *testing.T) {
 	sc := newScene(t)
 	a := sc.join("a", 4)
@@ -377,6 +375,7 @@ func TestNewsThatComeWhileTheRingIsReadAreLookedIntoAtOnce(t *testing.T) {
 	}
 }
 
+// TestRestAfterARebuildBeginsWithIt: observations of a former shard map do not apply to a rebuilt one.
 func TestRestAfterARebuildBeginsWithIt(t *testing.T) {
 	sc := newScene(t)
 	a := sc.join("a", 4)

@@ -18,29 +18,30 @@ import (
 )
 
 const (
-	// blindPatience is how long a group's VMs may be out of sight before that is reported. Every start of the operator,
-	// every new session and every swap of a connection takes a moment in which nothing is known; a thousand groups that
-	// each say so, and then take it back, would be two thousand writes about nothing. Nothing is created or deleted
-	// meanwhile, reported or not.
+	// blindPatience is how long a group's VMs can be out of sight before that is reported. Every start of the operator,
+	// new session or changed connection causes a moment without an inventory. If a thousand groups each reported it and
+	// then reverted, that would be two thousand needless writes. Nothing is created or deleted in that time, reported
+	// or not.
 	blindPatience = 5 * time.Second
-	// statusInterval is the shortest time between two status writes of one group that only report. Writes that
-	// something depends on (the intent to clone or destroy) are never delayed. It bounds the API writes of a big
+	// statusInterval is the minimum time between two status writes of one group that only report. Writes that an action
+	// depends on (the intent to clone or destroy) are never delayed. The interval bounds the API writes of a big
 	// scale-up by its duration instead of by its number of VMs.
 	statusInterval = time.Second
-	// pausedInterval is the same for a paused group, whose edits have no effect: somebody who edits many of them without end makes few writes.
+	// pausedInterval is the same for a paused group, whose edits have no effect: endless edits cause few writes.
 	pausedInterval = 10 * time.Second
-	// RaiseInterval is how often the groups of one member may raise the ring's generation. All of them are looked at for that, so that a
-	// ring which was restored is raised once.
+	// RaiseInterval is the interval in which the groups of one member can raise the shard map's generation. All of them
+	// are checked for it, so that a restored shard map is raised once.
 	RaiseInterval = time.Hour
-	// newFor is for how long after its creation a group is certainly new.
+	// newFor is how long after its creation a group is certainly new.
 	newFor = 2 * time.Minute
-	// soon is when to look again at what an event is about to tell of.
+	// soon is the delay until the pass that sees the effect of an expected event.
 	soon = time.Second
-	// RetryInterval is when to look again after vCenter refused something, folderInterval after it refused to remove a folder.
+	// RetryInterval is the delay of the next pass after vCenter rejects a change, folderInterval after it refuses to
+	// remove a folder.
 	RetryInterval  = 2 * time.Second
 	folderInterval = 10 * time.Second
-	// unwatchedInterval is how often something is looked for again that no event tells of: a Secret of a member, a VM
-	// outside of the root folder, a privilege.
+	// unwatchedInterval is the interval of checks for changes without an event: a member's Secret, a VM outside the
+	// root folder, a privilege.
 	unwatchedInterval = 30 * time.Second
 )
 
@@ -63,7 +64,7 @@ type Decision struct {
 	Plan plan.Plan
 	// adoption is what Plan knew of the VMs to be taken over.
 	adoption *plan.Adoption
-	// AdoptionEnds is true when all VMs that the group has room for were taken over. It is told once.
+	// AdoptionEnds is true when all VMs that the group has room for were adopted. It is reported once.
 	AdoptionEnds bool
 	// Record is what PutRecord stores, before Status is written and Plan is submitted.
 	Record *v1alpha1.Admitted
@@ -88,7 +89,7 @@ type QuotaQuestion struct {
 	Surges []policy.Usage
 }
 
-// Decide says what a pass over a group does next. It computes one plan at most, and changes nothing.
+// Decide returns the next step of a pass over a group. It computes at most one plan, and changes nothing.
 func Decide(s *Snapshot) Decision {
 	if d := s.own(); d.Step != "" {
 		return d
@@ -132,7 +133,7 @@ func Decide(s *Snapshot) Decision {
 	return s.act(admission, next)
 }
 
-// own decides whether the group is ours to touch. Nothing is to be done first if there is no step.
+// own decides whether the operator can change the group. If no step is returned, nothing must be done first.
 func (s *Snapshot) own() Decision {
 	has := func(finalizer string) bool { return slices.Contains(s.Group.Finalizers, finalizer) }
 	switch {
@@ -153,9 +154,10 @@ func (s *Snapshot) own() Decision {
 	return Decision{Step: AddFinalizer}
 }
 
-// raise decides about a group whose status has a later epoch than the ring gives. Nobody else may act on it now, so the ring lost its
-// memory: it was restored or made anew. Or else somebody who may write status made that epoch up. So a member raises the ring, for all
-// members, a bounded distance and once in a while, and a group that asks for more is held, alone.
+// raise decides about a group whose status has a later epoch than the shard map. No other replica can act on the group
+// now, so either the shard map was restored or recreated, or a user who can write status invented that epoch. So a
+// member raises the shard map, for all members, a bounded distance and rarely. A group that asks for more is held
+// alone.
 func (s *Snapshot) raise() Decision {
 	shown := s.Group.Status.Ownership.Epoch
 	held := func(after time.Duration, why string) Decision {
@@ -185,7 +187,7 @@ func legacy() plan.Blocker {
 		v1alpha1.LegacyFinalizer, v1alpha1.AdoptAnnotation, v1alpha1.AdoptAbandon, v1alpha1.AdoptAnnotation, v1alpha1.AdoptLegacy)}
 }
 
-// sight decides whether enough is known to go on.
+// sight decides whether enough is known to continue.
 func (s *Snapshot) sight() Decision {
 	switch {
 	case s.Stranger && !s.deleting():
@@ -210,7 +212,8 @@ func explained(err error) *plan.Blocker {
 	return b
 }
 
-// retryAfter is when to try again what vCenter refused. A privilege or a moved folder: asking every two seconds helps nobody.
+// retryAfter is the delay before an action that vCenter rejected is retried. For a privilege or a moved folder, retries
+// every two seconds would not help.
 func retryAfter(err error) time.Duration {
 	if vsphere.KindOf(err) == vsphere.KindTransient {
 		return RetryInterval
@@ -265,7 +268,7 @@ func (s *Snapshot) findings() policy.Findings {
 		v.Standing = s.standing()
 	}
 	if spec.UserDataSecretRef != nil && s.UserDataDenied {
-		// Of a group that has an admitted shape this is a change that is refused; any other says so when it clones.
+		// For a group with an admitted shape, this change is refused; for any other, cloning reports it.
 		if v.Unresolved = true; shaped(v.Admitted) {
 			v.Denials = append(slices.Clip(v.Denials), UserDataDenial(s.Member))
 		}
@@ -321,7 +324,7 @@ func (s *Snapshot) lacksFolder() bool {
 	return !s.Observation.FolderElsewhere && !s.folderTaken() && (s.FolderRef().IsZero() || s.Observation.FolderGone)
 }
 
-// folderProblem says why nothing can be cloned into the group's folder, or is nil.
+// folderProblem returns why nothing can be cloned into the group's folder, or nil.
 func (s *Snapshot) folderProblem() error {
 	switch {
 	case s.Observation.FolderElsewhere:
@@ -336,7 +339,7 @@ func (s *Snapshot) folderProblem() error {
 	return nil
 }
 
-// finish removes the folder of a group whose VMs are gone, and lets the group go.
+// finish removes the folder of a group whose VMs were deleted, and then the group's finalizer.
 func (s *Snapshot) finish(d Decision) Decision {
 	if unread := s.unread(); unread != nil {
 		return s.blocked(*unread, 0)
@@ -354,7 +357,7 @@ func (s *Snapshot) finish(d Decision) Decision {
 	case vsphere.KindOf(err) == vsphere.KindHoldsFolders, s.holdsStrangers(err):
 		d.Events = []Event{{"Normal", v1alpha1.EventFolderKept, "Delete", fmt.Sprintf("vCenter folder %s holds objects that are not this group's and is left in place", untrusted.Name(s.Folder.Path))}}
 	default:
-		// A folder that is not empty although nothing is seen in it may be about to show a VM of ours.
+		// A folder that appears empty but is not can be about to show a VM of ours.
 		return s.blocked(*explained(err), folderInterval)
 	}
 	return d

@@ -11,11 +11,12 @@ import (
 const (
 	// trip is how long a request to the hub, its answer, and news of a watch travel.
 	trip = shardingtest.Trip
-	// firstTake is from the end of the patience with a session until the ring says that its buckets are taken: the news of the last renewal
-	// came a trip after it, the fence goes and comes back, the ring goes.
+	// firstTake is the time from the expiry of a session's takeover timeout until the shard map shows that its buckets
+	// are taken: the news of the last renewal arrived one trip after it, the fence takes a round trip, the shard map a
+	// trip.
 	firstTake = 4 * trip
-	// refused is what it costs to find the ring changed by somebody else: the refusal comes back, a look goes and comes back, a write
-	// goes. Two survivors are in each other's way once for the buckets, and once for the leader's lock.
+	// refused is the cost of finding the shard map changed by another replica: the rejection comes back, a read takes a
+	// round trip, a write takes a trip. Two survivors conflict once for the buckets, and once for the leader's lock.
 	refused  = 4 * trip
 	lastTake = firstTake + 2*refused
 )

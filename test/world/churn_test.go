@@ -23,7 +23,7 @@ func (w *World) change(groups int) {
 	switch g := w.Member.Group(name); {
 	case g == nil:
 		w.Member.Create(name, vms)
-	case g.DeletionTimestamp != nil: // its name is taken until it is gone
+	case g.DeletionTimestamp != nil: // its name is taken until it is deleted
 	case w.pick(4) == 0:
 		err = w.Member.Delete(name)
 	default:
@@ -75,8 +75,8 @@ func (w *World) trouble() {
 	}
 }
 
-// calm ends all trouble, and waits for what it leads to: a request that is under way may have to time out, and whoever was silent for too long by then
-// is fenced, however well it seemed to be.
+// calm ends all faults, and waits for their consequences: a request in flight can time out, and a replica that was
+// silent for too long by then is fenced, even if it appeared healthy.
 func (w *World) calm() {
 	for _, r := range w.Alive() {
 		r.Continue()
@@ -113,7 +113,7 @@ func TestReplicasComeAndGoWhileGroupsDo(t *testing.T) {
 	}
 }
 
-// TestWhateverHappensTwoNeverActOnOneGroup tells random stories.
+// TestWhateverHappensTwoNeverActOnOneGroup runs random stories.
 func TestWhateverHappensTwoNeverActOnOneGroup(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(24) {
@@ -180,7 +180,7 @@ func TestReplicasThatComeAndGoLeaveNoGoroutine(t *testing.T) {
 		count := func() int {
 			w.Pass(10 * time.Second)
 			least := math.MaxInt
-			for range 10 { // a request that happens to be under way has one, a leak is there at all times
+			for range 10 { // a request in flight has one by chance, a leak is always there
 				w.Pass(7 * trip)
 				synctest.Wait()
 				least = min(least, goroutines())

@@ -15,7 +15,8 @@ const rounding = time.Duration(drift * float64(2*time.Second))
 
 func stretched(d time.Duration, rate float64) time.Duration { return time.Duration(float64(d) / rate) }
 
-// TestClocksThatDriftCostNobodyAnything: one is slow, one is fast. A patience ends by the clock of whoever is patient, a validity by one's own.
+// TestClocksThatDriftCostNobodyAnything: one is slow, one is fast. A takeover timeout ends by the observer's clock,
+// a validity by the session's own.
 func TestClocksThatDriftCostNobodyAnything(t *testing.T) {
 	t.Parallel()
 	for _, rates := range [][3]float64{{1 - drift, 1 + drift, 1}, {1 + drift, 1 - drift, 1}, {1, 1 - drift, 1 + drift}} {

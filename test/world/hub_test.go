@@ -17,8 +17,9 @@ func (w *World) endless(r *Replica) (end func()) {
 	})
 }
 
-// TestAReplicaThatLosesTheHubStopsExactlyOneValidityAfterItsLastWord has calls under way that would take a minute: each ends with the right
-// to make it, to the millisecond. The others take over one patience after the last renewal that the hub saw.
+// TestAReplicaThatLosesTheHubStopsExactlyOneValidityAfterItsLastWord has calls in flight that would take a minute: each
+// ends with its right, to the millisecond. The others take over one takeover timeout after the last renewal that the
+// hub saw.
 func TestAReplicaThatLosesTheHubStopsExactlyOneValidityAfterItsLastWord(t *testing.T) {
 	t.Parallel()
 	for name, way := range ways {

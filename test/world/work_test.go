@@ -59,8 +59,8 @@ func (w *World) uid(name string) string {
 	return string(g.UID)
 }
 
-// pickUp is from the moment when the ring names the next owner of a group to its first call: it hears of its success, stores its intent,
-// there and back, and calls.
+// pickUp is the time from the moment when the shard map names the next owner of a group to its first call: it receives
+// the response, stores its intent, a round trip, and calls.
 const pickUp = trip + 2*apiTrip
 
 func TestWhatChangesWhileNobodyOwnsAGroupIsDoneByItsNextOwnerAtOnce(t *testing.T) {

@@ -27,7 +27,7 @@ import (
 // namespace is the one of config/certmanager.
 const namespace = "vmgroup-operator-system"
 
-// patience of all waits together; a loaded machine is slow.
+// patience is the timeout of all waits together; a loaded machine is slow.
 const patience = 5 * time.Minute
 
 // cluster is a control plane with a running cert-manager and the objects of config/certmanager.

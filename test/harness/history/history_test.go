@@ -90,8 +90,8 @@ func TestEpochsDoNotFall(t *testing.T) {
 	}
 }
 
-// TestBothChecksAgreeOnRandomHistories: they share no code.
-// A process that was frozen right before a call sends it when it goes on, with the epoch that it had.
+// TestBothChecksAgreeOnRandomHistories: they share no code. A process that was frozen right before a call sends it
+// when it resumes, with its old epoch.
 func TestACallOfAFrozenProcessThatVCenterRefusesIsNoAct(t *testing.T) {
 	late := call("a", "g", 15, 16)
 	for outcome, harmless := range map[string]bool{"NotAuthenticated": true, "ok": false, "DuplicateName": false, "cut after": false} {

@@ -7,7 +7,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
 )
 
-// seen is a ring at a number of milliseconds, with one letter for the holder of each bucket; "-" is nobody, "" no ring.
+// seen is a shard map at a number of milliseconds, with one letter for the holder of each bucket; "-" means no
+// holder, "" no shard map.
 func seen(ms int, holders string) RingSeen {
 	s := RingSeen{At: at(ms)}
 	if holders == "" {
@@ -37,7 +38,7 @@ func is(names ...string) func(string) bool {
 
 func TestTheTimeWithoutAnOwnerEndsWithTheFirstLiveOne(t *testing.T) {
 	line := Timeline{Rings: []RingSeen{
-		seen(0, "ddddb"), // before the ring of the moment
+		seen(0, "ddddb"), // before the current shard map
 		seen(10, "adadb"), seen(1000, "aeadb"), seen(2000, ""), seen(3000, "b-bdb"), seen(4000, "bbbdb"),
 	}}
 	gaps := line.Ownerless(at(100), is("a", "d", "e"))

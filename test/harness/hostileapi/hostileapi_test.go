@@ -19,7 +19,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// patience bounds each request.
+// patience is the timeout of each request.
 const patience = 10 * time.Second
 
 const (
@@ -153,7 +153,7 @@ func (r *rig) names(path string) []string {
 	return names
 }
 
-// watch returns what tells the next event as "TYPE name uid".
+// watch returns a function that returns the next event as "TYPE name uid".
 func (r *rig) watch(path string) (next func() string) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)

@@ -96,7 +96,7 @@ func checkStall(t *testing.T, proxy *localcluster.APIProxy, maps, straight corev
 	select {
 	case e := <-w.ResultChan():
 		t.Errorf("a stalled watch delivered %v", e)
-	case <-time.After(200 * time.Millisecond): // nothing tells of an event that does not come
+	case <-time.After(200 * time.Millisecond): // an event that does not come leaves no trace
 	}
 	proxy.StallWatches(false)
 	if e := next(t, w); e.Type != watch.Added || e.Object.(*corev1.ConfigMap).Name != "seen" {

@@ -51,7 +51,7 @@ func client(t *testing.T, config *rest.Config) kubernetes.Interface {
 	return c
 }
 
-// patience bounds each wait, for a busy machine.
+// patience is the timeout of each wait, for a busy machine.
 const patience = 2 * time.Minute
 
 func configMap(name string) *corev1.ConfigMap {

@@ -186,7 +186,7 @@ func helpHub() error {
 	return nil
 }
 
-// archiveEnv names the image that the helper shall load.
+// archiveEnv names the image that the helper must load.
 const archiveEnv = "LOCALCLUSTER_TEST_ARCHIVE"
 
 func TestKilledOwnerOfAHubLeavesNothing(t *testing.T) {

@@ -170,8 +170,8 @@ func startTestHub(t *testing.T) (*Hub, kubernetes.Interface) {
 	return h, clients
 }
 
-// needNode is for tests that need a machine which can run a node. Others say why it cannot, once, in a test that checks
-// just that.
+// needNode is for tests that need a machine that can run a node. On other machines, only a separate test reports the
+// reason, once.
 func needNode(t *testing.T) bool {
 	t.Helper()
 	if err := Preflight(); err != nil {
@@ -272,7 +272,7 @@ func reachFromInside(t *testing.T, h *Hub, service *corev1.Service) {
 			t.Error(err)
 		}
 	}()
-	// The Pod does not have the certificate authority, and so says that it met somebody with a certificate.
+	// The Pod does not have the certificate authority, and so reports an unknown certificate.
 	if _, err := call(member.Config.Host); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("a Pod that calls a member at %s: %v", member.Config.Host, err)
 	}

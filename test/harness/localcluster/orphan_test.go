@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	helper(program)
 }
 
-// helper does what it is told and then waits to be killed.
+// helper executes its commands and then waits to be killed.
 func helper(setup func() error) {
 	if err := setup(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -159,7 +159,7 @@ func TestWatchdogEndsAnOrphan(t *testing.T) {
 	}
 	ended := make(chan struct{})
 	go func() {
-		// Ends when the sleeping process, the last holder of the pipe, is gone.
+		// Ends when the sleeping process, the last holder of the pipe, has ended.
 		_, _ = io.Copy(io.Discard, out)
 		close(ended)
 	}()

@@ -214,7 +214,7 @@ func (p *process) waitUntil(ctx context.Context, ready func(context.Context) err
 	}
 }
 
-// errEnded means that a process ended before it served. A likely reason is a port that was taken meanwhile.
+// errEnded means that a process ended before it served. A likely reason is a port that was taken in between.
 var errEnded = errors.New("the process ended")
 
 // failure adds the last lines of the log.

@@ -48,7 +48,7 @@ func TestBuildWritesItsOutput(t *testing.T) {
 	}
 }
 
-// TestBuildDoesNotAskGit builds in what git refuses to look at, as it does in a checkout of another owner.
+// TestBuildDoesNotAskGit builds in a checkout that git rejects, such as one of another owner.
 func TestBuildDoesNotAskGit(t *testing.T) {
 	t.Setenv("GOFLAGS", "")
 	t.Setenv("GOENV", "off")

@@ -16,7 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// aCertificate is signed by itself.
+// aCertificate is self-signed.
 const aCertificate = `
 apiVersion: cert-manager.io/v1
 kind: Issuer

@@ -221,8 +221,8 @@ func TestFiveRejectedLoginsLockTheAccountWhicheverClientSendsThem(t *testing.T) 
 	})
 }
 
-// TestAVCenterThatHasStartedRejectsEveryLoginForAWhile: nobody counts these for a lockout, since that is the token
-// service's own task.
+// TestAVCenterThatHasStartedRejectsEveryLoginForAWhile: these do not count for a lockout, because only the token
+// service counts rejections.
 func TestAVCenterThatHasStartedRejectsEveryLoginForAWhile(t *testing.T) {
 	s, _ := start(t, sim.Options{TokenServiceStart: time.Minute})
 	synctest.Test(t, func(t *testing.T) {

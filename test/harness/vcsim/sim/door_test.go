@@ -68,7 +68,7 @@ func TestEveryRequestWithoutACookieBeginsASession(t *testing.T) {
 	if res, body := post(t, s.URL, "urn:vim25/9.0.0.0"); res.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("there is room for a fifth session: %s %s", res.Status, body)
 	}
-	// A session that is there goes on, and a file needs none.
+	// An existing session continues, and a file needs none.
 	_, err := p.VMs(t.Context())
 	must(t, err)
 	res, err := http.Get(s.URL + "/vimServiceVersions.xml")

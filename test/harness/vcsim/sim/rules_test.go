@@ -23,7 +23,7 @@ const (
 	template = root + "/vm-operator-template"
 )
 
-// hand is somebody at vCenter, with what the tests of rules need.
+// hand is a vCenter user, with the helpers that the tests of rules need.
 type hand struct {
 	*sim.Operator
 	t    *testing.T

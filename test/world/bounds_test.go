@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// trip is how long a request to the hub, its answer, and news of a watch travel.
+	// trip is the travel time of a request to the hub, of its response, and of a watch event.
 	trip = shardingtest.Trip
 	// firstTake is the time from the expiry of a session's takeover timeout until the shard map shows that its buckets
 	// are taken: the news of the last renewal arrived one trip after it, the fence takes a round trip, the shard map a
@@ -31,7 +31,8 @@ func (w *World) renewedAt(boot string, moment time.Time) (last time.Time) {
 	return last
 }
 
-// takenAfter checks that all that a process held at a moment was taken by others so long after its last renewal, neither earlier nor later.
+// takenAfter checks that others took all buckets that a process held at a moment this long after its last renewal,
+// neither earlier nor later.
 func (w *World) takenAfter(boot string, moment, renewed time.Time, soonest, latest time.Duration) {
 	w.t.Helper()
 	gaps := w.gaps(boot, moment)
@@ -52,7 +53,7 @@ func (w *World) still(since time.Time, why string) {
 	}
 }
 
-// unshaken checks that no replica has lost, or got back, anything since the last look.
+// unshaken checks that no replica has lost or regained anything since the last check.
 func (w *World) unshaken(why string) {
 	w.t.Helper()
 	for _, r := range w.Alive() {
@@ -62,14 +63,14 @@ func (w *World) unshaken(why string) {
 	}
 }
 
-// look forgets the changes so far.
+// look clears the changes so far.
 func (w *World) look() {
 	for _, r := range w.replicas {
 		r.Changes()
 	}
 }
 
-// silentFrom checks that a process began no call in a time, and had none under way from end on.
+// silentFrom checks that a process began no call in a time, and had none in flight from end on.
 func (w *World) silentFrom(r *Replica, begin, end, until time.Time) {
 	w.t.Helper()
 	for _, c := range w.VCenter.History().Of(r.Boot).Calls {

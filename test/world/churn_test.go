@@ -15,7 +15,7 @@ import (
 // pick returns a random number below n.
 func (w *World) pick(n int) int { return int(w.float() * float64(n)) }
 
-// change does something to a random group, of so many.
+// change changes a random one of n groups.
 func (w *World) change(groups int) {
 	w.t.Helper()
 	name, vms := group(w.pick(groups)), int32(1+w.pick(3))
@@ -34,7 +34,7 @@ func (w *World) change(groups int) {
 	}
 }
 
-// trouble does something to replicas, or to the hub, and undoes what it did to a replica before.
+// trouble disturbs replicas, or the hub, and ends an earlier disturbance of a replica.
 func (w *World) trouble() {
 	alive := w.Alive()
 	r := alive[w.pick(len(alive))]
@@ -155,13 +155,13 @@ func TestWhateverHappensThereAreExactlyTheVMsAskedFor(t *testing.T) {
 	}
 }
 
-// goroutines is how many there are, without those of Go's runtime, which runtime.NumGoroutine counts now and then.
+// goroutines is their number, without those of Go's runtime, which runtime.NumGoroutine sometimes counts.
 func goroutines() int {
 	stacks := make([]byte, 1<<20)
 	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("\n\ngoroutine "))
 }
 
-// TestReplicasThatComeAndGoLeaveNoGoroutine: neither in the others nor of their own.
+// TestReplicasThatComeAndGoLeaveNoGoroutine, neither in the others nor their own.
 func TestReplicasThatComeAndGoLeaveNoGoroutine(t *testing.T) {
 	operators(t, 1, func(w *World) {
 		three(w)
@@ -187,7 +187,7 @@ func TestReplicasThatComeAndGoLeaveNoGoroutine(t *testing.T) {
 			}
 			return least
 		}
-		visit((*Replica).Terminate) // what is made once is no leak
+		visit((*Replica).Terminate) // one-time allocations are no leak
 		before := count()
 		for range 3 {
 			visit((*Replica).Terminate)

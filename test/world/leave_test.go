@@ -12,7 +12,8 @@ import (
 // conflict.
 const handover = 5*trip + 2*refused
 
-// TestAReplicaThatEndsHandsOverWhatIsIdleAtOnceAndTheRestWhenItsCallHasEnded has one call of five seconds under way.
+// TestAReplicaThatEndsHandsOverWhatIsIdleAtOnceAndTheRestWhenItsCallHasEnded has one call of five seconds in
+// flight.
 func TestAReplicaThatEndsHandsOverWhatIsIdleAtOnceAndTheRestWhenItsCallHasEnded(t *testing.T) {
 	t.Parallel()
 	const slow = 5 * time.Second
@@ -63,7 +64,7 @@ func TestAReplicaThatEndsHandsOverWhatIsIdleAtOnceAndTheRestWhenItsCallHasEnded(
 	})
 }
 
-// TestAReplicaThatEndsWaitsForACallOnlySoLong cuts it then, and hands over what it held.
+// TestAReplicaThatEndsWaitsForACallOnlySoLong then cancels the call, and hands over its buckets.
 func TestAReplicaThatEndsWaitsForACallOnlySoLong(t *testing.T) {
 	t.Parallel()
 	probers(t, 1, func(w *World) {

@@ -13,8 +13,9 @@ const (
 	// The news of their end took a trip, at least two are fenced in a round trip, the shard map is read before the last
 	// of these responses, and written.
 	remade = 8 * trip
-	// lastOfThree is how much later the last is taken. The third session is fenced later than the first two, so that each of the three
-	// takes at most twice. The last of these six writes was refused at most once for each write of the two others.
+	// lastOfThree is how much later the last is taken. The third session is fenced later than the first two, so each of
+	// the three takes at most twice. The last of these six writes was rejected at most once for each write of the two
+	// others.
 	lastOfThree = 2*trip + 4*refused
 )
 

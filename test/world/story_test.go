@@ -73,7 +73,7 @@ func in(t *testing.T, seed uint64, tell func(w *World)) {
 	}
 }
 
-// three starts three replicas and waits until they share everything.
+// three starts three replicas and waits until they share all buckets.
 func three(w *World) (a, b, c *Replica) {
 	w.t.Helper()
 	a, b, c = w.Start("a"), w.Start("b"), w.Start("c")
@@ -83,7 +83,7 @@ func three(w *World) (a, b, c *Replica) {
 	return a, b, c
 }
 
-// gaps are the times from a moment until others held what a process held then.
+// gaps are the times from a moment until others held the buckets that a process held then.
 func (w *World) gaps(boot string, moment time.Time) []history.Gap {
 	line := w.Timeline()
 	return line.Ownerless(moment, line.Of(boot))

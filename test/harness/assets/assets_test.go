@@ -94,7 +94,7 @@ func TestDownloadRefusesAWrongChecksum(t *testing.T) {
 }
 
 func TestDownloadGivesUpOnASilentServer(t *testing.T) {
-	// Accepts connections and never answers, as a firewall that swallows packets.
+	// Accepts connections and never responds, like a firewall that drops packets.
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +196,7 @@ func TestToolBuildsOnceAndReportsErrors(t *testing.T) {
 		t.Fatalf("got %q, %v; want a program", path, err)
 	}
 
-	// The cache answers even where nothing can be built any more, and a changed pin asks for another build.
+	// The cache works even if no build is possible any more, and a changed pin requires another build.
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	if again, err := Tool(canceled, "hello", io.Discard); err != nil || again != path {

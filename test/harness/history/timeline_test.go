@@ -98,7 +98,7 @@ func TestTheNewestSessionOfAHostIsItsProcess(t *testing.T) {
 		"a": {Name: "a", Boot: "1", Host: "manager-0", State: "fenced", Since: at(1), Changed: at(9)},
 		"b": {Name: "b", Boot: "2", Host: "manager-0", State: "ready", Since: at(2), Changed: at(7)},
 		"c": {Name: "c", Boot: "3", Host: "manager-0", State: Gone, Since: at(3), Changed: at(8)},
-		"d": {Name: "d", Boot: "4", Host: "manager-0", State: "ready", Since: at(4), Changed: at(4)}, // put back from a backup
+		"d": {Name: "d", Boot: "4", Host: "manager-0", State: "ready", Since: at(4), Changed: at(4)}, // restored from a backup
 	}}
 	if boot := line.BootOf("manager-0"); boot != "2" {
 		t.Errorf("boot %q", boot)

@@ -29,7 +29,7 @@ const (
 	systemPath = "/api/v1/namespaces/kube-system"
 )
 
-// rig is an API server of two groups and a namespace, with a liar before it.
+// rig is an API server of two groups and a namespace, with a hostile proxy in front of it.
 type rig struct {
 	*Server
 	t   *testing.T
@@ -113,7 +113,7 @@ func (r *rig) send(kind, metadata string) {
 	}
 }
 
-// call returns the status and the object of an answer.
+// call returns the status and the object of a response.
 func (r *rig) call(method, path, body string) (int, Object) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)

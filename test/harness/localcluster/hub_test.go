@@ -62,7 +62,7 @@ func webPods(t *testing.T, clients kubernetes.Interface, replicas int32) *corev1
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The account is made by a controller a moment later, and Pods of a Deployment would only come after a pause.
+	// A controller creates the account a moment later, and Pods of a Deployment would only come after a pause.
 	await.NoError(t, "the namespace's service account", func() error {
 		_, err := clients.CoreV1().ServiceAccounts("web").Get(t.Context(), "default", metav1.GetOptions{})
 		return err
@@ -145,7 +145,7 @@ func fetch(ctx context.Context, address string) (string, error) {
 	return string(body), err
 }
 
-// startTestHub starts a hub with the image of the tests, in a temporary directory of its own.
+// startTestHub starts a hub with the image of the tests, in a separate temporary directory.
 func startTestHub(t *testing.T) (*Hub, kubernetes.Interface) {
 	t.Helper()
 	archive := webArchive(t)
@@ -281,7 +281,8 @@ func reachFromInside(t *testing.T, h *Hub, service *corev1.Service) {
 	}
 }
 
-// shortTempDir is removed at the end of the test. It is not one of testing's, whose removal would hide what a cluster left.
+// shortTempDir is removed at the end of the test. It is not one of testing's, whose removal would hide a cluster's
+// leftovers.
 func shortTempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hub")

@@ -72,7 +72,7 @@ func TestFailedBuildQuotesTheCompiler(t *testing.T) {
 	}
 }
 
-// TestBuildAsksAProxyAgain has a proxy of modules that fails once, and does not have another version.
+// TestBuildAsksAProxyAgain uses a module proxy that fails once, and does not have another version.
 func TestBuildAsksAProxyAgain(t *testing.T) {
 	var zipped bytes.Buffer
 	archive := zip.NewWriter(&zipped)

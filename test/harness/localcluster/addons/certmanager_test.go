@@ -34,7 +34,7 @@ spec:
 
 func TestCertManagerIssuesFromAPod(t *testing.T) {
 	if err := localcluster.Preflight(); err != nil {
-		// What a hub then says is a test of localcluster.
+		// A test of localcluster covers the hub's response then.
 		t.Logf("this machine cannot run a hub: %v", err)
 		return
 	}

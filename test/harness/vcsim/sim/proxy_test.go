@@ -92,7 +92,7 @@ func TestACallIsAnsweredWithAFaultInsteadOfBeingForwarded(t *testing.T) {
 		t.Errorf("the fault came as %+v", fault)
 	}
 	proxy.Hook(nil)
-	h.mkdir("/DC0/vm", "never") // it was not made before
+	h.mkdir("/DC0/vm", "never") // it was not created before
 }
 
 func TestACallEndsForItsClientWhenItGivesUpAndForTheServerWhenItIsDone(t *testing.T) {

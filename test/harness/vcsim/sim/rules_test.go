@@ -35,7 +35,7 @@ func newHand(t *testing.T, p *sim.Operator) hand {
 	return hand{Operator: p, t: t, ctx: t.Context(), find: find.NewFinder(p.Client())}
 }
 
-// person starts a simulator and logs a person in.
+// person starts a simulator and logs a user in.
 func person(t *testing.T, o sim.Options) hand {
 	t.Helper()
 	_, p := start(t, o)

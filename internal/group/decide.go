@@ -48,44 +48,46 @@ const (
 // Decision is the next step of a pass over a group.
 type Decision struct {
 	Step Step
-	// After is when to look again although nothing changed; zero for never.
+	// After is the delay of the next pass without changes; zero for never.
 	After time.Duration
-	// Quota is what AskQuota asks.
+	// Quota is the question of AskQuota.
 	Quota QuotaQuestion
-	// Spec is what is planned with: the group's, or what was admitted of it. Revision and Names are those of Spec.
+	// Spec is the planned spec: the group's, or its admitted part. Revision and Names are those of Spec.
 	Spec     v1alpha1.VmGroupSpec
 	Revision string
 	Names    Names
 	// Old are the shapes of older revisions that VMs have.
 	Old []OldShape
-	// Secrets are what ReadUserData reads.
+	// Secrets are those that ReadUserData reads.
 	Secrets []string
-	// Plan is what Act submits.
+	// Plan contains the actions that Act submits.
 	Plan plan.Plan
-	// adoption is what Plan knew of the VMs to be taken over.
+	// adoption is Plan's input about the VMs to adopt.
 	adoption *plan.Adoption
 	// AdoptionEnds is true when all VMs that the group has room for were adopted. It is reported once.
 	AdoptionEnds bool
-	// Record is what PutRecord stores, before Status is written and Plan is submitted.
+	// Record is the record that PutRecord stores, before Status is written and Plan is submitted.
 	Record *v1alpha1.Admitted
-	// Receipt is what WriteReceipt writes.
+	// Receipt is the receipt that WriteReceipt writes.
 	Receipt *Receipt
-	// Status to write, with Events to send once it is written; nil when there is nothing to write now.
+	// Status to write, with Events to send once it is written; nil if no write is due.
 	Status *v1alpha1.VmGroupStatus
 	Events []Event
-	// Later is the status that a later pass writes, since nothing depends on it now. It shows changes of VMs that Plan repairs at once.
+	// Later is the status that a later pass writes, because no action depends on it now. It shows changes of VMs that
+	// Plan repairs at once.
 	Later *v1alpha1.VmGroupStatus
 }
 
-// QuotaQuestion is what AskQuota asks.
+// QuotaQuestion is the question of AskQuota.
 type QuotaQuestion struct {
-	// Returns is true when what the group was granted and needs no more is given back: more than what it Occupies and Wants.
+	// Returns is true if the group returns the part of its grant that exceeds Occupies and Wants.
 	Returns         bool
 	Occupies, Wants policy.Usage
-	// Claims is true when spec is to be claimed for a group that Holds this much. Granted is what of it needs no grant: what was admitted.
+	// Claims is true if spec must be claimed for a group that Holds this much. Granted is the part that needs no grant:
+	// the admitted one.
 	Claims         bool
 	Holds, Granted policy.Usage
-	// Surges are what it wants for an update, with one VM more, with two more, and so on.
+	// Surges are the requests for an update, with one extra VM, with two, and so on.
 	Surges []policy.Usage
 }
 
@@ -177,8 +179,8 @@ func (s *Snapshot) raise() Decision {
 	return Decision{Step: RaiseEpoch, After: soon}
 }
 
-// legacy blocks a group of the original operator. Its VMs carry no stamp and random names, so that acting on it as on a group of
-// ours would clone every VM a second time.
+// legacy blocks a group of the original operator. Its VMs have no stamp and random names, so the actions for one of our
+// groups would clone every VM a second time.
 func legacy() plan.Blocker {
 	return plan.Blocker{Reason: v1alpha1.ReasonLegacyObject, Terminal: true, Message: fmt.Sprintf(
 		"this VmGroup carries the finalizer %q of the original operator, so it and its VMs are left untouched. "+
@@ -205,7 +207,7 @@ func (s *Snapshot) sight() Decision {
 	return Decision{}
 }
 
-// explained is an error of vCenter as a reason for which a group is not ready.
+// explained converts an error of vCenter to the reason why a group is not ready.
 func explained(err error) *plan.Blocker {
 	b := &plan.Blocker{Message: err.Error()}
 	b.Reason, b.Terminal = plan.Explain(err)
@@ -221,7 +223,7 @@ func retryAfter(err error) time.Duration {
 	return unwatchedInterval
 }
 
-// admit decides how far the group may follow its spec.
+// admit decides how far the group can follow its spec.
 func (s *Snapshot) admit() (policy.Admission, Decision) {
 	if s.deleting() {
 		if s.Quota == nil && !s.Vanished {
@@ -232,7 +234,7 @@ func (s *Snapshot) admit() (policy.Admission, Decision) {
 	v := s.findings()
 	takesOver := s.takesOver()
 	if s.Quota == nil {
-		var wants policy.Usage // what it may not use, others may
+		var wants policy.Usage // others can use what it cannot
 		if !v.Refused() {
 			wants = s.wants()
 		}
@@ -251,12 +253,12 @@ func (s *Snapshot) admit() (policy.Admission, Decision) {
 	}
 	v.Quota, v.Unavailable = s.explainOthers(s.Quota.Violations), cmp.Or(v.Unavailable, s.Quota.Unavailable)
 	if takesOver && !v.Refused() && v.Unavailable == "" {
-		return policy.Admission{Spec: s.Group.Spec, Admitted: s.Admitted}, Decision{} // spec is admitted once its VMs are there
+		return policy.Admission{Spec: s.Group.Spec, Admitted: s.Admitted}, Decision{} // spec is admitted once its VMs exist
 	}
 	return policy.Decide(v), Decision{}
 }
 
-// findings are what there is to say about the group's spec, except by quotas.
+// findings are the objections to the group's spec, except those of quotas.
 func (s *Snapshot) findings() policy.Findings {
 	spec := &s.Group.Spec
 	v := policy.Findings{
@@ -276,8 +278,8 @@ func (s *Snapshot) findings() policy.Findings {
 	return v
 }
 
-// plan decides what is done next for the spec that hold allows. What the held shape names has to be there, and granted, for a VM that
-// is lost to come back.
+// plan plans the actions for the spec that hold allows. To replace a lost VM, the references of the held shape must
+// exist and be granted.
 func (s *Snapshot) plan(admission policy.Admission) Decision {
 	d := Decision{Spec: admission.Spec, Revision: s.Revision, Names: s.Names, Old: s.Old}
 	in := plan.Input{
@@ -319,7 +321,7 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 	return d
 }
 
-// lacksFolder reports whether the group has no folder. One that was moved away is not made anew.
+// lacksFolder reports whether the group has no folder. A folder that was moved away is not recreated.
 func (s *Snapshot) lacksFolder() bool {
 	return !s.Observation.FolderElsewhere && !s.folderTaken() && (s.FolderRef().IsZero() || s.Observation.FolderGone)
 }
@@ -363,8 +365,8 @@ func (s *Snapshot) finish(d Decision) Decision {
 	return d
 }
 
-// holdsStrangers reports whether a folder holds nothing but VMs that were judged: the plan saw each of them, and none was the group's.
-// One that appeared since may be a late clone. What is no VM, such as a vApp, is no clone.
+// holdsStrangers reports whether a folder holds only VMs that the plan saw, none of them the group's. A VM that
+// appeared since can be a late clone. An object other than a VM, such as a vApp, is no clone.
 func (s *Snapshot) holdsStrangers(err error) bool {
 	var e *vsphere.Error
 	if !errors.As(err, &e) || e.Kind != vsphere.KindNotEmpty || len(e.Holds) == 0 {

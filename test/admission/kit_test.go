@@ -114,7 +114,7 @@ func (p *place) clear() {
 	}
 }
 
-// group returns a group of the place; change may be nil.
+// group returns a group of the place; change can be nil.
 func (p *place) group(name string, replicas int32, change ...func(*v1alpha1.VmGroup)) *v1alpha1.VmGroup {
 	g := &v1alpha1.VmGroup{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: name},

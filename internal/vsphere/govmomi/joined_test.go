@@ -83,7 +83,7 @@ func TestAVMThatIsReadBeforeTheFirstListingIsNotASuspectAfterIt(t *testing.T) {
 	}
 }
 
-// TestAVMThatIsNotFoundBeforeTheFirstListingIsASuspect: a listing that is under way can still show the VM.
+// TestAVMThatIsNotFoundBeforeTheFirstListingIsASuspect: a listing in progress can still show the VM.
 func TestAVMThatIsNotFoundBeforeTheFirstListingIsASuspect(t *testing.T) {
 	m := newModel()
 	vm := m.addVM(m.root, "web-0")

@@ -113,7 +113,7 @@ func (r *run) live(p *process, log *os.File, started chan<- error) {
 }
 
 // onOwnThread calls f on a separate thread that ends with the goroutine, because it can be in other namespaces by then. It is never the
-// main thread, which cannot end. The main thread would keep the namespaces for ever, and /proc/self would show them to other threads.
+// main thread, which cannot end. The main thread would keep the namespaces forever, and /proc/self would show them to other threads.
 func onOwnThread(f func()) {
 	runtime.LockOSThread()
 	if !onMainThread() {

@@ -122,9 +122,9 @@ func oldGroup() *Snapshot {
 	return s
 }
 
-// matrix has the results for the VMs of a group that is being deleted, in a vCenter that responds, for each pair of
-// annotations, and for each alone. D: they are destroyed. K: they stay and the group is deleted. F, R and P: the group
-// is held for forget, for release, or is paused. The order is that of words.
+// matrix has the results for the VMs of a group that is being deleted, for each pair of annotations, and for each
+// alone. vCenter responds. D: they are destroyed. K: they stay and the group is deleted. F, R and P: the group is held
+// for forget, for release, or is paused. The order is that of words.
 var matrix = []string{
 	"D",       // confirm-deletion
 	"DD",      // confirm-deletion of another

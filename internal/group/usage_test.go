@@ -192,8 +192,8 @@ func TestStatusCanOnlyLowerWhatARecordGrants(t *testing.T) {
 	}
 }
 
-// The record counts in the sums of other groups. If it were given back, each write of the ledger would enter it anew,
-// for as long as a paused group keeps a record from a backup.
+// The record counts in the sums of other groups. If it were given back, each write of the ledger would enter it again
+// while a paused group keeps a record from a backup.
 func TestWhatIsOnRecordOfAPausedGroupIsNotGivenBack(t *testing.T) {
 	record, shown := v1alpha1.Admitted{Replicas: 4, CPU: 1, Memory: 1, Template: "t"}, v1alpha1.Admitted{Replicas: 1, CPU: 1, Memory: 1, Template: "t"}
 	s := &Snapshot{Group: &v1alpha1.VmGroup{Spec: v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "t"}}}

@@ -203,8 +203,8 @@ func TestNoOtherVMIsStoppedWhileTheOneThatWasRefusedIsOutOfSight(t *testing.T) {
 	}
 }
 
-// A VM that was stopped in vain, and whose guest has not become ready since, is stopped again as rarely as any other,
-// and gets its change then.
+// A VM was stopped in vain, and its guest has not become ready since. It is stopped again as rarely as any other, and
+// gets its change then.
 func TestAVMThatIsNotReadyIsNotStoppedAgainAndAgainForAChange(t *testing.T) {
 	s := newSaga(t, 3)
 	s.strategy(number(0), number(1))

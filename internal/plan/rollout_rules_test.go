@@ -50,8 +50,8 @@ func checkStart(fail func(string, ...any), in Input, p Plan) {
 	}
 }
 
-// clonedAgain is true for the UUID of a VM that failed and left, if another is cloned with it now,
-// while the update continues without that as well.
+// clonedAgain is true for the UUID of a VM that failed and left, and with which another is cloned now. The update
+// would continue without that as well.
 func clonedAgain(in Input, p Plan, uuid string) bool {
 	return len(in.Rollout.Failed) < strategyOf(in.Spec.UpdateStrategy, p.Desired).maxFailures &&
 		slices.ContainsFunc(p.VMs, func(s VMStatus) bool { return s.MoRef == "" && strings.EqualFold(s.UUID, uuid) })

@@ -119,8 +119,8 @@ func (u *namespaceUser) asks(g *v1alpha1.VmGroup) (refusal string, warnings []st
 	return refusal, u.warned.take()
 }
 
-// tellsOnlyWhat fails unless a caller who knows the URL gets the user's response for groups in the user's namespace,
-// and the same response for a namespace of another member as for one that does not exist.
+// tellsOnlyWhat fails unless a caller who knows the URL gets the user's response for groups in the user's namespace.
+// A namespace of another member must give the same response as a nonexistent one.
 func (l leaked) tellsOnlyWhat(u *namespaceUser, theirs *place) {
 	t := u.t
 	t.Helper()

@@ -5,9 +5,9 @@
 // vCenter number its calls: a [Point] is one call of one [Scenario] together with a fault there, such as SIGKILL
 // after the server has acted and before the response is read.
 //
-// A trial of a point sets the scenario up, makes the change with the point armed, restarts the manager if it was
-// killed, and waits until the spec is fulfilled. Then nothing can be left over, no foreign object can have changed,
-// no VM can have changed without a request, and no more writes can follow.
+// A trial of a point sets the scenario up and makes the change with the point armed. It restarts the manager if it
+// was killed, and waits until the spec is fulfilled. Then nothing can be left over, no foreign object can have
+// changed, no VM can have changed without a request, and no more writes can follow.
 //
 // `make test` tries a sample, `make test-slow` a larger one; `make test-crash` tries all points, see command
 // ./test/crash/full.

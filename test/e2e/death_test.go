@@ -78,7 +78,7 @@ func aDeletedPodHandsOver(t *testing.T) {
 }
 
 // aRuntimeThatForgotProvesNothing: the runtime loses its state, and the kubelet reports the end of containers whose
-// processes still run, with text that only the process itself can have written.
+// processes still run. The report has text that only the process itself can have written.
 func aRuntimeThatForgotProvesNothing(t *testing.T) {
 	victim := busiest(t)
 	orphans := processes(t)

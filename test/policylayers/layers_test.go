@@ -33,9 +33,9 @@ func (t *trial) fail(format string, args ...any) {
 	t.wrong = append(t.wrong, fmt.Sprintf(format, args...))
 }
 
-// TestNoTwoLayersJudgeAGroupDifferently draws policies and groups. It compares the API server of a hub, the operator's
-// reading and its data for a member, the API server of the member, the hub's webhook and the reconciler. Repeat a
-// failed case with -layers.seed and -layers.cases=1.
+// TestNoTwoLayersJudgeAGroupDifferently draws policies and groups. It compares the API servers of hub and member,
+// the operator's reading and its data for the member, the hub's webhook and the reconciler. Repeat a failed case
+// with -layers.seed and -layers.cases=1.
 func TestNoTwoLayersJudgeAGroupDifferently(t *testing.T) {
 	// The libraries allocate much and keep little: garbage collection would take a third of the time.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))

@@ -27,8 +27,8 @@ var (
 	scaleKind     = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 )
 
-// Server simulates the processing of a VmGroup between request and storage in a member's API server, in the same
-// order, and that of a VmGroupPolicy in the hub's.
+// Server simulates the steps between request and storage, in the same order: of a VmGroup in a member's API server,
+// and of a VmGroupPolicy in the hub's.
 type Server struct {
 	Groups, Limits, Policies *Schema
 	fills                    *mutator

@@ -25,8 +25,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// attacker is a MemberCluster whose API server lies. Behind it is the attackers' real one, of which it shows the groups
-// of one namespace, and another UID of the cluster, so that it is a member like any other.
+// attacker is a MemberCluster whose API server lies. Behind it is the attackers' real one, of which it shows the
+// groups of one namespace. It shows another cluster UID, so that it is a member like any other.
 type attacker struct {
 	// Server sends the false responses.
 	*hostileapi.Server

@@ -27,7 +27,7 @@ type forgery struct {
 	broken []string
 }
 
-// forge lists forged groups, many at a time, and checks after each round that the victims are served and that none of
+// forge lists forged groups, many at a time. After each round it checks that the victims are served, and that none of
 // their objects was changed or disclosed.
 func forge(t *testing.T, of forgery) {
 	w := shared.enter(t)

@@ -37,9 +37,9 @@ func TestAGroupThatIsDeletedInANamespaceThatIsAPathRemovesNoFolder(t *testing.T)
 	a.untilItSays(v1alpha1.ReasonLimitExceeded, `has the namespace "../`+victim)
 }
 
-// TestAGroupInANamespaceThatIsAPathGetsNoVM: the attacker's API server shows a group of namespace ../victim/<namespace>
-// with the status that the operator wrote for a group of the attacker with the same UID, and with the victim's folder
-// in it. The operator has written to that group a moment ago.
+// TestAGroupInANamespaceThatIsAPathGetsNoVM: the attacker's API server shows a group of namespace
+// ../victim/<namespace>. Its status is the one that the operator wrote for a group of the attacker with the same UID,
+// with the victim's folder in it. The operator has written to that group a moment ago.
 func TestAGroupInANamespaceThatIsAPathGetsNoVM(t *testing.T) {
 	w := shared.enter(t)
 	g := newGuarded(t, w, "path")

@@ -10,8 +10,8 @@ import (
 
 const (
 	// remade is the time from the expiry of the takeover timeout of ended sessions until their first buckets are taken.
-	// The news of their end took a trip, at least two are fenced in a round trip, the shard map is read before the last
-	// of these responses, and written.
+	// The news of their end took a trip, and at least two are fenced in a round trip. The shard map is read before the
+	// last of these responses, and then written.
 	remade = 8 * trip
 	// lastOfThree is how much later the last is taken. The third session is fenced later than the first two, so each of
 	// the three takes at most twice. The last of these six writes was rejected at most once for each write of the two

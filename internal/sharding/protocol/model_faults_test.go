@@ -122,7 +122,7 @@ var faultsOfProcesses = map[string]func(s *sim){
 }
 
 // remember reports whether all processes know the newest shard map or have just started, and at least one has
-// published it, so that they notice an older one in its place. A process that was paused or deaf during the write and
+// published it. Then they notice an older one in its place. A process that was paused or deaf during the write and
 // resumes with the older one would accept it.
 func (s *sim) remember() bool {
 	if s.hub.ring == nil {

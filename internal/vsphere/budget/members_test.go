@@ -129,8 +129,7 @@ func TestMembersThatHaveTheSameTakeTurns(t *testing.T) {
 const tick = cloneTime / 6
 
 // TestNoMemberStaysBelowItsShare starts groups of random members at random times, with clones of random length. A
-// member that waits as long as the longest task has, in the end, at most one slot less than the minimum of its share in
-// that time.
+// member that waits as long as the longest task then has at most one slot less than its minimum share in that time.
 func TestNoMemberStaysBelowItsShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		width := rapid.IntRange(1, 24).Draw(t, "width")

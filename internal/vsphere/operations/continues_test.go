@@ -69,8 +69,8 @@ func TestAPowerOnWithoutATaskIsLookedForAmongTheTasks(t *testing.T) {
 	}
 }
 
-// lostPlacing is a power-on through the datacenter whose reply was lost, with vCenter's tasks at
-// the query for the slot, and at the query for the operation.
+// lostPlacing is a power-on through the datacenter whose reply was lost. It has vCenter's tasks at the query for
+// the slot, and at that for the operation.
 func lostPlacing(t *testing.T, first, second []Untracked) *rig {
 	t.Helper()
 	r := newRig(t)

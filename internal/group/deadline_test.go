@@ -10,8 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
-// updates are the facts of a group whose update began at noon and must not take more than ten
-// minutes.
+// updates are the facts of a group whose update began at noon and must not take more than ten minutes.
 func updates() Facts {
 	f := running()
 	f.Spec.Readiness = &v1alpha1.Readiness{ProgressDeadlineSeconds: 600}
@@ -21,8 +20,7 @@ func updates() Facts {
 	return f
 }
 
-// A replica that takes over a group sees no inventory for a while. That does not restart the time
-// limit of the update.
+// A replica that takes over a group sees no inventory for a while. That does not restart the time limit of the update.
 func TestTheDeadlineOfAnUpdateOutlivesATakeover(t *testing.T) {
 	f := updates()
 	want := noon.Add(10 * time.Minute)

@@ -141,8 +141,7 @@ type errorer interface {
 	Errorf(format string, args ...any)
 }
 
-// checkHeadlines: a column's text is short, and begins like the message, which the condition has in
-// full.
+// checkHeadlines: a column's text is short, and begins like the message, which the condition has in full.
 func checkHeadlines(t errorer, sentence string) {
 	t.Helper()
 	for story, s := range told(plan.Blocker{Reason: v1alpha1.ReasonVMsLost, Message: sentence}) {

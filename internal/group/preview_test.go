@@ -12,8 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// An API server raises the generation before it calls webhooks, so the previewed edit looks like a
-// stored one.
+// An API server raises the generation before it calls webhooks, so the previewed edit looks like a stored one.
 func TestAPreviewLeavesTheStepsOfAnUpdateOut(t *testing.T) {
 	replicas := func(n int32) func(*v1alpha1.VmGroupSpec) {
 		return func(s *v1alpha1.VmGroupSpec) { s.Replicas = ptr.To(n) }

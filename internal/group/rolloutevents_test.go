@@ -10,8 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// rolled are the statuses of a group whose VMs are replaced one at a time, each with a successor
-// first.
+// rolled are the statuses of a group whose VMs are replaced one at a time, each with a successor first.
 func rolled(n int) []v1alpha1.VmGroupStatus {
 	status := v1alpha1.VmGroupStatus{ObservedGeneration: 1, DesiredReplicas: int32(n), Rollout: &v1alpha1.Rollout{Revision: "a"}}
 	for i := range n {

@@ -50,8 +50,7 @@ func TestARefusalAndNoAnswerGrantAnUpdateNothing(t *testing.T) {
 	}
 }
 
-// Existing VMs do not grant an edit that makes VMs larger, even if the hub has lost its record of
-// the group.
+// Existing VMs do not grant an edit that makes VMs larger, even if the hub has lost its record of the group.
 func TestWithoutARecordOnlyWhatExistsIsGranted(t *testing.T) {
 	for story, change := range map[string]func(*Snapshot){
 		"larger VMs": func(s *Snapshot) { s.Group.Spec.CPU, s.Group.Spec.Memory = 8, 16 },

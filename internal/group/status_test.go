@@ -559,8 +559,7 @@ func TestForeignVMsAreToldByKind(t *testing.T) {
 	}
 }
 
-// The state of vCenter is reported once, with the most detail, and the reason for which a group is
-// held once.
+// The state of vCenter is reported once, with the most detail, and the reason for which a group is held once.
 func TestNothingIsSaidTwiceOfWhyAGroupWaits(t *testing.T) {
 	incomplete := plan.Blocker{Reason: v1alpha1.ReasonInventoryIncomplete, Message: "not complete"}
 	f := running()

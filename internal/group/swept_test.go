@@ -215,8 +215,7 @@ func TestNoStatusThatIsWrittenLaterForgetsThatAGroupWasHeldForItsCRD(t *testing.
 	}
 }
 
-// A group held for its CRD destroys nothing, so it neither counts toward a mass deletion nor waits
-// for one.
+// A group held for its CRD destroys nothing, so it neither counts toward a mass deletion nor waits for one.
 func TestAGroupThatIsHeldForItsCRDIsNoMassDeletion(t *testing.T) {
 	s := doomedGroup()
 	remembersSweep(s)

@@ -12,8 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
-// Status reports by its generation that it has seen the edit. So it must not also report that all
-// VMs match spec.
+// Status reports by its generation that it has seen the edit. So it must not also report that all VMs match spec.
 func TestAnEditThatNobodyCouldPlanIsNotUpToDate(t *testing.T) {
 	unseen := func(s *Snapshot) {
 		s.Observation.Complete, s.Observation.VMs, s.Observation.Incomplete, s.OutOfSight = false, nil, "vCenter cannot be reached", noon.Add(-time.Minute)

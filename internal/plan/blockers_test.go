@@ -10,8 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Failures that end automatically, and others, share a reason: the group is stalled if one of the
-// others occurs.
+// Failures that end automatically, and others, share a reason: the group is stalled if one of the others occurs.
 func TestAFailureThatStaysIsNotHiddenByOneThatEnds(t *testing.T) {
 	passing, stays := failure{reason: v1alpha1.ReasonOperationFailed, message: "busy"}, failure{reason: v1alpha1.ReasonOperationFailed, message: "never", terminal: true}
 	for _, order := range [][]failure{{passing, stays}, {stays, passing}, {passing, stays, passing}} {
@@ -25,8 +24,7 @@ func TestAFailureThatStaysIsNotHiddenByOneThatEnds(t *testing.T) {
 	}
 }
 
-// checkBriefs: a brief message about VMs begins with the name or number of VMs, or with the invalid
-// field.
+// checkBriefs: a brief message about VMs begins with the name or number of VMs, or with the invalid field.
 func checkBriefs(fail func(string, ...any), p Plan) {
 	for _, b := range p.Blockers {
 		brief := cmp.Or(b.Brief, b.Message)
@@ -41,8 +39,7 @@ func checkBriefs(fail func(string, ...any), p Plan) {
 
 var begins = regexp.MustCompile(`^([0-9]+ (of [0-9]+ )?VMs? |spec\.|web-[0-9]+)`)
 
-// A taken name that only moves the group to another ordinal does not hide a blocking failure with
-// the same reason.
+// A taken name that only moves the group to another ordinal does not hide a blocking failure with the same reason.
 func TestARemarkHidesNoFailure(t *testing.T) {
 	remark, fails := &failure{reason: "NameConflict", message: "a name is taken"}, &failure{reason: "NameConflict", message: "a VM cannot be moved"}
 	for _, first := range []bool{true, false} {

@@ -56,8 +56,7 @@ func TestVMsOfAnotherInstallationAreNotReleased(t *testing.T) {
 	}
 }
 
-// checkKept: a group that keeps its VMs changes only those with a tombstone, and finishes only
-// after their deletion.
+// checkKept: a group that keeps its VMs changes only those with a tombstone, and finishes only after their deletion.
 func checkKept(fail func(string, ...any), in Input, p Plan) {
 	if p.Kept && (!in.Keep || !in.Deleting || p.Gone || len(p.Doomed) > 0 || len(p.Actions) > 0 || len(in.Observation.InFlight) > 0 || in.Paused != nil || !in.Observation.Complete) {
 		fail("kept, and something is left to do")

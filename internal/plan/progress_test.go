@@ -78,8 +78,7 @@ func TestAFailedVMIsNotToBeDeletedWhereNothingIsClonedAnew(t *testing.T) {
 	}
 }
 
-// TestAVMThatGetsTheUUIDOfOneThatFailedHasNotFailed: web-2 failed and left, and another one
-// replaces it.
+// TestAVMThatGetsTheUUIDOfOneThatFailedHasNotFailed: web-2 failed and left, and another one replaces it.
 func TestAVMThatGetsTheUUIDOfOneThatFailedHasNotFailed(t *testing.T) {
 	in := replacing(makeVM(0), makeVM(1))
 	uuid := InstanceUUID(groupID.Key(), 2, 0)
@@ -99,8 +98,7 @@ func TestAVMThatGetsTheUUIDOfOneThatFailedHasNotFailed(t *testing.T) {
 	}
 }
 
-// TestAnUpdateThatMayDoNothingStalls: otherwise a user would not notice that spec must be corrected
-// first.
+// TestAnUpdateThatMayDoNothingStalls: otherwise a user would not notice that spec must be corrected first.
 func TestAnUpdateThatMayDoNothingStalls(t *testing.T) {
 	for name, test := range map[string]struct {
 		edit   func(*Input)

@@ -57,8 +57,7 @@ func clonedAgain(in Input, p Plan, uuid string) bool {
 		slices.ContainsFunc(p.VMs, func(s VMStatus) bool { return s.MoRef == "" && strings.EqualFold(s.UUID, uuid) })
 }
 
-// begun are the revisions that an update concerns: those of the plan or, if the update ends with
-// it, those recorded.
+// begun are the revisions that an update concerns: those of the plan or, if the update ends with it, those recorded.
 func begun(in Input, p Plan) []string {
 	if len(p.Rollout.From) == 0 && in.Rollout != nil && in.Rollout.Revision == in.UpdateRevision {
 		return slices.DeleteFunc(slices.Clone(in.Rollout.From), func(revision string) bool { return revision == in.UpdateRevision })
@@ -207,8 +206,7 @@ func observedVM(in Input, moRef string) vsphere.VM {
 	return in.Observation.VMs[at]
 }
 
-// checkClones: an update never adds more surplus VMs than allowed, and every clone has an allowed
-// revision.
+// checkClones: an update never adds more surplus VMs than allowed, and every clone has an allowed revision.
 func checkClones(fail func(string, ...any), in Input, p Plan) {
 	if p.Creates() == 0 {
 		return
@@ -257,8 +255,7 @@ func staying(in Input, p Plan) int32 {
 	return n
 }
 
-// checkTakenBack: while a group is held at a withdrawn spec, no VM of that spec replaces a lost one
-// that matched spec.
+// checkTakenBack: while a group is held at a withdrawn spec, no VM of that spec replaces a lost one that matched spec.
 func checkTakenBack(fail func(string, ...any), in Input, a Action) {
 	at := slices.IndexFunc(in.Known, func(k Known) bool { return k.Ordinal == a.Ordinal })
 	if at < 0 || recordedTwice(in) || slices.Contains(in.Doomed, a.Ordinal) || in.UpdateBlocked == nil || in.Revision == in.UpdateRevision {

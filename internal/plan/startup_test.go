@@ -169,8 +169,7 @@ func TestAVMThatWasNotReadyIsNotReadyByWhatNobodyHasRead(t *testing.T) {
 	}
 }
 
-// TestFailuresStay: a failure stays recorded, although the VM became ready or left, or another
-// replica takes over.
+// TestFailuresStay: a failure stays recorded, although the VM became ready or left, or another replica takes over.
 func TestFailuresStay(t *testing.T) {
 	in := underWay(func(vm *vsphere.VM, _ *Known) { vm.GuestIP = "10.0.0.2" })
 	in.Rollout.Failed = []string{"somebody", in.Known[1].UUID}

@@ -92,8 +92,7 @@ func TestAMemberThatIsAwayDuringARotationIsWaitedForAndComesBackWorking(t *testi
 	}
 }
 
-// callsMustSucceed makes both members reject requests if they cannot reach the hub, so that a failed call is
-// visible.
+// callsMustSucceed makes both members reject requests if they cannot reach the hub, so that a failed call is visible.
 func callsMustSucceed(t *testing.T) {
 	t.Helper()
 	mindFailedCalls(t.Context(), t, v1alpha1.AdmissionFail)

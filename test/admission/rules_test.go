@@ -93,9 +93,8 @@ func (r rule) until(what string, done func(*v1alpha1.VmGroupPolicy) bool) {
 	})
 }
 
-// untilKnownIn waits until a member has the policy, and the maximum of CPUs if that is not 0. Its API server must
-// also enforce them, which takes a moment longer. The policy must allow groups without VMs, which the default
-// limits do not.
+// untilKnownIn waits until a member has the policy, and the maximum of CPUs if that is not 0. Its API server must also
+// enforce them, which takes a moment longer. The policy must allow groups without VMs, which the default limits do not.
 func (r rule) untilKnownIn(p *place, maxCPU int32) {
 	r.t.Helper()
 	await.Until(r.t, p.member+" to know VmGroupPolicy "+r.name, func(ctx context.Context) (bool, error) {

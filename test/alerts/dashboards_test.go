@@ -66,8 +66,7 @@ func TestDashboardsReadWhatTheOperatorHas(t *testing.T) {
 	for name, b := range boardsOf(t) {
 		for _, p := range b.Panels {
 			for _, q := range p.Targets {
-				// The sum over vCenters of a maximum over replicas is correct, because the inner aggregation
-				// decides.
+				// The sum over vCenters of a maximum over replicas is correct, because the inner aggregation decides.
 				for _, problem := range problemsOf(chosen(q.Expr), list, recorded) {
 					t.Errorf("%s, %s: %s", name, p.Title, problem)
 				}

@@ -31,8 +31,7 @@ type engine struct {
 	db      *tsdb.DB
 	query   rules.QueryFunc
 	options *rules.ManagerOptions
-	// present are the series of the last scrape: a series missing in the next one is marked as stale, as in
-	// Prometheus.
+	// present are the series of the last scrape: a series missing in the next one is marked as stale, as in Prometheus.
 	present map[uint64]labels.Labels
 }
 

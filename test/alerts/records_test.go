@@ -74,8 +74,7 @@ func TestRecordedSeriesHaveTheRightValues(t *testing.T) {
 	}
 }
 
-// TestTheBurnAlertsNeedEachOfTheirRecords runs the stories of the service level without one recording rule at a
-// time.
+// TestTheBurnAlertsNeedEachOfTheirRecords runs the stories of the service level without one recording rule at a time.
 func TestTheBurnAlertsNeedEachOfTheirRecords(t *testing.T) {
 	list := rulesOf(t)
 	for alert, needed := range map[string][]string{

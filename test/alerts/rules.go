@@ -21,8 +21,7 @@ const (
 	namespace = "hub"
 )
 
-// syntax is the language of Prometheus without experimental functions: Prometheus and Grafana accept it without
-// flags.
+// syntax is the language of Prometheus without experimental functions: Prometheus and Grafana accept it without flags.
 var syntax = parser.NewParser(parser.Options{})
 
 // chartRules are the rules as the chart renders them.

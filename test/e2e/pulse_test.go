@@ -11,8 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/failover"
 )
 
-// pulse records when this process did not run. It observes events only while it runs: that delay is not the
-// product's.
+// pulse records when this process did not run. It observes events only while it runs: that delay is not the product's.
 type pulse struct {
 	end     context.CancelFunc
 	running sync.WaitGroup

@@ -13,8 +13,7 @@ const (
 	courtesy = 100 * time.Millisecond
 	pace     = 150 * time.Millisecond
 
-	// memberVisits and replicaVisits are how often a member and a replica join and leave before goroutines are
-	// counted.
+	// memberVisits and replicaVisits are how often a member and a replica join and leave before goroutines are counted.
 	memberVisits, replicaVisits = 30, 8
 	// churnRounds is how often replicas join and leave while groups change.
 	churnRounds = 3

@@ -107,8 +107,7 @@ func soakRotation(t *testing.T, w *world) {
 	})
 }
 
-// soakTakeover kills the leading replica. The other one takes over, and the killed one restarts like under its
-// kubelet.
+// soakTakeover kills the leading replica. The other one takes over, and the killed one restarts like under its kubelet.
 func soakTakeover(t *testing.T, w *world) {
 	killed := -1
 	for i, replica := range w.Replicas {

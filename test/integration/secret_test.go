@@ -72,8 +72,7 @@ func listen(t *testing.T, target string) (*listener, *httptest.Server) {
 	return l, server
 }
 
-// A user who can write a VCenter, but cannot read Secrets, points it at a listener with the Secret of another
-// vCenter.
+// A user who can write a VCenter, but cannot read Secrets, points it at a listener with the Secret of another vCenter.
 func TestAVCenterThatPointsAtAListenerGetsNoPasswordOfAnother(t *testing.T) {
 	w := calm.enter(t)
 	sameManager(t, w)

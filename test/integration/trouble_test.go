@@ -203,8 +203,7 @@ func TestEventsOfAVMThatIsLostAgainAndAgainAreCounted(t *testing.T) {
 	if before, _, ready := strings.Cut(all, "AllVMsReady"); !ready || !strings.Contains(before, "VMsCreated") { // sorted by name, and so by time
 		t.Errorf("the group is ready before its VM was created:\n%s", all)
 	}
-	// Ten kinds, however often it is lost: each removed VM comes with the users who powered it off and who deleted
-	// it.
+	// Ten kinds, however often it is lost: each removed VM comes with the users who powered it off and who deleted it.
 	if len(seen) > 10 {
 		t.Errorf("%d events tell of one VM that was lost %d times:\n%s", len(seen), times, all)
 	}

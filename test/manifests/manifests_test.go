@@ -150,8 +150,7 @@ func waitEstablished(t *testing.T, c client.Client, name string) {
 	}
 }
 
-// checkPod creates the pod of the Deployment in its namespace, whose label enforces the standard. No kubelet runs
-// it.
+// checkPod creates the pod of the Deployment in its namespace, whose label enforces the standard. No kubelet runs it.
 func checkPod(t *testing.T, c client.Client) {
 	var template *corev1.PodTemplateSpec
 	for _, object := range build(t, "config/default") {

@@ -68,8 +68,7 @@ func TestFortyOfAHundredAndFiftyGroupsThatArePrunedAtOnceKeepTheirVMs(t *testing
 	untilTold(t, pruned, 0, 0)
 }
 
-// TestEverythingThatIsScaledToZeroKeepsItsVMs runs `kubectl scale vg --all --replicas=0`, and then deletes a
-// namespace.
+// TestEverythingThatIsScaledToZeroKeepsItsVMs runs `kubectl scale vg --all --replicas=0`, and then deletes a namespace.
 func TestEverythingThatIsScaledToZeroKeepsItsVMs(t *testing.T) {
 	stack.Story(t)
 	shared.Enter(t)

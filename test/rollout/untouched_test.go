@@ -34,8 +34,7 @@ func TestFiftyOutdatedVMsAreLeftAloneWhateverBecomesOfWhatIsKnownOfThem(t *testi
 	f.patch(`{"spec":{"template":"` + other + `"}}`)
 	before := f.exactly(f.untilUpdated(), func(vm sim.VM) bool { return vm.Extra[mark] == other })
 	shared.Proxy.Reset()
-	// untouched waits until the group reports that nothing has started its update, and checks that no action was
-	// taken.
+	// untouched waits until the group reports that nothing has started its update, and checks that no action was taken.
 	untouched := func(after string) {
 		t.Helper()
 		g := f.until("to say after "+after+" that nothing has started its update", func(g *v1alpha1.VmGroup) bool {

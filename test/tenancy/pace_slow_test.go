@@ -18,8 +18,7 @@ import (
 const (
 	// atOnce and aSecond are the read rates of a member's small events, as in docs/reference/member-limits.md.
 	atOnce, aSecond = 24_576, 1536
-	// onTheWay are events that are sent and not read yet: those in the windows of HTTP/2 and in the buffers of
-	// sockets.
+	// onTheWay are events that are sent and not read yet: those in the windows of HTTP/2 and in the buffers of sockets.
 	onTheWay = 40_000
 	// untilPaced is when a rate-limited member has sent its burst and all events in flight.
 	untilPaced = atOnce + onTheWay

@@ -12,8 +12,7 @@ import (
 // conflict.
 const handover = 5*trip + 2*refused
 
-// TestAReplicaThatEndsHandsOverWhatIsIdleAtOnceAndTheRestWhenItsCallHasEnded has one call of five seconds in
-// flight.
+// TestAReplicaThatEndsHandsOverWhatIsIdleAtOnceAndTheRestWhenItsCallHasEnded has one call of five seconds in flight.
 func TestAReplicaThatEndsHandsOverWhatIsIdleAtOnceAndTheRestWhenItsCallHasEnded(t *testing.T) {
 	t.Parallel()
 	const slow = 5 * time.Second

@@ -146,8 +146,7 @@ func TestWhatLeftCountsForTenMinutes(t *testing.T) {
 	}
 }
 
-// VMs that a group lost without a request, and those that it removed on its own, do not count
-// toward other groups.
+// VMs that a group lost without a request, and those that it removed on its own, do not count toward other groups.
 func TestOnlyWhatWasMeantToLeaveHasLeft(t *testing.T) {
 	b := member(append(times(30, old(2, 2)), old(1, 1))...)
 	for i := range 30 {
@@ -346,8 +345,7 @@ func TestTheOrderOfNewsDoesNotMatter(t *testing.T) {
 	})
 }
 
-// A replica that has just started knows the VMs still to be removed, and misses at most those
-// already removed.
+// A replica that has just started knows the VMs still to be removed, and misses at most those already removed.
 func TestARestartForgetsNoMoreThanTheWindow(t *testing.T) {
 	groups := append(times(12, old(1, 0)), times(30, old(1, 1))...)
 	before, after := member(groups...), New(DefaultRules())
@@ -373,8 +371,7 @@ func TestARestartForgetsNoMoreThanTheWindow(t *testing.T) {
 	}
 }
 
-// An API server that invents groups affects only its own member, and uses no memory in proportion
-// to past groups.
+// An API server that invents groups affects only its own member, and uses no memory in proportion to past groups.
 func TestNumbersThatAreMadeUpTakeLittle(t *testing.T) {
 	b, now := New(DefaultRules()), noon
 	for i := range 100_000 {

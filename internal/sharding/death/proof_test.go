@@ -67,8 +67,7 @@ func TestOnlyATerminationWithTheProcessesOwnMessageProvesItsDeath(t *testing.T) 
 		{"it waits", func(p *corev1.Pod) {
 			*state(p) = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: boot}}
 		}, false},
-		// The runtime lost its root and state: it creates a newer container while the old process
-		// runs.
+		// The runtime lost its root and state: it creates a newer container while the old process runs.
 		{"a newer container and a higher restart count", func(p *corev1.Pod) {
 			restarted(p)
 			p.Status.ContainerStatuses[1].LastTerminationState = corev1.ContainerState{}
@@ -80,8 +79,7 @@ func TestOnlyATerminationWithTheProcessesOwnMessageProvesItsDeath(t *testing.T) 
 			p.Status.Phase, p.DeletionTimestamp = corev1.PodFailed, &now
 		}, false},
 		{"a status that nobody knows, with everything else", func(p *corev1.Pod) { ended(p).Reason = "ContainerStatusUnknown" }, false},
-		// The runtime lost its state, but not its root: ID, end and message are correct, and the
-		// process runs.
+		// The runtime lost its state, but not its root: ID, end and message are correct, and the process runs.
 		{"the runtime has lost the task", func(p *corev1.Pod) { ended(p).Reason, ended(p).ExitCode = "Unknown", 255 }, false},
 		{"the reason is unknown", func(p *corev1.Pod) { ended(p).Reason = "Unknown" }, false},
 		{"the exit code is unknown", func(p *corev1.Pod) { ended(p).ExitCode = 255 }, false},

@@ -72,8 +72,7 @@ func answerLease(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, object)
 }
 
-// hang holds a request until its client cancels it, which a server notices only after it has read
-// the body.
+// hang holds a request until its client cancels it, which a server notices only after it has read the body.
 func hang(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()

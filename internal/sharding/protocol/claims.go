@@ -265,8 +265,7 @@ func (r *Replica) yield(targets []string, candidates []ring.Candidate) {
 	}
 }
 
-// sending marks as lost the locks that a write of the shard map releases: from now on, another session can hold
-// them.
+// sending marks as lost the locks that a write of the shard map releases: from now on, another session can hold them.
 func (r *Replica) sending(next ring.Ring) {
 	release := func(s *lock, in ring.Lock) {
 		if s.held && in.Holder != r.session.name {

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// sim is a world on virtual time: a hub, a network and processes, each with a Replica. Its seed determines all
-// events.
+// sim is a world on virtual time: a hub, a network and processes, each with a Replica. Its seed determines all events.
 type sim struct {
 	setup  setup
 	random *rand.Rand

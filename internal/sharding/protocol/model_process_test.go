@@ -19,8 +19,7 @@ type process struct {
 
 	dead     bool
 	draining bool
-	// Until these true times the process does not run, does not reach the hub, gets no watch events, gets no
-	// lists.
+	// Until these true times the process does not run, does not reach the hub, gets no watch events, gets no lists.
 	pausedUntil, cutUntil, stalledUntil, deafUntil time.Duration
 
 	streams  [kinds]stream
@@ -78,8 +77,7 @@ func (p *process) later(d time.Duration) time.Duration {
 	return max(time.Duration(float64(d)/p.rate)+time.Microsecond, time.Microsecond)
 }
 
-// step does the same as the wiring after each event: it ends calls that lost their right, then sends due
-// requests.
+// step does the same as the wiring after each event: it ends calls that lost their right, then sends due requests.
 func (p *process) step() {
 	now := p.clock()
 	requests, wake := p.replica.Next(now)

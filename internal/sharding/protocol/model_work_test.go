@@ -19,14 +19,12 @@ type call struct {
 	bucket  int
 	epoch   epoch
 	token   *Token
-	// checked is the time of the token's check; the call was sent at started and closed at ended,
-	// both true times.
+	// checked is the time of the token's check; the call was sent at started and closed at ended, both true times.
 	checked, started, ended time.Duration
 	sent, over              bool
 	// limit is when a paused client would have closed the call.
 	limit time.Duration
-	// late: the pause came between check and sending. No lease can prevent the effect of such a
-	// call.
+	// late: the pause came between check and sending. No lease can prevent the effect of such a call.
 	late bool
 	// done lets the worker of a closed call continue.
 	done func()

@@ -255,8 +255,7 @@ func TestFewBucketsAreMovedAtATime(t *testing.T) {
 	a.wants(32, "half")
 }
 
-// TestCollectedLeaseIsDeletedOnce, also by a replica whose watch has not delivered the
-// deletion.
+// TestCollectedLeaseIsDeletedOnce, also by a replica whose watch has not delivered the deletion.
 func TestCollectedLeaseIsDeletedOnce(t *testing.T) {
 	sc := newScene(t)
 	a, b := sc.join("a", 4), sc.join("b", 4)
@@ -280,8 +279,7 @@ func TestCollectedLeaseIsDeletedOnce(t *testing.T) {
 	}
 }
 
-// To a replica whose watches and lists lag, a deleted Lease looks like one that was never
-// renewed.
+// To a replica whose watches and lists lag, a deleted Lease looks like one that was never renewed.
 func TestLeaseThatIsFoundMissingWhenItIsFencedHasItsPatienceBeforeIt(t *testing.T) {
 	sc := newScene(t)
 	a, b := sc.join("a", 4), sc.join("b", 4)

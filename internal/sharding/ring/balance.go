@@ -41,8 +41,7 @@ func Targets(buckets []Lock, candidates []Candidate) []string {
 		targets[b] = receiver(shares, b).session
 	}
 	for _, b := range surplus {
-		// The room of a candidate that is not settled is reserved for it. Until then, the bucket stays with its
-		// holder.
+		// The room of a candidate that is not settled is reserved for it. Until then, the bucket stays with its holder.
 		targets[b] = buckets[b].Holder
 		if to := receiver(shares, b); to.settled {
 			targets[b] = to.session

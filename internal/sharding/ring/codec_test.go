@@ -107,8 +107,7 @@ func TestStoredFormatStays(t *testing.T) {
 	}
 }
 
-// TestImpossibleRingIsNotWritten: all other replicas would reject each of these and treat the shard
-// map as lost.
+// TestImpossibleRingIsNotWritten: all other replicas would reject each of these and treat the shard map as lost.
 func TestImpossibleRingIsNotWritten(t *testing.T) {
 	for name, spoil := range map[string]func(*Ring){
 		"no buckets":          func(r *Ring) { r.Buckets, r.Settings.Buckets = nil, 0 },
@@ -246,8 +245,7 @@ func TestLaterFormatIsTold(t *testing.T) {
 	}
 }
 
-// FuzzDecode: Decode either rejects any stored data with an InvalidError or would encode it
-// identically.
+// FuzzDecode: Decode either rejects any stored data with an InvalidError or would encode it identically.
 func FuzzDecode(f *testing.F) {
 	for _, r := range []Ring{typical(3, 2), typical(1, 1), {
 		Settings: Settings{Buckets: 2}, Generation: 1, Buckets: make([]Lock, 2),

@@ -272,8 +272,7 @@ func TestAllocateIsFairBetweenMembers(t *testing.T) {
 	})
 }
 
-// drawMembers assigns each waiter to one of two members. A member holds the slots of its waiters, and possibly
-// more.
+// drawMembers assigns each waiter to one of two members. A member holds the slots of its waiters, and possibly more.
 func (s *snapshot) drawMembers(t *rapid.T) {
 	members := map[string]*tenant{}
 	for _, name := range []string{"m", "n"} {

@@ -263,8 +263,7 @@ func TestNotifyMayCallTheBudget(t *testing.T) {
 	}
 }
 
-// The order in which two goroutines call notify is undefined: a window of a millisecond can end
-// before the first call.
+// The order in which two goroutines call notify is undefined: a window of a millisecond can end before the first call.
 func TestTheRealTimerTellsTheNextGroupWhenTheFirstIsSilent(t *testing.T) {
 	told := make(chan string, 2)
 	b := NewWithClock(Limits{Tasks: 1}, notify(func(g string) { told <- g }), systemClock(), time.Millisecond)

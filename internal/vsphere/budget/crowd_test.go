@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// crowd simulates a vCenter whose tasks all take the same time, and groups that request slots when
-// they are notified.
+// crowd simulates a vCenter whose tasks all take the same time, and groups that request slots when they are notified.
 type crowd struct {
 	*Budget
 	clock *manual
@@ -110,8 +109,7 @@ func TestSmallGroupsDoNotWaitBesideAGiant(t *testing.T) {
 					t.Errorf("group %s waited %s", group, c.began[group].Sub(at))
 				}
 			}
-			// Two small groups clone at any time, and two slots are kept for the next one: 12 of 16
-			// are left.
+			// Two small groups clone at any time, and two slots are kept for the next one: 12 of 16 are left.
 			if took := c.ended["giant"].Sub(start); took > 4*cloneTime {
 				t.Errorf("48 clones took %s beside the small groups, want at most %s", took, 4*cloneTime)
 			}

@@ -32,8 +32,7 @@ func withDisks(t *testing.T) *rig {
 // doomed creates VMs of that template that can be destroyed; linked selects linked clones.
 func (r *rig) doomed(vms int32, linked ...int32) []vsphere.VM {
 	r.t.Helper()
-	// A user who edits a template briefly converts it to a VM, and the watch can still be at that
-	// moment.
+	// A user who edits a template briefly converts it to a VM, and the watch can still be at that moment.
 	var template vsphere.Template
 	r.until("it is a template", func() (found bool) {
 		var err error

@@ -50,8 +50,7 @@ func TestNewsThatWasLostIsHadWithANewStreamOverTheSameConnection(t *testing.T) {
 	before := connects()
 	var lost atomic.Bool
 	r.proxy.Hook(func(c sim.Call) faultproxy.Fault {
-		// The call in flight has already passed the proxy; the response of the next one has the
-		// news.
+		// The call in flight has already passed the proxy; the response of the next one has the news.
 		if c.Method == "WaitForUpdatesEx" && c.UserAgent == agent && lost.CompareAndSwap(false, true) {
 			return faultproxy.Fault{Act: faultproxy.CutAfter}
 		}

@@ -56,8 +56,7 @@ func TestAGroupIsToldWhatItsGuestsHaveWritten(t *testing.T) {
 	r.until("it is ready", func() bool { return r.guest("true").GuestInfo == "true" })
 }
 
-// TestWhatAGuestWroteDuringAnOutageIsReadWithTheNextConnection: the clock stands still, so no other
-// read is due.
+// TestWhatAGuestWroteDuringAnOutageIsReadWithTheNextConnection: the clock stands still, so no other read is due.
 func TestWhatAGuestWroteDuringAnOutageIsReadWithTheNextConnection(t *testing.T) {
 	var stopped atomic.Pointer[time.Time]
 	r := newRig(t, govmomi.Watch, func(_ *sim.Options, cfg *govmomi.Config) {

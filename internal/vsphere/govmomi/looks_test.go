@@ -7,8 +7,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// looks returns the times of the checks of a task with the given duration; the last check finds its
-// end.
+// looks returns the times of the checks of a task with the given duration; the last check finds its end.
 func looks(took, expected time.Duration) []time.Duration {
 	at := []time.Duration{pause(0, expected)}
 	for at[len(at)-1] < took {

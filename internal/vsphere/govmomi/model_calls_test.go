@@ -27,16 +27,13 @@ type modelCalls struct {
 	// maximum number of objects in a response.
 	lossy, page int
 	slow        time.Duration
-	// compares: collectors report only differences from their earlier reports; otherwise they
-	// report every write.
+	// compares: collectors report only differences from their earlier reports; otherwise they report every write.
 	compares bool
 	// slowReads: reads are the slowest calls, so that the stream is faster.
 	slowReads bool
-	// slowFolders: folder creation is slow, so that the stream shows the folder before the
-	// response.
+	// slowFolders: folder creation is slow, so that the stream shows the folder before the response.
 	slowFolders bool
-	// brief: collectors report objects that appeared and disappeared between two responses as
-	// absent.
+	// brief: collectors report objects that appeared and disappeared between two responses as absent.
 	brief bool
 
 	session int
@@ -55,16 +52,14 @@ type listing struct {
 type collector struct {
 	view  vsphere.Ref
 	specs []types.PropertySpec
-	// told is the reported state of each object; at is the change of the model at which each object
-	// was last reported.
+	// told is the reported state of each object; at is the change of the model at which each object was last reported.
 	told map[vsphere.Ref]map[string]any
 	at   map[vsphere.Ref]int
 	// began is the change of the model at which it began to watch. forgot are reported objects that
 	// appeared and disappeared between two of its responses.
 	began  int
 	forgot map[vsphere.Ref]bool
-	// more: the last response was one page of several. The next one follows at once, even without
-	// news.
+	// more: the last response was one page of several. The next one follows at once, even without news.
 	more bool
 }
 
@@ -405,8 +400,7 @@ func (c *modelCalls) news(col *collector, limit int) (out []types.ObjectUpdate) 
 	return append(out, gone[:min(len(gone), limit-len(out))]...)
 }
 
-// leaves are a collector's reports of objects that its view does not show any more, or that
-// appeared and disappeared.
+// leaves are a collector's reports of objects that its view does not show any more, or that appeared and disappeared.
 func (c *modelCalls) leaves(col *collector, shown map[vsphere.Ref]bool) []types.ObjectUpdate {
 	gone := make([]types.ObjectUpdate, 0)
 	for ref := range col.told {

@@ -12,8 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 )
 
-// compare returns the differences of the index from the model, and from an index filled by one
-// listing.
+// compare returns the differences of the index from the model, and from an index filled by one listing.
 func (h *history) compare() (wrong []string) {
 	x := h.server.index
 	h.m.mu.Lock()
@@ -123,8 +122,7 @@ func (h *history) compareGroups(x, fresh *inventory.Index, queries []vsphere.Que
 	return wrong
 }
 
-// asKnown is a VM that vCenter shows without configuration, combined with the known configuration,
-// if any.
+// asKnown is a VM that vCenter shows without configuration, combined with the known configuration, if any.
 func (h *history) asKnown(want inventory.Seen, got vsphere.VM) inventory.Seen {
 	if got.ChangeVersion == "" {
 		return want

@@ -35,8 +35,7 @@ func (d *dice) below(row string, n int) int { return int(d.next(row) % uint64(n)
 // percent is true with a probability of p percent.
 func (d *dice) percent(row string, p int) bool { return d.below(row, 100) < p }
 
-// within returns a duration of at most limit; short ones are more frequent. All differ, so that no
-// two events coincide.
+// within returns a duration of at most limit; short ones are more frequent. All differ, so that no two events coincide.
 func (d *dice) within(row string, limit time.Duration) time.Duration {
 	x := float64(d.next(row)%1_000_003) / 1_000_003
 	return time.Duration(x*x*float64(limit)) + time.Duration(d.below(row, 997))

@@ -10,8 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// modelGroup is a group whose status records VMs and a folder, and whose reconciler observes when
-// it is notified.
+// modelGroup is a group whose status records VMs and a folder, and whose reconciler observes when it is notified.
 type modelGroup struct {
 	id    vsphere.GroupID
 	path  vsphere.FolderPath

@@ -65,8 +65,7 @@ func (p *person) place() vsphere.Ref {
 	return p.m.root
 }
 
-// write writes a VM's stamp: for one of the groups, for none, for another installation, or
-// malformed.
+// write writes a VM's stamp: for one of the groups, for none, for another installation, or malformed.
 func (p *person) write(t *thing) {
 	id := p.ids[p.dice.below("group", len(p.ids))]
 	values := map[string]string{}
@@ -275,8 +274,7 @@ func (p *person) within(ref, folder vsphere.Ref) bool {
 	return false
 }
 
-// goesDark disconnects or reconnects the host of a VM. While it is disconnected, vCenter shows no
-// configuration.
+// goesDark disconnects or reconnects the host of a VM. While it is disconnected, vCenter shows no configuration.
 func (p *person) goesDark() string {
 	t := p.vm()
 	if t == nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// portgroup creates a port group of the switch DVS0. The simulator does not escape its name;
-// vCenter does.
+// portgroup creates a port group of the switch DVS0. The simulator does not escape its name; vCenter does.
 func (r *rig) portgroup(name string) {
 	r.t.Helper()
 	network, err := newFinder(r).Network(r.ctx, "DVS0")

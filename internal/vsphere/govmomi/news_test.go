@@ -23,8 +23,7 @@ func (v silentVCenter) RoundTrip(_ context.Context, req, _ soap.HasFault) error 
 	return errUnreadable
 }
 
-// TestTwoUpdatesOfAVMInOneAnswerAreAppliedOneAfterTheOther: a VM is powered off, and then loses its
-// address.
+// TestTwoUpdatesOfAVMInOneAnswerAreAppliedOneAfterTheOther: a VM is powered off, and then loses its address.
 func TestTwoUpdatesOfAVMInOneAnswerAreAppliedOneAfterTheOther(t *testing.T) {
 	s := New(Config{})
 	root := vsphere.Folder{Ref: vsphere.FolderRef("group-v1"), Name: "vm-operator"}

@@ -30,8 +30,7 @@ func TestTheRootFolderOfBeforeIsUsedIfVCenterShowsThatItIsOne(t *testing.T) {
 		// if there is no connection.
 		found bool
 		fails vsphere.Kind
-		// told is the reported problem of the place, and words are part of its message, or of the
-		// error.
+		// told is the reported problem of the place, and words are part of its message, or of the error.
 		told  vsphere.PlaceProblemKind
 		words string
 	}
@@ -177,8 +176,7 @@ func TestTheRootFolderOfBeforeIsUsedIfVCenterShowsThatItIsOne(t *testing.T) {
 // Client shows it. Existing folders decide, and separate folders come first.
 func TestARootFolderWithASlashInItsNameIsFoundAsItIsShown(t *testing.T) {
 	for story, c := range map[string]struct {
-		// exist are folders below the datacenter's, as in the API; paths are created, names belong
-		// to one folder.
+		// exist are folders below the datacenter's, as in the API; paths are created, names belong to one folder.
 		paths, names []string
 		want         string
 		ambiguous    []string
@@ -234,8 +232,7 @@ func hide(r *rig, path string) {
 	r.sim.Hide(ref)
 }
 
-// The connection and the root folder stay. The message names the privilege that is needed for its
-// path.
+// The connection and the root folder stay. The message names the privilege that is needed for its path.
 func TestARootFolderThatIsMovedOutOfSightIsToldWithThePrivilege(t *testing.T) {
 	r := newRig(t, govmomi.Poll, resyncOften).ensure()
 	r.clone(0)

@@ -297,8 +297,7 @@ func TestASuccessorPowersOnWhatAPredecessorWasPoweringOn(t *testing.T) {
 	}
 }
 
-// The documentation does not specify whether the privilege is needed on the datacenter. VMs ran
-// without it before.
+// The documentation does not specify whether the privilege is needed on the datacenter. VMs ran without it before.
 func TestAnAccountWithARoleBelowTheDatacenterPowersVMsOnWithoutDRS(t *testing.T) {
 	r := newRig(t, govmomi.Watch, withDRS(sim.DRSManual), func(o *sim.Options, _ *govmomi.Config) { o.NarrowRole = true }).ensure()
 	for i := range int32(2) {

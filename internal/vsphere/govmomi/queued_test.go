@@ -11,8 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// full is a rig whose vCenter runs one task at a time. It runs the clone of vg-1 until goOn is
-// called; vg-0 exists.
+// full is a rig whose vCenter runs one task at a time. It runs the clone of vg-1 until goOn is called; vg-0 exists.
 func full(t *testing.T, mode govmomi.Mode, opts ...option) (r *rig, vm vsphere.VM, goOn func()) {
 	t.Helper()
 	released := make(chan struct{})

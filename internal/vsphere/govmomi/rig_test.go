@@ -30,8 +30,7 @@ const (
 
 var group = vsphere.GroupID{Installation: installation, Member: "member-1", Group: "group-1"}
 
-// rig is a simulator, a proxy in front of it, a user who changes vCenter directly, and a running
-// Server.
+// rig is a simulator, a proxy in front of it, a user who changes vCenter directly, and a running Server.
 type rig struct {
 	t      *testing.T
 	sim    *sim.Simulator
@@ -186,8 +185,7 @@ func (r *rig) observe(known ...vsphere.Ref) vsphere.Observation {
 	return r.server.Observe(vsphere.Query{ID: group, Folder: r.folder.Ref, Known: known, Templates: r.templates})
 }
 
-// held waits until a client's read is on its way to vCenter, and holds it and all later ones until
-// goOn is called.
+// held waits until a client's read is on its way to vCenter, and holds it and all later ones until goOn is called.
 func (r *rig) held(client string) (goOn func()) {
 	r.t.Helper()
 	released, holds := make(chan struct{}), atomic.Bool{}

@@ -110,8 +110,7 @@ func TestNothingIsAskedAboutWhatTheOperatorDoesAndWhatOthersLookAfter(t *testing
 	must(t, r.server.Destroy(r.ctx, target(vm)))
 	r.until("gone", func() bool { o := r.observe(); _, there := find(o, 0); return !there && len(o.InFlight) == 0 })
 
-	// The configuration changes that a VM makes at boot are a consequence of the operator's
-	// power-on.
+	// The configuration changes that a VM makes at boot are a consequence of the operator's power-on.
 	vm = r.clone(0)
 	must(t, r.server.PowerOn(r.ctx, target(vm)))
 	r.power(vsphere.PoweredOn)

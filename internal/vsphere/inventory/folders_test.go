@@ -93,8 +93,7 @@ func TestAGroupWithoutAFolderIsNotifiedWhenTheOneAtItsPlaceIsGone(t *testing.T) 
 	}
 }
 
-// TestFoldersThatReadsHaveTiedIntoARingHaveAPath: each of the two was moved into the other, seen at
-// different times.
+// TestFoldersThatReadsHaveTiedIntoARingHaveAPath: each of the two was moved into the other, seen at different times.
 func TestFoldersThatReadsHaveTiedIntoARingHaveAPath(t *testing.T) {
 	x, _ := newIndex(0)
 	a := vsphere.Folder{Ref: vsphere.FolderRef("group-a"), Name: "a", Parent: vsphere.FolderRef("group-b")}

@@ -78,8 +78,7 @@ func TestMissingIsSuspectUntilConfirmed(t *testing.T) {
 	}
 }
 
-// TestARestoredVCenterGivesReferencesToOtherObjects: a vCenter restored from a backup continues to
-// count from there.
+// TestARestoredVCenterGivesReferencesToOtherObjects: a vCenter restored from a backup continues to count from there.
 func TestARestoredVCenterGivesReferencesToOtherObjects(t *testing.T) {
 	x, _ := newIndex(0)
 	a := vm(1, groupID)

@@ -96,8 +96,7 @@ func refused(t *testing.T, err error, method, limit string) {
 	}
 }
 
-// allocates returns the number of bytes allocated during a call, which is more than are in use at
-// any time.
+// allocates returns the number of bytes allocated during a call, which is more than are in use at any time.
 func allocates(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -141,8 +140,7 @@ func TestAStrangerSendsLittle(t *testing.T) {
 	}
 }
 
-// TestAPageForPeopleIsNoExcess: a web server sends an HTML page while vCenter starts, and the
-// operator retries soon.
+// TestAPageForPeopleIsNoExcess: a web server sends an HTML page while vCenter starts, and the operator retries soon.
 func TestAPageForPeopleIsNoExcess(t *testing.T) {
 	for _, status := range []int{http.StatusOK, http.StatusInternalServerError, http.StatusServiceUnavailable} {
 		l := lies(t, map[string]http.HandlerFunc{"RetrieveServiceContent": func(w http.ResponseWriter, _ *http.Request) {
@@ -155,8 +153,7 @@ func TestAPageForPeopleIsNoExcess(t *testing.T) {
 	}
 }
 
-// TestWhoRejectsALoginIsAStrangerStill: after InvalidLogin, the session asks whether it is logged
-// in.
+// TestWhoRejectsALoginIsAStrangerStill: after InvalidLogin, the session asks whether it is logged in.
 func TestWhoRejectsALoginIsAStrangerStill(t *testing.T) {
 	reject := soapHead + `<soapenv:Fault><faultcode>ServerFaultCode</faultcode><faultstring>no</faultstring><detail>` +
 		`<InvalidLoginFault xmlns="urn:vim25" xsi:type="InvalidLogin"/></detail></soapenv:Fault>` + soapTail
@@ -189,8 +186,7 @@ func TestAnswersAfterALoginAreWeighed(t *testing.T) {
 		story, method string
 		answer        http.HandlerFunc
 		limit         string
-		// slow marks one of several structures that take long to decode. Such a row needs the build
-		// tag slow.
+		// slow marks one of several structures that take long to decode. Such a row needs the build tag slow.
 		slow bool
 	}{
 		{"a page of comments", "RetrievePropertiesEx", sends(pageHead, "<!-- > -->", much, pageTail), "32 MiB", false},

@@ -17,8 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// crossing is an address whose new connections lead to another server after a switch. Open
-// connections stay.
+// crossing is an address whose new connections lead to another server after a switch. Open connections stay.
 type crossing struct {
 	listener net.Listener
 	to       atomic.Pointer[string]

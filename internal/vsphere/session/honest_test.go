@@ -42,8 +42,7 @@ func honestVM(i, details, devices int) string {
 	return b.String() + "</objects>"
 }
 
-// TestHonestPagesAreFarFromTheirBound: a response beyond its bound ends the connection to that
-// vCenter.
+// TestHonestPagesAreFarFromTheirBound: a response beyond its bound ends the connection to that vCenter.
 func TestHonestPagesAreFarFromTheirBound(t *testing.T) {
 	for _, test := range []struct {
 		story                 string

@@ -107,8 +107,7 @@ func TestAPredecessorThatTurnsOutToBeDeadLaterIsEndedThen(t *testing.T) {
 	must(t, serverTime(context.Background(), s))
 }
 
-// A process that was paused and overtaken logs in again when it resumes: its successor ended its
-// session.
+// A process that was paused and overtaken logs in again when it resumes: its successor ended its session.
 func TestAProcessThatWasOvertakenLeavesItsSuccessorAlone(t *testing.T) {
 	_, proxy := start(t, sim.Options{})
 	dead := boots{"": true}

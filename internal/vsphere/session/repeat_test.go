@@ -21,8 +21,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// script is a server in memory: its responses to the first call, the second, and so on; then it
-// returns the time.
+// script is a server in memory: its responses to the first call, the second, and so on; then it returns the time.
 type script struct {
 	answers []func() (*http.Response, error)
 	calls   []string

@@ -147,8 +147,7 @@ func TestIssuersIssueAndRenewAndTheInjectorTellsOfNewAuthorities(t *testing.T) {
 	if bytes.Equal(first, second) {
 		t.Fatal("the authority was not renewed")
 	}
-	// Both, so that the hub's own kinds are always served; and the serving certificate stays that of the old
-	// authority.
+	// Both, so that the hub's own kinds are always served; and the serving certificate stays that of the old authority.
 	waitBundle(ctx, t, c, first, second)
 	signed(t, secret(ctx, t, c, "vmgroup-operator-webhook-tls"), first, true)
 	if err := Renew(ctx, c, namespace, "vmgroup-operator-webhook"); err != nil {

@@ -19,9 +19,8 @@ import (
 
 const (
 	// blindPatience is how long a group's VMs can be out of sight before that is reported. Every start of the operator,
-	// new session or changed connection causes a moment without an inventory. If a thousand groups each reported it and
-	// then reverted, that would be two thousand needless writes. Nothing is created or deleted in that time, reported
-	// or not.
+	// new session or changed connection causes a short gap. Reporting and reverting it in a thousand groups would be
+	// two thousand needless writes. Nothing is created or deleted in that time, reported or not.
 	blindPatience = 5 * time.Second
 	// statusInterval is the minimum time between two status writes of one group that only report. Writes that an action
 	// depends on (the intent to clone or destroy) are never delayed. The interval bounds the API writes of a big
@@ -36,8 +35,7 @@ const (
 	newFor = 2 * time.Minute
 	// soon is the delay until the pass that sees the effect of an expected event.
 	soon = time.Second
-	// RetryInterval is the delay of the next pass after vCenter rejects a change, folderInterval after it refuses to
-	// remove a folder.
+	// RetryInterval is the retry delay after a rejected change, folderInterval that after a rejected folder removal.
 	RetryInterval  = 2 * time.Second
 	folderInterval = 10 * time.Second
 	// unwatchedInterval is the interval of checks for changes without an event: a member's Secret, a VM outside the
@@ -73,8 +71,7 @@ type Decision struct {
 	// Status to write, with Events to send once it is written; nil if no write is due.
 	Status *v1alpha1.VmGroupStatus
 	Events []Event
-	// Later is the status that a later pass writes, because no action depends on it now. It shows changes of VMs that
-	// Plan repairs at once.
+	// Later is the status for a later pass: no action depends on it now. It has changes that Plan repairs at once.
 	Later *v1alpha1.VmGroupStatus
 }
 
@@ -83,8 +80,7 @@ type QuotaQuestion struct {
 	// Returns is true if the group returns the part of its grant that exceeds Occupies and Wants.
 	Returns         bool
 	Occupies, Wants policy.Usage
-	// Claims is true if spec must be claimed for a group that Holds this much. Granted is the part that needs no grant:
-	// the admitted one.
+	// Claims is true if spec must be claimed. The group Holds this much. Granted is admitted and needs no grant.
 	Claims         bool
 	Holds, Granted policy.Usage
 	// Surges are the requests for an update, with one extra VM, with two, and so on.
@@ -213,8 +209,7 @@ func explained(err error) *plan.Blocker {
 	return b
 }
 
-// retryAfter is the delay before an action that vCenter rejected is retried. For a privilege or a moved folder, retries
-// every two seconds would not help.
+// retryAfter is the retry delay after vCenter rejected an action: longer for a missing privilege or a moved folder.
 func retryAfter(err error) time.Duration {
 	if vsphere.KindOf(err) == vsphere.KindTransient {
 		return RetryInterval

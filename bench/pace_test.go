@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// every returns n deeds of a process, one each interval from start on.
+// every returns n actions of a process, one each interval from start on.
 func every(by string, n int, start, interval time.Duration) []deed {
 	deeds := make([]deed, n)
 	for i := range deeds {
@@ -18,7 +18,7 @@ func every(by string, n int, start, interval time.Duration) []deed {
 func TestOnlyTheTimeCountsInWhichAllHaveWork(t *testing.T) {
 	deeds := append(every("a", 10, 0, time.Second), every("b", 3, time.Second/2, time.Second)...)
 	moments := together(deeds, 2)
-	// b ends at 2.5 s: three deeds of each.
+	// b ends at 2.5 s: three actions of each.
 	if len(moments) != 6 || !moments[5].Equal(time.Unix(1002, 5e8)) {
 		t.Errorf("moments %v", moments)
 	}
@@ -28,7 +28,7 @@ func TestOnlyTheTimeCountsInWhichAllHaveWork(t *testing.T) {
 }
 
 func TestPacesAreDeedsPerSecondOfEachStretch(t *testing.T) {
-	// 1 s apart up to 5 s, then 0.5 s apart; the ninth is too few for a stretch of its own.
+	// 1 s apart up to 5 s, then 0.5 s apart; the ninth is too few for a separate stretch.
 	moments := together(append(every("a", 6, 0, time.Second), every("a", 5, 5500*time.Millisecond, 500*time.Millisecond)...), 1)
 	got := paces(moments, 2, 4)
 	if len(got) != 2 || got[0] != 1 || got[1] != 2 {

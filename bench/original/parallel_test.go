@@ -20,7 +20,7 @@ func TestThreeRunAtATimeAndNoMore(t *testing.T) {
 			close(full)
 		}
 		mu.Unlock()
-		select { // the first ones hold their places until all are taken
+		select { // the first ones hold their slots until all are taken
 		case <-full:
 		case <-ctx.Done():
 			return ctx.Err()

@@ -43,7 +43,7 @@ func TestConditionAdoptedSaysHowFarTheAdoptionIs(t *testing.T) {
 	f.Adoption.Waits, f.Plan.Adopting, f.Plan.LeftToAdopt = nil, 3, 2
 	says(metav1.ConditionFalse, v1alpha1.ReasonAdopting, "with UID "+goneUID+": 3 to go, but for 2 VMs that spec.replicas leaves no room for", "")
 	f.Plan.Adopting = 0
-	says(metav1.ConditionFalse, v1alpha1.ReasonAdopting, "", "") // nobody has said that it ends
+	says(metav1.ConditionFalse, v1alpha1.ReasonAdopting, "", "") // the end was not reported
 	f.AdoptionEnds = true
 	says(metav1.ConditionTrue, v1alpha1.ReasonVMsLeft, "raise spec.replicas by 2", goneUID)
 	f.AdoptionEnds, f.Plan.LeftToAdopt = false, 0

@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
-// updates are the facts of a group whose update began at noon, and shall take no more than ten minutes.
+// updates are the facts of a group whose update began at noon and must not take more than ten minutes.
 func updates() Facts {
 	f := running()
 	f.Spec.Readiness = &v1alpha1.Readiness{ProgressDeadlineSeconds: 600}
@@ -20,7 +20,7 @@ func updates() Facts {
 	return f
 }
 
-// Who takes a group over sees nothing of vCenter for a while. The time that an update may take does not begin anew with that.
+// A replica that takes over a group sees no inventory for a while. That does not restart the time limit of the update.
 func TestTheDeadlineOfAnUpdateOutlivesATakeover(t *testing.T) {
 	f := updates()
 	want := noon.Add(10 * time.Minute)
@@ -52,7 +52,7 @@ func TestNothingIsUnderWayWhereSomebodyHasToAct(t *testing.T) {
 	}
 }
 
-// That an update has another start is stored at once, and nothing else has to change with it.
+// A new start of the update is stored at once, without any other change.
 func TestTheStartOfAnUpdateDoesNotWait(t *testing.T) {
 	f := updates()
 	later := *f.Rollout

@@ -18,77 +18,76 @@ import (
 )
 
 const (
-	// blindPatience is how long a group's VMs may be out of sight before that is reported. Every start of the operator,
-	// every new session and every swap of a connection takes a moment in which nothing is known; a thousand groups that
-	// each say so, and then take it back, would be two thousand writes about nothing. Nothing is created or deleted
-	// meanwhile, reported or not.
+	// blindPatience is how long a group's VMs can be out of sight before that is reported. Every start of the operator,
+	// new session or changed connection causes a short gap. Reporting and reverting it in a thousand groups would be
+	// two thousand needless writes. Nothing is created or deleted in that time, reported or not.
 	blindPatience = 5 * time.Second
-	// statusInterval is the shortest time between two status writes of one group that only report. Writes that
-	// something depends on (the intent to clone or destroy) are never delayed. It bounds the API writes of a big
+	// statusInterval is the minimum time between two status writes of one group that only report. Writes that an action
+	// depends on (the intent to clone or destroy) are never delayed. The interval bounds the API writes of a big
 	// scale-up by its duration instead of by its number of VMs.
 	statusInterval = time.Second
-	// pausedInterval is the same for a paused group, whose edits have no effect: somebody who edits many of them without end makes few writes.
+	// pausedInterval is the same for a paused group, whose edits have no effect: endless edits cause few writes.
 	pausedInterval = 10 * time.Second
-	// RaiseInterval is how often the groups of one member may raise the ring's generation. All of them are looked at for that, so that a
-	// ring which was restored is raised once.
+	// RaiseInterval is the interval in which the groups of one member can raise the shard map's generation. All of them
+	// are checked for it, so that a restored shard map is raised once.
 	RaiseInterval = time.Hour
-	// newFor is for how long after its creation a group is certainly new.
+	// newFor is how long after its creation a group is certainly new.
 	newFor = 2 * time.Minute
-	// soon is when to look again at what an event is about to tell of.
+	// soon is the delay until the pass that sees the effect of an expected event.
 	soon = time.Second
-	// RetryInterval is when to look again after vCenter refused something, folderInterval after it refused to remove a folder.
+	// RetryInterval is the retry delay after a rejected change, folderInterval that after a rejected folder removal.
 	RetryInterval  = 2 * time.Second
 	folderInterval = 10 * time.Second
-	// unwatchedInterval is how often something is looked for again that no event tells of: a Secret of a member, a VM
-	// outside of the root folder, a privilege.
+	// unwatchedInterval is the interval of checks for changes without an event: a member's Secret, a VM outside the
+	// root folder, a privilege.
 	unwatchedInterval = 30 * time.Second
 )
 
 // Decision is the next step of a pass over a group.
 type Decision struct {
 	Step Step
-	// After is when to look again although nothing changed; zero for never.
+	// After is the delay of the next pass without changes; zero for never.
 	After time.Duration
-	// Quota is what AskQuota asks.
+	// Quota is the question of AskQuota.
 	Quota QuotaQuestion
-	// Spec is what is planned with: the group's, or what was admitted of it. Revision and Names are those of Spec.
+	// Spec is the planned spec: the group's, or its admitted part. Revision and Names are those of Spec.
 	Spec     v1alpha1.VmGroupSpec
 	Revision string
 	Names    Names
 	// Old are the shapes of older revisions that VMs have.
 	Old []OldShape
-	// Secrets are what ReadUserData reads.
+	// Secrets are those that ReadUserData reads.
 	Secrets []string
-	// Plan is what Act submits.
+	// Plan contains the actions that Act submits.
 	Plan plan.Plan
-	// adoption is what Plan knew of the VMs to be taken over.
+	// adoption is Plan's input about the VMs to adopt.
 	adoption *plan.Adoption
-	// AdoptionEnds is true when all VMs that the group has room for were taken over. It is told once.
+	// AdoptionEnds is true when all VMs that the group has room for were adopted. It is reported once.
 	AdoptionEnds bool
-	// Record is what PutRecord stores, before Status is written and Plan is submitted.
+	// Record is the record that PutRecord stores, before Status is written and Plan is submitted.
 	Record *v1alpha1.Admitted
-	// Receipt is what WriteReceipt writes.
+	// Receipt is the receipt that WriteReceipt writes.
 	Receipt *Receipt
-	// Status to write, with Events to send once it is written; nil when there is nothing to write now.
+	// Status to write, with Events to send once it is written; nil if no write is due.
 	Status *v1alpha1.VmGroupStatus
 	Events []Event
-	// Later is the status that a later pass writes, since nothing depends on it now. It shows changes of VMs that Plan repairs at once.
+	// Later is the status for a later pass: no action depends on it now. It has changes that Plan repairs at once.
 	Later *v1alpha1.VmGroupStatus
 }
 
-// QuotaQuestion is what AskQuota asks.
+// QuotaQuestion is the question of AskQuota.
 type QuotaQuestion struct {
-	// Returns is true when what the group was granted and needs no more is given back: more than what it Occupies and Wants.
+	// Returns is true if the group returns the part of its grant that exceeds Occupies and Wants.
 	Returns         bool
 	Occupies, Wants policy.Usage
-	// Claims is true when spec is to be claimed for a group that Holds this much. Granted is what of it needs no grant: what was admitted.
+	// Claims is true if spec must be claimed. The group Holds this much. Granted is admitted and needs no grant.
 	Claims         bool
 	Holds, Granted policy.Usage
-	// Surges are what it wants for an update, with one VM more, with two more, and so on.
+	// Surges are the requests for an update, with one extra VM, with two, and so on.
 	Surges []policy.Usage
 }
 
-// Decide says what a pass over a group does next. It computes one plan at most, and changes nothing.
+// Decide returns the next step of a pass over a group. It computes at most one plan, and changes nothing.
 func Decide(s *Snapshot) Decision {
 	if d := s.own(); d.Step != "" {
 		return d
@@ -132,7 +131,7 @@ func Decide(s *Snapshot) Decision {
 	return s.act(admission, next)
 }
 
-// own decides whether the group is ours to touch. Nothing is to be done first if there is no step.
+// own decides whether the operator can change the group. If no step is returned, nothing must be done first.
 func (s *Snapshot) own() Decision {
 	has := func(finalizer string) bool { return slices.Contains(s.Group.Finalizers, finalizer) }
 	switch {
@@ -153,9 +152,9 @@ func (s *Snapshot) own() Decision {
 	return Decision{Step: AddFinalizer}
 }
 
-// raise decides about a group whose status has a later epoch than the ring gives. Nobody else may act on it now, so the ring lost its
-// memory: it was restored or made anew. Or else somebody who may write status made that epoch up. So a member raises the ring, for all
-// members, a bounded distance and once in a while, and a group that asks for more is held, alone.
+// raise decides about a group whose status has a later epoch than the shard map. No other replica can act on the group
+// now. So the shard map was restored or recreated, or a user who can write status invented that epoch. So a member
+// raises the shard map, for all members, a bounded distance and rarely. A group that asks for more is held alone.
 func (s *Snapshot) raise() Decision {
 	shown := s.Group.Status.Ownership.Epoch
 	held := func(after time.Duration, why string) Decision {
@@ -175,8 +174,8 @@ func (s *Snapshot) raise() Decision {
 	return Decision{Step: RaiseEpoch, After: soon}
 }
 
-// legacy blocks a group of the original operator. Its VMs carry no stamp and random names, so that acting on it as on a group of
-// ours would clone every VM a second time.
+// legacy blocks a group of the original operator. Its VMs have no stamp and random names, so the actions for one of our
+// groups would clone every VM a second time.
 func legacy() plan.Blocker {
 	return plan.Blocker{Reason: v1alpha1.ReasonLegacyObject, Terminal: true, Message: fmt.Sprintf(
 		"this VmGroup carries the finalizer %q of the original operator, so it and its VMs are left untouched. "+
@@ -185,7 +184,7 @@ func legacy() plan.Blocker {
 		v1alpha1.LegacyFinalizer, v1alpha1.AdoptAnnotation, v1alpha1.AdoptAbandon, v1alpha1.AdoptAnnotation, v1alpha1.AdoptLegacy)}
 }
 
-// sight decides whether enough is known to go on.
+// sight decides whether enough is known to continue.
 func (s *Snapshot) sight() Decision {
 	switch {
 	case s.Stranger && !s.deleting():
@@ -203,14 +202,14 @@ func (s *Snapshot) sight() Decision {
 	return Decision{}
 }
 
-// explained is an error of vCenter as a reason for which a group is not ready.
+// explained converts an error of vCenter to the reason why a group is not ready.
 func explained(err error) *plan.Blocker {
 	b := &plan.Blocker{Message: err.Error()}
 	b.Reason, b.Terminal = plan.Explain(err)
 	return b
 }
 
-// retryAfter is when to try again what vCenter refused. A privilege or a moved folder: asking every two seconds helps nobody.
+// retryAfter is the retry delay after vCenter rejected an action: longer for a missing privilege or a moved folder.
 func retryAfter(err error) time.Duration {
 	if vsphere.KindOf(err) == vsphere.KindTransient {
 		return RetryInterval
@@ -218,7 +217,7 @@ func retryAfter(err error) time.Duration {
 	return unwatchedInterval
 }
 
-// admit decides how far the group may follow its spec.
+// admit decides how far the group can follow its spec.
 func (s *Snapshot) admit() (policy.Admission, Decision) {
 	if s.deleting() {
 		if s.Quota == nil && !s.Vanished {
@@ -229,7 +228,7 @@ func (s *Snapshot) admit() (policy.Admission, Decision) {
 	v := s.findings()
 	takesOver := s.takesOver()
 	if s.Quota == nil {
-		var wants policy.Usage // what it may not use, others may
+		var wants policy.Usage // others can use what it cannot
 		if !v.Refused() {
 			wants = s.wants()
 		}
@@ -248,12 +247,12 @@ func (s *Snapshot) admit() (policy.Admission, Decision) {
 	}
 	v.Quota, v.Unavailable = s.explainOthers(s.Quota.Violations), cmp.Or(v.Unavailable, s.Quota.Unavailable)
 	if takesOver && !v.Refused() && v.Unavailable == "" {
-		return policy.Admission{Spec: s.Group.Spec, Admitted: s.Admitted}, Decision{} // spec is admitted once its VMs are there
+		return policy.Admission{Spec: s.Group.Spec, Admitted: s.Admitted}, Decision{} // spec is admitted once its VMs exist
 	}
 	return policy.Decide(v), Decision{}
 }
 
-// findings are what there is to say about the group's spec, except by quotas.
+// findings are the objections to the group's spec, except those of quotas.
 func (s *Snapshot) findings() policy.Findings {
 	spec := &s.Group.Spec
 	v := policy.Findings{
@@ -265,7 +264,7 @@ func (s *Snapshot) findings() policy.Findings {
 		v.Standing = s.standing()
 	}
 	if spec.UserDataSecretRef != nil && s.UserDataDenied {
-		// Of a group that has an admitted shape this is a change that is refused; any other says so when it clones.
+		// For a group with an admitted shape, this change is refused; for any other, cloning reports it.
 		if v.Unresolved = true; shaped(v.Admitted) {
 			v.Denials = append(slices.Clip(v.Denials), UserDataDenial(s.Member))
 		}
@@ -273,8 +272,8 @@ func (s *Snapshot) findings() policy.Findings {
 	return v
 }
 
-// plan decides what is done next for the spec that hold allows. What the held shape names has to be there, and granted, for a VM that
-// is lost to come back.
+// plan plans the actions for the spec that hold allows. To replace a lost VM, the references of the held shape must
+// exist and be granted.
 func (s *Snapshot) plan(admission policy.Admission) Decision {
 	d := Decision{Spec: admission.Spec, Revision: s.Revision, Names: s.Names, Old: s.Old}
 	in := plan.Input{
@@ -316,12 +315,12 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 	return d
 }
 
-// lacksFolder reports whether the group has no folder. One that was moved away is not made anew.
+// lacksFolder reports whether the group has no folder. A folder that was moved away is not recreated.
 func (s *Snapshot) lacksFolder() bool {
 	return !s.Observation.FolderElsewhere && !s.folderTaken() && (s.FolderRef().IsZero() || s.Observation.FolderGone)
 }
 
-// folderProblem says why nothing can be cloned into the group's folder, or is nil.
+// folderProblem returns why nothing can be cloned into the group's folder, or nil.
 func (s *Snapshot) folderProblem() error {
 	switch {
 	case s.Observation.FolderElsewhere:
@@ -336,7 +335,7 @@ func (s *Snapshot) folderProblem() error {
 	return nil
 }
 
-// finish removes the folder of a group whose VMs are gone, and lets the group go.
+// finish removes the folder of a group whose VMs were deleted, and then the group's finalizer.
 func (s *Snapshot) finish(d Decision) Decision {
 	if unread := s.unread(); unread != nil {
 		return s.blocked(*unread, 0)
@@ -354,14 +353,14 @@ func (s *Snapshot) finish(d Decision) Decision {
 	case vsphere.KindOf(err) == vsphere.KindHoldsFolders, s.holdsStrangers(err):
 		d.Events = []Event{{"Normal", v1alpha1.EventFolderKept, "Delete", fmt.Sprintf("vCenter folder %s holds objects that are not this group's and is left in place", untrusted.Name(s.Folder.Path))}}
 	default:
-		// A folder that is not empty although nothing is seen in it may be about to show a VM of ours.
+		// A folder that appears empty but is not can be about to show a VM of ours.
 		return s.blocked(*explained(err), folderInterval)
 	}
 	return d
 }
 
-// holdsStrangers reports whether a folder holds nothing but VMs that were judged: the plan saw each of them, and none was the group's.
-// One that appeared since may be a late clone. What is no VM, such as a vApp, is no clone.
+// holdsStrangers reports whether a folder holds only VMs that the plan saw, none of them the group's. A VM that
+// appeared since can be a late clone. An object other than a VM, such as a vApp, is no clone.
 func (s *Snapshot) holdsStrangers(err error) bool {
 	var e *vsphere.Error
 	if !errors.As(err, &e) || e.Kind != vsphere.KindNotEmpty || len(e.Holds) == 0 {

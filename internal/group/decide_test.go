@@ -17,7 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// created is a group that wants 2 VMs and was seen by nobody yet.
+// created is a group that wants 2 VMs and that no pass has seen yet.
 func created() *Snapshot {
 	s := &Snapshot{
 		Recorded: &RecordAnswer{},
@@ -41,7 +41,7 @@ func ours() *Snapshot {
 	return s
 }
 
-// leaving is a group that is being deleted and has a folder and no VM any more.
+// leaving is a group that is being deleted and has a folder, but no VMs any more.
 func leaving() *Snapshot {
 	s := ours()
 	s.Group.DeletionTimestamp = &metav1.Time{Time: noon}
@@ -267,7 +267,7 @@ func TestWhatNoEventTellsOfIsLookedForAgain(t *testing.T) {
 	}
 }
 
-// The folder comes before the VMs that went with it: once it is back all are.
+// The folder comes before the VMs in it: once it is back, all are.
 func TestAGroupWhoseFolderWasMovedAwaySaysSoBeforeItSpeaksOfItsVMs(t *testing.T) {
 	s := ours()
 	s.Quota = &QuotaAnswer{Granted: true}

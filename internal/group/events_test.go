@@ -6,7 +6,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// A clone was to replace vm-1, and did not come about. vm-1 turns out to be outside of the root folder.
+// A clone that was to replace vm-1 did not succeed. vm-1 turns out to be outside the root folder.
 func TestALostVMThatIsFoundIsNotToldAsCreated(t *testing.T) {
 	old := v1alpha1.VmGroupStatus{ObservedGeneration: 1, VMs: []v1alpha1.VMStatus{
 		{Name: "web-0", Incarnation: 1, Phase: v1alpha1.VMCloning, Replaces: &v1alpha1.LostVM{MoRef: "vm-1"}},

@@ -20,10 +20,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// sources are the packages whose sentences come into status.
+// sources are the packages whose messages appear in status.
 var sources = []string{".", "../plan", "../policy", "../controller/vmgroup", "../observe", "../vsphere/govmomi", "../quota", "../receipts"}
 
-// sentences are all texts of the sources that may be a sentence.
+// sentences are all texts of the sources that can be messages.
 func sentences(t *testing.T) (all []string) {
 	t.Helper()
 	for _, dir := range sources {
@@ -55,7 +55,7 @@ func sentences(t *testing.T) (all []string) {
 	return all
 }
 
-// constant is a text in quotes, or several that are added, or "".
+// constant is a quoted text, or the concatenation of several, or "".
 func constant(node ast.Node) string {
 	switch node := node.(type) {
 	case *ast.BasicLit:
@@ -73,14 +73,14 @@ func constant(node ast.Node) string {
 
 var verb = regexp.MustCompile(`%[-+# 0]*[0-9.]*[a-zA-Z]`)
 
-// longest are the longest names that a sentence may have, and short ones.
+// longest are the longest names that a message can have, and short ones.
 var longest = [][]string{
 	{"web-0", "default", "linux-12"},
 	{strings.Repeat("w", 63) + "-499 (vm-123456)", strings.Repeat("v", 253), "/" + strings.Repeat("folder/", 35) + "template"},
 	{strconv.Quote(strings.Repeat("ä b", 26)), strings.Repeat("ü", 253), "cluster.example.com:6443: dial tcp 10.0.0.1:6443: connect: connection refused"},
 }
 
-// filledIn is a sentence with names in the places of its verbs.
+// filledIn is a message with names in the places of its verbs.
 func filledIn(sentence string, names []string) string {
 	i := 0
 	return verb.ReplaceAllStringFunc(sentence, func(v string) string {
@@ -92,7 +92,8 @@ func filledIn(sentence string, names []string) string {
 	})
 }
 
-// told are the statuses that tell of a blocker: it holds the group up for a person, or for a while, it is only remarked, or it is why nothing is known.
+// told are the statuses that report a blocker: it holds the group until a user acts, or for a
+// while, it is only noted, or it explains an unknown state.
 func told(b plan.Blocker) map[string]v1alpha1.VmGroupStatus {
 	all := map[string]v1alpha1.VmGroupStatus{}
 	for story, change := range map[string]func(*Facts){
@@ -115,7 +116,7 @@ func told(b plan.Blocker) map[string]v1alpha1.VmGroupStatus {
 	return all
 }
 
-// TestLastMessageOfEverySentenceFitsAColumn puts the longest names into all sentences that the code has.
+// TestLastMessageOfEverySentenceFitsAColumn puts the longest names into all messages in the code.
 func TestLastMessageOfEverySentenceFitsAColumn(t *testing.T) {
 	all := sentences(t)
 	if len(all) < 400 {
@@ -140,7 +141,7 @@ type errorer interface {
 	Errorf(format string, args ...any)
 }
 
-// checkHeadlines: what a column shows is short, and begins as the sentence does, which the condition has as a whole.
+// checkHeadlines: a column's text is short, and begins like the message, which the condition has in full.
 func checkHeadlines(t errorer, sentence string) {
 	t.Helper()
 	for story, s := range told(plan.Blocker{Reason: v1alpha1.ReasonVMsLost, Message: sentence}) {
@@ -158,7 +159,7 @@ func checkHeadlines(t errorer, sentence string) {
 	}
 }
 
-// sameBegin compares as many characters as stay of a long name.
+// sameBegin compares as many characters as remain of a long name.
 func sameBegin(a, b string) bool {
 	begin := func(s string) string {
 		runes := []rune(strings.TrimRight(s, ". …"))

@@ -12,7 +12,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// recordsFolder is a group of a member and namespace whose status records a folder that lies somewhere, with the folder name of the group.
+// recordsFolder is a group of a member and namespace whose status records a folder at some path,
+// with the folder name of the group.
 func recordsFolder(member, namespace string, place vsphere.FolderPath) (*Snapshot, vsphere.Observation) {
 	s := ours()
 	s.Member, s.Group.Namespace = member, namespace

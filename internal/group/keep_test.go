@@ -16,7 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// asking is a deleted group with a VM that has an annotation.
+// asking is a deleted group with an annotated VM.
 func asking(annotation, value string) *Snapshot {
 	s := doomedGroup()
 	s.Group.Annotations = map[string]string{annotation: value}
@@ -92,7 +92,7 @@ func TestWhatStaysIsChargedAndWhatIsForgottenIsNot(t *testing.T) {
 	}
 }
 
-// A group with release destroys nothing, so it does not count: but only once it is deleted.
+// A group with release destroys nothing, so it does not count, but only once it is deleted.
 func TestAReleasedGroupDoesNotCountAsRemoval(t *testing.T) {
 	s := asking(v1alpha1.ReleaseAnnotation, "u")
 	if !massdeletion.Of(s.Group).Spared {

@@ -14,7 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// word is an annotation, of the group or of another object, that is about what becomes of VMs.
+// word is an annotation, of the group or of another object, that affects the group's VMs.
 type word struct {
 	name string
 	// keeps is true if its user wants the VMs to stay.
@@ -26,7 +26,7 @@ func annotation(name, value string) func(*Snapshot) {
 	return func(s *Snapshot) { metav1.SetMetaDataAnnotation(&s.Group.ObjectMeta, name, value) }
 }
 
-// paused is what gather makes of annotation paused, and of a MemberCluster that is paused.
+// paused is gather's result for annotation paused, and for a paused MemberCluster.
 func pausedBy(s *Snapshot) { s.Paused = Paused(s.Group, s.Member, s.Paused != nil) }
 
 func words() []word {
@@ -57,8 +57,8 @@ func words() []word {
 	}
 }
 
-// whatBecomes says what a pass does with the VMs of a group that is being deleted: they are Destroyed, stay without the group (Kept), or are left behind in a vCenter
-// that is away (Left). All else is the reason for which they stay.
+// whatBecomes returns what a pass does with the VMs of a group that is being deleted: they are Destroyed, stay without
+// the group (Kept), or are left behind in an unreachable vCenter (Left). Any other value is the reason why they stay.
 func whatBecomes(t *testing.T, s *Snapshot) string {
 	t.Helper()
 	s.Adoption = AdoptionOf(s.Group)
@@ -92,7 +92,7 @@ func whatBecomes(t *testing.T, s *Snapshot) string {
 	return ""
 }
 
-// circumstances in which a group of the member is deleted. Without any annotation, without becomes of it.
+// circumstances in which a group of the member is deleted. without is the result without any annotation.
 var circumstances = []struct {
 	name, without string
 	set           func(*Snapshot)
@@ -110,7 +110,7 @@ var circumstances = []struct {
 	{"its VMs are retained", "", func(s *Snapshot) { s.Group.Spec.DeletionPolicy = v1alpha1.DeletionRetain }},
 }
 
-// oldGroup is an old group that is being deleted, and has waited for what else leaves.
+// oldGroup is an old group that is being deleted, and has waited for other deletions.
 func oldGroup() *Snapshot {
 	s := doomedGroup()
 	s.Group.CreationTimestamp = metav1.NewTime(noon.Add(-2 * time.Hour))
@@ -122,8 +122,9 @@ func oldGroup() *Snapshot {
 	return s
 }
 
-// matrix says what becomes of the VMs of a group that is being deleted in a vCenter that responds, for each pair of annotations, and for each by itself: D, they are destroyed;
-// K, they stay and the group goes; F, R and P, the group is held for forget, for release, or is paused. The order is that of words.
+// matrix has the results for the VMs of a group that is being deleted, for each pair of annotations, and for each
+// alone. vCenter responds. D: they are destroyed. K: they stay and the group is deleted. F, R and P: the group is held
+// for forget, for release, or is paused. The order is that of words.
 var matrix = []string{
 	"D",       // confirm-deletion
 	"DD",      // confirm-deletion of another
@@ -145,7 +146,8 @@ var matrix = []string{
 	"PPPPPPPPPPPPPPPPPP", // the member is paused
 }
 
-// TestWhatBecomesOfVMsWithEachPairOfAnnotations: an annotation whose user wants the VMs to stay never ends in destroying them, whatever else is annotated.
+// TestWhatBecomesOfVMsWithEachPairOfAnnotations: an annotation whose user wants the VMs to stay never leads to their
+// destruction, regardless of other annotations.
 func TestWhatBecomesOfVMsWithEachPairOfAnnotations(t *testing.T) {
 	letters := map[string]byte{
 		"Destroyed": 'D', "Kept": 'K', v1alpha1.ReasonForgetHeld: 'F', v1alpha1.ReasonReleaseHeld: 'R', v1alpha1.ReasonPaused: 'P', v1alpha1.ReasonMemberPaused: 'P',
@@ -173,7 +175,7 @@ func TestWhatBecomesOfVMsWithEachPairOfAnnotations(t *testing.T) {
 	}
 }
 
-// overrides reports whether two words are two values of the same annotation: a group has one of them.
+// overrides reports whether two words are two values of the same annotation: a group has only one of them.
 func overrides(one, two word) bool {
 	alone := func(w word) map[string]string {
 		s := oldGroup()
@@ -241,7 +243,7 @@ func TestAGroupThatShallBeForgottenInAVCenterThatRespondsSaysHowToDecide(t *test
 	}
 }
 
-// A user who removes the annotation has ten seconds to correct that, and every replica sees what leaves.
+// After removal of the annotation, the user has ten seconds to correct that, and every replica sees the leaving VMs.
 func TestTheWaitBeginsWhenTheAnnotationIsRemoved(t *testing.T) {
 	s := oldGroup()
 	annotation(v1alpha1.ForgetAnnotation, "u")(s)
@@ -272,13 +274,13 @@ func TestAMassDeletionIsHeldAgainWhenTheAnnotationIsRemoved(t *testing.T) {
 		t.Errorf("with the annotation: %s", got)
 	}
 	s.Group.Status = *Decide(s).Status
-	s.Group.Annotations, s.MassDeletion.Trips = nil, false // the others have been dealt with
+	s.Group.Annotations, s.MassDeletion.Trips = nil, false // the other annotations have been processed
 	if got := whatBecomes(t, s); got != v1alpha1.ReasonMassDeletion {
 		t.Errorf("without the annotation: %s", got)
 	}
 }
 
-// A release that is taken back while it waits for an operation confirms nothing.
+// A release that is withdrawn while it waits for an operation confirms nothing.
 func TestWhatWasHeldIsHeldAgainWhenAReleaseIsTakenBack(t *testing.T) {
 	for _, reason := range []string{v1alpha1.ReasonMassDeletion, v1alpha1.ReasonCRDTerminating} {
 		s := oldGroup()
@@ -302,7 +304,7 @@ func TestWhatWasHeldIsHeldAgainWhenAReleaseIsTakenBack(t *testing.T) {
 	}
 }
 
-// Retain destroys nothing, so there is nothing to decide.
+// Retain destroys nothing, so no decision is needed.
 func TestAGroupThatRetainsItsVMsIsNotHeldForAnAnnotation(t *testing.T) {
 	for _, name := range []string{v1alpha1.ForgetAnnotation, v1alpha1.ReleaseAnnotation} {
 		s := oldGroup()
@@ -314,7 +316,7 @@ func TestAGroupThatRetainsItsVMsIsNotHeldForAnAnnotation(t *testing.T) {
 	}
 }
 
-// It was marked before the annotation was set. A mark is final, but there is no hurry.
+// It was marked before the annotation was set. A mark is final, but not urgent.
 func TestAVMThatIsMarkedWaitsWhileItsGroupIsHeld(t *testing.T) {
 	s := oldGroup()
 	s.Observation.VMs[0].Tombstone, s.Observation.VMs[0].Power = true, vsphere.PoweredOff

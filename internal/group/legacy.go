@@ -87,8 +87,8 @@ func (s *Snapshot) strangers() []string {
 	return strangers
 }
 
-// onlyStrangers reports that no VM in the folder has a name of the group: a person renamed the VMs, or granted the wrong folder. A group that has VMs has already adopted what
-// was there.
+// onlyStrangers reports that no VM in the folder has a name of the group: a user renamed the VMs, or an administrator
+// granted the wrong folder. A group that has VMs has already adopted the existing ones.
 func (s *Snapshot) onlyStrangers(candidates []plan.Candidate, strangers []string) *plan.Blocker {
 	if len(candidates) > 0 || len(strangers) == 0 || s.existing() > 0 {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// A user who abandons the VMs of the original operator wants them to stay, also those that were adopted a moment ago.
+// A user who abandons the VMs of the original operator wants them to stay, including those adopted a moment ago.
 func TestADeletedGroupThatAbandonsVMsKeepsThoseThatItHasAdopted(t *testing.T) {
 	for story, c := range map[string]struct {
 		change func(*Snapshot)

@@ -17,7 +17,7 @@ func TestMetadataThatAGuestCannotReadBlocksClones(t *testing.T) {
 		}
 		return out
 	}
-	// What the schema allows as one character may be six bytes in JSON, and each another one.
+	// One character of the schema can be six bytes in JSON, and each a different one.
 	var wild strings.Builder
 	for i := range 1024 {
 		wild.WriteRune(rune(0x10000 + i*7919%0xfffff))

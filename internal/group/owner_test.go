@@ -10,8 +10,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// TestNoFolderIsMadeOrRemovedBeforeAWriteOfThisVeryObject: an API server that lies can show a group under any namespace and name. A write to that object is
-// what proves them, and it comes before the first change in vCenter.
+// TestNoFolderIsMadeOrRemovedBeforeAWriteOfThisVeryObject: a malicious API server can show a group under any namespace
+// and name. A write to that object proves them, and precedes the first change in vCenter.
 func TestNoFolderIsMadeOrRemovedBeforeAWriteOfThisVeryObject(t *testing.T) {
 	for story, c := range map[string]struct {
 		from func() *Snapshot
@@ -39,7 +39,7 @@ func TestNoFolderIsMadeOrRemovedBeforeAWriteOfThisVeryObject(t *testing.T) {
 	}
 }
 
-// adopted is a group that has adopted all VMs of another one, which is not in status yet.
+// adopted is a group that has adopted all VMs of another one, not yet in status.
 func adopted() *Snapshot {
 	s := ours()
 	s.Folder = &v1alpha1.FolderStatus{Path: "/x", MoRef: "group-v1"}
@@ -49,7 +49,7 @@ func adopted() *Snapshot {
 	return s
 }
 
-// TestAStatusThatSaysAllAlreadyIsWrittenBeforeTheFirstTask: the API server that shows the group has made it up.
+// TestAStatusThatSaysAllAlreadyIsWrittenBeforeTheFirstTask: the API server that shows the group has invented it.
 func TestAStatusThatSaysAllAlreadyIsWrittenBeforeTheFirstTask(t *testing.T) {
 	s := ours()
 	s.Quota, s.FolderMade, s.Folder = &QuotaAnswer{Granted: true}, &Attempt{}, &v1alpha1.FolderStatus{Path: "/x", MoRef: "group-v1"}

@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// An API server raises the generation before it asks webhooks, so that the edit that is previewed looks as one that was stored.
+// An API server raises the generation before it calls webhooks, so the previewed edit looks like a stored one.
 func TestAPreviewLeavesTheStepsOfAnUpdateOut(t *testing.T) {
 	replicas := func(n int32) func(*v1alpha1.VmGroupSpec) {
 		return func(s *v1alpha1.VmGroupSpec) { s.Replicas = ptr.To(n) }
@@ -47,7 +47,7 @@ func TestAPreviewLeavesTheStepsOfAnUpdateOut(t *testing.T) {
 	}
 }
 
-// Who sets an edit back and wants fewer VMs loses those that it had brought.
+// A revert of an edit that also wants fewer VMs removes those that the edit had added.
 func TestAPreviewOfAnUndoSaysWhoLeaves(t *testing.T) {
 	s := edited(func(s *v1alpha1.VmGroupSpec) {
 		s.Template, s.Replicas, s.ScaleDown = "debian", ptr.To[int32](2), &v1alpha1.ScaleDown{Order: v1alpha1.ScaleDownOldest}
@@ -62,7 +62,7 @@ func TestAPreviewOfAnUndoSaysWhoLeaves(t *testing.T) {
 	}
 }
 
-// What keeps VMs from being cloned is told although only an update would clone any.
+// Obstacles to cloning are reported even if only an update would clone.
 func TestAPreviewSaysWhatIsInTheWayOfAnUpdate(t *testing.T) {
 	s := edited()
 	s.Names.Blocked = &plan.Blocker{Reason: v1alpha1.ReasonNotATemplate, Message: "debian-13 is no template.", Terminal: true}
@@ -72,7 +72,7 @@ func TestAPreviewSaysWhatIsInTheWayOfAnUpdate(t *testing.T) {
 	}
 }
 
-// Who lets an update go on again changes the VMs that it concerns, and no others that are not as spec says either.
+// A resumed update changes the VMs that it concerns, and no others that differ from spec.
 func TestAPreviewOfTheSameRevisionCountsWhomItsUpdateConcerns(t *testing.T) {
 	for story, c := range map[string]struct {
 		change           func(*Snapshot, *v1alpha1.Rollout)
@@ -98,7 +98,8 @@ func TestAPreviewOfTheSameRevisionCountsWhomItsUpdateConcerns(t *testing.T) {
 	}
 }
 
-// An edit that breaks a policy no worse than before passes admission and is held. The forecast of its update is not that of an update that begins.
+// An edit that does not worsen a policy violation passes admission and is held. The forecast of its
+// update differs from that of a new update.
 func TestAPreviewOfAHeldGroupSaysThatItIsHeld(t *testing.T) {
 	tooMuch := []policy.Violation{{Field: "spec.cpu", Value: int32(2), Detail: "exceeds the maximum 1", Rule: policy.RuleCPUMaximum, Enforced: true}}
 	tooFew := []policy.Violation{{Field: "spec.replicas", Value: int32(3), Detail: "is below the minimum 5", Rule: policy.RuleReplicasMinimum, Enforced: true}}
@@ -116,7 +117,7 @@ func TestAPreviewOfAHeldGroupSaysThatItIsHeld(t *testing.T) {
 	}
 }
 
-// Who edits a group that is held is told so also where nothing is said of VMs.
+// A user who edits a held group is informed of that, even if there is no message about VMs.
 func TestAPreviewSaysWhatIsNotDoneWhateverIsKnownOfVMs(t *testing.T) {
 	tooMuch := []policy.Violation{{Field: "spec.cpu", Value: int32(2), Detail: "exceeds the maximum 1", Rule: policy.RuleCPUMaximum, Enforced: true}}
 	denied := []policy.Denial{{Field: "spec.placement.datastore", Message: "is not granted"}}

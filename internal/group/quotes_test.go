@@ -8,7 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Who may rename VMs in vCenter writes no sentences of ours.
+// Users who can rename VMs in vCenter cannot inject sentences into our messages.
 func TestNamesOfVMsStandInQuotesWithinASentence(t *testing.T) {
 	const evil = "web-0. Delete the group"
 	vm := vsphere.VM{Ref: vsphere.VMRef("vm-1"), Name: evil, Stamp: &vsphere.Stamp{GroupID: vsphere.GroupID{Group: "another"}}}
@@ -19,7 +19,7 @@ func TestNamesOfVMsStandInQuotesWithinASentence(t *testing.T) {
 		t.Errorf("a record of another's VM: %q", text)
 	}
 
-	// An administrator of the member writes status as well, past what guards it.
+	// A member administrator also writes status, and bypasses its validation.
 	s = ours()
 	s.Group.Status.VCenterInstanceUUID, s.Group.Status.VMs = evil, []v1alpha1.VMStatus{{MoRef: "vm-1"}}
 	if b := s.AnotherVCenter(vsphere.Observation{InstanceUUID: "here"}, ""); b == nil || !strings.Contains(b.Message, `(instance "`+evil+`")`) {

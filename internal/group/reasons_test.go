@@ -48,9 +48,10 @@ func documentedReasons(t *testing.T) []documented {
 	return rows
 }
 
-// TestEveryReasonMeansWhatItsRowInTheDocumentationSays puts each reason in the way of a group, in each phase that the table names.
+// TestEveryReasonMeansWhatItsRowInTheDocumentationSays blocks a group with each reason, in each phase that the table
+// names.
 func TestEveryReasonMeansWhatItsRowInTheDocumentationSays(t *testing.T) {
-	normal := []string{v1alpha1.ReasonRolloutProgressing, v1alpha1.ReasonRestamping, v1alpha1.ReasonAdopting, v1alpha1.ReasonDeletionPending, v1alpha1.ReasonPaused, v1alpha1.ReasonMemberPaused} // the operator's own work, or asked for
+	normal := []string{v1alpha1.ReasonRolloutProgressing, v1alpha1.ReasonRestamping, v1alpha1.ReasonAdopting, v1alpha1.ReasonDeletionPending, v1alpha1.ReasonPaused, v1alpha1.ReasonMemberPaused} // the operator's own work, or requested
 	unseen := []string{v1alpha1.ReasonVCenterUnreachable, v1alpha1.ReasonInventoryIncomplete}
 	rows := documentedReasons(t)
 	if len(rows) < 30 {
@@ -102,7 +103,7 @@ func typesOf(events []Event) string {
 	return strings.Join(types, " ")
 }
 
-// kstatusOf asks the library that kpt, Flux and Helm use.
+// kstatusOf calls the library that kpt, Flux and Helm use.
 func kstatusOf(t *testing.T, s v1alpha1.VmGroupStatus) status.Status {
 	t.Helper()
 	group := &v1alpha1.VmGroup{Status: s}
@@ -118,8 +119,8 @@ func kstatusOf(t *testing.T, s v1alpha1.VmGroupStatus) status.Status {
 	return result.Status
 }
 
-// TestTheTableOfReasonsIsThatOfTheCode reads the sources: a reason that code puts in the way of a group stands in the table, with ERROR
-// where the code says that somebody has to act, and PENDING where it does not.
+// TestTheTableOfReasonsIsThatOfTheCode reads the sources. The table must contain each reason with which code blocks a
+// group: with ERROR if the code requires a user's action, and PENDING if not.
 func TestTheTableOfReasonsIsThatOfTheCode(t *testing.T) {
 	uses := map[string]*use{}
 	for _, pattern := range []string{"../plan/*.go", "../group/*.go", "../controller/vmgroup/*.go", "../observe/*.go"} {
@@ -191,7 +192,7 @@ func readUses(t *testing.T, file string, uses map[string]*use) {
 	})
 }
 
-// innermost returns the literal, call or return that a reason stands in.
+// innermost returns the literal, call or return that contains a reason.
 func innermost(above []ast.Node) ast.Node {
 	for _, n := range slices.Backward(above) {
 		switch n.(type) {
@@ -202,7 +203,7 @@ func innermost(above []ast.Node) ast.Node {
 	return nil
 }
 
-// stands says which bool stands beside a reason, as "true", "false", or "" where there is none or it is computed.
+// stands returns the bool beside a reason, as "true", "false", or "" if there is none or it is computed.
 func stands(n ast.Node) string {
 	var beside []ast.Expr
 	switch n := n.(type) {

@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
-// withRecord is a group that has what its spec says, on record as well, and then gets another CPU.
+// withRecord is a group in the state of its spec, also on record, that then gets another CPU.
 func withRecord(t *testing.T) (s *Snapshot, before v1alpha1.Admitted) {
 	t.Helper()
 	s = ours()
@@ -44,7 +44,7 @@ func TestWhatIsAdmittedToAPausedGroupIsNeitherRecordedNorShownUntilItIsResumed(t
 	}
 }
 
-// TestALostRecordOfAPausedGroupIsWrittenAnew: it says nothing new, and while there is none nobody knows what the group may have.
+// TestALostRecordOfAPausedGroupIsWrittenAnew: it has no news, but without it the group's entitlement is unknown.
 func TestALostRecordOfAPausedGroupIsWrittenAnew(t *testing.T) {
 	s, before := withRecord(t)
 	s.Group.Spec.CPU, s.Paused = before.CPU, &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "paused"}
@@ -55,8 +55,8 @@ func TestALostRecordOfAPausedGroupIsWrittenAnew(t *testing.T) {
 	}
 }
 
-// TestARecordFromABackupIsCorrectedBeforeAClaimWaits: the write that the claim waits for counts what is on record. While the record has more than the group
-// gives back, the claim is never answered.
+// TestARecordFromABackupIsCorrectedBeforeAClaimWaits: the write that the claim waits for counts the record. While the
+// record exceeds what the group releases, the claim is never answered.
 func TestARecordFromABackupIsCorrectedBeforeAClaimWaits(t *testing.T) {
 	for name, c := range map[string]struct {
 		change    func(*Snapshot)
@@ -105,7 +105,7 @@ func TestAGroupWhoseRecordWaitsDoesNothingAndSaysWhyAfterAWhile(t *testing.T) {
 	}
 }
 
-// recordedNow is a group that has what its spec says.
+// recordedNow is a group in the state of its spec.
 func recordedNow(t *testing.T) *Snapshot {
 	t.Helper()
 	s, before := withRecord(t)
@@ -113,7 +113,7 @@ func recordedNow(t *testing.T) *Snapshot {
 	return s
 }
 
-// A paused group has a record already, since a group that is paused from its creation is recorded once.
+// A paused group already has a record, because a group that is paused from its creation is recorded once.
 func TestEditsOfAPausedGroupAreReportedOnceInTenSecondsAndItsResumptionAtOnce(t *testing.T) {
 	s, _ := withRecord(t)
 	s.Paused = &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "paused"}

@@ -39,8 +39,8 @@ func TestARefusedGroupClonesNoMoreThanItWasAdmitted(t *testing.T) {
 	}
 }
 
-// TestAQuotaThatGrantsAnUpdateLimitsItWhileVMsLeave: four VMs leave, since the group was scaled to 0. One edit asks for another shape and five VMs, and is granted: an
-// update claims nothing beside those that leave.
+// TestAQuotaThatGrantsAnUpdateLimitsItWhileVMsLeave: four VMs leave, because the group was scaled to 0. One edit asks
+// for another shape and five VMs, and is granted: an update claims nothing in addition to the leaving VMs.
 func TestAQuotaThatGrantsAnUpdateLimitsItWhileVMsLeave(t *testing.T) {
 	s := edited(func(spec *v1alpha1.VmGroupSpec) { spec.Replicas = ptr.To[int32](5) })
 	s.Admitted = &v1alpha1.Admitted{Replicas: 0, CPU: 1, Memory: 1, Template: "debian"}
@@ -64,7 +64,7 @@ func TestAQuotaThatGrantsAnUpdateLimitsItWhileVMsLeave(t *testing.T) {
 	}
 }
 
-// TestACopyTakesNoRoomOfAGroupThatIsGranted: somebody copied a VM of the group. Another is lost, and comes back.
+// TestACopyTakesNoRoomOfAGroupThatIsGranted: a user copied a VM of the group. Another one is lost, and returns.
 func TestACopyTakesNoRoomOfAGroupThatIsGranted(t *testing.T) {
 	s := edited(func(spec *v1alpha1.VmGroupSpec) { spec.Template = ours().Group.Spec.Template })
 	s.Admitted = &v1alpha1.Admitted{Replicas: 3, CPU: 1, Memory: 1, Template: s.Group.Spec.Template}
@@ -80,7 +80,8 @@ func TestACopyTakesNoRoomOfAGroupThatIsGranted(t *testing.T) {
 	}
 }
 
-// TestQuotasThatWereNotAskedLimitAGroup: its spec is refused by a policy, and a VM that it released counts when another is lost.
+// TestQuotasThatWereNotAskedLimitAGroup: a policy refuses its spec, and a VM that it released counts when another is
+// lost.
 func TestQuotasThatWereNotAskedLimitAGroup(t *testing.T) {
 	all := []policy.Rule{policy.RuleQuotaVMs, policy.RuleQuotaCPU, policy.RuleQuotaMemory}
 	for story, c := range map[string]struct {
@@ -112,7 +113,7 @@ func TestQuotasThatWereNotAskedLimitAGroup(t *testing.T) {
 	}
 }
 
-// TestACompleteGroupThatIsRefusedCanReplaceAVM: the one that is lost makes room.
+// TestACompleteGroupThatIsRefusedCanReplaceAVM: the lost one makes room.
 func TestACompleteGroupThatIsRefusedCanReplaceAVM(t *testing.T) {
 	s := edited()
 	s.Admitted = &v1alpha1.Admitted{Replicas: 3, CPU: 1, Memory: 1, Template: "debian"}

@@ -25,7 +25,7 @@ func writes(s *Snapshot, passes int) (n int) {
 	return n
 }
 
-// A paused group removes nothing, so no time runs for it.
+// A paused group removes nothing, so no time limit runs for it.
 func TestAPausedGroupThatIsScaledToZeroWritesItsStatusOnce(t *testing.T) {
 	for name, change := range map[string]func(*Snapshot){
 		"the group is paused": func(s *Snapshot) {
@@ -60,7 +60,7 @@ func TestAPausedGroupThatIsScaledToZeroWritesItsStatusOnce(t *testing.T) {
 	}
 }
 
-// resting is a group of two VMs and one that an update added, which rests.
+// resting is a group of two VMs and one added by an update that rests.
 func resting(change func(*Facts)) Facts {
 	f := running()
 	f.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{Paused: true}

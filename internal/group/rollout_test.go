@@ -17,7 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// edited is a group of three VMs that run, edited a moment ago: they are to have another template.
+// edited is a group of three running VMs, just edited to use another template.
 func edited(changes ...func(*v1alpha1.VmGroupSpec)) *Snapshot {
 	s := ours()
 	s.Group.Spec.Replicas = ptr.To[int32](3)
@@ -82,8 +82,8 @@ func TestAnEditIsSeenOnceAlsoWhereNothingCanBePlanned(t *testing.T) {
 	}
 }
 
-// An older version wrote status since: it keeps what is recorded of the update, and knows the edit by updateRevision alone, which it computes without replaceTrigger.
-// TestNoVMIsReplacedWhereNoneCouldComeInItsPlace: what a Secret says is read first, since one less may be there before another is cloned.
+// TestNoVMIsReplacedWhereNoneCouldComeInItsPlace: the content of a Secret is read first, because a VM can be removed
+// before another is cloned.
 func TestNoVMIsReplacedWhereNoneCouldComeInItsPlace(t *testing.T) {
 	none, one := intstr.FromInt32(0), intstr.FromInt32(1)
 	s := edited(func(spec *v1alpha1.VmGroupSpec) {
@@ -109,6 +109,8 @@ func TestNoVMIsReplacedWhereNoneCouldComeInItsPlace(t *testing.T) {
 	}
 }
 
+// TestAnEditThatAnOlderVersionSawStartsNoUpdate: it keeps the record of the update, and identifies the edit only by
+// updateRevision, which it computes without replaceTrigger.
 func TestAnEditThatAnOlderVersionSawStartsNoUpdate(t *testing.T) {
 	const before, again = "1-before", "again"
 	trigger := func(s *Snapshot) {
@@ -116,7 +118,8 @@ func TestAnEditThatAnOlderVersionSawStartsNoUpdate(t *testing.T) {
 		s.Revision = plan.Revision(s.Group.Spec)
 	}
 	for story, c := range map[string]struct {
-		// spec is what was edited, under what was under way, and seen what the older version saw of spec, or of something else.
+		// spec is the edited spec, under the update in progress, and seen the older version's view of spec, or of
+		// something else.
 		spec  func(*Snapshot)
 		under []string
 		seen  func(*Snapshot) string
@@ -215,7 +218,7 @@ func TestAnUpdateAsksForAsManyVMsMoreAsItMayNeed(t *testing.T) {
 	}
 }
 
-// An update that takes no step holds no room for steps, and keeps that of the VMs that it has.
+// An update without steps reserves no room for steps, and keeps the room of its existing VMs.
 func TestAnUpdateThatRestsAsksForWhatItHas(t *testing.T) {
 	three := ptr.To(intstr.FromInt32(3))
 	under := func(u v1alpha1.UpdateStrategy, failed ...string) func(*Snapshot) {
@@ -263,7 +266,8 @@ func TestAnUpdateThatRestsAsksForWhatItHas(t *testing.T) {
 	}
 }
 
-// Until a VM of spec's revision has been ready, what is missing comes in an older shape; and what is too many may be resized before it leaves.
+// Until a VM of spec's revision has been ready, missing VMs are created in an older shape, and surplus VMs can be
+// resized before they leave.
 func TestAnUpdateWantsWhatItTakesAtMost(t *testing.T) {
 	s := edited(func(s *v1alpha1.VmGroupSpec) { s.CPU, s.Replicas = 4, ptr.To[int32](1) })
 	if got := s.wants(); got != (policy.Usage{Groups: 1, VMs: 3, CPU: 12, Memory: 3}) {
@@ -372,7 +376,7 @@ func TestAnOlderShapeIsClonedOnlyWhereItIsAllowed(t *testing.T) {
 	}
 }
 
-// A group that is as spec says looks nothing up for its former shapes, and what is forged is nobody's shape.
+// A group in the state of its spec looks up nothing for its former shapes, and a forged shape is not used.
 func TestOnlyShapesThatVMsHaveAreLookedUp(t *testing.T) {
 	s := edited()
 	if old := s.OldRevisions(); len(old) != 1 || old[0].Template != "debian" {
@@ -459,7 +463,7 @@ func TestWhatAnEditDoesIsForetold(t *testing.T) {
 	}
 }
 
-// What a group is held at has the revision of then: another trigger is as little allowed as the rest of the edit.
+// The spec at which a group is held has its old revision: another trigger is as little allowed as the rest of the edit.
 func TestAHeldGroupKeepsItsRevisionWhateverTriggerIsSet(t *testing.T) {
 	s := edited(func(s *v1alpha1.VmGroupSpec) { s.UpdateStrategy = &v1alpha1.UpdateStrategy{ReplaceTrigger: "again"} })
 	was := s.Group.Status.Revisions[0]

@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// rolled are the statuses of a group whose VMs are replaced one after the other, each with a successor first.
+// rolled are the statuses of a group whose VMs are replaced one at a time, each with a successor first.
 func rolled(n int) []v1alpha1.VmGroupStatus {
 	status := v1alpha1.VmGroupStatus{ObservedGeneration: 1, DesiredReplicas: int32(n), Rollout: &v1alpha1.Rollout{Revision: "a"}}
 	for i := range n {
@@ -68,13 +68,14 @@ func TestAnUpdateSaysWhichVMsItChanged(t *testing.T) {
 	if events := Events(statuses[1], *next); len(events) != 1 || events[0].Note != "2 of 3 VMs are of revision b; changed: web-0, web-2" {
 		t.Errorf("in place: %+v", events)
 	}
-	// A VM that somebody else deleted is none that was replaced, and one that a scale-down removes after the update is told as before.
+	// A VM that another user deleted does not count as replaced. One that a scale-down removes
+	// after the update is reported as before.
 	gone := statuses[1].DeepCopy()
 	gone.VMs = gone.VMs[1:]
 	if reasons := reasonsOf(Events(statuses[1], *gone)); reasons != "VMsVanished" {
 		t.Errorf("a VM that vanished during an update: %s", reasons)
 	}
-	// Without more VMs, the one that comes takes the place of the one that left.
+	// Without extra VMs, the new one takes the place of the one that left.
 	old := statuses[1].DeepCopy()
 	old.Deleting = []int32{0}
 	next = old.DeepCopy()
@@ -91,7 +92,7 @@ func TestAnUpdateSaysWhichVMsItChanged(t *testing.T) {
 	}
 }
 
-// Nothing is replaced while an update rests, so whoever leaves then was not wanted any more.
+// No VM is replaced while an update rests, so a VM that leaves then was surplus.
 func TestAScaleDownBesideAnUpdateThatRestsIsTold(t *testing.T) {
 	for reason, want := range map[string]string{
 		v1alpha1.ReasonRolloutProgressing: "", v1alpha1.ReasonRolloutPaused: "VMsRemoved", v1alpha1.ReasonRolloutStopped: "VMsRemoved", v1alpha1.ReasonRolloutPending: "VMsRemoved",

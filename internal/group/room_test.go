@@ -8,7 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// A VM that leaves is one of those that the update takes: its successor waits for its room.
+// A leaving VM is one of those that the update replaces: its successor waits for its room.
 func TestAnUpdateWantsNoRoomBesideWhatLeaves(t *testing.T) {
 	for story, c := range map[string]struct {
 		leave        int
@@ -29,7 +29,7 @@ func TestAnUpdateWantsNoRoomBesideWhatLeaves(t *testing.T) {
 	}
 }
 
-// An update has no VM more than quotas granted, also where they refused, or were not asked.
+// An update has no more VMs than quotas granted, even if they refused, or were not asked.
 func TestARefusalAndNoAnswerGrantAnUpdateNothing(t *testing.T) {
 	for story, change := range map[string]func(*Snapshot){
 		"nothing was asked":   func(s *Snapshot) { s.Quota = nil },
@@ -50,7 +50,7 @@ func TestARefusalAndNoAnswerGrantAnUpdateNothing(t *testing.T) {
 	}
 }
 
-// An edit that makes VMs larger is not granted by the VMs that exist, also where the hub has lost its record of the group.
+// Existing VMs do not grant an edit that makes VMs larger, even if the hub has lost its record of the group.
 func TestWithoutARecordOnlyWhatExistsIsGranted(t *testing.T) {
 	for story, change := range map[string]func(*Snapshot){
 		"larger VMs": func(s *Snapshot) { s.Group.Spec.CPU, s.Group.Spec.Memory = 8, 16 },

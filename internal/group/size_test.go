@@ -23,7 +23,7 @@ func TestVMsCountAsLargeAsTheyAre(t *testing.T) {
 	othersUID.Stamp.Member = "another"
 	large := []vsphere.VM{vm(0, 4, 4096), vm(1, 4, 4097)}
 	for story, c := range map[string]struct {
-		replicas     int32 // of one CPU and 2 GiB, as is admitted
+		replicas     int32 // of one CPU and 2 GiB, as admitted
 		vms          []vsphere.VM
 		clones       []int32
 		taken, wants policy.Usage
@@ -69,7 +69,8 @@ func TestNothingIsGivenBackWhileNobodyKnowsHowLargeVMsAre(t *testing.T) {
 	}
 }
 
-// TestNothingIsGivenBackWhileAVMOfUnknownSizeIsCloned: status was wiped while the VM was being cloned. What the next pass writes of it is a guess, without an instance UUID.
+// TestNothingIsGivenBackWhileAVMOfUnknownSizeIsCloned: status was wiped during the clone. The next
+// pass writes a guess without an instance UUID.
 func TestNothingIsGivenBackWhileAVMOfUnknownSizeIsCloned(t *testing.T) {
 	shape := plan.ShapeOf(v1alpha1.VmGroupSpec{CPU: 2, Memory: 2, Template: "t"})
 	clone := vsphere.Observation{Complete: true, InFlight: []vsphere.Operation{{Kind: vsphere.OpClone}}}

@@ -13,7 +13,7 @@ func TestAGroupsFolderIsItsOwnForEver(t *testing.T) {
 	}
 }
 
-// A VM whose clone is about to end, and copies that carry the stamp, are not more VMs.
+// A VM whose clone is about to end, and copies with the stamp, do not count as additional VMs.
 func TestExistingVMsAreCountedOnce(t *testing.T) {
 	s := Snapshot{Group: &v1alpha1.VmGroup{}, ID: vsphere.GroupID{Group: "u"}}
 	stamped := func(ordinal int32, group string) vsphere.VM {

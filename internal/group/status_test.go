@@ -437,7 +437,7 @@ func TestEventsTellTransitionsOnce(t *testing.T) {
 	if reasons := reasonsOf(Events(f.Status(), f.Status())); reasons != "" {
 		t.Errorf("no change gives events %q", reasons)
 	}
-	// What is gone was removed by the operator only if it was to be removed.
+	// Only a VM that was to be removed counts as removed by the operator when it was deleted.
 	if reasons := reasonsOf(Events(before, f.Status())); !strings.Contains(reasons, "VMsVanished") || strings.Contains(reasons, "VMsRemoved") {
 		t.Errorf("a VM that somebody else removed gives events %q", reasons)
 	}
@@ -502,7 +502,7 @@ func TestTheCurrentRevisionIsThatOfAllVMsThatStay(t *testing.T) {
 	}
 }
 
-// updating is a group of which one VM of two is as spec says.
+// updating is a group with one of two VMs in the state of spec.
 func updating(f *Facts, reason string) {
 	f.Plan.Update = plan.Update{Reason: reason, Message: "1 of 2 updated"}
 }
@@ -559,7 +559,7 @@ func TestForeignVMsAreToldByKind(t *testing.T) {
 	}
 }
 
-// What is known of vCenter is said once, with the most detail, and why a group is held once.
+// The state of vCenter is reported once, with the most detail, and the reason for which a group is held once.
 func TestNothingIsSaidTwiceOfWhyAGroupWaits(t *testing.T) {
 	incomplete := plan.Blocker{Reason: v1alpha1.ReasonInventoryIncomplete, Message: "not complete"}
 	f := running()

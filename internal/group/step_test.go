@@ -16,7 +16,7 @@ func TestStepsHasEachStepThatIsDeclared(t *testing.T) {
 	var declared []Step
 	ast.Inspect(file, func(n ast.Node) bool {
 		if spec, ok := n.(*ast.ValueSpec); ok {
-			declared = append(declared, Step(spec.Names[0].Name)) // a step is called as its constant
+			declared = append(declared, Step(spec.Names[0].Name)) // a step is named like its constant
 		}
 		return true
 	})

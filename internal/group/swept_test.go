@@ -17,7 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// doomedGroup is a group with a VM, which is deleted.
+// doomedGroup is a deleted group with a VM.
 func doomedGroup() *Snapshot {
 	s := leaving()
 	s.Group.Status.VMs = []v1alpha1.VMStatus{{Name: "web-0", MoRef: "vm-1", UUID: "uuid"}}
@@ -29,7 +29,7 @@ func doomedGroup() *Snapshot {
 	return s
 }
 
-// definition is a CRD that was created so long after the deletion of the group, or before it.
+// definition is a CRD created this long after the deletion of the group, or before it.
 func definition(created time.Duration, changes ...func(*metav1.ObjectMeta)) *DefinitionAnswer {
 	crd := &metav1.ObjectMeta{Name: "vmgroups.example", UID: "crd-uid", CreationTimestamp: metav1.NewTime(noon.Add(created))}
 	for _, change := range changes {
@@ -46,7 +46,7 @@ func confirmedAs(uid string) func(*metav1.ObjectMeta) {
 	}
 }
 
-// remembersSweep has a status that says that the group is held.
+// remembersSweep has a status that reports the group as held.
 func remembersSweep(s *Snapshot) {
 	meta.SetStatusCondition(&s.Group.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionRemoving, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonCRDTerminating})
 }
@@ -64,7 +64,7 @@ func TestStoredFactsDecideWhetherAGroupWasDeletedWithItsCRD(t *testing.T) {
 		story  string
 		answer *DefinitionAnswer
 		change func(*Snapshot)
-		want   Step // Report stands for an Act that keeps the VMs
+		want   Step // Report represents an Act that keeps the VMs
 		says   []string
 	}{
 		{"the CRD was not read", nil, nothing, ReadDefinition, nil},
@@ -166,7 +166,8 @@ func isSwept(t *testing.T, status *v1alpha1.VmGroupStatus, says ...string) {
 	}
 }
 
-// Whatever else is in the way of a group, its status goes on to say that it is held, and a new CRD as it was before the deletion destroys nothing.
+// Regardless of other obstacles, the group's status continues to report that it is held, and a new
+// CRD as it was before the deletion destroys nothing.
 func TestNoStatusThatIsWrittenLaterForgetsThatAGroupWasHeldForItsCRD(t *testing.T) {
 	away := func(reason string) func(*Snapshot) {
 		return func(s *Snapshot) {
@@ -214,7 +215,7 @@ func TestNoStatusThatIsWrittenLaterForgetsThatAGroupWasHeldForItsCRD(t *testing.
 	}
 }
 
-// What is held for its CRD destroys nothing, so it neither counts as part of a mass deletion nor waits for one.
+// A group held for its CRD destroys nothing, so it neither counts toward a mass deletion nor waits for one.
 func TestAGroupThatIsHeldForItsCRDIsNoMassDeletion(t *testing.T) {
 	s := doomedGroup()
 	remembersSweep(s)
@@ -225,7 +226,7 @@ func TestAGroupThatIsHeldForItsCRDIsNoMassDeletion(t *testing.T) {
 	s.Definition = definition(-time.Hour, terminating, confirmedAs("crd-uid"))
 	s.MassDeletion.Rules, s.MassDeletion.Trips = massdeletion.DefaultRules(), true
 	s.Group.CreationTimestamp = metav1.NewTime(noon.Add(-2 * time.Hour))
-	for range 2 { // and status does not say any more that it is held
+	for range 2 { // and status does not report any more that it is held
 		d := Decide(s)
 		if len(d.Plan.Actions) == 0 {
 			t.Fatalf("a CRD whose deletion is confirmed needs another confirmation: %+v", d.Plan.Blockers)
@@ -238,7 +239,7 @@ func TestAGroupThatIsHeldForItsCRDIsNoMassDeletion(t *testing.T) {
 	}
 }
 
-// No VM is left of it, so there is nothing to decide.
+// It has no VMs left, so no decision is needed.
 func TestAGroupWithoutVMsGoesWithItsCRD(t *testing.T) {
 	s := leaving()
 	s.Quota, s.Definition = &QuotaAnswer{Granted: true}, definition(time.Minute)

@@ -12,8 +12,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// undone is a group of three VMs that was on its way to debian-13, which was admitted. So many VMs were updated when spec was set back to what the
-// others are, and that is not allowed any more.
+// undone is a group of three VMs during an admitted update to debian-13. This number of VMs was updated when spec was
+// reverted to the state of the others, which is not allowed any more.
 func undone(updated int) (s *Snapshot, was, next string) {
 	s = edited()
 	target := plan.ShapeOf(s.Group.Spec)
@@ -34,7 +34,7 @@ func undone(updated int) (s *Snapshot, was, next string) {
 	return s, was, next
 }
 
-// lose takes a VM out of vCenter.
+// lose removes a VM from vCenter.
 func lose(s *Snapshot, at int) {
 	s.Observation.VMs = append(s.Observation.VMs[:at:at], s.Observation.VMs[at+1:]...)
 	s.Observation.Gone = append(s.Observation.Gone, vsphere.VMRef(s.Group.Status.VMs[at].MoRef))
@@ -55,7 +55,8 @@ func TestAnUndoToWhatIsForbiddenClonesNothingOfIt(t *testing.T) {
 	for story, c := range map[string]struct {
 		updated int
 		change  func(*Snapshot)
-		// creates is whether a VM of the admitted revision is cloned; phase and reason are those of the group and of PolicyCompliant.
+		// creates reports whether a VM of the admitted revision is cloned; phase and reason are those of the group and
+		// of PolicyCompliant.
 		creates bool
 		phase   v1alpha1.Phase
 		reason  string
@@ -109,7 +110,7 @@ func TestAnUndoToWhatIsForbiddenClonesNothingOfIt(t *testing.T) {
 	}
 }
 
-// pass decides, and records what that says for the next one.
+// pass decides, and records the result for the next pass.
 func pass(t *testing.T, s *Snapshot) Decision {
 	t.Helper()
 	d := Decide(s)
@@ -123,7 +124,7 @@ func pass(t *testing.T, s *Snapshot) Decision {
 	return d
 }
 
-// What was taken back does not come by itself, however long ago that was.
+// A withdrawn revision does not return automatically, however long ago that was.
 func TestWhatIsLostAfterAnUndoHasSettledStaysAway(t *testing.T) {
 	for story, change := range map[string]func(*Snapshot){
 		"all is known":        func(s *Snapshot) { lose(s, 2) },
@@ -159,7 +160,7 @@ func TestWhatIsLostAfterAnUndoHasSettledStaysAway(t *testing.T) {
 	}
 }
 
-// An undo in the middle of an update leaves VMs above what is wanted, and says so. They leave once spec is allowed.
+// An undo during an update leaves surplus VMs, and reports them. They leave once spec is allowed.
 func TestAnUndoSaysHowManyMoreVMsStay(t *testing.T) {
 	s, _, _ := undone(1)
 	s.Group.Spec.Replicas, s.Group.Status.DesiredReplicas = new(int32(2)), 2
@@ -182,7 +183,7 @@ func TestAnUndoSaysHowManyMoreVMsStay(t *testing.T) {
 	}
 }
 
-// A status that says that VMs have the forbidden shape gives nothing, and counts only while vCenter is not seen.
+// A status that claims that VMs have the forbidden shape grants nothing, and counts only while vCenter is not visible.
 func TestWhatStandsIsWhatVCenterSays(t *testing.T) {
 	s, was, _ := undone(3)
 	for i := range s.Group.Status.VMs {

@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
-// Status says by its generation that it has seen the edit. So it must not say in the same breath that all VMs are as spec says.
+// Status reports by its generation that it has seen the edit. So it must not also report that all VMs match spec.
 func TestAnEditThatNobodyCouldPlanIsNotUpToDate(t *testing.T) {
 	unseen := func(s *Snapshot) {
 		s.Observation.Complete, s.Observation.VMs, s.Observation.Incomplete, s.OutOfSight = false, nil, "vCenter cannot be reached", noon.Add(-time.Minute)
@@ -61,7 +61,7 @@ func TestAnEditThatNobodyCouldPlanIsNotUpToDate(t *testing.T) {
 	}
 }
 
-// What is not seen says nothing new of VMs that nobody edited.
+// An invisible vCenter is no news about VMs that were not edited.
 func TestAGroupThatIsNotSeenStaysAsUpToDateAsItWas(t *testing.T) {
 	for _, was := range []metav1.Condition{
 		{Type: v1alpha1.ConditionUpToDate, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonUpToDate, Message: "All VMs have it."},

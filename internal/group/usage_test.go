@@ -111,7 +111,7 @@ func TestAGroupRecordsTheVMsThatAreToBeExplained(t *testing.T) {
 	}
 }
 
-// TestNothingIsGivenBackWhileAVMIsMissing: it is out of sight, and counts until vCenter has confirmed that it is gone.
+// TestNothingIsGivenBackWhileAVMIsMissing: it is out of sight, and counts until vCenter has confirmed its deletion.
 func TestNothingIsGivenBackWhileAVMIsMissing(t *testing.T) {
 	s := edited()
 	seen := s.Observation
@@ -135,7 +135,7 @@ func TestNothingIsGivenBackWhileAVMIsMissing(t *testing.T) {
 	}
 }
 
-// TestAVMThatIsBeingClonedCountsAsLargeAsItWillBe: spec can ask for smaller ones by then.
+// TestAVMThatIsBeingClonedCountsAsLargeAsItWillBe, although spec can ask for smaller ones by then.
 func TestAVMThatIsBeingClonedCountsAsLargeAsItWillBe(t *testing.T) {
 	s := edited()
 	large := s.Group.Spec
@@ -151,7 +151,7 @@ func TestAVMThatIsBeingClonedCountsAsLargeAsItWillBe(t *testing.T) {
 	}
 }
 
-// TestAVMThatLeavesAndIsOutOfSightCounts: somebody moved it away, or vCenter has not confirmed that it is gone.
+// TestAVMThatLeavesAndIsOutOfSightCounts: a user moved it, or vCenter has not confirmed its deletion.
 func TestAVMThatLeavesAndIsOutOfSightCounts(t *testing.T) {
 	s := edited()
 	s.Group.Status.Deleting = []int32{0}
@@ -168,7 +168,7 @@ func TestAVMThatLeavesAndIsOutOfSightCounts(t *testing.T) {
 	}
 }
 
-// A record from a backup can have more than was admitted last, in number and in size.
+// A record from a backup can exceed the last admitted number and size.
 func TestStatusCanOnlyLowerWhatARecordGrants(t *testing.T) {
 	of := func(replicas, cpu int32) v1alpha1.Admitted {
 		return v1alpha1.Admitted{Revision: "r", Replicas: replicas, CPU: cpu, Memory: 1, Template: "t"}
@@ -192,8 +192,8 @@ func TestStatusCanOnlyLowerWhatARecordGrants(t *testing.T) {
 	}
 }
 
-// What is on record counts in the sums of others. Given back, it would be entered anew with each write of the ledger, for as long as a paused group
-// keeps a record of a backup.
+// The record counts in the sums of other groups. If it were given back, each write of the ledger would enter it again
+// while a paused group keeps a record from a backup.
 func TestWhatIsOnRecordOfAPausedGroupIsNotGivenBack(t *testing.T) {
 	record, shown := v1alpha1.Admitted{Replicas: 4, CPU: 1, Memory: 1, Template: "t"}, v1alpha1.Admitted{Replicas: 1, CPU: 1, Memory: 1, Template: "t"}
 	s := &Snapshot{Group: &v1alpha1.VmGroup{Spec: v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "t"}}}

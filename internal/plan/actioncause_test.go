@@ -9,7 +9,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Metrics count actions by what they are for.
+// Metrics count actions by their cause.
 func TestAnActionNamesWhatItIsFor(t *testing.T) {
 	off, on := power(vsphere.PoweredOff), power(vsphere.PoweredOn)
 	stopped := makeKnown(0)

@@ -8,10 +8,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// oldGroup is the group whose VMs are taken over.
+// oldGroup is the group whose VMs are adopted.
 var oldGroup = vsphere.GroupID{Installation: "hub", Member: "team-a", Group: "5e2f0c6d-0000-4000-8000-000000000001"}
 
-// theOlds makes a VM the old group's.
+// theOlds makes a VM belong to the old group.
 func theOlds(vm *vsphere.VM) {
 	s := *vm.Stamp
 	s.GroupID = oldGroup
@@ -22,7 +22,7 @@ func theOlds(vm *vsphere.VM) {
 
 func here(vm *vsphere.VM) { vm.Folder = folder }
 
-// adopts gives the group VMs to take over. Those in its folder, or recorded, are seen as well.
+// adopts gives the group VMs to adopt. Those in its folder, or recorded, are observed as well.
 func adopts(vms ...vsphere.VM) option {
 	return func(in *Input) {
 		in.Adoption = &Adoption{From: oldGroup.Group}
@@ -44,7 +44,7 @@ func waitsFor(terminal bool) option {
 	}
 }
 
-// recordedAs is the record of a VM that is being taken over.
+// recordedAs is the record of a VM that is being adopted.
 func recordedAs(ordinal int32, moRef string) Known {
 	return Known{Ordinal: ordinal, MoRef: moRef, Phase: v1alpha1.VMAdopting}
 }

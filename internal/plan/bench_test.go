@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// benchmarkCompute is a settled group of n VMs, the most common input of all.
+// benchmarkCompute is a settled group of n VMs, the most common input.
 func benchmarkCompute(b *testing.B, n int32) {
 	in := input(n)
 	for o := range n {
@@ -28,7 +28,7 @@ func BenchmarkCompute(b *testing.B) {
 	}
 }
 
-// BenchmarkCreate500 is the first look at a new group of the largest size.
+// BenchmarkCreate500 is the first pass over a new group of the maximum size.
 func BenchmarkCreate500(b *testing.B) {
 	in := input(500)
 	for b.Loop() {

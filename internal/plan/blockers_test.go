@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// One reason is that of failures which end by themselves, and of others: the group is stalled if one of them is.
+// Failures that end automatically, and others, share a reason: the group is stalled if one of the others occurs.
 func TestAFailureThatStaysIsNotHiddenByOneThatEnds(t *testing.T) {
 	passing, stays := failure{reason: v1alpha1.ReasonOperationFailed, message: "busy"}, failure{reason: v1alpha1.ReasonOperationFailed, message: "never", terminal: true}
 	for _, order := range [][]failure{{passing, stays}, {stays, passing}, {passing, stays, passing}} {
@@ -24,7 +24,7 @@ func TestAFailureThatStaysIsNotHiddenByOneThatEnds(t *testing.T) {
 	}
 }
 
-// checkBriefs: what is said of VMs in few words begins with one of them, with how many there are, or with the field that is wrong.
+// checkBriefs: a brief message about VMs begins with the name or number of VMs, or with the invalid field.
 func checkBriefs(fail func(string, ...any), p Plan) {
 	for _, b := range p.Blockers {
 		brief := cmp.Or(b.Brief, b.Message)
@@ -39,7 +39,7 @@ func checkBriefs(fail func(string, ...any), p Plan) {
 
 var begins = regexp.MustCompile(`^([0-9]+ (of [0-9]+ )?VMs? |spec\.|web-[0-9]+)`)
 
-// A name that only makes the group use another ordinal hides no failure of the same reason that holds something up.
+// A taken name that only moves the group to another ordinal does not hide a blocking failure with the same reason.
 func TestARemarkHidesNoFailure(t *testing.T) {
 	remark, fails := &failure{reason: "NameConflict", message: "a name is taken"}, &failure{reason: "NameConflict", message: "a VM cannot be moved"}
 	for _, first := range []bool{true, false} {

@@ -7,11 +7,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// taken is what an update takes away in a look, and what is left.
+// taken is what an update removes in a pass, and what is left.
 type taken struct {
-	// vms that are taken; there are those that were; left those that are, without new ones that are not available.
+	// vms are the removed VMs; there the earlier ones; left the remaining ones, without new unavailable ones.
 	vms, there, left int32
-	// available is true if one of them was for sure, listed if somebody asked that it leave first.
+	// available is true if one of them was certainly available, listed if a user asked for its removal first.
 	available, listed bool
 }
 
@@ -35,14 +35,15 @@ func takenBy(in Input, p Plan) taken {
 	return t
 }
 
-// goesDownNow is true for a VM that was chosen to be restarted before, and is available: nothing was done to it until now.
+// goesDownNow is true for an available VM that was already chosen for a restart: no action was taken on it until now.
 func goesDownNow(in Input, p Plan, s VMStatus) bool {
 	vm, k := observedVM(in, s.MoRef), knownByRef(in)[s.MoRef]
 	return k.Updating && wasAvailable(in, s) && vm.Power == vsphere.PoweredOn && !slices.Contains(p.Doomed, s.Ordinal) &&
 		slices.ContainsFunc(p.Actions, func(a Action) bool { return a.MoRef == s.MoRef && (a.Kind == PowerOffVM || a.Kind == ShutdownGuest) })
 }
 
-// needless is true for a VM that never was ready, beside as many as are wanted of what spec says, of which one is available.
+// needless is true for a VM that was never ready, in addition to the wanted number of VMs of spec's revision, of which
+// one is available.
 func needless(in Input, p Plan, s VMStatus) bool {
 	n, available := int32(0), false
 	for _, other := range p.VMs {
@@ -53,22 +54,23 @@ func needless(in Input, p Plan, s VMStatus) bool {
 	return knownByRef(in)[s.MoRef].ReadySince.IsZero() && n >= p.Desired && available
 }
 
-// didNotReturn is true for a VM that was restarted for an update, and was not ready in its time: it was taken away before.
+// didNotReturn is true for a VM that was restarted for an update and was not ready in time: it was already unavailable.
 func didNotReturn(in Input, s VMStatus) bool {
 	k := knownByRef(in)[s.MoRef]
 	spec := settingsOf(&in)
 	return k.Updating && !wasAvailable(in, s) && !k.StartTime.IsZero() && !in.Now.Before(k.StartTime.Add(spec.startup))
 }
 
-// checkBudget: an update takes no VM away that is available while more are missing than may be, whatever the reason; and it never takes more VMs than
-// leave enough of them, new ones that are not available not counted. One that never was ready, and that nobody misses, is none of these.
+// checkBudget: an update takes down no available VM while more are missing than allowed, for any reason. It never takes
+// down so many VMs that too few are left, not counting new unavailable ones. An unneeded VM that was never ready does
+// not count.
 func checkBudget(fail func(string, ...any), in Input, p Plan) {
 	if in.Deleting || in.MayStay > 0 || recordedTwice(in) {
 		return
 	}
 	t, missing := takenBy(in, p), strategyOf(in.Spec.UpdateStrategy, p.Desired).unavailable
 	if t.vms == 0 || t.listed || surplusOf(in, p) > p.Surge {
-		return // nothing was taken, or some leave because fewer are wanted
+		return // no VM was taken, or some leave in a scale-down
 	}
 	if t.left < p.Desired-missing {
 		fail("%d of %d VMs are taken away, and %d old or available ones are left: %d may be missing", t.vms, t.there, t.left, missing)
@@ -78,7 +80,8 @@ func checkBudget(fail func(string, ...any), in Input, p Plan) {
 	}
 }
 
-// checkReconnected: guests that a new network may cut off count as taken away, beside whatever else is; where none may be missing, one may.
+// checkReconnected: guests that a new network can cut off count as unavailable, in addition to others. If none can be
+// missing, one can.
 func checkReconnected(fail func(string, ...any), in Input, p Plan) {
 	vms, n, changed := vmsByOrdinal(p), int32(0), false
 	for _, a := range p.Actions {
@@ -103,7 +106,7 @@ func inAnotherNetwork(in Input, revision string) bool {
 	return at >= 0 && networkOf(in.Shapes[at].Recorded) != networkOf(ShapeOf(in.Spec))
 }
 
-// leaveBefore is how many VMs of the table were chosen to leave before this look, and do.
+// leaveBefore is the number of VMs of the table that were already chosen to leave before this pass.
 func leaveBefore(in Input, p Plan) int32 {
 	n := int32(0)
 	for _, s := range p.VMs {
@@ -114,7 +117,7 @@ func leaveBefore(in Input, p Plan) int32 {
 	return n
 }
 
-// isThere is true for a VM that is there as far as anybody knows.
+// isThere is true for a VM that exists as far as is known.
 func isThere(in Input, s VMStatus) bool {
 	ref := vsphere.VMRef(s.MoRef)
 	seen := observedVM(in, s.MoRef).Ref == ref || slices.Contains(in.Observation.Elsewhere, ref)
@@ -129,14 +132,15 @@ func leavesInFlight(in Input, ordinal int32) bool {
 	return newOperations(&in, settingsOf(&in)).leaving(ordinal)
 }
 
-// wasAvailable reports whether a VM was available for sure: it is on, or off as asked for, passes its gate, and has been ready for long.
+// wasAvailable reports whether a VM was certainly available: it is on, or off as requested, passes its gate, and has
+// been ready for long enough.
 func wasAvailable(in Input, s VMStatus) bool {
 	vm, k := observedVM(in, s.MoRef), knownByRef(in)[s.MoRef]
 	switch {
 	case !vm.Connected() || vm.IsTemplate, k.Updating && !k.ShutdownTime.IsZero(): // its guest was asked to shut down
 		return false
 	case vm.Stamp != nil && k.Revision != vm.Stamp.Revision && in.Spec.Readiness != nil && in.Spec.Readiness.MinReadySeconds > 0:
-		return false // it may have got another network since, and has to show itself there
+		return false // it can have another network since, and must prove itself there
 	case in.Spec.PowerState == v1alpha1.PoweredOff:
 		return vm.Power == vsphere.PoweredOff
 	case vm.Power != vsphere.PoweredOn:

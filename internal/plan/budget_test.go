@@ -46,8 +46,9 @@ func TestStrategy(t *testing.T) {
 	}
 }
 
-// TestAVMIsNotStoppedAnyMoreOnceAnotherIsMissing: it was chosen, and there was no slot to power it off. Meanwhile another one was lost. It was available all
-// the time, also where that takes a while, or where who looks now has not read yet what its guest says.
+// TestAVMIsNotStoppedAnyMoreOnceAnotherIsMissing: it was chosen, but no slot was free to power it off. Then another VM
+// was lost. The chosen VM was available all the time, also if availability takes a while, or if the current replica has
+// not read its guest's values yet.
 func TestAVMIsNotStoppedAnyMoreOnceAnotherIsMissing(t *testing.T) {
 	for name, test := range map[string]struct {
 		readiness *v1alpha1.Readiness
@@ -92,7 +93,7 @@ func TestAVMIsNotStoppedAnyMoreOnceAnotherIsMissing(t *testing.T) {
 	}
 }
 
-// TestTheOthersThatWereChosenGoOnWhereOneHostStaysAway: as many are stopped as may be missing beside it.
+// TestTheOthersThatWereChosenGoOnWhereOneHostStaysAway: as many are stopped as can be missing in addition to it.
 func TestTheOthersThatWereChosenGoOnWhereOneHostStaysAway(t *testing.T) {
 	for _, test := range []struct {
 		vms     int32
@@ -117,12 +118,12 @@ func TestTheOthersThatWereChosenGoOnWhereOneHostStaysAway(t *testing.T) {
 		}
 		s.tick()
 		if test.missing > 1 {
-			s.until(updated(test.vms - 1)) // all but the one that is away
+			s.until(updated(test.vms - 1)) // all but the one on the lost host
 		}
 	}
 }
 
-// TestAChosenVMThatIsNotReadyForAWhileHasToShowItselfAnew: nobody stopped it, but it was away of itself.
+// TestAChosenVMThatIsNotReadyForAWhileHasToShowItselfAnew: no action stopped it, but it became unavailable on its own.
 func TestAChosenVMThatIsNotReadyForAWhileHasToShowItselfAnew(t *testing.T) {
 	s := newSaga(t, 3)
 	s.strategy(number(0), number(1))
@@ -146,13 +147,13 @@ func TestAChosenVMThatIsNotReadyForAWhileHasToShowItselfAnew(t *testing.T) {
 	}
 }
 
-// chosen asks for another size, while there is no slot to power anything off, and returns the VMs that are chosen for it.
+// chosen asks for another size, while no slot is free to power off a VM, and returns the VMs chosen for it.
 func (s *saga) chosen(want ...string) []*simVM {
 	s.t.Helper()
 	s.others = 0
 	s.spec.CPU = 4
 	s.looks(1)
-	s.rollout.Tried = true // else one is chosen at a time
+	s.rollout.Tried = true // otherwise one is chosen at a time
 	s.looks(2)
 	var names []string
 	var vms []*simVM

@@ -18,7 +18,7 @@ const (
 	groupUID  = "0b9cf3f2-6a0b-4f0e-9f2b-0f2f9f2d9a11"
 )
 
-// epoch is when every test happens, and revision the revision of validSpec.
+// epoch is the time of every test, and revision the revision of validSpec.
 var (
 	epoch    = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	revision = Revision(validSpec(0))
@@ -39,7 +39,7 @@ func validSpec(replicas int32) v1alpha1.VmGroupSpec {
 // option edits an Input.
 type option func(*Input)
 
-// input is a group that wants replicas VMs, seen completely.
+// input is a group that wants replicas VMs, with a complete observation.
 func input(replicas int32, options ...option) Input {
 	in := Input{
 		Now: epoch, Name: groupName, ID: groupID, Folder: folder, Spec: validSpec(replicas), Revision: revision, UpdateRevision: revision,
@@ -51,7 +51,7 @@ func input(replicas int32, options ...option) Input {
 	return in
 }
 
-// listedAs is what status records of a name in spec.scaleDown.deleteFirst.
+// listedAs is the status record of a name in spec.scaleDown.deleteFirst.
 func listedAs(name, moRef string) option {
 	return func(in *Input) { in.Listed = append(in.Listed, Listed{Name: name, MoRef: moRef}) }
 }
@@ -81,7 +81,7 @@ func ref(moRef string) func(*vsphere.VM) {
 }
 func marked(vm *vsphere.VM)    { vm.Tombstone = true }
 func unstamped(vm *vsphere.VM) { vm.Stamp = nil }
-func strange(vm *vsphere.VM) { // somebody else's
+func strange(vm *vsphere.VM) { // of another owner
 	vm.Stamp, vm.InstanceUUID = nil, "52d6d2c5-9b5b-4b9d-a3c5-7d1f0d9c1a77"
 }
 func outside(vm *vsphere.VM)      { vm.Folder = away }
@@ -149,7 +149,7 @@ func knowsOrdinals(ordinals ...int32) option {
 	}
 }
 
-// goneVMs are recorded, and vCenter confirmed that they do not exist.
+// goneVMs are recorded, and vCenter confirmed their deletion.
 func goneVMs(ordinals ...int32) option {
 	return func(in *Input) {
 		knowsOrdinals(ordinals...)(in)
@@ -167,7 +167,7 @@ func goneRefs(moRefs ...string) option {
 	}
 }
 
-// awayVMs are recorded, and exist outside of the operator's root folder.
+// awayVMs are recorded, and exist outside the operator's root folder.
 func awayVMs(ordinals ...int32) option {
 	return func(in *Input) {
 		knowsOrdinals(ordinals...)(in)
@@ -191,7 +191,7 @@ func running(kind vsphere.OperationKind, ordinal int32, age time.Duration) optio
 	}
 }
 
-// said is an error of vCenter with words of its own.
+// said is a vCenter error with its own message.
 type said struct {
 	kind vsphere.Kind
 	text string
@@ -232,7 +232,7 @@ func createBlocked(in *Input) {
 	}
 }
 
-// want is what a plan shall say; every field is compared.
+// want is the expected plan; every field is compared.
 type want struct {
 	// actions as "Kind name", blockers as "Reason" with "!" when terminal.
 	actions, blockers string
@@ -301,7 +301,7 @@ type rule struct {
 	name string
 	in   Input
 	want want
-	// says are parts of the messages of blockers and VMs, for a person.
+	// says are parts of the messages of blockers and VMs.
 	says []string
 }
 

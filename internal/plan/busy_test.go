@@ -10,11 +10,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// A backup locks VMs for hours. What was stopped for a change is started again, once, and no other VM is stopped.
+// A backup locks VMs for hours. A VM that was stopped for a change is started again, once, and no other VM is stopped.
 func TestAVMIsStoppedOnceForAChangeThatVCenterRefusesAsBusy(t *testing.T) {
 	for story, c := range map[string]struct {
 		off, on  vsphere.Kind
-		takeover int // looks between two takeovers, or 0
+		takeover int // passes between two takeovers, or 0
 		many     int
 	}{
 		"MethodDisabled, TaskInProgress, FileLocked, QuestionPending": {off: vsphere.KindBusy},
@@ -38,7 +38,7 @@ func TestAVMIsStoppedOnceForAChangeThatVCenterRefusesAsBusy(t *testing.T) {
 			for look := 0; s.now.Sub(began) < 10*time.Minute; look++ {
 				p := s.step(nil)
 				if c.takeover > 0 && look%c.takeover == 0 {
-					s.failures = nil // what a process remembers of failures is gone with it
+					s.failures = nil // a new process does not remember failures
 				}
 				s.tick()
 				for _, vm := range s.sorted() {
@@ -76,7 +76,8 @@ func TestAVMIsStoppedOnceForAChangeThatVCenterRefusesAsBusy(t *testing.T) {
 	}
 }
 
-// A shutdown that vCenter refuses did not begin: the VM is not powered off once its guest would have had its time, and no other is stopped.
+// A shutdown that vCenter rejects did not begin: the VM is not powered off at the end of its guest's time limit, and no
+// other VM is stopped.
 func TestAVMThatVCenterDoesNotStopIsNotPoweredOffForAChange(t *testing.T) {
 	for story, takeover := range map[string]bool{"one process": false, "other replicas take over": true} {
 		t.Run(story, func(t *testing.T) {
@@ -122,7 +123,8 @@ func TestAVMThatVCenterDoesNotStopIsNotPoweredOffForAChange(t *testing.T) {
 	}
 }
 
-// Where vCenter tells before that it would refuse the change, no VM is stopped for it. Others are changed meanwhile.
+// If vCenter reports in advance that it would reject the change, no VM is stopped for it. Others continue to be
+// changed.
 func TestAVMWhoseChangeIsDisabledIsNotStopped(t *testing.T) {
 	s := newSaga(t, 3)
 	s.strategy(number(0), number(1))
@@ -150,7 +152,7 @@ func TestAVMWhoseChangeIsDisabledIsNotStopped(t *testing.T) {
 	}
 }
 
-// The clock of the replica that stopped a VM ran ahead. The refusal counts all the same, and the VM is started again.
+// The clock of the replica that stopped a VM was fast. The rejection still counts, and the VM is started again.
 func TestAVMThatWasStoppedByAClockThatRanAheadIsStartedAgain(t *testing.T) {
 	s := newSaga(t, 3)
 	s.strategy(number(0), number(1))
@@ -175,7 +177,8 @@ func TestAVMThatWasStoppedByAClockThatRanAheadIsStartedAgain(t *testing.T) {
 	}
 }
 
-// The VM that was stopped in vain was moved out of the root folder. What locked it may lock others, so none is stopped before its time is over.
+// The VM that was stopped in vain was moved out of the root folder. Its lock can affect others, so none is stopped
+// before the wait ends.
 func TestNoOtherVMIsStoppedWhileTheOneThatWasRefusedIsOutOfSight(t *testing.T) {
 	s := newSaga(t, 4)
 	s.strategy(number(0), number(2))
@@ -200,7 +203,8 @@ func TestNoOtherVMIsStoppedWhileTheOneThatWasRefusedIsOutOfSight(t *testing.T) {
 	}
 }
 
-// A VM that was stopped in vain, and whose guest has not become ready since, is stopped again as rarely as any other, and gets its change then.
+// A VM was stopped in vain, and its guest has not become ready since. It is stopped again as rarely as any other, and
+// gets its change then.
 func TestAVMThatIsNotReadyIsNotStoppedAgainAndAgainForAChange(t *testing.T) {
 	s := newSaga(t, 3)
 	s.strategy(number(0), number(1))
@@ -231,8 +235,8 @@ func TestAVMThatIsNotReadyIsNotStoppedAgainAndAgainForAChange(t *testing.T) {
 	}
 }
 
-// The VM that was stopped in vain leaves the group before its 15 minutes are over. What locked it may lock others, so none is stopped before
-// that, also by a replica that takes over and knows only status.
+// The VM that was stopped in vain leaves the group before its 15 minutes end. Its lock can affect others, so none is
+// stopped before that, even by a replica that takes over and knows only status.
 func TestNoOtherVMIsStoppedBecauseTheOneThatWasRefusedHasLeft(t *testing.T) {
 	for story, leave := range map[string]func(s *saga, name string){
 		"scaled away": func(s *saga, name string) {

@@ -9,11 +9,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// Why a VM was destroyed is in the audit line and in a metric. A scale-down beside an update takes as many as it took away from spec.replicas.
+// The audit line and a metric contain the cause of a VM's destruction. A scale-down during an
+// update removes as many VMs as it subtracted from spec.replicas.
 func TestARemovalNamesWhatCausedIt(t *testing.T) {
 	older := func(vm *vsphere.VM) { s := *vm.Stamp; s.Revision = replaced.Revision; vm.Stamp = &s }
 	last := func(vm *vsphere.VM) { marked(vm); vm.Power = vsphere.PoweredOff }
-	// group wants some VMs, and has new ones, older ones, older ones that are about to be destroyed, and older ones that were chosen to leave.
+	// group wants some VMs, and has new ones, older ones, older ones about to be destroyed, and
+	// older ones chosen to leave.
 	group := func(wanted int32, newer, old, destroyed, chosen int, options ...option) Input {
 		in := input(wanted, options...)
 		in.Shapes = []Shape{{Recorded: replaced}}
@@ -31,7 +33,7 @@ func TestARemovalNamesWhatCausedIt(t *testing.T) {
 	update := func(u v1alpha1.UpdateStrategy) option {
 		return func(in *Input) { in.Spec.UpdateStrategy = &u }
 	}
-	earlier := func(in *Input) { // what leaves came with an edit before
+	earlier := func(in *Input) { // the VMs leave because of an earlier edit
 		in.Rollout.From = append(in.Rollout.From, "1-between")
 		for i := range in.Observation.VMs {
 			if vm := &in.Observation.VMs[i]; vm.Tombstone {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestEveryCauseOfARemovalIsListed reads the constants: the help of the metric, and the page that explains it, are made of the list.
+// TestEveryCauseOfARemovalIsListed reads the constants: the metric's help, and the page that
+// explains it, are generated from the list.
 func TestEveryCauseOfARemovalIsListed(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "output.go", nil, 0)
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// TestVMsThatWaitToBeRestartedKeepToTheBudget (see checkBudget): slots are few, VMs are sick for a while, and the owner changes. All the same the update ends;
-// where more than one may be missing, it reaches all others of one that stays away.
+// TestVMsThatWaitToBeRestartedKeepToTheBudget (see checkBudget): slots are few, VMs are sick for a while, and the owner
+// changes. The update still ends. If more than one VM can be missing, it reaches all others while one stays
+// unreachable.
 func TestVMsThatWaitToBeRestartedKeepToTheBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newSaga(t, rapid.Int32Range(2, 6).Draw(t, "replicas"))
@@ -25,7 +26,7 @@ func TestVMsThatWaitToBeRestartedKeepToTheBudget(t *testing.T) {
 			vms := s.sorted()
 			switch vm := vms[rapid.IntRange(0, len(vms)-1).Draw(t, "vm")]; rapid.IntRange(0, 5).Draw(t, "event") {
 			case 0:
-				vm.boot = 1000 - vm.boot // sick, or well again
+				vm.boot = 1000 - vm.boot // toggles sick and healthy
 			case 1:
 				toggle(vm)
 			case 2:

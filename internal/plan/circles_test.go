@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestNothingGoesRoundInCircles: whatever is in the way of a group, and stays so, nothing is tried without a pause after half an hour, and no VM comes and goes.
+// TestNothingGoesRoundInCircles: under any persistent obstacle, after half an hour nothing is
+// retried without a pause, and VMs are not created and removed repeatedly.
 func TestNothingGoesRoundInCircles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := inTrouble(t)

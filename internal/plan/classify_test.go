@@ -30,7 +30,7 @@ func TestIdentity(t *testing.T) {
 
 func otherUUID(vm *vsphere.VM) { vm.InstanceUUID = "assigned-by-vcenter" }
 
-// cloneMade is a clone in flight whose task has ended and made a VM.
+// cloneMade is a clone in flight whose task has ended and created a VM.
 func cloneMade(ordinal int32, moRef string) option {
 	return func(in *Input) {
 		in.Observation.InFlight = append(in.Observation.InFlight,

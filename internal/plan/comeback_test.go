@@ -29,8 +29,8 @@ func TestARestartedVMThatDoesNotComeBackIsReplacedByTheNextEdit(t *testing.T) {
 	}
 }
 
-// TestVMsThatAreStillStartingAreNotNeedless: all were off over night, and one edit starts them and asks for another template. Only one of
-// the new VMs boots.
+// TestVMsThatAreStillStartingAreNotNeedless: all were off overnight, and one edit starts them and requests another
+// template. Only one of the new VMs boots.
 func TestVMsThatAreStillStartingAreNotNeedless(t *testing.T) {
 	s := newSaga(t, 3)
 	s.strategy(percent("100%"), number(0))
@@ -57,8 +57,8 @@ func TestVMsThatAreStillStartingAreNotNeedless(t *testing.T) {
 	}
 }
 
-// TestAVMThatIsBrieflyNotReadyDoesNotPayForAWreck: a template never boots, spec asks for another that does not either, and just then a VM of before misses
-// a heartbeat.
+// TestAVMThatIsBrieflyNotReadyDoesNotPayForAWreck: a template never boots, and spec asks for another that does not
+// either. At that moment, an older VM misses a heartbeat.
 func TestAVMThatIsBrieflyNotReadyDoesNotPayForAWreck(t *testing.T) {
 	s := newSaga(t, 3)
 	s.broken("debian-14")
@@ -75,7 +75,8 @@ func TestAVMThatIsBrieflyNotReadyDoesNotPayForAWreck(t *testing.T) {
 	}
 }
 
-// TestTheHealthyVMStaysWhereOneIsWantedAgain: two of four were chosen to leave, the oldest and a sick one, and nothing was done yet.
+// TestTheHealthyVMStaysWhereOneIsWantedAgain: two of four were chosen to leave, the oldest and a sick one, and no
+// action was taken yet.
 func TestTheHealthyVMStaysWhereOneIsWantedAgain(t *testing.T) {
 	s := newSaga(t, 4)
 	s.spec.ScaleDown = &v1alpha1.ScaleDown{Order: v1alpha1.ScaleDownOldest}
@@ -90,7 +91,8 @@ func TestTheHealthyVMStaysWhereOneIsWantedAgain(t *testing.T) {
 	}
 }
 
-// TestNoVMIsStoppedForASizeThatItCannotGet: vCenter takes no number of CPUs that is no multiple of the cores of a socket.
+// TestNoVMIsStoppedForASizeThatItCannotGet: vCenter rejects a number of CPUs that is not a multiple of the cores per
+// socket.
 func TestNoVMIsStoppedForASizeThatItCannotGet(t *testing.T) {
 	s := newSaga(t, 3)
 	s.strategy(number(0), number(1))
@@ -112,8 +114,8 @@ func TestNoVMIsStoppedForASizeThatItCannotGet(t *testing.T) {
 	s.until(settled)
 }
 
-// TestAVMIsStoppedOnceForWhatItCannotGet, and started as it is; no other is stopped. What it cannot get shows when it is off. A refusal stays, also for whoever
-// owns the group next; what the account may not do is found out anew by each.
+// TestAVMIsStoppedOnceForWhatItCannotGet, and started unchanged; no other is stopped. The rejection appears only while
+// the VM is off. It stays, also for the next owner of the group; each owner checks privileges anew.
 func TestAVMIsStoppedOnceForWhatItCannotGet(t *testing.T) {
 	for name, test := range map[string]struct {
 		refuse func(s *saga, refuses bool)
@@ -144,7 +146,7 @@ func TestAVMIsStoppedOnceForWhatItCannotGet(t *testing.T) {
 	}
 }
 
-// TestWhatVCenterRefusedOnceIsTriedAgainForTheNextEdit: somebody has mended it since, and asks for the same again.
+// TestWhatVCenterRefusedOnceIsTriedAgainForTheNextEdit: a user has fixed the cause, and requests the same again.
 func TestWhatVCenterRefusedOnceIsTriedAgainForTheNextEdit(t *testing.T) {
 	s := newSaga(t, 3)
 	s.strategy(number(0), number(1))

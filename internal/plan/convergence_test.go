@@ -18,7 +18,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// happening is one thing that happens to a group and its VMs: vm is one of them, name one that the group may use.
+// happening is one event for a group and its VMs: vm is one of them, name one that the group can use.
 type happening struct {
 	name string
 	do   func(t *rapid.T, s *sim, vm *simVM, name string)
@@ -41,9 +41,9 @@ var happenings = []happening{
 		s.hotAdd = rapid.Bool().Draw(t, "hot add")
 		vm.HotAdd = vsphere.HotAdd{CPU: s.hotAdd, Memory: s.hotAdd}
 	}},
-	{"size", func(t *rapid.T, _ *sim, vm *simVM, _ string) { // somebody changes it in vCenter
+	{"size", func(t *rapid.T, _ *sim, vm *simVM, _ string) { // a user changes it in vCenter
 		vm.CPU, vm.MemoryMiB = rapid.Int32Range(1, 4).Draw(t, "cpu"), 1024*rapid.Int64Range(2, 6).Draw(t, "memory")
-		vm.drifted, vm.ChangeVersion = true, vm.ChangeVersion+"-" // who planned a change before is told of a conflict
+		vm.drifted, vm.ChangeVersion = true, vm.ChangeVersion+"-" // a replica that planned a change before gets a conflict
 	}},
 	{"stubborn", func(t *rapid.T, _ *sim, vm *simVM, _ string) { vm.stubborn = rapid.Bool().Draw(t, "stubborn") }},
 	{"boots", func(t *rapid.T, s *sim, vm *simVM, _ string) {
@@ -142,7 +142,7 @@ func anyStrategy(t *rapid.T) *v1alpha1.UpdateStrategy {
 	number := rapid.SampledFrom([]intstr.IntOrString{intstr.FromInt32(0), intstr.FromInt32(1), intstr.FromInt32(2), intstr.FromString("0%"), intstr.FromString("50%")})
 	surge, unavailable := number.Draw(t, "surge"), number.Draw(t, "unavailable")
 	if surge == intstr.FromInt32(0) && unavailable == intstr.FromInt32(0) {
-		unavailable = intstr.FromInt32(1) // the API refuses both
+		unavailable = intstr.FromInt32(1) // the API rejects both
 	}
 	return &v1alpha1.UpdateStrategy{
 		Type:     rapid.SampledFrom([]v1alpha1.UpdateStrategyType{"", v1alpha1.UpdateRolling, v1alpha1.UpdateRolling, v1alpha1.UpdateOnDelete}).Draw(t, "type"),
@@ -161,9 +161,9 @@ func anyReadiness(t *rapid.T) *v1alpha1.Readiness {
 	}
 }
 
-// disturb lets one thing happen.
+// disturb causes one event.
 func (s *sim) disturb(t *rapid.T) {
-	vm := &simVM{} // nothing that anybody would notice
+	vm := &simVM{} // no visible change
 	if vms := s.sorted(); len(vms) > 0 {
 		vm = vms[rapid.IntRange(0, len(vms)-1).Draw(t, "vm")]
 	}
@@ -176,7 +176,7 @@ func (s *sim) disturb(t *rapid.T) {
 	happenings[at].do(t, s, vm, VMName(groupName, rapid.Int32Range(0, 7).Draw(t, "name")))
 }
 
-// bringBack moves VMs back below the root; a name that was taken meanwhile forces another.
+// bringBack moves VMs back below the root. If their name was taken, they get another.
 func (s *sim) bringBack() {
 	for _, vm := range s.sorted() {
 		if vm.away && vm.Folder == folder && s.byName(vm.Name) != nil {
@@ -186,7 +186,7 @@ func (s *sim) bringBack() {
 	}
 }
 
-// interrupted is how far a process came before it ended: some of the actions were sent.
+// interrupted is the progress of a process before it ended: some of the actions were sent.
 func interrupted(t *rapid.T) func(Plan) Plan {
 	return func(p Plan) Plan {
 		p.Actions = p.Actions[:rapid.IntRange(0, len(p.Actions)).Draw(t, "actions sent")]
@@ -194,10 +194,10 @@ func interrupted(t *rapid.T) func(Plan) Plan {
 	}
 }
 
-// heal ends every disturbance that only a person can end.
+// heal ends every disturbance that only a user can end.
 func (s *sim) heal(t *rapid.T) {
 	s.blind, s.paused, s.spec.Repair = false, false, nil
-	s.denies = false // what was found when it was connected to stays
+	s.denies = false // findings at connection time stay
 	s.room, s.absent, s.forbidden, s.boots = muchRoom, map[string]bool{}, map[string]bool{}, map[string]int{}
 	if s.spec.UpdateStrategy == nil {
 		s.spec.UpdateStrategy = &v1alpha1.UpdateStrategy{}
@@ -226,7 +226,7 @@ func (s *sim) foreigners() map[string]vsphere.VM {
 	return all
 }
 
-// troubled is a group after a random history, with nothing in its way any more.
+// troubled is a group after a random history, without any remaining obstacles.
 func troubled(t *rapid.T) *sim {
 	s := inTrouble(t)
 	s.heal(t)
@@ -256,7 +256,7 @@ func inTrouble(t *rapid.T) *sim {
 	return s
 }
 
-// checkSettled says whether vCenter holds what the plan claims.
+// checkSettled compares vCenter with the plan's claims.
 func (s *sim) checkSettled(t *rapid.T, p Plan) {
 	count := int32(0)
 	copies := map[string]bool{}
@@ -266,7 +266,7 @@ func (s *sim) checkSettled(t *rapid.T, p Plan) {
 	names := map[string]bool{}
 	for _, vm := range s.sorted() {
 		if !vm.ours || copies[vm.Ref.Value] {
-			continue // a VM that was renamed before it was recorded cannot be told from a copy
+			continue // a VM that was renamed before it was recorded looks like a copy
 		}
 		count++
 		names[vm.Name] = true
@@ -285,8 +285,8 @@ func TestConvergence(t *testing.T) {
 		s := troubled(t)
 		s.replicas(rapid.Int32Range(0, 6).Draw(t, "wanted"))
 		before := s.foreigners()
-		// Twice: a second clone of ours that was taken for a copy while the first was recorded (somebody took it
-		// away before it was recorded, and brought it back) is adopted once that record ends.
+		// Twice: our second clone was taken for a copy while the first was recorded, because a user removed it
+		// before it was recorded and then returned it. It is adopted once that record ends.
 		var last []Known
 		p := s.run(func(p Plan) bool {
 			stable := p.Settled && reflect.DeepEqual(last, s.known)
@@ -325,8 +325,8 @@ func TestDeletionConverges(t *testing.T) {
 	})
 }
 
-// goOn looks for a while, so that what came before status was wiped is known: see ReasonNotStarted. New guests may have had their time by the end of that,
-// which is not to count.
+// goOn runs some passes, so that the state before status was wiped is known: see ReasonNotStarted. The time of
+// new guests can end in that period, which must not count.
 func (s *sim) goOn(t *rapid.T) {
 	looks := 3
 	if rapid.Bool().Draw(t, "guests do not boot") {
@@ -345,7 +345,7 @@ func (s *sim) goOn(t *rapid.T) {
 	}
 }
 
-// undo sets spec back to something that it was, if that is another update.
+// undo reverts spec to an earlier value, if that is another update.
 func (s *sim) undo(t *rapid.T) bool {
 	revisions := slices.Sorted(maps.Keys(s.made))
 	to := s.made[rapid.SampledFrom(revisions).Draw(t, "back to")]
@@ -356,7 +356,7 @@ func (s *sim) undo(t *rapid.T) bool {
 	return true
 }
 
-// checkUpdated: each VM of the group is as spec says.
+// checkUpdated: each VM of the group matches spec.
 func (s *sim) checkUpdated(t *rapid.T, p Plan) {
 	for _, vm := range s.sorted() {
 		at := slices.IndexFunc(p.VMs, func(v VMStatus) bool { return v.MoRef == vm.Ref.Value })
@@ -364,7 +364,7 @@ func (s *sim) checkUpdated(t *rapid.T, p Plan) {
 			continue
 		}
 		network := networkOf(ShapeOf(s.spec))
-		resized := !vm.drifted && (vm.CPU != s.spec.CPU || vm.MemoryMiB != int64(s.spec.Memory)*1024) // a VM of the right revision is left as somebody made it
+		resized := !vm.drifted && (vm.CPU != s.spec.CPU || vm.MemoryMiB != int64(s.spec.Memory)*1024) // a VM of the right revision keeps a user's changes
 		if resized || vm.template != s.spec.Template || vm.network != network || vm.Stamp.Revision != Revision(s.spec) {
 			t.Fatalf("%s has %d CPUs, %d MiB, template %s, network %q and revision %s; spec has network %q and is %+v\n%s\n%s", vm.Name, vm.CPU, vm.MemoryMiB, vm.template, vm.network, vm.Stamp.Revision, network,
 				s.spec, strings.Join(s.trail, "\n"), s.why)
@@ -377,9 +377,9 @@ func (s *sim) checkUpdated(t *rapid.T, p Plan) {
 
 var histories = flag.Int("plan.histories", usualHistories, "histories that end with an update")
 
-// TestEveryUpdateEnds: whatever happened, an edit reaches every VM once nothing is in its way.
+// TestEveryUpdateEnds: after any history, an edit reaches every VM once all obstacles are removed.
 func TestEveryUpdateEnds(t *testing.T) {
-	checks := flag.Lookup("rapid.checks").Value // there is no other way to say how many
+	checks := flag.Lookup("rapid.checks").Value // the only way to set the number
 	before := checks.String()
 	if err := checks.Set(strconv.Itoa(*histories)); err != nil {
 		t.Fatal(err)
@@ -388,11 +388,11 @@ func TestEveryUpdateEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := troubled(t)
 		if s.spec.Readiness = anyReadiness(t); s.spec.Readiness.StartupTimeoutSeconds == 30 {
-			s.spec.Readiness.StartupTimeoutSeconds = 60 // guests boot for 40 seconds at most
+			s.spec.Readiness.StartupTimeoutSeconds = 60 // guests boot within 40 seconds
 		}
 		s.goOn(t)
 		if p := s.step(nil); slices.ContainsFunc(p.Foreign, func(f Foreign) bool { return f.Copy }) {
-			return // it may be a clone of ours that is adopted later (see TestConvergence), and was not there when the update began
+			return // it can be our clone that is adopted later (see TestConvergence), and did not exist when the update began
 		}
 		s.replicas(rapid.Int32Range(0, 5).Draw(t, "wanted"))
 		s.spec.DeletionPolicy = v1alpha1.DeletionDelete

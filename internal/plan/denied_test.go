@@ -10,8 +10,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// deniedFirst is a group of 3 VMs that shall have another size, and may get another network with that. vCenter has refused to change web-0, and may be
-// asked again.
+// deniedFirst is a group of 3 VMs that must get another size, and possibly another network with it. vCenter has
+// rejected the change of web-0, and can be asked again.
 func deniedFirst(unavailable int, network string, edits ...func(vms []vsphere.VM)) Input {
 	own := resized
 	vms := []vsphere.VM{makeVM(0), makeVM(1), makeVM(2)}
@@ -40,7 +40,8 @@ func deniedFirst(unavailable int, network string, edits ...func(vms []vsphere.VM
 	return in
 }
 
-// TestNobodyWaitsForADeniedVMThatCannotBeTried: the privilege may have been granted since, and only a try tells.
+// TestNobodyWaitsForADeniedVMThatCannotBeTried: the privilege can have been granted since, and only an attempt shows
+// it.
 func TestNobodyWaitsForADeniedVMThatCannotBeTried(t *testing.T) {
 	hostAway := func(vms []vsphere.VM) { vms[0].Connection = vsphere.Disconnected }
 	hangs := func(in Input) Input { in.Observation.VMs[1].GuestIP = ""; return in }
@@ -69,7 +70,7 @@ func TestNobodyWaitsForADeniedVMThatCannotBeTried(t *testing.T) {
 	}
 }
 
-// TestADeniedVMThatWaitsLeavesTheBudget: web-1 can be changed as it is, and web-0 is not tried yet.
+// TestADeniedVMThatWaitsLeavesTheBudget: web-1 can be changed while it runs, and web-0 is not tried yet.
 func TestADeniedVMThatWaitsLeavesTheBudget(t *testing.T) {
 	in := deniedFirst(1, "dmz", func(vms []vsphere.VM) { vms[1].HotAdd.CPU = true })
 	in.Observation.Failures[0].RetryAt = epoch.Add(time.Minute)
@@ -79,7 +80,8 @@ func TestADeniedVMThatWaitsLeavesTheBudget(t *testing.T) {
 	}
 }
 
-// TestAVMThatWasOnlyChosenIsNotStoppedOnceAnotherIsDenied: vCenter refused web-2 the change for a privilege once it was off, and web-1 had no slot until then.
+// TestAVMThatWasOnlyChosenIsNotStoppedOnceAnotherIsDenied: vCenter rejected the change of web-2 for a privilege once it
+// was off, and web-1 had no slot until then.
 func TestAVMThatWasOnlyChosenIsNotStoppedOnceAnotherIsDenied(t *testing.T) {
 	s := newSaga(t, 3)
 	s.strategy(number(0), number(2))

@@ -12,7 +12,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// wakes runs the group only when a task ended or the planner asked to be run again, until it asks for nothing more. It returns the last plan.
+// wakes runs the group only when a task ended or the planner requested another pass, until it
+// requests none. It returns the last plan.
 func (s *saga) wakes(most int) (p Plan) {
 	s.t.Helper()
 	for range most {
@@ -30,7 +31,7 @@ func (s *saga) wakes(most int) (p Plan) {
 	return p
 }
 
-// TestWhatAnEditAddedLeavesAfterAnUndo although nothing else happens to the group.
+// TestWhatAnEditAddedLeavesAfterAnUndo even without another event for the group.
 func TestWhatAnEditAddedLeavesAfterAnUndo(t *testing.T) {
 	s := newSaga(t, 2)
 	s.strategy(nil, nil)
@@ -44,7 +45,7 @@ func TestWhatAnEditAddedLeavesAfterAnUndo(t *testing.T) {
 	}
 }
 
-// TestAMessageLosesItsTimeWhenThatIsOver, although the host of the VM is away.
+// TestAMessageLosesItsTimeWhenThatIsOver, even while the host of the VM is unreachable.
 func TestAMessageLosesItsTimeWhenThatIsOver(t *testing.T) {
 	s := newSaga(t, 1)
 	s.strategy(number(0), number(1))
@@ -86,7 +87,8 @@ func TestAnUpdateThatIsHeldEndsItsSentences(t *testing.T) {
 	}
 }
 
-// TestALostVMThatIsNotNeededIsNotMissed: its template is gone, and as many VMs as are wanted are there with the one that a resize added.
+// TestALostVMThatIsNotNeededIsNotMissed: its template was deleted. With the VM that a resize added,
+// the group has the wanted number.
 func TestALostVMThatIsNotNeededIsNotMissed(t *testing.T) {
 	s := newSaga(t, 2)
 	s.strategy(nil, nil)
@@ -98,13 +100,13 @@ func TestALostVMThatIsNotNeededIsNotMissed(t *testing.T) {
 			delete(s.vms, vm.Ref.Value)
 		}
 	}
-	s.looks(5) // until vCenter has said that it is gone
+	s.looks(5) // until vCenter has confirmed its deletion
 	if p := s.wakes(50); len(p.Blockers) > 0 || p.Existing != 2 || p.Ready != 2 {
 		t.Errorf("%d VMs, %d ready, and %v\n%s", p.Existing, p.Ready, p.Blockers, strings.Join(s.trail, "\n"))
 	}
 }
 
-// TestAGuestThatShutsDownIsNoNewsInEachLook: it is as ready as before until it is off.
+// TestAGuestThatShutsDownIsNoNewsInEachLook: its readiness stays until it is off.
 func TestAGuestThatShutsDownIsNoNewsInEachLook(t *testing.T) {
 	s := newSaga(t, 1)
 	s.strategy(number(0), number(1))
@@ -120,7 +122,8 @@ func TestAGuestThatShutsDownIsNoNewsInEachLook(t *testing.T) {
 	}
 }
 
-// TestWhateverBecomesDueWakesItsGroup: at rest, and as long as nothing happens, a plan is the same until it asked to be run again.
+// TestWhateverBecomesDueWakesItsGroup: at rest and without events, a plan stays the same until the
+// time of its requested pass.
 func TestWhateverBecomesDueWakesItsGroup(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in, p, rests := atRest(anyInput(t))
@@ -138,7 +141,7 @@ func TestWhateverBecomesDueWakesItsGroup(t *testing.T) {
 	})
 }
 
-// atRest records plans until the next one is the same, if none of them does anything.
+// atRest records plans until the next one is the same, if none of them takes an action.
 func atRest(in Input) (Input, Plan, bool) {
 	in.Observation.InFlight = nil
 	last := ""
@@ -156,7 +159,7 @@ func atRest(in Input) (Input, Plan, bool) {
 	return in, Plan{}, false
 }
 
-// due is what a plan does and says.
+// due is the actions and messages of a plan.
 func due(p Plan) string {
 	return fmt.Sprintf("%s | %v | %s | %s | %v | %s", actionsOf(p), p.Doomed, vmsOf(p), p.Update, p.Blockers, times(p))
 }

@@ -13,14 +13,15 @@ func answers(vm *vsphere.VM) {
 	vm.ToolsRunning, vm.HeartbeatGreen, vm.GuestIP, vm.GuestInfo, vm.GuestInfoKnown = true, true, "10.0.0.2", "yes", true
 }
 
-// judgedBy is what status records of a gate.
+// judgedBy is the status record of a gate.
 func judgedBy(name string, ago time.Duration) option {
 	return func(in *Input) { in.Gate = Gate{Name: name, Since: epoch.Add(-ago)} }
 }
 
 var ip = string(v1alpha1.GateGuestIP)
 
-// TestAVMCountsAnewForAGateThatTheOneBeforeDoesNotImply: how long it has passed another gate says nothing of this one.
+// TestAVMCountsAnewForAGateThatTheOneBeforeDoesNotImply: how long it has passed another gate does not count for this
+// one.
 func TestAVMCountsAnewForAGateThatTheOneBeforeDoesNotImply(t *testing.T) {
 	value := func(v string) *v1alpha1.GuestInfoGate {
 		return &v1alpha1.GuestInfoGate{Key: "guestinfo.ready", Value: v}
@@ -70,7 +71,7 @@ func TestAVMCountsAnewForAGateThatTheOneBeforeDoesNotImply(t *testing.T) {
 	}
 }
 
-// TestAGateThatCameAndWentCountsAnew: nobody has seen who passed it meanwhile.
+// TestAGateThatCameAndWentCountsAnew: no pass observed the gate in between.
 func TestAGateThatCameAndWentCountsAnew(t *testing.T) {
 	in := input(1, has(makeVM(0, answers)), spec(gate(v1alpha1.GateGuestIP, 60)), judgedBy(ip, time.Hour))
 	for _, g := range []v1alpha1.ReadinessGate{v1alpha1.GatePoweredOn, v1alpha1.GateGuestIP} {
@@ -83,7 +84,7 @@ func TestAGateThatCameAndWentCountsAnew(t *testing.T) {
 	}
 }
 
-// TestAGateFromTheFutureCountsFromNowOn: a clock ran ahead, or somebody wrote it.
+// TestAGateFromTheFutureCountsFromNowOn: a clock was fast, or a user wrote it.
 func TestAGateFromTheFutureCountsFromNowOn(t *testing.T) {
 	in := input(1, has(makeVM(0, answers)), spec(gate(v1alpha1.GateGuestIP, 60)), judgedBy(ip, -time.Hour))
 	if p := Compute(in); p.Gate != (Gate{Name: ip, Since: epoch}) {
@@ -91,7 +92,8 @@ func TestAGateFromTheFutureCountsFromNowOn(t *testing.T) {
 	}
 }
 
-// TestAnUpdateTakesNoVMAwayForOneThatAnotherGateCounted: both have passed the gate of before for long enough, and that of now for no time.
+// TestAnUpdateTakesNoVMAwayForOneThatAnotherGateCounted: both have passed the old gate for long enough, but the new one
+// for no time.
 func TestAnUpdateTakesNoVMAwayForOneThatAnotherGateCounted(t *testing.T) {
 	for was, want := range map[string]string{ip: "0", "": ""} {
 		in := input(1, has(makeVM(0, outdated, answers), makeVM(1, answers)), spec(gate(v1alpha1.GateGuestIP, 30)), judgedBy(was, time.Hour), func(in *Input) {
@@ -103,8 +105,8 @@ func TestAnUpdateTakesNoVMAwayForOneThatAnotherGateCounted(t *testing.T) {
 	}
 }
 
-// TestAVMThatWasAvailableByAnotherGateIsNotTakenForOneThatIsMissing: one may be missing, and the host of one is away. The others are
-// not free to be taken away because they are judged by a new gate.
+// TestAVMThatWasAvailableByAnotherGateIsNotTakenForOneThatIsMissing: one can be missing, and the host of one is lost. A
+// new gate does not make the others free to be taken away.
 func TestAVMThatWasAvailableByAnotherGateIsNotTakenForOneThatIsMissing(t *testing.T) {
 	in := input(3, has(makeVM(0, outdated, answers), makeVM(1, outdated, answers), makeVM(2, outdated, disconnected)), spec(gate(v1alpha1.GateGuestIP, 30)), func(in *Input) {
 		in.Rollout = &Rollout{Revision: revision, From: []string{"1-old"}, Start: epoch.Add(-time.Hour)}
@@ -115,7 +117,7 @@ func TestAVMThatWasAvailableByAnotherGateIsNotTakenForOneThatIsMissing(t *testin
 	}
 }
 
-// TestAScaleDownKeepsWhatWasAvailableByAnotherGate: the VM that was sick until now leaves, and not the newest.
+// TestAScaleDownKeepsWhatWasAvailableByAnotherGate: the VM that was sick until now leaves, not the newest.
 func TestAScaleDownKeepsWhatWasAvailableByAnotherGate(t *testing.T) {
 	in := input(1, has(makeVM(0, answers), makeVM(1, answers)), spec(gate(v1alpha1.GateGuestIP, 30)))
 	in.Known[0].Phase = v1alpha1.VMUnhealthy
@@ -124,7 +126,8 @@ func TestAScaleDownKeepsWhatWasAvailableByAnotherGate(t *testing.T) {
 	}
 }
 
-// TestARevisionIsNotProvenByAnotherGate: a VM of the target that passed the gate of before, and does not pass that of now, does not show that its template works.
+// TestARevisionIsNotProvenByAnotherGate: a VM of the target that passed the old gate, but not the new one, does not
+// prove that its template works.
 func TestARevisionIsNotProvenByAnotherGate(t *testing.T) {
 	for was, want := range map[string]string{ip: revision, "": "1-old"} {
 		in := input(2, has(makeVM(0, outdated, answers), makeVM(1)), spec(gate(v1alpha1.GateGuestIP, 30)), judgedBy(was, time.Hour), func(in *Input) {

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/*.golden instead of comparing with them")
 
-// story writes down what a group goes through, look by look.
+// story records the passes of a group.
 type story struct {
 	*sim
 	text strings.Builder
@@ -27,7 +27,7 @@ type story struct {
 
 func (s *story) note(format string, args ...any) { fmt.Fprintf(&s.text, "# "+format+"\n", args...) }
 
-// until looks and ticks until done says so, and writes down every look that shows something new.
+// until runs passes and ticks until done returns true, and records every pass that shows a change.
 func (s *story) until(done func(Plan) bool) {
 	s.run(func(p Plan) bool {
 		if told := tell(p); told != s.last {
@@ -39,7 +39,7 @@ func (s *story) until(done func(Plan) bool) {
 	s.text.WriteString("\n")
 }
 
-// tell describes a plan for a person.
+// tell formats a plan.
 func tell(p Plan) string {
 	var b strings.Builder
 	var flags []string

@@ -9,7 +9,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// beingMade adds a VM that a clone of another process may be making since a time.
+// beingMade adds a VM that a clone of another process can be creating, since a time.
 func beingMade(name string, since time.Duration) option {
 	return func(in *Input) {
 		in.Observation.HalfMade = append(in.Observation.HalfMade, vsphere.HalfMade{
@@ -27,7 +27,7 @@ func clonesOf(p Plan) (names []string) {
 	return names
 }
 
-// TestAVMThatAnotherProcessMayBeCloningIsNotClonedBeside: its name was taken for a stranger's, the next ordinal was
+// TestAVMThatAnotherProcessMayBeCloningIsNotClonedBeside: its name was taken for foreign, the next ordinal was
 // cloned, and there were two VMs for one.
 func TestAVMThatAnotherProcessMayBeCloningIsNotClonedBeside(t *testing.T) {
 	for story, options := range map[string][]option{
@@ -55,7 +55,7 @@ func TestAGroupThatIsCompleteWithAVMThatIsBeingClonedWaits(t *testing.T) {
 	}
 }
 
-// TestALostVMsSuccessorThatAnotherProcessMayBeCloningIsNotClonedBeside: the clone was decided on, and the process that
+// TestALostVMsSuccessorThatAnotherProcessMayBeCloningIsNotClonedBeside: the clone was planned, and the process that
 // recorded it has ended.
 func TestALostVMsSuccessorThatAnotherProcessMayBeCloningIsNotClonedBeside(t *testing.T) {
 	p := Compute(input(2, healthy(0), knowsOrdinals(1), beingMade("web-1", time.Second), func(in *Input) {
@@ -78,12 +78,12 @@ func TestADeletionWaitsForAVMThatAnotherProcessMayBeCloning(t *testing.T) {
 			t.Errorf("after an hour it says %q, want %q in it", vm.Hangs, word)
 		}
 	}
-	// The clone ends: the VM is the group's.
+	// The clone ends: the VM belongs to the group.
 	p = Compute(input(1, deleting, knows(intent(0, 0)), sees(makeVM(0, power(vsphere.PoweredOff)))))
 	if p.Gone || len(p.Actions) != 1 || p.Actions[0].Kind != MarkVM {
 		t.Errorf("gone %v, actions %v", p.Gone, p.Actions)
 	}
-	// It fails instead, and leaves a VM without a stamp, which nobody destroys.
+	// It fails instead, and leaves a VM without a stamp, which is never destroyed.
 	p = Compute(input(1, deleting, knows(intent(0, 0)), sees(makeVM(0, strange, power(vsphere.PoweredOff)))))
 	if !p.Gone || len(p.Actions) != 0 || len(p.Foreign) != 1 {
 		t.Errorf("gone %v, actions %v, strangers %v", p.Gone, p.Actions, p.Foreign)
@@ -99,7 +99,7 @@ func TestAVMOfAnotherNameThatIsBeingClonedIsInNobodysWay(t *testing.T) {
 	}
 }
 
-// TestAVMThatASmallerGroupDoesNotNeedLeavesOnceItIsThere: a shrink chooses among clones in flight first.
+// TestAVMThatASmallerGroupDoesNotNeedLeavesOnceItIsThere: a scale-down chooses among clones in flight first.
 func TestAVMThatASmallerGroupDoesNotNeedLeavesOnceItIsThere(t *testing.T) {
 	p := Compute(input(1, healthy(0), beingMade("web-1", time.Second)))
 	if len(p.Actions) != 0 || len(p.Doomed) != 1 || p.Doomed[0] != 1 {

@@ -9,7 +9,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// task gives what is in flight a task in vCenter.
+// task gives the operation in flight a task in vCenter.
 func task(in *Input) {
 	for i := range in.Observation.InFlight {
 		in.Observation.InFlight[i].Task = "task-77"
@@ -18,7 +18,7 @@ func task(in *Input) {
 
 var errNotCancelable = errors.New("no")
 
-// asked has vCenter have been asked to cancel what is in flight, a while ago.
+// asked marks the operation in flight as canceled in vCenter a while ago.
 func asked(ago time.Duration, err error) option {
 	return func(in *Input) {
 		for i := range in.Observation.InFlight {
@@ -33,7 +33,7 @@ func TestATaskThatRunsForLongIsNamedAndHoldsNoDeletion(t *testing.T) {
 	for story, c := range map[string]struct {
 		in      Input
 		actions string
-		// told is what the VM's message says; nothing while it need not.
+		// told is the VM's message; empty if none is needed.
 		told string
 	}{
 		"a power-on that takes a moment":      {input(1, has(makeVM(0, off)), running(vsphere.OpPowerOn, 0, short), task), "", ""},
@@ -78,7 +78,8 @@ func TestATaskThatRunsForLongIsNamedAndHoldsNoDeletion(t *testing.T) {
 	}
 }
 
-// What hangs on a VM that is none of the group's, as a move during an adoption, holds no deletion either.
+// An operation that hangs on a VM outside the group, such as a move during an adoption, does not
+// hold a deletion either.
 func TestATaskThatHangsOnAForeignVMHoldsNoDeletion(t *testing.T) {
 	for story, c := range map[string]struct {
 		kind vsphere.OperationKind

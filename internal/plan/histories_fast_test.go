@@ -2,5 +2,5 @@
 
 package plan
 
-// usualHistories are few where people wait.
+// usualHistories is small for interactive runs.
 const usualHistories = 500

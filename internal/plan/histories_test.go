@@ -2,5 +2,5 @@
 
 package plan
 
-// usualHistories are those that `make test` tries.
+// usualHistories is the number that `make test` runs.
 const usualHistories = 5000

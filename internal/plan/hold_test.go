@@ -81,8 +81,8 @@ func TestWhatIsHeldRunsOn(t *testing.T) {
 	}
 }
 
-// TestAHoldIsNotForWhatIsReplaced: while there are no more VMs than an update may have, those that another comes for go on leaving. With more nobody
-// can tell why one leaves.
+// TestAHoldIsNotForWhatIsReplaced: while the update's maximum number of VMs is not exceeded, replaced VMs continue to
+// leave. Beyond that number, the reason for which one leaves is unknown.
 func TestAHoldIsNotForWhatIsReplaced(t *testing.T) {
 	for _, test := range []struct {
 		name    string

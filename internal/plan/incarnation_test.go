@@ -8,7 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// released is a VM of the group that deletionPolicy Retain let go and somebody renamed.
+// released is a VM of the group that deletionPolicy Retain released and a user renamed.
 func released(ordinal, n int32, moRef string) vsphere.VM {
 	return makeVM(ordinal, incarnation(ordinal, n), unstamped, ref(moRef), called("mine-"+moRef))
 }
@@ -25,7 +25,7 @@ func TestTheUUIDOfAReleasedVMIsNotUsedAgain(t *testing.T) {
 	}
 	kept.Name = "mine"
 	s.replicas(2)
-	s.crash() // what was decided is recorded, not remembered
+	s.crash() // decisions are recorded, not remembered
 	s.run(settled)
 	fresh := s.byName("web-1")
 	if fresh == nil || fresh.InstanceUUID == kept.InstanceUUID || fresh.InstanceUUID != InstanceUUID(groupID.Key(), 1, 1) {

@@ -7,7 +7,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// theirs is a VM that the installation called old stamped.
+// theirs is a VM with the stamp of the installation called old.
 func theirs(vm *vsphere.VM) {
 	s := *vm.Stamp
 	s.Installation = "old"

@@ -56,7 +56,7 @@ func TestVMsOfAnotherInstallationAreNotReleased(t *testing.T) {
 	}
 }
 
-// checkKept: a group that keeps its VMs touches none but those with a tombstone, and is not through before these are gone.
+// checkKept: a group that keeps its VMs changes only those with a tombstone, and finishes only after their deletion.
 func checkKept(fail func(string, ...any), in Input, p Plan) {
 	if p.Kept && (!in.Keep || !in.Deleting || p.Gone || len(p.Doomed) > 0 || len(p.Actions) > 0 || len(in.Observation.InFlight) > 0 || in.Paused != nil || !in.Observation.Complete) {
 		fail("kept, and something is left to do")
@@ -71,7 +71,7 @@ func checkKept(fail func(string, ...any), in Input, p Plan) {
 	}
 }
 
-// A clone that is kept is there when it has ended, whenever that is.
+// A kept clone exists when it has ended, whenever that is.
 func TestAKeptCloneIsInTheReceiptOnceItIsThere(t *testing.T) {
 	in := input(1, keeping, knows(intent(0, 0)), running(vsphere.OpClone, 0, time.Minute))
 	if Compute(in).Kept {

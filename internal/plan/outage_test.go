@@ -8,8 +8,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// TestAVMThatWasToLeaveAndWasAwayIsReadyAnew: it was chosen to leave while its host was away, is kept after all, and has to be ready for minReadySeconds
-// before another may leave for it.
+// TestAVMThatWasToLeaveAndWasAwayIsReadyAnew: it was chosen to leave while its host was unreachable, and is kept after
+// all. It must be ready for minReadySeconds before another can leave for it.
 func TestAVMThatWasToLeaveAndWasAwayIsReadyAnew(t *testing.T) {
 	for name, looks := range map[string]int{"it was chosen a moment ago": 1, "it was chosen long ago": 20} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// toggle loses the host of a VM, or brings it back.
+// toggle disconnects the host of a VM, or reconnects it.
 func toggle(vm *simVM) {
 	if vm.Connected() {
 		vm.Connection = vsphere.Disconnected
@@ -17,7 +17,7 @@ func toggle(vm *simVM) {
 	}
 }
 
-// Of an orphaned VM, and of an invalid one, nothing comes back by itself: whoever waits for a host waits for ever.
+// An orphaned or invalid VM does not return automatically: a wait for its host would never end.
 func TestEachStateOfAVMOutOfReachHasAWayOut(t *testing.T) {
 	for state, says := range map[vsphere.Connection][]string{
 		vsphere.Disconnected: {"its host is disconnected", "bring its host back"},

@@ -33,7 +33,7 @@ type planner struct {
 	// gate is that of spec. gateChanges is true if it asks for more than the recorded one.
 	gate        Gate
 	gateChanges bool
-	// handsOff is true if no action can be planned: the group is paused, the observation is incomplete, an adoption is under way, or its VMs are another installation's.
+	// handsOff is true if no action can be planned: the group is paused, the observation is incomplete, an adoption is in progress, or its VMs are another installation's.
 	handsOff bool
 	// roll is the update of VMs to the target revision.
 	roll rollout

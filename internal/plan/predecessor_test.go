@@ -8,7 +8,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// An attempt to replace a lost VM can fail for hours. The VM can come back meanwhile, so that each attempt looks for it first.
+// Attempts to replace a lost VM can fail for hours. The VM can return in that time, so each attempt
+// searches for it first.
 func TestALostVMIsLookedForBeforeEachAttemptToReplaceIt(t *testing.T) {
 	old := makeKnown(0)
 	next := intent(0, 1)

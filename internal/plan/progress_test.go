@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// replacing is a group whose VMs, but for the last one, are to be replaced.
+// replacing is a group whose VMs, except the last one, must be replaced.
 func replacing(vms ...vsphere.VM) Input {
 	for i := range vms[:len(vms)-1] {
 		vms[i].Stamp.Revision = replaced.Revision
@@ -22,7 +22,7 @@ func replacing(vms ...vsphere.VM) Input {
 	return in
 }
 
-// TestAPlanSaysWhetherAVMLeavesBeforeAnotherComes: who asks has yet to read what a clone needs.
+// TestAPlanSaysWhetherAVMLeavesBeforeAnotherComes: the caller must first read what a clone needs.
 func TestAPlanSaysWhetherAVMLeavesBeforeAnotherComes(t *testing.T) {
 	in := replacing(makeVM(0), makeVM(1), makeVM(2))
 	if p := Compute(in); !p.Replaces || len(p.Doomed) != 1 {
@@ -78,7 +78,7 @@ func TestAFailedVMIsNotToBeDeletedWhereNothingIsClonedAnew(t *testing.T) {
 	}
 }
 
-// TestAVMThatGetsTheUUIDOfOneThatFailedHasNotFailed: web-2 failed and left, and another comes.
+// TestAVMThatGetsTheUUIDOfOneThatFailedHasNotFailed: web-2 failed and left, and another one replaces it.
 func TestAVMThatGetsTheUUIDOfOneThatFailedHasNotFailed(t *testing.T) {
 	in := replacing(makeVM(0), makeVM(1))
 	uuid := InstanceUUID(groupID.Key(), 2, 0)
@@ -98,7 +98,7 @@ func TestAVMThatGetsTheUUIDOfOneThatFailedHasNotFailed(t *testing.T) {
 	}
 }
 
-// TestAnUpdateThatMayDoNothingStalls: nobody would notice else that spec has to be corrected first.
+// TestAnUpdateThatMayDoNothingStalls: otherwise a user would not notice that spec must be corrected first.
 func TestAnUpdateThatMayDoNothingStalls(t *testing.T) {
 	for name, test := range map[string]struct {
 		edit   func(*Input)
@@ -167,7 +167,7 @@ func TestARestartTellsWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// Nobody sees the VM now. That is not to say that it left.
+// The VM is not visible now. That does not mean that it left.
 func TestAStoppedUpdateNamesWhoFailedAlsoWhileNothingIsSeen(t *testing.T) {
 	in := replacing(makeVM(0), makeVM(1))
 	in.Rollout.Failed, in.Known[1].ReadySince = []string{in.Observation.VMs[1].InstanceUUID}, time.Time{}

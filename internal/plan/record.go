@@ -99,7 +99,7 @@ type Shape struct {
 
 // Update is how far the VMs match spec, for condition UpToDate.
 type Update struct {
-	// Reason is a condition reason of the API. UpToDate means that all VMs have the revision of spec, and that no update is under way.
+	// Reason is a condition reason of the API. UpToDate means that all VMs have the revision of spec, and that no update is in progress.
 	Reason string
 	// Message is a sentence.
 	Message string

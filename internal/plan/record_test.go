@@ -52,7 +52,7 @@ func TestBegin(t *testing.T) {
 
 func normal(r Rollout) string { return fmt.Sprintf("%+v", r) }
 
-// TestRevisionsThatStatusKeeps: those that VMs have before others, and spec's last.
+// TestRevisionsThatStatusKeeps: those of VMs before others, and spec's last.
 func TestRevisionsThatStatusKeeps(t *testing.T) {
 	shapes := make([]Shape, 0, 6)
 	spec := validSpec(1)

@@ -80,7 +80,7 @@ func TestMaxUnhealthy(t *testing.T) {
 	})
 }
 
-// Who reads groups cannot rely on the schema: it may be an older one that is installed, or a newer one.
+// A reader of groups cannot rely on the schema: the installed one can be older or newer.
 func TestMaxUnhealthyAsText(t *testing.T) {
 	two := func(limit string) Input {
 		return input(4, healthy(0, 1), has(makeVM(2, power(vsphere.PoweredOff))), goneVMs(3), spec(maxUnhealthyIs(intstr.FromString(limit))))

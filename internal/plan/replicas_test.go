@@ -213,7 +213,7 @@ func TestCloneInFlightWithoutRecordClaimsNoUUID(t *testing.T) {
 	if s := vmStatus(t, p, 0); s.UUID != "" {
 		t.Errorf("the status claims UUID %s, but the incarnation is unknown: the VM would be taken for a copy", s.UUID)
 	}
-	// What was persisted then must recognize the VM, whatever its incarnation.
+	// The value persisted then must identify the VM in any incarnation.
 	in := input(1, knows(Known{Ordinal: 0}), sees(makeVM(0, incarnation(0, 4))))
 	check(t, in, want{vms: "0:Ready", existing: 1, ready: 1, updated: 1, settled: true})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// resizing is a group of 1 whose VM, of 1 CPU, shall have 2, and may be missing meanwhile.
+// resizing is a group of 1 whose VM must get 2 CPUs instead of 1, and can be missing in that time.
 func resizing(edit func(*vsphere.VM, *Known)) Input {
 	vm, k := makeVM(0), makeKnown(0)
 	vm.CPU, vm.MemoryMiB, vm.Stamp.Revision = 1, 4096, resized.Revision
@@ -49,7 +49,8 @@ func TestChangeThatFails(t *testing.T) {
 	}
 }
 
-// TestAGuestThatWasAskedMayStillGoDown: an update that does not go on any more has asked a guest to shut down. Its VM is off one day, and not from outside.
+// TestAGuestThatWasAskedMayStillGoDown: an update that has stopped asked a guest to shut down. Its VM powers off later,
+// and that does not count as a change from outside.
 func TestAGuestThatWasAskedMayStillGoDown(t *testing.T) {
 	in := resizing(func(vm *vsphere.VM, k *Known) {
 		vm.ToolsRunning, k.Updating, k.ShutdownTime = true, true, epoch.Add(-time.Minute)
@@ -73,8 +74,9 @@ func TestAGuestThatWasAskedMayStillGoDown(t *testing.T) {
 	}
 }
 
-// TestAGuestThatDoesNotShutDownKeepsItsVMOnceNoneMayBeMissing: an edit allows fewer to be missing after its guest was asked. The VM runs as before, so that to power it off
-// takes one away. It is powered off once another is available, and is not asked again before when the request has lapsed.
+// TestAGuestThatDoesNotShutDownKeepsItsVMOnceNoneMayBeMissing: an edit allows fewer to be missing after its guest was
+// asked. The VM runs as before, so a power-off would take one away. It is powered off once another is available. Its
+// guest is not asked again before, even when the request has expired.
 func TestAGuestThatDoesNotShutDownKeepsItsVMOnceNoneMayBeMissing(t *testing.T) {
 	edited := func(others ...option) Input {
 		in := resizing(func(vm *vsphere.VM, k *Known) {
@@ -110,8 +112,8 @@ func TestAGuestThatDoesNotShutDownKeepsItsVMOnceNoneMayBeMissing(t *testing.T) {
 	}
 }
 
-// TestAVMWhosePowerOffIsUnderWayIsStartedAgainThoughTheUpdateStopsMeanwhile: it still shows as on. What status says of it goes on to say that it is the update's doing
-// when it is off: with repair Observe nobody would start it otherwise.
+// TestAVMWhosePowerOffIsUnderWayIsStartedAgainThoughTheUpdateStopsMeanwhile: it still shows as on. When it is off, its
+// status continues to attribute that to the update: otherwise, with repair Observe, it would not be started.
 func TestAVMWhosePowerOffIsUnderWayIsStartedAgainThoughTheUpdateStopsMeanwhile(t *testing.T) {
 	in := resizing(func(_ *vsphere.VM, k *Known) { k.Updating, k.Phase = true, v1alpha1.VMStarting })
 	in.Spec.UpdateStrategy.Paused = true
@@ -130,7 +132,8 @@ func TestAVMWhosePowerOffIsUnderWayIsStartedAgainThoughTheUpdateStopsMeanwhile(t
 	}
 }
 
-// TestAVMWhosePowerOffFailsIsReadySinceBefore: it ran all the time. Otherwise each pass would write another time into status.
+// TestAVMWhosePowerOffFailsIsReadySinceBefore: it ran all the time. Otherwise each pass would write another time into
+// status.
 func TestAVMWhosePowerOffFailsIsReadySinceBefore(t *testing.T) {
 	in := resizing(func(_ *vsphere.VM, k *Known) {
 		k.Updating, k.Phase, k.StoppedAt = true, v1alpha1.VMFailed, epoch.Add(-2*time.Second)

@@ -6,8 +6,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// TestVMsThatDoNotReturnFromARestartAreReplacedThoughOthersAreMissing: two VMs of a template that never boots were restarted for another size. An edit to a
-// template that boots replaces both, although none can be added, and each is missing while the other does not return.
+// TestVMsThatDoNotReturnFromARestartAreReplacedThoughOthersAreMissing: two VMs of a template that never boots were
+// restarted for another size. An edit to a template that boots replaces both, although none can be added, and each is
+// missing while the other does not return.
 func TestVMsThatDoNotReturnFromARestartAreReplacedThoughOthersAreMissing(t *testing.T) {
 	s := newSaga(t, 2)
 	s.spec.UpdateStrategy = s.strategy(number(2), number(1))

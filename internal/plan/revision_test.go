@@ -9,7 +9,7 @@ import (
 )
 
 func TestRevision(t *testing.T) {
-	const recorded = "1-1f5e5721b7" // VMs carry it: a change would report, and later roll, every one of them
+	const recorded = "1-1f5e5721b7" // VMs carry it: a change would report, and later replace, every one of them
 	if got := Revision(validSpec(1)); got != recorded {
 		t.Errorf("the revision of an unchanged spec changed from %s to %s", recorded, got)
 	}
@@ -69,7 +69,8 @@ func TestShapesAreBelievedIfTheyAreWhatTheySay(t *testing.T) {
 	}
 }
 
-// TestNoMoreShapesAreBelievedThanTheOperatorRecords: an API server that does not keep to the schema can show thousands, each with a user data Secret of its own.
+// TestNoMoreShapesAreBelievedThanTheOperatorRecords: an API server that ignores the schema can show
+// thousands, each with its own user data Secret.
 func TestNoMoreShapesAreBelievedThanTheOperatorRecords(t *testing.T) {
 	const many = 1000
 	recorded := make([]v1alpha1.Revision, 0, many)

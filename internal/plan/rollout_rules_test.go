@@ -8,7 +8,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// checkRollout checks what holds of every step of an update. It knows nothing of how the planner decides: it compares what was with what is planned.
+// checkRollout checks the rules of every step of an update. It is independent of the planner's
+// decisions: it compares the previous state with the plan.
 func checkRollout(fail func(string, ...any), in Input, p Plan) {
 	checkStart(fail, in, p)
 	checkUpdateTouches(fail, in, p)
@@ -17,7 +18,7 @@ func checkRollout(fail func(string, ...any), in Input, p Plan) {
 	checkClones(fail, in, p)
 }
 
-// checkStart: nothing but an edit begins an update, and what is recorded of one stays until it has ended.
+// checkStart: only an edit begins an update, and its record stays until it has ended.
 func checkStart(fail func(string, ...any), in Input, p Plan) {
 	r := p.Rollout
 	if r.Revision != in.UpdateRevision {
@@ -49,13 +50,14 @@ func checkStart(fail func(string, ...any), in Input, p Plan) {
 	}
 }
 
-// clonedAgain is true for the UUID of a VM that failed and left, with which another is cloned now, while the update goes on without that as well.
+// clonedAgain is true for the UUID of a VM that failed and left, and with which another is cloned now. The update
+// would continue without that as well.
 func clonedAgain(in Input, p Plan, uuid string) bool {
 	return len(in.Rollout.Failed) < strategyOf(in.Spec.UpdateStrategy, p.Desired).maxFailures &&
 		slices.ContainsFunc(p.VMs, func(s VMStatus) bool { return s.MoRef == "" && strings.EqualFold(s.UUID, uuid) })
 }
 
-// begun is what an update concerns, by the plan or, if it ends with that, by what was recorded.
+// begun are the revisions that an update concerns: those of the plan or, if the update ends with it, those recorded.
 func begun(in Input, p Plan) []string {
 	if len(p.Rollout.From) == 0 && in.Rollout != nil && in.Rollout.Revision == in.UpdateRevision {
 		return slices.DeleteFunc(slices.Clone(in.Rollout.From), func(revision string) bool { return revision == in.UpdateRevision })
@@ -68,7 +70,8 @@ func stopsUpdates(in Input, p Plan) bool {
 	return in.UpdateBlocked != nil || in.Deleting || u.paused || u.onDelete || len(p.Rollout.Failed) >= u.maxFailures || in.Paused != nil || !in.Observation.Complete
 }
 
-// checkUpdateTouches: VMs of the revisions that the update concerns are changed, and no others, and none while it does not go on.
+// checkUpdateTouches: only VMs of the revisions that the update concerns are changed, and none
+// while the update is stopped.
 func checkUpdateTouches(fail func(string, ...any), in Input, p Plan) {
 	from := begun(in, p)
 	if n := chosenStrangers(in, p, from); n > 0 && !in.Deleting && !recordedTwice(in) && n > surplusOf(in, p) {
@@ -87,7 +90,7 @@ func checkUpdateTouches(fail func(string, ...any), in Input, p Plan) {
 	}
 }
 
-// checkStopped looks at a VM that is stopped to be changed.
+// checkStopped checks a VM that is stopped to be changed.
 func checkStopped(fail func(string, ...any), in Input, p Plan, s VMStatus, from []string) {
 	if !slices.Contains(from, s.Revision) || stopsUpdates(in, p) || resizes(in) != v1alpha1.ResizeRestart {
 		fail("%s is restarted, and the update does not ask for it", s.Name)
@@ -114,14 +117,14 @@ func checkReconfigured(fail func(string, ...any), in Input, p Plan, a Action, re
 	}
 }
 
-// wasBusyIn is true for a VM that was stopped in vain a short while ago: it is tried while it is on.
+// wasBusyIn is true for a VM that was recently stopped in vain: its change is tried while it is on.
 func wasBusyIn(p Plan, in Input, ordinal int32) bool {
 	return slices.ContainsFunc(p.VMs, func(s VMStatus) bool {
 		return s.Ordinal == ordinal && !s.RefusedAt.IsZero() && in.Now.Before(s.RefusedAt.Add(busyPause))
 	})
 }
 
-// deniedIn is true where the account may lack what a change of a VM needs.
+// deniedIn is true if the account can lack a privilege for the change of a VM.
 func deniedIn(in Input, ordinal int32) bool {
 	return len(in.Observation.Lacks) > 0 || wasDenied(in, ordinal)
 }
@@ -131,22 +134,22 @@ func wasOffOnly(in Input, ordinal int32) bool {
 	return f != nil && vsphere.KindOf(f.Err) == vsphere.KindOffOnly
 }
 
-// wasDenied is true where vCenter has said that the account may not change a VM as spec says, and nothing else since.
+// wasDenied is true if vCenter has last reported that the account cannot change a VM to match spec.
 func wasDenied(in Input, ordinal int32) bool {
 	f := newOperations(&in, settingsOf(&in)).reconfigureFailure(ordinal, in.UpdateRevision)
 	return f != nil && vsphere.KindOf(f.Err) == vsphere.KindPermission
 }
 
-// chosenNow is true for a VM that is chosen to leave in this look.
+// chosenNow is true for a VM that is chosen to leave in this pass.
 func chosenNow(in Input, p Plan, s VMStatus) bool {
 	vm := observedVM(in, s.MoRef)
 	return slices.Contains(p.Doomed, s.Ordinal) && !slices.Contains(in.Doomed, s.Ordinal) && vm.Ref.Value != "" && !vm.Tombstone && !leavesInFlight(in, s.Ordinal)
 }
 
-// stoppedNow is true for a VM that is chosen to be restarted in this look.
+// stoppedNow is true for a VM that is chosen to be restarted in this pass.
 func stoppedNow(in Input, s VMStatus) bool { return s.Updating && !knownByRef(in)[s.MoRef].Updating }
 
-// chosenStrangers is how many VMs are chosen to leave now that the update does not concern.
+// chosenStrangers is the number of VMs outside the update that are chosen to leave now.
 func chosenStrangers(in Input, p Plan, from []string) int32 {
 	n := int32(0)
 	for _, s := range p.VMs {
@@ -157,7 +160,7 @@ func chosenStrangers(in Input, p Plan, from []string) int32 {
 	return n
 }
 
-// surplusOf is how many VMs are too many of those that are there and on their way.
+// surplusOf is the number of surplus VMs, existing and in flight.
 func surplusOf(in Input, p Plan) int32 {
 	n := -p.Desired - leaveBefore(in, p)
 	for _, s := range p.VMs {
@@ -173,7 +176,7 @@ func resizes(in Input) v1alpha1.ResizeMode {
 	return strategyOf(in.Spec.UpdateStrategy, 0).resize
 }
 
-// recordedTwice is true for a status that nobody wrote: which record of a VM counts is not said.
+// recordedTwice is true for an invalid status: which record of a VM counts is undefined.
 func recordedTwice(in Input) bool {
 	ordinals, moRefs := map[int32]bool{}, map[string]bool{}
 	for _, k := range in.Known {
@@ -203,7 +206,7 @@ func observedVM(in Input, moRef string) vsphere.VM {
 	return in.Observation.VMs[at]
 }
 
-// checkClones: an update never adds VMs above what it may, and every clone has a revision that may be cloned.
+// checkClones: an update never adds more surplus VMs than allowed, and every clone has an allowed revision.
 func checkClones(fail func(string, ...any), in Input, p Plan) {
 	if p.Creates() == 0 {
 		return
@@ -241,7 +244,7 @@ func checkClones(fail func(string, ...any), in Input, p Plan) {
 	}
 }
 
-// staying is how many VMs there will be without those that leave.
+// staying is the future number of VMs without those that leave.
 func staying(in Input, p Plan) int32 {
 	n := int32(p.Creates())
 	for _, s := range p.VMs {
@@ -252,7 +255,7 @@ func staying(in Input, p Plan) int32 {
 	return n
 }
 
-// checkTakenBack: while a group is held at what spec was taken back from, no VM of that comes in the place of a lost one that was as spec says.
+// checkTakenBack: while a group is held at a withdrawn spec, no VM of that spec replaces a lost one that matched spec.
 func checkTakenBack(fail func(string, ...any), in Input, a Action) {
 	at := slices.IndexFunc(in.Known, func(k Known) bool { return k.Ordinal == a.Ordinal })
 	if at < 0 || recordedTwice(in) || slices.Contains(in.Doomed, a.Ordinal) || in.UpdateBlocked == nil || in.Revision == in.UpdateRevision {
@@ -263,7 +266,7 @@ func checkTakenBack(fail func(string, ...any), in Input, a Action) {
 	}
 }
 
-// checkReturn: a VM that was lost while an update is under way returns in the revision that it had.
+// checkReturn: a VM that was lost during an update is recreated in its revision.
 func checkReturn(fail func(string, ...any), in Input, p Plan, a Action, older bool) {
 	at := slices.IndexFunc(in.Known, func(k Known) bool { return k.Ordinal == a.Ordinal })
 	u := strategyOf(in.Spec.UpdateStrategy, p.Desired)
@@ -281,7 +284,7 @@ func checkReturn(fail func(string, ...any), in Input, p Plan, a Action, older bo
 	}
 }
 
-// replaces is true for a VM that leaves because another comes in its place: see RemovalHold.
+// replaces is true for a VM that leaves because another replaces it: see RemovalHold.
 func replaces(in Input, p Plan, ordinal int32) bool {
 	u := strategyOf(in.Spec.UpdateStrategy, p.Desired)
 	there := int32(0)

@@ -14,7 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// saga is a story of an update, told in few words: revisions are called a, b, c, ... in the order in which they come.
+// saga describes an update in short form: revisions are called a, b, c, ... in order of appearance.
 type saga struct {
 	*sim
 	text      strings.Builder
@@ -43,7 +43,7 @@ func (s *saga) until(done func(Plan) bool) {
 	s.text.WriteString("\n")
 }
 
-// looks goes on for some looks.
+// looks runs some passes.
 func (s *saga) looks(n int) {
 	for range n {
 		s.tell(s.step(nil))
@@ -75,7 +75,7 @@ func (s *saga) tell(p Plan) {
 	}
 }
 
-// details are what a clone or a change is about.
+// details are the subject of a clone or a change.
 func (s *saga) details(a Action) string {
 	var b strings.Builder
 	if a.Revision != "" {
@@ -751,7 +751,7 @@ var sagas = []sagaTest{
 	}},
 }
 
-// powers says which VMs there are, and of which size and power.
+// powers returns the existing VMs, and their sizes and power states.
 func (s *saga) powers() string {
 	var b strings.Builder
 	for _, vm := range s.sorted() {
@@ -760,14 +760,14 @@ func (s *saga) powers() string {
 	return b.String()
 }
 
-// hot lets VMs get more while they are on.
+// hot makes VMs accept more resources while they are on.
 func (s *saga) hot(names ...string) {
 	for _, name := range names {
 		s.byName(name).HotAdd = vsphere.HotAdd{CPU: true, Memory: true}
 	}
 }
 
-// guests has all guests say something.
+// guests makes all guests publish a value.
 func (s *saga) guests(value string) {
 	for _, vm := range s.sorted() {
 		vm.GuestInfo, vm.GuestInfoKnown = value, true

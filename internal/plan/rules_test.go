@@ -14,7 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// checkRules checks what holds for every plan (see doc.go).
+// checkRules checks the rules of every plan (see doc.go).
 func checkRules(t fataler, in Input, p Plan) {
 	t.Helper()
 	fail := func(format string, args ...any) {
@@ -46,7 +46,7 @@ func checkRules(t fataler, in Input, p Plan) {
 	}
 }
 
-// checkOutcome: settled and gone mean what they say, and lists are sorted.
+// checkOutcome: the flags settled and gone are correct, and lists are sorted.
 func checkOutcome(fail func(string, ...any), in Input, p Plan) {
 	if p.Settled && (len(p.Actions) > 0 || len(p.Doomed) > 0 || len(in.Observation.InFlight) > 0 ||
 		p.Existing != p.Desired+p.Surge || p.Ready != p.Desired+p.Surge) {
@@ -68,7 +68,7 @@ func checkOutcome(fail func(string, ...any), in Input, p Plan) {
 	}
 }
 
-// checkListed: who is recorded as listed is on the list, each once.
+// checkListed: each VM that is recorded as listed is on the list, once.
 func checkListed(fail func(string, ...any), in Input, p Plan) {
 	for i, l := range p.Listed {
 		if i > 0 && p.Listed[i-1].Name >= l.Name || in.Spec.ScaleDown == nil || !slices.Contains(in.Spec.ScaleDown.DeleteFirst, l.Name) {
@@ -87,7 +87,8 @@ func compareStrings(a, b string) int {
 	return 0
 }
 
-// withDoomed is what an incomplete observation may say of Doomed: what was recorded, and tombstones, also those that are being written.
+// withDoomed is the allowed content of Doomed for an incomplete observation: recorded ordinals, and tombstones,
+// including those being written.
 func withDoomed(in Input, p Plan) []int32 {
 	all := slices.Clone(in.Doomed)
 	for _, s := range p.VMs {
@@ -105,7 +106,7 @@ func withDoomed(in Input, p Plan) []int32 {
 	return all
 }
 
-// checkOwnership: only observed VMs of ours are acted on, and what is doomed stays so.
+// checkOwnership: only our observed VMs are acted on, and doomed ones stay doomed.
 func checkOwnership(fail func(string, ...any), in Input, p Plan) {
 	foreign := map[string]bool{}
 	for _, f := range p.Foreign {
@@ -135,7 +136,8 @@ func checkOwnership(fail func(string, ...any), in Input, p Plan) {
 	checkDoomed(fail, in, p, foreign)
 }
 
-// checkDoomed: what is doomed is shown as such, what has a tombstone is never revived, and no VM is ours and foreign.
+// checkDoomed: doomed VMs are shown as such, VMs with a tombstone are never revived, and no VM is both ours and
+// foreign.
 func checkDoomed(fail func(string, ...any), in Input, p Plan, foreign map[string]bool) {
 	for _, s := range p.VMs {
 		isDoomed := slices.Contains(p.Doomed, s.Ordinal)
@@ -152,7 +154,7 @@ func checkDoomed(fail func(string, ...any), in Input, p Plan, foreign map[string
 	}
 }
 
-// checkStep: removals concern doomed VMs only, in the right order, and nothing else does.
+// checkStep: removals concern only doomed VMs, in the right order, and other actions do not.
 func checkStep(fail func(string, ...any), in Input, a Action, vm vsphere.VM, isDoomed, updating bool) {
 	if a.Reason == "" {
 		fail("%s %s has no reason", a.Kind, a.Name)
@@ -175,8 +177,8 @@ func checkStep(fail func(string, ...any), in Input, a Action, vm vsphere.VM, isD
 	}
 }
 
-// checkStop: nothing is stopped but what leaves, once it is marked, what shall be off, and what status says is updated; and a guest that can be asked is asked first,
-// and has its time.
+// checkStop: the only VMs stopped are those that leave, once marked, those that must be off, and those that status
+// reports as updated. A guest that can be asked is asked first, and has its time.
 func checkStop(fail func(string, ...any), in Input, a Action, vm vsphere.VM, isDoomed, updating bool) {
 	within, graceful := grace(in)
 	retained := in.Spec.DeletionPolicy == v1alpha1.DeletionRetain
@@ -192,7 +194,7 @@ func checkStop(fail func(string, ...any), in Input, a Action, vm vsphere.VM, isD
 	}
 }
 
-// grace is how long a guest may take, and whether it is asked.
+// grace is the time limit of a guest, and whether it is asked.
 func grace(in Input) (time.Duration, bool) {
 	d := in.Spec.Shutdown
 	switch {
@@ -204,7 +206,7 @@ func grace(in Input) (time.Duration, bool) {
 	return time.Duration(d.TimeoutSeconds) * time.Second, true
 }
 
-// hadItsTime reports whether somebody asked the guest of a VM to shut down so long ago.
+// hadItsTime reports whether the guest of a VM was asked to shut down this long ago.
 func hadItsTime(in Input, ordinal int32, moRef string) bool {
 	within, _ := grace(in)
 	return slices.ContainsFunc(in.Known, func(k Known) bool {
@@ -243,12 +245,12 @@ func checkArithmetic(fail func(string, ...any), in Input, p Plan) {
 	}
 }
 
-// checkSuspects: what is not confirmed gone is neither replaced nor forgotten.
+// checkSuspects: a VM that is not confirmed deleted is neither replaced nor forgotten.
 func checkSuspects(fail func(string, ...any), in Input, p Plan) {
 	ordinals, moRefs := map[int32]bool{}, map[string]bool{}
 	for _, k := range in.Known {
 		if ordinals[k.Ordinal] || moRefs[k.MoRef] {
-			return // a status that nobody wrote: which record counts is not said
+			return // an invalid status: which record counts is undefined
 		}
 		ordinals[k.Ordinal], moRefs[k.MoRef] = true, k.MoRef != ""
 	}
@@ -287,7 +289,8 @@ func checkOperations(fail func(string, ...any), in Input, p Plan) {
 	}
 }
 
-// concerns is true for a failure that an action has to wait for. What failed while the VM was on is no reason to wait once it was stopped.
+// concerns is true for a failure that an action has to wait for. A failure while the VM was on does not delay actions
+// once it was stopped.
 func concerns(in Input, f vsphere.Failure, a Action) bool {
 	switch {
 	case f.Revision != "" && f.Revision != a.Revision && (f.Kind == vsphere.OpClone || f.Kind == vsphere.OpReconfigure):
@@ -298,7 +301,7 @@ func concerns(in Input, f vsphere.Failure, a Action) bool {
 	return vsphere.KindOf(f.Err) != vsphere.KindOffOnly || observedVM(in, a.MoRef).Power != vsphere.PoweredOff
 }
 
-// anyInput draws inputs without regard for what can happen.
+// anyInput draws inputs, including impossible ones.
 func anyInput(t *rapid.T) Input {
 	ordinal := rapid.Int32Range(0, 5)
 	flag := func(label string) bool { return rapid.Bool().Draw(t, label) }
@@ -408,7 +411,7 @@ var resized, replaced = func() (v1alpha1.Revision, v1alpha1.Revision) {
 	return ShapeOf(smaller), ShapeOf(older)
 }()
 
-// anyUpdate draws what status may say of an update, and what is in its way.
+// anyUpdate draws a status of an update, and its obstacles.
 func anyUpdate(t *rapid.T, in *Input) {
 	flag := func(label string) bool { return rapid.IntRange(0, 3).Draw(t, label) == 0 }
 	in.Spec.UpdateStrategy = anyStrategy(t)
@@ -482,7 +485,7 @@ func TestRulesHoldForAnyInput(t *testing.T) {
 	})
 }
 
-// stoppedSince is true for a VM that was stopped to be changed after a change of it failed.
+// stoppedSince is true for a VM that was stopped for a change after a change of it failed.
 func stoppedSince(in Input, ordinal int32, at time.Time) bool {
 	return slices.ContainsFunc(in.Known, func(k Known) bool { return k.Ordinal == ordinal && k.Updating && at.Before(k.StoppedAt) })
 }

@@ -118,7 +118,8 @@ func TestAGuestNeverHasLessThanItsTime(t *testing.T) {
 	}
 }
 
-// TestAVMThatIsWantedOnAgainCountsOnceItsGuestNoLongerShutsDown: nobody can take a request back. An update that relied on such a VM would leave too few.
+// TestAVMThatIsWantedOnAgainCountsOnceItsGuestNoLongerShutsDown: a request cannot be withdrawn. An update that relied
+// on such a VM would leave too few.
 func TestAVMThatIsWantedOnAgainCountsOnceItsGuestNoLongerShutsDown(t *testing.T) {
 	guest := makeVM(0, tools)
 	for _, test := range []struct {
@@ -144,8 +145,9 @@ func TestAVMThatIsWantedOnAgainCountsOnceItsGuestNoLongerShutsDown(t *testing.T)
 	}
 }
 
-// TestAVMWhoseGuestFollowsAnOldRequestIsPoweredOnThoughRepairOnlyObserves: the operator asked the guest when spec.powerState was PoweredOff. Nobody changed
-// the VM from outside, so spec.repair does not hold it back. The VM stayed off, and the condition told of a power-off from outside.
+// TestAVMWhoseGuestFollowsAnOldRequestIsPoweredOnThoughRepairOnlyObserves: the operator asked the guest when
+// spec.powerState was PoweredOff. The VM was not changed from outside, so spec.repair does not hold it back. The VM
+// stayed off, and the condition reported a power-off from outside.
 func TestAVMWhoseGuestFollowsAnOldRequestIsPoweredOnThoughRepairOnlyObserves(t *testing.T) {
 	off := makeVM(0, tools, power(vsphere.PoweredOff))
 	observed := spec(observeOnly)

@@ -14,11 +14,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// muchRoom is what quotas grant to an update where they are large.
+// muchRoom is a large quota grant for an update.
 var muchRoom = SurgeRoom{VMs: 100}
 
-// sim is a vCenter with one group, and the controller around the planner: what status recorded, what was
-// submitted and what failed. Every call of step is one reconcile; tasks end at the next tick.
+// sim is a vCenter with one group, and the controller around the planner: recorded status, submitted actions and
+// failures. Every call of step is one reconcile; tasks end at the next tick.
 type sim struct {
 	t   fataler
 	now time.Time
@@ -27,7 +27,8 @@ type sim struct {
 	deleting bool
 	paused   bool
 	blind    bool
-	// silent is true while the API server of the group's cluster does not answer: nothing is recorded, and so nothing done.
+	// silent is true while the API server of the group's cluster does not respond: nothing is recorded, so no action is
+	// taken.
 	silent bool
 	// hidden are names in the folder that no observation shows.
 	hidden map[string]bool
@@ -35,49 +36,49 @@ type sim struct {
 	vms   map[string]*simVM
 	tasks []simTask
 	next  int
-	// confirmed are missing VMs whose fate was asked for: the answer comes with the next observation.
+	// confirmed are missing VMs whose fate was requested: the response comes with the next observation.
 	confirmed map[string]bool
 	failures  []vsphere.Failure
-	// attempts counts failures in a row, for the backoff that the port promises: with a constant one, enough
-	// taken names would be tried in turn for ever.
+	// attempts counts consecutive failures, for the backoff that the port promises: with a constant one, taken names
+	// would be retried in turn forever.
 	attempts map[string]int
 
-	// what status has
+	// the content of status
 	known   []Known
 	doomed  []int32
 	listed  []Listed
 	gate    Gate
 	rollout *Rollout
 	shapes  []v1alpha1.Revision
-	// seen is the spec that status is of, admitted the one that was allowed last.
+	// seen is the spec of status, admitted the last allowed one.
 	seen, admitted v1alpha1.VmGroupSpec
 
-	// backup is the group as it was when somebody saved its cluster, or nil.
+	// backup is the group's state in a backup of its cluster, or nil.
 	backup *saved
 
 	// made are all shapes that spec ever had, by revision.
 	made map[string]v1alpha1.Revision
-	// boots is for how many ticks a guest of a template boots; a negative number is for ever. absent templates are not in vCenter, and
-	// forbidden ones are refused by policy.
+	// boots is the boot time in ticks of each template's guests; a negative number means forever. absent templates do
+	// not exist in vCenter, and policy refuses forbidden ones.
 	boots             map[string]int
 	absent, forbidden map[string]bool
-	// unread templates are in vCenter, and have not been looked up.
+	// unread templates exist in vCenter, and have not been looked up.
 	unread map[string]bool
-	// denies is true while vCenter refuses to change VMs; lacks is what the account was found to lack, which may be of another time.
-	// locked is what vCenter says to each change of a VM that is off, lockedOn what it says to one of a VM that is on, if that is another.
-	// unstoppable is what it says to each stop of a VM.
+	// denies is true while vCenter refuses to change VMs; lacks is a privilege found missing, possibly at another time.
+	// locked is vCenter's response to each change of a VM that is off, lockedOn that for a VM that is on, if it
+	// differs. unstoppable is its response to each stop of a VM.
 	locked, lockedOn, unstoppable vsphere.Kind
 	denies                        bool
-	// unfit is true while vCenter refuses every other size, noRoom while it starts no VM.
+	// unfit is true while vCenter rejects every other size, noRoom while it starts no VM.
 	unfit, noRoom bool
 	lacks         []string
-	// hotAdd is true for VMs that get more while they are on.
+	// hotAdd is true for VMs that accept more resources while they are on.
 	hotAdd bool
 	room   SurgeRoom
-	// trail is what the last looks decided, for who wonders how it came to a failure.
+	// trail are the decisions of the last passes, to debug a failure.
 	trail []string
 	why   string
-	// watch is called with every plan and what it was made of.
+	// watch is called with every plan and its input.
 	watch func(Input, Plan)
 
 	clones, others int // budget of one step
@@ -90,7 +91,7 @@ type fataler interface {
 
 var _ fataler = (*testing.T)(nil)
 
-// simFatal says how it came to a failure.
+// simFatal prints the history of a failure.
 type simFatal struct {
 	fataler
 	sim *sim
@@ -109,18 +110,18 @@ func (f *simFatal) how() string { return "\n" + strings.Join(f.sim.trail, "\n") 
 
 type simVM struct {
 	vsphere.VM
-	// ours is true for what the operator cloned and still owns.
+	// ours is true for VMs that the operator cloned and still owns.
 	ours bool
 	away bool
-	// slow is for how many ticks more its guest shuts down once it was asked. A negative one never does.
+	// slow is the number of ticks that its guest takes to shut down once asked. A negative one never does.
 	slow int
-	// boot is for how many ticks it boots, up for how many it is on.
+	// boot is the number of ticks that it boots, up the number that it is on.
 	boot, up int
 	// sick guests are not ready before that.
 	sick time.Time
-	// stubborn VMs take nothing while they are on, whatever they say.
+	// stubborn VMs reject all changes while they are on, although they report that they accept them.
 	stubborn bool
-	// drifted: somebody gave it another size than its revision has.
+	// drifted: a user gave it another size than its revision has.
 	drifted           bool
 	template, network string
 }
@@ -141,7 +142,7 @@ func newSim(t fataler, replicas int32) *sim {
 	}
 }
 
-// saved is what an API server has of a group.
+// saved is an API server's state of a group.
 type saved struct {
 	spec, seen v1alpha1.VmGroupSpec
 	known      []Known
@@ -156,7 +157,7 @@ func (s *sim) save() {
 	s.backup = &saved{*s.spec.DeepCopy(), *s.seen.DeepCopy(), slices.Clone(s.known), slices.Clone(s.doomed), slices.Clone(s.listed), s.gate, s.rollout, slices.Clone(s.shapes)}
 }
 
-// restore brings back what was saved. What was admitted since is on the hub.
+// restore restores the saved state. Later admissions are on the hub.
 func (s *sim) restore() {
 	if b := s.backup; b != nil {
 		s.spec, s.seen, s.known, s.doomed, s.listed = *b.spec.DeepCopy(), *b.seen.DeepCopy(), slices.Clone(b.known), slices.Clone(b.doomed), slices.Clone(b.listed)
@@ -201,13 +202,13 @@ func (s *sim) input() Input {
 		Edited: !reflect.DeepEqual(s.spec, s.seen), Shapes: Believed(s.shapes), Surge: s.room, Desired: *s.seen.Replicas,
 	}
 	if s.forbidden[s.spec.Template] || s.absent[s.spec.Template] {
-		in.Surge = SurgeRoom{} // no quota is asked for what is refused, or not found
+		in.Surge = SurgeRoom{} // no quota is asked for a spec that is refused or not found
 	}
 	s.admit(&in)
 	for i := range in.Shapes {
 		shape := &in.Shapes[i]
 		if shape.Blocked = s.refuses(shape.Recorded.Template); shape.Recorded.Revision == in.Revision {
-			shape.Blocked = in.CreateBlocked // what was admitted is kept, also where it would not be today
+			shape.Blocked = in.CreateBlocked // an admitted shape is kept, even if it would not be admitted today
 		}
 	}
 	if s.paused {
@@ -243,7 +244,8 @@ func (s *sim) input() Input {
 	return in
 }
 
-// admit holds the group at what was allowed last if its template is forbidden. If spec went back to what all VMs are, they stand as they are.
+// admit holds the group at the last allowed spec if its template is forbidden. If spec was reverted to the state of all
+// VMs, they are accepted unchanged.
 func (s *sim) admit(in *Input) {
 	if s.forbidden[s.spec.Template] {
 		in.UpdateBlocked = s.refuses(s.spec.Template)
@@ -256,13 +258,13 @@ func (s *sim) admit(in *Input) {
 		in.Revision, in.MayStay = Revision(in.Spec), *s.spec.Replicas
 	} else {
 		s.admitted = *s.spec.DeepCopy()
-		in.UpdateBlocked = s.blocks(s.spec.Template) // what is not found is neither allowed nor refused
+		in.UpdateBlocked = s.blocks(s.spec.Template) // a template that is not found is neither allowed nor refused
 	}
 	s.made[in.Revision] = ShapeOf(in.Spec)
 	in.CreateBlocked = s.blocks(in.Spec.Template)
 }
 
-// stands is true if another revision was admitted, and there are as many VMs of this one as spec wants.
+// stands is true if another revision was admitted, and the number of VMs of this one is that in spec.
 func (s *sim) stands(revision string) bool {
 	n := int32(0)
 	for _, vm := range s.sorted() {
@@ -273,7 +275,7 @@ func (s *sim) stands(revision string) bool {
 	return Revision(s.admitted) != revision && n > 0 && n >= *s.spec.Replicas
 }
 
-// refuses says why no older shape with a template may be cloned, or is nil.
+// refuses returns why no older shape with a template can be cloned, or nil.
 func (s *sim) refuses(template string) *Blocker {
 	if s.forbidden[template] {
 		return &Blocker{Reason: v1alpha1.ReasonPolicyViolated, Message: template + " is forbidden.", Terminal: true}
@@ -281,7 +283,7 @@ func (s *sim) refuses(template string) *Blocker {
 	return s.blocks(template)
 }
 
-// blocks says why nothing can be cloned of a template, or is nil.
+// blocks returns why no clone of a template is possible, or nil.
 func (s *sim) blocks(template string) *Blocker {
 	if s.unread[template] {
 		return &Blocker{Reason: v1alpha1.ReasonInventoryIncomplete, Message: template + " has not been looked up."}
@@ -292,7 +294,7 @@ func (s *sim) blocks(template string) *Blocker {
 	return nil
 }
 
-// step reconciles once, and carries out the plan as far as allowed says.
+// step reconciles once, and executes the plan as far as allowed permits.
 func (s *sim) step(allowed func(Plan) Plan) Plan {
 	in := s.input()
 	full := Compute(in)
@@ -312,7 +314,7 @@ func (s *sim) step(allowed func(Plan) Plan) Plan {
 	if allowed != nil {
 		submitted = allowed(p)
 	}
-	if in.Observation.Complete { // an older table is worth more than one full of holes
+	if in.Observation.Complete { // an older complete table is better than an incomplete one
 		s.known, s.doomed, s.listed, s.gate = persist(p), p.Doomed, p.Listed, p.Gate
 	}
 	s.record(p)
@@ -323,7 +325,7 @@ func (s *sim) step(allowed func(Plan) Plan) Plan {
 	return p
 }
 
-// record keeps of an update what group.Snapshot does: it has not ended before what it made too much is gone.
+// record records an update as group.Snapshot does: it ends only after its surplus VMs were removed.
 func (s *sim) record(p Plan) {
 	was := s.rollout
 	if s.rollout = &p.Rollout; was == nil || len(was.From) == 0 || was.Revision != p.Rollout.Revision || len(p.Rollout.From) > 0 || p.Existing <= p.Desired && len(p.Doomed) == 0 {
@@ -348,7 +350,7 @@ func (s *sim) submit(a Action) {
 	if (a.Kind == DestroyVM || a.Kind == MarkVM) && !slices.Contains(s.doomed, a.Ordinal) {
 		s.t.Fatalf("%s of %s is not recorded in status.deleting", a.Kind, a.Name)
 	}
-	s.tasks = slices.DeleteFunc(s.tasks, func(t simTask) bool { // what overtakes a guest takes its place
+	s.tasks = slices.DeleteFunc(s.tasks, func(t simTask) bool { // an operation that overtakes a guest's shutdown replaces it
 		return t.Kind == vsphere.OpShutdownGuest && t.Ordinal == a.Ordinal
 	})
 	s.tasks = append(s.tasks, simTask{
@@ -367,7 +369,7 @@ func (s *sim) crash() {
 	}
 }
 
-// tick ends every task, but guests that take their time.
+// tick ends every task, except those of slow guests.
 func (s *sim) tick() {
 	s.now = s.now.Add(10 * time.Second)
 	for _, vm := range s.vms {
@@ -400,11 +402,11 @@ func (s *sim) tick() {
 	}
 }
 
-// boot lets guests boot.
+// boot advances the boot of guests.
 func (s *sim) boot() {
 	for _, vm := range s.vms {
 		if !vm.ours {
-			continue // what becomes of it is not told from what would be done to it
+			continue // its fate is not derived from planned actions
 		}
 		if vm.Power != vsphere.PoweredOn {
 			vm.up = 0
@@ -423,7 +425,7 @@ func (s *sim) shutting(task simTask) bool {
 	return true
 }
 
-// finish does what the task asked for, and returns the kind of error why not.
+// finish executes the task, and returns the kind of its error.
 func (s *sim) finish(task simTask) vsphere.Kind {
 	a := task.action
 	if task.Kind == vsphere.OpClone {
@@ -459,11 +461,11 @@ func (s *sim) finish(task simTask) vsphere.Kind {
 	return ""
 }
 
-// turnOff stops a VM, and returns the kind of error why not.
+// turnOff stops a VM, and returns the kind of its error.
 func (s *sim) turnOff(vm *simVM, how vsphere.OperationKind) vsphere.Kind {
 	asks := how == vsphere.OpShutdownGuest
 	switch {
-	case s.unstoppable != "" && (asks || !vm.ToolsRunning): // whose guest can be asked is not to have its plug pulled
+	case s.unstoppable != "" && (asks || !vm.ToolsRunning): // a VM whose guest can be asked must not be powered off
 		return s.unstoppable
 	case asks && vm.Power == vsphere.PoweredOn && (!vm.ToolsRunning || vm.slow != 0):
 		return vsphere.KindTransient
@@ -472,7 +474,7 @@ func (s *sim) turnOff(vm *simVM, how vsphere.OperationKind) vsphere.Kind {
 	return ""
 }
 
-// clone makes a VM, and returns the kind of error why not.
+// clone creates a VM, and returns the kind of its error.
 func (s *sim) clone(task simTask) vsphere.Kind {
 	a := task.action
 	if s.hidden[a.Name] || s.byName(a.Name) != nil {
@@ -492,7 +494,7 @@ func (s *sim) clone(task simTask) vsphere.Kind {
 	return ""
 }
 
-// refusal is why vCenter does not change a VM, or empty.
+// refusal is vCenter's reason not to change a VM, or empty.
 func (s *sim) refusal(vm *simVM, a Action) vsphere.Kind {
 	switch {
 	case s.denies:
@@ -504,19 +506,19 @@ func (s *sim) refusal(vm *simVM, a Action) vsphere.Kind {
 	case s.unfit && vm.Power == vsphere.PoweredOff && (a.CPU != 0 || a.MemoryMiB != 0):
 		return vsphere.KindSpec
 	case a.ChangeVersion != vm.ChangeVersion:
-		return vsphere.KindConflict // another change, of which nobody knew any more, came first
+		return vsphere.KindConflict // another change, already forgotten, came first
 	}
 	return ""
 }
 
-// reconfigure changes a VM as vCenter does: one that is on gets only more, and only if it may.
+// reconfigure changes a VM as vCenter does: a VM that is on only gets more resources, and only if it accepts them.
 func (s *sim) reconfigure(vm *simVM, a Action) vsphere.Kind {
 	if kind := s.refusal(vm, a); kind != "" {
 		return kind
 	}
 	cpu, memory := cmp.Or(a.CPU, vm.CPU), cmp.Or(a.MemoryMiB, vm.MemoryMiB)
 	if vm.Power != vsphere.PoweredOff && (vm.stubborn && (cpu > vm.CPU || memory > vm.MemoryMiB) || cpu < vm.CPU || memory < vm.MemoryMiB || !vm.HotAdd.CPU && cpu > vm.CPU || !vm.HotAdd.Memory && memory > vm.MemoryMiB) {
-		return vsphere.KindOffOnly // it was powered on since, or its host says no
+		return vsphere.KindOffOnly // it was powered on since, or its host rejects the change
 	}
 	vm.CPU, vm.MemoryMiB = cpu, memory
 	vm.drifted = vm.drifted && a.CPU == 0 && a.MemoryMiB == 0
@@ -529,7 +531,7 @@ func (s *sim) reconfigure(vm *simVM, a Action) vsphere.Kind {
 	return ""
 }
 
-// run reconciles until done says so, and fails when that takes too long.
+// run reconciles until done returns true, and fails if that takes too long.
 func (s *sim) run(done func(Plan) bool) Plan {
 	s.t.Helper()
 	var p Plan
@@ -547,7 +549,7 @@ func (s *sim) run(done func(Plan) bool) Plan {
 func settled(p Plan) bool { return p.Settled }
 func isGone(p Plan) bool  { return p.Gone }
 
-// persist is what status records of a plan and what the next Input knows.
+// persist records a plan in status for the next Input.
 func persist(p Plan) []Known {
 	ks := make([]Known, 0, len(p.VMs))
 	for _, s := range p.VMs {

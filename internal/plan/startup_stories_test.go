@@ -5,7 +5,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// startupSagas are about VMs that are not ready, and may have had their time.
+// startupSagas are about VMs that are not ready, and whose time can be over.
 var startupSagas = []sagaTest{
 	{"undo-beside-a-vm-that-never-was-ready", 2, func(s *saga) {
 		s.boots["debian-12"] = -1

@@ -61,7 +61,8 @@ func TestStartTime(t *testing.T) {
 	}
 }
 
-// TestAnUpdateIsNotToBlameForWhatWasBefore: spec may have been set back to what a VM is that has not been ready for long.
+// TestAnUpdateIsNotToBlameForWhatWasBefore: spec can have been reverted to the state of a VM that
+// has not been ready for long.
 func TestAnUpdateIsNotToBlameForWhatWasBefore(t *testing.T) {
 	for name, test := range map[string]struct {
 		start, begun time.Duration // ago
@@ -80,7 +81,7 @@ func TestAnUpdateIsNotToBlameForWhatWasBefore(t *testing.T) {
 		in := underWay(func(vm *vsphere.VM, k *Known) {
 			vm.GuestIP, vm.GuestInfo, vm.GuestInfoKnown, k.StartTime = "10.0.0.2", test.says, true, epoch.Add(-test.start)
 		})
-		in.Known, in.Observation.VMs = in.Known[1:], in.Observation.VMs[1:] // nothing else is left
+		in.Known, in.Observation.VMs = in.Known[1:], in.Observation.VMs[1:] // no other VM is left
 		in.Spec.Readiness.GuestInfo = &v1alpha1.GuestInfoGate{Key: "guestinfo.ready", Value: "yes", FailedValue: "no"}
 		in.Rollout.Start = epoch.Add(-test.begun)
 		p := Compute(in)
@@ -96,7 +97,7 @@ func TestAnUpdateIsNotToBlameForWhatWasBefore(t *testing.T) {
 	}
 }
 
-// TestWakesWhenAVMHasHadItsTime: nothing else may happen until then.
+// TestWakesWhenAVMHasHadItsTime: no other event can occur until then.
 func TestWakesWhenAVMHasHadItsTime(t *testing.T) {
 	p := Compute(underWay(func(_ *vsphere.VM, k *Known) { k.StartTime = epoch.Add(-time.Minute) }))
 	if want := epoch.Add(9 * time.Minute); !p.WakeAt.Equal(want) {
@@ -117,7 +118,7 @@ func TestGuestInfoGate(t *testing.T) {
 	}
 }
 
-// TestAValueThatNobodyHasReadYetIsNoOther: a replica that has just taken over knows none.
+// TestAValueThatNobodyHasReadYetIsNoOther: a replica that has just taken over knows no values.
 func TestAValueThatNobodyHasReadYetIsNoOther(t *testing.T) {
 	for wasReady, want := range map[bool]v1alpha1.VMPhase{true: v1alpha1.VMReady, false: v1alpha1.VMStarting} {
 		in := underWay(func(vm *vsphere.VM, k *Known) {
@@ -132,7 +133,8 @@ func TestAValueThatNobodyHasReadYetIsNoOther(t *testing.T) {
 	}
 }
 
-// TestNothingFailsByAValueThatNobodyHasReadYet: after a takeover, or after vCenter was away, a VM may have had its time before what its guest wrote is read.
+// TestNothingFailsByAValueThatNobodyHasReadYet: after a takeover or an outage of vCenter, a VM's
+// time can end before its guest's value is read.
 func TestNothingFailsByAValueThatNobodyHasReadYet(t *testing.T) {
 	for name, test := range map[string]struct {
 		ip, value string
@@ -156,7 +158,7 @@ func TestNothingFailsByAValueThatNobodyHasReadYet(t *testing.T) {
 	}
 }
 
-// TestAVMThatWasNotReadyIsNotReadyByWhatNobodyHasRead: what is not known leaves it as it was.
+// TestAVMThatWasNotReadyIsNotReadyByWhatNobodyHasRead: an unknown value leaves it unchanged.
 func TestAVMThatWasNotReadyIsNotReadyByWhatNobodyHasRead(t *testing.T) {
 	in := underWay(func(vm *vsphere.VM, k *Known) {
 		vm.GuestIP, k.ReadySince, k.Phase = "10.0.0.2", epoch.Add(-time.Hour), v1alpha1.VMUnhealthy
@@ -167,7 +169,7 @@ func TestAVMThatWasNotReadyIsNotReadyByWhatNobodyHasRead(t *testing.T) {
 	}
 }
 
-// TestFailuresStay: what failed once stays recorded, though it became ready, left, or another replica looks.
+// TestFailuresStay: a failure stays recorded, although the VM became ready or left, or another replica takes over.
 func TestFailuresStay(t *testing.T) {
 	in := underWay(func(vm *vsphere.VM, _ *Known) { vm.GuestIP = "10.0.0.2" })
 	in.Rollout.Failed = []string{"somebody", in.Known[1].UUID}

@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// newSaga is a group that has been told of nothing yet, whose guests boot in one look.
+// newSaga is a group without any observation yet, whose guests boot within one pass.
 func newSaga(t fataler, vms int32) *saga {
 	s := &saga{sim: newSim(t, vms)}
 	for _, template := range []string{"debian-12", "debian-13", "debian-14"} {
@@ -31,7 +31,8 @@ func (s *saga) first() map[string]string {
 	return vms
 }
 
-// TestWhoMadeUpForOthersLeavesAndNobodyElse: spec asks for another size, VMs are restarted for it, and one more makes up for them. Nobody scales.
+// TestWhoMadeUpForOthersLeavesAndNobodyElse: spec asks for another size, VMs are restarted for it, and one extra VM
+// compensates for them. The group is not scaled.
 func TestWhoMadeUpForOthersLeavesAndNobodyElse(t *testing.T) {
 	halfway := updated(2)
 	lastDone := func(p Plan) bool { return p.Updated == 4 }
@@ -111,7 +112,7 @@ func TestWhoMadeUpForOthersLeavesAndNobodyElse(t *testing.T) {
 	}
 }
 
-// TestTheExtraVMLeavesOnceTheUpdateIsAsItWasMeant, also where it does not go on by itself.
+// TestTheExtraVMLeavesOnceTheUpdateIsAsItWasMeant, even if the update does not continue automatically.
 func TestTheExtraVMLeavesOnceTheUpdateIsAsItWasMeant(t *testing.T) {
 	for name, rest := range map[string]func(s *saga){
 		"the last guest came up too late": func(s *saga) {
@@ -138,7 +139,7 @@ func TestTheExtraVMLeavesOnceTheUpdateIsAsItWasMeant(t *testing.T) {
 	}
 }
 
-// TestTheExtraVMIsKnownAsOne, however it came and whatever the record was.
+// TestTheExtraVMIsKnownAsOne, regardless of its origin and record.
 func TestTheExtraVMIsKnownAsOne(t *testing.T) {
 	for name, begin := range map[string]func(s *saga){
 		"it was to leave, and stays": func(s *saga) {
@@ -250,7 +251,7 @@ func TestAScaleDownTakesNoExtraVMBesideThoseThatTheUpdateGivesUp(t *testing.T) {
 	}
 }
 
-// TestTheExtraVMIsNotKeptInTheSteadOfAnother: both were to leave, and one is wanted again.
+// TestTheExtraVMIsNotKeptInTheSteadOfAnother: both were chosen to leave, and one is wanted again.
 func TestTheExtraVMIsNotKeptInTheSteadOfAnother(t *testing.T) {
 	s := newSaga(t, 3)
 	s.strategy(nil, nil)
@@ -272,7 +273,7 @@ func TestTheExtraVMIsNotKeptInTheSteadOfAnother(t *testing.T) {
 	}
 }
 
-// TestNoVMOfBeforeLeavesForAnotherSize, whatever else happens, as long as none is lost and nobody asks for fewer.
+// TestNoVMOfBeforeLeavesForAnotherSize in any situation, as long as none is lost and the group is not scaled down.
 func TestNoVMOfBeforeLeavesForAnotherSize(t *testing.T) {
 	events := []func(t *rapid.T, s *saga, vm *simVM){
 		func(t *rapid.T, s *saga, _ *simVM) { s.spec.CPU = rapid.Int32Range(1, 4).Draw(t, "cpu") * 2 },
@@ -321,7 +322,7 @@ func TestNoVMOfBeforeLeavesForAnotherSize(t *testing.T) {
 			case at < len(events):
 				events[at](t, s, vm)
 			case at == len(events) && before[vm.Ref.Value] == "":
-				delete(s.vms, vm.Ref.Value) // one that is not of before is lost
+				delete(s.vms, vm.Ref.Value) // an earlier one is lost
 			default:
 				s.step(nil)
 				s.tick()
@@ -361,7 +362,7 @@ func TestAScaleDownThatNobodyCouldDoYetIsNotTakenForTheUpdates(t *testing.T) {
 	}
 }
 
-// TestAnUpdateOfAnOlderVersionKeepsItsSurge: it did not record which VMs those are.
+// TestAnUpdateOfAnOlderVersionKeepsItsSurge: it did not record its extra VMs.
 func TestAnUpdateOfAnOlderVersionKeepsItsSurge(t *testing.T) {
 	s := newSaga(t, 3)
 	s.broken("debian-13")

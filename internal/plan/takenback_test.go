@@ -9,8 +9,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// TestWhatWasTakenBackStaysAway: spec went to another template and back, and what it went back to is forbidden. Whatever becomes of the VMs, and of what
-// is known of them, none comes of the other template.
+// TestWhatWasTakenBackStaysAway: spec went to another template and back, and the first one is now forbidden. Regardless
+// of the VMs' fate, and of what is known of them, none of the other template is created.
 func TestWhatWasTakenBackStaysAway(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newSim(t, rapid.Int32Range(2, 4).Draw(t, "replicas"))
@@ -24,7 +24,7 @@ func TestWhatWasTakenBackStaysAway(t *testing.T) {
 		for range rapid.IntRange(1, 12).Draw(t, "length") {
 			switch vms := s.sorted(); rapid.IntRange(0, 5).Draw(t, "event") {
 			case 0:
-				if len(vms) > 1 { // of the last one, and a status that was wiped, nobody could tell what the group was
+				if len(vms) > 1 { // for the last one with a wiped status, the group's shape is unknown
 					delete(s.vms, rapid.SampledFrom(vms).Draw(t, "lost").Ref.Value)
 				}
 			case 1:

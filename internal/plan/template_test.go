@@ -6,7 +6,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// template is a VM that somebody converted.
+// template is a VM that a user converted.
 func template(vm *vsphere.VM) { vm.IsTemplate, vm.Power = true, vsphere.PoweredOff }
 
 func TestAVMThatWasConvertedToATemplateIsLeftAloneUntilItIsConvertedBack(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// TestAnEditGoesOnAlthoughNothingOfTheOlderRevisionCanBeCloned: its template was deleted, or denied. VMs of the new revision are tried, since none of the
-// older one can show that it works.
+// TestAnEditGoesOnAlthoughNothingOfTheOlderRevisionCanBeCloned: its template was deleted, or denied. VMs of the new
+// revision are tried, because none of the older one can prove it.
 func TestAnEditGoesOnAlthoughNothingOfTheOlderRevisionCanBeCloned(t *testing.T) {
 	for name, c := range map[string]struct {
 		vms  int32
@@ -64,7 +64,7 @@ func TestAnEditGoesOnAlthoughNothingOfTheOlderRevisionCanBeCloned(t *testing.T) 
 	}
 }
 
-// gone loses VMs and waits until vCenter has said so.
+// gone loses VMs and waits until vCenter has confirmed their deletion.
 func (s *saga) gone(names ...string) {
 	for _, name := range names {
 		s.lose(name)
@@ -72,7 +72,7 @@ func (s *saga) gone(names ...string) {
 	s.looks(3)
 }
 
-// untried is how many VMs of the target there are or come, as long as none of them has been ready.
+// untried is the number of VMs of the target, existing or in flight, while none of them has been ready.
 func untried(p Plan) (n int32) {
 	for _, v := range p.VMs {
 		if v.Revision != p.Rollout.Revision || len(p.Rollout.From) == 0 || slices.Contains(p.Doomed, v.Ordinal) {
@@ -88,7 +88,7 @@ func untried(p Plan) (n int32) {
 	return n
 }
 
-// TestATrialThatFailsStopsTheUpdate: no more than one VM is tried at a time, and the group says what to do.
+// TestATrialThatFailsStopsTheUpdate: at most one VM is tried at a time, and the group's message names the remedy.
 func TestATrialThatFailsStopsTheUpdate(t *testing.T) {
 	s := newSaga(t, 2)
 	s.strategy(nil, nil)
@@ -104,7 +104,8 @@ func TestATrialThatFailsStopsTheUpdate(t *testing.T) {
 	s.until(settled)
 }
 
-// TestAVMThatHadItsTimeBeforeTheUpdateIsNoTrialOfIt: spec goes back to what that VM is. It can neither fail this update nor prove it, so that another VM is tried.
+// TestAVMThatHadItsTimeBeforeTheUpdateIsNoTrialOfIt: spec is reverted to the state of that VM. It can neither fail this
+// update nor prove it, so another VM is tried.
 func TestAVMThatHadItsTimeBeforeTheUpdateIsNoTrialOfIt(t *testing.T) {
 	s := newSaga(t, 2)
 	s.strategy(number(0), number(1))
@@ -124,7 +125,7 @@ func TestAVMThatHadItsTimeBeforeTheUpdateIsNoTrialOfIt(t *testing.T) {
 	}
 }
 
-// TestWhatIsOnlyUnreadIsWaitedFor: the older shape can be cloned again as soon as what it names has been looked up.
+// TestWhatIsOnlyUnreadIsWaitedFor: the older shape can be cloned again once its references have been looked up.
 func TestWhatIsOnlyUnreadIsWaitedFor(t *testing.T) {
 	s := newSaga(t, 2)
 	s.strategy(nil, nil)

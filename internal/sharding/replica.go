@@ -85,8 +85,8 @@ func New(opts Options) (*Replica, error) {
 	}, nil
 }
 
-// Run maintains the session and the buckets until ctx ends, and passes changes to listener. It does not give up what is held at the end;
-// see Drain.
+// Run maintains the session and the buckets until ctx ends, and passes changes to listener. It does not release buckets
+// at the end; see Drain.
 func (r *Replica) Run(ctx context.Context, listener Listener) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -219,9 +219,9 @@ func (r *Replica) tell(c protocol.Changes, listener Listener) {
 // Ready allows the replica to take buckets. Call it once the caches of their controllers are warm.
 func (r *Replica) Ready() { r.change(func(protocol.Instant) { r.state.Ready() }) }
 
-// Drain gives up everything: no new work begins, each bucket is released when it has no calls in flight any more, and then the session
-// ends. Buckets with calls in flight after Timings.Drain are not released: they expire. Run must continue until Drain has returned.
-// Drain returns an error with what is left, or ctx's error.
+// Drain releases everything: no new work begins, each bucket is released when it has no calls in flight any more, and
+// then the session ends. Buckets with calls in flight after Timings.Drain are not released: they expire. Run must
+// continue until Drain has returned. Drain returns an error with what is left, or ctx's error.
 func (r *Replica) Drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.opts.Timings.Drain, errSlow)
 	defer cancel()

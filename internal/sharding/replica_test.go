@@ -64,7 +64,7 @@ func join(t *testing.T, h *shardingtest.Hub, name string) *node {
 	return n
 }
 
-// Gained implements Listener, as what follows does.
+// Gained implements Listener, like the methods below.
 func (n *node) Gained(b []int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -81,13 +81,13 @@ func (*node) LeadershipChanged() {}
 func (*node) PeersChanged()      {}
 func (*node) SessionsEnded()     {}
 
-// leave ends the replica like a kill: nothing is given up.
+// leave ends the replica like a kill: it releases nothing.
 func (n *node) leave() {
 	n.stop()
 	<-n.done
 }
 
-// counts returns how many buckets were gained and lost since the last call.
+// counts returns the number of buckets gained and lost since the last call.
 func (n *node) counts() (gained, lost int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -96,7 +96,7 @@ func (n *node) counts() (gained, lost int) {
 	return gained, lost
 }
 
-// pass lets virtual time pass, and whatever is due happen.
+// pass advances virtual time and runs everything due.
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
@@ -126,7 +126,7 @@ func TestReplicasShareAndTakeOver(t *testing.T) {
 		if slices.Sort(each); !slices.Equal(each, []int{5, 5, 6}) {
 			t.Errorf("after c has joined they hold %v", each)
 		}
-		a.leave() // like a kill: nothing is given up
+		a.leave() // like a kill: nothing is released
 		pass(12500 * time.Millisecond)
 		if sum := b.Status().Held + c.Status().Held; sum != testBuckets {
 			t.Errorf("12.5 s after the kill %d of %d buckets have an owner", sum, testBuckets)

@@ -46,7 +46,7 @@ func TestMetadataOfAGuest(t *testing.T) {
 	}
 }
 
-// cloud-init takes a list.
+// cloud-init accepts a list.
 func TestMetadataListsWhatCloudInitRedacts(t *testing.T) {
 	t.Parallel()
 	for give, want := range map[string]string{"userdata": `["userdata"]`, "userdata, vendordata": `["userdata","vendordata"]`, "": `[]`} {
@@ -113,7 +113,7 @@ func TestWhatACloneTellsItsGuest(t *testing.T) {
 	}
 }
 
-// The VM that comes in the place of another has its ordinal, and so its UUID.
+// The VM that replaces another has its ordinal, and so its UUID.
 func TestEachCloneHasAnInstanceIDOfItsOwn(t *testing.T) {
 	t.Parallel()
 	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -137,7 +137,7 @@ func TestEachCloneHasAnInstanceIDOfItsOwn(t *testing.T) {
 	}
 }
 
-// User data of 933,336 bytes was written as it is, and guests booted without it.
+// User data of 933,336 bytes was written unchanged, and guests booted without it.
 func TestUserDataIsCompressedWhereAGuestCouldNotReadItAndRefusedWhereItStillCannot(t *testing.T) {
 	t.Parallel()
 	random := func(n int) []byte {
@@ -149,7 +149,7 @@ func TestUserDataIsCompressedWhereAGuestCouldNotReadItAndRefusedWhereItStillCann
 	for _, c := range []struct {
 		story    string
 		give     []byte
-		encoding string // empty for what is refused
+		encoding string // empty if it is rejected
 	}{
 		{"little", text(20), "base64"},
 		{"as much as a guest reads as it is", random(49152), "base64"},

@@ -17,7 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/webhookcall"
 )
 
-// callerOf calls the webhook of one replica as the API server of a member does now.
+// callerOf calls the webhook of one replica as the API server of a member does.
 func callerOf(t *testing.T, member *stack.Cluster, r *stack.Replica) *webhookcall.Caller {
 	t.Helper()
 	hook, err := operatorsWebhook(t.Context(), member)
@@ -32,7 +32,8 @@ func callerOf(t *testing.T, member *stack.Cluster, r *stack.Replica) *webhookcal
 	return c
 }
 
-// untilAllSay waits until the webhook of every replica refuses a group with these words; no words mean that it is allowed.
+// untilAllSay waits until the webhook of every replica rejects a group with these words; no words mean that it is
+// allowed.
 func (p *place) untilAllSay(words string, g *v1alpha1.VmGroup) {
 	p.t.Helper()
 	for _, r := range world.Replicas {
@@ -47,7 +48,7 @@ func (p *place) untilAllSay(words string, g *v1alpha1.VmGroup) {
 	}
 }
 
-// operatorsWebhook is how a member's API server asks the hub whether a group may be.
+// operatorsWebhook is how a member's API server asks the hub whether to allow a group.
 func operatorsWebhook(ctx context.Context, cluster *stack.Cluster) (*admissionregistrationv1.ValidatingWebhook, error) {
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	if err := cluster.Get(ctx, client.ObjectKey{Name: "vmgroup-operator"}, configuration); err != nil {

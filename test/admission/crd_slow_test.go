@@ -28,8 +28,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// TestOneCommandDestroysNoVMOfAMember deletes the CRD of a member with 20 groups: the door refuses that, and behind an open door nothing is
-// destroyed but what a person confirms. Then everything goes that is confirmed, and the member works again.
+// TestOneCommandDestroysNoVMOfAMember deletes the CRD of a member with 20 groups. Admission rejects that. With
+// admission disabled, only VMs whose removal a user confirms are destroyed. Then all confirmed groups are deleted, and
+// the member works again.
 func TestOneCommandDestroysNoVMOfAMember(t *testing.T) {
 	stack.Story(t)
 	const name, groups = "team-swept", 20
@@ -67,7 +68,7 @@ func TestOneCommandDestroysNoVMOfAMember(t *testing.T) {
 	refused(t, p.Delete(t.Context(), namespace), "kubectl annotate namespace "+p.namespace)
 	sameVMs(t, name, before)
 
-	// The operator puts the binding back within half a minute, so it is taken away until the CRD is deleted.
+	// The operator restores the binding within half a minute, so it is removed until the CRD is deleted.
 	await.Until(t, "the CRD to be deleted past the door", func(ctx context.Context) (bool, error) {
 		binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: objects.DeletionName}}
 		err := cluster.Delete(ctx, definition.DeepCopy())
@@ -111,7 +112,7 @@ func TestOneCommandDestroysNoVMOfAMember(t *testing.T) {
 	goes(t, p, own["web-3"])
 	sameVMs(t, name, before)
 
-	// One keeps its VM for when there is a CRD again.
+	// One group keeps its VM until a CRD exists again.
 	kept := own["web-6"]
 	annotate(t, cluster, kept.DeepCopy(), v1alpha1.ReleaseAnnotation, kept.UID)
 	goes(t, p, kept)
@@ -153,7 +154,7 @@ func goes(t *testing.T, p *place, group *v1alpha1.VmGroup) {
 	})
 }
 
-// takesOver makes a group that takes over the VM that another one kept.
+// takesOver creates a group that adopts the VM that another one kept.
 func takesOver(t *testing.T, p *place, kept *v1alpha1.VmGroup) {
 	t.Helper()
 	adopts := p.group(kept.Name, 1, func(g *v1alpha1.VmGroup) {

@@ -19,7 +19,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// TestAGroupItsNamespaceAndItsCRDAreGuarded is for members of each Kubernetes: what the guards say is in the tests of package objects.
+// TestAGroupItsNamespaceAndItsCRDAreGuarded covers members of each Kubernetes version. Package objects tests the
+// guards' messages.
 func TestAGroupItsNamespaceAndItsCRDAreGuarded(t *testing.T) {
 	stack.Story(t)
 	p := newPlace(t, "team-a", "guarded", nil)
@@ -37,7 +38,7 @@ func TestAGroupItsNamespaceAndItsCRDAreGuarded(t *testing.T) {
 	refused(t, p.DeleteAllOf(t.Context(), &v1alpha1.VmGroup{}, client.InNamespace(p.namespace)), "kubectl patch vmgroup kept -n guarded")
 	refused(t, p.Delete(t.Context(), definition.DeepCopy()), "kubectl annotate crd "+crd.VmGroupName)
 
-	// A namespace that is being deleted all the same waits for the group, and for a person.
+	// A namespace that is being deleted anyway waits for the group, and for a user.
 	confirmNamespace := func(uid string) {
 		t.Helper()
 		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.ConfirmDeletionAnnotation, uid)
@@ -58,7 +59,7 @@ func TestAGroupItsNamespaceAndItsCRDAreGuarded(t *testing.T) {
 	await.NoError(t, "the group to go with its namespace", func() error { return client.IgnoreNotFound(p.Delete(t.Context(), group.DeepCopy())) })
 }
 
-// forbidden reports whether a call was refused; any other error is one.
+// forbidden reports whether a call was rejected; any other error is one.
 func forbidden(err error) (bool, error) {
 	if apierrors.IsForbidden(err) {
 		return true, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// maxCPU makes a policy bound the CPUs of a VM.
+// maxCPU makes a policy limit the CPUs of a VM.
 func maxCPU(most int32) func(*v1alpha1.VmGroupPolicySpec) {
 	return func(s *v1alpha1.VmGroupPolicySpec) {
 		s.Limits.CPU = &v1alpha1.CountRange{Max: ptr.To(most)}
@@ -54,13 +54,13 @@ func TestATightenedPolicyDestroysNothingAndALostVMReturnsAsItWas(t *testing.T) {
 	}
 	p.untilCompliance("kept", metav1.ConditionFalse, v1alpha1.ReasonPolicyTightened, 3)
 
-	// Nothing gets worse by being labeled or by getting smaller.
+	// A label or a smaller size makes no violation worse.
 	p.edit(p, "kept", `{"metadata":{"labels":{"by":"somebody"}},"spec":{"replicas":2}}`)
 	p.untilCompliance("kept", metav1.ConditionFalse, v1alpha1.ReasonPolicyTightened, 2)
 }
 
-// TestAGroupBelowTheDefaultMinimumFollowsItsEdits: admission accepts an edit of a group without VMs, and the operator held it for the minimum of one VM
-// that holds for new groups.
+// TestAGroupBelowTheDefaultMinimumFollowsItsEdits: admission accepts an edit of a group without VMs, but the operator
+// held it for the minimum of one VM that applies to new groups.
 func TestAGroupBelowTheDefaultMinimumFollowsItsEdits(t *testing.T) {
 	stack.Story(t)
 	p := newPlace(t, "team-b", "below-minimum", nil)
@@ -78,8 +78,8 @@ func TestAGroupBelowTheDefaultMinimumFollowsItsEdits(t *testing.T) {
 	p.shaped(p.untilRunning("edited", 1), 1, 3)
 }
 
-// TestAGroupThatWasEditedPastTheDoorIsHeld: the policy is tightened while the member cannot be told, and somebody whom no
-// webhook judges edits the group. Nothing but the reconciler is left to hold it.
+// TestAGroupThatWasEditedPastTheDoorIsHeld: the policy is tightened while the member is unreachable, and a user that no
+// webhook checks edits the group. Only the reconciler can hold it.
 func TestAGroupThatWasEditedPastTheDoorIsHeld(t *testing.T) {
 	stack.Story(t)
 	r := newRule(t, "held", maxCPU(4))

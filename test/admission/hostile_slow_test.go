@@ -15,8 +15,8 @@ import (
 // mostMemory is half of the chart's limit.
 const mostMemory = 512 << 20
 
-// TestHostileCallersDoNotKeepOthersWaiting: how much later valid requests are answered meanwhile, and what memory it takes, make bench
-// BENCH=admission measures.
+// TestHostileCallersDoNotKeepOthersWaiting: make bench BENCH=admission measures the added latency of valid requests,
+// and the memory.
 func TestHostileCallersDoNotKeepOthersWaiting(t *testing.T) {
 	stack.Story(t)
 	p := newPlace(t, "team-a", "hostile", nil)
@@ -25,10 +25,10 @@ func TestHostileCallersDoNotKeepOthersWaiting(t *testing.T) {
 	group := p.group("valid", 1)
 	p.untilAllSay("", group)
 	pid := r.PID()
-	// A window has no more requests than one member's part of the room, which is 128: where nothing runs for a second, all
-	// that were due come at once.
+	// A window has no more requests than one member's share of the limit, which is 128: after a second without
+	// progress, all due requests arrive at once.
 	load := webhookcall.Load{Rate: 200, Duration: 600 * time.Millisecond, Valid: webhookcall.Creation(group)}
-	c.Run(t.Context(), load) // connections are made, and what is slow the first time
+	c.Run(t.Context(), load) // creates connections and other slow first uses
 
 	hostile := load
 	hostile.Hostile, hostile.HostileEvery = webhookcall.HostileBodies(p.namespace), 20
@@ -62,7 +62,7 @@ func TestHostileCallersDoNotKeepOthersWaiting(t *testing.T) {
 	}
 	most := int64(mostMemory)
 	if os.Getenv(progress.RaceVariable) != "" {
-		most *= 6 // the race detector has five to ten times as much
+		most *= 6 // the race detector uses five to ten times as much
 	}
 	peak, known := r.PeakMemory()
 	t.Logf("the replica's memory was %d MiB at most", peak>>20)

@@ -21,9 +21,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// TestTableHoldsAlsoWhileTheHubIsDown runs the table of policies against everything that a member has: admission policies and
-// the webhooks of two replicas; then against what is left without the hub. Meanwhile teams work on, in a member whose webhooks may
-// be left out and in one whose must not.
+// TestTableHoldsAlsoWhileTheHubIsDown runs the table of policies against the full admission of a member: policies and
+// the webhooks of two replicas. Then it runs the table without the hub. In that time, teams continue to work in two
+// members: one whose webhooks fail open, and one whose webhooks fail closed.
 func TestTableHoldsAlsoWhileTheHubIsDown(t *testing.T) {
 	stack.Story(t)
 	s := stageTable(t)
@@ -53,8 +53,8 @@ func TestTableHoldsAlsoWhileTheHubIsDown(t *testing.T) {
 	})
 }
 
-// stopHub ends all replicas as a kubelet would. start starts them again, with more flags until they are started the next time; the end of the test
-// does, if nobody did before.
+// stopHub ends all replicas like a kubelet. start starts them again, with extra flags until their next start; the end
+// of the test does so if the test did not.
 func stopHub(t *testing.T) (start func(flags ...string)) {
 	t.Helper()
 	down := true
@@ -91,7 +91,8 @@ func stopHub(t *testing.T) (start func(flags ...string)) {
 	return start
 }
 
-// setFailurePolicy says what becomes of requests in a member whose webhooks do not answer. It returns when they say so.
+// setFailurePolicy sets the fate of requests in a member whose webhooks do not respond. It returns once the policy is
+// effective.
 func setFailurePolicy(t *testing.T, member string, policy v1alpha1.AdmissionFailurePolicy) {
 	t.Helper()
 	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: member}}
@@ -119,7 +120,7 @@ func setFailurePolicy(t *testing.T, member string, policy v1alpha1.AdmissionFail
 	})
 }
 
-// downPlace is a namespace in which groups are older than its policy: "wide" and "going" break it, "tame" does not.
+// downPlace is a namespace with groups older than its policy: "wide" and "going" violate it, "tame" does not.
 type downPlace struct{ *place }
 
 const downLabel = "example.com/down"
@@ -150,7 +151,7 @@ func newDownPlace(t *testing.T, member string) downPlace {
 	return p
 }
 
-// limitDownPlaces tightens the policy, and waits until the API servers go by it.
+// limitDownPlaces tightens the policy, and waits until the API servers enforce it.
 func limitDownPlaces(t *testing.T, places ...downPlace) {
 	t.Helper()
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec": {
@@ -170,7 +171,7 @@ func limitDownPlaces(t *testing.T, places ...downPlace) {
 	}
 }
 
-// refusedByPolicies says whether a member's admission policies have refused a group, and not the hub's webhook.
+// refusedByPolicies reports whether a member's admission policies, and not the hub's webhook, have rejected a group.
 func refusedByPolicies(err error) bool {
 	return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "ValidatingAdmissionPolicy")
 }
@@ -182,7 +183,7 @@ func (p downPlace) on(t *testing.T) downPlace {
 	return downPlace{&own}
 }
 
-// workOn is a team's work in a member whose webhooks are left out while they do not answer.
+// workOn is a team's work in a member whose webhooks are skipped while they do not respond.
 func (p downPlace) workOn() {
 	t, ctx := p.t, p.t.Context()
 	refused(t, p.Create(ctx, p.group("large", 1, func(g *v1alpha1.VmGroup) { g.Spec.CPU = 16 })),
@@ -208,7 +209,7 @@ func (p downPlace) workOn() {
 	p.letGo()
 }
 
-// waitOrGo is a team's work in a member that takes nothing new without the hub.
+// waitOrGo is a team's work in a member that accepts nothing new without the hub.
 func (p downPlace) waitOrGo() {
 	t, ctx := p.t, p.t.Context()
 	for what, err := range map[string]error{
@@ -227,7 +228,7 @@ func (p downPlace) waitOrGo() {
 	p.letGo()
 }
 
-// letGo is what must always be possible, also with groups that break a policy.
+// letGo covers the edits that must always be possible, even for groups that violate a policy.
 func (p downPlace) letGo() {
 	t, ctx := p.t, p.t.Context()
 	passes(t, "an edit of labels", p.patch("wide", `{"metadata": {"labels": {"example.com/owner": "somebody"}}}`))
@@ -242,7 +243,7 @@ func (p downPlace) letGo() {
 	}
 }
 
-// caughtUp waits until the operator has done what was asked of it while it was down.
+// caughtUp waits until the operator has processed the requests made while it was down.
 func (p downPlace) caughtUp(running string) {
 	p.t.Helper()
 	await.Until(p.t, "the group that was deleted to go from "+p.member, func(ctx context.Context) (bool, error) {

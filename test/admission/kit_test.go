@@ -26,7 +26,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// patience bounds each wait. Waits end as soon as they can; the bound is for a busy machine.
+// patience is the timeout of each wait, long enough for a busy machine.
 const patience = 3 * time.Minute
 
 // untilAdmissionReady waits for the condition AdmissionReady=True of a MemberCluster with every layer in place.
@@ -46,8 +46,8 @@ func untilAdmissionReady(ctx context.Context, member string) error {
 	return nil
 }
 
-// untilGroupsAreServed waits until the cluster's API server judges VmGroups by its policies, and has the mutating policy where
-// it serves such: that comes some seconds after the CRD.
+// untilGroupsAreServed waits until the cluster's API server applies its policies to VmGroups, and has the mutating
+// policy if it supports such policies: that takes some seconds after the CRD.
 func untilGroupsAreServed(ctx context.Context, cluster *stack.Cluster) error {
 	binding := &unstructured.Unstructured{}
 	binding.SetAPIVersion("admissionregistration.k8s.io/v1")
@@ -74,7 +74,7 @@ func untilGroupsAreServed(ctx context.Context, cluster *stack.Cluster) error {
 	})
 }
 
-// place is a namespace of a member that a test has for itself.
+// place is a namespace of a member for a single test.
 type place struct {
 	*stack.Cluster
 	t         *testing.T
@@ -82,7 +82,7 @@ type place struct {
 	namespace string
 }
 
-// newPlace makes a namespace with labels. It goes with its groups when the test ends.
+// newPlace creates a namespace with labels. It is deleted with its groups at the end of the test.
 func newPlace(t *testing.T, member, namespace string, labels map[string]string) *place {
 	t.Helper()
 	p := &place{Cluster: world.Members[member], t: t, member: member, namespace: namespace}
@@ -94,7 +94,7 @@ func newPlace(t *testing.T, member, namespace string, labels map[string]string) 
 	return p
 }
 
-// clear deletes the groups and waits for them to go: nothing collects namespaces here.
+// clear deletes the groups and waits for that: here, no controller deletes the contents of namespaces.
 func (p *place) clear() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -114,7 +114,7 @@ func (p *place) clear() {
 	}
 }
 
-// group returns a group of the place; change may be nil.
+// group returns a group of the place; change can be nil.
 func (p *place) group(name string, replicas int32, change ...func(*v1alpha1.VmGroup)) *v1alpha1.VmGroup {
 	g := &v1alpha1.VmGroup{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: name},
@@ -135,7 +135,7 @@ func (p *place) get(name string) *v1alpha1.VmGroup {
 	return g
 }
 
-// refused fails unless err is a refusal for a reason that a person can act on, and has these words.
+// refused fails unless err is a rejection for an actionable reason, and contains these words.
 func refused(t *testing.T, err error, words ...string) {
 	t.Helper()
 	if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
@@ -149,7 +149,7 @@ func refused(t *testing.T, err error, words ...string) {
 	}
 }
 
-// clientAs is a client of somebody who may do everything, under a name of their own.
+// clientAs is a client of a user with all permissions, under a separate name.
 func clientAs(t *testing.T, cluster *stack.Cluster, username string) client.Client {
 	t.Helper()
 	config := rest.CopyConfig(cluster.Config)
@@ -166,7 +166,7 @@ func clientWith(t *testing.T, cluster *stack.Cluster, config *rest.Config) clien
 	return c
 }
 
-// scale does what kubectl scale and autoscalers do. dryRun may be empty.
+// scale does the same as kubectl scale and autoscalers. dryRun can be empty.
 func scale(ctx context.Context, c client.Client, namespace, name string, replicas int32, dryRun ...string) error {
 	group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	body := &autoscalingv1.Scale{}
@@ -178,8 +178,8 @@ func scale(ctx context.Context, c client.Client, namespace, name string, replica
 		&client.SubResourceUpdateOptions{UpdateOptions: client.UpdateOptions{DryRun: dryRun}})
 }
 
-// servesMutatingPolicies says whether the cluster's API server has the mutating admission policy that fills in defaults
-// without the hub: those before 1.36 know none.
+// servesMutatingPolicies reports whether the cluster's API server supports the mutating admission policy that fills in
+// defaults without the hub: versions before 1.36 do not.
 func servesMutatingPolicies(t *testing.T, cluster *stack.Cluster) bool {
 	t.Helper()
 	err := cluster.Get(t.Context(), client.ObjectKey{Name: objects.Name}, &admissionregistrationv1.MutatingAdmissionPolicy{})
@@ -189,7 +189,7 @@ func servesMutatingPolicies(t *testing.T, cluster *stack.Cluster) bool {
 	return err == nil
 }
 
-// isGone says whether there is no such object, or no such kind.
+// isGone reports whether no such object, or no such kind, exists.
 func isGone(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
 
 // collector keeps the warnings of an API server.
@@ -205,7 +205,7 @@ func (c *collector) HandleWarningHeader(_ int, _ string, text string) {
 	c.list = append(c.list, text)
 }
 
-// take returns the warnings since it was asked last.
+// take returns the warnings since the last call.
 func (c *collector) take() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,7 +223,7 @@ func warningClient(t *testing.T, cluster *stack.Cluster) (client.Client, *collec
 	return clientWith(t, cluster, config), warned
 }
 
-// newVCenter makes a VCenter like the default one, with a root folder of its own. It goes with the test.
+// newVCenter creates a VCenter like the default one, with a separate root folder, for the duration of the test.
 func newVCenter(t *testing.T, name string, change func(*v1alpha1.VCenterSpec)) *v1alpha1.VCenter {
 	t.Helper()
 	standard := &v1alpha1.VCenter{}

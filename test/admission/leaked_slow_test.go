@@ -32,14 +32,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/webhookcall"
 )
 
-// invented is a segment that nobody was given.
+// invented is a segment that was never issued.
 const invented = "00000000000000000000000000000000"
 
 var segment = regexp.MustCompile(`[0-9a-f]{32}`)
 
 func segmentIn(url string) string { return segment.FindString(url) }
 
-// configured is the URL by which a member calls now, which an error would tell as well.
+// configured is the URL that a member calls now, which an error would contain as well.
 func configured(t *testing.T, member string) leaked {
 	t.Helper()
 	hook, err := operatorsWebhook(t.Context(), world.Members[member])
@@ -66,7 +66,7 @@ func urlsOf(ctx context.Context, cluster *stack.Cluster) ([]string, error) {
 	return urls, nil
 }
 
-// namespaceUser is somebody who may do everything with the VmGroups of one namespace, and nothing else.
+// namespaceUser is a user with all permissions on the VmGroups of one namespace, and no others.
 type namespaceUser struct {
 	*place
 	client client.Client
@@ -107,7 +107,7 @@ func (u *namespaceUser) failedCall() error {
 	return err
 }
 
-// asks is what the user is told of a new group: why it is refused, and what they are warned of.
+// asks returns the response to the user's new group: the reason of its rejection, and the warnings.
 func (u *namespaceUser) asks(g *v1alpha1.VmGroup) (refusal string, warnings []string) {
 	u.t.Helper()
 	u.warned.take()
@@ -119,8 +119,8 @@ func (u *namespaceUser) asks(g *v1alpha1.VmGroup) (refusal string, warnings []st
 	return refusal, u.warned.take()
 }
 
-// tellsOnlyWhat fails unless who knows the URL is told of groups in the user's namespace what the user is told, and of a namespace that only another
-// member has the same as of one that nobody has.
+// tellsOnlyWhat fails unless a caller who knows the URL gets the user's response for groups in the user's namespace.
+// A namespace of another member must give the same response as a nonexistent one.
 func (l leaked) tellsOnlyWhat(u *namespaceUser, theirs *place) {
 	t := u.t
 	t.Helper()
@@ -145,7 +145,7 @@ func (l leaked) tellsOnlyWhat(u *namespaceUser, theirs *place) {
 	}
 	for _, r := range world.Replicas {
 		in := func(namespace string) string {
-			g := theirs.group("theirs", 9) // the quota holds in the namespace of the other member
+			g := theirs.group("theirs", 9) // the quota applies in the namespace of the other member
 			g.Namespace = namespace
 			return strings.ReplaceAll(string(l.answer(t, r, l.url, webhookcall.Creation(g))), namespace, "NAMESPACE")
 		}
@@ -156,7 +156,7 @@ func (l leaked) tellsOnlyWhat(u *namespaceUser, theirs *place) {
 	}
 }
 
-// judge asks a replica of a new group.
+// judge asks a replica about a new group.
 func (l leaked) judge(t *testing.T, r *stack.Replica, g *v1alpha1.VmGroup) (refusal string, warnings []string) {
 	t.Helper()
 	whole := l.answer(t, r, l.url, webhookcall.Creation(g))
@@ -171,7 +171,8 @@ func (l leaked) judge(t *testing.T, r *stack.Replica, g *v1alpha1.VmGroup) (refu
 	return refusal, review.Response.Warnings
 }
 
-// untilItIsLikeAnInvention waits until each replica answers a call by the URL byte for byte as one by a segment that was made up.
+// untilItIsLikeAnInvention waits until each replica's response to a call by the URL equals, byte for byte, that to an
+// invented segment.
 func (l leaked) untilItIsLikeAnInvention(t *testing.T) {
 	t.Helper()
 	own := (&place{namespace: metav1.NamespaceDefault}).group("asked", 1)
@@ -192,7 +193,7 @@ func (l leaked) untilItIsLikeAnInvention(t *testing.T) {
 
 var date = regexp.MustCompile(`(?m)^Date: .*\r\n`)
 
-// answer is what a replica answers to a POST, as it comes over the connection, but for the date.
+// answer is the raw response of a replica to a POST, without the date.
 func (l leaked) answer(t *testing.T, r *stack.Replica, to string, body []byte) []byte {
 	t.Helper()
 	hook, err := operatorsWebhook(t.Context(), world.Members[l.member])

@@ -30,11 +30,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// leftPatience is how long a member that the operator has left may take for anything about VmGroups.
+// leftPatience is the timeout of all VmGroup requests in a member that the operator has left.
 const leftPatience = patience
 
-// TestAMemberThatLeftIsUsable lets a member go, in order and after its hub is gone, and takes it back: teams can go on
-// creating and deleting, and no VM is touched.
+// TestAMemberThatLeftIsUsable detaches a member, in order and after its hub was deleted, and rejoins it: teams can
+// continue to create and delete groups, and no VM changes.
 func TestAMemberThatLeftIsUsable(t *testing.T) {
 	stack.Story(t)
 	const name = "team-leaving"
@@ -44,7 +44,7 @@ func TestAMemberThatLeftIsUsable(t *testing.T) {
 	front := runs(t, web, "front", 2)
 	runs(t, old, "archive", 1)
 	held := runs(t, old, "held", 1)
-	// It waits, with its VM, so that it is still being deleted when the member leaves.
+	// The group waits, with its VM, so that it is still being deleted when the member leaves.
 	passes(t, "pause", held.patch("held", `{"metadata": {"annotations": {"`+v1alpha1.PausedAnnotation+`": "true"}}}`))
 	if err := held.Delete(t.Context(), held.group("held", 0)); err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestAMemberThatLeftIsUsable(t *testing.T) {
 	start()
 }
 
-// joinMember starts one more member cluster and joins it. It leaves, and goes, with the test.
+// joinMember starts one more member cluster and joins it. It leaves, and is deleted, with the test.
 func joinMember(t *testing.T, name string) *stack.Cluster {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -138,7 +138,7 @@ func untilJoined(t *testing.T, name string) {
 	}
 }
 
-// leave deletes a MemberCluster and waits until the operator has let it go.
+// leave deletes a MemberCluster and waits until the operator has removed its finalizer.
 func leave(t *testing.T, name string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -161,7 +161,7 @@ type running struct {
 	refs map[string]string
 }
 
-// runs makes a group and waits until its VMs run.
+// runs creates a group and waits until its VMs run.
 func runs(t *testing.T, p *place, name string, replicas int32) running {
 	t.Helper()
 	if err := p.Create(t.Context(), p.group(name, replicas)); err != nil {
@@ -183,8 +183,8 @@ func refsOf(group *v1alpha1.VmGroup) map[string]string {
 	return refs
 }
 
-// usable checks that nothing of the operator is left at the member's door: a group of kept can be created and deleted, and
-// the namespace gone with all its groups be deleted.
+// usable checks that no admission of the operator is left in the member: a group of kept can be created and deleted,
+// and the namespace of all deleted groups can be deleted.
 func usable(t *testing.T, kept, gone *place) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), leftPatience)
@@ -201,7 +201,7 @@ func usable(t *testing.T, kept, gone *place) {
 		t.Errorf("the claim is still there: %v", err)
 	}
 	key := client.ObjectKey{Namespace: kept.namespace, Name: "new"}
-	// More than the original operator's limits: nobody judges any more. API servers learn of that a moment later.
+	// More than the original operator's limits: no admission is left. API servers learn of that a moment later.
 	large := kept.group(key.Name, 1, func(g *v1alpha1.VmGroup) { g.Spec.CPU = 16 })
 	untilWithin(ctx, t, "a group to be created", func(ctx context.Context) (bool, error) {
 		err := kept.Create(ctx, large.DeepCopy())
@@ -216,8 +216,8 @@ func usable(t *testing.T, kept, gone *place) {
 	deleteNamespace(ctx, t, gone)
 }
 
-// deleteNamespace does what the namespace controller does, which does not run here: it deletes what is in a namespace that
-// is being deleted, and lets the namespace go once that has gone.
+// deleteNamespace replaces the namespace controller, which does not run here: it deletes the content of a namespace
+// that is being deleted, and then finalizes the namespace.
 func deleteNamespace(ctx context.Context, t *testing.T, p *place) {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.namespace}}
@@ -250,7 +250,7 @@ func deleteNamespace(ctx context.Context, t *testing.T, p *place) {
 	}
 }
 
-// takeStep does in a member what `manager render --leave` prints.
+// takeStep runs in a member the commands that `manager render --leave` prints.
 func takeStep(t *testing.T, cluster *stack.Cluster, step admission.Step) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), leftPatience)
@@ -271,7 +271,7 @@ func takeStep(t *testing.T, cluster *stack.Cluster, step admission.Step) {
 	}
 	kind, err := cluster.RESTMapper().KindFor(schema.GroupVersionResource{Group: step.Delete.Group, Resource: step.Delete.Resource})
 	if meta.IsNoMatchError(err) {
-		return // the script asks first what there is
+		return // the script first checks for existing objects
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -280,7 +280,7 @@ func takeStep(t *testing.T, cluster *stack.Cluster, step admission.Step) {
 	object.SetGroupVersionKind(kind)
 	object.SetNamespace(step.Delete.Namespace)
 	object.SetName(step.Delete.Name)
-	// An API server goes by a policy for a moment after its binding was deleted.
+	// An API server applies a policy for a moment after its binding was deleted.
 	untilWithin(ctx, t, fmt.Sprintf("%s %s to be deleted", kind.Kind, step.Delete.Name), func(ctx context.Context) (bool, error) {
 		err := client.IgnoreNotFound(cluster.Delete(ctx, object.DeepCopy()))
 		return err == nil, err
@@ -294,7 +294,7 @@ func untilWithin(ctx context.Context, t *testing.T, what string, done func(conte
 	}
 }
 
-// vmsOf returns the VMs in the folders of a member, asked of vCenter itself.
+// vmsOf returns the VMs in the folders of a member, read directly from vCenter.
 func vmsOf(t *testing.T, member string) map[string]sim.VM {
 	t.Helper()
 	vms, err := world.Person.VMs(t.Context())

@@ -28,22 +28,23 @@ import (
 const (
 	callEvery  = 10 * time.Millisecond
 	probeEvery = 50 * time.Millisecond
-	// freshEvery is how often an API server is made to connect anew. It keeps the old connections for a minute and a half, and
-	// the balancer must not run out of file descriptors.
+	// freshEvery is the interval in which an API server is forced to open new connections. It keeps the old ones for a
+	// minute and a half, and the balancer must not run out of file descriptors.
 	freshEvery = 2 * time.Second
-	// shown is how many failures are told, from the first to the last.
+	// shown is the maximum number of failures in the report, from the first to the last.
 	shown = 8
-	// sources is how many calls may be under way at a time.
+	// sources is the maximum number of calls in flight.
 	sources = 6
-	// pulseEvery is how often the load notes that it runs, and starved is how much of a call it must not have run for the call's
-	// timeout to say nothing: API servers give webhooks 2 and 3 seconds, in which the replicas may not have run either.
+	// pulseEvery is the interval in which the load records that it runs. If it did not run for the share starved of a
+	// call, a timeout of that call is ignored. API servers give webhooks 2 and 3 seconds, in which the replicas
+	// possibly did not run either.
 	pulseEvery, starved = 20 * time.Millisecond, 500 * time.Millisecond
 )
 
-// load calls webhooks all the time in two ways. A dry-run create goes to each member every 10 ms, whose API server calls
-// the hub; API servers keep their connections, and would not notice a wrong certificate for minutes, so that each also
-// calls it under a configuration of the test, which is written anew all the time, and then connects anew. And a client that
-// trusts what the member was told to trust shakes hands with each replica.
+// load calls webhooks continuously in three ways. Every 10 ms, each member gets a dry-run create, for which its API
+// server calls the hub. API servers keep their connections, and would not notice a wrong certificate for minutes. So
+// each also calls the hub under a configuration of the test, which changes constantly and forces new connections. And a
+// client with the member's trusted CAs makes TLS handshakes with each replica.
 type load struct {
 	t    *testing.T
 	end  context.CancelFunc
@@ -53,17 +54,17 @@ type load struct {
 	made       map[string]int
 	handshakes int
 	failures   []string
-	// unheard are calls that ran into a timeout while the machine did something else.
+	// unheard are calls that timed out while the machine was busy with other work.
 	unheard int
-	// beat is the last pulse, and missed how long there was none when there should have been.
+	// beat is the last pulse, and missed the time without due pulses.
 	beat   time.Time
 	missed time.Duration
 }
 
-// loads counts them, for names of namespaces: those that are deleted stay for a while.
+// loads counts the loads, for namespace names: deleted namespaces stay for a while.
 var loads int
 
-// startLoad begins, and fails the test when a call failed until stop.
+// startLoad begins, and fails the test if a call failed before stop.
 func startLoad(t *testing.T) *load {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -72,7 +73,7 @@ func startLoad(t *testing.T) *load {
 	loads++
 	for member := range world.Members {
 		p := newPlace(t, member, fmt.Sprintf("load-%d", loads), nil)
-		p.untilAllSay("", p.group("never", 1)) // a replica that has just started may not know the member yet
+		p.untilAllSay("", p.group("never", 1)) // a replica that has just started possibly does not know the member yet
 		await.Until(t, "VmGroups to be served", func(ctx context.Context) (bool, error) {
 			err := p.Create(ctx, p.group("never", 1), client.DryRunAll)
 			return err == nil, err
@@ -102,7 +103,7 @@ func startLoad(t *testing.T) *load {
 	return l
 }
 
-// stop ends the load and tells what failed. It may be called again.
+// stop ends the load and reports the failures. It can be called again.
 func (l *load) stop() {
 	l.end()
 	l.wait.Wait()
@@ -115,7 +116,7 @@ func (l *load) stop() {
 	l.failures = nil
 }
 
-// call creates a group without leaving one. The hub is asked about it four times, and nothing is stored.
+// call creates a group as a dry run. The hub is asked about it four times, and nothing is stored.
 func (l *load) call(ctx context.Context, p *place) {
 	began, missed := time.Now(), l.lost()
 	err := p.Create(ctx, p.group("never", 1), client.DryRunAll)
@@ -128,7 +129,7 @@ func (l *load) call(ctx context.Context, p *place) {
 	l.record(ctx, func() { l.made[p.member]++ }, err, "create in "+p.member, began)
 }
 
-// isTimeout says whether an API server gave a webhook up that did not answer in time.
+// isTimeout reports whether an API server's call of a webhook timed out.
 func isTimeout(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "failed calling webhook") && strings.Contains(err.Error(), context.DeadlineExceeded.Error())
 }
@@ -140,14 +141,14 @@ func (l *load) pulse() {
 	l.missed, l.beat = missed, time.Now()
 }
 
-// lost is for how long the load has not run in all.
+// lost is the total time in which the load has not run.
 func (l *load) lost() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.missed + max(0, time.Since(l.beat)-2*pulseEvery)
 }
 
-// shakeHands connects to each replica as a member would that has just read whom to trust.
+// shakeHands connects to each replica like a member that has just read the CA bundle.
 func (l *load) shakeHands(ctx context.Context, p *place) {
 	hook, err := operatorsWebhook(ctx, p.Cluster)
 	if err != nil {
@@ -158,13 +159,13 @@ func (l *load) shakeHands(ctx context.Context, p *place) {
 		began := time.Now()
 		_, err := peer(ctx, r, hook.ClientConfig.CABundle)
 		if refused := new(tls.CertificateVerificationError); err != nil && !errors.As(err, &refused) {
-			continue // it is being restarted; calls go to the other one
+			continue // it is restarting; calls go to the other one
 		}
 		l.record(ctx, func() { l.handshakes++ }, err, "handshake of "+p.member+" with "+r.Name, began)
 	}
 }
 
-// record counts a call unless the load was ended meanwhile.
+// record counts a call unless the load has ended.
 func (l *load) record(ctx context.Context, count func(), err error, what string, began time.Time) {
 	if ctx.Err() != nil {
 		return
@@ -177,7 +178,7 @@ func (l *load) record(ctx context.Context, count func(), err error, what string,
 	}
 }
 
-// calls returns how many each member has made.
+// calls returns the number of calls of each member.
 func (l *load) calls() map[string]int { return l.since(map[string]int{}) }
 
 func (l *load) since(before map[string]int) map[string]int {
@@ -190,7 +191,7 @@ func (l *load) since(before map[string]int) map[string]int {
 	return all
 }
 
-// untilMore waits until each member has made that many more calls.
+// untilMore waits until each member has made this many more calls.
 func (l *load) untilMore(before map[string]int, calls int) {
 	l.t.Helper()
 	await.Until(l.t, fmt.Sprintf("%d more calls in each member", calls), func(context.Context) (bool, error) {
@@ -203,8 +204,8 @@ func (l *load) untilMore(before map[string]int, calls int) {
 	})
 }
 
-// connectAnew has the API server of the member call the hub under a configuration whose bundle changes all the time: it is
-// the operator's, with more and more blank lines. An API server keeps connections for each bundle by itself.
+// connectAnew makes the API server of the member call the hub under a configuration whose bundle changes constantly: it
+// is the operator's, with a growing number of blank lines. An API server keeps separate connections for each bundle.
 func (l *load) connectAnew(ctx context.Context, p *place) {
 	l.t.Helper()
 	own := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "connects-anew"}}
@@ -244,12 +245,12 @@ func (l *load) connectAnew(ctx context.Context, p *place) {
 	})
 }
 
-// peer shakes hands with a replica and returns the certificate that it shows. Without a bundle any is accepted.
+// peer makes a TLS handshake with a replica and returns its certificate. Without a bundle, it accepts any.
 func peer(ctx context.Context, r *stack.Replica, bundle []byte) (*x509.Certificate, error) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(bundle)
 	dialer := &tls.Dialer{Config: &tls.Config{
-		RootCAs: roots, MinVersion: tls.VersionTLS12, InsecureSkipVerify: bundle == nil, // without, it only asks which it is
+		RootCAs: roots, MinVersion: tls.VersionTLS12, InsecureSkipVerify: bundle == nil, // without a bundle, it only reads the certificate
 	}}
 	conn, err := dialer.DialContext(ctx, "tcp", r.WebhookAddress())
 	if err != nil {
@@ -259,7 +260,7 @@ func peer(ctx context.Context, r *stack.Replica, bundle []byte) (*x509.Certifica
 	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0], nil
 }
 
-// shownBy is the fingerprint of the certificate that a replica answers with.
+// shownBy is the fingerprint of a replica's certificate.
 func shownBy(ctx context.Context, r *stack.Replica) (string, error) {
 	certificate, err := peer(ctx, r, nil)
 	if err != nil {

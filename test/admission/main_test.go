@@ -1,9 +1,9 @@
 //go:build unix
 
-// Package admission tests the whole of admission as users meet it: real API servers for a hub and two members, real
+// Package admission tests all of admission as users meet it: real API servers for a hub and two members, real
 // cert-manager controllers, and two replicas of the manager whose webhooks the members call.
 //
-// The tests share one stack. Each works in namespaces, policies and VCenters of its own.
+// The tests share one stack. Each works in separate namespaces, policies and VCenters.
 package admission
 
 import (
@@ -73,7 +73,7 @@ func run(m *testing.M) int {
 	return code
 }
 
-// memberPrograms makes a directory with the members' kube-apiserver, and etcd.
+// memberPrograms creates a directory with the members' kube-apiserver, and etcd.
 func memberPrograms(ctx context.Context) (dir string, clean func(), err error) {
 	if *members == "" {
 		return "", func() {}, nil

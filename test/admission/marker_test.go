@@ -30,18 +30,18 @@ import (
 
 const (
 	markerName = "table-marker"
-	// connections are how often the webhooks are asked, over a connection of its own each: the balancer gives them to the
+	// connections is the number of webhook calls, each over a new connection: the balancer distributes them over the
 	// replicas in turn.
 	connections = 16
 )
 
-// marker tells when everybody has learned of what was made before it. Caches learn of objects of one kind in the order in
-// which they were made: who knows the marker's policy, namespace, group and quota knows those before them.
+// marker shows when all components know the objects created before it. Caches receive objects of one kind in creation
+// order: a cache with the marker's policy, namespace, group and quota has all earlier ones.
 type marker struct{ t *testing.T }
 
 func newMarker(t *testing.T) *marker { return &marker{t} }
 
-// makePolicy makes the last policy: it allows one group in each member's marker namespace.
+// makePolicy creates the last policy: it allows one group in each member's marker namespace.
 func (m *marker) makePolicy() {
 	m.t.Helper()
 	p := &v1alpha1.VmGroupPolicy{ObjectMeta: metav1.ObjectMeta{Name: markerName}}
@@ -53,7 +53,8 @@ func (m *marker) makePolicy() {
 	}
 }
 
-// await makes the last namespace and, once ready says so, the last group in both members, and waits until all know of them.
+// await creates the last namespace and, once ready returns true, the last group in both members, and waits until all
+// components know them.
 func (m *marker) await(ready func(context.Context) (bool, error)) {
 	m.t.Helper()
 	await.Until(m.t, "what the last groups wait for", ready)
@@ -70,7 +71,7 @@ func (m *marker) await(ready func(context.Context) (bool, error)) {
 	m.known()
 }
 
-// known waits until the API servers and the webhooks of both replicas judge by the marker.
+// known waits until the API servers and the webhooks of both replicas apply the marker.
 func (m *marker) known() {
 	m.t.Helper()
 	for member := range world.Members {
@@ -109,8 +110,8 @@ func (m *marker) known() {
 	}
 }
 
-// ask asks the webhook of a member, as its API server does and over a new connection, about a new group. It returns the
-// refusal, "" for none.
+// ask asks the webhook of a member, like its API server and over a new connection, about a new group. It returns the
+// rejection, "" for none.
 func ask(ctx context.Context, member string, group *unstructured.Unstructured) (string, error) {
 	answer, err := askAll(ctx, member, group)
 	if err != nil || answer.Result == nil {
@@ -119,7 +120,7 @@ func ask(ctx context.Context, member string, group *unstructured.Unstructured) (
 	return answer.Result.Message, nil
 }
 
-// askAll is ask with everything that is answered.
+// askAll is ask with the complete response.
 func askAll(ctx context.Context, member string, group *unstructured.Unstructured) (*admissionv1.AdmissionResponse, error) {
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	if err := world.Members[member].Get(ctx, client.ObjectKey{Name: objects.Name}, configuration); err != nil {

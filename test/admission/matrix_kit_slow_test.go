@@ -23,26 +23,26 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// cellLabel names the cell that a namespace is.
+// cellLabel contains the cell of a namespace.
 const cellLabel = "example.com/cell"
 
-// cell is a namespace of a member, for which something of each kind is meant that no other cell may use.
+// cell is a namespace of a member. For each kind, one object is meant for it, which no other cell can use.
 type cell struct {
 	*place
-	// name of the cell is also in the names of what is meant for it.
+	// name of the cell is also in the names of its objects.
 	name string
 }
 
-// reference is a field by which a group names something that is meant for a cell.
+// reference is a field by which a group names an object of a cell.
 type reference struct {
 	kind string
-	// set makes a group name what is meant for the cell.
+	// set makes a group name the cell's object.
 	set func(spec *v1alpha1.VmGroupSpec, meant string)
-	// refused is what a refusal says.
+	// refused is the text of a rejection.
 	refused string
 }
 
-// references are the fields that grants decide about.
+// references are the fields that grants apply to.
 var references = []reference{
 	{"vcenter", func(s *v1alpha1.VmGroupSpec, meant string) { s.VCenter = "matrix-" + meant }, "does not grant anything to namespace"},
 	{"template", func(s *v1alpha1.VmGroupSpec, meant string) { s.Template = "template-" + meant }, "is not granted to namespace"},
@@ -64,13 +64,13 @@ type matrix struct {
 	person *sim.Operator
 }
 
-// newMatrix makes the cells, what is meant for each, and the policies that name it where a group leaves it out.
+// newMatrix creates the cells, their objects, and the policies that set references in groups without them.
 func newMatrix(t *testing.T) *matrix {
 	t.Helper()
 	m := &matrix{t: t}
 	members := []string{"team-a", "team-b", "team-matrix"}
 	joinMember(t, members[2])
-	// The cells come after the VCenters, so that they go before them.
+	// The cells come after the VCenters, so that they are deleted before them.
 	for _, member := range members {
 		for i := range 3 {
 			m.cells = append(m.cells, cell{name: fmt.Sprintf("%s-%d", member, i), place: &place{member: member}})
@@ -85,7 +85,7 @@ func newMatrix(t *testing.T) *matrix {
 	return m
 }
 
-// grant grants a cell what is meant for it.
+// grant grants a cell its objects.
 func (c cell) grant() v1alpha1.Grant {
 	return v1alpha1.Grant{
 		MemberClusters:    []string{c.member},
@@ -95,8 +95,8 @@ func (c cell) grant() v1alpha1.Grant {
 	}
 }
 
-// makeVCenters makes the VCenter "matrix", which all cells may use with what is meant for them, and one for each cell that
-// no other may use. Those are grants only: nothing answers there.
+// makeVCenters creates the VCenter "matrix", which all cells can use with their objects, and a VCenter for each cell
+// that no other can use. The latter are only grants: no server is behind them.
 func (m *matrix) makeVCenters() {
 	m.t.Helper()
 	ctx := m.t.Context()
@@ -135,7 +135,7 @@ func (m *matrix) makeVCenters() {
 	untilVCenterReady(m.t, "matrix")
 }
 
-// makePolicy has groups of the cell get what is meant for it where they leave it out.
+// makePolicy sets the cell's objects in its groups without references.
 func (m *matrix) makePolicy(c cell) {
 	m.t.Helper()
 	p := &v1alpha1.VmGroupPolicy{ObjectMeta: metav1.ObjectMeta{Name: "matrix-" + c.name}}
@@ -153,7 +153,7 @@ func (m *matrix) makePolicy(c cell) {
 	})
 }
 
-// naming is a group of the cell that names, by a reference, what is meant for a cell; all else is its own.
+// naming is a group of the cell that names, by one reference, an object of a cell; all others are its own.
 func (c cell) naming(r reference, meant string) *v1alpha1.VmGroup {
 	return c.group(r.kind+"-of-"+meant, 1, func(g *v1alpha1.VmGroup) {
 		g.Spec.VCenter, g.Spec.Template = "matrix", "template-"+c.name
@@ -161,7 +161,7 @@ func (c cell) naming(r reference, meant string) *v1alpha1.VmGroup {
 	})
 }
 
-// known waits until the webhooks of both replicas know the cells, and what there is in the VCenter.
+// known waits until the webhooks of both replicas know the cells, and the inventory of the VCenter.
 func (m *matrix) known() {
 	m.t.Helper()
 	for i, c := range m.cells {
@@ -182,7 +182,7 @@ func (m *matrix) known() {
 	}
 }
 
-// allowUserData lets one member use Secrets, and makes one in one of its namespaces.
+// allowUserData allows one member to use Secrets, and creates one in one of its namespaces.
 func (m *matrix) allowUserData(owner cell) {
 	m.t.Helper()
 	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: owner.member}}
@@ -208,7 +208,7 @@ func (m *matrix) allowUserData(owner cell) {
 	}
 }
 
-// exemptClient is a client of the member that its webhooks are not asked about: it is named as the operator is.
+// exemptClient is a client of the member that bypasses its webhooks: it has the operator's name.
 func exemptClient(t *testing.T, p *place) client.Client {
 	t.Helper()
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{}

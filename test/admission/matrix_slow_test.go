@@ -17,9 +17,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// TestNobodyReachesWhatIsMeantForOthers has each of three namespaces of three members name, by each reference that a group
-// has, what is meant for each of them: only its own may it have. The webhooks refuse; and where they were not asked, the
-// operator makes nothing of it.
+// TestNobodyReachesWhatIsMeantForOthers lets each of three namespaces of three members name, by each reference of a
+// group, the objects of each namespace: it can have only its own. The webhooks reject the others. If they were not
+// asked, the operator creates nothing for them.
 func TestNobodyReachesWhatIsMeantForOthers(t *testing.T) {
 	stack.Story(t)
 	m := newMatrix(t)
@@ -30,7 +30,7 @@ func TestNobodyReachesWhatIsMeantForOthers(t *testing.T) {
 	t.Run("reconciler", m.holds)
 }
 
-// refuses asks about every group, without keeping it.
+// refuses asks about every group as a dry run.
 func (m *matrix) refuses(t *testing.T) {
 	asked, crossed := 0, 0
 	for _, r := range references {
@@ -62,7 +62,7 @@ func (m *matrix) refuses(t *testing.T) {
 	t.Logf("%d requests, %d crossings", asked, crossed)
 }
 
-// fillsIn has groups leave out what policies fill in: each gets its own.
+// fillsIn omits the references that policies fill in: each group gets its own objects.
 func (m *matrix) fillsIn(t *testing.T) {
 	for _, c := range m.cells {
 		group := raw(c.namespace, "filled", map[string]any{"cpu": int64(1), "memory": int64(1)})
@@ -84,7 +84,7 @@ func (c cell) withUserData() *v1alpha1.VmGroup {
 	})
 }
 
-// holds makes every group as the operator itself, whom the webhooks let pass, and looks at what becomes of it.
+// holds creates every group as the operator itself, whom the webhooks allow, and checks the result.
 func (m *matrix) holds(t *testing.T) {
 	want := map[string]string{} // reasons by member, namespace and name
 	create := func(c cell, group *v1alpha1.VmGroup, reason string) {
@@ -117,8 +117,8 @@ func (m *matrix) holds(t *testing.T) {
 	m.onlyOwnVMs(t, want)
 }
 
-// ownReason is why a group that names what is meant for it has no VMs: nothing answers in the cells' own VCenters, and the
-// simulator has other datastores and networks. "" is for those that have.
+// ownReason is why a group that names its own objects has no VMs: no server is behind the cells' VCenters, and the
+// simulator has other datastores and networks. "" is for groups that have VMs.
 func ownReason(r reference) string {
 	switch r.kind {
 	case "vcenter":
@@ -129,7 +129,7 @@ func ownReason(r reference) string {
 	return ""
 }
 
-// judged reports whether each group says for its reason that it is held, or runs where it has none.
+// judged reports whether each group has the reason for which it is held, or runs without one.
 func (m *matrix) judged(ctx context.Context, want map[string]string) (bool, error) {
 	for _, c := range m.cells {
 		var list v1alpha1.VmGroupList
@@ -149,7 +149,7 @@ func (m *matrix) judged(ctx context.Context, want map[string]string) (bool, erro
 	return true, nil
 }
 
-// onlyOwnVMs looks at vCenter: nobody has VMs but the groups that name what is meant for them.
+// onlyOwnVMs checks vCenter: only groups that name their own objects have VMs.
 func (m *matrix) onlyOwnVMs(t *testing.T, want map[string]string) {
 	t.Helper()
 	vms, err := m.person.VMs(t.Context())
@@ -179,7 +179,7 @@ func (m *matrix) onlyOwnVMs(t *testing.T, want map[string]string) {
 	t.Logf("%d groups, %d with VMs", len(want), len(have))
 }
 
-// notYet says which group a wait is for.
+// notYet returns the group that a wait is for.
 type notYet struct {
 	group, reason string
 	status        v1alpha1.VmGroupStatus

@@ -22,7 +22,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// lookEvery is how often groups and VMs are counted.
+// lookEvery is the interval in which groups and VMs are counted.
 const lookEvery = 50 * time.Millisecond
 
 func vmQuota(scope v1alpha1.QuotaScope, vms int32) func(*v1alpha1.VmGroupPolicySpec) {
@@ -39,7 +39,7 @@ func TestGroupsThatTogetherBreakAQuotaAreGrantedInAnOrderThatStays(t *testing.T)
 	for _, p := range places {
 		p.untilAllSay("exceeds the quota", p.group("probe", each*fit+1))
 		r.untilKnownIn(p, 0)
-		p.apply(p.group("empty", 0)) // the API server takes groups
+		p.apply(p.group("empty", 0)) // the API server accepts groups
 	}
 	w := watchQuota(t, each*fit, places...)
 
@@ -50,7 +50,7 @@ func TestGroupsThatTogetherBreakAQuotaAreGrantedInAnOrderThatStays(t *testing.T)
 			g := p.group(fmt.Sprintf("vg-%d", i), each)
 			err := p.Create(t.Context(), g)
 			if apierrors.IsInvalid(err) && strings.Contains(err.Error(), "exceeds the quota") {
-				err = p.pastTheDoor().Create(t.Context(), g) // too late for the race; the reconciler is what is tested
+				err = p.pastTheDoor().Create(t.Context(), g) // too late for the race; the reconciler is under test
 			}
 			if err != nil {
 				t.Error(err)
@@ -112,7 +112,7 @@ func TestScaleUpsThatTogetherBreakAQuotaAreGrantedWhole(t *testing.T) {
 		}
 		scaling.Wait()
 		w.untilHeld(groups - 1)
-		// The others may say that they have to wait before the one that was granted says that.
+		// The others can report that they wait before the granted one does.
 		var winner []string
 		await.Until(t, "one group to grow", func(context.Context) (bool, error) {
 			winner = w.holding(each)
@@ -134,8 +134,8 @@ func TestScaleUpsThatTogetherBreakAQuotaAreGrantedWhole(t *testing.T) {
 	}
 }
 
-// quotaWatch counts all the time what groups were granted and what VMs they have, and fails the test when that is more
-// than the quota, or when a group loses what it was granted.
+// quotaWatch counts continuously the grants and VMs of groups. It fails the test if they exceed the quota, or if a
+// group loses its grant.
 type quotaWatch struct {
 	t      *testing.T
 	most   int32
@@ -144,10 +144,10 @@ type quotaWatch struct {
 	wait   sync.WaitGroup
 
 	mu sync.Mutex
-	// granted is what each group has been granted, as <member>/<name>; held are those that want more and wait for a quota.
+	// granted is the grant of each group, as <member>/<name>; held are those that want more and wait for a quota.
 	granted map[string]int32
 	held    []string
-	// shrinking are groups that may lose what they have.
+	// shrinking are groups that can lose their grant.
 	shrinking map[string]bool
 	looks     int
 	greatest  int32
@@ -173,8 +173,8 @@ func (w *quotaWatch) stop() {
 	w.t.Logf("%d looks, at most %d VMs were granted or there, the quota is %d", w.looks, w.greatest, w.most)
 }
 
-// look counts once. Groups are listed one member after the other: one that is granted more between the two is counted
-// with less, and never with more than it had at the end.
+// look counts once. Groups are listed one member at a time. A group that is granted more between two lists is counted
+// with less, never with more than it had at the end.
 func (w *quotaWatch) look(ctx context.Context) {
 	granted, sum := map[string]int32{}, int32(0)
 	var held, folders []string
@@ -232,7 +232,7 @@ func (w *quotaWatch) complain(ctx context.Context, format string, args ...any) {
 	}
 }
 
-// holding returns the groups that were granted so many VMs, sorted.
+// holding returns the groups with a grant of this many VMs, sorted.
 func (w *quotaWatch) holding(vms int32) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -246,7 +246,7 @@ func (w *quotaWatch) holding(vms int32) []string {
 	return names
 }
 
-// untilGranted waits until that many groups were granted VMs, and returns them.
+// untilGranted waits until this many groups were granted VMs, and returns them.
 func (w *quotaWatch) untilGranted(groups int) (names []string) {
 	w.t.Helper()
 	await.Until(w.t, fmt.Sprintf("%d groups to be granted", groups), func(context.Context) (bool, error) {
@@ -276,7 +276,7 @@ func (w *quotaWatch) untilHeld(groups int) {
 	})
 }
 
-// mustBe fails unless exactly these were granted something, now and for some looks.
+// mustBe fails unless exactly these have grants, now and for some checks.
 func (w *quotaWatch) mustBe(names []string) {
 	w.t.Helper()
 	w.mu.Lock()
@@ -292,7 +292,7 @@ func (w *quotaWatch) mustBe(names []string) {
 	}
 }
 
-// shrinks lets a group lose what it was granted.
+// shrinks allows a group to lose its grant.
 func (w *quotaWatch) shrinks(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -328,7 +328,7 @@ func (w *quotaWatch) untilRunning(names []string, vms int32) {
 	}
 }
 
-// start runs a replica again that was killed, and returns when it is ready.
+// start restarts a killed replica, and returns when it is ready.
 func start(t *testing.T, r *stack.Replica) {
 	t.Helper()
 	if err := r.Restart(t.Context()); err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// leastCalls is how many calls each member makes while certificates are renewed once.
+// leastCalls is the minimum number of calls of each member while certificates are renewed once.
 const leastCalls = 250
 
 func TestRotationOfEverythingUnderLoadFailsNoCall(t *testing.T) {
@@ -74,7 +74,8 @@ func TestAMemberThatIsAwayDuringARotationIsWaitedForAndComesBackWorking(t *testi
 	await.Until(t, "an event that says so", func(ctx context.Context) (bool, error) {
 		return saysBehind(ctx, "team-b")
 	})
-	// The event comes after the overlap, which is several times as long as the switch takes where nobody is away.
+	// The event comes after the overlap, which lasts several times as long as the switch takes if all members are
+	// reachable.
 	if string(admissionSecret(t).Data[trust.KeyServedCert]) != string(served) {
 		t.Error("the certificate was switched although a member does not know its authority")
 	}
@@ -91,7 +92,7 @@ func TestAMemberThatIsAwayDuringARotationIsWaitedForAndComesBackWorking(t *testi
 	}
 }
 
-// callsMustSucceed has both members refuse what they cannot ask the hub about, so that a failed call is seen.
+// callsMustSucceed makes both members reject requests if they cannot reach the hub, so that a failed call is visible.
 func callsMustSucceed(t *testing.T) {
 	t.Helper()
 	mindFailedCalls(t.Context(), t, v1alpha1.AdmissionFail)
@@ -133,7 +134,7 @@ func memberCluster(t *testing.T, name string) *v1alpha1.MemberCluster {
 	return mc
 }
 
-// admissionSecret is where the leading replica keeps what all serve.
+// admissionSecret is where the leading replica stores the certificate that all serve.
 func admissionSecret(t *testing.T) *corev1.Secret { t.Helper(); return hubSecret(t, trust.SecretName) }
 
 func hubSecret(t *testing.T, name string) *corev1.Secret {
@@ -169,7 +170,7 @@ func renew(t *testing.T) *trust.Leaf {
 			t.Fatal(err)
 		}
 	}
-	// cert-manager may have signed it with the authority of a moment before. That is no trouble, and no test either.
+	// cert-manager can have signed it with the previous authority. That does no harm, but tests nothing.
 	for signedBefore(t) {
 		wanted[stack.WebhookCertificate]++
 		if err := certmanager.Renew(ctx, world.Hub, stack.Namespace, stack.WebhookCertificate); err != nil {
@@ -209,7 +210,7 @@ func currentAuthority(t *testing.T) []trust.Authority {
 	return all
 }
 
-// untilServed waits until the leader has chosen a leaf, and every replica answers with it.
+// untilServed waits until the leader has chosen a leaf, and every replica serves it.
 func untilServed(t *testing.T, leaf *trust.Leaf) {
 	t.Helper()
 	await.Until(t, "the new certificate to be served by all", func(ctx context.Context) (bool, error) {
@@ -227,7 +228,7 @@ func untilServed(t *testing.T, leaf *trust.Leaf) {
 	})
 }
 
-// untilOneAuthority waits until both members trust the current authority and no other, and returns it.
+// untilOneAuthority waits until both members trust only the current authority, and returns it.
 func untilOneAuthority(t *testing.T) trust.Authority {
 	t.Helper()
 	current := currentAuthority(t)[0]
@@ -272,7 +273,7 @@ func bundlesOf(ctx context.Context, cluster *stack.Cluster) ([][]byte, error) {
 	return bundles, nil
 }
 
-// saysBehind looks for the event about a member that does not know the new authority.
+// saysBehind searches for the event about a member that does not know the new authority.
 func saysBehind(ctx context.Context, member string) (bool, error) {
 	var events corev1.EventList
 	err := world.Hub.List(ctx, &events)
@@ -281,7 +282,7 @@ func saysBehind(ctx context.Context, member string) (bool, error) {
 	}), err
 }
 
-// restart ends a replica as a kubelet does and starts it again.
+// restart ends a replica like a kubelet and starts it again.
 func restart(t *testing.T, r *stack.Replica) {
 	t.Helper()
 	if err := r.Stop(); err != nil {

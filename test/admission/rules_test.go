@@ -23,16 +23,16 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// rule is a VmGroupPolicy of a test, for namespaces that have its name as the label "rule".
+// rule is a VmGroupPolicy of a test, for namespaces with its name in the label "rule".
 type rule struct {
 	t    *testing.T
 	name string
 }
 
-// labels make a namespace one that the rule holds for.
+// labels select a namespace for the rule.
 func (r rule) labels() map[string]string { return map[string]string{"rule": r.name} }
 
-// newRule creates a policy, which goes when the test ends. See untilAllSay for when it is known.
+// newRule creates a policy, which is deleted at the end of the test. See untilAllSay for when it is known.
 func newRule(t *testing.T, name string, change func(*v1alpha1.VmGroupPolicySpec)) rule {
 	t.Helper()
 	r := rule{t, name}
@@ -73,7 +73,7 @@ func (r rule) change(change func(*v1alpha1.VmGroupPolicySpec)) {
 	}
 }
 
-// untilCounts waits until so many groups match the policy, and so many of them break it.
+// untilCounts waits until this many groups match the policy, and this many of them violate it.
 func (r rule) untilCounts(matched, violations int32) {
 	r.t.Helper()
 	r.until(fmt.Sprintf("%d violations by %d groups", violations, matched), func(p *v1alpha1.VmGroupPolicy) bool {
@@ -93,9 +93,8 @@ func (r rule) until(what string, done func(*v1alpha1.VmGroupPolicy) bool) {
 	})
 }
 
-// untilKnownIn waits until a member has been told of the policy, and of the maximum of CPUs if that is not 0, and until its
-// API server goes by what it was told, which is a moment later. The policy must allow groups without VMs, which the default
-// limits do not.
+// untilKnownIn waits until a member has the policy, and the maximum of CPUs if that is not 0. Its API server must also
+// enforce them, which takes a moment longer. The policy must allow groups without VMs, which the default limits do not.
 func (r rule) untilKnownIn(p *place, maxCPU int32) {
 	r.t.Helper()
 	await.Until(r.t, p.member+" to know VmGroupPolicy "+r.name, func(ctx context.Context) (bool, error) {
@@ -112,14 +111,14 @@ func (r rule) untilKnownIn(p *place, maxCPU int32) {
 	})
 }
 
-// pastTheDoor is a client with the operator's own name, whom no webhook judges. The policies in the member do.
+// pastTheDoor is a client with the operator's name, whom no webhook checks. The policies in the member do.
 func (p *place) pastTheDoor() client.Client {
 	p.t.Helper()
 	return clientAs(p.t, p.Cluster, localcluster.ProxyUser)
 }
 
-// apply creates a group. The API server of a new member needs some seconds for the schemas that mutating admission policies
-// match, and answers with internal errors until then; these are tried again.
+// apply creates a group. The API server of a new member needs some seconds for the schemas that mutating admission
+// policies match, and returns internal errors until then; these are retried.
 func (p *place) apply(g *v1alpha1.VmGroup) {
 	p.t.Helper()
 	await.Until(p.t, "group "+g.Name+" to be created", func(ctx context.Context) (bool, error) {
@@ -139,7 +138,7 @@ func (p *place) edit(by client.Client, name, patch string) {
 	}
 }
 
-// untilGroup waits for a group to be as wanted in a status of its current generation.
+// untilGroup waits until a group is as wanted in a status of its current generation.
 func (p *place) untilGroup(what, name string, wanted func(*v1alpha1.VmGroup) bool) *v1alpha1.VmGroup {
 	p.t.Helper()
 	g := &v1alpha1.VmGroup{}
@@ -176,7 +175,7 @@ func (p *place) untilCompliance(name string, status metav1.ConditionStatus, reas
 	return g
 }
 
-// vms are the VMs of a group as somebody with a vSphere client sees them, by name.
+// vms are the VMs of a group as seen by a vSphere client, by name.
 func (p *place) vms(g *v1alpha1.VmGroup) map[string]sim.VM {
 	p.t.Helper()
 	all, err := world.Person.VMs(p.t.Context())
@@ -194,7 +193,7 @@ func (p *place) vms(g *v1alpha1.VmGroup) map[string]sim.VM {
 	return found
 }
 
-// shaped fails unless a group has that many VMs with so many CPUs each.
+// shaped fails unless a group has this many VMs with this many CPUs each.
 func (p *place) shaped(g *v1alpha1.VmGroup, vms int, cpu int32) map[string]sim.VM {
 	p.t.Helper()
 	found := p.vms(g)

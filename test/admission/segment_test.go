@@ -22,7 +22,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/webhookcall"
 )
 
-// leaked is a URL of the webhook that a person of a member was told, in the error of a request that was refused because nobody answered.
+// leaked is a URL of the webhook that a member's user got in the error of a rejected request, because no replica
+// responded.
 type leaked struct{ member, url string }
 
 var webhookURL = regexp.MustCompile(`https://[^"? ]+/clusters/[^"? ]+/[0-9a-f]{32}/(?:validate|mutate)`)
@@ -40,7 +41,8 @@ func leakOf(t *testing.T, member string, err error) leaked {
 	return leaked{member, found}
 }
 
-// tried has somebody who knows the URL, and reaches the port, ask whatever they can think of. theirs is a group of another member.
+// tried makes a caller who knows the URL, and reaches the port, try all kinds of requests. theirs is a group of
+// another member.
 func (l leaked) tried(t *testing.T, p *place, theirs *v1alpha1.VmGroup) {
 	hook, err := operatorsWebhook(t.Context(), p.Cluster)
 	if err != nil {
@@ -80,7 +82,7 @@ func (l leaked) tried(t *testing.T, p *place, theirs *v1alpha1.VmGroup) {
 				t.Errorf("%s: POST %s is answered %d %q, want 404 %q", r.Name, path, status, answer, want)
 			}
 		}
-		// As one who is asked about a group of another member, with that one's UID and status.
+		// As a request about a group of another member, with its UID and status.
 		plain, feigned := p.group("feigned", 3), p.group("feigned", 3)
 		feigned.UID, feigned.Status = theirs.UID, theirs.Status
 		_, want = ask(r, validate, changeOf(t, plain, 1))
@@ -90,7 +92,7 @@ func (l leaked) tried(t *testing.T, p *place, theirs *v1alpha1.VmGroup) {
 	}
 }
 
-// changeOf is the question whether a group may get another number of replicas.
+// changeOf is the request to change the number of replicas of a group.
 func changeOf(t *testing.T, old *v1alpha1.VmGroup, replicas int32) []byte {
 	t.Helper()
 	encode := func(g *v1alpha1.VmGroup) runtime.RawExtension {

@@ -19,14 +19,17 @@ import (
 )
 
 const (
-	// segmentPeriod is how long a segment is given out in these stories: several times as long as members take for another one on a busy machine.
+	// segmentPeriod is the validity of a segment in these tests: several times as long as members take to change it on
+	// a busy machine.
 	segmentPeriod = 10 * time.Second
-	// changes is how many segments each member gets under load, and callsOfEach how many calls it makes with each at least.
+	// changes is the number of segments that each member gets under load, and callsOfEach the minimum number of calls
+	// with each.
 	changes, callsOfEach = 3, 100
 )
 
-// TestASegmentFromAnErrorTellsWhatItsMembersUsersKnowAndEndsWhileNoCallFails: a member that cannot be told of new segments keeps its own for as long as
-// that lasts, and somebody who read it from an error tries what it is good for. Both members call without pause.
+// TestASegmentFromAnErrorTellsWhatItsMembersUsersKnowAndEndsWhileNoCallFails: an unreachable member keeps its old
+// segment until it is reachable again, and a user who read it from an error tries to use it. Both members call
+// continuously.
 func TestASegmentFromAnErrorTellsWhatItsMembersUsersKnowAndEndsWhileNoCallFails(t *testing.T) {
 	stack.Story(t)
 	segmentsChangeOften(t)
@@ -71,7 +74,8 @@ func segmentsChangeOften(t *testing.T) {
 	t.Cleanup(func() { stopHub(t)() })
 }
 
-// holdSegment keeps a member from being told of new segments, from within the period of the one that it has until release is called.
+// holdSegment prevents a member from getting new segments, from within the period of its current one until release is
+// called.
 func holdSegment(t *testing.T, member string) (at trust.Period, release func()) {
 	t.Helper()
 	proxy := world.Members[member].Proxy
@@ -95,7 +99,7 @@ func holdSegment(t *testing.T, member string) (at trust.Period, release func()) 
 		for _, u := range urls {
 			held = held && segmentIn(u) == trust.Segment(key, member, mc.UID, at)
 		}
-		// What was under way when writes were cut is of this period as well.
+		// Requests in flight when writes were cut belong to this period as well.
 		if held = held && at == trust.PeriodAt(time.Now(), segmentPeriod); !held {
 			release()
 		}

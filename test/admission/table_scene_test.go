@@ -30,13 +30,13 @@ import (
 )
 
 const (
-	// caseLabel keeps the policies of a case to its own namespaces; tableLabel is on the namespaces of all.
+	// caseLabel limits the policies of a case to its own namespaces; tableLabel is on the namespaces of all.
 	caseLabel, tableLabel = "example.com/case", "example.com/table"
 	// keepFinalizer keeps a group that is being deleted.
 	keepFinalizer = "example.com/table"
 )
 
-// scene is the whole table of policies in the shared stack at once: each case has policies and namespaces of its own.
+// scene is the whole table of policies in the shared stack at once: each case has separate policies and namespaces.
 type scene struct {
 	t      *testing.T
 	cases  []policytest.Case
@@ -44,11 +44,11 @@ type scene struct {
 	// asker sends the requests, warned collects their warnings.
 	asker  client.Client
 	warned *collector
-	// fills says whether the member fills in defaults without the hub.
+	// fills reports whether the member fills in defaults without the hub.
 	fills bool
 }
 
-// stageTable puts the table into the stack, and takes it out when the test ends. It returns when both members, and both
+// stageTable creates the table in the stack, and deletes it when the test ends. It returns when both members, and both
 // replicas for each of them, know all of it.
 func stageTable(t *testing.T) *scene {
 	t.Helper()
@@ -62,7 +62,7 @@ func stageTable(t *testing.T) *scene {
 	for i, c := range cases {
 		name := fmt.Sprintf("case-%03d", i+1)
 		if refusesToParse(c) {
-			// It holds wherever it may: only the names of namespaces can keep it away from others.
+			// It applies wherever it can: only the names of namespaces can separate it from others.
 			name = fmt.Sprintf("%c-case-%03d", 'u'+unusable, i+1)
 			unusable++
 		}
@@ -91,7 +91,7 @@ var (
 	saysNamespace = regexp.MustCompile(`in namespace "`)
 )
 
-// renamed is the case with names that no other has. The order of its policies stays. The hub, which is no member here, is
+// renamed is the case with unique names. The order of its policies stays. The hub, which is not a member here, is
 // team-a.
 func renamed(c policytest.Case, name string) policytest.Case {
 	prefix := name + "-"
@@ -134,7 +134,7 @@ func renamed(c policytest.Case, name string) policytest.Case {
 	return c
 }
 
-// keepTo keeps a policy to the namespaces of a case.
+// keepTo limits a policy to the namespaces of a case.
 func keepTo(match *v1alpha1.PolicyMatch, name string) {
 	if _, err := metav1.LabelSelectorAsSelector(match.NamespaceSelector); err == nil {
 		if match.NamespaceSelector == nil {
@@ -170,9 +170,10 @@ func vcenterWith(templatePath string) string {
 }
 
 var (
-	// tableTemplates are those whose paths cases name, by the folder below /DC0/vm. Each folder has a VCenter of its own.
+	// tableTemplates are those whose paths cases name, by the folder below /DC0/vm. Each folder has a separate VCenter.
 	tableTemplates = map[string]string{"images": "linux-12", "private": "linux-12", "linux-x": "windows-11", "debian-feature": "debug", "feature": "debug"}
-	// tableSlashes are templates whose names have a slash, as the API has them. They are in a vCenter of their own, since a text is ambiguous that is both a name and a path.
+	// tableSlashes are templates whose names contain a slash, as in the API. They are in a separate vCenter, because a
+	// text that is both a name and a path is ambiguous.
 	tableSlashes = []string{"debian-feature%2fdebug", "feature%2fdebug"}
 )
 
@@ -200,7 +201,7 @@ func (s *scene) startTable(name string) (*stack.VCenter, *sim.Operator) {
 	return server, person
 }
 
-// makeVCenters makes those that the table names: each sees the templates of one folder.
+// makeVCenters creates the VCenters of the table: each sees the templates of one folder.
 func (s *scene) makeVCenters() {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -248,8 +249,8 @@ func (s *scene) makeNamespaces() {
 	}
 }
 
-// makeGroups makes the groups that exist before the requests. They may break every policy, so that none holds yet. They are
-// paused: nobody needs their VMs.
+// makeGroups creates the groups that exist before the requests. They can violate every policy, so no policy applies
+// yet. They are paused: their VMs are not needed.
 func (s *scene) makeGroups() {
 	s.t.Helper()
 	open := &v1alpha1.VmGroupPolicy{ObjectMeta: metav1.ObjectMeta{Name: "table-open"}}
@@ -265,7 +266,7 @@ func (s *scene) makeGroups() {
 			s.makeGroup(c.Member, raw(c.Namespace, c.Group, old), c.Deleting)
 		}
 		for _, o := range c.Others {
-			// Quotas count what was admitted, which is nothing of a group without a spec.
+			// Quotas count admitted usage, which is zero for a group without a spec.
 			spec := map[string]any{"cpu": int64(1), "memory": int64(1), "template": template, "replicas": int64(0)}
 			if o.Spec != nil {
 				spec["cpu"], spec["memory"], spec["replicas"] = int64(o.Spec.CPU), int64(o.Spec.Memory), int64(ptr.Deref(o.Spec.Replicas, 1))
@@ -296,7 +297,7 @@ func (s *scene) makeGroup(member string, group *unstructured.Unstructured, delet
 	if deleting {
 		group.SetFinalizers([]string{keepFinalizer})
 	}
-	// The members learn of the policy that lets everything pass a moment after it was made.
+	// The members learn of the policy that allows everything a moment after its creation.
 	await.Until(s.t, "group "+group.GetNamespace()+"/"+group.GetName(), func(ctx context.Context) (bool, error) {
 		err := client.IgnoreAlreadyExists(world.Members[member].Create(ctx, group.DeepCopy()))
 		return err == nil, err
@@ -309,7 +310,7 @@ func (s *scene) makeGroup(member string, group *unstructured.Unstructured, delet
 	}
 }
 
-// removePaused deletes a group and lets it go.
+// removePaused deletes a group and removes its finalizer.
 func removePaused(t *testing.T, member string, group *unstructured.Unstructured) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -325,7 +326,7 @@ func removePaused(t *testing.T, member string, group *unstructured.Unstructured)
 	}
 }
 
-// makePolicies makes the policies of all cases, and the marker's last.
+// makePolicies creates the policies of all cases, and the marker's last.
 func (s *scene) makePolicies() {
 	s.t.Helper()
 	exempt := clientAs(s.t, world.Hub, "system:serviceaccount:"+stack.Namespace+":vmgroup-operator")
@@ -333,7 +334,7 @@ func (s *scene) makePolicies() {
 		for _, p := range c.PolicyList() {
 			hub := world.Hub.Client
 			if len(policy.Compile([]v1alpha1.VmGroupPolicy{p}).Problems()) > 0 {
-				hub = exempt // the hub's webhook refuses what cannot be applied; another version may have stored it
+				hub = exempt // the hub's webhook rejects an invalid policy; another version can have stored it
 			}
 			s.create(hub, &p)
 		}
@@ -394,7 +395,7 @@ func (s *scene) othersAreCounted(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// anything are limits that every group keeps, in place of the default ones.
+// anything are limits that every group satisfies, in place of the default ones.
 func anything() *v1alpha1.PolicyLimits {
 	return &v1alpha1.PolicyLimits{
 		CPU: &v1alpha1.CountRange{Min: new(int32(0))}, Memory: &v1alpha1.MemoryRange{Min: new(v1alpha1.Amount("0"))},
@@ -402,7 +403,7 @@ func anything() *v1alpha1.PolicyLimits {
 	}
 }
 
-// makeNamespace makes a namespace unless it is there.
+// makeNamespace creates a namespace unless it exists.
 func makeNamespace(t *testing.T, member, name string, labels map[string]string) {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}

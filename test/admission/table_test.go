@@ -19,7 +19,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy/policytest"
 )
 
-// run sends the request of each case, without keeping it. hub says whether somebody answers the webhooks.
+// run sends the request of each case as a dry run. hub reports whether the webhooks respond.
 func (s *scene) run(t *testing.T, hub bool) {
 	t.Helper()
 	for _, c := range s.cases {
@@ -31,8 +31,8 @@ func (s *scene) run(t *testing.T, hub bool) {
 	}
 }
 
-// send sends the request of a case, and returns the group as the API server would have stored it. A group that changed
-// meanwhile is read again: the operator writes finalizers and status.
+// send sends the request of a case, and returns the group as the API server would have stored it. A group with a write
+// conflict is read again: the operator writes finalizers and status.
 func (s *scene) send(ctx context.Context, c policytest.Case) (group *unstructured.Unstructured, err error) {
 	key := client.ObjectKey{Namespace: c.Namespace, Name: c.Group}
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
@@ -57,15 +57,15 @@ func (s *scene) send(ctx context.Context, c policytest.Case) (group *unstructure
 	return group, err
 }
 
-// compare compares an answer with the table. The admission policies judge before the webhook does: where they refuse, the
-// webhook is not asked.
+// compare compares a response with the table. The admission policies run before the webhook: if they reject a request,
+// the webhook is not asked.
 func (s *scene) compare(
 	t *testing.T, c policytest.Case, hub bool, group *unstructured.Unstructured, err error, warnings []string,
 ) {
 	t.Helper()
 	verdict, message := c.WithoutHub(hub || s.fills)
 	var wantWarnings []string
-	// Nor is it when the spec stays as it is.
+	// Nor is it for an unchanged spec.
 	stays := c.Old != nil && c.Scale == nil && reflect.DeepEqual(c.Old, c.Spec)
 	if hub && verdict == policytest.Allowed && !stays {
 		if len(c.Refused) > 0 {
@@ -83,7 +83,8 @@ func (s *scene) compare(
 	case verdict == policytest.Refused && message != "" && reason(err) != message:
 		t.Errorf("message\n%s, want\n%s", reason(err), message)
 	}
-	// The webhook also warns of what becomes of VMs, and of defaults that change a value. The table has what policies say against a group.
+	// The webhook also warns about the fate of VMs, and about defaults that change a value. The table has only the
+	// policies' objections to a group.
 	ofPolicies := slices.DeleteFunc(slices.Clone(warnings), func(w string) bool {
 		return !strings.Contains(w, "VmGroupPolicy") || strings.Contains(w, "is left out and becomes")
 	})
@@ -95,7 +96,8 @@ func (s *scene) compare(
 	}
 }
 
-// checkFilled compares what was filled in with the table. What a policy may fill in and did not, stays as the user wrote it.
+// checkFilled compares the filled-in values with the table. A value that a policy can fill in and did not stays as
+// written.
 func checkFilled(t *testing.T, c policytest.Case, group *unstructured.Unstructured) {
 	t.Helper()
 	for _, field := range []string{"cpu", "memory", "template", "vcenter"} {
@@ -113,7 +115,7 @@ func checkFilled(t *testing.T, c policytest.Case, group *unstructured.Unstructur
 	}
 }
 
-// reason is what a policy or the webhook says in err, without what the API server puts in front of it.
+// reason is the message of a policy or the webhook in err, without the prefix of the API server.
 func reason(err error) string {
 	if err == nil {
 		return ""

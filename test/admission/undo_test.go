@@ -21,8 +21,8 @@ func mostCPU(n int32) func(*v1alpha1.VmGroupPolicySpec) {
 	return func(s *v1alpha1.VmGroupPolicySpec) { s.Limits.CPU = &v1alpha1.CountRange{Max: new(n)} }
 }
 
-// TestAnUndoToWhatIsForbiddenByNowPasses takes an edit back that has reached one VM of three, after a policy was tightened. While resize is Hot, VMs that
-// run keep their size.
+// TestAnUndoToWhatIsForbiddenByNowPasses reverts an edit that has reached one VM of three, after a policy was
+// tightened. While resize is Hot, running VMs keep their size.
 func TestAnUndoToWhatIsForbiddenByNowPasses(t *testing.T) {
 	stack.Story(t)
 	r := newRule(t, "undo", mostCPU(6))
@@ -49,7 +49,7 @@ func TestAnUndoToWhatIsForbiddenByNowPasses(t *testing.T) {
 	send := func(by client.Client, patch string, options ...client.PatchOption) error {
 		return by.Patch(t.Context(), p.group("vg", 0), client.RawPatch("application/merge-patch+json", []byte(patch)), options...)
 	}
-	// The policy of the member comes first, and says the same: who gets past the webhook meets it, too.
+	// The policy of the member comes first, with the same message: callers that bypass the webhook meet it, too.
 	for _, by := range []client.Client{asker, p.pastTheDoor()} {
 		await.Until(t, "the maximum to hold", func(context.Context) (bool, error) {
 			err := send(by, `{"spec": {"cpu": 5}}`, client.DryRunAll)
@@ -85,7 +85,7 @@ func TestAnUndoToWhatIsForbiddenByNowPasses(t *testing.T) {
 	p.untilRunning("vg", 3)
 }
 
-// restartsPending is how many VMs wait for a restart.
+// restartsPending is the number of VMs that wait for a restart.
 func restartsPending(g *v1alpha1.VmGroup) (n int) {
 	for i := range g.Status.VMs {
 		if g.Status.VMs[i].RestartPending {
@@ -95,7 +95,7 @@ func restartsPending(g *v1alpha1.VmGroup) (n int) {
 	return n
 }
 
-// sizes fails unless vCenter has these VMs of a group, with so many CPUs.
+// sizes fails unless vCenter has these VMs of a group, with this many CPUs.
 func (p *place) sizes(g *v1alpha1.VmGroup, want map[string]int32) {
 	p.t.Helper()
 	got := map[string]int32{}

@@ -13,18 +13,21 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// notScraped are metrics that dashboards read and recordings leave out, each with why. notInFaults has those that no fault makes for certain.
+// notScraped are metrics that dashboards read and recordings omit, each with the reason. notInFaults has those that no
+// fault causes for certain.
 var notScraped = map[string]string{
 	"process_resident_memory_bytes": "recordings have the series of the operator and of its controllers only",
 	"process_cpu_seconds_total":     "recordings have the series of the operator and of its controllers only",
 }
 
-// notInTime are queries of series that the product reports for seconds only, by dashboard and panel, each with what makes them.
+// notInTime are queries of series that the product reports for seconds only, by dashboard and panel, each with their
+// cause.
 var notInTime = map[string]string{
 	"fleet, VMs missing": "VMs that are lost, unhealthy or repaired; a repair in the simulator ends before the next scrape",
 }
 
-// excuse is why a query may show nothing of what the product reported in faults, or "". One metric without series is enough.
+// excuse is why a query can return nothing of the product's reports in faults, or "". One metric without series is
+// enough.
 func excuse(expr string) (why string, err error) {
 	parsed, err := syntax.ParseExpr(expr)
 	if err != nil {
@@ -39,7 +42,7 @@ func excuse(expr string) (why string, err error) {
 	return why, nil
 }
 
-// bare is a query without the zero that it shows where there are no series: a metric that does not exist shows it, too.
+// bare is a query without the zero for missing series: a nonexistent metric would show it, too.
 func bare(expr string) string { return strings.ReplaceAll(expr, " or vector(0)", "") }
 
 // asked is a query of a dashboard. shown is true once it had a value.
@@ -101,8 +104,8 @@ func askDuring(fault string, queries []*asked, list map[string]metric, t *testin
 	return samples.err
 }
 
-// TestDashboardsShowWhatTheProductReports evaluates each query over what the replicas of the whole product reported before, during and after the faults. In one of
-// them it has a value.
+// TestDashboardsShowWhatTheProductReports evaluates each query over the reports of the whole product's replicas before,
+// during and after the faults. It must return a value in one of them.
 func TestDashboardsShowWhatTheProductReports(t *testing.T) {
 	t.Parallel()
 	list, err := listedMetrics()

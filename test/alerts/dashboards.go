@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// board is what the tests read of a dashboard.
+// board is the part of a dashboard that the tests read.
 type board struct {
 	Title      string
 	Panels     []panel
@@ -57,7 +57,7 @@ func chartBoards() (map[string]board, error) {
 	return all, nil
 }
 
-// chosen is a query as Grafana sends it after people have chosen the namespace and all vCenters and members.
+// chosen is a query as Grafana sends it after a user has selected the namespace and all vCenters and members.
 func chosen(expr string) string {
 	return strings.NewReplacer("$namespace", namespace, "$vcenter", ".*", "$member", ".*", "$__rate_interval", "2m").Replace(expr)
 }
@@ -65,7 +65,7 @@ func chosen(expr string) string {
 // variable is one of Grafana's.
 var variable = regexp.MustCompile(`\$\w+`)
 
-// legend matches the labels that the legend of a query shows.
+// legend matches the labels in the legend of a query.
 var legend = regexp.MustCompile(`{{(\w+)}}`)
 
 // selected matches the query of a variable: the metric, and the label whose values it has.
@@ -81,7 +81,7 @@ func lacks(format string, series labels.Labels) (missing []string) {
 	return missing
 }
 
-// overlap reports whether two panels cover the same place.
+// overlap reports whether two panels overlap.
 func overlap(a, b panel) bool {
 	p, q := a.GridPos, b.GridPos
 	return p.X < q.X+q.W && q.X < p.X+p.W && p.Y < q.Y+q.H && q.Y < p.Y+p.H

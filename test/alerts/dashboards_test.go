@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// shownOnly are series that dashboards show and no alert reads, beside those of the busy fleet.
+// shownOnly are series that dashboards show and no alert reads, in addition to those of the busy fleet.
 var shownOnly = []series{
 	always(`vmgroup_groups_by_reason{pod="a",vcenter="vc-1",reason="Starting"}`, 3),
 	always(`vmgroup_groups_held{pod="a",member="m-1",reason="policy"}`, 1),
@@ -52,7 +52,8 @@ func boardsOf(t *testing.T) map[string]board {
 	return all
 }
 
-// TestDashboardsReadWhatTheOperatorHas: metrics and labels exist, and what each replica reports in full is not summed.
+// TestDashboardsReadWhatTheOperatorHas: metrics and labels exist, and values that each replica reports in full are
+// not summed.
 func TestDashboardsReadWhatTheOperatorHas(t *testing.T) {
 	list, err := listedMetrics()
 	if err != nil {
@@ -65,7 +66,7 @@ func TestDashboardsReadWhatTheOperatorHas(t *testing.T) {
 	for name, b := range boardsOf(t) {
 		for _, p := range b.Panels {
 			for _, q := range p.Targets {
-				// The sum over vCenters of a maximum over replicas is right, and the inner aggregation decides.
+				// The sum over vCenters of a maximum over replicas is correct, because the inner aggregation decides.
 				for _, problem := range problemsOf(chosen(q.Expr), list, recorded) {
 					t.Errorf("%s, %s: %s", name, p.Title, problem)
 				}
@@ -77,7 +78,8 @@ func TestDashboardsReadWhatTheOperatorHas(t *testing.T) {
 	}
 }
 
-// TestDashboardsShowData evaluates each query over a fleet in which everything happens. The legend of a query has labels of its series only.
+// TestDashboardsShowData evaluates each query over a fleet with all kinds of events. The legend of a query has
+// labels of its series only.
 func TestDashboardsShowData(t *testing.T) {
 	e, err := newEngine()
 	if err != nil {
@@ -156,7 +158,7 @@ func TestPanelsAreCompleteAndDoNotOverlap(t *testing.T) {
 	}
 }
 
-// wrongPanels are the problems of a dashboard that one does not see in its queries.
+// wrongPanels are the problems of a dashboard outside its queries.
 func wrongPanels(b board, list map[string]metric) (problems []string) {
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	ids := map[int]bool{}

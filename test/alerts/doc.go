@@ -1,2 +1,3 @@
-// Package alerts evaluates the rules of the chart's PrometheusRule with Prometheus' own rule engine, on a virtual clock. It is a module of its own: nothing of Prometheus is in the operator's go.mod.
+// Package alerts evaluates the rules of the chart's PrometheusRule with Prometheus' own rule engine, on a virtual
+// clock. It is a separate module, so that the operator's go.mod does not depend on Prometheus.
 package alerts

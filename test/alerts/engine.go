@@ -22,7 +22,7 @@ import (
 // step is the interval of scrapes and of evaluations, as the chart's ServiceMonitor and Prometheus' own default have it.
 const step = 30 * time.Second
 
-// epoch is the moment at which each run begins. Nothing waits: the clock of a run is the time of its samples.
+// epoch is the start of each run. Nothing waits: the clock of a run is the time of its samples.
 var epoch = time.Unix(1_800_000_000, 0).UTC()
 
 // engine evaluates rules over samples, in the process, on a virtual clock.
@@ -31,7 +31,7 @@ type engine struct {
 	db      *tsdb.DB
 	query   rules.QueryFunc
 	options *rules.ManagerOptions
-	// present are the series of the last scrape: one that is missing in the next is marked as stale, as Prometheus does.
+	// present are the series of the last scrape: a series missing in the next one is marked as stale, as in Prometheus.
 	present map[uint64]labels.Labels
 }
 
@@ -75,7 +75,7 @@ type sample struct {
 	value  float64
 }
 
-// scrape stores the samples of all targets at a moment. A series with the value NaN is not there.
+// scrape stores the samples of all targets at a moment. A series with the value NaN does not exist.
 func (e *engine) scrape(at time.Time, samples []sample) error {
 	appender := e.db.Appender(context.Background())
 	seen := make(map[uint64]labels.Labels, len(samples))
@@ -103,13 +103,14 @@ func (e *engine) scrape(at time.Time, samples []sample) error {
 	return appender.Commit()
 }
 
-// ruleSet is a set of rules that are evaluated together. Alerts of several sets do not meet.
+// ruleSet is a set of rules that are evaluated together. Alerts of several sets are independent.
 type ruleSet struct {
 	group  *rules.Group
 	alerts map[string]*rules.AlertingRule
 }
 
-// load prepares rules. name is that of the set. Alerts that are not stored have no series ALERTS; several sets with the same alerts need that.
+// load prepares rules. name is that of the set. Alerts that are not stored have no series ALERTS; this is necessary
+// for several sets with the same alerts.
 func (e *engine) load(name string, list []rulefmt.Rule, stored bool) (*ruleSet, error) {
 	set := &ruleSet{alerts: map[string]*rules.AlertingRule{}}
 	var all []rules.Rule
@@ -136,7 +137,7 @@ type fired struct{ alert, labels, summary string }
 
 func (f fired) String() string { return f.alert + ": " + f.summary }
 
-// eval evaluates the rules at a moment and returns what fires, sorted by name and labels.
+// eval evaluates the rules at a moment and returns the firing alerts, sorted by name and labels.
 func (s *ruleSet) eval(at time.Time) (firing []fired, err error) {
 	s.group.Eval(context.Background(), at)
 	for _, r := range s.group.Rules() {

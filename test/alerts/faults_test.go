@@ -11,10 +11,10 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// realFault is a fault of the whole product, of which test/faults stores the scrapes.
+// realFault is a fault of the whole product whose scrapes test/faults stores.
 type realFault struct {
 	name string
-	// holds is for how long the state during the fault lasts. Zero: longer than the longest `for` of a rule.
+	// holds is how long the state during the fault lasts. Zero: longer than the longest `for` of a rule.
 	holds time.Duration
 	// want has the alerts that fire, each with the labels that name its object.
 	want []string
@@ -29,16 +29,16 @@ var realFaults = []realFault{
 	{name: "password-rejected", want: []string{"VmGroupVCenterCredentialsRefused vcenter=default", "VmGroupVCenterCredentialsRefused vcenter=second"}},
 	{name: "member-frozen", want: []string{"VmGroupMemberDown member=team-a"}},
 	{name: "member-token-revoked", want: []string{"VmGroupMemberDown member=team-a"}},
-	// The map is rebuilt in seconds, without a person.
+	// The map is rebuilt in seconds, without a user.
 	{name: "shard-map-deleted", holds: time.Minute, want: []string{"VmGroupShardMapRebuilt"}},
 	// The repair takes seconds.
 	{name: "repair-storm", holds: time.Minute, want: []string{"VmGroupRepairStorm vcenter=default"}},
-	// The other replica has taken over everything.
+	// The other replica has taken over all buckets.
 	{name: "replica-paused"},
 	{name: "orphan", want: []string{"VmGroupOrphanedVMs vcenter=default"}},
 	{name: "quota-exhausted", want: []string{"VmGroupQuotaNearlyFull policy=shop resource=vms"}},
 	{name: "certificate-changed", want: []string{"VmGroupVCenterMisconfigured reason=CertificateRefused vcenter=second"}},
-	// When a person has confirmed that the VMs are gone, the operator makes all of them again.
+	// After a user has confirmed the deletion of the VMs, the operator recreates all of them.
 	{name: "root-folder-emptied", want: []string{"VmGroupInventorySuddenlyEmpty vcenter=default", "VmGroupRepairStorm vcenter=default"}},
 	{name: "tasks-stuck", want: []string{"VmGroupTasksStuck vcenter=second"}},
 	{name: "webhook-certificate-expires", want: []string{"VmGroupCertificateExpires"}},
@@ -60,7 +60,8 @@ func alertOf(t *testing.T, f fired) string {
 	return strings.Join(words, " ")
 }
 
-// TestRealFaultsFireExactlyTheirAlerts evaluates the rules over what the replicas of the whole product reported before, during and after each fault.
+// TestRealFaultsFireExactlyTheirAlerts evaluates the rules over the reports of the whole product's replicas before,
+// during and after each fault.
 func TestRealFaultsFireExactlyTheirAlerts(t *testing.T) {
 	list, err := listedMetrics()
 	if err != nil {
@@ -110,7 +111,8 @@ func TestRealFaultsFireExactlyTheirAlerts(t *testing.T) {
 	}
 }
 
-// TestRecordingsGoOnAsTheyBegan: counters grow at the rate between two scrapes of a phase, by what they grew between phases, and start again with their process.
+// TestRecordingsGoOnAsTheyBegan: counters grow at the rate between two scrapes of a phase, by their growth between
+// phases, and restart with their process.
 func TestRecordingsGoOnAsTheyBegan(t *testing.T) {
 	scrapes, err := parseRecording(strings.NewReader(strings.Join([]string{
 		"# before 0 a up", "vmgroup_drift_total{kind=\"moved\"} 10", "vmgroup_vms 5",
@@ -149,7 +151,7 @@ func TestRecordingsGoOnAsTheyBegan(t *testing.T) {
 	}
 }
 
-// notInFaults are metrics that none of the faults makes for certain, each with what does.
+// notInFaults are metrics that no fault causes for certain, each with its cause.
 var notInFaults = map[string]string{
 	"vmgroup_mass_deletion_allowed_until_timestamp_seconds":  "an annotation of a MemberCluster",
 	"vmgroup_member_credential_expiration_timestamp_seconds": "a kubeconfig that expires",
@@ -165,7 +167,8 @@ var notInFaults = map[string]string{
 	"vmgroup_sharding_fence_rejections_total":           "a call that was about to be sent when the right to act ended",
 }
 
-// TestRecordingsHaveEveryMetric: a metric that the product does not report in any fault is one that rules and dashboards read in vain.
+// TestRecordingsHaveEveryMetric: a metric that the product does not report in any fault is one that rules and
+// dashboards read in vain.
 func TestRecordingsHaveEveryMetric(t *testing.T) {
 	list, err := listedMetrics()
 	if err != nil {

@@ -2,8 +2,8 @@ package alerts
 
 import "time"
 
-// busyFleet is a fleet of two replicas, two members and two vCenters, in which nothing is wrong, and which is near the threshold of every alert: a threshold that
-// is too low shows in each story.
+// busyFleet is a healthy fleet of two replicas, two members and two vCenters, near the threshold of every alert: a
+// threshold that is too low shows in each story.
 var busyFleet = []series{
 	always(`vmgroup_build_info{pod="a",version="1"}`, 1),
 	always(`vmgroup_build_info{pod="b",version="1"}`, 1),

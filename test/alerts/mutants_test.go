@@ -16,7 +16,8 @@ type mutant struct {
 	rule rulefmt.Rule
 }
 
-// mutantsOf are the rule without its `for`, with each number ten times as large and a tenth of it, and the rule that never fires.
+// mutantsOf are the rule without its `for`, with each number multiplied and divided by ten, and the rule that never
+// fires.
 func mutantsOf(t *testing.T, rule rulefmt.Rule) []mutant {
 	t.Helper()
 	silent := rule
@@ -78,7 +79,7 @@ type survivors struct {
 
 func newSurvivors() *survivors { return &survivors{same: map[string]bool{}} }
 
-// saw notes whether a story saw no difference. One that sees a difference is enough.
+// saw records whether a story saw no difference. One that sees a difference is enough.
 func (s *survivors) saw(what string, same bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// recordings is where test/faults stores what the replicas of the whole product report.
+// recordings is where test/faults stores the reports of the whole product's replicas.
 var recordings = flag.String("alerts.recordings", "testdata", "folder of the recordings of test/faults")
 
 // kindFaults are the recordings with three phases, before, during and after a fault; kindSoak has one phase.
@@ -72,9 +72,9 @@ func parseRecording(from io.Reader) (all []recorded, err error) {
 	return all, lines.Err()
 }
 
-// replay stretches the scrapes of a fault over the time of a run. Gauges keep the value of the last scrape of a phase. Counters first grow by what they grew
-// until the phase, and then at the rate between its two scrapes. Timestamps stay as far from the present moment as they were, and the task that runs
-// grows older.
+// replay stretches the scrapes of a fault over the time of a run. Gauges keep the value of the last scrape of a phase.
+// Counters first grow by their growth until the phase, and then at the rate between its two scrapes. Timestamps keep
+// their distance from the present moment, except for the start of the running task.
 type replay struct {
 	scrapes []recorded
 	list    map[string]metric
@@ -152,7 +152,7 @@ func (r *replay) count(key string, first, last recorded, id string, entered bool
 	total, known := r.totals[key]
 	switch {
 	case entered && (!known || began < r.reached[key]):
-		// It is new, or its process was started again.
+		// It is new, or its process was restarted.
 		total = began
 	case entered:
 		total += began - r.reached[key]
@@ -188,7 +188,7 @@ func (r *replay) labelsOf(pod, id string) (labels.Labels, error) {
 	return series, nil
 }
 
-// recordedFaults are the faults of which there are scrapes.
+// recordedFaults are the faults with scrapes.
 func recordedFaults() ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(*recordings, kindFaults, "*.txt.gz"))
 	if err != nil {

@@ -74,7 +74,7 @@ func TestRecordedSeriesHaveTheRightValues(t *testing.T) {
 	}
 }
 
-// TestTheBurnAlertsNeedEachOfTheirRecords plays the stories of the service level with one recording rule less.
+// TestTheBurnAlertsNeedEachOfTheirRecords runs the stories of the service level without one recording rule at a time.
 func TestTheBurnAlertsNeedEachOfTheirRecords(t *testing.T) {
 	list := rulesOf(t)
 	for alert, needed := range map[string][]string{

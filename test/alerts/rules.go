@@ -21,7 +21,7 @@ const (
 	namespace = "hub"
 )
 
-// syntax is the language of Prometheus without experimental functions: that is what Prometheus and Grafana accept without flags.
+// syntax is the language of Prometheus without experimental functions: Prometheus and Grafana accept it without flags.
 var syntax = parser.NewParser(parser.Options{})
 
 // chartRules are the rules as the chart renders them.
@@ -76,5 +76,5 @@ func family(name string, list map[string]metric) (string, metric, bool) {
 	return "", metric{}, false
 }
 
-// holdOf is how long the condition of an alert holds before the alert fires.
+// holdOf is the `for` of an alert.
 func holdOf(rule rulefmt.Rule) time.Duration { return time.Duration(rule.For) }

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/model/rulefmt"
 )
 
-// change is a moment at which other alerts fire than before.
+// change is a moment at which the set of firing alerts changes.
 type change struct {
 	since  time.Duration
 	firing []fired
@@ -44,12 +44,12 @@ func (t trace) sameAs(other trace) bool {
 	return slices.EqualFunc(t, other, func(a, b change) bool { return a.since == b.since && sameAlerts(a.firing, b.firing) })
 }
 
-// sameAlerts compares without the summaries, which have values that change all the time.
+// sameAlerts compares without the summaries, whose values change constantly.
 func sameAlerts(a, b []fired) bool {
 	return slices.EqualFunc(a, b, func(a, b fired) bool { return a.alert == b.alert && a.labels == b.labels })
 }
 
-// bounds are the moment when something fires first, and the one after which nothing does; -1 if there is none.
+// bounds are the moments at which an alert first and last fires; -1 if none does.
 func (t trace) bounds() (begins, ends time.Duration) {
 	if len(t) == 0 {
 		return -1, -1
@@ -60,19 +60,20 @@ func (t trace) bounds() (begins, ends time.Duration) {
 	return t[0].since, -1
 }
 
-// feed gives the samples of each moment of a run, one step apart.
+// feed returns the samples of each moment of a run, one step apart.
 type feed interface {
 	next(since time.Duration) []sample
 }
 
-// result is what one set of rules did in a run.
+// result is the result of one set of rules in a run.
 type result struct {
 	trace trace
-	// seen is what fires at the moment for which the caller asks.
+	// seen are the alerts that fire at the requested moment.
 	seen []fired
 }
 
-// play evaluates sets of rules over the same samples. The first set is stored: what it records can be read by the others. At the moment look it notes what fires.
+// play evaluates sets of rules over the same samples. The first set is stored: the others can read its records. At
+// the moment look it stores the firing alerts.
 func play(samples feed, length, look time.Duration, sets ...[]rulefmt.Rule) ([]result, error) {
 	e, err := newEngine()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // fromElsewhere are labels that Prometheus adds, and those of parts of a histogram.
 var fromElsewhere = []string{"__name__", "namespace", "pod", "le"}
 
-// ofLibraries are metrics that other libraries have, with their labels.
+// ofLibraries are metrics of other libraries, with their labels.
 var ofLibraries = map[string]metric{
 	"controller_runtime_reconcile_total":        {Type: "counter", Labels: []string{"controller", "result"}, Reporter: "process"},
 	"controller_runtime_reconcile_errors_total": {Type: "counter", Labels: []string{"controller"}, Reporter: "process"},
@@ -21,8 +21,8 @@ var ofLibraries = map[string]metric{
 	"process_cpu_seconds_total":                 {Type: "counter", Reporter: "everyone"},
 }
 
-// problemsOf are those of an expression: metrics and labels that do not exist, and sums of what each replica sees in the same way, or maxima of what each replica
-// has a share of.
+// problemsOf are those of an expression: nonexistent metrics and labels, sums of values that each replica reports in
+// full, or maxima of values that are divided between replicas.
 func problemsOf(text string, list map[string]metric, recorded []string) (problems []string) {
 	expr, err := syntax.ParseExpr(text)
 	if err != nil {

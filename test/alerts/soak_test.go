@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// soakLasts is the least time of the soak of test/faults.
+	// soakLasts is the minimum duration of the soak of test/faults.
 	soakLasts = 12 * time.Minute
-	// soakEvery is the time between two of its scrapes, with some for what makes them late.
+	// soakEvery is the time between two of its scrapes, with a margin for delays.
 	soakEvery = 15 * time.Second
 	soakLate  = 15 * time.Second
 )
 
-// live plays scrapes in the time in which they were made. After the last one its state stays.
+// live replays scrapes at their original times. After the last one, its state stays.
 type live struct {
 	*replay
 	// start is the moment of the recording at which the run begins, end that of its last scrape.
@@ -68,8 +68,8 @@ func soak(t *testing.T) []recorded {
 	return scrapes
 }
 
-// TestTheSoakFiresNoAlert evaluates the rules over what the replicas of the whole product reported while nothing was wrong, and over an hour more in which
-// nothing changes. Prometheus scrapes at moments that are as good as any others, so that both halves of the scrapes are evaluated.
+// TestTheSoakFiresNoAlert evaluates the rules over the reports of the whole product's healthy replicas, and over one
+// more hour without changes. Prometheus scrapes at arbitrary moments, so both halves of the scrapes are evaluated.
 func TestTheSoakFiresNoAlert(t *testing.T) {
 	t.Parallel()
 	list, err := listedMetrics()
@@ -106,7 +106,7 @@ func total(scrapes []recorded, metric, labels string) (sums []float64) {
 	return sums
 }
 
-// TestTheSoakHasItsEvents: a recording in which nothing happens fires nothing either.
+// TestTheSoakHasItsEvents: a recording without events would fire no alert either.
 func TestTheSoakHasItsEvents(t *testing.T) {
 	t.Parallel()
 	scrapes := soak(t)

@@ -26,7 +26,7 @@ var memberStories = []story{
 	},
 	{
 		alert: "VmGroupMemberRestored",
-		// Fifteen minutes ago, and it stays so while the fault lasts.
+		// Fifteen minutes ago, and it stays so during the fault.
 		series: []series{stamp(`vmgroup_member_storage_restored_timestamp_seconds{pod="a",member="m-1"}`, -2*time.Hour, -15*time.Minute)},
 		want:   []string{"VmGroupMemberRestored: The etcd of member m-1 was restored from a backup."},
 	},
@@ -48,7 +48,7 @@ var memberStories = []story{
 		series: []series{
 			gauge(`vmgroup_mass_deletion_allowed_until_timestamp_seconds{pod="a",member="m-1"}`, absent, float64(epoch.Add(settle+10*time.Minute).Unix())),
 		},
-		// The fault, a series that is there, lasts beyond the time that it gives.
+		// The fault, an existing series, lasts beyond the time that it specifies.
 		lasts:    15 * time.Minute,
 		resolves: -5 * time.Minute,
 		want:     nil,

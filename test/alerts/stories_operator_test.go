@@ -36,7 +36,7 @@ var operatorStories = []story{
 	{
 		alert:  "VmGroupShardMapRebuilt",
 		series: []series{gauge(`vmgroup_sharding_epoch_generation{pod="a"}`, 3, 4), gauge(`vmgroup_sharding_epoch_generation{pod="b"}`, 3, 4)},
-		// The generation goes back at the end of the fault, which is another change.
+		// The generation is reverted at the end of the fault, which is another change.
 		resolves: 14*time.Minute + 30*time.Second,
 		want:     []string{"VmGroupShardMapRebuilt: The shard map of the VmGroup operator was lost or restored."},
 	},
@@ -110,7 +110,7 @@ var operatorStories = []story{
 	},
 }
 
-// quietStories are what happens in a healthy fleet and pages nobody.
+// quietStories are events of a healthy fleet that must not page.
 var quietStories = []story{
 	{
 		says: "a replica dies and another one takes its share over",

@@ -65,8 +65,8 @@ func TestEveryAlertHasAStory(t *testing.T) {
 	}
 }
 
-// TestStories plays each story twice: with a fault that lasts until the alert fires and longer, and with one that ends just before. Beside the rule run its
-// mutants over the same samples; each has to be seen in one of the two runs.
+// TestStories runs each story twice: with a fault that lasts until the alert fires and longer, and with one that ends
+// just before. Mutants of the rule run over the same samples; each must differ in one of the two runs.
 func TestStories(t *testing.T) {
 	list := rulesOf(t)
 	unnoticed := newSurvivors()
@@ -105,7 +105,7 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// checkLong compares a run with what the story says.
+// checkLong compares a run with the story's expectation.
 func (s story) checkLong(t *testing.T, got result) {
 	t.Helper()
 	begins, ends := got.trace.of(s.alert).bounds()

@@ -10,17 +10,17 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// absent is the value of a series that is not there.
+// absent is the value of a missing series.
 var absent = math.NaN()
 
-// series is one series of a story: its value while all is well and during the fault.
+// series is one series of a story: its value in normal operation and during the fault.
 type series struct {
 	id          string
 	kind        seriesKind
 	well, fault float64
 }
 
-// seriesKind says what the two numbers of a series mean.
+// seriesKind is the meaning of the two numbers of a series.
 type seriesKind int
 
 const (
@@ -44,23 +44,23 @@ func always(id string, value float64) series { return gauge(id, value, value) }
 // steadily is a counter that grows at the same rate during the fault.
 func steadily(id string, perMinute float64) series { return counter(id, perMinute, perMinute) }
 
-// story is what happens to an alert: the fault begins after the fleet has run for some time, lasts, and ends.
+// story is the sequence of an alert: the fault begins after the fleet has run for some time, lasts, and ends.
 type story struct {
 	alert string
-	// says is the reason for the story, where one alert has several.
+	// says is the reason for the story, if one alert has several.
 	says string
-	// series that are not those of the busy fleet.
+	// series in addition to those of the busy fleet.
 	series []series
-	// fires is when the alert fires after the fault has begun.
+	// fires is the time from the start of the fault until the alert fires.
 	fires time.Duration
-	// short is how long a fault lasts that is not yet an alert. Zero: the longest whose condition, which ends as late as that of the long fault, has not yet held
-	// for as long as the rule demands.
+	// short is the duration of a fault that is too short for an alert. Zero: the longest whose condition, which ends as
+	// late as that of the long fault, has not yet held for the rule's `for`.
 	short time.Duration
-	// lasts is how long the fault of the long story lasts. Zero: ten minutes more than fires.
+	// lasts is the duration of the long story's fault. Zero: ten minutes more than fires.
 	lasts time.Duration
-	// resolves is when the alert ends after the end of the fault.
+	// resolves is the time from the end of the fault until the alert ends.
 	resolves time.Duration
-	// afterwards is how long the run goes on after the alert should have ended. Zero: five minutes.
+	// afterwards is how long the run continues after the expected end of the alert. Zero: five minutes.
 	afterwards time.Duration
 	// want has the alerts that fire at the end of the fault, each with its summary.
 	want []string
@@ -80,10 +80,10 @@ func (s story) longFault() time.Duration {
 	return s.fires + 10*time.Minute
 }
 
-// settle is how long the fleet runs before the fault: longer than most windows of the rules.
+// settle is the fleet's time before the fault: longer than most windows of the rules.
 const settle = 35 * time.Minute
 
-// length is how long a run takes in which the fault lasts for this time.
+// length is the duration of a run with a fault of this duration.
 func (s story) length(fault time.Duration) time.Duration {
 	return settle + fault + max(0, s.resolves) + cmp.Or(s.afterwards, 5*time.Minute)
 }

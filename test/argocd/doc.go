@@ -1,3 +1,2 @@
-// Package argocd tests the health checks that docs/how-to/argocd/health.yaml gives to Argo CD, with the Lua interpreter that
-// Argo CD runs them with.
+// Package argocd tests the health checks in docs/how-to/argocd/health.yaml with Argo CD's Lua interpreter.
 package argocd

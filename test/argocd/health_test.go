@@ -27,7 +27,7 @@ func v1alpha1Scheme() *runtime.Scheme {
 	return scheme
 }
 
-// is is a condition whose message names it, so that a test sees whose message is shown.
+// is is a condition whose message names it, so that a test can identify the shown message.
 func is(conditionType string, status metav1.ConditionStatus, reason string) metav1.Condition {
 	return metav1.Condition{Type: conditionType, Status: status, Reason: reason, Message: conditionType + " says so"}
 }
@@ -36,7 +36,7 @@ func observed(conditions ...metav1.Condition) state {
 	return state{generation: 3, seen: 3, conditions: conditions}
 }
 
-// state is the part of an object that its health is told from.
+// state is the part of an object that determines its health.
 type state struct {
 	generation, seen int64
 	conditions       []metav1.Condition
@@ -142,7 +142,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestEveryKindThatPeopleApplyHasACheck: VmGroupLimits are the operator's own, in members.
+// TestEveryKindThatPeopleApplyHasACheck: only the operator writes VmGroupLimits, in members.
 func TestEveryKindThatPeopleApplyHasACheck(t *testing.T) {
 	scripts := checks(t)
 	for kind, goType := range v1alpha1Scheme().KnownTypes(v1alpha1.GroupVersion) {
@@ -162,7 +162,8 @@ func TestEveryKindThatPeopleApplyHasACheck(t *testing.T) {
 	}
 }
 
-// TestNoStateMakesACheckFail: a script that fails, or returns a word of its own, makes Argo CD show an error instead of the object's health.
+// TestNoStateMakesACheckFail: if a script fails, or returns an unknown status, Argo CD shows an error instead of
+// the object's health.
 func TestNoStateMakesACheckFail(t *testing.T) {
 	scripts := checks(t)
 	words := map[string]bool{healthy: true, progressing: true, degraded: true, suspended: true}

@@ -14,7 +14,7 @@ import (
 
 const keyPrefix = "resource.customizations.health.vm.codeconnect.vmworld.com_"
 
-// health is what a check returns.
+// health is the result of a check.
 type health struct {
 	status, message string
 }
@@ -42,8 +42,8 @@ func checks(t *testing.T) map[string]string {
 	return scripts
 }
 
-// check runs the script of an object's kind. As in Argo CD it has the object as global obj, and only the base and table
-// libraries.
+// check runs the script of an object's kind. As in Argo CD, it has the object as global obj, and only the base and
+// table libraries.
 func check(t *testing.T, scripts map[string]string, object client.Object) health {
 	t.Helper()
 	kinds, _, err := v1alpha1Scheme().ObjectKinds(object)

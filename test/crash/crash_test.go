@@ -17,14 +17,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// standardSeed chooses the points unless CRASH_SEED does.
+// standardSeed selects the points unless CRASH_SEED does.
 const standardSeed = 3
 
-// errEnough ends a run with CRASH_FAIL_FAST at the first point that went wrong.
+// errEnough ends a run with CRASH_FAIL_FAST at the first failed point.
 var errEnough = errors.New("one point went wrong, and that is enough")
 
-// TestASampleOfCrashPoints kills, cuts off or confuses the manager at calls chosen by a seed. A failure names its
-// point; CRASH_POINT=<name> replays that one, CRASH_SEED=<number> chooses others.
+// TestASampleOfCrashPoints kills, disconnects or confuses the manager at calls selected by a seed. A failure names
+// its point; CRASH_POINT=<name> replays that one, CRASH_SEED=<number> selects others.
 func TestASampleOfCrashPoints(t *testing.T) {
 	stack.Story(t)
 	ctrl.SetLogger(logr.Discard())
@@ -48,8 +48,8 @@ func TestASampleOfCrashPoints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// There are more than are needed: how often the manager calls depends on how fast everything goes, and what it called when
-	// its calls were learned it need not call again.
+	// There are more points than needed: the number of the manager's calls depends on timing, and a trial can lack
+	// a call of the learning run.
 	chosen, more := Sample(points, sampled, seed), Sample(points, 2*sampled, seed)[min(sampled, len(points)):]
 	if name := os.Getenv("CRASH_POINT"); name != "" {
 		p, ok := Find(points, name)

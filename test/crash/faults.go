@@ -14,11 +14,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// hangFor is how long a call hangs. It is longer than what the manager takes for a glitch and shorter than its
-// deadlines, so that other work goes on beside the call.
+// hangFor is how long a call hangs. It is longer than the manager's limit for a glitch and shorter than its
+// deadlines, so that other work continues during the call.
 const hangFor = 3 * time.Second
 
-// faultAt returns what happens at a point. kill ends the manager; it does nothing once the trial is over.
+// faultAt returns the fault of a point. kill ends the manager; it does nothing once the trial is over.
 func faultAt(p Point, kill func()) faultproxy.Fault {
 	switch p.Mode {
 	case CrashBefore:
@@ -39,7 +39,7 @@ func faultAt(p Point, kill func()) faultproxy.Fault {
 	return faultproxy.Fault{}
 }
 
-// errorAt picks one of the errors that a healthy server gives now and then.
+// errorAt selects one of the errors that a healthy server sometimes returns.
 func errorAt(p Point) faultproxy.Fault {
 	if p.Server == VCenter {
 		faults := []faultproxy.Fault{

@@ -23,25 +23,25 @@ const (
 	template = "vm-operator-template"
 	// guests is a template whose VMs have guests: see Scenario.Guests.
 	guests = "guests"
-	// cloneTime is long enough that something can happen while a clone runs.
+	// cloneTime is long enough for events during a clone.
 	cloneTime = 60 * time.Millisecond
-	// neighbor is a group that nothing happens to.
+	// neighbor is an undisturbed group.
 	neighbor = "neighbor"
 )
 
-// Lane is a hub that is its own member, a vCenter and a manager, with a proxy before each server. It tries one point
-// at a time; several lanes may work side by side.
+// Lane is a hub that is its own member, a vCenter and a manager, with a proxy in front of each server. It tries one
+// point at a time; several lanes can run concurrently.
 type Lane struct {
 	stack *stack.Stack
 	trap  trap
-	// crashed gets a value when the trap has killed the manager.
+	// crashed receives a value when the trap has killed the manager.
 	crashed chan struct{}
 	// killing is held while the manager is killed or started.
 	killing sync.Mutex
-	// trials so far: each gets a namespace of its own.
+	// trials so far: each gets a separate namespace.
 	trials int
 
-	// cut is true while vCenter is away.
+	// cut is true while vCenter is unreachable.
 	cut atomic.Bool
 
 	// since the last start of the manager:
@@ -50,13 +50,13 @@ type Lane struct {
 	changes atomic.Int64
 }
 
-// NewLane starts a lane. ctx bounds the start only. out is told of what is built.
+// NewLane starts a lane. ctx limits only the start. out receives the build output.
 func NewLane(ctx context.Context, out io.Writer) (*Lane, error) {
 	l := &Lane{crashed: make(chan struct{}, 1)}
 	return l, l.begin(ctx, out)
 }
 
-// renew replaces all that the lane runs, after a trial that may have left something behind.
+// renew replaces all components of the lane, after a trial that possibly left something behind.
 func (l *Lane) renew(ctx context.Context, out io.Writer) error {
 	if err := l.Stop(); err != nil {
 		return fmt.Errorf("stop a lane: %w", err)
@@ -83,7 +83,7 @@ func (l *Lane) begin(ctx context.Context, out io.Writer) (err error) {
 			err = errors.Join(err, l.Stop())
 		}
 	}()
-	// Scenarios begin with groups of no VM, which are refused by default.
+	// Scenarios begin with groups without VMs, which are rejected by default.
 	anything := &v1alpha1.VmGroupPolicy{}
 	anything.Name = "anything"
 	anything.Spec.Limits = &v1alpha1.PolicyLimits{Replicas: &v1alpha1.CountRange{Min: new(int32(0))}}
@@ -99,7 +99,7 @@ func (l *Lane) begin(ctx context.Context, out io.Writer) (err error) {
 	if err := l.hub().Create(ctx, local); err != nil {
 		return fmt.Errorf("join the hub itself: %w", err)
 	}
-	// Its VMs and its object are part of what every trial must leave alone.
+	// No trial can change its VMs and its object.
 	t := &trial{lane: l, scenario: Scenario{Name: neighbor}, namespace: "default", name: neighbor}
 	if err := t.create(ctx, 2); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (l *Lane) begin(ctx context.Context, out io.Writer) (err error) {
 	return t.untilReady(starting, 2)
 }
 
-// teachGuests makes a template of which the guests shut down.
+// teachGuests creates a template whose guests shut down.
 func (l *Lane) teachGuests(ctx context.Context) error {
 	person := l.stack.Person
 	if err := person.AddTemplate(ctx, "/DC0/vm", guests); err != nil {
@@ -118,7 +118,7 @@ func (l *Lane) teachGuests(ctx context.Context) error {
 	return person.SetTemplate(ctx, "/DC0/vm/"+guests, map[string]string{sim.GuestTools: "0s", sim.GuestShutdown: "300ms"})
 }
 
-// listen has the lane hear of every call of the manager, as it does from the beginning.
+// listen makes the lane receive every call of the manager from now on, as it does from the beginning.
 func (l *Lane) listen() {
 	l.stack.Proxy.Hook(l.onSOAP)
 	l.hub().Proxy.Hook(l.onAPI)
@@ -132,7 +132,7 @@ func (l *Lane) Log(lines int) string { return l.stack.Manager.Tail(lines) }
 
 func (l *Lane) hub() *stack.Cluster { return l.stack.Hub }
 
-// onSOAP is asked about every SOAP call, of the person too.
+// onSOAP is called for every SOAP call, including the user's.
 func (l *Lane) onSOAP(call sim.Call) faultproxy.Fault {
 	site := Site{Server: VCenter, Name: call.Method, Writes: call.Changes}
 	if site.Writes {
@@ -147,8 +147,8 @@ func (l *Lane) onSOAP(call sim.Call) faultproxy.Fault {
 	return fault
 }
 
-// onAPI is asked about every request of the manager to the API server. Reads and watches are not points: nothing
-// depends on how often a cache is filled.
+// onAPI is called for every request of the manager to the API server. Reads and watches are not points: the number
+// of cache fills does not matter.
 func (l *Lane) onAPI(call localcluster.APICall) faultproxy.Fault {
 	if call.Resource == "vmgroups" {
 		if call.Verb == "watch" {
@@ -176,7 +176,7 @@ func (l *Lane) arrive(site Site) faultproxy.Fault {
 	return faultAt(point, l.killArmed)
 }
 
-// killArmed kills the manager unless the trial is over: a held call may return late.
+// killArmed kills the manager unless the trial is over: a held call can return late.
 func (l *Lane) killArmed() {
 	l.killing.Lock()
 	defer l.killing.Unlock()
@@ -206,7 +206,7 @@ func (l *Lane) start(ctx context.Context) error {
 	return nil
 }
 
-// clones counts the clones that were asked for in this trial.
+// clones counts the clone requests in this trial.
 func (l *Lane) clones() int {
 	n := 0
 	for _, r := range l.stack.Proxy.Records() {

@@ -15,19 +15,19 @@ import (
 
 // Entry is one line of a ledger.
 type Entry struct {
-	// Binary is the hash of the manager that was tried: with another one all has to be tried again.
+	// Binary is the hash of the tested manager: another one requires new trials.
 	Binary string `json:"binary"`
 	Point  string `json:"point"`
-	// Reached is false when the run had no such call.
+	// Reached is false if the run had no such call.
 	Reached bool `json:"reached"`
-	// Wrong is empty if all was as it must be.
+	// Wrong is empty on success.
 	Wrong []string `json:"wrong,omitempty"`
-	// Seconds that the trial took.
+	// Seconds is the duration of the trial.
 	Seconds float64 `json:"seconds"`
 }
 
-// Ledger is a file of results, one JSON object per line. It is appended to as results come in, so that a run that
-// was ended goes on where it was.
+// Ledger is a file of results, one JSON object per line. Results are appended as they arrive, so that an
+// interrupted run can resume.
 type Ledger struct {
 	binary string
 	mu     sync.Mutex
@@ -35,8 +35,8 @@ type Ledger struct {
 	done   map[string]Entry
 }
 
-// OpenLedger opens or creates a ledger and reads what was found with this binary. A line that was cut off when a run
-// was killed is ignored.
+// OpenLedger opens or creates a ledger and reads the results of this binary. It ignores a truncated line of a
+// killed run.
 func OpenLedger(path, binary string) (*Ledger, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return nil, fmt.Errorf("make the ledger's directory: %w", err)
@@ -50,7 +50,7 @@ func OpenLedger(path, binary string) (*Ledger, error) {
 		return nil, fmt.Errorf("open the ledger: %w", err)
 	}
 	l.file = file
-	// After a line that was cut off.
+	// After a truncated line.
 	_, err = file.WriteString("\n")
 	return l, err
 }
@@ -72,7 +72,7 @@ func (l *Ledger) read(path string) error {
 	return lines.Err()
 }
 
-// Passed reports whether a point was tried and all was well.
+// Passed reports whether a point was tried successfully.
 func (l *Ledger) Passed(p Point) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

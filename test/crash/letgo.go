@@ -24,7 +24,7 @@ func release(ctx context.Context, t *trial) error {
 	return t.removeWith(ctx, v1alpha1.ReleaseAnnotation)
 }
 
-// forget deletes the group while its vCenter is away, which is said to have been so for long.
+// forget deletes the group while its vCenter is unreachable, reportedly for long.
 func forget(ctx context.Context, t *trial) error {
 	t.lane.cut.Store(true)
 	t.lane.stack.Proxy.CutConnections()
@@ -48,7 +48,7 @@ func forget(ctx context.Context, t *trial) error {
 			status.ResourceVersion = vcenter.ResourceVersion
 			err = t.lane.hub().Status().Update(ctx, status)
 		}
-		return err == nil, nil // the manager may have written in between
+		return err == nil, nil // the manager can have written in between
 	}); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (t *trial) receipts(ctx context.Context) ([]receipts.Receipt, error) {
 	return slices.DeleteFunc(all, func(r receipts.Receipt) bool { return !slices.Contains(t.uids, r.GroupUID) }), err
 }
 
-// wrongReceipts compares the receipts with what was let go.
+// wrongReceipts compares the receipts with the released VMs.
 func wrongReceipts(e evidence) (wrong []string) {
 	if e.scenario.Adopts && e.scenario.Legacy == 0 {
 		if len(e.receipts) != 1 || e.receipts[0].AdoptedBy == nil || e.receipts[0].AdoptedBy.GroupUID != e.uids[len(e.uids)-1] {

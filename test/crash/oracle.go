@@ -13,37 +13,37 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// evidence is what was seen of one trial, all of it outside of the manager.
+// evidence is the observation of one trial, all of it outside the manager.
 type evidence struct {
 	scenario Scenario
 	group    string
-	// uids are those of the group: two if it was created again.
+	// uids are those of the group: two if it was recreated.
 	uids []string
-	// folder is the inventory path of the namespace's folder, which the group has for itself.
+	// folder is the inventory path of the namespace's folder, which contains only this group.
 	folder string
 	// before and after are all VMs of vCenter, by path.
 	before, after map[string]sim.VM
 	// changes are the calls that changed something in vCenter.
 	changes []sim.Record
-	// bystander is the path of somebody else's VM in the group's folder, or empty.
+	// bystander is the path of a foreign VM in the group's folder, or empty.
 	bystander string
-	// from is the path of another folder whose VMs are taken over, or empty.
+	// from is the path of another folder whose VMs are adopted, or empty.
 	from string
 	// receipts are those of the group on the hub.
 	receipts []receipts.Receipt
 }
 
-// adopts reports whether a VM was to be taken over.
+// adopts reports whether a VM had to be adopted.
 func (e evidence) adopts(path string) bool {
 	return e.scenario.Adopts && path != e.bystander && (strings.HasPrefix(path, e.folder+"/") || e.from != "" && strings.HasPrefix(path, e.from+"/"))
 }
 
-// judge returns what is wrong, in sentences.
+// judge returns the violations, in sentences.
 func judge(e evidence) []string {
 	return slices.Concat(wrongVMs(e), touchedForeign(e), touchedKept(e), changedAdopted(e), notUpdated(e), tooFew(e), wrongCalls(e), wrongReceipts(e))
 }
 
-// wrongVMs compares the group's VMs with what was asked for.
+// wrongVMs compares the group's VMs with the request.
 func wrongVMs(e evidence) []string {
 	var wrong []string
 	found := map[string]string{}
@@ -91,7 +91,7 @@ func ownerOf(vm sim.VM) string {
 	return stamp.Group
 }
 
-// touchedForeign compares everything that is not the group's with how it was before.
+// touchedForeign compares everything outside the group with its former state.
 func touchedForeign(e evidence) []string {
 	var wrong []string
 	foreign := func(path string) bool {
@@ -115,7 +115,7 @@ func same(a, b sim.VM) bool {
 		a.UUID == b.UUID && maps.Equal(a.Extra, b.Extra)
 }
 
-// touchedKept looks for VMs that should have been left as they were.
+// touchedKept searches for changed VMs that had to stay unchanged.
 func touchedKept(e evidence) []string {
 	var wrong []string
 	for path, vm := range e.before {
@@ -128,7 +128,7 @@ func touchedKept(e evidence) []string {
 	return wrong
 }
 
-// changedAdopted looks for VMs that were to be taken over, and are not what they were.
+// changedAdopted searches for VMs that had to be adopted and changed.
 func changedAdopted(e evidence) []string {
 	now := map[string]sim.VM{}
 	for _, vm := range e.after {
@@ -137,7 +137,7 @@ func changedAdopted(e evidence) []string {
 	var wrong []string
 	for path, was := range e.before {
 		is, found := now[was.Ref.Value]
-		is.Extra = was.Extra // the stamp is another one
+		is.Extra = was.Extra // the stamp differs
 		if e.adopts(path) && (!found || !same(was, is)) {
 			wrong = append(wrong, fmt.Sprintf("%s should have been taken over as it is: %+v became %+v", path, was, is))
 		}
@@ -145,7 +145,7 @@ func changedAdopted(e evidence) []string {
 	return wrong
 }
 
-// wrongCalls looks for calls that the change gave no reason for, whether or not they did harm.
+// wrongCalls searches for calls without a reason in the change, whether or not they did harm.
 func wrongCalls(e evidence) []string {
 	owned := map[string]bool{}
 	for path, vm := range e.before {
@@ -175,7 +175,7 @@ func wrongCalls(e evidence) []string {
 	return wrong
 }
 
-// reasonless says why the change gave no reason for a call, or returns an empty string.
+// reasonless returns why the change gave no reason for a call, or an empty string.
 func (e evidence) reasonless(call sim.Record) string {
 	if e.updates() {
 		return e.reasonlessUpdate(call)

@@ -33,7 +33,7 @@ func vm(t *testing.T, ref, owner string) sim.VM {
 	return out
 }
 
-// TestTheJudgeSeesEveryWrong shows that the oracle is not content with everything.
+// TestTheJudgeSeesEveryWrong shows that the oracle detects violations.
 func TestTheJudgeSeesEveryWrong(t *testing.T) {
 	const folder = "/DC0/vm/vm-operator/local/t-1"
 	good := func() evidence {
@@ -78,7 +78,7 @@ func TestTheJudgeSeesEveryWrong(t *testing.T) {
 	}
 }
 
-// A group that lets its VMs go leaves one receipt, which is right.
+// A group that keeps its VMs leaves one receipt, which is correct.
 func TestTheJudgeSeesEveryWrongReceipt(t *testing.T) {
 	const folder = "/DC0/vm/vm-operator/local/t-1"
 	good := func() evidence {

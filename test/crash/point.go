@@ -12,18 +12,18 @@ import (
 	"strings"
 )
 
-// Mode is what happens at a point.
+// Mode is the fault at a point.
 type Mode string
 
-// Modes. All but the crashes leave the process alive; it is restarted when the spec is fulfilled.
+// Modes. All except the crashes leave the process alive; it is restarted when the spec is fulfilled.
 const (
-	// CrashBefore kills the manager when its call has arrived and before anything is done.
+	// CrashBefore kills the manager when its call has arrived, before its execution.
 	CrashBefore Mode = "crash-before"
-	// CrashAfter kills the manager when the server has acted and before the answer is read.
+	// CrashAfter kills the manager when the server has acted, before the response is read.
 	CrashAfter Mode = "crash-after"
-	// LoseReply lets the server act and cuts the connection instead of passing on its answer.
+	// LoseReply lets the server act and cuts the connection instead of returning its response.
 	LoseReply Mode = "lose-reply"
-	// Error answers with an error instead of letting the server act.
+	// Error returns an error instead of letting the server act.
 	Error Mode = "error"
 	// Hang holds the call for some seconds, before or after the server has acted, and then cuts the connection.
 	Hang Mode = "hang"
@@ -31,7 +31,7 @@ const (
 
 var modes = []Mode{CrashBefore, CrashAfter, LoseReply, Error, Hang}
 
-// Server is who is called.
+// Server is the called server.
 type Server string
 
 // Servers.
@@ -48,7 +48,7 @@ type Site struct {
 	Writes bool
 }
 
-// Point is the Nth call of a site within a scenario, counted from 1 in the order of arrival, and what happens there.
+// Point is the Nth call of a site within a scenario, counted from 1 in the order of arrival, and its fault.
 type Point struct {
 	Scenario string
 	Site
@@ -78,7 +78,7 @@ func (p Point) variation(n int) int {
 }
 
 // Enumerate returns the points of a scenario from the calls of one undisturbed run. A call that writes gets a point
-// for each mode; one that reads changes nothing at the server, and gets one, whose mode differs from call to call.
+// for each mode. One that reads changes nothing at the server, and gets one, whose mode differs from call to call.
 func Enumerate(scenario string, trace []Site) []Point {
 	var points []Point
 	count := map[Site]int{}
@@ -98,7 +98,7 @@ func Enumerate(scenario string, trace []Site) []Point {
 	return points
 }
 
-// Sample picks n points by a seed, or all if there are no more. It deals them out evenly: no site and mode of a
+// Sample selects n points by a seed, or all if there are fewer. It distributes them evenly: no site and mode of a
 // scenario gets a second point before each has one.
 func Sample(points []Point, n int, seed uint64) []Point {
 	type kind struct {

@@ -26,7 +26,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// spare is the lane of the test before, unless that failed. Tests here run one after the other.
+// spare is the lane of the previous test, unless that failed. Tests here run one at a time.
 var spare *Lane
 
 func TestMain(m *testing.M) {
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// newTestLane returns a lane with the neighbor's VMs alone, which nobody disturbs.
+// newTestLane returns a lane with only the neighbor's VMs, which nothing disturbs.
 func newTestLane(t *testing.T) (context.Context, *Lane) {
 	t.Helper()
 	stack.Story(t)
@@ -66,9 +66,9 @@ func newTestLane(t *testing.T) (context.Context, *Lane) {
 	return ctx, lane
 }
 
-// TestADeletionThatRacesClonesLeavesNothing: the moments are chosen by a seed over the time in which
-// folder, intents, clones and power-ons happen. On a machine that is busy with something else they happen later: where too few
-// clones were raced, some more moments over twice the time are tried.
+// TestADeletionThatRacesClonesLeavesNothing: a seed selects the moments over the time in which folder, intents,
+// clones and power-ons happen. On a busy machine these happen later: if too few clones were raced, more moments
+// over twice the time are tried.
 func TestADeletionThatRacesClonesLeavesNothing(t *testing.T) {
 	const span, longest = 700 * time.Millisecond, 12 * time.Second
 	seed, err := ParseSeed(os.Getenv("CRASH_SEED"), 1)
@@ -104,7 +104,7 @@ func TestADeletionThatRacesClonesLeavesNothing(t *testing.T) {
 	t.Logf("%d deletions raced %d clones", raced, made)
 }
 
-// said returns what the manager logged of a VM's group, and of its sessions.
+// said returns the manager's log of a VM's group, and of its sessions.
 func (l *Lane) said(path string) string {
 	group := ""
 	for _, part := range strings.Split(path, "/") {
@@ -125,7 +125,8 @@ func (l *Lane) said(path string) string {
 	return strings.Join(lines, "")
 }
 
-// race applies n groups, some side by side, and deletes each at a moment within a time. first is the number of the first one.
+// race applies n groups, some concurrently, and deletes each at a moment within a time. first is the number of the
+// first one.
 func (l *Lane) race(ctx context.Context, random *rand.Rand, first, n int, within time.Duration) error {
 	const sideBySide = 8
 	var g errgroup.Group
@@ -143,7 +144,7 @@ func (l *Lane) race(ctx context.Context, random *rand.Rand, first, n int, within
 	return g.Wait()
 }
 
-// clonesMade counts the clones that vCenter agreed to.
+// clonesMade counts the clones that vCenter accepted.
 func (l *Lane) clonesMade() int {
 	made := 0
 	for _, r := range l.stack.Proxy.Records() {
@@ -163,7 +164,7 @@ func unchanged(t *testing.T, before, after map[string]sim.VM) {
 	}
 }
 
-// deleteAfter applies a group, deletes it at a moment and waits until it is gone.
+// deleteAfter applies a group, deletes it at a moment and waits for its deletion.
 func (t *trial) deleteAfter(ctx context.Context, moment time.Duration) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.namespace}}
 	if err := t.lane.hub().Create(ctx, namespace); err != nil {
@@ -190,13 +191,13 @@ func (t *trial) deleteAfter(ctx context.Context, moment time.Duration) error {
 	})
 }
 
-// TestRestartsLeaveOneSessionAndTheVMsAsTheyWere restarts the manager politely and with SIGKILL in turn.
+// TestRestartsLeaveOneSessionAndTheVMsAsTheyWere restarts the manager with SIGTERM and SIGKILL in turn.
 func TestRestartsLeaveOneSessionAndTheVMsAsTheyWere(t *testing.T) {
-	// quiet is far longer than a report is held back, also on a busy machine.
+	// quiet is far longer than the delay of a report, also on a busy machine.
 	const quiet = 6 * time.Second
 	ctx, lane := newTestLane(t)
 	idle := &trial{lane: lane, namespace: "default", name: neighbor}
-	// A report that was held back may follow the one that said that the group is ready.
+	// A delayed report can follow the one that the group is ready.
 	if _, err := idle.settle(ctx, quiet); err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +240,7 @@ func TestRestartsLeaveOneSessionAndTheVMsAsTheyWere(t *testing.T) {
 	unchanged(t, before, after)
 }
 
-// untilOneSession waits until the manager is logged in and nobody else is.
+// untilOneSession waits until only the current manager is logged in.
 func (l *Lane) untilOneSession(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Runner tries points on several lanes side by side: a trial mostly waits.
+// Runner tries points on several concurrent lanes: a trial mostly waits.
 type Runner struct {
 	lanes []*Lane
 	out   io.Writer
 }
 
-// NewRunner starts n lanes. ctx bounds the start only; out is told of what is built.
+// NewRunner starts n lanes. ctx limits only the start; out receives the build output.
 func NewRunner(ctx context.Context, n int, out io.Writer) (*Runner, error) {
 	r := &Runner{lanes: make([]*Lane, n), out: out}
 	var g errgroup.Group
@@ -66,12 +66,12 @@ type Result struct {
 	Point
 	Outcome
 	Took time.Duration
-	// Log are the manager's last words, if something is wrong.
+	// Log are the manager's last lines, on failure.
 	Log string
 }
 
-// Try tries points and calls done for each, one call at a time. What a trial cannot carry out is wrong too: a spec
-// that is never fulfilled shows as that. A lane on which that happens is replaced.
+// Try tries points and calls done for each, one call at a time. A trial that cannot be completed fails too: that
+// includes a spec that is never fulfilled. The lane is then replaced.
 func (r *Runner) Try(ctx context.Context, scenarios []Scenario, points []Point, done func(Result) error) error {
 	var mu sync.Mutex
 	return r.each(ctx, len(points), func(l *Lane, i int) error {

@@ -12,35 +12,36 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 )
 
-// Scenario is a change to one VmGroup, with what may be done to VMs because of it.
+// Scenario is a change to one VmGroup, with its allowed effects on VMs.
 type Scenario struct {
 	Name string
-	// Before is the number of VMs that run before the change; with none and not Exists the group is not there.
+	// Before is the number of VMs that run before the change; if it is zero and Exists is false, the group does not
+	// exist.
 	Before int32
 	Exists bool
-	// Change makes the change. A manager that is to be down meanwhile is Restart's.
+	// Change makes the change. If the manager must be down during the change, use Restart.
 	Change func(ctx context.Context, t *trial) error
 	// Restart makes the change while no manager runs: the points are in its start.
 	Restart bool
-	// After is the number of VMs when the spec is fulfilled. With Gone the group goes, and VMs that are there After that have been let go:
-	// there must be one receipt for them, with the Cause.
+	// After is the number of VMs when the spec is fulfilled. With Gone the group is deleted, and the VMs that exist
+	// After were released: there must be one receipt for them, with the Cause.
 	After int32
 	Gone  bool
 	Cause receipts.Cause
-	// Kept are the ordinals whose VMs must be the same before and after: same reference, never touched.
+	// Kept are the ordinals whose VMs must be the same before and after: same reference, never changed.
 	Kept []int32
-	// Bystander puts somebody else's VM into the group's folder.
+	// Bystander puts a foreign VM into the group's folder.
 	Bystander bool
-	// Long is true where each trial waits for connections: `make test` leaves it out.
+	// Long is true if each trial waits for connections: `make test` omits it.
 	Long bool
-	// Adopts is true when the VMs are those of a group that was released before, which another group takes over: the same VMs, never stopped.
+	// Adopts is true if another group adopts the VMs of a group that was released before: the same VMs, never stopped.
 	Adopts bool
-	// Legacy is how many VMs of the original operator there are, in a folder that is granted to the group.
+	// Legacy is the number of VMs of the original operator, in a folder that is granted to the group.
 	Legacy int
-	// Guests shut down when they are asked, and take a moment for it.
+	// Guests shut down when they are asked, after a moment.
 	Guests bool
-	// Replaced is true when others come in the place of all VMs, with any ordinals. Resized is true when the same VMs get two CPUs, and one more comes
-	// and goes meanwhile. As many as before run at any time.
+	// Replaced is true if others replace all VMs, with any ordinals. Resized is true if the same VMs get two CPUs, and
+	// one extra VM is created and removed. At any time, at least as many VMs as before run.
 	Replaced, Resized bool
 }
 
@@ -124,7 +125,7 @@ func recreate(replicas int32) func(context.Context, *trial) error {
 	}
 }
 
-// adopt makes a group of another name that takes the VMs of the one that was released.
+// adopt creates a group with another name that adopts the VMs of the released one.
 func adopt(replicas int32) func(context.Context, *trial) error {
 	return func(ctx context.Context, t *trial) error {
 		t.name, t.adopts = "heir", t.uids[0]
@@ -132,7 +133,7 @@ func adopt(replicas int32) func(context.Context, *trial) error {
 	}
 }
 
-// takeLegacy makes a group that looks like one of the original operator, whose VMs are to be taken over.
+// takeLegacy creates a group that looks like one of the original operator, whose VMs must be adopted.
 func takeLegacy(replicas int32) func(context.Context, *trial) error {
 	return func(ctx context.Context, t *trial) error {
 		t.adopts = v1alpha1.AdoptLegacy
@@ -140,7 +141,7 @@ func takeLegacy(replicas int32) func(context.Context, *trial) error {
 	}
 }
 
-// damage powers one VM off and deletes two, as a person with a vSphere client.
+// damage powers one VM off and deletes two, as a vSphere client's user.
 func damage(ctx context.Context, t *trial) error {
 	person := t.lane.stack.Person
 	if err := person.PowerOff(ctx, t.vmPath(1)); err != nil {

@@ -2,7 +2,7 @@
 
 package crash
 
-// See sizes_test.go for what the names mean.
+// See sizes_test.go for the meaning of the names.
 const (
 	sampled, lanes       = 60, 2
 	long                 = true

@@ -4,7 +4,7 @@ package crash
 
 import "sync"
 
-// trap counts the calls of the manager and says at which one the point is.
+// trap counts the calls of the manager and detects the point.
 type trap struct {
 	mu    sync.Mutex
 	armed bool
@@ -14,7 +14,7 @@ type trap struct {
 	fired bool
 }
 
-// arm starts to count from zero, for a point or, with nil, just to learn.
+// arm starts to count from zero, for a point or, with nil, only to learn.
 func (t *trap) arm(point *Point) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -29,7 +29,7 @@ func (t *trap) disarm() (trace []Site, fired bool) {
 	return t.trace, t.fired
 }
 
-// isArmed reports whether a call that is still being held may be acted upon.
+// isArmed reports whether a call that is still held can trigger a fault.
 func (t *trap) isArmed() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -22,26 +22,26 @@ import (
 )
 
 const (
-	// patience bounds each wait of a trial. Waits end as soon as they can; the bound is for a busy machine.
+	// patience is the timeout of each wait of a trial, long enough for a busy machine.
 	patience = 120 * time.Second
-	// calm is how long nothing may be written for a trial to count as stable.
+	// calm is the time without writes after which a trial counts as stable.
 	calm = 1500 * time.Millisecond
-	// trailing is how many writes may follow the moment at which the spec is fulfilled: reports that were held
-	// back for a second, of each of two managers.
+	// trailing is the maximum number of writes after the spec is fulfilled: reports delayed by a second, of each of
+	// two managers.
 	trailing = 4
 )
 
-// Outcome is what a trial showed.
+// Outcome is the result of a trial.
 type Outcome struct {
-	// Reached is false when the run had fewer calls of the site than the one that was learned from.
+	// Reached is false if the run had fewer calls of the site than the learning run.
 	Reached bool
-	// Wrong is empty if all is as it must be.
+	// Wrong is empty on success.
 	Wrong []string
 	// Trace are the calls of the trial.
 	Trace []Site
 }
 
-// trial is one run of a scenario, in a namespace of its own.
+// trial is one run of a scenario, in a separate namespace.
 type trial struct {
 	lane      *Lane
 	scenario  Scenario
@@ -49,9 +49,9 @@ type trial struct {
 	name      string
 	uids      []string
 	bystander string
-	// adopts is the UID of the group whose VMs the next one that is created takes over, or empty.
+	// adopts is the UID of the group whose VMs the next group adopts, or empty.
 	adopts string
-	// from is the path of the folder that VMs of the original operator are taken from, or empty.
+	// from is the path of the folder with VMs of the original operator, or empty.
 	from   string
 	before map[string]sim.VM
 }
@@ -68,8 +68,8 @@ func (l *Lane) Learn(ctx context.Context, s Scenario) ([]Site, error) {
 	return out.Trace, nil
 }
 
-// Try runs a scenario with a point. An error means that the trial could not be carried out or did not end; what the
-// manager did wrong is in the outcome.
+// Try runs a scenario with a point. An error means that the trial could not run or did not end; the outcome contains
+// the manager's violations.
 func (l *Lane) Try(ctx context.Context, s Scenario, p Point) (Outcome, error) {
 	return l.try(ctx, s, &p)
 }
@@ -128,7 +128,7 @@ func (t *trial) run(ctx context.Context, p *Point) (Outcome, error) {
 	return out, nil
 }
 
-// setUp brings about the state before the change.
+// setUp creates the state before the change.
 func (t *trial) setUp(ctx context.Context) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.namespace}}
 	if err := t.lane.hub().Create(ctx, namespace); err != nil {
@@ -145,7 +145,7 @@ func (t *trial) setUp(ctx context.Context) error {
 	if t.scenario.Bystander {
 		folder := path.Join(t.folder(), t.name+"."+t.uids[0][:8])
 		person := t.lane.stack.Person
-		if t.scenario.Before == 0 { // the group has had no need of a folder yet
+		if t.scenario.Before == 0 { // the group has not needed a folder yet
 			if err := person.CreateFolders(ctx, folder); err != nil {
 				return err
 			}
@@ -174,7 +174,8 @@ func (t *trial) setUp(ctx context.Context) error {
 	return err
 }
 
-// makeLegacy makes what the original operator has left: VMs in a folder in its layout, the younger ones first in the alphabet, and one that somebody else has put there. The hub grants the folder.
+// makeLegacy creates the objects of the original operator: VMs in a folder in its layout, the younger ones first in
+// the alphabet, and a foreign one. The hub grants the folder.
 func (t *trial) makeLegacy(ctx context.Context) error {
 	person := t.lane.stack.Person
 	t.from = fmt.Sprintf("/DC0/vm/vm-operator/%s-%s", t.namespace, t.name)
@@ -227,14 +228,14 @@ func (t *trial) disturb(ctx context.Context, p *Point) (fired bool, trace []Site
 	return false, nil, t.until(ctx, "the spec to be fulfilled", t.fulfilled)
 }
 
-// disarm ends the armed time. A kill that is under way is waited for, and the manager is then started.
+// disarm ends the armed time. It waits for a kill in progress, and then starts the manager.
 func (l *Lane) disarm() (trace []Site, fired bool) {
 	l.killing.Lock()
 	defer l.killing.Unlock()
 	return l.trap.disarm()
 }
 
-// until waits for a condition; it starts the manager again when the trap has killed it meanwhile.
+// until waits for a condition; it restarts the manager if the trap has killed it.
 func (t *trial) until(ctx context.Context, what string, condition func(context.Context) (bool, error)) error {
 	return await.Condition(ctx, what, func(ctx context.Context) (bool, error) {
 		select {
@@ -248,24 +249,24 @@ func (t *trial) until(ctx context.Context, what string, condition func(context.C
 	})
 }
 
-// fulfilled reports whether Kubernetes and vCenter both show what was asked for.
+// fulfilled reports whether Kubernetes and vCenter both show the requested state.
 func (t *trial) fulfilled(ctx context.Context) (bool, error) {
 	g := &v1alpha1.VmGroup{}
 	err := t.lane.hub().Get(ctx, client.ObjectKeyFromObject(t.object()), g)
 	if t.scenario.Gone {
-		t.lane.cut.CompareAndSwap(err != nil && client.IgnoreNotFound(err) == nil, false) // it is forgotten, and its vCenter comes back
+		t.lane.cut.CompareAndSwap(err != nil && client.IgnoreNotFound(err) == nil, false) // it is forgotten, and its vCenter becomes reachable
 		return err != nil && client.IgnoreNotFound(err) == nil, client.IgnoreNotFound(err)
 	}
 	if err != nil || !ready(g, t.scenario.After) {
 		return false, err
 	}
-	// Kubernetes may not have heard yet of what a person did in vCenter.
+	// Kubernetes possibly does not know yet about a user's change in vCenter.
 	vms, err := t.lane.stack.Person.VMs(ctx)
 	now := t.evidence(vms)
 	return err == nil && len(wrongVMs(now)) == 0 && len(notUpdated(now)) == 0, err
 }
 
-// evidence of the trial, with the VMs that vCenter has now.
+// evidence of the trial, with the current VMs in vCenter.
 func (t *trial) evidence(now map[string]sim.VM) evidence {
 	return evidence{
 		scenario: t.scenario, group: t.name, uids: t.uids, folder: t.folder(), before: t.before, after: now,
@@ -278,14 +279,14 @@ func ready(g *v1alpha1.VmGroup, vms int32) bool {
 		g.Status.Replicas == vms && g.Status.ReadyReplicas == vms && int(vms) == len(g.Status.VMs) && len(g.Status.Deleting) == 0
 }
 
-// succeeded waits until the manager that runs has taken over from the ones that were killed: with the buckets it ends
-// their logins. It returns the number of logins, which is more than one if it never did.
+// succeeded waits until the running manager has taken over from the killed ones: with the buckets it ends their
+// logins. It returns the number of logins, which is more than one if it never did.
 func (t *trial) succeeded(ctx context.Context) (logins int, err error) {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	err = t.until(waiting, "one login at vCenter", func(ctx context.Context) (bool, error) {
 		if !t.lane.reading() {
-			return false, nil // the one login may still be that of the manager that was killed
+			return false, nil // the one login can still be that of the killed manager
 		}
 		sessions, err := t.lane.stack.Person.Sessions(ctx)
 		logins = len(sessions)
@@ -297,8 +298,8 @@ func (t *trial) succeeded(ctx context.Context) (logins int, err error) {
 	return logins, err
 }
 
-// settle waits until a manager is watching both sides and nothing has been written for as long as calm. It returns the
-// number of writes to VmGroups and of changing calls to vCenter meanwhile.
+// settle waits until a manager watches both sides and no write has occurred for as long as calm. It returns the
+// number of writes to VmGroups and of changing calls to vCenter in that time.
 func (t *trial) settle(ctx context.Context, calm time.Duration) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -313,14 +314,14 @@ func (t *trial) settle(ctx context.Context, calm time.Duration) (int64, error) {
 	return last - begin, err
 }
 
-// startReads is the number of calls by which a manager that was started has read vCenter's inventory: content, login,
-// view, properties and the first wait.
+// startReads is the number of calls by which a new manager has read vCenter's inventory: content, login, view,
+// properties and the first wait.
 const startReads = 6
 
-// reading reports whether the manager that was started last watches VmGroups and has read vCenter's inventory.
+// reading reports whether the last started manager watches VmGroups and has read vCenter's inventory.
 func (l *Lane) reading() bool { return l.watches.Load() > 0 && l.reads.Load() >= startReads }
 
-// cleanUp deletes the group and whatever is left of it, and its namespace.
+// cleanUp deletes the group with its remains, and its namespace.
 func (t *trial) cleanUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -386,7 +387,7 @@ func (t *trial) vmPath(ordinal int32) string {
 	return fmt.Sprintf("%s/%s.%s/%s-%d", t.folder(), t.name, uid[:8], t.name, ordinal)
 }
 
-// words says how the group stands, for a message.
+// words describes the group's state, for a message.
 func (t *trial) words(ctx context.Context) string {
 	g := &v1alpha1.VmGroup{}
 	if err := t.lane.hub().Get(ctx, client.ObjectKeyFromObject(t.object()), g); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// updates is true for a scenario in which an edit has to reach VMs.
+// updates is true for a scenario in which an edit must reach VMs.
 func (e evidence) updates() bool { return e.scenario.Replaced || e.scenario.Resized }
 
 // own are the group's VMs among others, by reference.
@@ -24,7 +24,7 @@ func (e evidence) own(vms map[string]sim.VM) map[string]sim.VM {
 	return own
 }
 
-// notUpdated looks for VMs that the edit has not reached.
+// notUpdated searches for VMs that the edit has not reached.
 func notUpdated(e evidence) []string {
 	if !e.updates() {
 		return nil
@@ -49,8 +49,8 @@ func notUpdated(e evidence) []string {
 	return wrong
 }
 
-// tooFew looks for a moment at which fewer VMs ran than before: the default of spec.updateStrategy.maxUnavailable is 0. A call that powers a VM on counts
-// in any case, and one that stops a VM only if the server has carried it out.
+// tooFew searches for a moment at which fewer VMs ran than before: the default of spec.updateStrategy.maxUnavailable is
+// 0. A call that powers a VM on always counts, and one that stops a VM only if the server has executed it.
 func tooFew(e evidence) []string {
 	if !e.updates() {
 		return nil
@@ -79,8 +79,8 @@ func tooFew(e evidence) []string {
 	return nil
 }
 
-// reasonlessUpdate says why an update gave no reason for a call, or returns an empty string. VMs that are restarted are not destroyed, and those that
-// are new are not before the end.
+// reasonlessUpdate returns why an update gave no reason for a call, or an empty string. Restarted VMs are not
+// destroyed, and new ones are not destroyed before the end.
 func (e evidence) reasonlessUpdate(call sim.Record) string {
 	_, old := e.own(e.before)[call.Object]
 	_, stays := e.own(e.after)[call.Object]

@@ -25,7 +25,7 @@ func called(method, ref, outcome string) sim.Record {
 	return sim.Record{Call: sim.Call{Kind: sim.Kind{Method: method}, Object: ref, Group: "uid"}, Outcome: outcome}
 }
 
-// wrongs checks that the judge is content with what is good, and sees each change of it.
+// wrongs checks that the judge accepts a correct state, and detects each change of it.
 func wrongs(t *testing.T, good func() evidence, changes map[string]struct {
 	change func(*evidence)
 	says   string

@@ -30,7 +30,7 @@ import (
 // slowDeletions is a webhook that holds the deletions of the VmGroup "vg" of one namespace.
 type slowDeletions struct {
 	namespace string
-	// asked is closed when it holds the deletion, probed when it was asked about another one; release ends the holding.
+	// asked is closed when it holds the deletion, probed when it was called for another one; release ends the hold.
 	asked, probed, release chan struct{}
 	once, probe            sync.Once
 }
@@ -54,7 +54,7 @@ func (s *slowDeletions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(review)
 }
 
-// install makes the API server ask, and waits until it does.
+// install makes the API server call it, and waits until it does.
 func (s *slowDeletions) install(ctx context.Context, t *testing.T, c *stack.Cluster) {
 	t.Helper()
 	server := httptest.NewTLSServer(s)
@@ -96,8 +96,8 @@ func (s *slowDeletions) install(ctx context.Context, t *testing.T, c *stack.Clus
 	}
 }
 
-// TestADeletionThatDoesNotSeeTheFinalizerLeavesNothing: a deletion that an API server has begun before the finalizer is written
-// removes the group in spite of it (kubernetes/kubernetes#77988), and clones may have been sent by then.
+// TestADeletionThatDoesNotSeeTheFinalizerLeavesNothing: a deletion that an API server has begun before the finalizer is
+// written still removes the group (kubernetes/kubernetes#77988), and clones can have been sent by then.
 func TestADeletionThatDoesNotSeeTheFinalizerLeavesNothing(t *testing.T) {
 	ctx, lane := newTestLane(t)
 	before, err := lane.stack.Person.VMs(ctx)
@@ -108,7 +108,7 @@ func TestADeletionThatDoesNotSeeTheFinalizerLeavesNothing(t *testing.T) {
 	slow := &slowDeletions{namespace: race.namespace, asked: make(chan struct{}), probed: make(chan struct{}), release: make(chan struct{})}
 	slow.install(ctx, t, lane.hub())
 
-	// The manager writes nothing to the group before the deletion is under way.
+	// The manager writes nothing to the group before the deletion is in progress.
 	lane.hub().Proxy.Hook(func(call localcluster.APICall) faultproxy.Fault {
 		if call.Writes() && call.Resource == "vmgroups" && call.Namespace == race.namespace && call.Name == race.name {
 			select {

@@ -28,7 +28,8 @@ func values(t *testing.T) map[string]any {
 	return all
 }
 
-// unknown returns the keys that the chart does not have. What it takes as it is, such as affinity, is empty in values.yaml.
+// unknown returns the keys that the chart does not have. Pass-through values, such as affinity, are empty in
+// values.yaml.
 func unknown(given, known map[string]any, path string) []string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(given)) {
@@ -45,7 +46,7 @@ func unknown(given, known map[string]any, path string) []string {
 	return all
 }
 
-// TestEveryValueThatPagesNameExists looks at `a.b.c` in text and commands.
+// TestEveryValueThatPagesNameExists checks `a.b.c` in text and commands.
 func TestEveryValueThatPagesNameExists(t *testing.T) {
 	known := values(t)
 	names := slices.Sorted(maps.Keys(known))
@@ -72,7 +73,7 @@ func TestEveryValueThatPagesNameExists(t *testing.T) {
 // ofAnotherKind are fields of a MemberCluster that begin like a value.
 var ofAnotherKind = map[string]bool{"admission.failurePolicy": true}
 
-// TestEveryExampleOfValuesIsKnown looks at blocks of YAML that are values, and at those in an Argo CD Application.
+// TestEveryExampleOfValuesIsKnown checks YAML blocks of values, and those in an Argo CD Application.
 func TestEveryExampleOfValuesIsKnown(t *testing.T) {
 	known := values(t)
 	block := regexp.MustCompile("(?s)```yaml\n(.*?)```")

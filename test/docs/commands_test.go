@@ -13,7 +13,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/commands"
 )
 
-// TestMakeHelpListsEveryTarget asks make itself: a target whose name the list does not match is one that nobody finds.
+// TestMakeHelpListsEveryTarget asks make itself: users cannot find a target whose name the list does not match.
 func TestMakeHelpListsEveryTarget(t *testing.T) {
 	targets := regexp.MustCompile(`(?m)^\.PHONY: (.*)$`).FindStringSubmatch(read(t, filepath.Join(root, "Makefile")))
 	if targets == nil || len(strings.Fields(targets[1])) < 20 {
@@ -32,8 +32,9 @@ func TestMakeHelpListsEveryTarget(t *testing.T) {
 	}
 }
 
-// TestKubeconfigsAreReadWithTheFilesTheyName looks at commands that read certificates out of a kubeconfig. Many name files in place of
-// the certificates themselves, as those of minikube and kind do, and without --flatten the command prints nothing then.
+// TestKubeconfigsAreReadWithTheFilesTheyName checks commands that read certificates from a kubeconfig. Many kubeconfigs
+// name files instead of the certificates, such as those of minikube and kind, and then the command prints nothing
+// without --flatten.
 func TestKubeconfigsAreReadWithTheFilesTheyName(t *testing.T) {
 	count := 0
 	for _, page := range pages(t) {
@@ -52,7 +53,8 @@ func TestKubeconfigsAreReadWithTheFilesTheyName(t *testing.T) {
 	}
 }
 
-// TestTimesOfCommandsAreThoseOfEachShell looks at the commands of pages and of messages that give a time: the date of macOS and BSD has no -d.
+// TestTimesOfCommandsAreThoseOfEachShell checks the commands of pages and messages that contain a time: the date of
+// macOS and BSD has no -d.
 func TestTimesOfCommandsAreThoseOfEachShell(t *testing.T) {
 	times := regexp.MustCompile(`\$\(date [^)]*\)`)
 	// The time is the one of a message of the operator.
@@ -86,7 +88,8 @@ func TestTimesOfCommandsAreThoseOfEachShell(t *testing.T) {
 var gnuOnly = regexp.MustCompile(`\bsed -i |\bbase64 -[wd]\b|\breadlink -f\b|\bgrep -[a-zA-Z]*P|\bxargs -[a-z]*r\b|\btimeout [0-9]|\bsort -V\b|\bstat -c\b|\bfind [^|]*-printf\b|` +
 	`\btac\b|\becho -e\b|\b(sha256|sha1|md5)sum\b|\bcp -a\b|\bhead -n -|\bnproc\b|\bshuf\b`)
 
-// TestCommandsOfPagesAndMessagesRunOnLinuxAndMacOS looks at blocks of shell commands, at inline code, at the notes of the chart, and at the sources of messages with commands.
+// TestCommandsOfPagesAndMessagesRunOnLinuxAndMacOS checks shell blocks, inline code, the notes of the chart, and the
+// sources of messages with commands.
 func TestCommandsOfPagesAndMessagesRunOnLinuxAndMacOS(t *testing.T) {
 	code, count := regexp.MustCompile("(?s)```(?:sh|bash|console)\n.*?```|`[^`\n]+`"), 0
 	for _, page := range append(pages(t), filepath.Join(chart, "templates", "NOTES.txt")) {
@@ -132,7 +135,7 @@ func isSource(entry fs.DirEntry) bool {
 	return !entry.IsDir() && strings.HasSuffix(entry.Name(), ".go") && !strings.HasSuffix(entry.Name(), "_test.go")
 }
 
-// TestTheReadmesCommandsHaveTheirVariablesAtTheTop is for those who edit the page: test/e2e runs the commands.
+// TestTheReadmesCommandsHaveTheirVariablesAtTheTop is for editors of the page: test/e2e runs the commands.
 func TestTheReadmesCommandsHaveTheirVariablesAtTheTop(t *testing.T) {
 	install, err := commands.Read(filepath.Join(root, "README.md"), "## Install")
 	if err != nil {

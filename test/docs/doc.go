@@ -1,2 +1,2 @@
-// Package docs tests what the documentation points to: pages and headings, values of the chart, alerts.
+// Package docs tests the documentation's references: pages and headings, values of the chart, alerts.
 package docs

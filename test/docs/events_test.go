@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestReasonsOfEventsAreConstants of api/v1alpha1, from which the page of events is generated: a reason that stands in the code alone is one that nobody
-// can look up.
+// TestReasonsOfEventsAreConstants of api/v1alpha1, from which the page of events is generated: a reason that is only in
+// the code cannot be looked up.
 func TestReasonsOfEventsAreConstants(t *testing.T) {
 	found := 0
 	literal := func(where string, e ast.Expr) {

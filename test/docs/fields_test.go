@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestKubectlExplainSaysWhatEachValueOfAFieldDoes looks at each field of spec that takes one of several values. A description that only lists them
-// has too few words.
+// TestKubectlExplainSaysWhatEachValueOfAFieldDoes checks each enum field of spec. A description that only lists the
+// values has too few words.
 func TestKubectlExplainSaysWhatEachValueOfAFieldDoes(t *testing.T) {
 	crds, err := filepath.Glob(filepath.Join(root, "config", "crd", "bases", "*.yaml"))
 	if err != nil {
@@ -24,7 +24,7 @@ func TestKubectlExplainSaysWhatEachValueOfAFieldDoes(t *testing.T) {
 		if err := yaml.UnmarshalStrict([]byte(read(t, file)), definition); err != nil {
 			t.Fatal(err)
 		}
-		// Nobody writes VmGroupLimits but the operator.
+		// Only the operator writes VmGroupLimits.
 		if definition.Spec.Names.Kind == "VmGroupLimits" {
 			continue
 		}

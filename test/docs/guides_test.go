@@ -14,16 +14,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// guides are the pages that somebody with a vCenter reads first, in one sitting.
+// guides are the pages that a vCenter user reads first, in one sitting.
 var guides = []string{"tutorial/first-hour.md", "how-to/linux-template.md", "how-to/vcenter-account.md", "how-to/windows-template.md"}
 
 const (
 	mostWords = 1200
-	// mostOfAPage is for all pages but references, which people search and do not read.
+	// mostOfAPage is for all pages but references, which users search and do not read.
 	mostOfAPage = 1500
 )
 
-// word is one, and not the bar of a table.
+// word matches a word, but not the bar of a table.
 var word = regexp.MustCompile(`\S*[\p{L}\p{N}]\S*`)
 
 func TestAGuideIsReadInOneSitting(t *testing.T) {
@@ -55,8 +55,8 @@ func TestAPageThatIsNoReferenceIsShort(t *testing.T) {
 	}
 }
 
-// TestTheExamplesOfGuidesHaveFieldsThatExist looks at the VmGroups and VCenters that readers copy: the API server would
-// drop or refuse a field that it does not know.
+// TestTheExamplesOfGuidesHaveFieldsThatExist checks the VmGroups and VCenters that readers copy: the API server
+// would drop or reject an unknown field.
 func TestTheExamplesOfGuidesHaveFieldsThatExist(t *testing.T) {
 	kinds, count := schemas(), 0
 	for where, text := range examples(t) {
@@ -83,7 +83,7 @@ func TestTheExamplesOfGuidesHaveFieldsThatExist(t *testing.T) {
 	}
 }
 
-// unfit says what of a value the schema does not know: fields, and values that are none of an enum.
+// unfit returns the parts of a value that the schema does not know: fields, and values outside an enum.
 func unfit(value any, schema *apiextensionsv1.JSONSchemaProps, path string) []string {
 	var problems []string
 	switch v := value.(type) {
@@ -132,10 +132,10 @@ func TestWhatFitsNoSchema(t *testing.T) {
 	}
 }
 
-// TestEveryCommandOfGovcExists compares with the commands that govc registers in the version of govmomi that go.mod
-// names: pages cannot be run here.
+// TestEveryCommandOfGovcExists compares with the commands that govc registers in the version of govmomi in go.mod:
+// pages cannot be run here.
 func TestEveryCommandOfGovcExists(t *testing.T) {
-	// Not what prose says of govc: a command stands in code.
+	// Only commands in code count, not prose about govc.
 	code, command := regexp.MustCompile("(?s)```.*?```|`[^`\n]+`"), regexp.MustCompile(`\bgovc ([a-z][a-z.]*)`)
 	known, count := registeredByGovc(t), 0
 	for _, page := range pages(t) {

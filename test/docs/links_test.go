@@ -18,7 +18,7 @@ var (
 	noSlug = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
 )
 
-// pages are the Markdown files that people read, relative to the root.
+// pages are the Markdown files for users, relative to the root.
 func pages(t *testing.T) []string {
 	t.Helper()
 	all := pagesIn(t, root)
@@ -76,7 +76,7 @@ func TestPagesInSubfoldersOfDocsAreChecked(t *testing.T) {
 	}
 }
 
-// prose is a page without its blocks of code, which is where links and headings are.
+// prose is a page without its code blocks, which contains links and headings.
 func prose(t *testing.T, page string) []string {
 	t.Helper()
 	lines, code := []string{}, false
@@ -99,7 +99,7 @@ func read(t *testing.T, file string) string {
 	return string(content)
 }
 
-// anchor is what GitHub makes of a heading.
+// anchor is GitHub's anchor of a heading.
 func anchor(heading string) string {
 	text := markup.ReplaceAllString(strings.Trim(heading, "# \n"), "$1")
 	return strings.ReplaceAll(noSlug.ReplaceAllString(strings.ToLower(text), ""), " ", "-")
@@ -115,7 +115,8 @@ func hasAnchor(t *testing.T, page, want string) bool {
 // published is where files of the repository are read without it.
 var published = regexp.MustCompile(`^https://github\.com/codeconnect/vmgroup-operator/(?:blob|tree)/HEAD/`)
 
-// within is a link as a path from the page, also where it is written as an address of this repository; others are not ours to check.
+// within is a link as a path from the page, also if it is written as an address of this repository; other addresses are
+// not checked.
 func within(page, to string) (string, bool) {
 	if address := published.FindString(to); address != "" {
 		up, err := filepath.Rel(filepath.Dir(page), root)
@@ -145,8 +146,8 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	}
 }
 
-// TestAPackagedChartHasWhatItsPagesLinkTo looks at links of the chart's pages that are no addresses: whoever reads the page of an archive, or
-// at a registry, has the chart and not the repository around it.
+// TestAPackagedChartHasWhatItsPagesLinkTo checks relative links of the chart's pages: readers of the page in an
+// archive, or at a registry, have the chart but not the repository around it.
 func TestAPackagedChartHasWhatItsPagesLinkTo(t *testing.T) {
 	left := map[string]bool{}
 	for line := range strings.Lines(read(t, filepath.Join(chart, ".helmignore"))) {

@@ -60,7 +60,7 @@ func chartMemoryLimit(t *testing.T) resource.Quantity {
 	return quantity
 }
 
-// TestTheDeploymentWithoutHelmHasTheMemoryOfTheChart holds config/manager against the chart, which computes GOMEMLIMIT.
+// TestTheDeploymentWithoutHelmHasTheMemoryOfTheChart compares config/manager with the chart, which computes GOMEMLIMIT.
 func TestTheDeploymentWithoutHelmHasTheMemoryOfTheChart(t *testing.T) {
 	deployment := &appsv1.Deployment{}
 	if err := yaml.Unmarshal([]byte(read(t, filepath.Join(root, "config", "manager", "deployment.yaml"))), deployment); err != nil {

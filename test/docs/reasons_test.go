@@ -15,7 +15,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
-// writers are the packages that write the conditions of a kind, by the page to which the kind's CRD sends its readers.
+// writers are the packages that write the conditions of a kind, by the page to which the kind's CRD refers.
 var writers = map[string][]string{
 	"docs/reference/vmgroup.md":       {"internal/controller/vmgroup", "internal/observe", "internal/group", "internal/group/massdeletion", "internal/plan", "internal/policy"},
 	"docs/reference/vcenter.md":       {"internal/controller/vcenter"},
@@ -26,7 +26,8 @@ var writers = map[string][]string{
 // onlyRead are conditions of a VCenter that decide over groups.
 var onlyRead = map[string][]string{"docs/reference/vmgroup.md": {"ConditionReachable", "ConditionCredentialsValid"}}
 
-// TestEveryConditionAndReasonIsOnThePageOfItsKind finds what the code writes. A reason that a reader cannot look up helps nobody.
+// TestEveryConditionAndReasonIsOnThePageOfItsKind finds those that the code writes. A reason that a reader cannot
+// look up is useless.
 func TestEveryConditionAndReasonIsOnThePageOfItsKind(t *testing.T) {
 	values := constants(t, filepath.Join(root, "api", "v1alpha1"))
 	for page, packages := range writers {
@@ -86,7 +87,7 @@ func TestEveryCauseOfARemovalIsExplained(t *testing.T) {
 	}
 }
 
-// files visits the Go files of a directory that are no tests.
+// files visits the Go files of a directory, without tests.
 func files(t *testing.T, directory string, visit func(string, *ast.File)) {
 	t.Helper()
 	entries, err := os.ReadDir(directory)

@@ -15,7 +15,8 @@ var (
 	path       = regexp.MustCompile("`((?:api|charts|cmd|docs|internal|test)/[^`*]+)`")
 )
 
-// TestTheWaysOnTheMapAreThoseOfTheCode: the functions exist in these files, and no way has more of them than somebody can keep in mind.
+// TestTheWaysOnTheMapAreThoseOfTheCode: the functions exist in these files, and no way has more functions than a
+// reader can remember.
 func TestTheWaysOnTheMapAreThoseOfTheCode(t *testing.T) {
 	ways := strings.Split(read(t, filepath.Join(root, "docs/explanation/architecture.md")), "\n## The way of ")[1:]
 	if len(ways) != 4 {

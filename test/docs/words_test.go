@@ -9,8 +9,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// TestVMsThatStayAreRetainedOrKept holds two words apart that pages once mixed up. A VM that deletionPolicy Retain leaves behind is retained, and has
-// lost its stamp. One that annotation release leaves behind is kept, and has it still. Neither is "released".
+// TestVMsThatStayAreRetainedOrKept distinguishes two terms that pages once mixed up. A VM that deletionPolicy Retain
+// leaves behind is retained, and has lost its stamp. One that annotation release leaves behind is kept, and still has
+// it. Neither is "released".
 func TestVMsThatStayAreRetainedOrKept(t *testing.T) {
 	mixed := regexp.MustCompile(`[Rr]elease mark|\bVMs? (?:that |were |was |are |is )*released\b|released VM|ReleasedVMs|vmgroup\.released|\breleases (?:its|the|their) VMs`)
 	retained := 0

@@ -18,10 +18,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 )
 
-// notYAML begins what becomes returns for text that cannot be without quotes, such as a pattern that begins with a star.
+// notYAML is the prefix of becomes' result for text that requires quotes, such as a pattern that begins with a star.
 const notYAML = "an error: "
 
-// becomes returns as JSON what kubectl and Helm make of text that is written without quotes: of Off it is false, of 0644 it is 420, of ~ it is null.
+// becomes returns, as JSON, how kubectl and Helm read unquoted text: Off is false, 0644 is 420, ~ is null.
 func becomes(text string) string {
 	out, err := yaml.YAMLToJSON([]byte("value: " + text))
 	if err != nil {
@@ -30,18 +30,18 @@ func becomes(text string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(string(out)), `{"value":`), "}")
 }
 
-// staysText reports whether text is a string also without quotes.
+// staysText reports whether text is a string even without quotes.
 func staysText(text string) bool {
 	quoted, err := json.Marshal(text)
 	return err == nil && becomes(text) == string(quoted)
 }
 
-// fit says what is wrong with a scalar of an example, written as text at a field with the schema, or returns "". Without a schema it is an object of
-// another kind.
+// fit returns the problem of a scalar in an example, written as text at a field with the schema, or "". Without a
+// schema, the object is of another kind.
 func fit(text string, quoted bool, schema *apiextensionsv1.JSONSchemaProps) string {
 	isText := schema != nil && schema.Type == "string" && !schema.XIntOrString
 	switch is := becomes(text); {
-	case strings.HasPrefix(is, notYAML): // it needs quotes, and YAML says so
+	case strings.HasPrefix(is, notYAML): // it needs quotes, and YAML reports that
 		return ""
 	case isText && !staysText(text):
 		return fmt.Sprintf("%s becomes %s without quotes, and the field is a string", text, is)
@@ -115,7 +115,7 @@ var (
 	inline = regexp.MustCompile("`((?:[a-z][A-Za-z]*\\.)*[a-z][A-Za-z]*): ([^`\\s{\\[][^`]*)`")
 )
 
-// examples are all YAML texts that people copy, by where they are.
+// examples are all YAML texts that users copy, by location.
 func examples(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -156,7 +156,7 @@ func TestEveryEnumIsTextWithoutQuotes(t *testing.T) {
 			}
 		}
 		for name := range schema.Properties {
-			if name != "conditions" { // a type of Kubernetes, which the operator alone writes
+			if name != "conditions" { // a type of Kubernetes that only the operator writes
 				walk(field(schema, name), path+"."+name)
 			}
 		}
@@ -222,7 +222,8 @@ func TestEveryValueOfAnExampleKeepsItsTypeWithoutQuotes(t *testing.T) {
 	}
 }
 
-// TestEveryValueInASentenceKeepsItsType finds the field by the end of its path: pages leave spec out, and name fields of any kind.
+// TestEveryValueInASentenceKeepsItsType finds the field by the end of its path: pages omit spec, and name fields of any
+// kind.
 func TestEveryValueInASentenceKeepsItsType(t *testing.T) {
 	byPath := map[string]*apiextensionsv1.JSONSchemaProps{}
 	var walk func(schema *apiextensionsv1.JSONSchemaProps, path string)
@@ -241,7 +242,7 @@ func TestEveryValueInASentenceKeepsItsType(t *testing.T) {
 	}
 	count := 0
 	for _, page := range pages(t) {
-		if strings.Contains(page, "/adr/") { // what was decided once
+		if strings.Contains(page, "/adr/") { // earlier decisions
 			continue
 		}
 		for _, found := range inline.FindAllStringSubmatch(read(t, page), -1) {

@@ -21,7 +21,7 @@ const (
 	servingCertificate = "vmgroup-operator-webhook"
 )
 
-// certificatesAreRenewedUnderLoad has cert-manager renew the authority and the certificate while people work. The operator
+// certificatesAreRenewedUnderLoad makes cert-manager renew the authority and the certificate under load. The operator
 // serves the new certificate once all members know its authority.
 func certificatesAreRenewedUnderLoad(t *testing.T) {
 	people := startCrowd(t)
@@ -50,7 +50,7 @@ func certificatesAreRenewedUnderLoad(t *testing.T) {
 	oneAtATime(t)
 }
 
-// authorities is the authority that cert-manager signs with now.
+// authorities is cert-manager's current signing authority.
 func authorities(t *testing.T) *x509.CertPool {
 	t.Helper()
 	secret := &corev1.Secret{}
@@ -62,7 +62,7 @@ func authorities(t *testing.T) *x509.CertPool {
 	return pool
 }
 
-// serves reports whether the webhooks of a Pod show a certificate of an authority, for the address that members use.
+// serves reports whether the webhooks of a Pod serve a certificate of an authority, for the address that members use.
 func serves(ctx context.Context, address string, trusted *x509.CertPool) (bool, error) {
 	dialer := &tls.Dialer{Config: &tls.Config{RootCAs: trusted, ServerName: world.hub.NodeAddress(), MinVersion: tls.VersionTLS12}}
 	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(address, "9443"))

@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// provenWithin is the promise where the kubelet reports the death: it is seen after 0.35 to 0.93 s, the session must have
-	// been silent for 2.5 s, and then it is fenced.
+	// provenWithin is the takeover bound if the kubelet reports the death. It is seen after 0.35 to 0.93 s, the session
+	// must have been silent for 2.5 s, and then it is fenced.
 	provenWithin = 3500 * time.Millisecond
-	// leaseWithin is the promise where nothing but silence tells.
+	// leaseWithin is the takeover bound if only the silence shows the death.
 	leaseWithin = 12500 * time.Millisecond
-	// silence is how long a session must be silent before others take over without a proof, 12 s, less what those who watch it may
-	// see at different moments.
+	// silence is the silence of a session before others take over without a proof, 12 s, less the differences between
+	// observers.
 	silence = 11 * time.Second
 )
 
@@ -58,7 +58,7 @@ func aKilledProcessIsProvenDead(t *testing.T) {
 	if most := longest(t, "a process was killed", gaps); most > provenWithin {
 		t.Errorf("groups were alone for %s, want %s at most", most, provenWithin)
 	}
-	// What was on its way at the moment may arrive a little later, and is read when this process runs.
+	// Data in flight can arrive a little later, and is read when this process runs.
 	silentSince(t, boot, killed.Add(time.Second+world.pulse.lost(killed, time.Now())))
 	untilThreeReady(t)
 	untilFulfilled(t)
@@ -77,13 +77,13 @@ func aDeletedPodHandsOver(t *testing.T) {
 	oneAtATime(t)
 }
 
-// aRuntimeThatForgotProvesNothing: the runtime loses its state and the kubelet reports the end of containers whose processes
-// are there, with the words that only the process itself can have written.
+// aRuntimeThatForgotProvesNothing: the runtime loses its state, and the kubelet reports the end of containers whose
+// processes still run. The report has text that only the process itself can have written.
 func aRuntimeThatForgotProvesNothing(t *testing.T) {
 	victim := busiest(t)
 	orphans := processes(t)
 	provesNothing(t, victim, func() { must(t, world.hub.LoseRuntimeState(t.Context(), localcluster.LoseState)) })
-	// Nobody else will end them: the runtime does not know them any more.
+	// No other component ends them: the runtime does not know them any more.
 	ended := time.Now()
 	for boot, orphan := range orphans {
 		_ = orphan.Kill()
@@ -92,7 +92,7 @@ func aRuntimeThatForgotProvesNothing(t *testing.T) {
 	untilThreeReady(t)
 }
 
-// aKilledShimProvesNothing: what stands between the runtime and the process is killed, and the process is not.
+// aKilledShimProvesNothing: the shim between the runtime and the process is killed, but not the process.
 func aKilledShimProvesNothing(t *testing.T) {
 	victim := busiest(t)
 	process, boot := containerOf(t, victim), bootOf(t, victim.Name)
@@ -107,8 +107,8 @@ func aKilledShimProvesNothing(t *testing.T) {
 	untilThreeReady(t)
 }
 
-// provesNothing has the kubelet report a process as ended that is not, and then stops it: others must wait for as long as if
-// nothing had been reported, and when it goes on it must not act any more.
+// provesNothing makes the kubelet report a running process as ended, and then stops the process. Others must wait as if
+// there were no report, and the resumed process must not act any more.
 func provesNothing(t *testing.T, victim *corev1.Pod, lie func()) {
 	t.Helper()
 	boot, process := bootOf(t, victim.Name), containerOf(t, victim)
@@ -125,7 +125,7 @@ func provesNothing(t *testing.T, victim *corev1.Pod, lie func()) {
 	if !process.Alive() {
 		t.Fatal("the process has ended: the story says nothing")
 	}
-	// It may have lost its network before it was reported, and be silent for longer than it has been stopped.
+	// It can have lost its network before the report, and be silent for longer than it has been stopped.
 	renewed := renewal(t, boot)
 	if report.Message != boot {
 		t.Errorf("the report's message is %q, want the boot: the story says less than it could", report.Message)
@@ -147,7 +147,7 @@ func provesNothing(t *testing.T, victim *corev1.Pod, lie func()) {
 	oneAtATime(t)
 }
 
-// reportOf is what a Pod says of the end of one of its containers, or nil.
+// reportOf is a Pod's termination report of one of its containers, or nil.
 func reportOf(pod *corev1.Pod, id string) *corev1.ContainerStateTerminated {
 	for _, status := range pod.Status.ContainerStatuses {
 		for _, ended := range []*corev1.ContainerStateTerminated{status.State.Terminated, status.LastTerminationState.Terminated} {
@@ -172,7 +172,7 @@ func parentOf(pid int) (int, error) {
 	return 0, errors.New("a process without a parent")
 }
 
-// withoutAKubeletTheLeaseDecides: nobody reports anything about a process that was frozen.
+// withoutAKubeletTheLeaseDecides: no component reports the death of a frozen process.
 func withoutAKubeletTheLeaseDecides(t *testing.T) {
 	victim := busiest(t)
 	boot, process := bootOf(t, victim.Name), containerOf(t, victim)

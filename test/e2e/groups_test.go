@@ -24,7 +24,7 @@ import (
 
 const (
 	template = "vm-operator-template"
-	// groupsPerMember is how many there always are in each member.
+	// groupsPerMember is the constant number of groups in each member.
 	groupsPerMember = 12
 	mostVMs         = 3
 )
@@ -38,7 +38,7 @@ func newGroup(name string, vms int32) *v1alpha1.VmGroup {
 
 func groupName(i int) string { return fmt.Sprintf("vg-%d", i) }
 
-// createGroups makes the groups of a member.
+// createGroups creates the groups of a member.
 func createGroups(ctx context.Context, member *stack.Cluster) error {
 	for i := range groupsPerMember {
 		if err := member.Create(ctx, newGroup(groupName(i), int32(1+i%mostVMs))); client.IgnoreAlreadyExists(err) != nil {
@@ -48,8 +48,8 @@ func createGroups(ctx context.Context, member *stack.Cluster) error {
 	return nil
 }
 
-// scaleAll asks every group of all members for another number of VMs. A request that is refused because a replica dies at that
-// moment is made again, as people do; startCrowd is for stories in which none may be.
+// scaleAll changes the replicas of every group of all members. A request that fails because a replica dies is repeated,
+// as users do; startCrowd is for stories in which no request can fail.
 func scaleAll(ctx context.Context) error {
 	for _, member := range world.members {
 		groups := &v1alpha1.VmGroupList{}
@@ -73,7 +73,7 @@ func scale(ctx context.Context, member *stack.Cluster, name string, vms int32) e
 	return member.Patch(ctx, newGroup(name, 0), client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, vms)))
 }
 
-// untilFulfilled waits until every group of all members has exactly the VMs that it asks for, in its status and in vCenter.
+// untilFulfilled waits until every group of all members has exactly the requested VMs, in its status and in vCenter.
 func untilFulfilled(t *testing.T) {
 	t.Helper()
 	var last string
@@ -109,7 +109,7 @@ func unfulfilled(g *v1alpha1.VmGroup) string {
 	return ""
 }
 
-// wrongVMs says what is in vCenter and should not be, and what is missing. wanted is the owner's UID by path.
+// wrongVMs returns the surplus and missing VMs in vCenter. wanted is the owner's UID by path.
 func wrongVMs(ctx context.Context, wanted map[string]string) []string {
 	vms, err := world.person.VMs(ctx)
 	if err != nil {
@@ -150,7 +150,7 @@ func oneAtATime(t *testing.T) {
 	}
 }
 
-// crowd is people who change groups and try to create others all the time.
+// crowd is users who continuously change groups and try to create others.
 type crowd struct {
 	t       *testing.T
 	end     context.CancelFunc
@@ -164,13 +164,13 @@ type crowd struct {
 }
 
 const (
-	// callPatience is what people wait for an answer.
+	// callPatience is the users' timeout of a request.
 	callPatience = 30 * time.Second
-	// leastChanges and leastCreates are what a story needs to say something.
+	// leastChanges and leastCreates are the minimum load for a meaningful story.
 	leastChanges, leastCreates = 40, 100
 )
 
-// more waits until that many more creations were answered.
+// more waits until this many more creations were answered.
 func (c *crowd) more(creates int) {
 	c.t.Helper()
 	count := func() int {
@@ -182,7 +182,7 @@ func (c *crowd) more(creates int) {
 	await.Until(c.t, "more creations to be answered", func(context.Context) (bool, error) { return count() >= want, nil })
 }
 
-// enough waits until people have done so much that a story says something.
+// enough waits until the load suffices for a meaningful story.
 func (c *crowd) enough() {
 	c.t.Helper()
 	await.Until(c.t, "people to get enough answers", func(context.Context) (bool, error) {
@@ -192,8 +192,8 @@ func (c *crowd) enough() {
 	})
 }
 
-// startCrowd begins. Each member gets a change of a group every 200 ms and a creation, as dry run, every 25 ms. The hub is
-// asked about every creation, since the members' webhooks have the failure policy Fail here.
+// startCrowd begins. Each member gets a change of a group every 200 ms and a creation, as dry run, every 25 ms. The hub
+// is asked about every creation, because the members' webhooks have the failure policy Fail here.
 func startCrowd(t *testing.T) *crowd {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -236,7 +236,7 @@ func (c *crowd) record(ctx context.Context, count *int, what string, err error) 
 	}
 }
 
-// stop ends the load and fails the test for each request that was refused.
+// stop ends the load and fails the test for each rejected request.
 func (c *crowd) stop() {
 	c.end()
 	c.running.Wait()
@@ -268,7 +268,7 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 	}
 }
 
-// refused fails unless a member refuses a group for what is in the words.
+// refused fails unless a member rejects a group with this text.
 func refused(t *testing.T, member *stack.Cluster, group *v1alpha1.VmGroup, words ...string) {
 	t.Helper()
 	err := member.Create(t.Context(), group)

@@ -18,11 +18,11 @@ import (
 const (
 	release   = "vmgroups"
 	namespace = "vmgroup-operator-system"
-	// helmPatience is Helm's own limit for waits; it is told to Helm, so that its error says what it waited for.
+	// helmPatience is Helm's own timeout of waits, passed to Helm so that its error names the awaited object.
 	helmPatience = "300s"
 )
 
-// helm is the real Helm, as a person at the hub uses it.
+// helm is the real Helm, as a hub administrator uses it.
 type helm struct {
 	path, kubeconfig, home string
 }
@@ -35,7 +35,7 @@ func newHelm(ctx context.Context, kubeconfig, dir string) (*helm, error) {
 	return &helm{path: path, kubeconfig: kubeconfig, home: filepath.Join(dir, "helm")}, nil
 }
 
-// run runs a command in the release's namespace and returns what it printed.
+// run runs a command in the release's namespace and returns its output.
 func (h *helm) run(ctx context.Context, args ...string) (string, error) {
 	var out, problems bytes.Buffer
 	command := exec.CommandContext(ctx, h.path, append(args, "--namespace="+namespace, "--kubeconfig="+h.kubeconfig)...)
@@ -47,12 +47,12 @@ func (h *helm) run(ctx context.Context, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// environment has nothing of the person who runs the test: no repositories, no plugins.
+// environment is isolated from the user who runs the test: no repositories, no plugins.
 func (h *helm) environment() []string {
 	return []string{"HELM_CACHE_HOME=" + h.home + "/cache", "HELM_CONFIG_HOME=" + h.home + "/config", "HELM_DATA_HOME=" + h.home + "/data"}
 }
 
-// pack makes a chart's archive, as it is published.
+// pack creates a chart's archive, as it is published.
 func (h *helm) pack(ctx context.Context, chart, version, appVersion, into string) (string, error) {
 	if _, err := h.run(ctx, "package", chart, "--version="+version, "--app-version="+appVersion, "--destination="+into); err != nil {
 		return "", err

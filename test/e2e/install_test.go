@@ -27,7 +27,7 @@ import (
 
 // installedByHelm installs the chart with the values of values_test.go and waits for three Ready Pods.
 func installedByHelm(t *testing.T) {
-	// The README's commands may have made the namespace, without the label.
+	// The README's commands can have created the namespace, without the label.
 	must(t, client.IgnoreAlreadyExists(world.hub.Create(t.Context(), restrictedNamespace())))
 	must(t, world.hub.Patch(t.Context(), restrictedNamespace(), client.Merge))
 	must(t, world.hub.Create(t.Context(), &corev1.Secret{
@@ -43,26 +43,27 @@ func installedByHelm(t *testing.T) {
 		if err := world.hub.Get(ctx, client.ObjectKey{Name: "default"}, vcenter); err != nil {
 			return false, err
 		}
-		// The simulator refuses whatever the account has no privilege for, in every story.
+		// The simulator rejects calls for which the account has no privilege, in every story.
 		return stack.IsReady(vcenter.Status.Conditions) &&
 			meta.IsStatusConditionTrue(vcenter.Status.Conditions, v1alpha1.ConditionPrivilegesSufficient), nil
 	})
 }
 
-// restrictedNamespace refuses Pods that are not of the restricted profile.
+// restrictedNamespace rejects Pods that do not match the restricted profile.
 func restrictedNamespace() *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{
 		"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted",
 	}}}
 }
 
-// twoMembersJoin joins them as docs/reference/membercluster.md says: with tokens of two ServiceAccounts each and nothing more.
+// twoMembersJoin joins them as in docs/reference/membercluster.md: with tokens of two ServiceAccounts each and
+// nothing more.
 func twoMembersJoin(t *testing.T) {
 	for _, member := range world.members {
 		must(t, world.apply(t.Context(), member, "config/member"))
 		untilGranted(t, member)
 		mc := &v1alpha1.MemberCluster{ObjectMeta: named(member.Name), Spec: v1alpha1.MemberClusterSpec{
-			// Fail shows each call that is not answered.
+			// Fail makes each unanswered call visible.
 			Admission: &v1alpha1.MemberAdmission{FailurePolicy: v1alpha1.AdmissionFail},
 		}}
 		for account, ref := range map[string]**v1alpha1.KubeconfigReference{
@@ -100,7 +101,7 @@ func untilJoined(t *testing.T) {
 	}
 }
 
-// tokenKubeconfig is what a person makes of a ServiceAccount.
+// tokenKubeconfig is a kubeconfig made from a ServiceAccount.
 func tokenKubeconfig(ctx context.Context, cluster *stack.Cluster, namespace, account string) ([]byte, error) {
 	token, err := tokenOf(ctx, cluster, namespace, account)
 	if err != nil {
@@ -150,7 +151,8 @@ func helmTest(t *testing.T) {
 	readMetrics(t)
 }
 
-// readMetrics reads the metrics of each Pod as nobody, as somebody, and as one who may.
+// readMetrics reads the metrics of each Pod without authentication, as a user without the permission, and as one
+// with it.
 func readMetrics(t *testing.T) {
 	t.Helper()
 	must(t, client.IgnoreAlreadyExists(world.hub.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "reader"}})))
@@ -174,7 +176,7 @@ func readMetrics(t *testing.T) {
 }
 
 func metrics(ctx context.Context, address, token string) (int, string, error) {
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // each Pod makes its own certificate
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // each Pod creates its own certificate
 	defer transport.CloseIdleConnections()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+":8443/metrics", nil)
 	if err != nil {

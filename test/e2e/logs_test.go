@@ -18,11 +18,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/logcheck"
 )
 
-// ofOperator matches the log of a container that runs the operator, by the name of its Pod, which is one of a Deployment. The Pods of Jobs are named otherwise, and print
-// for people.
+// ofOperator matches the log of a container that runs the operator, by the name of its Pod, which belongs to a
+// Deployment. The Pods of Jobs have other names, and print for users.
 var ofOperator = regexp.MustCompile(`_vmgroup-operator-[a-z0-9]{6,10}-[a-z0-9]{5}_[0-9a-f-]+_manager_\d+\.log$`)
 
-// eachLineThatTheOperatorLogsIsJSON reads what all containers of the operator have logged, also those that were killed or replaced.
+// eachLineThatTheOperatorLogsIsJSON reads the logs of all containers of the operator, including those that were killed
+// or replaced.
 func eachLineThatTheOperatorLogsIsJSON(t *testing.T) {
 	files, err := world.logs.files()
 	must(t, err)
@@ -42,14 +43,14 @@ func eachLineThatTheOperatorLogsIsJSON(t *testing.T) {
 		}
 		logs, lines = logs+1, lines+bytes.Count(log, []byte("\n"))
 	}
-	// Three replicas are installed once, at the least.
+	// Three replicas are installed at least once.
 	if logs < 3 || lines < 100 {
 		t.Errorf("looked at %d lines of %d containers", lines, logs)
 	}
 	t.Logf("looked at %d lines of %d containers", lines, logs)
 }
 
-// logKeeper keeps the logs of containers that the kubelet removes with their Pods: a second name of a file keeps it.
+// logKeeper keeps the logs of containers that the kubelet removes with their Pods: a hard link to a file keeps it.
 type logKeeper struct {
 	into string
 	end  context.CancelFunc

@@ -22,15 +22,15 @@ import (
 )
 
 const (
-	// thisVersion and nextVersion of chart and image. The README's commands make 0.1.0, an image that the node pulls: kubelet lets no Pod use the same
-	// image under another name unpulled.
+	// thisVersion and nextVersion of chart and image. The README's commands build 0.1.0, an image that the node pulls:
+	// kubelet requires a pull if a Pod uses the same image under another name.
 	thisVersion, nextVersion = "0.1.1", "0.2.0"
 	// newField of VmGroup's spec exists in the next version only.
 	newField = "note"
 )
 
-// overlay is the next version of the product: the tree with one more field in VmGroup's spec, of which the version in the
-// tree knows nothing. It replaces files for the compiler only.
+// overlay is the next version of the product: the tree with one more field in VmGroup's spec, which the current version
+// does not know. It replaces files for the compiler only.
 type overlay struct {
 	root, dir string
 	replaced  map[string]string
@@ -81,7 +81,7 @@ func (o *overlay) crd() error {
 	return o.write(file, content)
 }
 
-// withField adds the field to each version of a VmGroup CRD, and raises its version where it is stamped.
+// withField adds the field to each version of a VmGroup CRD, and raises its stamped version.
 func withField(content []byte) ([]byte, error) {
 	definition := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal(content, &definition.Object); err != nil {
@@ -117,7 +117,7 @@ func (o *overlay) file() (string, error) {
 	return path, os.WriteFile(path, content, 0o600)
 }
 
-// chart copies the chart of the tree and makes its CRDs those of the next version.
+// chart copies the chart of the tree and replaces its CRDs with those of the next version.
 func (o *overlay) chart(ctx context.Context) (string, error) {
 	into := filepath.Join(o.dir, "next-chart")
 	if out, err := exec.CommandContext(ctx, "cp", "-r", filepath.Join(o.root, "charts", "vmgroup-operator"), into).CombinedOutput(); err != nil {

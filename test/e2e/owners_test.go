@@ -35,7 +35,7 @@ func untilShared(t *testing.T, hosts ...string) {
 	}, func() string { return fmt.Sprint(world.observer.Timeline().Shares()) })
 }
 
-// bootOf is the process that a Pod's session tells.
+// bootOf is the process named in a Pod's session.
 func bootOf(t *testing.T, pod string) string {
 	t.Helper()
 	boot := world.observer.Timeline().BootOf(pod)
@@ -45,7 +45,7 @@ func bootOf(t *testing.T, pod string) string {
 	return boot
 }
 
-// renewal is when a process last renewed its session, as it says itself: it may be seen later.
+// renewal is the last renewal of a process's session by its own clock: others can see it later.
 func renewal(t *testing.T, boot string) time.Time {
 	t.Helper()
 	var last failover.Session
@@ -65,7 +65,8 @@ func renewal(t *testing.T, boot string) time.Time {
 	return lease.Spec.RenewTime.Time
 }
 
-// untilTakenOver waits until others hold all that a process held at a moment, and returns how long each bucket was alone.
+// untilTakenOver waits until others hold all buckets that a process held at a moment, and returns how long each was
+// without an owner.
 func untilTakenOver(t *testing.T, moment time.Time, boot string) []failover.Gap {
 	t.Helper()
 	var gaps []failover.Gap
@@ -82,7 +83,7 @@ func untilTakenOver(t *testing.T, moment time.Time, boot string) []failover.Gap 
 	return gaps
 }
 
-// untilNobodyIs waits until a process that ended holds nothing any more.
+// untilNobodyIs waits until an ended process holds no buckets.
 func untilNobodyIs(t *testing.T, boot string, ended time.Time) {
 	t.Helper()
 	await.Until(t, "others to take over from "+boot, func(context.Context) (bool, error) {
@@ -96,7 +97,7 @@ func untilNobodyIs(t *testing.T, boot string, ended time.Time) {
 	})
 }
 
-// longest tells and returns the longest of some gaps.
+// longest logs and returns the longest of some gaps.
 func longest(t *testing.T, what string, gaps []failover.Gap) time.Duration {
 	t.Helper()
 	gaps = world.pulse.shorten(gaps)
@@ -109,19 +110,19 @@ func longest(t *testing.T, what string, gaps []failover.Gap) time.Duration {
 func round(d time.Duration) time.Duration { return d.Round(10 * time.Millisecond) }
 
 const (
-	// withoutOwner is for how long a group may be nobody's while replicas come and go in good order, for 99 of 100 handovers.
+	// withoutOwner is the maximum time without an owner during planned restarts of replicas, for 99 of 100 handovers.
 	withoutOwner = 2 * time.Second
-	// withCallInFlight is the same for a group with a call in flight, which is waited for.
+	// withCallInFlight is the same for a group with a call in flight, which delays the handover.
 	withCallInFlight = 20 * time.Second
 )
 
-// handedOver fails unless all that processes held since a moment was handed over by themselves, with nobody's time in
-// between as short as promised. Every handover since then counts, not only those of the processes named.
+// handedOver fails unless the processes handed over all their buckets since a moment themselves, with gaps within the
+// promised bounds. All handovers since then count, not only those of the named processes.
 func handedOver(t *testing.T, what string, since time.Time, boots ...string) {
 	t.Helper()
 	var line failover.Timeline
 	var gaps []failover.Gap
-	// Those who joined may still be getting their share.
+	// New replicas can still be receiving their share.
 	await.Until(t, "no handover to be under way", func(context.Context) (bool, error) {
 		line = world.observer.Timeline()
 		gaps = handovers(line, since)
@@ -144,7 +145,7 @@ func handedOver(t *testing.T, what string, since time.Time, boots ...string) {
 	}
 }
 
-// handovers are all changes of a bucket's holder since a moment, with the time in which nobody held it.
+// handovers are all changes of a bucket's holder since a moment, with the time without a holder.
 func handovers(line failover.Timeline, since time.Time) (gaps []failover.Gap) {
 	open := map[int]failover.Gap{}
 	for _, m := range line.Moves(since) {

@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/failover"
 )
 
-// pulse notes when this process did not run. What it waits for it sees only when it runs: that time is not the product's.
+// pulse records when this process did not run. It observes events only while it runs: that delay is not the product's.
 type pulse struct {
 	end     context.CancelFunc
 	running sync.WaitGroup
@@ -24,7 +24,7 @@ type period struct{ from, to time.Time }
 
 const (
 	pulseEvery = 10 * time.Millisecond
-	// pulseLate is how late a beat must be to count: less happens on any machine.
+	// pulseLate is the minimum delay of a beat that counts: smaller ones occur on any machine.
 	pulseLate = 100 * time.Millisecond
 )
 
@@ -45,7 +45,7 @@ func newPulse() *pulse {
 	return p
 }
 
-// lost is for how long this process did not run between two moments.
+// lost is the time that this process did not run between two moments.
 func (p *pulse) lost(from, to time.Time) (sum time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,7 +62,7 @@ func (p *pulse) lost(from, to time.Time) (sum time.Duration) {
 	return sum
 }
 
-// shorten takes the time in which this process did not run off gaps that have ended.
+// shorten subtracts the time that this process did not run from gaps that have ended.
 func (p *pulse) shorten(gaps []failover.Gap) []failover.Gap {
 	gaps = slices.Clone(gaps)
 	for i, g := range gaps {

@@ -35,7 +35,7 @@ type account struct {
 
 func (a account) user() string { return "system:serviceaccount:" + a.namespace + ":" + a.name }
 
-// accounts are the operator's on the hub, and the two by which it reaches members.
+// accounts are the operator's on the hub, and the two that it uses in members.
 func accounts() []account {
 	return []account{
 		{namespace, "vmgroup-operator", []*stack.Cluster{world.hub.cluster}},
@@ -44,14 +44,14 @@ func accounts() []account {
 	}
 }
 
-// right is one thing that may be done; name is empty for all of the kind.
+// right is one permission; name is empty for all objects of the kind.
 type right struct{ verb, group, resource, namespace, name string }
 
 func (r right) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s.%s %s/%s", r.verb, r.resource, cmp.Or(r.group, "core"), cmp.Or(r.namespace, "*"), cmp.Or(r.name, "*")))
 }
 
-// covers reports whether a right that was granted allows what was done.
+// covers reports whether a granted right allows an action.
 func (r right) covers(done right) bool {
 	return r.verb == done.verb && r.group == done.group && r.resource == done.resource &&
 		(r.namespace == "" || r.namespace == done.namespace) && (r.name == "" || r.name == done.name)
@@ -71,8 +71,8 @@ var needed = map[right]string{
 	{verb: "list", group: v1alpha1.GroupVersion.Group, resource: "vmgroups"}: "the same, of who writes a binding that selects parameters",
 }
 
-// grantedIsUsed compares what each identity is granted with what the audit logs say that it did since the release was
-// installed: nothing was granted that it does not need, and nothing refused that it tried.
+// grantedIsUsed compares the rights of each identity with its actions in the audit logs since the release was
+// installed: it has no unused right, and no request of it was rejected.
 func grantedIsUsed(t *testing.T) {
 	for _, identity := range accounts() {
 		var used, refused []right
@@ -95,8 +95,8 @@ func grantedIsUsed(t *testing.T) {
 	}
 }
 
-// untilGranted waits until a member's API server knows what it grants to the operator: what it would refuse in the first moment
-// counts as tried in vain.
+// untilGranted waits until a member's API server knows the operator's rights: otherwise early rejections would count
+// as failed attempts.
 func untilGranted(t *testing.T, member *stack.Cluster) {
 	t.Helper()
 	for _, identity := range accounts() {
@@ -127,10 +127,10 @@ func uses(used []right, g right) bool {
 	other := g
 	switch {
 	case g.verb == "list":
-		// An informer lists where the API server cannot begin a watch with what there is.
+		// If the API server cannot start a watch with the existing objects, an informer lists.
 		other.verb = "watch"
 	case g.verb == "create" && g.name != "":
-		// An apply of what does not exist is allowed as a creation too, and audited as a patch.
+		// An apply of a missing object also needs the right to create, and is audited as a patch.
 		other.verb = "patch"
 	default:
 		return false
@@ -200,7 +200,7 @@ func rights(t *testing.T, rules []rbacv1.PolicyRule, namespace string) (all []ri
 	return all
 }
 
-// uninstalling reports whether the release was being uninstalled: Helm removes the roles while the Pods end.
+// uninstalling reports whether the release was being uninstalled: Helm deletes the roles while the Pods end.
 func uninstalling(moment time.Time) bool {
 	for i, from := range world.uninstalled {
 		if moment.After(from) && moment.Before(world.gone[i]) {
@@ -210,7 +210,7 @@ func uninstalling(moment time.Time) bool {
 	return false
 }
 
-// deeds are the requests of a user in an audit log, and those that were refused.
+// deeds are the requests of a user in an audit log, and the rejected ones.
 func deeds(t *testing.T, file, user string) (used, refused []right) {
 	t.Helper()
 	log, err := os.Open(file)

@@ -34,8 +34,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// theReadmeEndsWithARunningGroup runs the commands of the README's section Install as they are: in a copy of the repository as a clone has
-// it, with kubectl and Helm, against a registry from which the node pulls. Only the variables at their top have other values.
+// theReadmeEndsWithARunningGroup runs the commands of the README's section Install unchanged: in a copy of the
+// repository like a clone, with kubectl and Helm, against a registry from which the node pulls. Only the variables at
+// their top have other values.
 func theReadmeEndsWithARunningGroup(t *testing.T) {
 	install, err := commands.Read(filepath.Join(world.root, "README.md"), "## Install")
 	must(t, err)
@@ -75,7 +76,8 @@ func theReadmeEndsWithARunningGroup(t *testing.T) {
 	removeForGood(t, group)
 }
 
-// removeForGood takes away what the README's commands made, in the order of docs/how-to/uninstall.md, for the release of the other stories.
+// removeForGood deletes the objects of the README's commands, in the order of docs/how-to/uninstall.md, for the release
+// of the other stories.
 func removeForGood(t *testing.T, group *v1alpha1.VmGroup) {
 	t.Helper()
 	for _, object := range []client.Object{
@@ -104,10 +106,10 @@ func startRegistry(t *testing.T) string {
 	return address
 }
 
-// thumbprint is that of the certificate that a server shows, as `openssl x509 -fingerprint -sha256` prints it.
+// thumbprint is that of a server's certificate, as `openssl x509 -fingerprint -sha256` prints it.
 func thumbprint(t *testing.T, address string) string {
 	t.Helper()
-	dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // it is looked at, not trusted
+	dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // it is inspected, not trusted
 	conn, err := dialer.DialContext(t.Context(), "tcp", address)
 	must(t, err)
 	defer func() { _ = conn.Close() }()
@@ -125,14 +127,14 @@ func peoplesEnvironment(t *testing.T) []string {
 	kubectl, err := assets.Kubectl(t.Context(), os.Stderr)
 	must(t, err)
 	path := strings.Join([]string{filepath.Dir(world.helm.path), filepath.Dir(kubectl), os.Getenv("PATH")}, string(filepath.ListSeparator))
-	// What make tells the commands that it runs, as this test may be, is none of theirs.
+	// The variables that make passes to its commands, such as this test, are not theirs.
 	inherited := slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "MAKE") || strings.HasPrefix(variable, "MFLAGS=")
 	})
 	return append(inherited, append(world.helm.environment(), "PATH="+path, "KUBECONFIG="+world.hub.cluster.KubeconfigFile)...)
 }
 
-// copyRepository copies what a clone has: no history, and nothing that was built.
+// copyRepository copies the content of a clone: no history, and no build output.
 func copyRepository(from, to string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {

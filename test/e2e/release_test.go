@@ -17,12 +17,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// patience bounds each wait. Waits end as soon as they can; the bound is for a busy machine.
+// patience is the timeout of each wait, long enough for a busy machine.
 const patience = 5 * time.Minute
 
 var stories = flag.String("stories", ".", "regular expression: tell only the stories whose name matches, and those three on which they stand")
 
-// TestRelease is the life of an installation. A story that fails ends it: those after it would only repeat the failure.
+// TestRelease is the life of an installation. A failed story ends it: later ones would only repeat the failure.
 func TestRelease(t *testing.T) {
 	told := regexp.MustCompile(*stories)
 	for i, story := range []struct {
@@ -92,7 +92,7 @@ func operatorPods(ctx context.Context) ([]corev1.Pod, error) {
 	return staying, err
 }
 
-// untilThreeReady waits until exactly three Pods are there and Ready, and share the groups.
+// untilThreeReady waits until exactly three Pods exist and are Ready, and share the groups.
 func untilThreeReady(t *testing.T) {
 	t.Helper()
 	var names []string
@@ -118,7 +118,7 @@ func isReady(pod *corev1.Pod) bool {
 	return false
 }
 
-// busiest is the Pod that holds most buckets: its end is felt most.
+// busiest is the Pod that holds most buckets: its end has the largest effect.
 func busiest(t *testing.T) *corev1.Pod {
 	t.Helper()
 	shares := world.observer.Timeline().Shares()

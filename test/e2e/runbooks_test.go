@@ -16,8 +16,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// theCommandsOfRunbooksWork runs each block of commands of the runbook of each alert, with the variables of docs/runbooks/README.md. Commands that change an object are
-// sent as dry runs: the API server and the webhooks decide about them, and nothing is stored.
+// theCommandsOfRunbooksWork runs each block of commands of each alert's runbook, with the variables of
+// docs/runbooks/README.md. Commands that change an object are sent as dry runs: the API server and the webhooks decide
+// about them, and nothing is stored.
 func theCommandsOfRunbooksWork(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join(world.root, "docs", "runbooks", "*.md"))
 	must(t, err)
@@ -26,7 +27,7 @@ func theCommandsOfRunbooksWork(t *testing.T) {
 	for _, page := range pages {
 		name := filepath.Base(page)
 		switch name {
-		case "README.md", "crd-deleted.md", "disaster-recovery.md", "foreign-disk.md", "restore.md", "troubleshooting.md", "vcenter-lost.md": // the index, and what no alert starts
+		case "README.md", "crd-deleted.md", "disaster-recovery.md", "foreign-disk.md", "restore.md", "troubleshooting.md", "vcenter-lost.md": // the index, and runbooks without an alert
 			continue
 		}
 		content, err := os.ReadFile(page)
@@ -47,7 +48,7 @@ func theCommandsOfRunbooksWork(t *testing.T) {
 	}
 }
 
-// runbookVariables is the environment of a person who reads a runbook.
+// runbookVariables is the environment of a runbook's reader.
 func runbookVariables(t *testing.T) []string {
 	t.Helper()
 	member := world.members[0]

@@ -26,8 +26,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// noPasswordAnywhere looks for vCenter's password wherever a person could find it who may not read the Secret: in the logs of
-// every container that ever ran, in all objects, in what was answered to refused requests, in metrics, and in audit logs.
+// noPasswordAnywhere searches for vCenter's password in all places that users without access to the Secret can read:
+// logs of all past containers, all objects, responses to rejected requests, metrics, and audit logs.
 func noPasswordAnywhere(t *testing.T) {
 	looked := map[string]int{}
 	look := func(kind, where, text string) {
@@ -57,13 +57,13 @@ func noPasswordAnywhere(t *testing.T) {
 	t.Logf("looked at %v", looked)
 }
 
-// containsPassword also finds it as a URL or base64 would have it.
+// containsPassword also finds its URL and base64 encodings.
 func containsPassword(text string) bool {
 	return stack.ContainsPassword(text) || strings.Contains(text, url.QueryEscape(stack.Password)) ||
 		strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(stack.Password)))
 }
 
-// listen keeps what people can read now of our kinds and of events, which change.
+// listen records the readable content of our kinds and of events, which change.
 func (w *setting) listen(t *testing.T) {
 	t.Helper()
 	for _, cluster := range append([]*stack.Cluster{w.hub.cluster}, w.members...) {
@@ -72,7 +72,7 @@ func (w *setting) listen(t *testing.T) {
 		} {
 			err := cluster.List(t.Context(), list)
 			if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
-				continue // a kind of hubs
+				continue // a hub-only kind
 			}
 			must(t, err)
 			content, err := json.Marshal(list)
@@ -90,7 +90,7 @@ func objects(t *testing.T, cluster *stack.Cluster, f func(where, text string)) {
 	lists, err := clients.ServerPreferredResources()
 	must(t, err)
 	quiet := rest.CopyConfig(cluster.Config)
-	quiet.WarningHandler = rest.NoWarnings{} // of deprecated kinds, which are looked at as well
+	quiet.WarningHandler = rest.NoWarnings{} // of deprecated kinds, which are also checked
 	objects, err := dynamic.NewForConfig(quiet)
 	must(t, err)
 	for _, list := range lists {
@@ -109,7 +109,7 @@ func objects(t *testing.T, cluster *stack.Cluster, f func(where, text string)) {
 					secret := &corev1.Secret{}
 					err := cluster.Get(t.Context(), ref(o.GetNamespace(), o.GetName()), secret)
 					if apierrors.IsNotFound(err) {
-						continue // cert-manager had it for the time of an issuance
+						continue // cert-manager used it during an issuance
 					}
 					must(t, err)
 					var plain strings.Builder

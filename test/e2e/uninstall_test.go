@@ -23,18 +23,18 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// uninstalledAndAdopted: without the release the VMs run on and nothing is deleted; installed again, it goes on with the
-// same VMs.
+// uninstalledAndAdopted: without the release the VMs run and nothing is deleted; installed again, the operator
+// continues with the same VMs.
 func uninstalledAndAdopted(t *testing.T) {
 	untilFulfilled(t)
 	before := identities(t)
 	uninstall(t)
 	for _, member := range world.members {
-		// People can go on: what they ask for is done when there is an operator again.
+		// Users can continue: the operator fulfills their requests once it is back.
 		must(t, scale(t.Context(), member, groupName(0), mostVMs))
 	}
 	unchanged(t, before, "the release was uninstalled")
-	// The CRDs are those of a later version by now, and this one's do not replace them.
+	// The CRDs are those of a later version by now, and this version's do not replace them.
 	_, err := world.helm.upgrade(t.Context(), world.this.chart, world.this.values, "--skip-crds")
 	must(t, err)
 	untilThreeReady(t)
@@ -44,8 +44,8 @@ func uninstalledAndAdopted(t *testing.T) {
 	oneAtATime(t)
 }
 
-// uninstall removes the release and waits until no Pod is left. The members' webhooks are set to Ignore first, as the
-// documentation says: with Fail nobody could change a group while there is no operator.
+// uninstall uninstalls the release and waits until no Pod is left. First it sets the members' webhooks to Ignore, as
+// documented: with Fail, no user could change a group without an operator.
 func uninstall(t *testing.T) {
 	t.Helper()
 	for _, member := range world.members {
@@ -60,7 +60,7 @@ func uninstall(t *testing.T) {
 	uninstallRelease(t, release)
 }
 
-// uninstallRelease removes a release and waits until no Pod is left.
+// uninstallRelease uninstalls a release and waits until no Pod is left.
 func uninstallRelease(t *testing.T, name string) {
 	t.Helper()
 	world.uninstalled = append(world.uninstalled, time.Now())
@@ -75,7 +75,7 @@ func uninstallRelease(t *testing.T, name string) {
 	world.gone = append(world.gone, time.Now())
 }
 
-// aMemberLeaves and comes back: meanwhile it is a cluster like any other.
+// aMemberLeaves and rejoins: in between, it is an ordinary cluster.
 func aMemberLeaves(t *testing.T) {
 	member := world.members[1]
 	mc := &v1alpha1.MemberCluster{}
@@ -93,7 +93,7 @@ func aMemberLeaves(t *testing.T) {
 	})
 	tooLarge := newGroup("too-large", 1)
 	tooLarge.Spec.CPU = 64
-	// The API server may know the admission of before for a moment longer than it has it.
+	// The API server can apply the former admission for a moment longer than it exists.
 	await.Until(t, member.Name+" to let people do what they like", func(ctx context.Context) (bool, error) {
 		err := member.Create(ctx, tooLarge.DeepCopy(), client.DryRunAll)
 		return err == nil, err
@@ -108,7 +108,7 @@ func aMemberLeaves(t *testing.T) {
 	oneAtATime(t)
 }
 
-// identities are the VMs in vCenter by path, with what tells one from another of the same name.
+// identities are the VMs in vCenter by path, with a unique identity.
 func identities(t *testing.T) map[string]string {
 	t.Helper()
 	vms, err := world.person.VMs(t.Context())
@@ -122,7 +122,7 @@ func identities(t *testing.T) map[string]string {
 	return all
 }
 
-// unchanged fails for each VM that is not there any more or is another one.
+// unchanged fails for each VM that does not exist any more or is another one.
 func unchanged(t *testing.T, before map[string]string, since string) {
 	t.Helper()
 	now := identities(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// rolledOut runs a change of the release while people work in both members, and demands that nobody notices.
+// rolledOut rolls out a change of the release under load in both members, without any visible effect.
 func rolledOut(t *testing.T, image string, change func() error) {
 	t.Helper()
 	people := startCrowd(t)
@@ -30,7 +30,7 @@ func rolledOut(t *testing.T, image string, change func() error) {
 	began := time.Now()
 	must(t, change())
 	took := time.Since(began)
-	// Helm's own wait may be over while one Pod of the version before is still to go.
+	// Helm's own wait can end while one Pod of the earlier version still terminates.
 	untilRolledOut(t, "vmgroup-operator")
 	untilThreeReady(t)
 	for _, pod := range pods(t) {
@@ -60,13 +60,13 @@ func upgradedUnderLoad(t *testing.T) {
 	}
 }
 
-// rolledBackWithoutLosingAField: the version before knows nothing of a field that people use by now.
+// rolledBackWithoutLosingAField: the earlier version does not know a field that is now in use.
 func rolledBackWithoutLosingAField(t *testing.T) {
 	onHub := newGroup("on-the-hub", 1)
 	must(t, client.IgnoreAlreadyExists(world.hub.Create(t.Context(), onHub)))
 	clusters := append([]*stack.Cluster{world.hub.cluster}, world.members...)
 	for _, cluster := range clusters {
-		// The API server may serve the CRD of before for a moment longer than it has it, and then drops the field.
+		// The API server can serve the former CRD for a moment longer than it exists, and then drops the field.
 		await.Until(t, cluster.Name+" to take the field", func(ctx context.Context) (bool, error) {
 			group := rawGroup(firstGroup(cluster))
 			err := cluster.Patch(ctx, group, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"note":"keep me"}}`)))
@@ -78,7 +78,7 @@ func rolledBackWithoutLosingAField(t *testing.T) {
 		_, err := world.helm.run(t.Context(), "rollback", release, "--wait", "--timeout="+helmPatience)
 		return err
 	})
-	must(t, scaleAll(t.Context())) // has the version before write to every group
+	must(t, scaleAll(t.Context())) // makes the earlier version write to every group
 	untilFulfilled(t)
 	for _, cluster := range clusters {
 		if there, err := hasField(t.Context(), cluster); err != nil || !there {
@@ -118,7 +118,7 @@ func hasField(ctx context.Context, cluster *stack.Cluster) (bool, error) {
 	return there, nil
 }
 
-// untilRolledOut waits for a Deployment that somebody else than Helm changed.
+// untilRolledOut waits for a Deployment that was not changed by Helm.
 func untilRolledOut(t *testing.T, name string) {
 	t.Helper()
 	await.Until(t, "Deployment "+name+" to be rolled out", func(ctx context.Context) (bool, error) {

@@ -7,7 +7,7 @@ import "fmt"
 // nodePort is where members reach the webhooks, on the node's address.
 const nodePort = 30443
 
-// values of the release, as a platform engineer writes them.
+// values of the release, as an administrator writes them.
 func values(image, tag, node, vcenter string) string {
 	return fmt.Sprintf(`
 image: {repository: %s, tag: %q, pullPolicy: Never}

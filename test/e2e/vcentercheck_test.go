@@ -51,7 +51,7 @@ func theChartChecksTheVCenter(t *testing.T) {
 	})
 }
 
-// theCheckReadsOneSecret asks the hub what the Job's account may do.
+// theCheckReadsOneSecret asks the hub for the permissions of the Job's account.
 func theCheckReadsOneSecret(t *testing.T) {
 	t.Helper()
 	for _, question := range []struct {

@@ -31,7 +31,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// world is what all stories happen in.
+// world contains the environment of all stories.
 var world *setting
 
 // setting is a hub with a node, two members and a simulated vCenter behind a recording proxy.
@@ -47,7 +47,7 @@ type setting struct {
 	// this is the version of the tree, next one with another field; see overlay.
 	this, next version
 
-	// uninstalled is when the release was, gone when its last Pod was.
+	// uninstalled is the time of the release's uninstallation, gone that of its last Pod's end.
 	uninstalled, gone []time.Time
 
 	logs  *logKeeper
@@ -56,7 +56,7 @@ type setting struct {
 	said  []string
 }
 
-// hub is the cluster of the release, as tests that know plain clusters see it, too.
+// hub is the cluster of the release, in the form for tests with plain clusters.
 type hub struct {
 	client.Client
 	*localcluster.Hub
@@ -107,7 +107,7 @@ func (w *setting) start(ctx context.Context) (err error) {
 		return errors.Join(err, started.Stop())
 	}
 	w.hub = &hub{Client: cluster, Hub: started, cluster: cluster}
-	// With the hub's files, which also go when this process is killed.
+	// With the hub's files, which are also deleted when this process is killed.
 	w.dir = filepath.Join(started.NodeDir(), "e2e")
 	if err := os.MkdirAll(w.dir, 0o700); err != nil {
 		return err
@@ -204,7 +204,7 @@ func (w *setting) makeVersions(ctx context.Context) error {
 	return nil
 }
 
-// writeImage puts the operator's image, as `make image` makes it, into an archive.
+// writeImage writes the operator's image, as `make image` builds it, into an archive.
 func writeImage(binary, name, archive string) error {
 	_, tag, _ := strings.Cut(name, ":")
 	bundle, err := oci.New(name, operator.Image(binary, "", operator.Release{Version: tag}))
@@ -214,7 +214,7 @@ func writeImage(binary, name, archive string) error {
 	return bundle.WriteArchive(archive)
 }
 
-// stop ends all, and removes what was made.
+// stop ends all processes, and removes all files.
 func (w *setting) stop() error {
 	step("stopping")
 	var errs []error
@@ -244,7 +244,7 @@ func (w *setting) stop() error {
 	return errors.Join(errs...)
 }
 
-// heard keeps what a person was told, for noPasswordAnywhere.
+// heard records the messages that users got, for noPasswordAnywhere.
 func (w *setting) heard(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -270,7 +270,7 @@ func (w *setting) applyDirectory(ctx context.Context, cluster *stack.Cluster, di
 	return cluster.ApplyYAML(ctx, content)
 }
 
-// logFiles are the logs of all containers that ever ran, and the audit logs of all clusters.
+// logFiles are the logs of all past containers, and the audit logs of all clusters.
 func (w *setting) logFiles(t *testing.T) map[string][]string {
 	t.Helper()
 	containers, err := w.logs.files()
@@ -282,11 +282,11 @@ func (w *setting) logFiles(t *testing.T) map[string][]string {
 	return map[string][]string{"container's log": containers, "audit log": audits}
 }
 
-// explain adds to a failure what helps to understand it.
+// explain adds debug information to a failure.
 func (w *setting) explain(t *testing.T) {
 	t.Helper()
 	for _, what := range [][]string{{"get", "pods", "-A", "-o", "wide"}, {"get", "events", "-n", namespace}, {"get", "vcenters,memberclusters", "-o", "wide"}} {
-		out, err := exec.Command("kubectl", append(what, "--kubeconfig="+w.hub.cluster.KubeconfigFile)...).CombinedOutput() //nolint:noctx // the test's context may be over
+		out, err := exec.Command("kubectl", append(what, "--kubeconfig="+w.hub.cluster.KubeconfigFile)...).CombinedOutput() //nolint:noctx // the test's context can be over
 		t.Logf("kubectl %s (%v):\n%s", strings.Join(what, " "), err, out)
 	}
 	files, err := w.logs.files()

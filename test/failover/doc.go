@@ -1,12 +1,13 @@
-// Package failover tests what several replicas of the operator do to vCenter together while they are killed, paused, cut
-// off and replaced: no two ever act on one VmGroup at the same time, and none is left alone for longer than promised.
+// Package failover tests the joint effect on vCenter of several replicas of the operator while they are killed, paused,
+// disconnected and replaced: no two ever act on one VmGroup at the same time, and no group is without an owner for
+// longer than promised.
 //
-// Nothing is taken from the replicas' own words. What they do to vCenter is recorded by a proxy before it (History), what
-// they own is read from the hub directly (Timeline). Overlaps are looked for twice, by a sweep that says who, when and what
-// (Overlaps), and by a linearizability checker against the model of a lock (Linearizable).
+// The tests do not rely on the replicas' own reports. A proxy records their calls to vCenter (History), and the test
+// reads their buckets directly from the hub (Timeline). Overlaps are detected twice, by a sweep that returns caller,
+// time and call (Overlaps), and by a linearizability checker against the model of a lock (Linearizable).
 //
-// The operator runs with its default times. Three stories are part of `make test`; the others, and all bounds of real time, have
-// the build tag slow:
+// The operator runs with its default times. Three stories are part of `make test`; the others, and all bounds of real
+// time, have the build tag slow:
 //
 //	make test-failover
 package failover

@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// What is recorded here is judged there.
+// Package history evaluates the records made here.
 type (
 	// Call is history.Call. Method, Object, Name and Outcome are those of sim.Record.
 	Call = history.Call
@@ -46,8 +46,8 @@ var (
 	groupFolder = regexp.MustCompile(`\.([0-9a-f]{8})$`)
 )
 
-// NewHistory makes a history of a proxy's records. Calls of clients without a boot in their user agent, which are people, are
-// left out.
+// NewHistory creates a history from a proxy's records. It omits calls of clients without a boot in their user agent,
+// which are users.
 func NewHistory(records []sim.Record) History {
 	var h History
 	names := namesOf(records)
@@ -96,7 +96,7 @@ func epochOf(text string) Epoch {
 	return Epoch{Generation: g, Number: n}
 }
 
-// names tell the group of calls that carry no stamp and are not about a VM.
+// names identify the group of calls that carry no stamp and do not concern a VM.
 type names struct {
 	// uids by their first eight digits.
 	uids map[string]string
@@ -112,7 +112,7 @@ func namesOf(records []sim.Record) names {
 		}
 	}
 	for _, r := range records {
-		// A CreateFolder answers with the folder, where other calls answer with their task.
+		// A CreateFolder returns the folder, where other calls return their task.
 		if group := n.group(r); group != "" && r.Task != "" {
 			n.objects[r.Task] = group
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
 )
 
-// TestFailoverAReplicaWhoseWritesArriveUnansweredStopsAsWell: each renewal is carried out and not known to be. Others see signs of
-// life and take nothing; it must not act all the same, for it cannot know what else was done.
+// TestFailoverAReplicaWhoseWritesArriveUnansweredStopsAsWell: its renewals are executed, but it does not get the
+// responses. Others see it alive and take nothing. It must still not act, because it cannot know about other writes.
 func TestFailoverAReplicaWhoseWritesArriveUnansweredStopsAsWell(t *testing.T) {
 	ctx, s := story(t)
 	same := s.sameProcesses()
@@ -95,7 +95,7 @@ func TestFailoverASlowHubCostsNobodyAnything(t *testing.T) {
 	ctx, s := story(t)
 	same := s.sameProcesses()
 	slow := time.Now()
-	// The answers to two renewals in a row must come within validity, 8 s.
+	// The responses to two consecutive renewals must arrive within validity, 8 s.
 	for _, r := range s.Replicas {
 		r.APIProxy.Hook(always(faultproxy.Fault{Delay: 2500 * time.Millisecond}))
 	}

@@ -18,12 +18,12 @@ var losses = map[string]func(*stack.Replica){
 		r.APIProxy.CutWatches()
 		r.APIProxy.CutConnections()
 	},
-	// Nothing answers, and nothing says that nothing will.
+	// No response arrives, and no error either.
 	"black-holed": func(r *stack.Replica) {
 		r.APIProxy.Hook(always(faultproxy.Fault{Act: faultproxy.Hang}))
 		r.APIProxy.StallWatches(true)
 	},
-	// What is written arrives; no answer does.
+	// Writes arrive; responses do not.
 	"mute": func(r *stack.Replica) {
 		r.APIProxy.Hook(func(c localcluster.APICall) faultproxy.Fault {
 			if c.Verb == "watch" {
@@ -35,7 +35,8 @@ var losses = map[string]func(*stack.Replica){
 	},
 }
 
-// lose takes the hub away from replicas. It returns a moment at which they had lost it: what was renewed later was so before.
+// lose disconnects replicas from the hub. It returns a moment at which they were disconnected: later renewals were
+// sent before.
 func lose(way string, replicas ...*stack.Replica) (lost time.Time) {
 	for _, r := range replicas {
 		losses[way](r)
@@ -47,7 +48,7 @@ func always(f faultproxy.Fault) func(localcluster.APICall) faultproxy.Fault {
 	return func(localcluster.APICall) faultproxy.Fault { return f }
 }
 
-// reconnect ends what losses did.
+// reconnect ends the effects of losses.
 func reconnect(r *stack.Replica) {
 	r.APIProxy.Hook(nil)
 	r.APIProxy.StallWatches(false)

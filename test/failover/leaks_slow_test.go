@@ -25,15 +25,16 @@ import (
 
 const (
 	guest = "guest"
-	// leakPerJoin is what multicluster-runtime v0.24.1 leaks each time that a member is engaged: startWithinContext in
-	// pkg/controller/controller.go starts a goroutine for each source of a controller that waits for the end of the controller,
-	// and not for that of the member. Ours has two such sources, VmGroups and Namespaces. All end with the manager.
+	// leakPerJoin is the leak of multicluster-runtime v0.24.1 each time that a member is engaged: startWithinContext in
+	// pkg/controller/controller.go starts a goroutine for each source of a controller that waits for the end of the
+	// controller, and not for that of the member. Ours has two such sources, VmGroups and Namespaces. All end with the
+	// manager.
 	leakPerJoin = 2
 	// goroutinePatience is longer than an idle connection to an API server is kept, which is 90 s.
 	goroutinePatience = 100 * time.Second
 )
 
-// metric adds up a replica's series of a name that carry all labels, each written as name="value".
+// metric sums a replica's series of a name that have all labels, each written as name="value".
 func (s *tale) metric(ctx context.Context, r *stack.Replica, name string, labels ...string) float64 {
 	s.Helper()
 	var text string
@@ -63,12 +64,12 @@ series:
 	return sum
 }
 
-// noticeable reports whether so many goroutines may be one for each of n rounds. A few come and go with connections, or begin
-// with a replica's first event.
+// noticeable reports whether this many goroutines can be one for each of n rounds. A few start and end with
+// connections, or start with a replica's first event.
 func noticeable(goroutines, n int) bool { return 4*goroutines > 3*n }
 
-// goroutines returns how many goroutines each replica has once their number does not rise any more. Idle connections to vCenter
-// have two each, as many as calls were under way at a time; they are ended first.
+// goroutines returns the number of goroutines of each replica once it does not rise any more. Idle connections to
+// vCenter have two each, as many as calls were in flight at a time; they are ended first.
 func (s *tale) goroutines(ctx context.Context, replicas []*stack.Replica) map[string]int {
 	s.Helper()
 	const calm = 5 // readings
@@ -93,8 +94,8 @@ func (s *tale) goroutines(ctx context.Context, replicas []*stack.Replica) map[st
 	return last
 }
 
-// engagements returns how often a replica has engaged the guest, by its log: it is what the leak is counted in, and nothing
-// that the replica is believed.
+// engagements returns how often a replica has engaged the guest, by its log. It is only the unit of the leak, not a
+// trusted report.
 func (s *tale) engagements(r *stack.Replica) int {
 	s.Helper()
 	log, err := os.ReadFile(r.Log)
@@ -114,7 +115,7 @@ func TestFailoverMembersThatComeAndGoLeaveNoGoroutineOfOurs(t *testing.T) {
 	same := s.sameProcesses()
 	s.load.settle(ctx, t)
 	visitor := s.invite(ctx)
-	s.visit(ctx, visitor, true) // what is made once is no leak
+	s.visit(ctx, visitor, true) // one-time allocations are no leak
 	before, engaged := s.goroutines(ctx, s.Replicas), map[string]int{}
 	for _, r := range s.Replicas {
 		engaged[r.Name] = s.engagements(r)
@@ -131,7 +132,8 @@ func TestFailoverMembersThatComeAndGoLeaveNoGoroutineOfOurs(t *testing.T) {
 	s.eventually(ctx, func(now map[string]int) (wrong []string) {
 		for _, r := range s.Replicas {
 			grown, n := now[r.Name]-before[r.Name], joins(r)
-			// A leak of ours would be one for each join at least. Fewer than expected would hide it: the constant is to be set anew.
+			// A leak of ours would be at least one goroutine for each join. A number below the expected one would hide
+			// it: update the constant.
 			if off := grown - leakPerJoin*n; noticeable(off, n) || noticeable(-off, n) {
 				wrong = append(wrong, fmt.Sprintf("%s has %d goroutines more after %d joins, want %d for each", r.Name, grown, n, leakPerJoin))
 			}
@@ -142,7 +144,7 @@ func TestFailoverMembersThatComeAndGoLeaveNoGoroutineOfOurs(t *testing.T) {
 	s.end(ctx)
 }
 
-// eventually looks at the numbers of goroutines until nothing is wrong with them: a leak stays, all else ends.
+// eventually checks the numbers of goroutines until no error is left: a leak stays, all else ends.
 func (s *tale) eventually(ctx context.Context, check func(now map[string]int) (wrong []string), before map[string]int) {
 	s.Helper()
 	deadline := time.Now().Add(goroutinePatience)
@@ -160,7 +162,7 @@ func (s *tale) eventually(ctx context.Context, check func(now map[string]int) (w
 	}
 }
 
-// invite starts a cluster that can come and go as member.
+// invite starts a cluster that can join and leave as a member.
 func (s *tale) invite(ctx context.Context) *stack.Cluster {
 	s.Helper()
 	visitor, err := s.StartCluster(ctx, guest)
@@ -179,7 +181,7 @@ func (s *tale) invite(ctx context.Context) *stack.Cluster {
 	return visitor
 }
 
-// visit lets the guest join all replicas and leave, with a group that gets its VMs and is deleted in between if works is true.
+// visit lets the guest join all replicas and leave. If works is true, a group gets its VMs and is deleted in between.
 func (s *tale) visit(ctx context.Context, visitor *stack.Cluster, works bool) {
 	s.Helper()
 	engaged := map[string]int{}
@@ -205,7 +207,7 @@ func (s *tale) visit(ctx context.Context, visitor *stack.Cluster, works bool) {
 	s.must(s.bid(ctx))
 }
 
-// bid removes the guest and waits until it is gone.
+// bid removes the guest and waits for its deletion.
 func (s *tale) bid(ctx context.Context) error {
 	object := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: guest}}
 	if err := s.Hub.Delete(ctx, object); client.IgnoreNotFound(err) != nil {
@@ -235,7 +237,7 @@ func TestFailoverReplicasThatComeAndGoLeaveNoGoroutineInTheOthers(t *testing.T) 
 		s.must(r.Remove())
 		s.untilShared(ctx)
 	}
-	visit() // what is made once is no leak
+	visit() // one-time allocations are no leak
 	before := s.goroutines(ctx, s.Replicas)
 	s.load.churn(ctx, s.T)
 	for range rounds {
@@ -254,8 +256,8 @@ func TestFailoverReplicasThatComeAndGoLeaveNoGoroutineInTheOthers(t *testing.T) 
 	s.end(ctx)
 }
 
-// TestFailoverAReplicaThatHasLostItsBucketsReconcilesNothing cuts a replica off from the hub alone. It sees every change of its
-// member's groups all the same, and must leave them to those who have taken them.
+// TestFailoverAReplicaThatHasLostItsBucketsReconcilesNothing disconnects a replica from the hub alone. It still sees
+// every change of its member's groups, and must leave them to the new owners.
 func TestFailoverAReplicaThatHasLostItsBucketsReconcilesNothing(t *testing.T) {
 	ctx, s := story(t)
 	same := s.sameProcesses()
@@ -270,20 +272,20 @@ func TestFailoverAReplicaThatHasLostItsBucketsReconcilesNothing(t *testing.T) {
 	}
 	lost := lose("refused", victim)
 	s.ownedAgain(boot, lost)
-	// A pass that was under way when its right ended fails, and may do so only now.
+	// A pass that was running when its right ended fails, possibly only now.
 	s.until(ctx, "the passes that were under way to end", func() bool {
 		return s.metric(ctx, victim, "controller_runtime_active_workers", `controller="vmgroup"`) == 0
 	})
 	before, changes := s.passes(ctx, victim), s.load.changes()
 	s.pass(ctx, 20*time.Second)
-	// Enough that passes over them could not be taken for those that were asked for before.
+	// Enough that their passes differ in number from those requested before.
 	s.until(ctx, "groups to change", func() bool { return s.load.changes()-changes > int64(5*owned) })
 	after, changed := s.passes(ctx, victim), s.load.changes()-changes
 	back := time.Now()
 	reconnect(victim)
 	s.silentAfter(boot, lost.Add(validity), back)
-	// A pass that ended before the loss may have asked to be run again later, one for each group at most. It is run, finds that
-	// the group is another's and ends in success: it asks for nothing and fails at nothing.
+	// A pass that ended before the loss can have requested another one later, at most one for each group. That one
+	// runs, finds that the group has another owner and ends in success, without requests or failures.
 	if dropped := after["success"] - before["success"]; dropped > owned {
 		s.Errorf("%d passes were begun after the loss of %d groups, want one for each at most: before %v, after %v", dropped, owned, before, after)
 	}
@@ -298,7 +300,7 @@ func TestFailoverAReplicaThatHasLostItsBucketsReconcilesNothing(t *testing.T) {
 	s.end(ctx)
 }
 
-// passes returns how many passes over groups a replica has made, by how they ended.
+// passes returns the number of passes of a replica over groups, by result.
 func (s *tale) passes(ctx context.Context, r *stack.Replica) map[string]int {
 	s.Helper()
 	counts := map[string]int{}

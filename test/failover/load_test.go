@@ -23,13 +23,13 @@ import (
 )
 
 const (
-	// groupCount is the number of groups that there always are.
+	// groupCount is the constant number of groups.
 	groupCount = 18
 	// mostVMs of one group.
 	mostVMs = 3
 )
 
-// load is a crowd of people who change groups all the time.
+// load is users who change groups continuously.
 type load struct {
 	member client.Client
 	random *rand.Rand
@@ -37,7 +37,7 @@ type load struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
 	changed atomic.Int64
-	// renews makes the crowd delete and create groups as well.
+	// renews makes the users delete and create groups as well.
 	renews atomic.Bool
 }
 
@@ -77,7 +77,7 @@ func (l *load) churn(ctx context.Context, t *testing.T) {
 				return
 			case <-tick.C:
 			}
-			// People try again when an API server was too busy, or somebody else was faster.
+			// Users retry when an API server was too busy, or on a conflict.
 			err := retry.OnError(retry.DefaultBackoff, busy, func() error { return l.change(ctx) })
 			if err != nil && ctx.Err() == nil {
 				t.Errorf("change a group: %v", err)
@@ -98,7 +98,7 @@ func (l *load) change(ctx context.Context) error {
 		if err := client.IgnoreNotFound(l.member.Delete(ctx, newGroup(name, 0))); err != nil {
 			return err
 		}
-		// While the old one is being deleted its name is taken; a later change creates it, or settle does.
+		// While the old one is being deleted, its name is taken; a later change creates it, or settle does.
 		return client.IgnoreAlreadyExists(l.member.Create(ctx, newGroup(name, vms)))
 	}
 	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, vms)
@@ -109,7 +109,7 @@ func (l *load) change(ctx context.Context) error {
 	return err
 }
 
-// changeAll asks every group for another number of VMs, once.
+// changeAll changes the number of VMs of every group, once.
 func (l *load) changeAll(ctx context.Context) error {
 	groups := &v1alpha1.VmGroupList{}
 	if err := l.member.List(ctx, groups, client.InNamespace(namespace)); err != nil {
@@ -126,10 +126,10 @@ func (l *load) changeAll(ctx context.Context) error {
 	return nil
 }
 
-// changes is how many there were since the world began.
+// changes is the number of changes since the world began.
 func (l *load) changes() int64 { return l.changed.Load() }
 
-// settle ends the changes and waits until every group is as it was asked for last.
+// settle ends the changes and waits until every group has its last requested state.
 func (l *load) settle(ctx context.Context, t *testing.T) {
 	t.Helper()
 	l.stop()

@@ -20,9 +20,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
 )
 
-// What the product's documentation says of its objects. The observer reads them by itself: it must not share a mistake.
+// The documented names of the product's objects. The observer defines them separately: it must not share a mistake.
 const (
-	// RingName is the name of the ConfigMap that holds the ring.
+	// RingName is the name of the shard map's ConfigMap.
 	RingName = "vmgroup-operator-ring"
 	// LeasePrefix begins the names of the sessions' Leases.
 	LeasePrefix = "vmgroup-operator-replica-"
@@ -30,18 +30,18 @@ const (
 	annotations = "sharding.vmgroup-operator.vm.codeconnect.vmworld.com/"
 )
 
-// Observer watches the ring and the sessions on a hub, by a connection of its own.
+// Observer watches the shard map and the sessions on a hub, over a separate connection.
 type Observer struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
 	mu   sync.Mutex
 	seen Timeline
-	// version of the ring that was seen last: a new list must not repeat it.
+	// version is the last seen version of the shard map: a new list must not repeat it.
 	version string
 }
 
-// Observe starts an observer; Close ends it. It lives through restarts of the hub, and sees then what there is afterwards.
+// Observe starts an observer; Close ends it. It survives restarts of the hub, and then sees the state afterwards.
 func Observe(config *rest.Config, namespace string) (*Observer, error) {
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -83,7 +83,7 @@ func Observe(config *rest.Config, namespace string) (*Observer, error) {
 	return o, nil
 }
 
-// follow lists and watches until ctx ends, and starts over whenever a watch ends.
+// follow lists and watches until ctx ends, and restarts whenever a watch ends.
 func follow(ctx context.Context, list func(context.Context) (string, error),
 	open func(context.Context, string) (watch.Interface, error), sink func(time.Time, watch.EventType, runtime.Object),
 ) {
@@ -111,7 +111,7 @@ func (o *Observer) Close() {
 	o.running.Wait()
 }
 
-// Timeline returns what was seen so far.
+// Timeline returns all observations so far.
 func (o *Observer) Timeline() Timeline {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -10,8 +10,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// newRights returns whether a call was made by a right that a process got after its pause. The observer may see the claim later
-// than the proxy sees the call that it allows: the call's epoch tells, or that the process had written the ring before.
+// newRights reports whether a call was made by a right that a process got after its pause. The observer can see the
+// claim later than the proxy sees the call that it allows. The call's epoch shows it, or an earlier write of the shard
+// map by the process.
 func (s *tale) newRights(ctx context.Context, victim *stack.Replica, line Timeline, paused, resumed time.Time) func(Call) bool {
 	s.Helper()
 	before, bucketOf := line.Rings[line.At(paused)].Ring, s.bucketOf(ctx)
@@ -30,10 +31,11 @@ func (s *tale) newRights(ctx context.Context, victim *stack.Replica, line Timeli
 	}
 }
 
-// TestFailoverWhatChangesWhileNobodyOwnsAGroupIsDoneByTheNextOwner: the next owner saw the change when it could not act on it, and
-// there is no other.
+// TestFailoverWhatChangesWhileNobodyOwnsAGroupIsDoneByTheNextOwner: the next owner saw the change when it could not act
+// on it, and no other event follows.
 func TestFailoverWhatChangesWhileNobodyOwnsAGroupIsDoneByTheNextOwner(t *testing.T) {
-	// work is what a taken group may take until vCenter is called, on a busy machine. Forgotten, it would wait far longer.
+	// work is the maximum time from a takeover to the call of vCenter, on a busy machine. A forgotten group would wait
+	// far longer.
 	const work = 20 * time.Second
 	ctx, s := story(t)
 	s.load.settle(ctx, t)
@@ -75,8 +77,8 @@ func TestFailoverWhatChangesWhileNobodyOwnsAGroupIsDoneByTheNextOwner(t *testing
 	s.end(ctx)
 }
 
-// TestFailoverAPausedReplicaFindsThatItWasReplacedBeforeItActs pauses a process while vCenter works on a call of it, so that the
-// first thing that it sees afterwards is an answer upon which more is to be done.
+// TestFailoverAPausedReplicaFindsThatItWasReplacedBeforeItActs pauses a process during a call to vCenter, so that the
+// first event afterwards is a response that requires further actions.
 func TestFailoverAPausedReplicaFindsThatItWasReplacedBeforeItActs(t *testing.T) {
 	ctx, s := story(t)
 	same := s.sameProcesses()
@@ -85,7 +87,7 @@ func TestFailoverAPausedReplicaFindsThatItWasReplacedBeforeItActs(t *testing.T) 
 		boot := s.bootOf(victim)
 		paused, resumed := s.pause(ctx, victim, length)
 		for length < 8*time.Second && resumed.Sub(paused) > length+2*time.Second {
-			// This process was held up, and the pause was not the short one that is to be tried.
+			// This process was delayed, and the pause was longer than the short one under test.
 			s.Logf("a pause of %s lasted %s: once more", round(length), round(resumed.Sub(paused)))
 			s.untilShared(ctx)
 			paused, resumed = s.pause(ctx, victim, length)
@@ -103,7 +105,7 @@ func TestFailoverAPausedReplicaFindsThatItWasReplacedBeforeItActs(t *testing.T) 
 	s.end(ctx)
 }
 
-// pause pauses a process while vCenter works on a call of it, and lets it go on when the call was answered.
+// pause pauses a process while vCenter works on a call of it, and resumes it when the call was answered.
 func (s *tale) pause(ctx context.Context, victim *stack.Replica, length time.Duration) (paused, resumed time.Time) {
 	s.Helper()
 	call := s.slowCall(ctx, s.bootOf(victim), "CloneVM_Task", 1*time.Second)
@@ -118,7 +120,7 @@ func (s *tale) pause(ctx context.Context, victim *stack.Replica, length time.Dur
 	return paused, resumed
 }
 
-// replacedWhilePaused checks that others had taken over when a process went on, and that it did nothing that vCenter accepted
+// replacedWhilePaused checks that others had taken over when a process resumed, and that vCenter accepted no call of it
 // before it owned something again.
 func (s *tale) replacedWhilePaused(ctx context.Context, victim *stack.Replica, boot string, paused, resumed time.Time) {
 	s.Helper()

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// takeover is within what time every bucket of a replica that is gone without a word is owned again.
+	// takeover is the maximum time until every bucket of a crashed replica has an owner again.
 	takeover = 12500 * time.Millisecond
-	// validity is for how long a replica may act after it has lost the hub. What it sends later it sends without a right.
+	// validity is how long a replica can act after it has lost the hub. It has no right to later calls.
 	validity = 8*time.Second + courtesy
 )
 
-// atMost holds a bound of real time, where such bounds are held.
+// atMost enforces a bound of real time, if such bounds are enabled.
 func (s *tale) atMost(what string, got, bound time.Duration) {
 	s.Helper()
 	if bounded && got > bound {
@@ -22,7 +22,7 @@ func (s *tale) atMost(what string, got, bound time.Duration) {
 	}
 }
 
-// ownedAgain waits until others hold what a process held at a moment, and checks how long that took each bucket.
+// ownedAgain waits until others hold the buckets that a process held at a moment, and checks the duration for each.
 func (s *tale) ownedAgain(boot string, moment time.Time) {
 	s.Helper()
 	var all []Gap
@@ -30,7 +30,8 @@ func (s *tale) ownedAgain(boot string, moment time.Time) {
 		line := s.observer.Timeline()
 		of := line.Of(boot)
 		all = line.Ownerless(moment, func(session string) bool {
-			// The ring may be seen before the Lease of a session that it names, which may be the process's own next one.
+			// The shard map can be seen before the Lease of a session that it names, which can be the process's own
+			// next one.
 			_, known := line.Sessions[session]
 			return !known || of(session)
 		})
@@ -58,7 +59,7 @@ func TestFailoverAKilledReplicasGroupsAreOwnedAgainInTime(t *testing.T) {
 }
 
 func TestFailoverAStoppedReplicaHandsOverWhatIsIdleAtOnceAndFinishesWhatIsNot(t *testing.T) {
-	// idle is for how long nobody owns a group for which nothing is in flight.
+	// idle is the time without an owner of a group without operations in flight.
 	const idle = 500 * time.Millisecond
 	ctx, s := story(t)
 	victim := s.busiest(ctx)
@@ -73,7 +74,7 @@ func TestFailoverAStoppedReplicaHandsOverWhatIsIdleAtOnceAndFinishesWhatIsNot(t 
 	case <-ctx.Done():
 		s.Fatal("it does not end")
 	}
-	s.must(victim.Stop()) // says how it ended
+	s.must(victim.Stop()) // reports how it ended
 	s.Logf("it ended %s after SIGTERM", round(time.Since(stopped)))
 	slow.end()
 	s.until(ctx, "others to own what it owned", func() bool { return !s.holds(boot) && s.observer.Timeline().Shares()[""] == 0 })
@@ -94,7 +95,7 @@ func TestFailoverAStoppedReplicaHandsOverWhatIsIdleAtOnceAndFinishesWhatIsNot(t 
 		s.Error("no call was in flight: the story says nothing")
 	}
 	s.atMost("released groups had no owner for", Percentile(line.Released(stopped, line.Of(boot)), 0.99), idle)
-	// Before it releases anything the others have to know that it leaves, or they would give it back.
+	// Before it releases anything, the others must know that it leaves, or they would return it.
 	s.atMost("idle groups got their next owner only after", Percentile(quiet, 0.99), idle+2*time.Second)
 	s.atMost("a group with a call in flight had no other owner for", Percentile(busy, 1), 20*time.Second)
 	for _, c := range s.history().Of(boot).Calls {

@@ -19,14 +19,16 @@ import (
 )
 
 const (
-	// rejectedFor is long enough for a second try of the wrong password. Sessions that did not know of each other would have locked the account in the first second.
+	// rejectedFor is long enough for a second try of the wrong password. Sessions that do not know each other would
+	// lock the account in the first second.
 	rejectedFor = 130 * time.Second
-	// servedWithin is how soon the right password is used by all replicas. Another process may need the processor as well.
+	// servedWithin is the maximum time until all replicas use the right password. Another process can need the
+	// processor as well.
 	servedWithin = 20 * time.Second
 )
 
-// TestFailoverAWrongPasswordOfThreeReplicasAndThreeVCentersLocksNothing: the label of the Secret changes all the time, and a replica is killed and started again. The right
-// password comes after some minutes.
+// TestFailoverAWrongPasswordOfThreeReplicasAndThreeVCentersLocksNothing: the label of the Secret changes constantly,
+// and a replica is killed and restarted. The right password comes after some minutes.
 func TestFailoverAWrongPasswordOfThreeReplicasAndThreeVCentersLocksNothing(t *testing.T) {
 	ctx, s := story(t)
 	server, err := sim.Start(sim.Options{Username: "rejected", Password: "right"})

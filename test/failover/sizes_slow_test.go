@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Everything, with every bound. See sizes_test.go for what the names mean.
+// All tests, with every bound. See sizes_test.go for the meaning of the names.
 const (
 	bounded  = true
 	courtesy = 100 * time.Millisecond
 	pace     = 150 * time.Millisecond
 
-	// memberVisits and replicaVisits are how often a member and a replica come and go before goroutines are counted.
+	// memberVisits and replicaVisits are how often a member and a replica join and leave before goroutines are counted.
 	memberVisits, replicaVisits = 30, 8
-	// churnRounds is how often replicas come and go while groups do.
+	// churnRounds is how often replicas join and leave while groups change.
 	churnRounds = 3
 )
 

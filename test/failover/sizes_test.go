@@ -4,17 +4,18 @@ package failover
 
 import "time"
 
-// What `make test` does: the three stories that only real processes and servers can tell. sizes_slow_test.go has the rest.
+// The part of `make test`: the three stories that need real processes and servers. sizes_slow_test.go has the rest.
 const (
-	// bounded says that bounds of real time are held. A machine that also runs other tests says more of itself than of the
-	// operator; package world holds the same bounds, exactly, in virtual time.
+	// bounded enables bounds of real time. On a machine that also runs other tests, they measure the machine; package
+	// world checks the same bounds, exactly, in virtual time.
 	bounded = false
-	// courtesy is for how much longer than its right lasts a replica's calls may be seen: on its way to the proxy, which runs in
-	// this process, a call or the end of one may take a moment. Half of what the protocol leaves until somebody else may act.
+	// courtesy is how much longer than its right a replica's calls can be seen: on its way to the proxy, which runs in
+	// this process, a call or its end can take a moment. It is half of the protocol's margin until another replica can
+	// act.
 	courtesy = 2 * time.Second
-	// pace is the time from one change of a group to the next.
+	// pace is the time between two changes of a group.
 	pace = time.Second
 )
 
-// hardLosses are the ways to lose the hub that a story tries which takes one after the other.
+// hardLosses are the ways to lose the hub for a story that tries them one after another.
 var hardLosses = []string{"black-holed"}

@@ -23,7 +23,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// slowCall is a call to vCenter that takes long.
+// slowCall is a slow call to vCenter.
 type slowCall struct {
 	s       *tale
 	arrived chan struct{}
@@ -34,7 +34,8 @@ type slowCall struct {
 	method  string
 }
 
-// slowCall lets the next call of a method by a process be carried out at once and be answered late: so much later than count.
+// slowCall makes the next call of a method by a process be executed at once and be answered late: by this time
+// after count.
 func (s *tale) slowCall(ctx context.Context, boot, method string, late time.Duration) *slowCall {
 	return s.interrupt(boot, method, func(c *slowCall, _ sim.Call) faultproxy.Fault {
 		return faultproxy.Fault{After: func() {
@@ -54,11 +55,11 @@ func (s *tale) slowCall(ctx context.Context, boot, method string, late time.Dura
 	})
 }
 
-// lateCall lets the next call of a method by a process reach vCenter when its client has just given it up.
+// lateCall makes the next call of a method by a process reach vCenter just after its client has canceled it.
 func (s *tale) lateCall(ctx context.Context, boot, method string) *slowCall {
 	return s.interrupt(boot, method, func(c *slowCall, call sim.Call) faultproxy.Fault {
 		defer close(c.over)
-		// Without an end of its own it ends with the story, which says what was waited for in vain.
+		// Otherwise it ends with the story, which reports the awaited event.
 		_ = await.Condition(ctx, "the client to give up", func(context.Context) (bool, error) {
 			return slices.ContainsFunc(s.Proxy.Records(), func(r sim.Record) bool { return r.Number == call.Number && !r.Closed.IsZero() }), nil
 		})
@@ -84,10 +85,10 @@ func (s *tale) interrupt(boot, method string, fault func(*slowCall, sim.Call) fa
 	return c
 }
 
-// count begins the time after which the call is answered. Until then it is under way, however long that takes.
+// count begins the time after which the call is answered. Until then it is in flight, for any time.
 func (c *slowCall) count() { close(c.counts) }
 
-// wait waits until the call is under way and returns when it began.
+// wait waits until the call is in flight and returns its start.
 func (c *slowCall) wait() time.Time {
 	c.s.Helper()
 	c.s.await(c.arrived, "a "+c.method+" of "+c.boot)
@@ -118,7 +119,7 @@ func (s *tale) await(event <-chan struct{}, what string) {
 	}
 }
 
-// inFlight returns the buckets of the groups for which a process had a call under way at a moment.
+// inFlight returns the buckets of the groups for which a process had a call in flight at a moment.
 func (s *tale) inFlight(ctx context.Context, boot string, moment time.Time) map[int]bool {
 	s.Helper()
 	bucketOf := s.bucketOf(ctx)
@@ -131,7 +132,7 @@ func (s *tale) inFlight(ctx context.Context, boot string, moment time.Time) map[
 	return out
 }
 
-// busiest returns the replica that owns most groups: one that owns none by chance does nothing that could be disturbed.
+// busiest returns the replica that owns most groups: one that happens to own none has no calls to disturb.
 func (s *tale) busiest(ctx context.Context) *stack.Replica {
 	s.Helper()
 	line := s.observer.Timeline()

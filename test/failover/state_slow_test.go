@@ -85,8 +85,8 @@ func TestFailoverADeletedRingIsRebuiltWithAHigherGeneration(t *testing.T) {
 	s.end(ctx)
 }
 
-// rebuilt waits until the ring has a higher generation than one and all share it, and checks that nobody claimed anything before
-// everybody who acted under the ring before had to stop.
+// rebuilt waits until the shard map has a higher generation than one and all share it. It checks that no replica
+// claimed anything before all replicas of the former shard map had to stop.
 func (s *tale) rebuilt(ctx context.Context, lost time.Time, generation int64) {
 	s.Helper()
 	s.until(ctx, "the ring to be rebuilt", func() bool {
@@ -112,8 +112,8 @@ func (s *tale) rebuilt(ctx context.Context, lost time.Time, generation int64) {
 	}
 }
 
-// TestFailoverARestoredHubIsNoticed puts back what etcd held before buckets changed hands: the ring names owners of old, under
-// epochs that were used since.
+// TestFailoverARestoredHubIsNoticed restores etcd to a state before buckets changed hands: the shard map names former
+// owners, under epochs that were used since.
 func TestFailoverARestoredHubIsNoticed(t *testing.T) {
 	ctx, s := story(t)
 	backup := s.TempDir()
@@ -130,9 +130,9 @@ func TestFailoverARestoredHubIsNoticed(t *testing.T) {
 	s.hubDown(ctx, func() {
 		s.must(os.RemoveAll(s.Hub.EtcdDataDir()))
 		s.must(os.CopyFS(s.Hub.EtcdDataDir(), os.DirFS(backup)))
-		s.must(os.Chmod(s.Hub.EtcdDataDir(), 0o700)) // etcd insists
+		s.must(os.Chmod(s.Hub.EtcdDataDir(), 0o700)) // etcd requires it
 	})
-	// What each has read of the hub is of another time: all end, and Kubernetes starts them again.
+	// Their caches of the hub are from another time: all end, and Kubernetes restarts them.
 	for _, r := range s.Replicas {
 		s.until(ctx, r.Name+" to end", func() bool { return !r.Alive() })
 		s.must(r.Restart(ctx))
@@ -143,10 +143,10 @@ func TestFailoverARestoredHubIsNoticed(t *testing.T) {
 	s.end(ctx)
 }
 
-// hubDown does something while the hub's API server and etcd are stopped.
+// hubDown runs a function while the hub's API server and etcd are stopped.
 func (s *tale) hubDown(ctx context.Context, do func()) {
 	s.Helper()
-	s.Hub.KillAPIServer() // asked politely it would wait for the end of all watches
+	s.Hub.KillAPIServer() // on SIGTERM it would wait for the end of all watches
 	s.must(s.Hub.StopEtcd(ctx))
 	do()
 	s.must(s.Hub.StartEtcd(ctx))

@@ -11,11 +11,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/metrics"
 )
 
-// Series are values of gauges by name and labels, as a scrape has them. A gauge that is zero is left out.
+// Series are values of gauges by name and labels, as in a scrape. A zero gauge is omitted.
 type Series map[string]float64
 
-// ParseScrape returns the gauges of a scrape that a replica reports for its share or for its own view: owned are those of groups whose bucket it holds,
-// and of the buckets themselves; seen are those of its connections.
+// ParseScrape returns the gauges of a scrape that a replica reports for its share or for its own view: owned are those
+// of groups whose bucket it holds, and of the buckets themselves; seen are those of its connections.
 func ParseScrape(text string) (owned, seen Series, err error) {
 	owned, seen = Series{}, Series{}
 	into := map[string]Series{metrics.ShardingOwnedBuckets.Name: owned}
@@ -63,7 +63,7 @@ func Sum(of ...Series) Series {
 	return total
 }
 
-// Above returns the series of which there is more than the bound has, sorted.
+// Above returns the series above the bound, sorted.
 func (s Series) Above(bound Series) (all []string) {
 	for _, id := range slices.Sorted(maps.Keys(s)) {
 		if s[id] > bound[id] {
@@ -73,7 +73,7 @@ func (s Series) Above(bound Series) (all []string) {
 	return all
 }
 
-// Differ returns the series of which there is more or less than wanted, sorted.
+// Differ returns the series that differ from the wanted ones, sorted.
 func (s Series) Differ(want Series) (all []string) {
 	for _, id := range slices.Sorted(maps.Keys(Sum(s, want))) {
 		if s[id] != want[id] {

@@ -17,12 +17,12 @@ import (
 const (
 	// scrapeEvery is the time between two scrapes of all replicas during a takeover.
 	scrapeEvery = time.Second
-	// trueAgain is how long after the end of a replica the sums are equal again.
+	// trueAgain is the time from the end of a replica until the sums are equal again.
 	trueAgain = 15 * time.Second
 )
 
-// TestFailoverSumsOverReplicasAreTheTruthAtRestAndAfterAKill compares what the replicas report together with what the API servers and vCenter hold, while nobody
-// changes a group.
+// TestFailoverSumsOverReplicasAreTheTruthAtRestAndAfterAKill compares the sum of the replicas' reports with the API
+// servers and vCenter, while no group changes.
 func TestFailoverSumsOverReplicasAreTheTruthAtRestAndAfterAKill(t *testing.T) {
 	ctx, s := story(t)
 	s.must(s.load.changeAll(ctx))
@@ -52,8 +52,9 @@ func TestFailoverSumsOverReplicasAreTheTruthAtRestAndAfterAKill(t *testing.T) {
 	s.end(ctx)
 }
 
-// watchSums scrapes the replicas that run until a moment. What the dead one had at its last scrape may count beside what others report of the same groups, as it
-// does in Prometheus until the next scrape fails. More than the truth alone lasts no longer than from one scrape to the next.
+// watchSums scrapes the running replicas until a moment. The dead one's last scrape can count in addition to others'
+// reports of the same groups, as in Prometheus until the next scrape fails. Sums above the truth alone last no longer
+// than from one scrape to the next.
 func (s *tale) watchSums(ctx context.Context, owned, seen, last Series, until time.Time) {
 	s.Helper()
 	tick := time.NewTicker(scrapeEvery)
@@ -92,7 +93,8 @@ func (s *tale) watchSums(ctx context.Context, owned, seen, last Series, until ti
 // allBuckets is the series of the buckets.
 const allBuckets = "vmgroup_sharding_owned_buckets"
 
-// truth is what the API servers and vCenter hold, as the metrics name it: what all replicas report together, and what each sees.
+// truth is the state of the API servers and vCenter, as the metrics name it: the sum of all replicas' reports, and the
+// view of each.
 func (s *tale) truth(ctx context.Context) (owned, seen Series) {
 	s.Helper()
 	owned, seen = Series{allBuckets: buckets}, Series{}
@@ -143,7 +145,7 @@ func (s *tale) untilTrue(ctx context.Context, owned, seen Series) {
 	})
 }
 
-// untrue is how what the replicas that run report now differs from the truth.
+// untrue is the difference between the running replicas' reports and the truth.
 func (s *tale) untrue(ctx context.Context, owned, seen Series) []string {
 	s.Helper()
 	total, views := s.scrapeAll(ctx)
@@ -162,7 +164,8 @@ func (s *tale) untrue(ctx context.Context, owned, seen Series) []string {
 	return problems
 }
 
-// scrapeAll scrapes all replicas that run, at the same time. One that does not respond in time has no series, as in Prometheus.
+// scrapeAll scrapes all running replicas at the same time. One that does not respond in time has no series, as in
+// Prometheus.
 func (s *tale) scrapeAll(ctx context.Context) (total Series, views map[string]Series) {
 	type result struct{ owned, seen Series }
 	var running sync.WaitGroup

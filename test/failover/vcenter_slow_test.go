@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// TestFailoverACallThatLastsLongerThanTheRightToMakeItIsGivenUp: vCenter makes the VM, at once or late, and the replica that asked
-// for it has lost the hub meanwhile. It must let go of the call in time; the next owner finds the VM and keeps it.
+// TestFailoverACallThatLastsLongerThanTheRightToMakeItIsGivenUp: vCenter creates the VM, at once or late, after the
+// requesting replica has lost the hub. The replica must cancel the call in time; the next owner finds the VM and keeps
+// it.
 func TestFailoverACallThatLastsLongerThanTheRightToMakeItIsGivenUp(t *testing.T) {
 	ctx, s := story(t)
 	same := s.sameProcesses()

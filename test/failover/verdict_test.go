@@ -17,8 +17,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// end stops the load and checks what holds after every story: exactly the VMs that were asked for, and nobody ever acted on a
-// group while another did.
+// end stops the load and checks the rules of every story: exactly the requested VMs, and no two replicas ever acted on
+// a group at the same time.
 func (s *tale) end(ctx context.Context) {
 	s.Helper()
 	s.load.settle(ctx, s.T)
@@ -38,7 +38,7 @@ func (s *tale) end(ctx context.Context) {
 		len(h.Calls), s.callsByHost(h), len(h.ByGroup()), len(h.GivenUp()), h.Shared, s.load.changes()-s.changes)
 }
 
-// callsByHost says how many calls each replica made.
+// callsByHost returns the number of calls of each replica.
 func (s *tale) callsByHost(h History) string {
 	hosts := map[string]string{}
 	for _, one := range s.observer.Timeline().Sessions {
@@ -65,8 +65,8 @@ func (s *tale) whoIs(boots ...string) string {
 	return out.String()
 }
 
-// onlyWhatWasAskedFor waits until vCenter has what the groups ask for and say, and nothing else. A VM whose maker was gone when
-// vCenter had made it is found by the next owner, who may have said before that all is well.
+// onlyWhatWasAskedFor waits until vCenter has exactly the VMs that the groups request and report. If a replica ended
+// before vCenter had created its VM, the next owner finds it, possibly after a report without problems.
 func (s *tale) onlyWhatWasAskedFor(ctx context.Context) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -84,7 +84,7 @@ func (s *tale) onlyWhatWasAskedFor(ctx context.Context) {
 	}
 }
 
-// wrongVMs compares vCenter with what the groups ask for and say.
+// wrongVMs compares vCenter with the groups' requests and reports.
 func (s *tale) wrongVMs(ctx context.Context) (wrong []string, err error) {
 	vms, err := s.Person.VMs(ctx)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *tale) wrongVMs(ctx context.Context) (wrong []string, err error) {
 	return wrong, nil
 }
 
-// explain adds to a failure what helps to understand it.
+// explain adds debug information to a failure.
 func (s *tale) explain() {
 	if !s.Failed() || s.Stack == nil {
 		return
@@ -143,7 +143,7 @@ func (s *tale) explain() {
 	s.Logf("the replicas' last words on sharding:\n%s", s.lastWords(12))
 }
 
-// summary counts the moves of each moment by where they went.
+// summary counts the moves of each moment by target.
 func summary(line Timeline, moves []Move) string {
 	var order []string
 	counts := map[string]int{}
@@ -162,7 +162,7 @@ func summary(line Timeline, moves []Move) string {
 	return out.String()
 }
 
-// lastWords are the last lines of each replica's log that are not about single groups.
+// lastWords are the last lines of each replica's log that do not concern single groups.
 func (s *tale) lastWords(lines int) string {
 	var out strings.Builder
 	for _, r := range s.Replicas {

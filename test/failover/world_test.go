@@ -24,30 +24,30 @@ import (
 const (
 	template = "vm-operator-template"
 	member   = "team-a"
-	// namespace of the member in which the groups are.
+	// namespace of the member's groups.
 	namespace = "load"
 	// replicaCount is the number of replicas at the beginning of a story.
 	replicaCount = 3
-	// buckets as the replicas are configured by default.
+	// buckets is the replicas' default.
 	buckets = 128
-	// patience bounds each wait. Waits end as soon as they can; the bound is for a busy machine.
+	// patience is the timeout of each wait, long enough for a busy machine.
 	patience = 3 * time.Minute
-	// cloneTime is long enough that something can happen while a clone runs.
+	// cloneTime is long enough for events during a clone.
 	cloneTime = 50 * time.Millisecond
 )
 
-// world is a hub with several replicas, a member with groups, a vCenter, and somebody who watches all of it. One story at a
-// time happens in it.
+// world is a hub with several replicas, a member with groups, a vCenter, and an observer of all. It runs one story at a
+// time.
 type world struct {
 	*stack.Stack
 	observer *Observer
 	load     *load
-	// err is why the world could not be started: the next story need not try again.
+	// err is why the world could not be started: the next story need not retry.
 	err error
 }
 
-// theWorld of all stories, one after the other: beside a second one the cores would say more of it than of the operator. It is
-// started when it is first needed: the tests of the checks need none.
+// theWorld is shared by all stories, one after another: two at a time would overload the cores. It starts at its first
+// use: the tests of the checks need none.
 var theWorld world
 
 func (w *world) start(ctx context.Context) (err error) {
@@ -122,9 +122,9 @@ func story(t *testing.T) (context.Context, *tale) {
 type tale struct {
 	*testing.T
 	*world
-	// begin of the story, when all was well.
+	// begin of the story, in a healthy state.
 	begin time.Time
-	// changes of groups that there were before.
+	// changes is the earlier number of group changes.
 	changes int64
 }
 
@@ -135,7 +135,7 @@ func (s *tale) must(err error) {
 	}
 }
 
-// heal brings the world back to three healthy replicas that share all buckets evenly.
+// heal restores three healthy replicas that share all buckets evenly.
 func (s *tale) heal(ctx context.Context) {
 	s.Helper()
 	s.Proxy.Hook(nil)
@@ -153,18 +153,19 @@ func (s *tale) heal(ctx context.Context) {
 			s.must(r.Restart(ctx))
 		}
 	}
-	// What a process that was killed held counts as its host's until others have taken it.
+	// The buckets of a killed process count as its host's until others have taken them.
 	for _, boot := range dead {
 		s.until(ctx, "nothing to be owned by a dead process", func() bool { return boot == "" || !s.holds(boot) })
 	}
 	s.untilShared(ctx)
-	// A replica that has just been started is busy with the member's caches, and late with all else.
+	// A new replica is busy with the member's caches, and slow with all else.
 	for _, r := range s.Replicas {
 		s.until(ctx, r.Name+" to engage the member", func() bool { return s.serves(r) })
 	}
 }
 
-// serves reports whether the present process of a replica has engaged the member, by its log: nothing else tells of it from outside.
+// serves reports whether the current process of a replica has engaged the member, by its log: it is not visible
+// otherwise.
 func (s *tale) serves(r *stack.Replica) bool {
 	s.Helper()
 	log, err := os.ReadFile(r.Log)
@@ -189,7 +190,7 @@ func (s *tale) until(ctx context.Context, what string, condition func() bool) {
 	s.must(await.Condition(ctx, what, func(context.Context) (bool, error) { return condition(), nil }))
 }
 
-// untilShared waits until the replicas share all buckets, none more than one above another, and all say that they are ready.
+// untilShared waits until the replicas share all buckets, with a difference of at most one, and all report ready.
 func (s *tale) untilShared(ctx context.Context) {
 	s.Helper()
 	s.until(ctx, "the replicas to share all buckets evenly", func() bool {
@@ -205,7 +206,7 @@ func (s *tale) untilShared(ctx context.Context) {
 	}
 }
 
-// bootOf returns the process of a replica, as its session says.
+// bootOf returns the process of a replica, from its session.
 func (s *tale) bootOf(r *stack.Replica) string {
 	s.Helper()
 	boot := s.observer.Timeline().BootOf(r.Name)
@@ -234,7 +235,7 @@ func (s *tale) holds(boot string) bool {
 // history of the story so far.
 func (s *tale) history() History { return NewHistory(s.Proxy.Records()).Since(s.begin) }
 
-// pass lets time pass while the load goes on: it is what the story is about, not a wait for something.
+// pass advances time under load: the time itself is under test, not an event.
 func (s *tale) pass(ctx context.Context, d time.Duration) {
 	s.Helper()
 	timer := time.NewTimer(d)
@@ -270,7 +271,8 @@ func (s *tale) noMoves(since time.Time, during string) {
 	}
 }
 
-// silentAfter fails if a process sent a call that changes something after a moment, and before another if that is not zero.
+// silentAfter fails if a process sent a call that changes something after a moment, and before another if that is not
+// zero.
 func (s *tale) silentAfter(boot string, from, to time.Time) {
 	s.Helper()
 	for _, c := range s.history().Of(boot).Calls {

@@ -21,7 +21,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// fault breaks the world, and waits until the replicas report what they should. mend brings the world back.
+// fault breaks the world, and waits until the replicas report it. mend repairs the world.
 type fault struct {
 	name        string
 	breaks, end func(t *testing.T, w *world)
@@ -41,11 +41,12 @@ var faults = []fault{
 	{"certificate-changed", certificateChanged, certificateAccepted},
 	{"tasks-stuck", tasksStuck, tasksGoOn},
 	{"webhook-certificate-expires", webhookCertificateExpires, webhookCertificateRenewed},
-	// The last one: nobody is logged in to the new vCenter who could act behind the operator's back.
+	// The last fault: the new vCenter has no client logged in that could act without the operator.
 	{"root-folder-emptied", rootEmptied, rootBack},
 }
 
-// TestFaultsAreReported breaks one world in each way, one after the other. The rules of the chart fire exactly the expected alerts over what the replicas report.
+// TestFaultsAreReported breaks one world in each way, one after another. Over the replicas' reports, the rules of
+// the chart fire exactly the expected alerts.
 func TestFaultsAreReported(t *testing.T) {
 	w := newWorld(t, groupVMs)
 	dir := t.TempDir()
@@ -73,7 +74,7 @@ func TestFaultsAreReported(t *testing.T) {
 	evaluate(t, dir, fmt.Sprintf("^(%s)$/^(%s)$", tests, strings.Join(made, "|")))
 }
 
-// well waits until nothing is wrong.
+// well waits until no fault is left.
 func (w *world) well(t *testing.T) {
 	t.Helper()
 	replicas := float64(len(w.Replicas))
@@ -164,7 +165,7 @@ func shardMapDeleted(t *testing.T, w *world) {
 	w.reports(t, 1, "vmgroup_sharding_leader")
 }
 
-// shardMapBack has nothing to do: the operator rebuilds the map.
+// shardMapBack needs no action: the operator rebuilds the map.
 func shardMapBack(*testing.T, *world) {}
 
 // repairStorm destroys all VMs of a group.
@@ -184,7 +185,7 @@ func replicaPaused(t *testing.T, w *world) {
 	if err := w.Replicas[1].Pause(); err != nil {
 		t.Fatal(err)
 	}
-	// The other replica takes all buckets over.
+	// The other replica takes over all buckets.
 	w.reports(t, buckets, "vmgroup_sharding_owned_buckets")
 	w.reports(t, 1, "vmgroup_sharding_leader")
 }
@@ -193,7 +194,7 @@ func replicaContinues(t *testing.T, w *world) {
 	if err := w.Replicas[1].Continue(); err != nil {
 		t.Fatal(err)
 	}
-	// A replica that was replaced while it was paused ends; a kubelet starts it again.
+	// A replica that was replaced while it was paused ends; a kubelet restarts it.
 	w.until(t, "the paused replica to be ready or to end", w.readyOrEnded)
 	if !w.Replicas[1].Alive() {
 		if err := w.Replicas[1].Restart(t.Context()); err != nil {

@@ -26,7 +26,7 @@ const (
 	newer     = "vm-operator-template-2"
 	member    = "team-a"
 	namespace = "shop"
-	// group has so many VMs that their loss exceeds the threshold of a repair storm.
+	// group has enough VMs that their loss exceeds the threshold of a repair storm.
 	group    = "web"
 	groupVMs = 12
 	// second is the VCenter of the other group.
@@ -38,19 +38,20 @@ const (
 	// buckets are those of all groups.
 	buckets    = 128
 	cloneDelay = 50 * time.Millisecond
-	// patience bounds each wait. Waits end as soon as they can.
+	// patience is the timeout of each wait.
 	patience = 4 * time.Minute
 )
 
-// world is a hub with two replicas, a member with two groups, and two vCenters: a process, and one that serves https in this process, which can be told more.
+// world is a hub with two replicas, a member with two groups, and two vCenters: a separate process, and one that
+// serves https in this process, with more controls.
 type world struct {
 	*stack.Stack
 	second *sim.Simulator
-	// vms are those that are wanted in all groups.
+	// vms is the number of wanted VMs in all groups.
 	vms float64
-	// release lets the task go on that hangs.
+	// release resumes the hanging task.
 	release func()
-	// watch, if not nil, is called again and again during each wait.
+	// watch, if not nil, is called repeatedly during each wait.
 	watch func(context.Context)
 }
 
@@ -59,7 +60,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// newWorld starts a world with so many VMs in the first group, and waits until all run.
+// newWorld starts a world with this many VMs in the first group, and waits until all run.
 func newWorld(t *testing.T, vms int32, change ...func(*v1alpha1.VmGroupSpec)) *world {
 	t.Helper()
 	stack.Story(t)

@@ -111,7 +111,8 @@ func certificateAccepted(t *testing.T, w *world) {
 	}
 }
 
-// rootEmptied: vCenter comes back with an inventory that has nothing of the operator's, as after a restore of an old backup.
+// rootEmptied: vCenter returns with an inventory that has none of the operator's objects, as after a restore of an
+// old backup.
 func rootEmptied(t *testing.T, w *world) {
 	w.Sim.Kill()
 	again, err := w.StartVCenter(t.Context(), "vcsim", sim.Options{Templates: []string{template}, CloneDelay: cloneDelay, Listen: w.Sim.Address()})
@@ -123,7 +124,8 @@ func rootEmptied(t *testing.T, w *world) {
 	w.calm(t, "default")
 }
 
-// calm waits until no call to a vCenter has failed for a while: calls that its restart broke are not what it is like from then on.
+// calm waits until no call to a vCenter has failed for a while: calls that its restart broke do not represent the
+// later state.
 func (w *world) calm(t *testing.T, vcenter string) {
 	t.Helper()
 	const requests = "vmgroup_vcenter_requests_total"
@@ -137,7 +139,7 @@ func (w *world) calm(t *testing.T, vcenter string) {
 	})
 }
 
-// rootBack: a person confirms that the inventory is right, and the operator makes the VMs again.
+// rootBack: a user confirms that the inventory is right, and the operator recreates the VMs.
 func rootBack(t *testing.T, w *world) {
 	vcenter := &v1alpha1.VCenter{}
 	if err := w.Hub.Get(t.Context(), types.NamespacedName{Name: "default"}, vcenter); err != nil {
@@ -170,7 +172,7 @@ func webhookCertificate() *unstructured.Unstructured {
 
 const expiration = "vmgroup_admission_serving_certificate_expiration_timestamp_seconds"
 
-// webhookCertificateExpires has cert-manager issue a certificate that is valid for an hour.
+// webhookCertificateExpires makes cert-manager issue a certificate that is valid for an hour.
 func webhookCertificateExpires(t *testing.T, w *world) {
 	before := w.reported(t.Context(), expiration)
 	w.patch(t, w.Hub, webhookCertificate(), `{"spec":{"duration":"1h","renewBefore":"5m"}}`)

@@ -20,7 +20,7 @@ import (
 // record replaces the recordings that make test-alerts evaluates.
 var record = flag.Bool("faults.record", false, "store the scrapes of this run in test/alerts/testdata")
 
-// evaluation bounds the build of the rule engine and its run.
+// evaluation is the timeout of the rule engine's build and run.
 const evaluation = 10 * time.Minute
 
 // alertsDir is the module with the rule engine.

@@ -23,7 +23,7 @@ var kept = regexp.MustCompile(`^(vmgroup_|controller_runtime_reconcile_(total|er
 // phases of a fault.
 var phases = []string{"before", "during", "after"}
 
-// recording has the scrapes of a fault. Each begins with a line that says in which phase, when and by which replica; the series follow.
+// recording has the scrapes of a fault. Each begins with a line that names phase, time and replica; the series follow.
 type recording struct{ text bytes.Buffer }
 
 // phase scrapes all replicas twice. A replica that does not respond has no scrape.

@@ -24,7 +24,7 @@ const (
 	soakVMs, soakMoreVMs = 10, 60
 )
 
-// soaked is what people and nodes do to a world in which nothing is wrong.
+// soaked is the actions of users and nodes in a healthy world.
 var soaked = []struct {
 	at   time.Duration
 	name string
@@ -36,7 +36,7 @@ var soaked = []struct {
 	{9 * time.Minute, "scale-up", soakScaleUp},
 }
 
-// TestASoakFiresNoAlert uses the product for 12 minutes: nothing is wrong, so that no alert fires over what the replicas report.
+// TestASoakFiresNoAlert uses the healthy product for 12 minutes: no alert fires over the replicas' reports.
 func TestASoakFiresNoAlert(t *testing.T) {
 	// VMs that are not available at once make the update last for several scrapes.
 	w := newWorld(t, soakVMs, func(s *v1alpha1.VmGroupSpec) { s.Readiness = &v1alpha1.Readiness{MinReadySeconds: 5} })
@@ -107,7 +107,7 @@ func soakRotation(t *testing.T, w *world) {
 	})
 }
 
-// soakTakeover kills the replica that leads. The other one takes over, and the killed one comes back as its kubelet starts it again.
+// soakTakeover kills the leading replica. The other one takes over, and the killed one restarts like under its kubelet.
 func soakTakeover(t *testing.T, w *world) {
 	killed := -1
 	for i, replica := range w.Replicas {

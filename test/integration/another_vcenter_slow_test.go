@@ -13,8 +13,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// TestAReferenceIsBelievedOnlyInTheVCenterThatItIsFrom changes which vCenter is behind a VCenter: one whose references have the same
-// values for other things.
+// TestAReferenceIsBelievedOnlyInTheVCenterThatItIsFrom replaces the vCenter behind a VCenter by one whose references
+// have the same values for other objects.
 func TestAReferenceIsBelievedOnlyInTheVCenterThatItIsFrom(t *testing.T) {
 	const secondUUID = "2dbed6e0-0000-4000-8000-000000000002"
 	w := calm.enter(t)
@@ -44,7 +44,7 @@ func TestAReferenceIsBelievedOnlyInTheVCenterThatItIsFrom(t *testing.T) {
 			mover.Status.VMs[0].MoRef, sitter.Status.VMs[0].MoRef)
 	}
 
-	// A VCenter without VMs may get another server. The group's folder is recorded still.
+	// A VCenter without VMs can get another server. The group's folder is still recorded.
 	p.patch("mover", `{"spec":{"replicas":0}}`)
 	p.untilRunning("mover", 0)
 	moved.until("have no VMs", func(v *v1alpha1.VCenter) bool { return v.Status.VMs == 0 })
@@ -56,7 +56,7 @@ func TestAReferenceIsBelievedOnlyInTheVCenterThatItIsFrom(t *testing.T) {
 		t.Errorf("the group is in folder %s of vCenter %s; %s is another group's", mover.Status.Folder.MoRef, mover.Status.VCenterInstanceUUID, sitter.Status.Folder.MoRef)
 	}
 
-	// The VCenter is lost, and made anew with the wrong server.
+	// The VCenter is lost, and recreated with the wrong server.
 	moved.makeAnew(first)
 	first.Reset()
 	second.Reset()
@@ -67,7 +67,7 @@ func TestAReferenceIsBelievedOnlyInTheVCenterThatItIsFrom(t *testing.T) {
 		t.Errorf("%d clones or destroys in a vCenter in which the group never was", n)
 	}
 
-	// One way out: the VCenter gets the right server.
+	// One solution: the VCenter gets the right server.
 	moved.patch(`{"spec":{"server":"` + second.URL + `"}}`)
 	if again := p.untilRunning("mover", 2); again.Status.VMs[0].MoRef != mover.Status.VMs[0].MoRef {
 		t.Errorf("VM %s became %s", mover.Status.VMs[0].MoRef, again.Status.VMs[0].MoRef)
@@ -76,7 +76,7 @@ func TestAReferenceIsBelievedOnlyInTheVCenterThatItIsFrom(t *testing.T) {
 		t.Errorf("%d clones and %d destroys, want the one clone that was asked for", clones, destroys)
 	}
 
-	// The other one: a person says that the VMs are lost.
+	// The other one: an administrator declares the VMs lost.
 	moved.makeAnew(first)
 	p.untilSays("mover", v1alpha1.ConditionReady, "Unknown", v1alpha1.ReasonAnotherVCenter, v1alpha1.AcceptInstanceAnnotation)
 	person, err := sim.NewOperator(t.Context(), second.URL, sim.AdminUsername, sim.AdminPassword)
@@ -132,8 +132,8 @@ func (v *vcenterUnderTest) until(what string, wanted func(*v1alpha1.VCenter) boo
 	}
 }
 
-// makeAnew removes the VCenter, which its finalizer would not allow, and creates it with the server behind a proxy, as when a hub is built
-// from nothing.
+// makeAnew removes the VCenter, which its finalizer would prevent, and creates it with the server behind a proxy, as
+// when a hub is rebuilt.
 func (v *vcenterUnderTest) makeAnew(server *sim.Proxy) {
 	v.t.Helper()
 	ctx, cancel := context.WithTimeout(v.t.Context(), patience)

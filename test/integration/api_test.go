@@ -40,7 +40,7 @@ func TestWhatTheAPIServerAcceptsAndRefuses(t *testing.T) {
 		content string
 		refused string
 	}{
-		// What the original operator accepted.
+		// Values that the original operator accepted.
 		{"the original's vg-1", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, replicas: 3, template: t}}", ""},
 		{"an object without a spec", member, "VmGroup", "{metadata: {name: x, namespace: default}}", ""},
 		{"replicas left to an autoscaler", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t}}", ""},
@@ -109,7 +109,8 @@ func TestVCenterIsImmutableOnceSet(t *testing.T) {
 			t.Errorf("%s: %v, want refused: %v", patch, err, refused)
 		}
 	}
-	// Without a value the CRD refuses it, unless the policy that the operator installs soon fills in what the group had.
+	// Without a value the CRD rejects it, unless the policy that the operator installs soon fills in the group's
+	// former value.
 	without := p.group("vg", 0)
 	err := p.cluster.Patch(t.Context(), without, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"vcenter":null}}`)), client.DryRunAll)
 	if err == nil && without.Spec.VCenter != "nowhere" {
@@ -117,8 +118,8 @@ func TestVCenterIsImmutableOnceSet(t *testing.T) {
 	}
 }
 
-// TestAnUnseenGroupIsNotReadyYet holds the default of the Ready condition: without it `kubectl wait` and kstatus
-// would take an object that nobody has looked at for done.
+// TestAnUnseenGroupIsNotReadyYet checks the default of the Ready condition: without it, `kubectl wait` and kstatus
+// would treat an object that was never reconciled as done.
 func TestAnUnseenGroupIsNotReadyYet(t *testing.T) {
 	w := calm.enter(t)
 	for _, content := range []string{
@@ -140,7 +141,7 @@ func TestAnUnseenGroupIsNotReadyYet(t *testing.T) {
 	}
 }
 
-// The column CURRENT of a group without VMs was empty: a merge patch does not write a zero where nothing was before.
+// The column CURRENT of a group without VMs was empty: a merge patch does not write a zero over a missing value.
 func TestTheCountsOfAGroupWithoutVMsAreZeroAndNotAbsent(t *testing.T) {
 	w := calm.enter(t)
 	o := object(t, "VmGroup", "{metadata: {name: unseen, namespace: default}, spec: {cpu: 1, memory: 1, template: t}}")

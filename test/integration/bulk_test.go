@@ -19,11 +19,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// idle is how long nothing may happen. Unlike a sleep it is what the test is about: it ends early, and fails, as
-// soon as a call or write that belongs to a group is counted.
+// idle is the required time without activity. Unlike a sleep, it is under test: it ends early, and fails, as soon as a
+// call or write for a group is counted.
 const idle = 10 * time.Second
 
-// TestTwentyGroupsBecomeReadyAndThenCostNothing has a small and short part of what `make bench BENCH=idle` measures, with memory.
+// TestTwentyGroupsBecomeReadyAndThenCostNothing is a small and short part of `make bench BENCH=idle`, which also
+// measures memory.
 func TestTwentyGroupsBecomeReadyAndThenCostNothing(t *testing.T) {
 	w := troubled.enter(t)
 	const groups, replicas = 10, 2
@@ -81,7 +82,8 @@ func TestTwentyGroupsBecomeReadyAndThenCostNothing(t *testing.T) {
 	}
 }
 
-// untilCounted waits until the VCenter's status, in which counts are held back, says how many VMs there are and that nothing runs.
+// untilCounted waits until the VCenter's status, whose counts are delayed, shows this number of VMs and no running
+// tasks.
 func untilCounted(t *testing.T, w *world, vms int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -95,8 +97,8 @@ func untilCounted(t *testing.T, w *world, vms int) {
 	}
 }
 
-// untilQuiet waits until the last statuses, which may be held back for a second, and counts, which may be held
-// back for ten, are written.
+// untilQuiet waits until the last statuses, which can be delayed for a second, and counts, which can be delayed for
+// ten, are written.
 func untilQuiet(t *testing.T, w *world) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -120,8 +122,8 @@ func untilQuiet(t *testing.T, w *world) {
 	}
 }
 
-// writes counts, by the API servers' own metrics, what anybody has written to the operator's kinds, and events. A member's
-// VmGroupLimits are left out: they are applied anew every five minutes, changed or not.
+// writes counts all writes to the operator's kinds, and events, by the API servers' own metrics. A member's
+// VmGroupLimits are omitted: they are applied again every five minutes, changed or not.
 func writes(t *testing.T, w *world) map[localcluster.RequestKey]int {
 	t.Helper()
 	all := map[localcluster.RequestKey]int{}
@@ -139,7 +141,7 @@ func writes(t *testing.T, w *world) map[localcluster.RequestKey]int {
 	return all
 }
 
-// vcentersNow tells what the VCenters say, for a failure.
+// vcentersNow prints the VCenters' conditions, for a failure.
 func vcentersNow(t *testing.T, w *world) string {
 	t.Helper()
 	list := &v1alpha1.VCenterList{}
@@ -153,7 +155,7 @@ func vcentersNow(t *testing.T, w *world) string {
 	return said.String()
 }
 
-// perGroupCalls counts the SOAP calls that are not the poll or the watch of a vCenter connection, or a question whether vCenter answers.
+// perGroupCalls counts the SOAP calls other than a vCenter connection's poll or watch, and its health checks.
 func perGroupCalls(w *world) int {
 	n := 0
 	for call, count := range w.Proxy.Calls() {
@@ -166,7 +168,7 @@ func perGroupCalls(w *world) int {
 	return n
 }
 
-// cleanUpAll deletes every group of the place and waits until they are gone.
+// cleanUpAll deletes every group of the place and waits for their deletion.
 func (p *place) cleanUpAll() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
@@ -194,8 +196,8 @@ func TestStatusIsBoundedAndOnePatchHoldsIt(t *testing.T) {
 			n += count
 		}
 	}
-	// One for the finalizer, one for folder and intents, one for the end, and a report per second at most: a busy machine takes
-	// more of them.
+	// One for the finalizer, one for folder and intents, one for the end, and at most one report per second: a busy
+	// machine needs more of them.
 	took := time.Since(began)
 	if most := 5 + int(math.Ceil(took.Seconds())); n > most {
 		t.Errorf("a scale-up to 8 VMs took %d writes in %s, want at most %d", n, took, most)

@@ -19,7 +19,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// bound makes a policy for the namespaces with a label of its name: a quota of VMs over all of them, and at most 4 CPUs for each.
+// bound creates a policy for the namespaces with a label of its name: a quota of VMs over all of them, and at most 4
+// CPUs for each.
 func bound(t *testing.T, w *world, name string, vms int32) {
 	t.Helper()
 	rule := &v1alpha1.VmGroupPolicy{
@@ -40,8 +41,8 @@ func bound(t *testing.T, w *world, name string, vms int32) {
 	})
 }
 
-// hold makes a group that has a VM with 2 CPUs, and asks for 4 since the policy allows 2 only. Its member is not told of that in time to
-// refuse it.
+// hold creates a group that has a VM with 2 CPUs, and requests 4 after the policy was limited to 2. Its member does not
+// learn that in time to reject it.
 func (p *place) hold(name, policy string, change ...func(*v1alpha1.VmGroup)) {
 	p.t.Helper()
 	cpus := func(n int32) func(*v1alpha1.VmGroup) { return func(g *v1alpha1.VmGroup) { g.Spec.CPU = n } }
@@ -58,7 +59,7 @@ func (p *place) hold(name, policy string, change ...func(*v1alpha1.VmGroup)) {
 	if err := p.w.Hub.Patch(p.ctx, rule, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"limits":{"cpu":{"max":2}}}}`))); err != nil {
 		p.t.Fatal(err)
 	}
-	// The operator may not know of it yet, and would admit what is asked for. A paused group gets no VM.
+	// The operator possibly does not know it yet, and would admit the request. A paused group gets no VM.
 	p.apply(p.group("probe", 1, append(change, cpus(4), func(g *v1alpha1.VmGroup) { g.Spec.Paused = true })...))
 	p.until("known to be beyond the policy", "probe", func(g *v1alpha1.VmGroup) bool {
 		return meta.IsStatusConditionFalse(g.Status.Conditions, v1alpha1.ConditionPolicyCompliant)
@@ -70,7 +71,7 @@ func (p *place) hold(name, policy string, change ...func(*v1alpha1.VmGroup)) {
 	p.untilHeld(name)
 }
 
-// untilHeld waits until the group says that it is held with one VM of 2 CPUs.
+// untilHeld waits until the group reports that it is held with one VM of 2 CPUs.
 func (p *place) untilHeld(name string) *v1alpha1.VmGroup {
 	p.t.Helper()
 	return p.until("held at 2 CPUs", name, func(g *v1alpha1.VmGroup) bool {
@@ -79,8 +80,9 @@ func (p *place) untilHeld(name string) *v1alpha1.VmGroup {
 	})
 }
 
-// TestAMemberThatComesBackUnderAnyNameHasAllItsVMs lets a member leave and join again: under its name, and under another one with the word
-// of the hub's administrator. One of its groups counts in a quota, another is held at what was admitted before.
+// TestAMemberThatComesBackUnderAnyNameHasAllItsVMs lets a member leave and rejoin: under its name, and under another
+// one with a hub administrator's approval. One of its groups counts in a quota, another is held at its former
+// admission.
 func TestAMemberThatComesBackUnderAnyNameHasAllItsVMs(t *testing.T) {
 	w := calm.enter(t)
 	sameManager(t, w)
@@ -131,7 +133,7 @@ func TestAMemberThatComesBackUnderAnyNameHasAllItsVMs(t *testing.T) {
 		}
 		p.untilHeld("held")
 		v.unchanged(when)
-		// What the member had before it left counts once.
+		// The member's usage before it left counts once.
 		p.patch("counted", `{"spec":{"replicas":3}}`)
 		p.untilRunning("counted", 3)
 		p.patch("counted", `{"spec":{"replicas":4}}`)
@@ -158,7 +160,7 @@ func TestAMemberThatComesBackUnderAnyNameHasAllItsVMs(t *testing.T) {
 	p.member = renamed
 	takenUp("under another name")
 
-	// A VM that is lost comes back as it was admitted under the name of before.
+	// A lost VM is recreated as it was admitted under the former name.
 	if err := w.Person.Destroy(t.Context(), folderOf(t, held)+"/held-0"); err != nil {
 		t.Fatal(err)
 	}

@@ -32,8 +32,8 @@ func references(g *v1alpha1.VmGroup) map[string]string {
 	return refs
 }
 
-// TestAHubThatIsLostForGoodIsReplacedByOneThatIsBuiltFromNothing walks docs/runbooks/disaster-recovery.md to its end: nothing is left of the hub
-// but its members and what is in vCenter.
+// TestAHubThatIsLostForGoodIsReplacedByOneThatIsBuiltFromNothing runs docs/runbooks/disaster-recovery.md to its end:
+// nothing is left of the hub but its members and the objects in vCenter.
 func TestAHubThatIsLostForGoodIsReplacedByOneThatIsBuiltFromNothing(t *testing.T) {
 	stack.Story(t)
 	ctx := t.Context()
@@ -72,7 +72,7 @@ func TestAHubThatIsLostForGoodIsReplacedByOneThatIsBuiltFromNothing(t *testing.T
 	vcenter := &v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	patch(t, second.Hub, vcenter, `{"spec":{"grants":[{"memberClusters":["*"],"templates":["*"]}]}}`)
 
-	// The member says whose it is, and how to take it over; a claim that is fresh is not taken.
+	// The member names its owner, and how to take it over; a fresh claim is not taken.
 	if err := stack.JoinHub(ctx, second.Hub, "team-a", p.cluster.Kubeconfig()); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestAHubThatIsLostForGoodIsReplacedByOneThatIsBuiltFromNothing(t *testing.T
 	renewed(t, p.cluster, time.Now().Add(-4*time.Hour)) // as if the hub had been lost for that long
 	onHub(t, second.Hub, member, func() []metav1.Condition { return member.Status.Conditions }, v1alpha1.ConditionReady, "True", "")
 
-	// Its groups are held until the VCenter names the lost installation as well, and no session of that is left.
+	// Its groups are held until the VCenter names the lost installation as well, and no session of it is left.
 	p.untilSays("web", v1alpha1.ConditionStalled, "True", v1alpha1.ReasonAnotherInstallation, lost, "kubectl annotate vcenter default")
 	patch(t, second.Hub, vcenter, annotate)
 	conditions := func() []metav1.Condition { return vcenter.Status.Conditions }
@@ -126,7 +126,7 @@ func TestAHubThatIsLostForGoodIsReplacedByOneThatIsBuiltFromNothing(t *testing.T
 	untilVCenterHolds(t, w, "/DC0/vm/vm-operator", 0)
 }
 
-// renewed writes into a member's claim when it was renewed.
+// renewed writes the renewal time into a member's claim.
 func renewed(t *testing.T, member *stack.Cluster, at time.Time) {
 	t.Helper()
 	claim := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "vmgroup-operator-claim"}}
@@ -140,7 +140,7 @@ func patch(t *testing.T, c *stack.Cluster, o client.Object, merge string) {
 	}
 }
 
-// onHub waits until an object of a hub says something.
+// onHub waits for the state of a hub's object.
 func onHub(t *testing.T, hub *stack.Cluster, o client.Object, conditions func() []metav1.Condition, conditionType string, status metav1.ConditionStatus,
 	reason string, mentions ...string) {
 	t.Helper()

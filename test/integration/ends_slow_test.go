@@ -29,7 +29,7 @@ func TestARestartWhileTheLastVMsAreDestroyedRaisesNoAlarm(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	// What the manager asks for last is carried out when it is gone, and nobody counts again.
+	// The manager's last request is executed after its end, when it does not update counts any more.
 	v.proxy.Hook(func(c sim.Call) faultproxy.Fault {
 		if c.Method == "Destroy_Task" {
 			return faultproxy.Fault{Act: faultproxy.Hang}

@@ -16,11 +16,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// The stories of this file are about what a person did in vCenter that stands in the way of a group's end.
+// The stories of this file cover user changes in vCenter that block a group's deletion.
 
 func TestAVMThatWasConvertedToATemplateHoldsItsGroupUntilItIsConvertedBack(t *testing.T) {
 	w := calm.enter(t)
-	v := newVCenter(t, w, "converted") // what it is asked for is counted
+	v := newVCenter(t, w, "converted") // its calls are counted
 	p := newPlace(t, w, "team-a", "converted")
 	off := func(g *v1alpha1.VmGroup) { g.Spec.PowerState = v1alpha1.PoweredOff }
 	p.apply(p.group("vg", 3, v.of, off))
@@ -39,7 +39,7 @@ func TestAVMThatWasConvertedToATemplateHoldsItsGroupUntilItIsConvertedBack(t *te
 		p.untilSays("vg", v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonConvertedToTemplate, name, "convert them back")
 	}
 	says()
-	// The others go on: one leaves, and with the group the last one.
+	// The others continue: one leaves, and with the group the last one.
 	p.patch("vg", `{"spec":{"powerState":"PoweredOn"}}`)
 	p.until("the others to run", "vg", func(g *v1alpha1.VmGroup) bool { return g.Status.ReadyReplicas == 2 })
 	says()

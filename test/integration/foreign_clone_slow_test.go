@@ -13,8 +13,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// TestACloneOfSomebodyElseThatHangsHoldsOnlyGroupsOfItsTemplate opens another connection while a person's clone hangs: nobody can tell by
-// then that it is not one of an earlier connection.
+// TestACloneOfSomebodyElseThatHangsHoldsOnlyGroupsOfItsTemplate opens another connection while a user's clone hangs:
+// the operator cannot distinguish it from one of an earlier connection.
 func TestACloneOfSomebodyElseThatHangsHoldsOnlyGroupsOfItsTemplate(t *testing.T) {
 	const another = "windows"
 	w := calm.enter(t)

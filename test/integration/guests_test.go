@@ -57,20 +57,20 @@ func TestGuestsAreAskedToShutDownBeforeTheirVMsAreDestroyed(t *testing.T) {
 				waited = call.Start.Sub(asked)
 			}
 		}
-		// A mark that was based on what the VM was like before it was set is repeated.
+		// A mark based on the VM's state before that change is repeated.
 		return slices.Compact(methods), waited
 	}
 	obeys, ignores := []string{"ReconfigVM_Task", "ShutdownGuest", "Destroy_Task"}, []string{"ReconfigVM_Task", "ShutdownGuest", "PowerOffVM_Task", "Destroy_Task"}
 	for i, want := range [][]string{obeys, ignores, obeys} {
 		methods, waited := stopped(vms[i])
-		// A call takes its time, on a busy machine.
+		// A call is slow on a busy machine.
 		if least := map[bool]time.Duration{true: time.Second, false: (seconds - 1) * time.Second}[i != 1]; !slices.Equal(methods, want) || waited < least {
 			t.Errorf("%s was stopped by %v, want %v; its guest had %s, want at least %s", vms[i].Name, methods, want, waited, least)
 		}
 	}
 }
 
-// untilToolsRun waits until VMware Tools run in n VMs, as vCenter says.
+// untilToolsRun waits until VMware Tools run in n VMs, according to vCenter.
 func untilToolsRun(t *testing.T, w *world, folder string, n int) {
 	t.Helper()
 	await.True(t, "VMware Tools to run", func() bool {

@@ -18,7 +18,7 @@ import (
 )
 
 // TestAManagerThatEndsInTheMiddleOfClonesLeavesNoVMTooMany: vCenter shows their VMs, one without its configuration and
-// one without its stamp. Later a clone of somebody else takes a name of the group, and one that fails leaves a VM.
+// one without its stamp. Later a foreign clone takes a name of the group, and one that fails leaves a VM.
 func TestAManagerThatEndsInTheMiddleOfClonesLeavesNoVMTooMany(t *testing.T) {
 	w := troubled.enter(t)
 	run, foreign, left := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -73,8 +73,8 @@ func TestAManagerThatEndsInTheMiddleOfClonesLeavesNoVMTooMany(t *testing.T) {
 		t.Errorf("%d clones and %d destroys for 3 VMs", clones, destroys)
 	}
 
-	// A clone that nobody of the operator started takes the next name. It is waited for, although it makes no VM of the
-	// group.
+	// A clone that the operator did not start takes the next name. The group waits for it, although it creates no VM
+	// of the group.
 	if _, err := person.StartClone(t.Context(), "/DC0/vm/"+template, folderOf(t, g), "vg-3", nil); err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func TestGroupsNeverShareAFolderOrAVM(t *testing.T) {
 	for i, p := range places {
 		note(p.untilRunning(names[i], 2))
 	}
-	// A group that is created again under its old name is another group.
+	// A group that is recreated with its old name is another group.
 	first := places[0].get("c")
 	places[0].delete("c")
 	places[0].untilGone("c")
@@ -53,7 +53,7 @@ func TestForeignVMsAndTheFolderTheyAreInSurviveEverything(t *testing.T) {
 	p.apply(p.group("vg", 2))
 	folder := folderOf(t, p.untilRunning("vg", 2))
 
-	// A stranger under a name that the group would use next, another one, and a hand-made copy with our stamp.
+	// A foreign VM with a name that the group would use next, another one, and a manual copy with our stamp.
 	stranger := must(t)(w.Person.CreateVM(t.Context(), folder, "vg-2"))
 	other := must(t)(w.Person.CreateVM(t.Context(), folder, "my-vm"))
 	duplicate := must(t)(w.Person.Copy(t.Context(), folder+"/vg-0", folder, "copy-of-vg-0"))

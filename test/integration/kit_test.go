@@ -24,14 +24,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// patience bounds each wait. Waits end as soon as they can; the bound is for a busy machine.
+// patience is the timeout of each wait, long enough for a busy machine.
 const patience = 3 * time.Minute
 
 func key(namespace, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// place is a namespace of a member that a test has for itself.
+// place is a namespace of a member for a single test.
 type place struct {
 	t         *testing.T
 	w         *world
@@ -66,8 +66,8 @@ func (p *place) group(name string, replicas int32, change ...func(*v1alpha1.VmGr
 	return g
 }
 
-// apply creates a group, and deletes it at the test's end unless the test did. An API server that started a moment ago knows a CRD before its mutating policies
-// do, and asks to be tried again.
+// apply creates a group, and deletes it at the test's end unless the test did. A new API server knows a CRD before its
+// mutating policies do, and requests a retry.
 func (p *place) apply(g *v1alpha1.VmGroup) *v1alpha1.VmGroup {
 	p.t.Helper()
 	await.Until(p.t, fmt.Sprintf("%s/%s to be applied to %s", g.Namespace, g.Name, p.member), func(ctx context.Context) (bool, error) {
@@ -120,7 +120,7 @@ func (p *place) get(name string) *v1alpha1.VmGroup {
 	return g
 }
 
-// until waits for a group to be as wanted, and returns it. The status must be of the current generation.
+// until waits until a group is as wanted, and returns it. The status must be of the current generation.
 func (p *place) until(what, name string, wanted func(*v1alpha1.VmGroup) bool) *v1alpha1.VmGroup {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -144,10 +144,10 @@ func (p *place) untilRunning(name string, vms int32) *v1alpha1.VmGroup {
 	})
 }
 
-// untilSays waits for a condition with a reason, and checks that its message names what it is about.
+// untilSays waits for a condition with a reason, and checks that its message names the subject.
 func (p *place) untilSays(name, conditionType string, status metav1.ConditionStatus, reason string, mentions ...string) *v1alpha1.VmGroup {
 	p.t.Helper()
-	// The message too: what it lists may be noticed one after the other.
+	// The message too: its items can appear one after another.
 	return p.until(fmt.Sprintf("%s=%s with reason %s and a message with %q", conditionType, status, reason, mentions), name, func(g *v1alpha1.VmGroup) bool {
 		c := meta.FindStatusCondition(g.Status.Conditions, conditionType)
 		return c != nil && c.Status == status && c.Reason == reason &&
@@ -176,7 +176,7 @@ func (p *place) waitGone(ctx context.Context, name string) error {
 	return nil
 }
 
-// inVCenter returns the VMs below a folder, asked of vCenter itself.
+// inVCenter returns the VMs below a folder, read directly from vCenter.
 func inVCenter(t *testing.T, w *world, below string) map[string]sim.VM {
 	t.Helper()
 	vms, err := w.Person.VMs(t.Context())

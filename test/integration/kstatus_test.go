@@ -17,8 +17,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// judged creates a VCenter whose Secret has its name, and returns a function that waits until Helm judges it so. Helm must judge it in no other way than
-// those until then, from the answer to its creation on.
+// judged creates a VCenter with its name in its Secret, and returns a function that waits for this status in Helm.
+// Until then, Helm must report no other status than those, from the creation on.
 func judged(t *testing.T, w *world, name string) func(want status.Status, reason string) {
 	t.Helper()
 	var standard v1alpha1.VCenter
@@ -86,7 +86,8 @@ func login(t *testing.T, w *world, name, username, password string) {
 	removedAtTheEnd(t, w, secret)
 }
 
-// TestHelmWaitsForASecretThatComesLate: the VCenter is not judged ready before the operator has looked, and not failed while the Secret is missing.
+// TestHelmWaitsForASecretThatComesLate: the VCenter is not ready before the first reconciliation, and not failed while
+// the Secret is missing.
 func TestHelmWaitsForASecretThatComesLate(t *testing.T) {
 	w := calm.enter(t)
 	sameManager(t, w)
@@ -96,7 +97,7 @@ func TestHelmWaitsForASecretThatComesLate(t *testing.T) {
 	until(status.CurrentStatus, v1alpha1.ReasonConnected)
 }
 
-// TestHelmFailsAtOnceOnAWrongPassword: time does not heal it.
+// TestHelmFailsAtOnceOnAWrongPassword: time does not fix it.
 func TestHelmFailsAtOnceOnAWrongPassword(t *testing.T) {
 	w := calm.enter(t)
 	sameManager(t, w)

@@ -50,7 +50,7 @@ func TestARotatedKubeconfigIsPickedUp(t *testing.T) {
 	if err := w.Join(t.Context(), "team-b", rotated); err != nil {
 		t.Fatal(err)
 	}
-	// The old kubeconfig leads through the proxy: from now on only the new one is of any use.
+	// The old kubeconfig leads through the proxy: from now on only the new one works.
 	cutOff(t, p.cluster)
 	p.apply(p.group("vg", 1))
 	p.untilRunning("vg", 1)
@@ -86,7 +86,7 @@ func TestASecondHubKeepsItsHandsOff(t *testing.T) {
 	}); err != nil {
 		t.Fatalf("%v; conditions: %s", err, stack.Words(member.Status.Conditions))
 	}
-	// The groups of the first hub go on, and the second one asks its vCenter for nothing at all.
+	// The first hub continues to serve its groups, and the second one sends its vCenter no request.
 	p.patch("vg", `{"spec":{"replicas":2}}`)
 	p.untilRunning("vg", 2)
 	if calls := second.Proxy.Calls(); len(calls) != 0 {
@@ -116,7 +116,7 @@ func serveLocal(t *testing.T, w *world, hub *stack.SecondHub) {
 	untilVCenterHolds(t, w, "/DC0/vm/second-hub/local/default", 2)
 }
 
-// deleteMany begins with a group of two VMs. Groups count from their first second on, so that nobody waits for an hour.
+// deleteMany begins with a group of two VMs. Groups count from their first second on, to avoid a wait of an hour.
 func deleteMany(t *testing.T, w *world, hub *stack.SecondHub) {
 	t.Helper()
 	ctx := t.Context()
@@ -176,7 +176,7 @@ func deleteMany(t *testing.T, w *world, hub *stack.SecondHub) {
 func TestAKilledManagerGoesOnWhereItWas(t *testing.T) {
 	w := troubled.enter(t)
 	p := newPlace(t, w, "team-a", "killed")
-	// Counted before: all clones may have been sent when the next line runs.
+	// Counted before: all clones can have been sent when the next line runs.
 	began := w.Proxy.Count("CloneVM_Task", "")
 	p.apply(p.group("vg", 6))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -1,9 +1,9 @@
 //go:build unix
 
-// Package integration tests the whole product as its users meet it: the manager's own binary, real API servers
-// for a hub and two members, and a simulated vCenter behind a proxy that counts what is really sent.
+// Package integration tests the whole product as its users meet it: the manager's own binary, real API servers for
+// a hub and two members, and a simulated vCenter behind a proxy that counts all requests.
 //
-// The tests share two stacks. Each works in namespaces of its own, so that they can run in any order.
+// The tests share two stacks. Each works in separate namespaces, so that they can run in any order.
 package integration
 
 import (
@@ -29,14 +29,14 @@ import (
 
 const (
 	template = "vm-operator-template"
-	// bulk is a VCenter for the same server with a root folder of its own, in polling mode: the simulator's
-	// watch takes time quadratic in the number of VMs.
+	// bulk is a VCenter for the same server with a separate root folder, in polling mode: the simulator's watch
+	// takes time quadratic in the number of VMs.
 	bulk = "bulk"
 	// granted is a VCenter that grants team-a some templates only.
 	granted = "granted"
 )
 
-// world is a stack that stories share. It is started by the first story that enters it.
+// world is a stack that stories share. The first story that enters it starts it.
 type world struct {
 	*stack.Stack
 	start func() error
@@ -44,9 +44,9 @@ type world struct {
 }
 
 var (
-	// calm is for stories that disturb nobody. Several run side by side: they mostly wait.
+	// calm is for stories without side effects. Several run concurrently: they mostly wait.
 	calm = newWorld(6)
-	// troubled is for stories that take away what others need, or count all that happens: one at a time.
+	// troubled is for stories that disturb shared components, or count all events: one at a time.
 	troubled = newWorld(1)
 )
 
@@ -74,8 +74,9 @@ func (w *world) begin() (err error) {
 	defer cancel()
 	w.Stack, err = stack.Start(ctx, stack.Options{
 		Members: []string{"team-a", "team-b"},
-		// What is under test passes proxies that can disturb it. The times of sharding are the default ones: shorter ones are used
-		// up on a machine that is busy with other tests, and then the manager stops in the middle of any story.
+		// The product under test passes proxies that can disturb it. The times of sharding are the default ones: on
+		// a machine that is busy with other tests, shorter ones expire, and then the manager stops in the middle of
+		// any story.
 		ProxyAPI: true,
 		Sim:      sim.Options{Templates: []string{template, "linux-12", "windows-11"}, CloneDelay: 50 * time.Millisecond, Privileges: slices.Concat(sim.OperatorPrivileges, sim.AdoptionPrivileges)},
 	})
@@ -87,7 +88,8 @@ func (w *world) begin() (err error) {
 	return w.moreVCenters(starting)
 }
 
-// end stops what runs, after some last words if stories failed. It returns false if the log of the manager is not what programs can read.
+// end stops all processes, after some debug output if stories failed. It returns false if the manager's log is not
+// machine-readable.
 func (w *world) end(failed bool) (readable bool) {
 	if w.Stack == nil {
 		return true
@@ -102,7 +104,8 @@ func (w *world) end(failed bool) (readable bool) {
 	return readable
 }
 
-// logIsReadable looks at all that the managers of a world have logged in all stories: each line is JSON, and none has the password of vCenter.
+// logIsReadable checks all logs of a world's managers in all stories: each line is JSON, and none contains
+// vCenter's password.
 func (w *world) logIsReadable() bool {
 	_, err := w.CheckLogs()
 	if err != nil {
@@ -113,7 +116,7 @@ func (w *world) logIsReadable() bool {
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
-	// The worlds say how many stories run at a time. Nobody who waits for one may keep the others from theirs.
+	// The worlds limit the number of concurrent stories. A waiting story must not block the others.
 	flag.Parse()
 	if err := flag.Set("test.parallel", "100"); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -22,7 +22,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// The stories of this file take the API server of a whole member or of the hub away, so their world is the troubled one: others would lose it as well.
+// The stories of this file take down the API server of a whole member or of the hub, so their world is the troubled
+// one: others would lose it as well.
 
 func TestOutageAnUnreachableMemberKeepsItsVMsUntilItAnswersAgain(t *testing.T) {
 	w := troubled.enter(t)
@@ -37,7 +38,7 @@ func TestOutageAnUnreachableMemberKeepsItsVMsUntilItAnswersAgain(t *testing.T) {
 
 	back := cutOff(t, p.cluster)
 	v.proxy.Reset()
-	// Nobody can tell the operator of these, and what it must store before it acts cannot be stored.
+	// The operator cannot receive these changes, nor store the state that it must store before it acts.
 	p.patch("grows", `{"spec":{"replicas":3}}`)
 	p.delete("goes")
 	if err := w.Person.Destroy(t.Context(), folderOf(t, grows)+"/grows-1"); err != nil {
@@ -58,8 +59,8 @@ func TestOutageAnUnreachableMemberKeepsItsVMsUntilItAnswersAgain(t *testing.T) {
 	v.oneSession()
 }
 
-// TestOutageAMemberWhoseWatchesStall: reads and writes work and health checks pass, but no event arrives, so that what is
-// cached grows old without anybody noticing.
+// TestOutageAMemberWhoseWatchesStall: reads, writes and health checks work, but no event arrives, so the cache becomes
+// outdated without any error.
 func TestOutageAMemberWhoseWatchesStallIsNotActedOnByWhatWasOnceSeen(t *testing.T) {
 	w := troubled.enter(t)
 	sameManager(t, w)
@@ -72,7 +73,7 @@ func TestOutageAMemberWhoseWatchesStallIsNotActedOnByWhatWasOnceSeen(t *testing.
 	grows, shrinks, old := p.untilRunning("grows", 1), p.untilRunning("shrinks", 2), p.untilRunning("namesake", 2)
 
 	t.Cleanup(func() {
-		// The VCenter's deletion waits for what a person took out of the operator's hands.
+		// The VCenter's deletion waits for the objects that a user removed from the operator's control.
 		if err := w.Person.Destroy(context.WithoutCancel(t.Context()), folderOf(t, old)+"/namesake-0"); err != nil {
 			t.Error(err)
 		}
@@ -87,7 +88,7 @@ func TestOutageAMemberWhoseWatchesStallIsNotActedOnByWhatWasOnceSeen(t *testing.
 	p.patch("grows", `{"spec":{"replicas":3}}`)
 	p.patch("shrinks", `{"spec":{"replicas":1}}`)
 	renamesake(t, p, old, v)
-	// vCenter's own events make the operator look at what it believes the groups to be: each lacks a VM.
+	// vCenter's own events make the operator reconcile its cached groups: each lacks a VM.
 	for _, vm := range []string{folderOf(t, shrinks) + "/shrinks-1", folderOf(t, old) + "/namesake-1"} {
 		if err := w.Person.Destroy(t.Context(), vm); err != nil {
 			t.Fatal(err)
@@ -109,7 +110,7 @@ func TestOutageAMemberWhoseWatchesStallIsNotActedOnByWhatWasOnceSeen(t *testing.
 	if again.UID == old.UID || folderOf(t, again) == folderOf(t, old) {
 		t.Errorf("the namesake has folder %s, as the group before it", folderOf(t, again))
 	}
-	// Its finalizer was removed by hand: what it leaves is not for the operator to take away.
+	// Its finalizer was removed by hand: the operator must not delete its remains.
 	untilVCenterHolds(t, w, folderOf(t, old), 1)
 	untilVCenterHolds(t, w, "/DC0/vm/stalled", 3+1+1+1)
 	if n := v.done("CloneVM_Task"); n != 3 {
@@ -118,15 +119,15 @@ func TestOutageAMemberWhoseWatchesStallIsNotActedOnByWhatWasOnceSeen(t *testing.
 	v.oneSession()
 }
 
-// caughtUp waits until the operator has heard of all that was written to the member so far, by itself as well: it acts on no
-// group before it has its own last write back. Events come in order, and a group that it has looked at was an event.
+// caughtUp waits until the operator has received all writes to the member so far, including its own: it acts on no
+// group before it has its own last write back. Events come in order, and a group that it has reconciled was an event.
 func caughtUp(p *place) {
 	p.t.Helper()
 	p.apply(p.group("last", 1, func(g *v1alpha1.VmGroup) { g.Spec.VCenter = "nowhere" }))
 	p.untilSays("last", v1alpha1.ConditionStalled, "True", v1alpha1.ReasonVCenterNotFound)
 }
 
-// renamesake deletes a group, takes its finalizer off by hand and creates another group of its name with one replica.
+// renamesake deletes a group, removes its finalizer by hand and creates another group of its name with one replica.
 func renamesake(t *testing.T, p *place, old *v1alpha1.VmGroup, v *vcenterUnderTest) {
 	t.Helper()
 	p.delete(old.Name)
@@ -140,8 +141,8 @@ func renamesake(t *testing.T, p *place, old *v1alpha1.VmGroup, v *vcenterUnderTe
 	p.apply(p.group(old.Name, 1, v.of))
 }
 
-// untilRefused waits until the API server refused n writes for a group because the group is not what the operator took it
-// for.
+// untilRefused waits until the API server rejected n writes for a group because its UID or version differs from the
+// operator's.
 func untilRefused(t *testing.T, proxy *localcluster.APIProxy, namespace, name string, n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -173,7 +174,7 @@ func TestOutageARestartedHubStopsEverythingAndDisturbsNothing(t *testing.T) {
 	p.apply(p.group("vg", 2, v.of))
 	before := p.untilRunning("vg", 2)
 
-	// Without the hub nobody can know who may act, so soon nobody does, and what there is stays.
+	// Without the hub no replica can know whether it can act, so soon none does, and existing VMs stay.
 	up := stopHub(t, w)
 	untilIdle(t, w)
 	v.proxy.Reset()
@@ -190,7 +191,7 @@ func TestOutageARestartedHubStopsEverythingAndDisturbsNothing(t *testing.T) {
 	if clones, destroys := v.done("CloneVM_Task"), v.done("Destroy_Task"); clones != 2 || destroys != 1 {
 		t.Errorf("%d clones and %d destroys after the hub was back, want what was asked for", clones, destroys)
 	}
-	// The hub's own objects are watched again: a group waits for a VCenter that is made now.
+	// The hub's own objects are watched again: a group waits for a VCenter that is created now.
 	late := newVCenter(t, w, "after-restart")
 	p.apply(p.group("late", 1, late.of))
 	p.untilRunning("late", 1)
@@ -206,7 +207,7 @@ func TestOutageARestartedHubStopsEverythingAndDisturbsNothing(t *testing.T) {
 	v.oneSession()
 }
 
-// untilIdle waits until the manager has noticed that it may not act. The log goes back to managers before this one.
+// untilIdle waits until the manager has noticed that it must not act. The log includes earlier managers.
 func untilIdle(t *testing.T, w *world) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -220,7 +221,7 @@ func untilIdle(t *testing.T, w *world) {
 	}
 }
 
-// staysUnchanged watches for a while that vCenter is asked for no change.
+// staysUnchanged checks for a while that vCenter receives no change.
 func staysUnchanged(t *testing.T, v *vcenterUnderTest, during string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -229,7 +230,7 @@ func staysUnchanged(t *testing.T, v *vcenterUnderTest, during string) {
 	v.unchanged(during)
 }
 
-// cutOff cuts everything that the manager sends to a cluster until the returned function is called.
+// cutOff cuts all connections of the manager to a cluster until the returned function is called.
 func cutOff(t *testing.T, c *stack.Cluster) (back func()) {
 	t.Helper()
 	c.Proxy.Hook(func(localcluster.APICall) faultproxy.Fault { return faultproxy.Fault{Act: faultproxy.CutBefore} })

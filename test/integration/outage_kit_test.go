@@ -22,12 +22,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// prompt is how soon what an outage does not concern must be done. The outages last until then: whatever waited for the end of
-// one, or for many timeouts, would not be done at all. It takes a second or two, and much more on a busy machine.
+// prompt is the time limit of work that an outage does not affect. The outages last until then: work that waited for
+// the end of one, or for many timeouts, would not finish. It takes a second or two, and much more on a busy machine.
 const prompt = time.Minute
 
-// vcenterUnderTest is a VCenter object with a proxy and a root folder of its own, so that stories about its outages can
-// run side by side.
+// vcenterUnderTest is a VCenter object with a separate proxy and root folder, so that stories about its outages can run
+// concurrently.
 type vcenterUnderTest struct {
 	t     *testing.T
 	w     *world
@@ -81,7 +81,7 @@ func newVCenterAt(t *testing.T, w *world, name string, proxy *sim.Proxy, change 
 // of makes a group use the VCenter.
 func (v *vcenterUnderTest) of(g *v1alpha1.VmGroup) { g.Spec.VCenter = v.name }
 
-// untilSays waits for a condition of the VCenter with a message that mentions what it is about.
+// untilSays waits for a condition of the VCenter with a message that mentions its subject.
 func (v *vcenterUnderTest) untilSays(conditionType string, status metav1.ConditionStatus, reason string, mentions ...string) {
 	v.t.Helper()
 	ctx, cancel := context.WithTimeout(v.t.Context(), patience)
@@ -96,7 +96,7 @@ func (v *vcenterUnderTest) untilSays(conditionType string, status metav1.Conditi
 	}
 }
 
-// sessions counts the logins of the manager for this VCenter, asked of vCenter itself.
+// sessions counts the manager's logins for this VCenter, read directly from vCenter.
 func (v *vcenterUnderTest) sessions() int {
 	v.t.Helper()
 	all, err := v.w.Person.Sessions(v.t.Context())
@@ -125,14 +125,14 @@ func (v *vcenterUnderTest) oneSession() {
 	}
 }
 
-// down cuts every call, also those that are under way, until the returned function is called.
+// down cuts every call, including those in flight, until the returned function is called.
 func (v *vcenterUnderTest) down() (up func()) {
 	v.proxy.Hook(func(sim.Call) faultproxy.Fault { return faultproxy.Fault{Act: faultproxy.CutBefore} })
 	v.proxy.CutConnections()
 	return func() { v.proxy.Hook(nil) }
 }
 
-// unchanged fails if vCenter was asked for a change and did not refuse it.
+// unchanged fails if vCenter received a change and did not reject it.
 func (v *vcenterUnderTest) unchanged(during string) {
 	v.t.Helper()
 	for _, r := range v.proxy.Records() {
@@ -142,7 +142,7 @@ func (v *vcenterUnderTest) unchanged(during string) {
 	}
 }
 
-// neitherMadeNorDestroyed fails if vCenter was asked for a VM or for the end of one. What was begun before may end.
+// neitherMadeNorDestroyed fails if vCenter received a request to create or destroy a VM. Earlier operations can end.
 func (v *vcenterUnderTest) neitherMadeNorDestroyed(during string) {
 	v.t.Helper()
 	for _, r := range v.proxy.Changes("CloneVM_Task", "Destroy_Task", "PowerOffVM_Task", "ShutdownGuest", "CreateFolder") {
@@ -162,14 +162,14 @@ func (v *vcenterUnderTest) done(method string) int {
 	return n
 }
 
-// says reports whether a condition is as wanted and its message has what a person needs. An empty reason means any.
+// says reports whether a condition is as wanted and its message has the necessary details. An empty reason means any.
 func says(conditions []metav1.Condition, conditionType string, status metav1.ConditionStatus, reason string, mentions []string) bool {
 	c := meta.FindStatusCondition(conditions, conditionType)
 	return c != nil && c.Status == status && (reason == "" || c.Reason == reason) &&
 		!slices.ContainsFunc(mentions, func(m string) bool { return !strings.Contains(c.Message, m) })
 }
 
-// othersAreServed shows that a group of another VCenter and another member becomes ready while something is down.
+// othersAreServed shows that a group of another VCenter and another member becomes ready during an outage.
 func othersAreServed(t *testing.T, w *world, member, namespace string) {
 	t.Helper()
 	p := newPlace(t, w, member, namespace)
@@ -206,7 +206,7 @@ func joinAgain(t *testing.T, w *world, member string) {
 	}
 }
 
-// throughProxies makes sure that the manager reaches all members through their proxies: other stories let it connect in
+// throughProxies ensures that the manager reaches all members through their proxies: other stories let it connect in
 // other ways.
 func throughProxies(t *testing.T, w *world) {
 	t.Helper()
@@ -222,7 +222,7 @@ func throughProxies(t *testing.T, w *world) {
 			return faultproxy.Fault{}
 		})
 		joinAgain(t, w, name)
-		c.Proxy.CutWatches() // who is connected already watches again
+		c.Proxy.CutWatches() // connected clients watch again
 		select {
 		case <-watched:
 		case <-time.After(patience):

@@ -112,8 +112,8 @@ func TestOutageSessionsThatAreEndedInTheMiddleOfAScaleUpAreRenewed(t *testing.T)
 	v.oneSession()
 }
 
-// TestOutageARotatedPasswordIsReportedAndPickedUp: vCenter's password changes, the Secret gets a wrong one, and then the right one. The
-// simulator's own password stays: the proxy translates.
+// TestOutageARotatedPasswordIsReportedAndPickedUp: vCenter's password changes, the Secret gets a wrong one, and then
+// the right one. The simulator's own password stays: the proxy translates.
 func TestOutageARotatedPasswordIsReportedAndPickedUp(t *testing.T) {
 	w := calm.enter(t)
 	sameManager(t, w)
@@ -161,13 +161,14 @@ func TestOutageARotatedPasswordIsReportedAndPickedUp(t *testing.T) {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := await.Condition(waiting, "the other wrong password to be tried", func(context.Context) (bool, error) {
-		return otherTried.Load(), nil // the first one may be tried again, too
+		return otherTried.Load(), nil // the first one can be retried, too
 	}); err != nil {
 		t.Fatal(err)
 	}
 	v.untilSays(v1alpha1.ConditionCredentialsValid, "False", v1alpha1.ReasonInvalidLogin)
 	v.unchanged("while the password is wrong")
-	// vCenter locks an account after five refusals within minutes. A password that was refused is tried again after two, and once more later.
+	// vCenter locks an account after five rejections within minutes. A rejected password is retried after two minutes,
+	// and once more later.
 	if n, took := v.proxy.Count("Login", ""), time.Since(began); n > 2 && took < 2*time.Minute || n > 4 {
 		t.Errorf("%d logins with wrong passwords in %s", n, took)
 	}
@@ -187,8 +188,7 @@ func setPassword(t *testing.T, w *world, secret *corev1.Secret, password string)
 	}
 }
 
-// TestOutageARootThatIsSuddenlyEmpty: vCenter comes back with an inventory that has nothing of ours, as after a restore of
-// an old backup.
+// TestOutageARootThatIsSuddenlyEmpty: vCenter returns without any of our objects, as after a restore of an old backup.
 func TestOutageARootThatIsSuddenlyEmptyHoldsEverythingUntilAPersonDecides(t *testing.T) {
 	w := calm.enter(t)
 	sameManager(t, w)
@@ -199,7 +199,7 @@ func TestOutageARootThatIsSuddenlyEmptyHoldsEverythingUntilAPersonDecides(t *tes
 		t.Fatal(err)
 	}
 	running := first
-	t.Cleanup(func() { running.Kill() }) // politely it would wait for the manager, which waits for news
+	t.Cleanup(func() { running.Kill() }) // on SIGTERM it would wait for the manager, which waits for news
 	proxy, err := sim.NewProxy(first.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -248,7 +248,7 @@ func TestOutageAPartialInventoryIsNotBelieved(t *testing.T) {
 	before := p.untilRunning("vg", 3)
 	p.untilRunning("goes", 2)
 
-	// Listings lack a VM that exists, as when a host is being reconnected.
+	// Listings lack an existing VM, as while a host reconnects.
 	hidden := before.Status.VMs[1].MoRef
 	object := regexp.MustCompile(`(?s)<objects><obj type="VirtualMachine">` + hidden + `</obj>.*?</objects>`)
 	var lacking atomic.Int64

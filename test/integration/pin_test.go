@@ -18,8 +18,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// TestAMembersSecretThatLeadsToAnotherClusterChangesNothing: a kubeconfig is put into the wrong Secret. The cluster that it
-// leads to gets nothing, and the groups of the one that was joined are as they were when the Secret is put right.
+// TestAMembersSecretThatLeadsToAnotherClusterChangesNothing: a kubeconfig is put into the wrong Secret. Nothing is
+// installed in its cluster, and the groups of the joined one are unchanged when the Secret is corrected.
 func TestAMembersSecretThatLeadsToAnotherClusterChangesNothing(t *testing.T) {
 	w := troubled.enter(t)
 	sameManager(t, w)
@@ -56,7 +56,7 @@ func TestAMembersSecretThatLeadsToAnotherClusterChangesNothing(t *testing.T) {
 	}
 	mine, theirs := uidOf(t, p.cluster), uidOf(t, stranger)
 	untilMember(t, w, p.member, "False", v1alpha1.ReasonAnotherCluster, mine, theirs, `back into Secret "team-b-kubeconfig"`)
-	p.patch("vg", `{"spec":{"replicas":3}}`) // whom nobody serves
+	p.patch("vg", `{"spec":{"replicas":3}}`) // no operator serves it
 	othersAreServed(t, w, "team-a", "repointed-others")
 	v.neitherMadeNorDestroyed("while the kubeconfig leads elsewhere")
 	if g := p.get("vg"); !controllerutil.ContainsFinalizer(g, v1alpha1.VmGroupFinalizer) {
@@ -64,7 +64,7 @@ func TestAMembersSecretThatLeadsToAnotherClusterChangesNothing(t *testing.T) {
 	}
 	hasNothingOfOurs(t, stranger)
 
-	// What the condition advises.
+	// The remedy in the condition.
 	joinAgain(t, w, p.member)
 	untilMember(t, w, p.member, "True", v1alpha1.ReasonEngaged)
 	after := p.untilRunning("vg", 3)

@@ -22,8 +22,8 @@ func TestRestoreOfTheHubEndsTheManagerAndKeepsEveryVM(t *testing.T) { restoreHub
 
 func TestRestoreOfTheHubWithARevisionBumpKeepsEveryVM(t *testing.T) { restoreHub(t, bump) }
 
-// restoreHub puts the hub back to a time before a VM was replaced and a group grew under a quota, which then counts what there is. Another
-// group is held at what was admitted before.
+// restoreHub restores the hub to a time before a VM was replaced and a group grew under a quota, which then counts the
+// existing VMs. Another group is held at its former admission.
 func restoreHub(t *testing.T, bump int) {
 	w := troubled.enter(t)
 	throughProxies(t, w)
@@ -67,15 +67,15 @@ func restoreHub(t *testing.T, bump int) {
 		if last := was.Tail(5); !strings.Contains(last, "etcd came back from a backup") || !strings.Contains(last, "docs/runbooks/restore.md") {
 			t.Errorf("the manager's last words do not say why it ends:\n%s", last)
 		}
-		if err := w.RestartManager(t.Context()); err != nil { // Kubernetes does
+		if err := w.RestartManager(t.Context()); err != nil { // Kubernetes does this
 			t.Fatal(err)
 		}
 	}
 	running := w.Manager
-	// What is said in a member is done though nobody writes on the hub, where news would wake what waits for old ones.
+	// Changes in a member are processed although the hub has no writes, whose events would wake a waiter for old ones.
 	p.patch("grows", `{"spec":{"replicas":3}}`)
 	again := p.untilRunning("grows", 3)
-	// What is said on the hub is done at once.
+	// Changes on the hub are processed at once.
 	pauseMember(t, w, p.member, true)
 	p.untilSays("grows", v1alpha1.ConditionReady, "True", v1alpha1.ReasonAllVMsReady, "is paused on the hub")
 	pauseMember(t, w, p.member, false)
@@ -106,7 +106,8 @@ func restoreHub(t *testing.T, bump int) {
 	}
 }
 
-// manyWrites takes the hub's revision further than its replicas do in the minute until the next look: a backup is older than that.
+// manyWrites raises the hub's revision further than its replicas do in the minute until the next check: a backup is
+// older than that.
 func manyWrites(t *testing.T, w *world) {
 	t.Helper()
 	written := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "written-often"}}

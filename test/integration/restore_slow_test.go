@@ -22,14 +22,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// bump is more than there are writes between a backup and its restore.
+// bump is more than the number of writes between a backup and its restore.
 const bump = 3000
 
 func TestRestoreOfAMemberStartsItsCachesAnewAndKeepsEveryVM(t *testing.T) { restoreMember(t, 0) }
 
 func TestRestoreOfAMemberWithARevisionBumpKeepsEveryVM(t *testing.T) { restoreMember(t, bump) }
 
-// restoreMember puts a member back to a time before a VM was replaced, a group was deleted and another one was made.
+// restoreMember restores a member to a time before a VM was replaced, a group was deleted and another one was created.
 func restoreMember(t *testing.T, bump int) {
 	w := troubled.enter(t)
 	sameManager(t, w)
@@ -62,7 +62,7 @@ func restoreMember(t *testing.T, bump int) {
 	}
 	untilLookedAt(t, p.cluster.Proxy, "vmgroups")
 	v.proxy.Reset()
-	said := restoreSaid(t, w, p.member) // by the other story of this member
+	said := restoreSaid(t, w, p.member) // from the other story of this member
 
 	if err := p.cluster.Restore(t.Context(), backup, bump); err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func restoreMember(t *testing.T, bump int) {
 	if bump == 0 {
 		untilRestored(t, w, p.member, said)
 	}
-	// What spec asks for is done at once, and not when the revisions have passed those of before.
+	// Changes of spec are processed at once, and not only when the revisions have passed the earlier ones.
 	await.NoError(t, "the API server to serve VmGroups again and to take an edit", func() error {
 		return p.cluster.Patch(p.ctx, p.group("edited", 3), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":3}}`)))
 	})
@@ -87,7 +87,7 @@ func restoreMember(t *testing.T, bump int) {
 	p.until("the group that was deleted to have VMs again", "goes", func(g *v1alpha1.VmGroup) bool {
 		return stack.IsReady(g.Status.Conditions) && len(g.Status.VMs) == 2 && g.Status.VMs[0].MoRef != goes.Status.VMs[0].MoRef
 	})
-	// The VM of the group that is not in the backup runs on, and somebody is told.
+	// The VM of the group that is not in the backup continues to run, and this is reported.
 	v.untilSays(v1alpha1.ConditionOrphanedVMs, "True", v1alpha1.ReasonGroupGone, newer.Status.VMs[0].MoRef)
 	if clones, destroys := v.done("CloneVM_Task"), v.done("Destroy_Task"); clones != 3 || destroys != 0 {
 		t.Errorf("%d clones and %d destroys, want 3 (one of edited, two of goes) and none", clones, destroys)
@@ -102,7 +102,7 @@ func restoreMember(t *testing.T, bump int) {
 	}
 }
 
-// takesOver makes a new group take over the VM of one that vanished, on a hub administrator's word.
+// takesOver makes a new group adopt the VM of one that vanished, with a hub administrator's approval.
 func takesOver(t *testing.T, w *world, p *place, v *vcenterUnderTest, newer *v1alpha1.VmGroup) {
 	t.Helper()
 	p.apply(p.group("newest", 1, v.of, func(g *v1alpha1.VmGroup) {
@@ -127,8 +127,8 @@ func takesOver(t *testing.T, w *world, p *place, v *vcenterUnderTest, newer *v1a
 	allow(nil)
 }
 
-// untilLookedAt waits until the manager has read the revision of a cluster's storage, which it does every minute. The backup has a lower
-// one now, also when the API server has written something after its start.
+// untilLookedAt waits until the manager has read the revision of a cluster's storage, which it does every minute. The
+// backup's revision is lower now, even after the API server's own writes at its start.
 func untilLookedAt(t *testing.T, proxy *localcluster.APIProxy, resource string) {
 	t.Helper()
 	looked := make(chan struct{}, 1)
@@ -151,7 +151,7 @@ func untilLookedAt(t *testing.T, proxy *localcluster.APIProxy, resource string) 
 	}
 }
 
-// restoreSaid is what the MemberCluster says of a restore. It says so for a day, with the time of the restore in it.
+// restoreSaid is the MemberCluster's report of a restore. It stays for a day, with the time of the restore.
 func restoreSaid(t *testing.T, w *world, member string) string {
 	t.Helper()
 	mc := &v1alpha1.MemberCluster{}

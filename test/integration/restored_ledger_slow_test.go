@@ -17,7 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// TestALedgerFromABackupGrantsNoMoreThanTheQuota puts the ledger back to what it was before a group grew.
+// TestALedgerFromABackupGrantsNoMoreThanTheQuota restores the ledger to its content before a group grew.
 func TestALedgerFromABackupGrantsNoMoreThanTheQuota(t *testing.T) {
 	w := calm.enter(t)
 	sameManager(t, w)

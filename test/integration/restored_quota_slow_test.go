@@ -15,8 +15,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// TestARestoredHubGrantsNoMoreThanTheQuotas puts the hub's etcd back to before one group grew under a quota and another one, of another quota, grew and was
-// released. The operator is restarted, as docs/runbooks/restore.md says, while the vCenter of the first group does not answer: that group makes no claim of its own.
+// TestARestoredHubGrantsNoMoreThanTheQuotas restores the hub's etcd to a time before one group grew under a quota and
+// another one, of another quota, grew and was released. The operator is restarted, as in docs/runbooks/restore.md,
+// while the vCenter of the first group does not respond: that group makes no claim itself.
 func TestARestoredHubGrantsNoMoreThanTheQuotas(t *testing.T) {
 	w := troubled.enter(t)
 	throughProxies(t, w)
@@ -57,7 +58,7 @@ func TestARestoredHubGrantsNoMoreThanTheQuotas(t *testing.T) {
 	if err := w.RestartManager(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// Its condition is the new manager's, which has judged the other one by then, too.
+	// Its condition is from the new manager, which has evaluated the other one by then, too.
 	grown.apply(grown.group("late", 4, other.of))
 	grown.untilSays("late", v1alpha1.ConditionPolicyCompliant, "False", v1alpha1.ReasonQuotaExceeded, "4 are used")
 	kept.apply(kept.group("more", 6, other.of))
@@ -77,7 +78,7 @@ func TestARestoredHubGrantsNoMoreThanTheQuotas(t *testing.T) {
 		}
 	}
 	untilVCenterHolds(t, w, "/DC0/vm/restored-quota-b", 9)
-	// They go before the other groups do: a folder that is empty at once is suspect.
+	// They are deleted before the other groups: a suddenly empty folder is suspect.
 	for n := range 6 {
 		if err := w.Person.Destroy(t.Context(), fmt.Sprintf("%s/keeps-%d", folderOf(t, keeps), n)); err != nil {
 			t.Error(err)

@@ -22,7 +22,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// listener is what somebody who may write VCenters lets one point at. It speaks as a vCenter does, as far as the login, and notes what it is sent.
+// listener is a server to which users who can write VCenters point one. It speaks like a vCenter up to the login,
+// and records the requests.
 type listener struct {
 	mu   sync.Mutex
 	sent []string
@@ -40,7 +41,7 @@ func (l *listener) heard(what string) bool {
 	return strings.Contains(strings.Join(l.sent, "\n"), what)
 }
 
-// listen stands before a real simulator, so that a login gets as far as it can.
+// listen is a proxy in front of a real simulator, so that a login gets as far as possible.
 func listen(t *testing.T, target string) (*listener, *httptest.Server) {
 	t.Helper()
 	l := &listener{}
@@ -71,7 +72,7 @@ func listen(t *testing.T, target string) (*listener, *httptest.Server) {
 	return l, server
 }
 
-// Who may write a VCenter, and read no Secret, lets it point at a listener with the Secret of another vCenter.
+// A user who can write a VCenter, but cannot read Secrets, points it at a listener with the Secret of another vCenter.
 func TestAVCenterThatPointsAtAListenerGetsNoPasswordOfAnother(t *testing.T) {
 	w := calm.enter(t)
 	sameManager(t, w)
@@ -116,7 +117,7 @@ func TestAVCenterThatPointsAtAListenerGetsNoPasswordOfAnother(t *testing.T) {
 		t.Fatalf("the listener was called, and has the password: %t", l.heard(password))
 	}
 
-	// The key VC_HOST binds as the annotation does, and a Secret that names no host is sent nowhere.
+	// The key VC_HOST binds like the annotation, and a Secret that names no host is sent nowhere.
 	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}},"data":{"VC_HOST":null}}`, v1alpha1.VCenterHostsAnnotation))
 	if err := w.Hub.Patch(t.Context(), secret, patch); err != nil {
 		t.Fatal(err)
@@ -135,7 +136,8 @@ func TestAVCenterThatPointsAtAListenerGetsNoPasswordOfAnother(t *testing.T) {
 		t.Fatalf("the listener was called, and has the password: %t", l.heard(password))
 	}
 
-	// With the annotation that the condition told, it is for the listener: so the listener would have heard the password.
+	// With the annotation from the condition, it is bound to the listener: so the listener would have received the
+	// password.
 	patch = client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}},"stringData":{"password":%q}}`,
 		v1alpha1.VCenterHostsAnnotation, strings.TrimPrefix(server.URL, "https://"), stack.Password))
 	if err := w.Hub.Patch(t.Context(), secret, patch); err != nil {

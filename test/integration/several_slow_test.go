@@ -32,8 +32,8 @@ func TestOutageOfVCenterMemberAndHubAtOnceEndsWithExactlyWhatWasAskedFor(t *test
 	othersAreServed(t, w, "team-a", "several-others")
 	v.unchanged("while vCenter and a member are away")
 
-	// The hub goes as well. vCenter comes back first, which helps nobody; then the hub, and the groups of the member that
-	// is there are served.
+	// The hub fails as well. vCenter comes back first, which has no effect alone; then the hub, and the groups of the
+	// reachable member are served.
 	hubUp := stopHub(t, w)
 	untilIdle(t, w)
 	vcenterUp()

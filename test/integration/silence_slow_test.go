@@ -14,8 +14,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// wire forwards TCP connections until it is cut; then it keeps them open and says nothing more, as a firewall
-// that drops packets does.
+// wire forwards TCP connections until it is cut; then it keeps them open without data, like a firewall that drops
+// packets.
 type wire struct {
 	net.Listener
 	target string

@@ -14,8 +14,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// TestASwapOfTheConnectionForgetsNoClone changes a VCenter's spec, which opens another connection, while groups
-// come and go: nothing may be left of them.
+// TestASwapOfTheConnectionForgetsNoClone changes a VCenter's spec, which opens another connection, while groups are
+// created and deleted: none of their objects can be left.
 func TestASwapOfTheConnectionForgetsNoClone(t *testing.T) {
 	w := calm.enter(t)
 	var standard v1alpha1.VCenter
@@ -42,7 +42,7 @@ func TestASwapOfTheConnectionForgetsNoClone(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			// Deleted as soon as something was decided, so that clones are under way.
+			// Deleted right after a decision, so that clones are in flight.
 			if err := await.Condition(ctx, g.Name+" to be worked on", func(ctx context.Context) (bool, error) {
 				err := p.cluster.Get(ctx, key(p.namespace, g.Name), g)
 				return len(g.Status.VMs) > 0, err
@@ -64,7 +64,7 @@ func TestASwapOfTheConnectionForgetsNoClone(t *testing.T) {
 	}
 }
 
-// TestNewSettingsOfAVCenterThatDoNotWorkAreToldAndTheFormerServe: after the next restart the new ones alone count.
+// TestNewSettingsOfAVCenterThatDoNotWorkAreToldAndTheFormerServe: after the next restart, only the new ones count.
 func TestNewSettingsOfAVCenterThatDoNotWorkAreToldAndTheFormerServe(t *testing.T) {
 	w := calm.enter(t)
 	v := newVCenter(t, w, "mistaken")
@@ -86,7 +86,7 @@ func TestNewSettingsOfAVCenterThatDoNotWorkAreToldAndTheFormerServe(t *testing.T
 			t.Fatal(err)
 		}
 	}
-	edit(`{"spec":{"server":"http://127.0.0.1:9"}}`) // where nobody listens
+	edit(`{"spec":{"server":"http://127.0.0.1:9"}}`) // no server listens there
 	v.untilSays(v1alpha1.ConditionReady, "False", v1alpha1.ReasonUnreachable, "127.0.0.1:9", used)
 	edit(fmt.Sprintf(`{"spec":{"server":%q,"datacenter":"Nope"}}`, before.Spec.Server))
 	v.untilSays(v1alpha1.ConditionReady, "False", v1alpha1.ReasonInvalidConfiguration, `"Nope"`, used)
@@ -96,7 +96,8 @@ func TestNewSettingsOfAVCenterThatDoNotWorkAreToldAndTheFormerServe(t *testing.T
 	v.untilSays(v1alpha1.ConditionReady, "True", v1alpha1.ReasonConnected)
 }
 
-// TestARootFolderThatWasRenamedIsUsedByTheNextConnection: whatever opens another one, an edit here, found an empty folder by the old name.
+// TestARootFolderThatWasRenamedIsUsedByTheNextConnection: any event that opens another connection, here an edit,
+// found an empty folder by the old name.
 func TestARootFolderThatWasRenamedIsUsedByTheNextConnection(t *testing.T) {
 	w := calm.enter(t)
 	v := newVCenter(t, w, "renamed")

@@ -24,15 +24,15 @@ import (
 )
 
 const (
-	// tears is how often the stream breaks, tornVMs how many VMs the group wants.
+	// tears is the number of stream breaks, tornVMs the number of VMs of the group.
 	tears   = 100
 	tornVMs = 5
-	// actedWithin is how soon after the return of the stream what a person did is acted on.
+	// actedWithin is the time limit, from the return of the stream, for the reaction to a user's change.
 	actedWithin = 10 * time.Second
 )
 
-// TestWhatAPersonDoesWhileTheStreamBreaksIsActedOnAndNoVMIsTooMany breaks the stream of the inventory again and again while a person powers VMs off, destroys
-// them, stamps them and moves them. What comes of it is looked at in vCenter.
+// TestWhatAPersonDoesWhileTheStreamBreaksIsActedOnAndNoVMIsTooMany breaks the stream of the inventory repeatedly while
+// a user powers VMs off, destroys them, stamps them and moves them. The result is checked in vCenter.
 func TestWhatAPersonDoesWhileTheStreamBreaksIsActedOnAndNoVMIsTooMany(t *testing.T) {
 	w := calm.enter(t)
 	vcenter, err := sim.Start(sim.Options{Templates: []string{template}, Username: stack.Username, Password: stack.Password})
@@ -70,7 +70,7 @@ func TestWhatAPersonDoesWhileTheStreamBreaksIsActedOnAndNoVMIsTooMany(t *testing
 	t.Logf("%d looks; the longest until each was acted on: %v", s.looks, s.took)
 }
 
-// tornStory is the group, and the person who changes its VMs.
+// tornStory is the group, and the user who changes its VMs.
 type tornStory struct {
 	t      *testing.T
 	place  *place
@@ -80,21 +80,21 @@ type tornStory struct {
 	uid    string
 	dice   *rand.Rand
 	round  int
-	// took is how long it took at most until a kind of change was acted on.
+	// took is the maximum reaction time for each kind of change.
 	took map[string]time.Duration
 
 	mu    sync.Mutex
 	looks int
 }
 
-// ours are the VMs that carry the group's stamp, wherever they are.
+// ours are the VMs that carry the group's stamp, in any folder.
 func (s *tornStory) ours(ctx context.Context, by *sim.Operator) (map[string]sim.VM, error) {
 	vms, err := by.VMs(ctx)
 	maps.DeleteFunc(vms, func(_ string, vm sim.VM) bool { return !strings.Contains(vm.Extra[inventory.KeyOwner], ";"+s.uid+";") })
 	return vms, err
 }
 
-// watch looks all the time whether there are too many VMs, until end is called.
+// watch checks continuously for surplus VMs, until end is called.
 func (s *tornStory) watch(vcenter *sim.Simulator) (end func()) {
 	eye, err := vcenter.Operator(s.t.Context())
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *tornStory) watch(vcenter *sim.Simulator) (end func()) {
 			case err != nil:
 				s.t.Errorf("look at vCenter: %v", err)
 			}
-			maps.DeleteFunc(vms, func(_ string, vm sim.VM) bool { return vm.Extra[inventory.KeyTombstone] != "" }) // one that leaves is replaced at once
+			maps.DeleteFunc(vms, func(_ string, vm sim.VM) bool { return vm.Extra[inventory.KeyTombstone] != "" }) // a leaving VM is replaced at once
 			if len(vms) > tornVMs {
 				s.t.Errorf("%d VMs carry the group's stamp, and it wants %d: %s", len(vms), tornVMs, paths(vms))
 			}
@@ -133,7 +133,7 @@ func (s *tornStory) watch(vcenter *sim.Simulator) (end func()) {
 	return end
 }
 
-// tear breaks the stream while the person makes a change, and waits until that is acted on.
+// tear breaks the stream while the user makes a change, and waits for the reaction.
 func (s *tornStory) tear() {
 	s.t.Helper()
 	vms, err := s.ours(s.t.Context(), s.person)
@@ -162,7 +162,8 @@ func (s *tornStory) pause(most int) <-chan time.Time {
 	return time.After(time.Duration(s.dice.IntN(most)) * time.Millisecond)
 }
 
-// breakStream cuts the call that waits for news, and so many that follow. The channel is closed once vCenter is asked for news again.
+// breakStream cuts the call that waits for news, and this many later ones. The channel is closed once vCenter is asked
+// for news again.
 func (s *tornStory) breakStream(more int) (back <-chan struct{}) {
 	returned := make(chan struct{})
 	end := sync.OnceFunc(func() { close(returned) })
@@ -197,15 +198,15 @@ func (s *tornStory) returned(back <-chan struct{}) {
 	s.proxy.Hook(nil)
 }
 
-// deed is something that a person did.
+// deed is a user's change.
 type deed struct {
 	what string
 	err  error
-	// done reports whether the operator has acted on it.
+	// done reports whether the operator has reacted to it.
 	done func(vms map[string]sim.VM) bool
-	// says is the reason of condition Ready, if the operator can only tell of it.
+	// says is the reason of condition Ready, if the operator can only report it.
 	says string
-	// after is what the person does then.
+	// after is the user's next action.
 	after func() deed
 }
 
@@ -252,7 +253,7 @@ func (s *tornStory) deed(kind int, path string, vm sim.VM) deed {
 	}
 }
 
-// acted waits until the operator has acted on what a person did.
+// acted waits until the operator has reacted to a user's change.
 func (s *tornStory) acted(d deed) {
 	s.t.Helper()
 	if d.err != nil {

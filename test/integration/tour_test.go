@@ -13,7 +13,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
-// TestEachCommandOfTheDemosTourDoesWhatItPromises runs them as a person does who keeps the demo up.
+// TestEachCommandOfTheDemosTourDoesWhatItPromises runs them like a user who keeps the demo up.
 func TestEachCommandOfTheDemosTourDoesWhatItPromises(t *testing.T) {
 	w := calm.enter(t)
 	p := newPlace(t, w, "team-a", "tour")

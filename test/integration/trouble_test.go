@@ -64,7 +64,7 @@ func TestWhatIsNotGrantedIsRefusedAndNothingIsCloned(t *testing.T) {
 		words  string
 	}{
 		{"ordinary-vm", dev, func(g *v1alpha1.VmGroup) { g.Spec.Template = "db-prod-0" }, v1alpha1.ReasonNotATemplate, "db-prod-0"},
-		// Whether a name exists is not told to those who were not granted it.
+		// Users without a grant do not learn whether a name exists.
 		{"hidden-vm", dev, with("db-prod-0", nil), v1alpha1.ReasonNotGranted, "db-prod-0"},
 		{"hidden-nothing", dev, with("db-prod-1", nil), v1alpha1.ReasonNotGranted, "db-prod-1"},
 		{"no-template", dev, with("linux-99", nil), v1alpha1.ReasonTemplateNotFound, "spec.template"},
@@ -92,7 +92,7 @@ func TestWhatIsNotGrantedIsRefusedAndNothingIsCloned(t *testing.T) {
 	if vms := inVCenter(t, w, "/DC0/vm/granted"); len(vms) != 0 || len(inVCenter(t, w, "/DC0/vm/vm-operator/team-a/grants-dev")) != 0 {
 		t.Errorf("something was cloned: %s", paths(vms))
 	}
-	// What is granted works, and a label makes the difference without a restart.
+	// Granted names work, and a label makes the difference without a restart.
 	dev.apply(dev.group("allowed", 1, with("linux-12", nil)))
 	dev.untilRunning("allowed", 1)
 	prod.apply(prod.group("promoted", 1, with("linux-12", nil)))
@@ -192,7 +192,7 @@ func TestEventsOfAVMThatIsLostAgainAndAgainAreCounted(t *testing.T) {
 	seen, all := map[string]bool{}, ""
 	for _, e := range events.Items {
 		if e.Regarding.UID != g.UID {
-			continue // of a group of an earlier run
+			continue // from a group of an earlier run
 		}
 		what := e.Reason + ": " + e.Note
 		if seen[what] {
@@ -203,7 +203,7 @@ func TestEventsOfAVMThatIsLostAgainAndAgainAreCounted(t *testing.T) {
 	if before, _, ready := strings.Cut(all, "AllVMsReady"); !ready || !strings.Contains(before, "VMsCreated") { // sorted by name, and so by time
 		t.Errorf("the group is ready before its VM was created:\n%s", all)
 	}
-	// Ten kinds, however often it is lost: with each VM that goes come who powered it off and who deleted it.
+	// Ten kinds, however often it is lost: each removed VM comes with the users who powered it off and who deleted it.
 	if len(seen) > 10 {
 		t.Errorf("%d events tell of one VM that was lost %d times:\n%s", len(seen), times, all)
 	}
@@ -249,7 +249,7 @@ func TestAVMMovedOutOfTheRootIsReportedAndNotReplaced(t *testing.T) {
 	if again.Status.VMs[0].MoRef != g.Status.VMs[0].MoRef {
 		t.Errorf("vg-0 is %s, was %s: it was replaced", again.Status.VMs[0].MoRef, g.Status.VMs[0].MoRef)
 	}
-	// Moved away and deleted there: nothing tells of it, and still the group must come to know.
+	// Moved out and deleted there: no event reports it, but the group must still notice.
 	if err := w.Person.Move(t.Context(), folderOf(t, g)+"/vg-0", "/DC0/vm"); err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestAVMMovedOutOfTheRootIsReportedAndNotReplaced(t *testing.T) {
 
 func TestNothingIsClonedIntoAFolderThatWasMovedOutOfTheRoot(t *testing.T) {
 	w := calm.enter(t)
-	v := newVCenter(t, w, "moved-folder") // what it is asked for is counted
+	v := newVCenter(t, w, "moved-folder") // its calls are counted
 	p := newPlace(t, w, "team-a", "moved-folder")
 	p.apply(p.group("vg", 1, v.of))
 	g := p.untilRunning("vg", 1)
@@ -291,7 +291,7 @@ func TestNothingIsClonedIntoAFolderThatWasMovedOutOfTheRoot(t *testing.T) {
 
 func TestDeletionWaitsForClonesInFlight(t *testing.T) {
 	w := calm.enter(t)
-	v := newVCenter(t, w, "racing") // what it is asked for is counted
+	v := newVCenter(t, w, "racing") // its calls are counted
 	p := newPlace(t, w, "team-a", "racing")
 	for i := range 8 {
 		began := v.proxy.Count("CloneVM_Task", "")
@@ -318,7 +318,7 @@ func TestDeletionWaitsForClonesInFlight(t *testing.T) {
 
 func TestBadMembersDelayNobody(t *testing.T) {
 	w := calm.enter(t)
-	// Accepts connections and never answers.
+	// Accepts connections and never responds.
 	hole, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func TestAnEditReachesVMsOneByOneAndNothingSaysSoBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	told, last := p.toldUntilAllIsWell(g)
-	// Whatever of it says that all is well, it is so now.
+	// If any part of it reports success, it is true now.
 	s, now := &last.Status, inVCenter(t, w, folder)
 	for _, vm := range now {
 		if vm.Extra["test.template"] != "edit-2" || !vm.Heartbeat {
@@ -60,7 +60,7 @@ func TestAnEditReachesVMsOneByOneAndNothingSaysSoBefore(t *testing.T) {
 	}
 }
 
-// editTemplates makes templates whose guests boot, and whose clones say what they are clones of.
+// editTemplates creates templates whose guests boot, and whose clones show their template.
 func editTemplates(t *testing.T, w *world, templates ...string) {
 	t.Helper()
 	for _, template := range templates {
@@ -73,7 +73,8 @@ func editTemplates(t *testing.T, w *world, templates ...string) {
 	}
 }
 
-// toldUntilAllIsWell watches a group that was just edited until anything of its status says that all is well, and returns what it said before.
+// toldUntilAllIsWell watches a group that was just edited until any part of its status reports success, and returns
+// the earlier reports.
 func (p *place) toldUntilAllIsWell(edited *v1alpha1.VmGroup) (told []string, last *v1alpha1.VmGroup) {
 	p.t.Helper()
 	watching, err := client.NewWithWatch(p.cluster.Config, client.Options{Scheme: allkinds.Scheme()})

@@ -23,14 +23,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// patience of all waits; a loaded machine is slow.
+// patience is the timeout of all waits; a loaded machine is slow.
 const patience = 2 * time.Minute
 
-// order is that of application; kinds that are not in it come between.
+// order is the order of application; other kinds come in between.
 var order = []string{"Namespace", "CustomResourceDefinition"}
 
 // TestManifestsAreAccepted applies the hub, a member and all samples with strict field validation: a misspelled
-// field, a broken CEL rule or a sample that its own schema refuses fails here.
+// field, a broken CEL rule or a sample that its own schema rejects fails here.
 func TestManifestsAreAccepted(t *testing.T) {
 	cluster := localcluster.ForTest(t, "manifests")
 	scheme := allkinds.Scheme()
@@ -75,7 +75,7 @@ func build(t *testing.T, dir string) []*unstructured.Unstructured {
 	return objects
 }
 
-// apply creates an object. One that an earlier kustomization made, such as a CRD, is checked as an update.
+// apply creates an object. One that an earlier kustomization created, such as a CRD, is checked as an update.
 func apply(t *testing.T, c client.Client, object *unstructured.Unstructured) {
 	t.Helper()
 	name := object.GetKind() + " " + object.GetName()
@@ -91,7 +91,8 @@ func apply(t *testing.T, c client.Client, object *unstructured.Unstructured) {
 		if err == nil {
 			break
 		}
-		// A kind is served a moment after its CRD is established, and the API server writes the status of CRDs meanwhile.
+		// A kind is served a moment after its CRD is established, and the API server writes the status of CRDs in
+		// that time.
 		if !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -149,8 +150,7 @@ func waitEstablished(t *testing.T, c client.Client, name string) {
 	}
 }
 
-// checkPod creates the pod that the Deployment describes, in its namespace, whose label enforces the standard. No
-// kubelet runs it.
+// checkPod creates the pod of the Deployment in its namespace, whose label enforces the standard. No kubelet runs it.
 func checkPod(t *testing.T, c client.Client) {
 	var template *corev1.PodTemplateSpec
 	for _, object := range build(t, "config/default") {

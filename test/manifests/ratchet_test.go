@@ -12,7 +12,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// checkOldServer stores a VCenter whose server has a path that the last release accepted. It can be edited, as long as nobody sets another such server.
+// checkOldServer stores a VCenter whose server has a path that the last release accepted. It can be edited, but not
+// set to another such server.
 func checkOldServer(t *testing.T, c client.Client) {
 	key := client.ObjectKey{Name: "vcenters." + v1alpha1.GroupVersion.Group}
 	rules := func(set func(server *apiextensionsv1.JSONSchemaProps)) {

@@ -25,8 +25,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// TestVMsThatWereHeldForTheirCRDStayWhenTheOperatorInstallsItAgain: the CRD is deleted past its guard and hangs in Terminating, and a user removes its finalizer. All replicas are
-// killed meanwhile. The groups come back from storage, deleted, and each waits for a decision. The last one is still there when its member leaves and joins again.
+// TestVMsThatWereHeldForTheirCRDStayWhenTheOperatorInstallsItAgain: the CRD is deleted in spite of its guard and hangs
+// in Terminating, and a user removes its finalizer while all replicas are dead. The groups come back from storage,
+// deleted, and each waits for a decision. The last one still exists when its member leaves and rejoins.
 func TestVMsThatWereHeldForTheirCRDStayWhenTheOperatorInstallsItAgain(t *testing.T) {
 	stack.Story(t)
 	shared.Enter(t)
@@ -67,7 +68,8 @@ func TestVMsThatWereHeldForTheirCRDStayWhenTheOperatorInstallsItAgain(t *testing
 	untilSwept(t, swept)
 }
 
-// TestVMsStayWhenAnotherToolInstallsTheirCRDWhileNoReplicaRuns: no replica has seen the CRD go, so no status has the reason. The age of the new CRD does.
+// TestVMsStayWhenAnotherToolInstallsTheirCRDWhileNoReplicaRuns: no replica saw the deletion of the CRD, so no status
+// has the reason. The age of the new CRD shows it.
 func TestVMsStayWhenAnotherToolInstallsTheirCRDWhileNoReplicaRuns(t *testing.T) {
 	stack.Story(t)
 	shared.Enter(t)
@@ -98,7 +100,8 @@ func TestVMsStayWhenAnotherToolInstallsTheirCRDWhileNoReplicaRuns(t *testing.T) 
 	untilSwept(t, reapplied)
 }
 
-// TestTheCRDsOfTheHubDestroyNothing: the hub is the member, and the CRD of VmGroups is deleted there, then all others, with what holds them. The MemberCluster leaves, and all VMs stay.
+// TestTheCRDsOfTheHubDestroyNothing: the hub is the member, and the CRD of VmGroups is deleted there, then all others,
+// with the objects that block it. The MemberCluster leaves, and all VMs stay.
 func TestTheCRDsOfTheHubDestroyNothing(t *testing.T) {
 	stack.Story(t)
 	shared.Enter(t)
@@ -142,7 +145,8 @@ func TestTheCRDsOfTheHubDestroyNothing(t *testing.T) {
 	p.othersGo()
 	p.same(before)
 
-	// Those groups go when their MemberCluster leaves, and their VMs stay. One more lives on, and one is deleted when all is over.
+	// Those groups are deleted when their MemberCluster leaves, and their VMs stay. One more lives on, and one is
+	// deleted in the end.
 	p.another("lives")
 	before = p.vms()
 	p.another("deleted")
@@ -165,7 +169,8 @@ func TestTheCRDsOfTheHubDestroyNothing(t *testing.T) {
 	p.same(before)
 }
 
-// deleteCRD deletes a CRD past its guard. The operator puts the binding back within half a minute, so it is removed again and again until the CRD is deleted.
+// deleteCRD deletes a CRD in spite of its guard. The operator restores the binding within half a minute, so it is
+// removed repeatedly until the CRD is deleted.
 func deleteCRD(t *testing.T, cluster *stack.Cluster, name string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	found := &apiextensionsv1.CustomResourceDefinition{}
@@ -183,7 +188,7 @@ func deleteCRD(t *testing.T, cluster *stack.Cluster, name string) *apiextensions
 	return found
 }
 
-// unfinalize is what people do with an object that hangs in Terminating.
+// unfinalize removes the finalizers of an object that hangs in Terminating, as users do.
 func unfinalize(t *testing.T, cluster *stack.Cluster, definition *apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
 	err := cluster.Patch(t.Context(), definition.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":[]}}`)))
@@ -192,7 +197,7 @@ func unfinalize(t *testing.T, cluster *stack.Cluster, definition *apiextensionsv
 	}
 }
 
-// untilAnother waits until a CRD is served that is not the old one.
+// untilAnother waits until a CRD other than the old one is served.
 func untilAnother(t *testing.T, cluster *stack.Cluster, old *apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
 	await.NoError(t, "the CRD to be installed again", func() error {
@@ -207,7 +212,7 @@ func untilAnother(t *testing.T, cluster *stack.Cluster, old *apiextensionsv1.Cus
 	})
 }
 
-// untilSwept waits until groups are held because their CRD was deleted, and say how to decide.
+// untilSwept waits until groups are held because their CRD was deleted, and name the ways to decide.
 func (p *place) untilSwept(of []string) map[string]*v1alpha1.VmGroup {
 	p.t.Helper()
 	return p.untilAll(of, "to be held for their CRD", func(g *v1alpha1.VmGroup) bool {
@@ -218,7 +223,7 @@ func (p *place) untilSwept(of []string) map[string]*v1alpha1.VmGroup {
 	})
 }
 
-// untilSwept waits until the hub says of a member what is held there for the CRD; without words nothing is.
+// untilSwept waits until the hub reports the groups of a member that are held for the CRD; without words, none are.
 func untilSwept(t *testing.T, member string, words ...string) {
 	t.Helper()
 	mc := &v1alpha1.MemberCluster{}
@@ -232,8 +237,9 @@ func untilSwept(t *testing.T, member string, words ...string) {
 	}, func() string { return fmt.Sprintf("%+v", mc.Status) })
 }
 
-// othersGo has two groups made and deleted in turn, which takes ten seconds for each. An answer about the CRD serves for ten seconds, and a deletion waits for ten: a group that
-// was deleted before, and is not held, has lost its VMs by then.
+// othersGo creates and deletes two groups in turn, which takes ten seconds for each. A check of the CRD is cached for
+// ten seconds, and a deletion waits for ten. So a group that was deleted before, and is not held, has lost its VMs by
+// then.
 func (p *place) othersGo() {
 	p.t.Helper()
 	for _, name := range []string{"one", "another"} {
@@ -243,7 +249,7 @@ func (p *place) othersGo() {
 	}
 }
 
-// another makes a group with one VM. It repeats that until the CRD is served.
+// another creates a group with one VM. It repeats that until the CRD is served.
 func (p *place) another(name string) {
 	p.t.Helper()
 	await.NoError(p.t, name+" to be made", func() error {
@@ -255,7 +261,7 @@ func (p *place) another(name string) {
 	p.untilAll([]string{name}, "to run", func(g *v1alpha1.VmGroup) bool { return runs(g, 1) })
 }
 
-// leaveAndJoin deletes the MemberCluster and makes it anew.
+// leaveAndJoin deletes the MemberCluster and recreates it.
 func leaveAndJoin(t *testing.T, p *place) {
 	t.Helper()
 	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: p.member}}

@@ -13,7 +13,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// TestGroupsThatAreToBeForgottenKeepTheirVMsWhileTheirVCenterResponds: annotation forget leaves VMs behind. One group releases its VMs then, the other has them destroyed.
+// TestGroupsThatAreToBeForgottenKeepTheirVMsWhileTheirVCenterResponds: annotation forget leaves VMs behind. One
+// group then releases its VMs, the other has them destroyed.
 func TestGroupsThatAreToBeForgottenKeepTheirVMsWhileTheirVCenterResponds(t *testing.T) {
 	stack.Story(t)
 	shared.Enter(t)

@@ -18,7 +18,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// TestFortyOfAHundredAndFiftyGroupsThatArePrunedAtOnceKeepTheirVMs is the tool that prunes what is gone from Git.
+// TestFortyOfAHundredAndFiftyGroupsThatArePrunedAtOnceKeepTheirVMs simulates a tool that prunes objects deleted
+// from Git.
 func TestFortyOfAHundredAndFiftyGroupsThatArePrunedAtOnceKeepTheirVMs(t *testing.T) {
 	stack.Story(t)
 	shared.Enter(t)
@@ -47,7 +48,7 @@ func TestFortyOfAHundredAndFiftyGroupsThatArePrunedAtOnceKeepTheirVMs(t *testing
 	left := without(before, one)
 	p.untilSame(left)
 
-	// The others go, or stay: in new groups of the same names.
+	// The others are removed, or stay: in new groups of the same names.
 	kept := names(10, 20)
 	for _, name := range kept {
 		annotate(t, p.cluster, p.object(name), v1alpha1.ReleaseAnnotation, string(held[name].UID))
@@ -67,7 +68,7 @@ func TestFortyOfAHundredAndFiftyGroupsThatArePrunedAtOnceKeepTheirVMs(t *testing
 	untilTold(t, pruned, 0, 0)
 }
 
-// TestEverythingThatIsScaledToZeroKeepsItsVMs is `kubectl scale vg --all --replicas=0`, and then a namespace that is deleted.
+// TestEverythingThatIsScaledToZeroKeepsItsVMs runs `kubectl scale vg --all --replicas=0`, and then deletes a namespace.
 func TestEverythingThatIsScaledToZeroKeepsItsVMs(t *testing.T) {
 	stack.Story(t)
 	shared.Enter(t)
@@ -94,7 +95,8 @@ func TestEverythingThatIsScaledToZeroKeepsItsVMs(t *testing.T) {
 	namespaceDeleted(t)
 }
 
-// namespaceDeleted deletes a namespace with 20 groups. No controller of namespaces runs here, so its part is played: it deletes what is in them.
+// namespaceDeleted deletes a namespace with 20 groups. No namespace controller runs here, so the test deletes its
+// objects.
 func namespaceDeleted(t *testing.T) {
 	t.Helper()
 	p := newPlace(t, emptied, "deleted")
@@ -117,14 +119,15 @@ func namespaceDeleted(t *testing.T) {
 	p.untilSame(nil)
 }
 
-// allow lets all removals of a member pass for half an hour.
+// allow permits all removals of a member for half an hour.
 func allow(t *testing.T, member string) {
 	t.Helper()
 	until := time.Now().Add(30 * time.Minute).UTC().Format(time.RFC3339)
 	annotate(t, shared.Hub, &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: member}}, v1alpha1.AllowMassDeletionAnnotation, until)
 }
 
-// untilTold waits until the hub says how many VMs of how many groups of a member are held, and with none that none is.
+// untilTold waits until the hub reports how many VMs of how many groups of a member are held, or with zero that
+// none is.
 func untilTold(t *testing.T, member string, groups, vms int32) {
 	t.Helper()
 	mc := &v1alpha1.MemberCluster{}

@@ -46,7 +46,7 @@ func (p *place) object(name string) *v1alpha1.VmGroup {
 	return &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: name}}
 }
 
-// fill creates groups web-0, web-1 and so on and waits until all have their VMs. It returns these.
+// fill creates groups web-0, web-1 and so on, waits until all have their VMs, and returns these.
 func (p *place) fill(groups int, replicas int32) map[string]sim.VM {
 	p.t.Helper()
 	for _, name := range names(0, groups) {
@@ -130,7 +130,8 @@ func (p *place) untilGone(of []string) {
 	})
 }
 
-// untilHeld waits until groups say that their removal is held. What they say has to name what to do, with the group's own UID: see the given parts.
+// untilHeld waits until groups report that their removal is held. Their message must contain the remedy, with the
+// group's own UID: see the given parts.
 func (p *place) untilHeld(of []string, parts func(*v1alpha1.VmGroup) []string) map[string]*v1alpha1.VmGroup {
 	p.t.Helper()
 	return p.untilAll(of, "to be held", func(g *v1alpha1.VmGroup) bool {
@@ -140,7 +141,7 @@ func (p *place) untilHeld(of []string, parts func(*v1alpha1.VmGroup) []string) m
 	})
 }
 
-// both are the commands for the two ways out of a deletion that is held.
+// both are the commands for the two remedies of a held deletion.
 func both(g *v1alpha1.VmGroup) []string {
 	return []string{goOn(g), fmt.Sprintf("kubectl annotate vmgroup %s -n %s --overwrite %s=%s", g.Name, g.Namespace, v1alpha1.ReleaseAnnotation, g.UID)}
 }
@@ -177,7 +178,7 @@ func patch(t *testing.T, cluster *stack.Cluster, object client.Object, patch str
 	}
 }
 
-// vms are those of the namespace that vCenter has, by reference.
+// vms are the namespace's VMs in vCenter, by reference.
 func (p *place) vms() map[string]sim.VM {
 	p.t.Helper()
 	all, err := shared.Person.VMs(p.t.Context())
@@ -193,7 +194,7 @@ func (p *place) vms() map[string]sim.VM {
 	return vms
 }
 
-// without returns VMs but those of groups of these names.
+// without returns VMs except those of groups with these names.
 func without(vms map[string]sim.VM, groups []string) map[string]sim.VM {
 	left := maps.Clone(vms)
 	maps.DeleteFunc(left, func(_ string, vm sim.VM) bool {
@@ -231,7 +232,7 @@ func differ(have, want map[string]sim.VM) error {
 	return nil
 }
 
-// takeOver kills each replica, one after the other, so that every group gets another owner.
+// takeOver kills each replica, one after another, so that every group gets another owner.
 func takeOver(t *testing.T) {
 	t.Helper()
 	for _, r := range shared.Replicas {

@@ -18,8 +18,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// TestTwentyOfAHundredAndFiftyGroupsGoUnasked is a big change that is no accident: nobody has to confirm it. Then their member is pruned on
-// the hub, which destroys nothing.
+// TestTwentyOfAHundredAndFiftyGroupsGoUnasked is a large but intended change: it needs no confirmation. Then their
+// member is pruned on the hub, which destroys nothing.
 func TestTwentyOfAHundredAndFiftyGroupsGoUnasked(t *testing.T) {
 	stack.Story(t)
 	shared.Enter(t)
@@ -52,7 +52,8 @@ func TestOneGroupOf500VMsGoesUnasked(t *testing.T) {
 	p.untilSame(nil)
 }
 
-// TestAMemberOfTestsMayDeleteAllThatItMadeWithinTheHour has the groups of a CI system, on a hub that guards what is older than an hour, as usual.
+// TestAMemberOfTestsMayDeleteAllThatItMadeWithinTheHour simulates the groups of a CI system, on a hub with the default
+// guard for groups older than an hour.
 func TestAMemberOfTestsMayDeleteAllThatItMadeWithinTheHour(t *testing.T) {
 	stack.Story(t)
 	shared.Enter(t)
@@ -95,7 +96,7 @@ func TestAMemberOfTestsMayDeleteAllThatItMadeWithinTheHour(t *testing.T) {
 	p.untilSame(nil)
 }
 
-// goes deletes groups and checks that none of them is held. It says how long they were kept.
+// goes deletes groups and checks that none of them is held. It logs how long they were kept.
 func (p *place) goes(groups []string) {
 	p.t.Helper()
 	p.delete(groups)

@@ -13,14 +13,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// crowd are VMs that are nobody's whom the operator serves: half of them lie below its root folder.
+// crowd are foreign VMs: half of them are below the operator's root folder.
 type crowd struct {
 	t       *testing.T
 	folders []string
 	was     map[string]sim.VM
 }
 
-// strangers makes 2,000 of them. Some have names that groups would use.
+// strangers creates 2,000 of them. Some have names that groups would use.
 func strangers(t *testing.T) *crowd {
 	t.Helper()
 	const each = 1000
@@ -59,7 +59,7 @@ func (c *crowd) now() map[string]sim.VM {
 	return all
 }
 
-// untouched checks that each of them is what it was.
+// untouched checks that each of them is unchanged.
 func (c *crowd) untouched() {
 	c.t.Helper()
 	now := c.now()

@@ -10,7 +10,7 @@ import (
 
 var lasts = flag.Duration("model.for", 10*time.Minute, "how long TestRandomHistoriesForTenMinutes runs")
 
-// TestRandomHistoriesForTenMinutes runs other histories each time. A failure names its seed.
+// TestRandomHistoriesForTenMinutes runs different histories each time. A failure names its seed.
 func TestRandomHistoriesForTenMinutes(t *testing.T) {
 	began := time.Now()
 	first := uint64(began.Unix()) << 20

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package original replays objects of the original operator's users against its CRD and this operator's: what was
-// accepted, how it is listed, and what becomes of it when the CRD is upgraded.
+// Package original replays objects of the original operator's users against its CRD and this operator's. It tests which
+// are accepted, how they are listed, and their fate when the CRD is upgraded.
 package original
 
 import (
@@ -45,9 +45,9 @@ type object struct {
 	Name string `json:"name"`
 	// Spec as written; nil when there is none.
 	Spec any `json:"spec"`
-	// Phase that the original gave it; empty for what it refused.
+	// Phase that the original set; empty for a rejected object.
 	Phase string `json:"phase"`
-	// Differs says why this operator's verdict on a new object is another one; empty when it is the same.
+	// Differs is why this operator's verdict on a new object differs; empty if it is the same.
 	Differs string `json:"differs"`
 }
 
@@ -87,7 +87,7 @@ func TestObjectsOfTheOriginalOperator(t *testing.T) {
 	accepted := store(ctx, t, c, rows)
 	columns, before := table(ctx, t, plane.Config)
 
-	// What the operator does to a member that has the original's CRD. The API server writes to its status meanwhile.
+	// The operator's changes to a member that has the original's CRD. The API server writes to its status in that time.
 	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		if err := c.Get(ctx, client.ObjectKeyFromObject(definition), definition); err != nil {
 			return err
@@ -103,7 +103,7 @@ func TestObjectsOfTheOriginalOperator(t *testing.T) {
 	t.Run("are listed as before", func(t *testing.T) {
 		var newColumns []string
 		var after map[string][]any
-		// The API server serves a changed CRD anew, and nothing in between.
+		// The API server stops serving a changed CRD for a moment.
 		await.Until(t, "a table", func(context.Context) (bool, error) {
 			newColumns, after = table(ctx, t, plane.Config)
 			return len(newColumns) > 0, nil
@@ -132,7 +132,7 @@ func TestObjectsOfTheOriginalOperator(t *testing.T) {
 	})
 }
 
-// places returns where the columns of the original stand among those of now, as far as they stand there in the same order.
+// places returns the positions of the original's columns among the current ones, as far as they have the same order.
 func places(originals, now []string) []int {
 	var at []int
 	for i, name := range now {
@@ -143,8 +143,8 @@ func places(originals, now []string) []int {
 	return at
 }
 
-// store creates every object with the original's CRD, with the status that the original would have left, and returns which
-// were accepted.
+// store creates every object with the original's CRD, with the status that the original would have left, and returns
+// the accepted ones.
 func store(ctx context.Context, t *testing.T, c client.Client, rows []object) map[string]bool {
 	t.Helper()
 	accepted := map[string]bool{}
@@ -168,7 +168,7 @@ func store(ctx context.Context, t *testing.T, c client.Client, rows []object) ma
 	return accepted
 }
 
-// readAndEdit checks that what the original stored is read as it was, and can be labeled.
+// readAndEdit checks that the original's objects are read unchanged, and can be labeled.
 func readAndEdit(ctx context.Context, t *testing.T, c client.Client, rows []object, accepted map[string]bool) {
 	t.Helper()
 	for _, o := range rows {
@@ -193,7 +193,7 @@ func readAndEdit(ctx context.Context, t *testing.T, c client.Client, rows []obje
 	}
 }
 
-// kinds are what the test uses. Discovery forgets a kind for a moment when another of its group is added.
+// kinds are the kinds in the test. Discovery forgets a kind for a moment when another of its group is added.
 func kinds() meta.RESTMapper {
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(v1alpha1.GroupVersion.WithKind("VmGroup"), meta.RESTScopeNamespace)
@@ -206,7 +206,7 @@ func kinds() meta.RESTMapper {
 	return mapper
 }
 
-// admission gives the cluster what the operator gives a member for which there are no policies.
+// admission installs in the cluster the operator's admission for a member without policies.
 func admission(ctx context.Context, t *testing.T, c client.Client) {
 	t.Helper()
 	limitsCRD := crd.VmGroupLimitsCRD()
@@ -217,7 +217,7 @@ func admission(ctx context.Context, t *testing.T, c client.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A policy of the probe's namespace shows when the API server fills in what a group leaves out; it concerns no other.
+	// A policy of the probe's namespace shows when the API server fills in omitted values; it applies to no other.
 	limits.Policies = []v1alpha1.LimitsPolicy{{
 		Name:     "probe",
 		Selector: []v1alpha1.LimitsRequirement{{Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpIn, Values: []string{"probe"}}},
@@ -253,15 +253,15 @@ func admission(ctx context.Context, t *testing.T, c client.Client) {
 		return false, err
 	})
 	incomplete := object{Name: "probe", Spec: map[string]any{"cpu": int64(1), "replicas": int64(1), "template": "t"}}
-	// A MutatingAdmissionPolicy does not know a CRD that has just changed, and then refuses whatever its failure policy says.
-	// It comes into force by itself: what is accepted before says nothing.
+	// A MutatingAdmissionPolicy does not know a CRD that has just changed, and then rejects all requests regardless of
+	// its failure policy. It becomes effective automatically: an earlier success proves nothing.
 	await.Until(t, "the policies to know the CRD", func(context.Context) (bool, error) {
 		err := c.Create(ctx, incomplete.asked("probe"), client.DryRunAll)
 		return err == nil, err
 	})
 }
 
-// served waits until the API server knows field of a VmGroup's spec, or prunes it if it is none.
+// served waits until the API server knows field of a VmGroup's spec, or prunes it if it does not exist.
 func served(ctx context.Context, t *testing.T, c client.Client, field string) {
 	t.Helper()
 	await.Until(t, "a CRD with field "+field, func(context.Context) (bool, error) {
@@ -274,7 +274,7 @@ func served(ctx context.Context, t *testing.T, c client.Client, field string) {
 	})
 }
 
-// table asks as kubectl does, and returns the columns that it shows without -o wide, and the cells by name.
+// table requests a table like kubectl, and returns the columns without -o wide, and the cells by name.
 func table(ctx context.Context, t *testing.T, config *rest.Config) (columns []string, cells map[string][]any) {
 	t.Helper()
 	httpClient, err := rest.HTTPClientFor(config)

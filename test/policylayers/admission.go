@@ -19,8 +19,8 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// compiler has the variables of a policy and compiles what uses them. It does what the plugins of an API server do, whose functions for it are not
-// exported.
+// compiler has the variables of a policy and compiles its expressions. It replicates the plugins of an API server,
+// whose functions for it are not exported.
 func compiler(variables []admissionv1.Variable) (*plugincel.CompositedCompiler, error) {
 	c, err := plugincel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 	if err != nil {
@@ -121,7 +121,7 @@ func (m *mutator) mutate(ctx context.Context, on *admission.VersionedAttributes,
 	return nil
 }
 
-// interfaces of objects without Go types: the plugins need no more of them.
+// interfaces of objects without Go types: the plugins need no others.
 type interfaces struct{ admission.ObjectInterfaces }
 
 // GetObjectCreater implements admission.ObjectInterfaces.

@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 )
 
-// TestThePageHasTheWordsOfTheAPIServer asks the code with which API servers judge custom resources.
+// TestThePageHasTheWordsOfTheAPIServer calls the code with which API servers validate custom resources.
 func TestThePageHasTheWordsOfTheAPIServer(t *testing.T) {
 	schema, err := NewSchema(crd.VmGroupCRD())
 	if err != nil {

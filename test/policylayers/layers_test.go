@@ -24,7 +24,7 @@ type trial struct {
 	server *Server
 	dice   policydice.Dice
 	tally  map[string]int
-	// wrong is what the layers see differently.
+	// wrong are the differences between the layers.
 	wrong []string
 	about []any
 }
@@ -33,10 +33,11 @@ func (t *trial) fail(format string, args ...any) {
 	t.wrong = append(t.wrong, fmt.Sprintf(format, args...))
 }
 
-// TestNoTwoLayersJudgeAGroupDifferently draws policies and groups, and compares the API server of a hub, what the operator reads and tells a member, the API
-// server of the member, the hub's webhook and the reconciler. A failed case runs again with -layers.seed and -layers.cases=1.
+// TestNoTwoLayersJudgeAGroupDifferently draws policies and groups. It compares the API servers of hub and member,
+// the operator's reading and its data for the member, the hub's webhook and the reconciler. Repeat a failed case
+// with -layers.seed and -layers.cases=1.
 func TestNoTwoLayersJudgeAGroupDifferently(t *testing.T) {
-	// The libraries allocate much and keep little: the collector would take a third of the time.
+	// The libraries allocate much and keep little: garbage collection would take a third of the time.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	server, err := NewServer()
 	if err != nil {
@@ -76,7 +77,7 @@ func TestNoTwoLayersJudgeAGroupDifferently(t *testing.T) {
 	}
 }
 
-// said are kinds of cases without which the comparison says little.
+// said are kinds of cases that a meaningful comparison requires.
 var said = map[string]bool{
 	keptThoughRefused: true, schemaRefuses: true, undone: true, leftToTheHub: true, carriedOut: true, heldAndSaid: true, within: true,
 }

@@ -22,7 +22,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
-// stored has policies stored on the hub and read by the operator. What the schema refuses is stored now and then all the same, as by an older schema.
+// stored stores policies on the hub and lets the operator read them. Sometimes it also stores a policy that the
+// schema rejects, as an older schema could have.
 func (t *trial) stored(ctx context.Context, policies map[string]v1alpha1.VmGroupPolicySpec) (*policy.Set, error) {
 	var items []any
 	for _, name := range slices.Sorted(maps.Keys(policies)) {
@@ -57,7 +58,7 @@ func (t *trial) stored(ctx context.Context, policies map[string]v1alpha1.VmGroup
 	return set, nil
 }
 
-// amounts compares the bounds of memory with what their text says.
+// amounts compares the bounds of memory with their text.
 func (t *trial) amounts(p *v1alpha1.VmGroupPolicy, set *policy.Set) {
 	compiled := set.Policies()[slices.IndexFunc(set.Policies(), func(c *policy.Policy) bool { return c.Name() == p.Name })]
 	if p.Spec.Limits == nil || p.Spec.Limits.Memory == nil || compiled.Problem() != "" {
@@ -88,7 +89,7 @@ var (
 	}
 )
 
-// wholeGiB computes an amount in GiB with fractions of any size, rounded up or down; nil for one that nobody can use.
+// wholeGiB computes an amount in GiB with fractions of any size, rounded up or down; nil for an unusable one.
 func wholeGiB(a *v1alpha1.Amount, up bool) *int64 {
 	if a == nil {
 		return nil
@@ -114,7 +115,7 @@ func wholeGiB(a *v1alpha1.Amount, up bool) *int64 {
 		if !strings.HasSuffix(parts[2], "i") {
 			return nil
 		}
-		bytes = most // Kubernetes reads more in units of 1024 as the most that there is
+		bytes = most // Kubernetes reads larger values in units of 1024 as the maximum
 	}
 	bytes.Quo(bytes, big.NewRat(1<<30, 1))
 	gib, rest := new(big.Int).QuoRem(bytes.Num(), bytes.Denom(), new(big.Int))
@@ -124,7 +125,7 @@ func wholeGiB(a *v1alpha1.Amount, up bool) *int64 {
 	return new(gib.Int64())
 }
 
-// told is what the member is told of the policies, as its API server stores it.
+// told is the member's copy of the policies, as its API server stores it.
 func (t *trial) told(ctx context.Context, set *policy.Set) (*unstructured.Unstructured, error) {
 	limits, err := objects.Compile(set, "m1")
 	if err != nil {
@@ -140,7 +141,7 @@ func (t *trial) told(ctx context.Context, set *policy.Set) (*unstructured.Unstru
 	if err != nil {
 		return nil, fmt.Errorf("encode the limits: %w", err)
 	}
-	// An API server reads what is applied as YAML.
+	// An API server reads applied objects as YAML.
 	kept := map[string]any{}
 	text, err := yaml.YAMLToJSON(body)
 	if err == nil {
@@ -164,7 +165,7 @@ func (t *trial) told(ctx context.Context, set *policy.Set) (*unstructured.Unstru
 	return sent, nil
 }
 
-// plain is a value as an API server has it that does not know its type.
+// plain is a value in an API server that does not know its type.
 func plain(value any) (map[string]any, error) {
 	object := &unstructured.Unstructured{}
 	text, err := json.Marshal(value)

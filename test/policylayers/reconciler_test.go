@@ -14,7 +14,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// reconciled gives the reconciler what admission accepted. The group before was admitted, by whatever policies there were then.
+// reconciled passes to the reconciler a group that admission accepted. The earlier group was admitted by the
+// policies of that time.
 func (t *trial) reconciled(c policytest.Case, set *policy.Set, spec v1alpha1.VmGroupSpec, status v1alpha1.VmGroupStatus, takenBack bool) {
 	findings := policy.Findings{Spec: spec, Revision: plan.Revision(spec), Violations: set.Evaluate(c.Requester(), spec, "")}
 	complied := true
@@ -22,7 +23,7 @@ func (t *trial) reconciled(c policytest.Case, set *policy.Set, spec v1alpha1.VmG
 		findings.Admitted = admittedAs(*c.OldSpec())
 		findings.Standing = standing(status, findings.Revision)
 		complied = !slices.ContainsFunc(set.Evaluate(c.Requester(), *c.OldSpec(), ""), func(v policy.Violation) bool {
-			return v.Enforced && v.Rule != policy.RuleReplicasMinimum // this one holds for new groups only
+			return v.Enforced && v.Rule != policy.RuleReplicasMinimum // this one applies only to new groups
 		})
 	}
 	a := policy.Decide(findings)
@@ -30,7 +31,7 @@ func (t *trial) reconciled(c policytest.Case, set *policy.Set, spec v1alpha1.VmG
 	case a.Status == metav1.ConditionTrue && !a.Held && !a.NoCreate && a.Admitted != nil && policy.SameShape(spec, *a.Admitted):
 		t.tally[carriedOut]++
 	case takenBack:
-		// Nothing is cloned that is refused, and what stands stays.
+		// A refused group clones no VM, and existing ones stay.
 	case complied:
 		t.fail("the group kept to all policies, its edit was accepted, and the reconciler says %s: %s", a.Reason, a.Message)
 	case !a.Held && !a.Terminal && a.Reason == v1alpha1.ReasonPolicyTightened:
@@ -48,7 +49,7 @@ func admittedAs(spec v1alpha1.VmGroupSpec) *v1alpha1.Admitted {
 	return a
 }
 
-// foretold is the forecast for a group whose VMs are all as its spec said before.
+// foretold is the forecast for a group whose VMs all match its earlier spec.
 func foretold(old, spec v1alpha1.VmGroupSpec, findings policy.Findings) group.Preview {
 	was := plan.ShapeOf(old)
 	s := &group.Snapshot{

@@ -19,7 +19,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/policydice"
 )
 
-// run judges one case by all layers.
+// run evaluates one case with all layers.
 func (t *trial) run(ctx context.Context) error {
 	c := t.dice.Request(0)
 	set, err := t.stored(ctx, c.Policies)
@@ -63,7 +63,7 @@ func groupOf(c policytest.Case, spec map[string]any, status v1alpha1.VmGroupStat
 	return group, nil
 }
 
-// status draws what VMs the group has. The shapes of all of them are on record, as far as there is room.
+// status draws the VMs of the group. The shapes of all of them are on record, as far as there is room.
 func (t *trial) status(c policytest.Case) (status v1alpha1.VmGroupStatus) {
 	was := plan.ShapeOf(*c.OldSpec())
 	shapes := []v1alpha1.Revision{was}
@@ -115,14 +115,14 @@ func there(vm *v1alpha1.VMStatus) bool {
 	return vm.MoRef != "" && vm.Phase != v1alpha1.VMDeleting && vm.Phase != v1alpha1.VMLost
 }
 
-// overflows reports whether a VM has a shape that status has no room for.
+// overflows reports whether a VM has a shape for which status has no room.
 func overflows(status v1alpha1.VmGroupStatus) bool {
 	return len(status.Revisions) >= v1alpha1.MaxRevisions && slices.ContainsFunc(status.VMs, func(vm v1alpha1.VMStatus) bool {
 		return there(&vm) && !slices.ContainsFunc(status.Revisions, func(r v1alpha1.Revision) bool { return r.Revision == vm.Revision })
 	})
 }
 
-// scales compares what the layers say of kubectl scale, which sees replicas only.
+// scales compares the layers' results for kubectl scale, which contains only replicas.
 func (t *trial) scales(ctx context.Context, c policytest.Case, set *policy.Set, limits, old *unstructured.Unstructured, namespace *corev1.Namespace, status v1alpha1.VmGroupStatus) error {
 	answer, err := t.server.Scale(ctx, limits, old, *c.Scale, namespace)
 	if err != nil {
@@ -150,7 +150,7 @@ func (t *trial) compare(refusal string, refused []policy.Violation) {
 	}
 }
 
-// writes compares what the layers say of a new group or of an edit.
+// writes compares the layers' results for a new group or for an edit.
 func (t *trial) writes(ctx context.Context, c policytest.Case, set *policy.Set, limits, old *unstructured.Unstructured, namespace *corev1.Namespace, status v1alpha1.VmGroupStatus) error {
 	group, err := groupOf(c, c.Spec, status)
 	if err != nil {
@@ -173,7 +173,7 @@ func (t *trial) writes(ctx context.Context, c policytest.Case, set *policy.Set, 
 	}
 	t.server.Groups.Decode(asked.Object)
 	refusedByHub := answer.Schema
-	if !reflect.DeepEqual(asked.Object, answer.Object.Object) { // of equal objects the schema says the same
+	if !reflect.DeepEqual(asked.Object, answer.Object.Object) { // the schema's result is the same for equal objects
 		refusedByHub = t.server.Check(ctx, asked, old)
 	}
 	if (answer.Schema != nil) != (refusedByHub != nil) {
@@ -204,13 +204,13 @@ func (t *trial) writes(ctx context.Context, c policytest.Case, set *policy.Set, 
 	return nil
 }
 
-// invalid reports whether the schema has to refuse a group: something that it needs is missing, or its VMs would have to move to another vCenter. An empty
-// name of one is none.
+// invalid reports whether the schema must reject a group: a required value is missing, or its VMs would have to move to
+// another vCenter. An empty vCenter name counts as none.
 func invalid(spec v1alpha1.VmGroupSpec, old *v1alpha1.VmGroupSpec) bool {
 	return spec.CPU == 0 || spec.Memory == 0 || spec.Template == "" || old != nil && old.VCenter != "" && old.VCenter != spec.VCenter
 }
 
-// fill writes what the hub's webhook fills in.
+// fill writes the values that the hub's webhook fills in.
 func fill(group *unstructured.Unstructured, spec v1alpha1.VmGroupSpec, filled []string) (*unstructured.Unstructured, error) {
 	asked := group.DeepCopy()
 	values := map[string]any{"spec.cpu": int64(spec.CPU), "spec.memory": int64(spec.Memory), "spec.template": spec.Template, "spec.vcenter": spec.VCenter}
@@ -222,7 +222,7 @@ func fill(group *unstructured.Unstructured, spec v1alpha1.VmGroupSpec, filled []
 	return asked, nil
 }
 
-// judged compares refusals, and reports whether the edit is accepted.
+// judged compares rejections, and reports whether the edit is accepted.
 func (t *trial) judged(c policytest.Case, set *policy.Set, spec v1alpha1.VmGroupSpec, refusal string, status v1alpha1.VmGroupStatus) (accepted bool) {
 	if c.Old == nil {
 		refused, _ := policy.Split(set.Evaluate(c.Requester(), spec, ""))
@@ -246,7 +246,7 @@ func (t *trial) judged(c policytest.Case, set *policy.Set, spec v1alpha1.VmGroup
 	return len(refused) == 0
 }
 
-// undoes reports whether the hub takes an edit for one that is taken back; see package webhook.
+// undoes reports whether the hub treats an edit as a revert; see package webhook.
 func (t *trial) undoes(c policytest.Case, spec v1alpha1.VmGroupSpec, status v1alpha1.VmGroupStatus) bool {
 	return c.Old != nil && standing(status, plan.Revision(spec)) > 0 && policy.UsageOf(spec).VMs <= policy.UsageOf(*c.OldSpec()).VMs &&
 		plan.Revision(*c.OldSpec()) != plan.Revision(spec)

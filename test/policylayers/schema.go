@@ -42,7 +42,7 @@ func NewSchema(crd *apiextensionsv1.CustomResourceDefinition) (*Schema, error) {
 	return &Schema{structural: structural, values: values, rules: cel.NewValidator(structural, true, celconfig.PerCallLimit)}, nil
 }
 
-// Decode does to an object what an API server does once it has read it from a request.
+// Decode processes an object as an API server does once it has read it from a request.
 func (s *Schema) Decode(object map[string]any) {
 	pruning.Prune(object, s.structural, true)
 	defaulting.PruneNonNullableNullsWithoutDefaults(object, s.structural)
@@ -52,7 +52,8 @@ func (s *Schema) Decode(object map[string]any) {
 // Default fills in the defaults of the schema.
 func (s *Schema) Default(object map[string]any) { defaulting.Default(object, s.structural) }
 
-// Validate returns what the schema refuses of a new object, or of the update of old. What an update leaves as it was is not refused.
+// Validate returns the schema's errors for a new object, or for the update of old. Unchanged parts of an update are
+// not rejected.
 func (s *Schema) Validate(ctx context.Context, object, old map[string]any) error {
 	if old == nil {
 		errs := append(validation.ValidateCustomResource(nil, object, s.values), listtype.ValidateListSetsAndMaps(nil, s.structural, object)...)
@@ -66,7 +67,7 @@ func (s *Schema) Validate(ctx context.Context, object, old map[string]any) error
 	return s.withRules(ctx, errs, object, old, cel.WithRatcheting(correlation))
 }
 
-// withRules adds what the rules of the schema refuse. An API server asks them only about objects whose values are right.
+// withRules adds the errors of the schema's rules. An API server evaluates them only for objects with valid values.
 func (s *Schema) withRules(ctx context.Context, errs field.ErrorList, object, old map[string]any, options ...cel.Option) error {
 	if len(errs) > 0 || s.rules == nil {
 		return errs.ToAggregate()

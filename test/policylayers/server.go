@@ -27,7 +27,8 @@ var (
 	scaleKind     = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 )
 
-// Server is what an API server of a member does with a VmGroup between a request and its storage, in the same order, and the hub's with a VmGroupPolicy.
+// Server simulates the steps between request and storage, in the same order: of a VmGroup in a member's API server,
+// and of a VmGroupPolicy in the hub's.
 type Server struct {
 	Groups, Limits, Policies *Schema
 	fills                    *mutator
@@ -88,17 +89,17 @@ func NewServer() (*Server, error) {
 	return s, nil
 }
 
-// Answer is what becomes of a request.
+// Answer is the result of a request.
 type Answer struct {
 	// Object as it would be stored, defaults of policies included; nil of a Scale.
 	Object *unstructured.Unstructured
-	// Schema is what the schema refuses, or nil.
+	// Schema contains the schema's errors, or nil.
 	Schema error
-	// Refusal is the message of the policy that validates; empty when it lets the request pass.
+	// Refusal is the message of the validating policy; empty if it allows the request.
 	Refusal string
 }
 
-// Write judges a new group, or the update of old, by limits. It changes none of its arguments.
+// Write evaluates a new group, or the update of old, by limits. It changes none of its arguments.
 func (s *Server) Write(ctx context.Context, limits, group, old *unstructured.Unstructured, namespace *corev1.Namespace) (Answer, error) {
 	object := group.DeepCopy()
 	s.Groups.Decode(object.Object)
@@ -116,7 +117,7 @@ func (s *Server) Write(ctx context.Context, limits, group, old *unstructured.Uns
 	return answer, err
 }
 
-// Check is what the schema refuses of a group.
+// Check returns the schema's errors for a group.
 func (s *Server) Check(ctx context.Context, group, old *unstructured.Unstructured) error {
 	var before map[string]any
 	if old != nil {
@@ -125,7 +126,7 @@ func (s *Server) Check(ctx context.Context, group, old *unstructured.Unstructure
 	return s.Groups.Validate(ctx, group.Object, before)
 }
 
-// Scale judges an update of the subresource scale of old.
+// Scale evaluates an update of the subresource scale of old.
 func (s *Server) Scale(ctx context.Context, limits, old *unstructured.Unstructured, replicas int32, namespace *corev1.Namespace) (Answer, error) {
 	was, _, err := unstructured.NestedInt64(old.Object, "spec", "replicas")
 	if err != nil {

@@ -41,13 +41,13 @@ func rank(object *unstructured.Unstructured) int {
 	return 1
 }
 
-// administrator may do everything.
+// administrator has all permissions.
 func administrator(t *testing.T) client.Client {
 	t.Helper()
 	return newClient(t, rest.ImpersonationConfig{})
 }
 
-// serviceAccount may do what the roles say.
+// serviceAccount has the permissions of its roles.
 func serviceAccount(t *testing.T, username string) client.Client {
 	t.Helper()
 	return newClient(t, rest.ImpersonationConfig{UserName: username, Groups: []string{
@@ -67,7 +67,7 @@ func newClient(t *testing.T, as rest.ImpersonationConfig) client.Client {
 	return c
 }
 
-// apply makes the API server have objects, as an administrator, and grant what they say.
+// apply creates objects in the API server, as an administrator, and grants their permissions.
 func apply(t *testing.T, objects []*unstructured.Unstructured) {
 	t.Helper()
 	admin := administrator(t)

@@ -1,3 +1,3 @@
-// Package rbac shows what the operator's identities in a member may do and what they may not, against a real API server that
+// Package rbac tests the permissions of the operator's identities in a member, and their limits. A real API server
 // authorizes by the roles below config/.
 package rbac

@@ -32,7 +32,7 @@ const (
 	hubUser       = "system:serviceaccount:vmgroup-operator-system:vmgroup-operator"
 )
 
-// access is a question to the API server: may somebody do verb to a resource?
+// access is a query to the API server: can a user do verb to a resource?
 type access struct {
 	verb, group, resource, subresource, namespace, name string
 }
@@ -67,7 +67,7 @@ const (
 	ourGroup     = "vm.codeconnect.vmworld.com"
 )
 
-// outOfReach is what neither identity may do.
+// outOfReach are the permissions that neither identity has.
 func outOfReach() []access {
 	var all []access
 	for _, verb := range []string{"get", "list", "watch", "create", "update", "patch", "delete"} {
@@ -105,7 +105,7 @@ func outOfReach() []access {
 	)
 }
 
-// TestOthersThingsAreOutOfReach asks a real API server about everything that the operator has no business with.
+// TestOthersThingsAreOutOfReach queries a real API server about all resources outside the operator's purpose.
 func TestOthersThingsAreOutOfReach(t *testing.T) {
 	apply(t, kustomization(t, "config/member"))
 	for _, user := range []string{runtimeUser, bootstrapUser} {
@@ -115,7 +115,8 @@ func TestOthersThingsAreOutOfReach(t *testing.T) {
 			}
 		}
 	}
-	// What separates the two: the one that runs all the time cannot open the door, and the other cannot touch groups.
+	// The difference between the two: the permanent identity cannot disable admission, and the other one cannot change
+	// groups.
 	for _, identity := range objects.Known() {
 		for _, verb := range []string{"create", "update", "patch", "delete"} {
 			if a := (access{verb: verb, group: identity.Group, resource: identity.Resource, name: identity.Name}); may(t, runtimeUser, a) {
@@ -136,7 +137,7 @@ func TestOthersThingsAreOutOfReach(t *testing.T) {
 	for _, verb := range []string{"get", "list", "watch", "patch", "update"} {
 		for _, subresource := range []string{"", "status"} {
 			if (verb == "get" || verb == "list") && subresource == "" {
-				continue // without these, no policy could be made that has groups as its parameters
+				continue // without these, a policy with groups as its parameters is impossible
 			}
 			if a := (access{verb: verb, group: ourGroup, resource: "vmgroups", subresource: subresource, namespace: "default", name: "any"}); may(t, bootstrapUser, a) {
 				t.Errorf("%s may %s", bootstrapUser, a)
@@ -145,8 +146,8 @@ func TestOthersThingsAreOutOfReach(t *testing.T) {
 	}
 }
 
-// TestTheHubAsAMemberIsGrantedNoMore is the same for the operator's own ServiceAccount on a hub that is a member itself,
-// which has both roles. Its rights on the hub are not among them.
+// TestTheHubAsAMemberIsGrantedNoMore is the same for the operator's own ServiceAccount on a hub that is a member
+// itself, which has both roles. Its rights on the hub are not included.
 func TestTheHubAsAMemberIsGrantedNoMore(t *testing.T) {
 	apply(t, kustomization(t, "config/local-member"))
 	for _, a := range outOfReach() {
@@ -156,7 +157,8 @@ func TestTheHubAsAMemberIsGrantedNoMore(t *testing.T) {
 	}
 }
 
-// TestTheOperatorMakesOneSecretOfItsNamespace: a right to create any Secret would be one to make a token of any ServiceAccount there.
+// TestTheOperatorMakesOneSecretOfItsNamespace: with the right to create any Secret, it could create a token of any
+// ServiceAccount there.
 func TestTheOperatorMakesOneSecretOfItsNamespace(t *testing.T) {
 	const namespace = "vmgroup-operator-system"
 	admin := administrator(t)
@@ -199,7 +201,7 @@ func TestTheOperatorMakesOneSecretOfItsNamespace(t *testing.T) {
 	}
 }
 
-// TestTheBootstrapIdentityCanDoItsWork goes through an installation, a change and a departure with nothing but the roles.
+// TestTheBootstrapIdentityCanDoItsWork runs an installation, a change and a removal with only the roles.
 func TestTheBootstrapIdentityCanDoItsWork(t *testing.T) {
 	apply(t, kustomization(t, "config/member"))
 	bootstrap, runtime, ctx := serviceAccount(t, bootstrapUser), serviceAccount(t, runtimeUser), t.Context()
@@ -257,7 +259,7 @@ func TestTheBootstrapIdentityCanDoItsWork(t *testing.T) {
 	}
 }
 
-// TestAnApplyOfAnotherNameIsRefused shows that names limit also the creation by an apply.
+// TestAnApplyOfAnotherNameIsRefused shows that names also limit the creation by an apply.
 func TestAnApplyOfAnotherNameIsRefused(t *testing.T) {
 	apply(t, kustomization(t, "config/member"))
 	bootstrap, admin := serviceAccount(t, bootstrapUser), administrator(t)
@@ -295,7 +297,8 @@ func awaitEstablished(t *testing.T, c client.Client, definition *apiextensionsv1
 	})
 }
 
-// awaitServed waits until a member's kinds are served and clients find them, which is a moment after their CRDs are established.
+// awaitServed waits until a member's kinds are served and clients find them, which is a moment after their CRDs are
+// established.
 func awaitServed(t *testing.T, clients ...client.Client) {
 	t.Helper()
 	admin := administrator(t)
@@ -314,7 +317,7 @@ func awaitServed(t *testing.T, clients ...client.Client) {
 	}
 }
 
-// removeCRDs undoes what another test has installed.
+// removeCRDs removes the CRDs that another test has installed.
 func removeCRDs(t *testing.T) {
 	t.Helper()
 	admin := administrator(t)

@@ -23,8 +23,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// TestWhatEachIdentityIsGranted compares the rules behind every ServiceAccount and group with a file in testdata. Whoever widens what
-// the operator may do on the hub or in a member has to change that file, and a reviewer sees it.
+// TestWhatEachIdentityIsGranted compares the rules of every ServiceAccount and group with a file in testdata. A change
+// that widens the operator's permissions on the hub or in a member must change that file, where a reviewer sees it.
 func TestWhatEachIdentityIsGranted(t *testing.T) {
 	for _, directory := range []string{"default", "with-webhooks", "member", "local-member"} {
 		t.Run(directory, func(t *testing.T) {
@@ -63,7 +63,7 @@ func grants(t *testing.T, objects []*unstructured.Unstructured) []string {
 	return slices.Compact(lines)
 }
 
-// bound calls yield for each subject and rule that a binding brings together, in a namespace or, with "", in all.
+// bound calls yield for each subject and rule that a binding combines, in a namespace or, with "", in all.
 func bound(t *testing.T, objects []*unstructured.Unstructured, yield func(subject rbacv1.Subject, namespace string, rule rbacv1.PolicyRule)) {
 	t.Helper()
 	rules := map[string][]rbacv1.PolicyRule{}
@@ -97,8 +97,7 @@ func bound(t *testing.T, objects []*unstructured.Unstructured, yield func(subjec
 	}
 }
 
-// awaitEffect waits until the API server grants what it was given roles and bindings for: it learns of them by four watches, and
-// knows of one while it does not know of another yet.
+// awaitEffect waits until the API server applies its roles and bindings: it learns of them by four independent watches.
 func awaitEffect(t *testing.T, admin client.Client, objects []*unstructured.Unstructured) {
 	t.Helper()
 	bound(t, objects, func(subject rbacv1.Subject, namespace string, rule rbacv1.PolicyRule) {

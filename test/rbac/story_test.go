@@ -28,8 +28,8 @@ import (
 
 const template = "vm-operator-template"
 
-// TestTheManagerNeedsNoMoreThanItsRoles goes through the life of a member with the real manager. It has tokens of the
-// ServiceAccounts below config/ and nothing else: on the hub, where it is a member itself as well, and in another member.
+// TestTheManagerNeedsNoMoreThanItsRoles runs the life of a member with the real manager. It has only tokens of the
+// ServiceAccounts below config/: on the hub, which is also a member itself, and in another member.
 func TestTheManagerNeedsNoMoreThanItsRoles(t *testing.T) {
 	world := startWithoutManager(t)
 	hub, member := world.Hub, world.Members["team-a"]
@@ -88,7 +88,7 @@ func startWithoutManager(t *testing.T) *stack.Stack {
 	return world
 }
 
-// startAs starts the manager with a kubeconfig of its own.
+// startAs starts the manager with a separate kubeconfig.
 func startAs(t *testing.T, world *stack.Stack, kubeconfig []byte) *stack.Process {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubeconfig")
@@ -112,7 +112,7 @@ func startAs(t *testing.T, world *stack.Stack, kubeconfig []byte) *stack.Process
 	return manager
 }
 
-// join makes a MemberCluster with one kubeconfig for each of the two ServiceAccounts.
+// join creates a MemberCluster with one kubeconfig for each of the two ServiceAccounts.
 func join(t *testing.T, world *stack.Stack, member *stack.Cluster) {
 	t.Helper()
 	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "team-a"}}
@@ -133,7 +133,7 @@ func join(t *testing.T, world *stack.Stack, member *stack.Cluster) {
 	}
 }
 
-// tokenKubeconfig is what a person makes of a ServiceAccount.
+// tokenKubeconfig is a kubeconfig made from a ServiceAccount.
 func tokenKubeconfig(t *testing.T, cluster *stack.Cluster, namespace, account string) []byte {
 	t.Helper()
 	token := &authenticationv1.TokenRequest{}
@@ -164,7 +164,7 @@ func quotaPolicy() *v1alpha1.VmGroupPolicy {
 	}
 }
 
-// lifeOfAGroup makes a group, waits for its VMs and changes it.
+// lifeOfAGroup creates a group, waits for its VMs and changes it.
 func lifeOfAGroup(t *testing.T, hub, cluster *stack.Cluster) *v1alpha1.VmGroup {
 	t.Helper()
 	replicas := int32(2)
@@ -210,7 +210,8 @@ func untilJoined(t *testing.T, hub *stack.Cluster, name string) {
 	})
 }
 
-// leave deletes a MemberCluster and waits until it is gone, which takes as long as giving up when the member cannot be cleaned up.
+// leave deletes a MemberCluster and waits for its deletion, which includes a timeout if the member cannot be cleaned
+// up.
 func leave(t *testing.T, hub *stack.Cluster, name string) {
 	t.Helper()
 	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -234,7 +235,7 @@ func applyTo(t *testing.T, cluster *stack.Cluster, objects []*unstructured.Unstr
 			t.Fatalf("%s %s: %v", object.GetKind(), object.GetName(), err)
 		}
 	}
-	awaitEffect(t, cluster, objects) // what is refused too early would be in the manager's log
+	awaitEffect(t, cluster, objects) // an early rejection would be in the manager's log
 }
 
 func logOf(t *testing.T, process *stack.Process) string {

@@ -13,8 +13,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// TestATeamUsesVmGroupsByTheRolesOfItsNamespace asks for people who have the roles view, edit and admin of Kubernetes in one namespace and
-// nothing else.
+// TestATeamUsesVmGroupsByTheRolesOfItsNamespace checks users that have only the Kubernetes roles view, edit and admin
+// in one namespace.
 func TestATeamUsesVmGroupsByTheRolesOfItsNamespace(t *testing.T) {
 	objects := kustomization(t, "config/member")
 	apply(t, objects)
@@ -54,7 +54,8 @@ func TestATeamUsesVmGroupsByTheRolesOfItsNamespace(t *testing.T) {
 	}
 }
 
-// aggregated are the rules that the controller manager adds to one of Kubernetes' own roles. Here there is none.
+// aggregated are the rules that the controller manager adds to one of Kubernetes' own roles. Here no controller manager
+// runs.
 func aggregated(t *testing.T, objects []*unstructured.Unstructured, to string) []rbacv1.PolicyRule {
 	t.Helper()
 	var rules []rbacv1.PolicyRule

@@ -32,7 +32,7 @@ spec:
   updateStrategy: {maxSurge: 1, maxUnavailable: 0}
 `
 
-// apply is what a GitOps tool does. The longer new VMs have to prove themselves, the longer an update takes.
+// apply simulates a GitOps tool. With a longer readiness time of new VMs, an update takes longer.
 func (f *fleet) apply(template string, minReadySeconds int) {
 	f.t.Helper()
 	if err := f.cluster.ApplyYAML(f.t.Context(), fmt.Appendf(nil, scaled, f.key.Namespace, f.key.Name, template, minReadySeconds)); err != nil {
@@ -40,7 +40,7 @@ func (f *fleet) apply(template string, minReadySeconds int) {
 	}
 }
 
-// scaledDown are the lines that the operator wrote of VMs that left because less were wanted.
+// scaledDown are the operator's log lines about VMs that a scale-down removed.
 func (f *fleet) scaledDown() (lines []string) {
 	f.t.Helper()
 	for _, r := range shared.Replicas {
@@ -72,7 +72,7 @@ func TestAnAutoscalerDrivesAGroupUpAndDownThroughAnUpdate(t *testing.T) {
 	eye := f.open(bounds{some, some + surge})
 
 	f.apply(late, prove)
-	// From then on VMs that are added are of the new template.
+	// From then on, added VMs have the new template.
 	await.True(t, "the first VM to be replaced by one that is available", func() bool { return of(f.vms(), early) < some })
 	eye.expect(bounds{some, many + surge})
 	a.untilScaled(many)
@@ -97,7 +97,7 @@ func TestAnAutoscalerDrivesAGroupUpAndDownThroughAnUpdate(t *testing.T) {
 	a.untilSettled()
 	eye.close()
 
-	// Had others than outdated VMs left first, new ones would have come in the stead of these.
+	// If other VMs than outdated ones had left first, new ones would have replaced these.
 	for ref := range f.exactly(g, func(vm sim.VM) bool { return vm.Heartbeat && vm.Extra[mark] == late }) {
 		if _, there := before[ref]; !there {
 			t.Errorf("%s was cloned although there were VMs enough", ref)
@@ -105,10 +105,10 @@ func TestAnAutoscalerDrivesAGroupUpAndDownThroughAnUpdate(t *testing.T) {
 	}
 	sizes := a.sizes()
 	slices.Sort(sizes)
-	if want := []string{"3", "3", "4", "8"}; !slices.Equal(sizes, want) { // least, some, many, few
+	if want := []string{"3", "3", "4", "8"}; !slices.Equal(sizes, want) { // minimum, some, many, few
 		t.Errorf("the autoscaler has asked for %v VMs, want %v", sizes, want)
 	}
-	// Kubernetes does not record who scales a group that was applied without a number.
+	// Kubernetes does not record who scales a group that was applied without replicas.
 	if told := f.scaledDown(); len(told) == 0 || slices.ContainsFunc(told, func(line string) bool {
 		return !strings.Contains(line, `"fieldManager":"","user":"the audit log of the member's API server names who changed or scaled the VmGroup"`)
 	}) {

@@ -34,17 +34,18 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// autoscaler is the one of Kubernetes, at work on the group of a fleet, with a metric that the story sets.
+// autoscaler is the Kubernetes autoscaler of a fleet's group, with a metric that the story sets.
 type autoscaler struct {
 	*fleet
 	key client.ObjectKey
-	// metric is what all VMs together have to do, perVM what one does.
+	// metric is the total load of all VMs, perVM the load of one.
 	metric atomic.Int64
 	perVM  int64
 }
 
-// autoscale has the HorizontalPodAutoscaler of docs/how-to/autoscale.md scale the group, as often and as far as it can: nobody wants to wait in a story. So
-// many VMs are asked for in the beginning. A tolerance is that of a scale-down; without one it is a tenth, as everywhere.
+// autoscale makes the HorizontalPodAutoscaler of docs/how-to/autoscale.md scale the group, at the maximum rate to
+// shorten the story. It starts with this many VMs. A tolerance is that of a scale-down; without one it is the default,
+// a tenth.
 func (f *fleet) autoscale(vms int64, tolerance *resource.Quantity) *autoscaler {
 	f.t.Helper()
 	hpa := documented(f.t)
@@ -77,7 +78,7 @@ func (f *fleet) autoscale(vms int64, tolerance *resource.Quantity) *autoscaler {
 	return a
 }
 
-// documented returns the example that people copy.
+// documented returns the example in the documentation.
 func documented(t *testing.T) *autoscalingv2.HorizontalPodAutoscaler {
 	t.Helper()
 	root, err := assets.Root()
@@ -102,7 +103,7 @@ func documented(t *testing.T) *autoscalingv2.HorizontalPodAutoscaler {
 	return nil
 }
 
-// untilScaled waits until the autoscaler has asked for so many VMs and the operator has seen that.
+// untilScaled waits until the autoscaler has requested this many VMs and the operator has seen that.
 func (a *autoscaler) untilScaled(vms int32) {
 	a.t.Helper()
 	a.metric.Store(int64(vms) * a.perVM)
@@ -110,7 +111,7 @@ func (a *autoscaler) untilScaled(vms int32) {
 	a.until(fmt.Sprintf("the autoscaler to ask for %d VMs", vms), func(g *v1alpha1.VmGroup) bool { return *g.Spec.Replicas == vms })
 }
 
-// untilSettled waits until the autoscaler says of itself that all is well, and that there are as many VMs as it asked for.
+// untilSettled waits until the autoscaler's conditions report success, and the requested number of VMs exists.
 func (a *autoscaler) untilSettled() {
 	a.t.Helper()
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{}
@@ -141,7 +142,7 @@ func holds(s *autoscalingv2.HorizontalPodAutoscalerStatus, condition autoscaling
 	return false
 }
 
-// sizes are all that the autoscaler ever asked for. It fails for each trouble that it had.
+// sizes are all sizes that the autoscaler requested. It fails for each error of the autoscaler.
 func (a *autoscaler) sizes() (sizes []string) {
 	a.t.Helper()
 	var events corev1.EventList
@@ -167,7 +168,8 @@ func (a *autoscaler) sizes() (sizes []string) {
 
 const externalMetrics = "/apis/external.metrics.k8s.io/v1beta1"
 
-// service leads the API server to the metric's server. Its address is on this machine, and an endpoint cannot have such a one: a name can.
+// service routes the API server to the metric's server. Its address is on this machine, which is invalid in an
+// endpoint; a name is valid.
 const service = `
 apiVersion: v1
 kind: Service
@@ -186,13 +188,14 @@ spec:
   versionPriority: 100
 `
 
-// serveMetric serves one external metric to the cluster's API server until the end of the test, as an adapter of a monitoring system does.
+// serveMetric serves one external metric to the cluster's API server until the end of the test, like an adapter of a
+// monitoring system.
 func serveMetric(t *testing.T, cluster *stack.Cluster, name, namespace string, value *atomic.Int64) {
 	t.Helper()
 	answer := func(w http.ResponseWriter, object map[string]any) {
 		w.Header().Set("Content-Type", "application/json")
 		if err := json.NewEncoder(w).Encode(object); err != nil {
-			t.Logf("answer %v: %v", object["kind"], err) // the caller has gone
+			t.Logf("answer %v: %v", object["kind"], err) // the caller has disconnected
 		}
 	}
 	paths := http.NewServeMux()
@@ -233,7 +236,7 @@ func apiService() *unstructured.Unstructured {
 	return object
 }
 
-// served says whether the API server has reached who serves the API.
+// served reports whether the API server has reached the API's server.
 func served(apiService *unstructured.Unstructured) bool {
 	conditions, _, _ := unstructured.NestedSlice(apiService.Object, "status", "conditions")
 	return slices.ContainsFunc(conditions, func(c any) bool {

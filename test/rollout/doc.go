@@ -1,6 +1,7 @@
-// Package rollout edits groups that have VMs, and looks at vCenter all the time while the edit reaches them: how many VMs are available, and
-// how many there are. Guests of the simulator boot and shut down, so that a VM which was made or restarted is not available at once. What is
-// there is asked of vCenter, never taken from the operator's own words. The stories take long, so all have the build tag slow.
+// Package rollout edits groups that have VMs, and observes vCenter continuously while the edit reaches them: the number
+// of available VMs, and of all VMs. Guests of the simulator boot and shut down, so that a new or restarted VM is not
+// available at once. The tests read the VMs from vCenter, never from the operator's own reports. The stories take long,
+// so all have the build tag slow.
 //
-// They share three replicas, and run one after the other: a replica that is killed is killed for all.
+// They share three replicas, and run one at a time: a replica that is killed is killed for all.
 package rollout

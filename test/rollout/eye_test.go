@@ -19,23 +19,24 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
-// lookEvery is how often the eye looks.
+// lookEvery is the interval of the eye's observations.
 const lookEvery = 50 * time.Millisecond
 
-// bounds are how many VMs of a group have to be available at any time, and how many there may be, those that leave included.
+// bounds are the minimum number of available VMs of a group at any time, and the maximum number of all VMs, including
+// those that leave.
 type bounds struct{ available, existing int }
 
-// seen is how many VMs were available at a look.
+// seen is the number of available VMs in an observation.
 type seen struct {
 	at        time.Time
 	available int
 }
 
-// eye looks at a group's folder in vCenter all the time.
+// eye observes a group's folder in vCenter continuously.
 type eye struct {
 	t      *testing.T
 	folder types.ManagedObjectReference
-	// granted, when set, is how many VMs the ledger of quotas grants now.
+	// granted, if set, returns the current number of VMs that the ledger of quotas grants.
 	granted func(context.Context) (int, error)
 	end     context.CancelFunc
 	ended   sync.WaitGroup
@@ -44,21 +45,21 @@ type eye struct {
 	bounds   bounds
 	looks    int
 	timeline []seen
-	// seen are all VMs that there ever were. least were available, most were there.
+	// seen are all VMs that ever existed. least were available, most existed.
 	seen        map[string]bool
 	least, most int
-	// gap is the longest time between two looks.
+	// gap is the longest time between two observations.
 	gap   time.Duration
 	wrong []string
 }
 
-// open begins to look, until the end of the test or close.
+// open begins to observe, until the end of the test or close.
 func (f *fleet) open(b bounds) *eye {
 	f.t.Helper()
 	return f.openWith(b, nil)
 }
 
-// openWith also compares the VMs with what is granted.
+// openWith also compares the VMs with the grant.
 func (f *fleet) openWith(b bounds, granted func(context.Context) (int, error)) *eye {
 	f.t.Helper()
 	ctx, cancel := context.WithCancel(f.t.Context())
@@ -92,14 +93,15 @@ func (f *fleet) openWith(b bounds, granted func(context.Context) (int, error)) *
 	return e
 }
 
-// expect has other bounds count from the next look on. A change of what is wanted needs two: wide ones before it, and new ones once VMs are as wanted.
+// expect sets other bounds from the next observation on. A change of the wanted number needs two calls: wide bounds
+// before it, and new ones once the VMs match.
 func (e *eye) expect(b bounds) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.bounds = b
 }
 
-// until waits for a look after a time at which so many VMs were available, and returns when that was.
+// until waits for an observation after a time with this many available VMs, and returns its time.
 func (e *eye) until(available int, after time.Time) (at time.Time) {
 	e.t.Helper()
 	await.True(e.t, fmt.Sprintf("%d VMs to be available", available), func() bool {
@@ -121,7 +123,8 @@ func (e *eye) stop() {
 	e.ended.Wait()
 }
 
-// close ends the looking. It fails for each look at which there were too few VMs, or too many, and if the eye was closed for long.
+// close ends the observation. It fails for each observation with too few or too many VMs, and if the eye was closed for
+// long.
 func (e *eye) close() {
 	e.t.Helper()
 	e.stop()
@@ -138,8 +141,8 @@ func (e *eye) close() {
 	}
 }
 
-// look counts once. VMs are read one after the other, so that one that comes may be read before it is there, and one that leaves for it after that:
-// what is wrong is read again, and of the two that counts which is less wrong.
+// look counts once. VMs are read one after another, so a new VM can be read before it exists, and a leaving one
+// afterwards for it. A violation is read again, and the less severe of the two counts.
 func (e *eye) look(ctx context.Context) error {
 	e.mu.Lock()
 	want := e.bounds
@@ -177,7 +180,8 @@ func (e *eye) look(ctx context.Context) error {
 	return nil
 }
 
-// judge fails if there are more VMs than were granted. Those count that are there before the ledger is read, and afterwards.
+// judge fails if there are more VMs than granted. The VMs that exist both before and after the read of the ledger
+// count.
 func (e *eye) judge(ctx context.Context, existing []string) error {
 	if e.granted == nil {
 		return nil
@@ -197,7 +201,8 @@ func (e *eye) judge(ctx context.Context, existing []string) error {
 	return nil
 }
 
-// read returns the VMs of the folder, and those of which the guest is up. The oldest are read first: those that leave before those that come.
+// read returns the VMs of the folder, and those whose guest is up. The oldest are read first: those that leave before
+// new ones.
 func (e *eye) read(ctx context.Context) (existing, available []string, err error) {
 	pc := property.DefaultCollector(shared.Person.Client())
 	var folder mo.Folder
@@ -207,7 +212,7 @@ func (e *eye) read(ctx context.Context) (existing, available []string, err error
 	slices.SortFunc(folder.ChildEntity, func(a, b types.ManagedObjectReference) int { return number(a) - number(b) })
 	spec := types.PropertyFilterSpec{
 		PropSet:                       []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{"runtime.powerState", "guestHeartbeatStatus"}}},
-		ReportMissingObjectsInResults: types.NewBool(true), // what is gone by now is left out
+		ReportMissingObjectsInResults: types.NewBool(true), // omits VMs that were deleted by now
 	}
 	for _, ref := range folder.ChildEntity {
 		existing = append(existing, ref.Value)
@@ -232,7 +237,7 @@ func (e *eye) read(ctx context.Context) (existing, available []string, err error
 	return existing, available, nil
 }
 
-// number of a reference: vCenter counts them up.
+// number of a reference: vCenter assigns them in ascending order.
 func number(ref types.ManagedObjectReference) int {
 	_, digits, _ := strings.Cut(ref.Value, "-")
 	n, _ := strconv.Atoi(digits)

@@ -22,7 +22,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// fleet is the one group of a story, in a namespace of its own.
+// fleet is the one group of a story, in a separate namespace.
 type fleet struct {
 	t       *testing.T
 	cluster *stack.Cluster
@@ -31,12 +31,12 @@ type fleet struct {
 	uid     string
 	// folder of the group in vCenter.
 	folder v1alpha1.FolderStatus
-	// last is the epoch of the owner that was seen last, edits how many edits were made that change nothing.
+	// last is the epoch of the last seen owner, edits the number of edits without an effect.
 	last  v1alpha1.Epoch
 	edits int
 }
 
-// newFleet makes a group and waits until its VMs are available.
+// newFleet creates a group and waits until its VMs are available.
 func newFleet(t *testing.T, member, name string, desired int32, template string, change func(*v1alpha1.VmGroupSpec)) *fleet {
 	t.Helper()
 	f := newNamespace(t, member, name, desired)
@@ -50,7 +50,7 @@ func newFleet(t *testing.T, member, name string, desired int32, template string,
 	return f
 }
 
-// newNamespace makes the namespace of a group that somebody else makes, who calls untilMade then.
+// newNamespace creates the namespace of a group that the caller creates. The caller then calls untilMade.
 func newNamespace(t *testing.T, member, name string, desired int32) *fleet {
 	t.Helper()
 	f := &fleet{t: t, cluster: shared.Members[member], key: client.ObjectKey{Namespace: name, Name: "web"}, desired: desired}
@@ -76,7 +76,7 @@ func strategy(surge, unavailable intstr.IntOrString) *v1alpha1.UpdateStrategy {
 	return &v1alpha1.UpdateStrategy{MaxSurge: &surge, MaxUnavailable: &unavailable}
 }
 
-// patch edits the group. An API server that was started a moment ago does not serve it yet.
+// patch edits the group. A new API server does not serve it yet.
 func (f *fleet) patch(patch string) {
 	f.t.Helper()
 	await.NoError(f.t, "the edit "+patch, func() error {
@@ -84,7 +84,7 @@ func (f *fleet) patch(patch string) {
 	})
 }
 
-// until waits for the group to be as wanted, and returns it. The status must be of the current generation.
+// until waits until the group is as wanted, and returns it. The status must be of the current generation.
 func (f *fleet) until(what string, wanted func(*v1alpha1.VmGroup) bool) *v1alpha1.VmGroup {
 	f.t.Helper()
 	g := f.object()
@@ -97,7 +97,7 @@ func (f *fleet) until(what string, wanted func(*v1alpha1.VmGroup) bool) *v1alpha
 	return g
 }
 
-// untilUpdated waits until all VMs are as spec says, and no more.
+// untilUpdated waits until all VMs match spec, without extra ones.
 func (f *fleet) untilUpdated() *v1alpha1.VmGroup {
 	f.t.Helper()
 	return f.until("all VMs to be as spec says", func(g *v1alpha1.VmGroup) bool {
@@ -128,7 +128,7 @@ func says(g *v1alpha1.VmGroup, conditionType, reason string, mentions ...string)
 	return true
 }
 
-// vms are those that vCenter has in the group's folder, by reference.
+// vms are the VMs in the group's folder in vCenter, by reference.
 func (f *fleet) vms() map[string]sim.VM {
 	f.t.Helper()
 	all, err := shared.Person.VMs(f.t.Context())
@@ -154,7 +154,7 @@ func of(vms map[string]sim.VM, template string) (n int) {
 	return n
 }
 
-// changes are the calls for the group that change something in vCenter, as they arrived there.
+// changes are the changing calls for the group, in the order of their arrival at vCenter.
 func (f *fleet) changes() (calls []sim.Record) {
 	for _, r := range shared.Proxy.Records() {
 		if r.Group == f.uid && r.UserAgent != sim.UserAgent {
@@ -164,7 +164,7 @@ func (f *fleet) changes() (calls []sim.Record) {
 	return calls
 }
 
-// exactly checks that the group has as many VMs as it wants, all of them as wanted, and that its status names them.
+// exactly checks that the group has its wanted number of VMs, all as wanted, and that its status names them.
 func (f *fleet) exactly(g *v1alpha1.VmGroup, wanted func(sim.VM) bool) map[string]sim.VM {
 	f.t.Helper()
 	vms := f.vms()
@@ -190,10 +190,11 @@ func (f *fleet) exactly(g *v1alpha1.VmGroup, wanted func(sim.VM) bool) map[strin
 	return vms
 }
 
-// revision is the key of extraConfig in which the operator writes what a VM was made of, as docs/reference/vmgroup.md says.
+// revision is the key of extraConfig in which the operator writes a VM's revision, as documented in
+// docs/reference/vmgroup.md.
 const revision = "vmgroup.revision"
 
-// differ says how VMs are not what they were.
+// differ returns the differences of VMs from the wanted ones.
 func differ(was, is map[string]sim.VM) error {
 	for ref, vm := range was {
 		now, there := is[ref]

@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// granted returns how many VMs the ledger of quotas grants the group. What counts without a grant is left out.
+// granted returns how many VMs the ledger of quotas grants the group. It omits VMs that count without a grant.
 func (f *fleet) granted() func(context.Context) (int, error) {
 	f.t.Helper()
 	maps, err := corev1client.NewForConfig(shared.Hub.Config)

@@ -19,7 +19,7 @@ const (
 	early, late = "early", "late"
 	// never has guests that do not boot.
 	never = "never"
-	// hot is early, and its VMs take more CPUs and memory while they run.
+	// hot is early, and its VMs accept more CPUs and memory while they run.
 	hot = "hot"
 	// plain and other have no guests.
 	plain, other = "plain", "other"
@@ -28,7 +28,7 @@ const (
 // mark is the key of extraConfig with the name of a VM's template: a clone has it, too.
 const mark = "test.template"
 
-// Members. What restored has is put back to a backup.
+// Members. restored is restored from a backup.
 const (
 	calm, restored = "calm", "restored"
 )
@@ -48,7 +48,7 @@ var shared = stack.Share(stack.Options{
 	},
 }, teach)
 
-// teach tells the templates' guests how to behave.
+// teach defines the behavior of the templates' guests.
 func teach(ctx context.Context, s *stack.Stack) error {
 	guest := map[string]string{sim.GuestBoot: boot.String(), sim.GuestShutdown: shutdown.String()}
 	for name, extra := range map[string]map[string]string{

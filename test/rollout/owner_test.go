@@ -20,7 +20,7 @@ var bootMark = regexp.MustCompile(`; boot ([^;)]+);`)
 
 const annotations = "sharding.vmgroup-operator.vm.codeconnect.vmworld.com/"
 
-// owner is the replica that has sent the last call for the group which changes something in vCenter.
+// owner is the replica that has sent the last changing call for the group.
 func (f *fleet) owner() *stack.Replica {
 	f.t.Helper()
 	calls := f.changes()
@@ -46,7 +46,7 @@ func (f *fleet) owner() *stack.Replica {
 	return nil
 }
 
-// killOwner kills the group's owner and starts it again, as a kubelet does.
+// killOwner kills the group's owner and restarts it, like a kubelet.
 func (f *fleet) killOwner() {
 	f.t.Helper()
 	r := f.owner()
@@ -57,7 +57,7 @@ func (f *fleet) killOwner() {
 	}
 }
 
-// killAll kills all replicas, and startAll starts them again and waits until they are ready.
+// killAll kills all replicas, and startAll restarts them and waits until they are ready.
 func (f *fleet) killAll() {
 	for _, r := range shared.Replicas {
 		r.Kill()
@@ -76,8 +76,8 @@ func (f *fleet) startAll() {
 	}
 }
 
-// takeOver kills all replicas, does something while none is there, starts them, and waits until another owner has seen an edit that changes nothing: of
-// a group that is as it was, an owner writes nothing.
+// takeOver kills all replicas, runs a function in that time, starts them, and waits until another owner has seen an
+// edit without an effect: without any edit, an owner writes nothing.
 func (f *fleet) takeOver(meanwhile func()) {
 	f.t.Helper()
 	f.killAll()
@@ -91,7 +91,7 @@ func (f *fleet) takeOver(meanwhile func()) {
 	f.until(fmt.Sprintf("another owner than %+v", before), func(g *v1alpha1.VmGroup) bool { return before.Less(f.epoch(g)) })
 }
 
-// epoch of the group's last owner, also where its status does not name it any more.
+// epoch of the group's last owner, even if its status does not name it any more.
 func (f *fleet) epoch(g *v1alpha1.VmGroup) v1alpha1.Epoch {
 	if g.Status.Ownership != nil {
 		f.last = g.Status.Ownership.Epoch

@@ -16,7 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// rule is the policy of the one namespace of a story.
+// rule is the policy of a story's only namespace.
 type rule struct {
 	t      *testing.T
 	policy *v1alpha1.VmGroupPolicy
@@ -53,8 +53,9 @@ func (r *rule) change(change func(*v1alpha1.VmGroupPolicySpec)) {
 	})
 }
 
-// TestAnUpdateNeverHasMoreVMsThanItsQuota updates a group three times: with a full quota, with room for one VM of two, and with a policy that refuses in the
-// middle. VMs that shut down count as long as they are there. There are never more than the policy's limit, nor more than the ledger grants.
+// TestAnUpdateNeverHasMoreVMsThanItsQuota updates a group three times: with a full quota, with room for one VM of two,
+// and with a policy that refuses during the update. VMs that shut down count as long as they exist. There are never
+// more than the policy's limit, nor more than the ledger grants.
 func TestAnUpdateNeverHasMoreVMsThanItsQuota(t *testing.T) {
 	stack.Story(t)
 	enter(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// guarded has a group count only guests that are up.
+// guarded makes a group count only guests that are up.
 func guarded(s *v1alpha1.VmGroupSpec) {
 	s.Readiness = &v1alpha1.Readiness{Gate: v1alpha1.GateGuestHeartbeat}
 	s.Shutdown = &v1alpha1.Shutdown{TimeoutSeconds: 20}

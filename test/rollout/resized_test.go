@@ -29,7 +29,7 @@ func TestTwentyVMsGrowWithOneCallEachAndWithoutARestart(t *testing.T) {
 	after := f.exactly(f.untilUpdated(), func(vm sim.VM) bool { return vm.Heartbeat && vm.CPU == 2 && vm.MemoryMB == 4096 })
 	eye.close()
 
-	// Nothing differs but size and revision.
+	// Only size and revision differ.
 	for ref, vm := range after {
 		was := before[ref]
 		vm.CPU, vm.MemoryMB, vm.Extra = was.CPU, was.MemoryMB, maps.Clone(vm.Extra)

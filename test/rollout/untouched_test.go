@@ -17,7 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// bump is more than there are writes between a backup and its restore.
+// bump is more than the number of writes between a backup and its restore.
 const bump = 3000
 
 func TestFiftyOutdatedVMsAreLeftAloneWhateverBecomesOfWhatIsKnownOfThem(t *testing.T) {
@@ -34,7 +34,7 @@ func TestFiftyOutdatedVMsAreLeftAloneWhateverBecomesOfWhatIsKnownOfThem(t *testi
 	f.patch(`{"spec":{"template":"` + other + `"}}`)
 	before := f.exactly(f.untilUpdated(), func(vm sim.VM) bool { return vm.Extra[mark] == other })
 	shared.Proxy.Reset()
-	// untouched waits until the group says that nothing has started its update, and checks that nothing was done.
+	// untouched waits until the group reports that nothing has started its update, and checks that no action was taken.
 	untouched := func(after string) {
 		t.Helper()
 		g := f.until("to say after "+after+" that nothing has started its update", func(g *v1alpha1.VmGroup) bool {
@@ -56,7 +56,7 @@ func TestFiftyOutdatedVMsAreLeftAloneWhateverBecomesOfWhatIsKnownOfThem(t *testi
 	}
 	untouched("a restore")
 
-	// As an older version leaves it, which has seen another edit and knows of no updates.
+	// The state that an older version leaves, which has seen another edit and does not know updates.
 	f.takeOver(func() {
 		f.patch(`{"spec":{"cpu":2}}`)
 		f.setStatus(func(g *v1alpha1.VmGroup) {
@@ -104,7 +104,7 @@ func TestFiftyOutdatedVMsAreLeftAloneWhateverBecomesOfWhatIsKnownOfThem(t *testi
 	}
 }
 
-// setStatus changes the group's status, as a backup or another version might.
+// setStatus changes the group's status, as a backup or another version could.
 func (f *fleet) setStatus(change func(*v1alpha1.VmGroup)) {
 	f.t.Helper()
 	await.NoError(f.t, "the status to be written", func() error {

@@ -15,12 +15,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// TestWhatAStatusShowsAsAdmittedGivesNoVM: the attacker's API server shows, with each group, that more was admitted than the hub admitted.
+// TestWhatAStatusShowsAsAdmittedGivesNoVM: the attacker's API server shows, with each group, a larger admission
+// than the hub's.
 func TestWhatAStatusShowsAsAdmittedGivesNoVM(t *testing.T) {
 	w := shared.enter(t)
 	for _, story := range []struct {
 		name, reason string
-		// lie is what is shown of a group that has two VMs.
+		// lie is the false admission of a group that has two VMs.
 		lie func(hostileapi.Object)
 	}{
 		{"beyond a quota", v1alpha1.ReasonQuotaExceeded, func(o hostileapi.Object) {
@@ -94,7 +95,8 @@ func TestWhatAStatusShowsAsAdmittedGivesNoVM(t *testing.T) {
 				t.Errorf("%d VMs are in %s, want the 2 that were admitted", own, folder)
 			}
 			honest.Store(true)
-			// The operator hears the truth with the next event. A write of its own status makes none if the API server has that status already.
+			// The operator receives the truth with the next event. A write of its own status causes no event if the
+			// API server has that status already.
 			a.patch(lied, `{"metadata":{"labels":{"round":"honest"}}}`)
 			a.scale(group, 3)
 			a.untilRunning("once it says the truth", group, 3)

@@ -25,21 +25,21 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// attacker is a MemberCluster whose API server lies. Behind it is the attackers' real one, of which it shows the groups of one
-// namespace, and another UID of the cluster, so that it is a member like any other.
+// attacker is a MemberCluster whose API server lies. Behind it is the attackers' real one, of which it shows the
+// groups of one namespace. It shows another cluster UID, so that it is a member like any other.
 type attacker struct {
-	// Server says what is told instead of the truth.
+	// Server sends the false responses.
 	*hostileapi.Server
-	// place is the namespace as the real API server has it.
+	// place is the namespace in the real API server.
 	*place
 	member string
 	proxy  *localcluster.APIProxy
-	// clusterUID that is shown, a string.
+	// clusterUID is the shown one, a string.
 	clusterUID atomic.Value
 }
 
-// newAttacker returns an attacker that is not joined yet. Its proxy stays until all stories have ended: a member that cannot be reached
-// costs the operator more than one that can.
+// newAttacker returns an attacker that is not joined yet. Its proxy stays until all stories have ended: an unreachable
+// member costs the operator more than a reachable one.
 func newAttacker(t *testing.T, w *world, name, namespace string) *attacker {
 	t.Helper()
 	proxy, err := w.Members[attackers].NewProxy()
@@ -57,7 +57,8 @@ func newAttacker(t *testing.T, w *world, name, namespace string) *attacker {
 	return a
 }
 
-// join makes its MemberCluster. What the operator installs in a member is there already, and is kept by one of them.
+// join creates its MemberCluster. The objects that the operator installs in a member already exist there, and one of
+// them keeps them.
 func (a *attacker) join() {
 	a.t.Helper()
 	kubeconfig, err := a.proxy.Kubeconfig()
@@ -87,13 +88,13 @@ func (a *attacker) joined() *attacker {
 	return a
 }
 
-// untilItSays waits until its MemberCluster is not Ready for a reason, with a message that mentions what it is about.
+// untilItSays waits until its MemberCluster is not Ready for a reason, with a message that mentions its subject.
 func (a *attacker) untilItSays(reason string, mentions ...string) {
 	a.t.Helper()
 	a.untilItSaysWithin(patience, reason, mentions...)
 }
 
-// untilItSaysWithin is untilItSays for what takes longer than other things.
+// untilItSaysWithin is untilItSays for slower changes.
 func (a *attacker) untilItSaysWithin(patience time.Duration, reason string, mentions ...string) {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(a.t.Context(), patience)
@@ -110,7 +111,8 @@ func (a *attacker) untilItSaysWithin(patience time.Duration, reason string, ment
 	}
 }
 
-// untilTold waits until an event of its MemberCluster tells the hub's administrator what it did, with a note that mentions what it is about.
+// untilTold waits until an event of its MemberCluster reports its behavior to the hub administrator, with a note that
+// mentions its subject.
 func (a *attacker) untilTold(reason string, mentions ...string) {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(a.t.Context(), patience)
@@ -138,7 +140,7 @@ func (a *attacker) untilTold(reason string, mentions ...string) {
 	}
 }
 
-// invention is a VmGroup that is as it should be, and that nobody has made.
+// invention is a valid VmGroup that no user has created.
 func (a *attacker) invention(name string, uid types.UID, replicas int32) hostileapi.Object {
 	g := a.object(name)
 	g.UID, g.Generation, g.CreationTimestamp = uid, 1, metav1.Now()
@@ -146,7 +148,7 @@ func (a *attacker) invention(name string, uid types.UID, replicas int32) hostile
 	return hostileapi.ObjectOf(g)
 }
 
-// untilInvented waits for an invented group to be as wanted; it is nil when there is none any more.
+// untilInvented waits until an invented group is as wanted; it is nil once the group does not exist any more.
 func (a *attacker) untilInvented(what, name string, wanted func(hostileapi.Object) bool) {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(a.t.Context(), patience)
@@ -160,14 +162,14 @@ func (a *attacker) untilInvented(what, name string, wanted func(hostileapi.Objec
 	}
 }
 
-// isOurs reports whether the operator looks after an invented group.
+// isOurs reports whether the operator serves an invented group.
 func isOurs(o hostileapi.Object) bool {
 	metadata, _ := o["metadata"].(hostileapi.Object)
 	finalizers, _ := metadata["finalizers"].([]any)
 	return slices.Contains(finalizers, any(v1alpha1.VmGroupFinalizer))
 }
 
-// heard waits until the operator has heard of all that was invented so far: it looks after a group that is invented now.
+// heard waits until the operator has received all inventions so far: it serves a group that is invented now.
 func (a *attacker) heard() {
 	a.t.Helper()
 	name := fresh("canary")
@@ -178,7 +180,7 @@ func (a *attacker) heard() {
 	a.Forget(groups, a.namespace, name)
 }
 
-// restless makes the operator write the status of an invented group again and again, until stop is called.
+// restless makes the operator write the status of an invented group repeatedly, until stop is called.
 func (a *attacker) restless(name string) (stop func()) {
 	ctx, cancel := context.WithCancel(a.t.Context())
 	ended := make(chan struct{})
@@ -198,8 +200,8 @@ func (a *attacker) restless(name string) (stop func()) {
 	return func() { cancel(); <-ended }
 }
 
-// toldNothingOf fails if the operator wrote a secret of a group's to the attacker's API server. also are secrets of this story. Each
-// is reported once.
+// toldNothingOf fails if the operator wrote a secret of a group to the attacker's API server. also are secrets of this
+// story. Each is reported once.
 func (a *attacker) toldNothingOf(g *guarded, also ...string) {
 	a.t.Helper()
 	for _, secret := range also {

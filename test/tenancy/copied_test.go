@@ -10,15 +10,15 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/hostileapi"
 )
 
-// TestAGroupThatIsListedUnderAnothersUIDHarmsNobody: the attacker lists a group with the UID and the status of the victim's. It
-// asks for no VMs, and then it is being deleted.
+// TestAGroupThatIsListedUnderAnothersUIDHarmsNobody: the attacker lists a group with the UID and the status of the
+// victim's. It wants no VMs, and then it is being deleted.
 func TestAGroupThatIsListedUnderAnothersUIDHarmsNobody(t *testing.T) {
 	w := shared.enter(t)
 	for name, attack := range map[string]struct {
 		anotherName bool
 		// version that the copy has in the attacker's API server.
 		version string
-		// restless copies have the operator write to them again and again.
+		// restless copies make the operator write to them repeatedly.
 		restless bool
 	}{
 		"by the same name":                {},
@@ -60,8 +60,8 @@ func TestAGroupThatIsListedUnderAnothersUIDHarmsNobody(t *testing.T) {
 	}
 }
 
-// copied is the group as it would be by another name if it were to have no VMs. It has no finalizers yet, and none of the victim's secrets
-// stands in it in plain words: what is told of them later are the operator's words.
+// copied is the group under another name and without VMs. It has no finalizers yet, and contains none of the victim's
+// secrets in clear text: any later ones are the operator's text.
 func (g *guarded) copied(name string) hostileapi.Object {
 	g.t.Helper()
 	is := g.get(g.name)

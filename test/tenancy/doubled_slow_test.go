@@ -16,11 +16,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// TestAMemberThatShowsAGroupsUIDDoublesNoVMOfItWhenTheOperatorEnds: the attacker shows a group with the UID of the victim's and a VM more. The operator ends
-// between the clone of the victim's next VM and its record. Its successor has to recognize the VM by its instance UUID.
+// TestAMemberThatShowsAGroupsUIDDoublesNoVMOfItWhenTheOperatorEnds: the attacker shows a group with the UID of the
+// victim's and one more VM. The operator ends between the clone of the victim's next VM and its record. Its successor
+// must identify the VM by its instance UUID.
 func TestAMemberThatShowsAGroupsUIDDoublesNoVMOfItWhenTheOperatorEnds(t *testing.T) {
 	stack.Story(t)
-	w := newWorld() // the operator of the other stories goes on
+	w := newWorld() // the operator of the other stories continues
 	t.Cleanup(func() { w.end(t.Failed()) })
 	w.started(t)
 	namespace, name := fresh("doubled"), fresh("db")

@@ -17,7 +17,7 @@ import (
 // oneBookmark is an event of a watch of groups.
 const oneBookmark = `{"type":"BOOKMARK","object":{"kind":"VmGroup","apiVersion":"vm.codeconnect.vmworld.com/v1alpha1","metadata":{"resourceVersion":"7"}}}` + "\n"
 
-// turned is an attacker that was a good member for a while.
+// turned is an attacker that was an honest member for a while.
 type turned struct {
 	*attacker
 	how hostileapi.Attack
@@ -26,8 +26,8 @@ type turned struct {
 	vm      string
 }
 
-// TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay: members with a group each turn hostile. It is told, their VMs stay, nobody else is served less,
-// and when they are good again, so is everything.
+// TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay: members with a group each turn hostile. This is reported, their
+// VMs stay, service for others is unaffected, and all recovers when they are honest again.
 func TestAPIServersThatNeverEndAreNotReadyAndTheirVMsStay(t *testing.T) {
 	w := shared.enter(t)
 	g := newGuarded(t, w, "endless")

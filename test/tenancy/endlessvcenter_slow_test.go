@@ -23,25 +23,25 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// attempts is how often each vCenter is read before its memory is judged: what one attempt leaves behind adds up.
+// attempts is the number of reads of each vCenter before memory is checked: the remains of single attempts add up.
 const attempts = 4
 
-// The beginnings of answers, which a decoder follows.
+// The beginnings of responses, which a decoder follows.
 const (
 	envelope = `<?xml version="1.0" encoding="UTF-8"?><soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/" ` +
 		`xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:xsd="http://www.w3.org/2001/XMLSchema"><soapenv:Body>`
 	listing = envelope + `<RetrievePropertiesExResponse xmlns="urn:vim25"><returnval>`
 )
 
-// endlessVCenter answers some calls of the operator with what has no end.
+// endlessVCenter answers some calls of the operator with an endless response.
 type endlessVCenter struct {
 	name string
-	// methods are those calls; none for all, also those before the login.
+	// methods are those calls; none for all, including those before the login.
 	methods []string
-	// head is the beginning of the answer, which part follows again and again, with a pause if it trickles.
+	// head is the beginning of the response. part follows repeatedly, with a pause if it trickles.
 	head, part string
 	pause      time.Duration
-	// says is in the condition of the VCenter.
+	// says is part of the VCenter's condition.
 	says string
 
 	answers atomic.Int32
@@ -62,7 +62,7 @@ func endlessVCenters() []*endlessVCenter {
 	}
 }
 
-// hook is that of the proxy before a simulator.
+// hook is that of the proxy in front of a simulator.
 func (v *endlessVCenter) hook(call sim.Call) faultproxy.Fault {
 	if call.UserAgent == sim.UserAgent || !v.answersTo(call.Method) {
 		return faultproxy.Fault{}
@@ -105,8 +105,8 @@ func (v *endlessVCenter) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestVCentersWhoseAnswersHaveNoEndKeepTheOperatorSmall: all of them at once, before and after the login, again and
-// again. The operator serves another VCenter meanwhile.
+// TestVCentersWhoseAnswersHaveNoEndKeepTheOperatorSmall: all of them at once, before and after the login,
+// repeatedly. The operator serves another VCenter at the same time.
 func TestVCentersWhoseAnswersHaveNoEndKeepTheOperatorSmall(t *testing.T) {
 	w := shared.enter(t)
 	defer w.isSmall(t)
@@ -129,7 +129,7 @@ func TestVCentersWhoseAnswersHaveNoEndKeepTheOperatorSmall(t *testing.T) {
 	g.served("while vCenters send what has no end")
 }
 
-// serveEndless starts a vCenter, and makes the VCenter for it.
+// serveEndless starts a vCenter, and creates the VCenter for it.
 func (w *world) serveEndless(t *testing.T, v *endlessVCenter) {
 	t.Helper()
 	vcenter, err := sim.Start(sim.Options{Templates: []string{template}, Ordinary: []string{}, Username: stack.Username, Password: stack.Password})
@@ -159,7 +159,8 @@ func (w *world) serveEndless(t *testing.T, v *endlessVCenter) {
 	})
 }
 
-// untilVCenterSays waits until a VCenter says what is too much. It may be away for other reasons between two attempts.
+// untilVCenterSays waits until a VCenter reports the exceeded limit. Between two attempts it can be unreachable for
+// other reasons.
 func (w *world) untilVCenterSays(t *testing.T, v *endlessVCenter) {
 	t.Helper()
 	object := &v1alpha1.VCenter{}

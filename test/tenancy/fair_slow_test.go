@@ -15,14 +15,15 @@ import (
 )
 
 const (
-	// slots is how many tasks run at a time in the vCenter that tenants share.
+	// slots is the number of concurrent tasks in the vCenter that tenants share.
 	slots = 8
-	// manyGroups of one VM each are nineteen rounds of clones, and fewGroups more than anybody's share.
+	// manyGroups of one VM each are nineteen rounds of clones, and fewGroups more than any share.
 	manyGroups, fewGroups = 150, 12
 )
 
-// TestAMemberWithManyGroupsLeavesOthersTheirShare: one member has many small groups that wait for their VMs. Another member comes, and then a third
-// one. The story ends clone after clone and looks whose begins then, so that no time is measured.
+// TestAMemberWithManyGroupsLeavesOthersTheirShare: one member has many small groups that wait for their VMs. Another
+// member comes, and then a third one. The story ends one clone at a time and checks whose clone begins then, so that no
+// time is measured.
 func TestAMemberWithManyGroupsLeavesOthersTheirShare(t *testing.T) {
 	w := shared.enterAlone(t)
 	v := newHeldVCenter(t, w, "tenants")
@@ -35,7 +36,7 @@ func TestAMemberWithManyGroupsLeavesOthersTheirShare(t *testing.T) {
 	v.untilAllRun(manyGroups + 2*fewGroups)
 }
 
-// enterAlone is enter for a story that nothing may run beside: a slot is kept for two seconds for a group that takes its turn.
+// enterAlone is enter for a story that runs alone: a slot is kept for two seconds for the next group.
 func (w *world) enterAlone(t *testing.T) *world {
 	t.Helper()
 	stack.Story(t)
@@ -55,7 +56,7 @@ func newTenant(t *testing.T, w *world, v *heldVCenter, name string) *tenant {
 	return &tenant{attacker: newAttacker(t, w, name, fresh(name)).joined(), name: name, vcenter: v}
 }
 
-// applies makes groups and waits until each has asked for a slot, or is about to: what it shows before is its folder.
+// applies creates groups and waits until each has asked for a slot, or is about to: before that, it shows its folder.
 func (n *tenant) applies(groups int) {
 	n.t.Helper()
 	one := int32(1)
@@ -77,12 +78,14 @@ func (n *tenant) applies(groups int) {
 	}, func() string { return fmt.Sprintf("%d do", ready) })
 }
 
-// comesTo has the tenant come to others that use all slots, and ends their clones one by one, until all members have their share.
+// comesTo adds the tenant to others that use all slots, and ends their clones one by one, until all members have their
+// share.
 //
-// A slot that comes free goes to the member that has the fewest. So the first clone that begins should be the tenant's, and the next ones, until it has its
-// share. A busy manager may take more than two seconds to claim a slot, and then somebody else has it for one clone. So a few clones of others
-// are allowed before the first of the tenant: as many as its share. And it must have its share, as all must, when as many clones have ended as ran
-// when it came. Without members, the tenant's first clone comes after those of all groups that wait.
+// A free slot goes to the member with the fewest. So the first clone that begins should be the tenant's, and the next
+// ones, until it has its share. A busy manager can take more than two seconds to claim a slot, and then another member
+// has it for one clone. So a few clones of others are allowed before the first of the tenant: as many as its share. And
+// it must have its share, as all must, when as many clones have ended as ran when it came. Without members, the
+// tenant's first clone comes after those of all waiting groups.
 func (n *tenant) comesTo(others ...*tenant) {
 	n.t.Helper()
 	v, share := n.vcenter, slots/(len(others)+1)

@@ -19,7 +19,8 @@ import (
 )
 
 const (
-	// mostMemory is half of the chart's limit: what the attackers of all stories together may make of the manager.
+	// mostMemory is half of the chart's limit: the maximum memory of the manager under the attackers of all stories
+	// together.
 	mostMemory = 512 << 20
 	// oneList begins a list of one VmGroup, within an annotation.
 	oneList = `{"kind":"VmGroupList","apiVersion":"vm.codeconnect.vmworld.com/v1alpha1","metadata":{"resourceVersion":"7"},"items":[` + oneGroup
@@ -28,7 +29,7 @@ const (
 	inList   = `{"kind":"VmGroupList","apiVersion":"vm.codeconnect.vmworld.com/v1alpha1","metadata":{"resourceVersion":"7"},"items":[`
 )
 
-// listener is a server of the attacker's to which redirects lead.
+// listener is a server of the attacker that is the target of redirects.
 type listener struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -48,7 +49,7 @@ func listen(t *testing.T) *listener {
 	return l
 }
 
-// heardNothing fails if the operator came.
+// heardNothing fails if the operator connected.
 func (l *listener) heardNothing(t *testing.T) {
 	t.Helper()
 	l.mu.Lock()
@@ -58,15 +59,15 @@ func (l *listener) heardNothing(t *testing.T) {
 	}
 }
 
-// attackersWithTooMuch are what API servers can send at once that is too much, by name: how, and what is said of it.
+// attackersWithTooMuch are excessive responses of API servers, by name: how, and the expected report.
 func attackersWithTooMuch(elsewhere *listener) map[string]struct {
 	attack   hostileapi.Attack
 	reason   string
 	mentions []string
 } {
 	const gigabyte = 1 << 30
-	fallBack := hostileapi.Refuse(http.StatusUnprocessableEntity, "Invalid") // as API servers do that do not stream lists
-	// An empty text has three bytes and needs sixteen of memory, so that half a MiB is sent at once.
+	fallBack := hostileapi.Refuse(http.StatusUnprocessableEntity, "Invalid") // like API servers that do not stream lists
+	// An empty text has three bytes and needs sixteen of memory, so half a MiB is sent at once.
 	fat := func(i, texts int) string {
 		return fmt.Sprintf(`{"kind":"VmGroup","apiVersion":%q,"metadata":{"name":"g-%d","namespace":"default","uid":"u-%d","resourceVersion":"7","finalizers":[""%s]}}`,
 			v1alpha1.GroupVersion, i, i, strings.Repeat(`,""`, texts))
@@ -99,8 +100,8 @@ func attackersWithTooMuch(elsewhere *listener) map[string]struct {
 	}
 }
 
-// TestAPIServersThatSendTooMuchCostNobodyElseAnything: all of them at once, again and again. The member of each is told what was too much, the
-// operator stays small and does not restart, and another member is served.
+// TestAPIServersThatSendTooMuchCostNobodyElseAnything: all of them at once, repeatedly. The status of each member names
+// the exceeded limit, the operator stays small and does not restart, and another member is served.
 func TestAPIServersThatSendTooMuchCostNobodyElseAnything(t *testing.T) {
 	w := shared.enter(t)
 	g := newGuarded(t, w, "flood")
@@ -117,7 +118,7 @@ func TestAPIServersThatSendTooMuchCostNobodyElseAnything(t *testing.T) {
 		a.join()
 		attackers[name] = a
 	}
-	patcher := newAttacker(t, w, "patcher", fresh("patcher")).joined() // it leads writes elsewhere, with their bodies
+	patcher := newAttacker(t, w, "patcher", fresh("patcher")).joined() // it redirects writes, including their bodies
 	patcher.Attack(func(call localcluster.APICall) http.HandlerFunc {
 		return map[bool]http.HandlerFunc{true: hostileapi.Elsewhere(elsewhere.URL, http.StatusPermanentRedirect)}[call.Writes()]
 	})
@@ -136,7 +137,7 @@ func TestAPIServersThatSendTooMuchCostNobodyElseAnything(t *testing.T) {
 // memoryLimit is that of the manager, in bytes.
 func memoryLimit() int64 {
 	if os.Getenv(progress.RaceVariable) != "" {
-		return 6 * mostMemory // the race detector has five to ten times as much
+		return 6 * mostMemory // the race detector uses five to ten times as much
 	}
 	return mostMemory
 }

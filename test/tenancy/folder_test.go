@@ -11,7 +11,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/hostileapi"
 )
 
-// TestAFolderThatStatusNamesIsUsedByItsOwnerAlone: the attacker's administrator writes the victim's folder into the status of a group.
+// TestAFolderThatStatusNamesIsUsedByItsOwnerAlone: the attacker's administrator writes the victim's folder into the
+// status of a group.
 func TestAFolderThatStatusNamesIsUsedByItsOwnerAlone(t *testing.T) {
 	w := shared.enter(t)
 	for name, sameFolderName := range map[string]bool{"of another name": false, "of the same name": true} {
@@ -52,7 +53,8 @@ func TestAFolderThatStatusNamesIsUsedByItsOwnerAlone(t *testing.T) {
 	}
 }
 
-// TestAFolderThatStatusNamesIsNotRemoved: the victim's folder is empty, which is all that keeps one from being removed with a group.
+// TestAFolderThatStatusNamesIsNotRemoved: the victim's folder is empty; only a non-empty folder is safe from
+// removal with a group.
 func TestAFolderThatStatusNamesIsNotRemoved(t *testing.T) {
 	w := shared.enter(t)
 	g := newGuarded(t, w, "empty")

@@ -13,22 +13,22 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/hostileapi"
 )
 
-// forgerySeed chooses the forged groups of the sample, and of the slow story.
+// forgerySeed selects the forged groups of the sample, and of the slow story.
 const forgerySeed = 15
 
 func TestASampleOfForgedGroupsHarmsNobody(t *testing.T) {
 	forge(t, forgery{rounds: 2, groups: 40, broken: []string{"a word for a number"}})
 }
 
-// forgery is how much is forged.
+// forgery is the amount of forged objects.
 type forgery struct {
 	rounds, groups int
-	// broken are the names of what the operator cannot decode.
+	// broken are the names of the objects that the operator cannot decode.
 	broken []string
 }
 
-// forge lists forged groups, many at a time, and sees after each round that the victims are served and that nothing of them was touched or
-// told.
+// forge lists forged groups, many at a time. After each round it checks that the victims are served, and that none of
+// their objects was changed or disclosed.
 func forge(t *testing.T, of forgery) {
 	w := shared.enter(t)
 	first := newGuarded(t, w, "forged")
@@ -85,7 +85,7 @@ func forge(t *testing.T, of forgery) {
 	}
 }
 
-// harmNobody sees to the victims, one in each round.
+// harmNobody checks the victims, one in each round.
 func (f *forger) harmNobody(round int) {
 	f.a.t.Helper()
 	for _, g := range f.victims {

@@ -13,8 +13,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/hostileapi"
 )
 
-// forger makes VmGroups as no API server that keeps to the schema has them, out of what the attacker may have found out about the
-// victims. Those that the operator cannot decode are made by broken. Names that Kubernetes does not allow would end the attack: see
+// forger creates VmGroups that violate the schema, from the data that the attacker can have about the victims. broken
+// creates those that the operator cannot decode. Names that Kubernetes does not allow would end the attack: see
 // TestAGroupInANamespaceThatIsAPathGetsNoVM.
 type forger struct {
 	*rand.Rand
@@ -33,12 +33,12 @@ func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 // chance is true once in n times.
 func (f *forger) chance(n int) bool { return f.IntN(n) == 0 }
 
-// group is the next one that the operator can decode.
+// group is the next group that the operator can decode.
 func (f *forger) group() hostileapi.Object {
 	f.count++
 	of := pick(f.Rand, f.victims...)
 	is := of.get(of.name)
-	is.Status.Conditions = nil // they tell of the victim's secrets: see copied
+	is.Status.Conditions = nil // they contain the victim's secrets: see copied
 	o := hostileapi.ObjectOf(is)
 	delete(o, "status")
 	o["metadata"] = f.metadata(is)
@@ -76,7 +76,7 @@ func (f *forger) metadata(of *v1alpha1.VmGroup) hostileapi.Object {
 	return m
 }
 
-// spec asks for VMs that can be had rarely: they are the attacker's own, and cost time.
+// spec rarely requests valid VMs: they are the attacker's own, and cost time.
 func (f *forger) spec(of *v1alpha1.VmGroup) hostileapi.Object {
 	spec := hostileapi.Object{
 		"cpu": pick(f.Rand, 1, 1, 0, -1, 768, 769, math.MaxInt32), "memory": pick(f.Rand, 1, 1, 0, -1, 24576, 24577, math.MaxInt32),
@@ -137,7 +137,7 @@ func epoch(generation, number int64) hostileapi.Object {
 	return hostileapi.Object{"epoch": hostileapi.Object{"generation": generation, "number": number}}
 }
 
-// vms are what status says of VMs: references of all victims' VMs, and of what is none.
+// vms are the VMs in status: references of all victims' VMs, and invalid ones.
 func (f *forger) vms(of *v1alpha1.VmGroup) []hostileapi.Object {
 	var refs, uuids []string
 	for _, g := range f.victims {

@@ -14,24 +14,24 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// guarded is a group of the victim's whose VMs nobody may touch but for its own wishes, and of which nobody else may be told. In its folder
-// is a VM of a person's as well, whose name no other group can have by chance.
+// guarded is a group of the victim. Only its own spec can change its VMs, and its data must not be disclosed. Its
+// folder also contains a user's VM, whose name no other group can have by chance.
 type guarded struct {
 	*place
 	name     string
 	replicas int32
 	// folder is the path of its folder, folderRef the reference.
 	folder, folderRef string
-	// kept are the VMs in the folder that have to stay as they are, by reference.
+	// kept are the VMs in the folder that must stay unchanged, by reference.
 	kept map[string]kept
-	// secrets are expressions for what nobody may be told.
+	// secrets are expressions for data that must not be disclosed.
 	secrets map[string]*regexp.Regexp
 }
 
-// kept is a VM as it was when all that was asked for it had been done.
+// kept is a VM after all its requested changes.
 type kept struct {
 	sim.VM
-	// since is how many calls had changed something by then.
+	// since is the number of changing calls by then.
 	since int
 }
 
@@ -61,7 +61,7 @@ func newGuarded(t *testing.T, w *world, story string) *guarded {
 	return g
 }
 
-// hide makes a word one that nobody may be told.
+// hide marks a word as secret.
 func (g *guarded) hide(secret string) {
 	g.secrets[secret] = regexp.MustCompile(`\b` + regexp.QuoteMeta(secret) + `\b`)
 }
@@ -82,7 +82,7 @@ func (g *guarded) present() map[string]sim.VM {
 	return present
 }
 
-// keep makes the VMs that are there now ones that have to stay as they are.
+// keep marks the current VMs as unchangeable.
 func (g *guarded) keep(when string) {
 	g.t.Helper()
 	present := g.present()
@@ -98,7 +98,7 @@ func (g *guarded) keep(when string) {
 	}
 }
 
-// untouched fails if a VM is not as it was, if there is another one in the folder, or if the operator tried to change one.
+// untouched fails if a VM changed, if there is another one in the folder, or if the operator tried to change one.
 func (g *guarded) untouched(when string) {
 	g.t.Helper()
 	present := g.present()
@@ -121,7 +121,7 @@ func (g *guarded) untouched(when string) {
 	}
 }
 
-// served fails if the group is not looked after: a VM that somebody destroyed is replaced, and it is scaled.
+// served fails if the group is not served: a VM that a user destroyed is replaced, and it is scaled.
 func (g *guarded) served(when string) {
 	g.t.Helper()
 	g.untouched(when)
@@ -138,7 +138,7 @@ func (g *guarded) served(when string) {
 	g.untouched(when)
 }
 
-// rescaled gives the group one VM more, or few again.
+// rescaled gives the group one more VM, or few again.
 func (g *guarded) rescaled(when string) {
 	g.t.Helper()
 	if g.replicas++; g.replicas > 5 {

@@ -19,18 +19,19 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// heldVCenter is a vCenter of a story's own, in which clones run until the story ends them. It stays until all stories have ended, as its groups do.
+// heldVCenter is a vCenter for a single story, in which clones run until the story ends them. It stays until all
+// stories have ended, as its groups do.
 type heldVCenter struct {
 	t      *testing.T
 	name   string
 	person *sim.Operator
 
 	mu sync.Mutex
-	// begun are the names of the VMs that were cloned, in the order in which the clones began.
+	// begun are the names of the cloned VMs, in the order in which the clones began.
 	begun []string
-	// held are the clones that run, the oldest first.
+	// held are the running clones, the oldest first.
 	held []heldClone
-	// most is how many ran at a time, and free is true once clones end by themselves.
+	// most is the maximum number of concurrent clones, and free is true once clones end automatically.
 	most int
 	free bool
 }
@@ -95,7 +96,7 @@ func (v *heldVCenter) endOldest() {
 	v.held = v.held[1:]
 }
 
-// letGo ends all clones, and has those that begin from now on end by themselves.
+// letGo ends all clones, and makes later ones end automatically.
 func (v *heldVCenter) letGo() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -105,7 +106,7 @@ func (v *heldVCenter) letGo() {
 	v.held, v.free = nil, true
 }
 
-// untilFull waits until clones have all slots. Other tasks end by themselves.
+// untilFull waits until clones have all slots. Other tasks end automatically.
 func (v *heldVCenter) untilFull() {
 	v.t.Helper()
 	await.True(v.t, fmt.Sprintf("%d clones to run", slots), func() bool {
@@ -115,7 +116,7 @@ func (v *heldVCenter) untilFull() {
 	}, func() string { return fmt.Sprintf("those of %v run, of %v have begun", v.running(), v.begunSince(0)) })
 }
 
-// untilAllRun waits until so many VMs run. Each was cloned once, and never too many at a time.
+// untilAllRun waits until this many VMs run. Each was cloned once, and never too many at a time.
 func (v *heldVCenter) untilAllRun(want int) {
 	v.t.Helper()
 	on := map[string]int{}
@@ -138,14 +139,14 @@ func (v *heldVCenter) untilAllRun(want int) {
 	}
 }
 
-// count is how many clones have begun.
+// count is the number of clones that have begun.
 func (v *heldVCenter) count() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return len(v.begun)
 }
 
-// begunSince is how many clones of each tenant have begun after so many of all.
+// begunSince is the number of clones of each tenant that have begun after the first ones of all.
 func (v *heldVCenter) begunSince(count int) map[string]int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -156,7 +157,7 @@ func (v *heldVCenter) begunSince(count int) map[string]int {
 	return begun
 }
 
-// running is how many clones of each tenant run.
+// running is the number of running clones of each tenant.
 func (v *heldVCenter) running() map[string]int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -167,7 +168,7 @@ func (v *heldVCenter) running() map[string]int {
 	return running
 }
 
-// tenantOf is the tenant whose group a VM is of.
+// tenantOf is the tenant that owns the group of a VM.
 func tenantOf(vm string) string {
 	name, _, _ := strings.Cut(vm, "-")
 	return name

@@ -21,20 +21,22 @@ import (
 )
 
 const (
-	// editedGroups are those of one user, and edits how often they are edited in all, in turns of some edits each. As many edits of ConfigMaps in a turn
-	// are enough to compare with, since their delays differ less.
+	// editedGroups are those of one user, and edits their total number of edits, in turns of some edits each. The same
+	// number of edits of ConfigMaps in a turn suffices for a comparison, because their delays differ less.
 	editedGroups, edits, turnOfEdits, editsOfMaps = 300, 10_000, 2500, 1600
-	// editsASecond is ten times as much as the operator records. On two cores, which the API servers share, twice as many edits leave no processor for
-	// anybody, so that nothing could be said about the operator.
+	// editsASecond is ten times the rate at which the operator records. On two cores, which the API servers share,
+	// twice as many edits would use the whole processor, so that nothing could be measured about the operator.
 	editsASecond = 40
-	// mostStored is how much the hub's etcd may grow for all of these edits, which includes the Leases of the operator.
+	// mostStored is the maximum growth of the hub's etcd for all of these edits, including the operator's Leases.
 	mostStored = 5_000_000
-	// mostDelay is how much longer an edit of another member may take at its 99th percentile than beside as many edits of ConfigMaps.
+	// mostDelay is the maximum additional delay of another member's edit at its 99th percentile, compared with the same
+	// number of edits of ConfigMaps.
 	mostDelay = 1.2
 )
 
-// TestTenThousandEditsOfPausedGroupsFillNoHubAndDelayNobody: a user edits 300 paused groups without end. Another member's users edit theirs, beside that and
-// beside as many edits of ConfigMaps in the first member, in turns.
+// TestTenThousandEditsOfPausedGroupsFillNoHubAndDelayNobody: a user edits 300 paused groups continuously. Another
+// member's users edit theirs, at the same time and during the same number of edits of ConfigMaps in the first member,
+// in turns.
 func TestTenThousandEditsOfPausedGroupsFillNoHubAndDelayNobody(t *testing.T) {
 	w := shared.enterAlone(t)
 	if err := w.Members[attackers].YieldProcessor(); err != nil {
@@ -67,7 +69,7 @@ func TestTenThousandEditsOfPausedGroupsFillNoHubAndDelayNobody(t *testing.T) {
 			})
 		})
 		t.Logf("turn %d: beside ConfigMaps %+v, beside groups %+v", n, besideMaps, besideGroups)
-		// What the edits of the other member take on the hub is known from beside ConfigMaps.
+		// The storage cost of the other member's edits on the hub is known from the ConfigMap turns.
 		grew += besideGroups.grew - besideMaps.grew/float64(besideMaps.edits)*float64(besideGroups.edits)
 	}
 	a.untilAllSeen(editedGroups)
@@ -97,7 +99,7 @@ func percentile(all []time.Duration, p int) time.Duration {
 	return all[len(all)*p/100]
 }
 
-// editsAll edits at a steady pace, by some clients beside each other.
+// editsAll edits at a steady pace, by some concurrent clients.
 func (a *attacker) editsAll(edits int, edit func(i int) error) {
 	a.t.Helper()
 	tick := time.NewTicker(time.Second / editsASecond)
@@ -138,20 +140,22 @@ func (a *attacker) untilAllSeen(groups int) {
 	}, func() string { return fmt.Sprintf("%d of %d groups are seen", seen, groups) })
 }
 
-// turn is what happened while somebody edited: how often the other member's users did, and by how many bytes the hub's etcd grew.
+// turn has the results during the edits: the number of edits of the other member's users, and the growth of the hub's
+// etcd in bytes.
 type turn struct {
 	edits int
 	grew  float64
 }
 
-// modest is a member whose users edit many groups once in a while.
+// modest is a member whose users edit many groups now and then.
 type modest struct {
 	*place
 	edits int
 }
 
-// modestGroups are so many that each is edited every twelve seconds: the operator records a group once in ten seconds, after its first four edits. The pace
-// is fixed. Without it, the load would depend on the delay that the test measures.
+// modestGroups is so large that each group is edited every twelve seconds: the operator records a group once in ten
+// seconds, after its first four edits. The pace is fixed. Without it, the load would depend on the delay that the test
+// measures.
 const (
 	modestGroups       = 120
 	modestEditsASecond = 10
@@ -162,7 +166,7 @@ func newModest(t *testing.T, w *world) *modest {
 	m := &modest{place: newPlace(t, w, victim, fresh("modest"))}
 	one := int32(1)
 	for n := range modestGroups {
-		// An edit is admitted, and its VM stays as it is.
+		// An edit is admitted, and its VM does not change.
 		m.applySpec(fmt.Sprintf("modest-%d", n), v1alpha1.VmGroupSpec{
 			CPU: 1, Memory: 1, Template: template, Replicas: &one, UpdateStrategy: &v1alpha1.UpdateStrategy{Paused: true},
 		})
@@ -173,7 +177,8 @@ func newModest(t *testing.T, w *world) *modest {
 	return m
 }
 
-// whileEditing edits one group after the other until do has ended, and notes how long each edit took until the operator had recorded it.
+// whileEditing edits one group after another until do has ended, and records the time of each edit until the operator
+// had recorded it.
 func (m *modest) whileEditing(took map[string][]time.Duration, what string, do func()) turn {
 	m.t.Helper()
 	n, before := 0, stored(m.t, m.w)
@@ -195,7 +200,7 @@ func (m *modest) whileEditing(took map[string][]time.Duration, what string, do f
 	}
 }
 
-// edit edits the next group, and returns how long it took until the operator had recorded it.
+// edit edits the next group, and returns the time until the operator had recorded it.
 func (m *modest) edit() time.Duration {
 	m.t.Helper()
 	name, cpu := fmt.Sprintf("modest-%d", m.edits%modestGroups), int32(m.edits/modestGroups%3+2)

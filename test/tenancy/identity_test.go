@@ -14,8 +14,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/hostileapi"
 )
 
-// TestAnAPIServerThatShowsTheUIDOfAnotherMemberIsServedNothing: one shows the UID of the victim's cluster as soon as it is joined, another
-// when it has been a member for a while. Both list the victim's group with 0 replicas.
+// TestAnAPIServerThatShowsTheUIDOfAnotherMemberIsServedNothing: one shows the UID of the victim's cluster as soon as it
+// is joined, another when it has been a member for a while. Both list the victim's group with 0 replicas.
 func TestAnAPIServerThatShowsTheUIDOfAnotherMemberIsServedNothing(t *testing.T) {
 	w := shared.enter(t)
 	g := newGuarded(t, w, "identity")
@@ -44,7 +44,7 @@ func TestAnAPIServerThatShowsTheUIDOfAnotherMemberIsServedNothing(t *testing.T) 
 
 	turncoat.untilItSays(v1alpha1.ReasonAnotherCluster, uid, first)
 	turncoat.Invent(groups, scaledDown)
-	turncoat.scale("own", 2) // whom nobody serves
+	turncoat.scale("own", 2) // no operator serves it
 	g.served("while an old member shows its UID, too")
 	all, err := w.Person.VMs(t.Context())
 	if err != nil {

@@ -1,10 +1,11 @@
 //go:build unix
 
-// Package tenancy attacks one member of the whole product from another: the attacker's API server lies, or its administrator
-// writes what only the operator should. What the operator does to vCenter and tells the attacker is seen by proxies and by a person,
-// never taken from its own words.
+// Package tenancy attacks one member of the whole product from another: the attacker's API server lies, or its
+// administrator writes fields that only the operator should write. Proxies and a user observe the operator's calls to
+// vCenter and its responses to the attacker. The tests never rely on the operator's own reports.
 //
-// All stories share one stack. Each has a group of the victim's and an attacker of its own, so that they can run side by side.
+// All stories share one stack. Each has a separate group of the victim and a separate attacker, so that they can run
+// concurrently.
 package tenancy
 
 import (
@@ -30,13 +31,13 @@ const (
 	template = "vm-operator-template"
 	// deniedTemplate is one that a policy of a story denies.
 	deniedTemplate = "denied-golden-image"
-	// victim is the member that is attacked, attackers the one whose API server is behind those of all attackers.
+	// victim is the attacked member, attackers the one whose API server is behind those of all attackers.
 	victim, attackers = "victim", "attackers"
 	// root is the operator's folder in vCenter.
 	root = "/DC0/vm/vm-operator"
 )
 
-// world is the stack that all stories share. It is started by the first story that enters it.
+// world is the stack that all stories share. The first story that enters it starts it.
 type world struct {
 	*stack.Stack
 	start func() error
@@ -77,9 +78,10 @@ func (w *world) begin() (err error) {
 	if err != nil {
 		return err
 	}
-	// By itself it shows no groups: each attacker shows some of them, as its own.
+	// The cluster itself shows no groups: each attacker shows some of them, as its own.
 	hostileapi.Before(w.Members[attackers].Proxy).Lie(func(s hostileapi.Shown) bool { return s.Resource != groups })
-	// As the chart does for a container that may have as much: otherwise the garbage of a moment counts, which nobody collects on a busy machine.
+	// As in the chart, for a container with this memory limit: otherwise temporary garbage counts, which is not
+	// collected on a busy machine.
 	if err := os.Setenv("GOMEMLIMIT", strconv.FormatInt(memoryLimit()/10*9, 10)); err != nil {
 		return err
 	}
@@ -96,7 +98,7 @@ func (w *world) begin() (err error) {
 	return nil
 }
 
-// end stops what runs, after some last words if stories failed.
+// end stops all processes, after some debug output if stories failed.
 func (w *world) end(failed bool) {
 	if w.Stack == nil {
 		return
@@ -115,7 +117,7 @@ func (w *world) end(failed bool) {
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	flag.Parse()
-	// Stories mostly wait: the number of processors is no bound for them.
+	// Stories mostly wait: the number of processors does not limit them.
 	if err := flag.Set("test.parallel", "100"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

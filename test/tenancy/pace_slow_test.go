@@ -16,15 +16,16 @@ import (
 )
 
 const (
-	// atOnce and aSecond are how many small events of a member are read, as docs/reference/member-limits.md says.
+	// atOnce and aSecond are the read rates of a member's small events, as in docs/reference/member-limits.md.
 	atOnce, aSecond = 24_576, 1536
 	// onTheWay are events that are sent and not read yet: those in the windows of HTTP/2 and in the buffers of sockets.
 	onTheWay = 40_000
-	// untilPaced is when a member that is read at its pace has sent all that may come at once, and all that is on the way.
+	// untilPaced is when a rate-limited member has sent its burst and all events in flight.
 	untilPaced = atOnce + onTheWay
 )
 
-// TestAWatchThatIsAFloodOfSmallEventsIsReadAtItsPaceAndTheMemberStays: events that are all right, and without end. They are counted where they are sent.
+// TestAWatchThatIsAFloodOfSmallEventsIsReadAtItsPaceAndTheMemberStays: the events are valid and endless. They are
+// counted at the sender.
 func TestAWatchThatIsAFloodOfSmallEventsIsReadAtItsPaceAndTheMemberStays(t *testing.T) {
 	w := shared.enter(t)
 	g := newGuarded(t, w, "pace")

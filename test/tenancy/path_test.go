@@ -19,8 +19,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/hostileapi"
 )
 
-// TestAGroupThatIsDeletedInANamespaceThatIsAPathRemovesNoFolder: the attacker's API server shows a group of namespace ../victim/<namespace> that is being
-// deleted, with the victim's folder in its status. The folder is empty, which is all that keeps one from being removed with a group.
+// TestAGroupThatIsDeletedInANamespaceThatIsAPathRemovesNoFolder: the attacker's API server shows a group of namespace
+// ../victim/<namespace> that is being deleted, with the victim's folder in its status. The folder is empty; only a
+// non-empty folder is safe from removal with a group.
 func TestAGroupThatIsDeletedInANamespaceThatIsAPathRemovesNoFolder(t *testing.T) {
 	w := shared.enter(t)
 	g := newGuarded(t, w, "path")
@@ -36,8 +37,9 @@ func TestAGroupThatIsDeletedInANamespaceThatIsAPathRemovesNoFolder(t *testing.T)
 	a.untilItSays(v1alpha1.ReasonLimitExceeded, `has the namespace "../`+victim)
 }
 
-// TestAGroupInANamespaceThatIsAPathGetsNoVM: the attacker's API server shows a group of namespace ../victim/<namespace> with the status that the operator wrote
-// for a group of the attacker with the same UID, and with the victim's folder in it. The operator has written to that group a moment ago.
+// TestAGroupInANamespaceThatIsAPathGetsNoVM: the attacker's API server shows a group of namespace
+// ../victim/<namespace>. Its status is the one that the operator wrote for a group of the attacker with the same UID,
+// with the victim's folder in it. The operator has written to that group a moment ago.
 func TestAGroupInANamespaceThatIsAPathGetsNoVM(t *testing.T) {
 	w := shared.enter(t)
 	g := newGuarded(t, w, "path")
@@ -54,7 +56,7 @@ func TestAGroupInANamespaceThatIsAPathGetsNoVM(t *testing.T) {
 	o := a.climbing(g, types.UID(g.firstOfUID()+string(own.UID[8:])))
 	status := a.firstStatusOf(g.name)
 	status["folder"] = forgedFolder(g)["folder"]
-	hostileapi.Set(o, "9000000000000000000", "metadata", "resourceVersion") // later than what the operator wrote to the other group
+	hostileapi.Set(o, "9000000000000000000", "metadata", "resourceVersion") // later than the operator's write to the other group
 	hostileapi.Set(o, own.Spec, "spec")
 	hostileapi.Set(o, status, "status")
 	defer a.rewritten(g.name)()
@@ -67,7 +69,7 @@ func TestAGroupInANamespaceThatIsAPathGetsNoVM(t *testing.T) {
 	a.untilItSays(v1alpha1.ReasonLimitExceeded, `the name`, `"../`+victim)
 }
 
-// emptied leaves nothing in the folder of the group.
+// emptied removes everything from the folder of the group.
 func (g *guarded) emptied() {
 	g.t.Helper()
 	g.scale(g.name, 0)
@@ -80,7 +82,7 @@ func (g *guarded) emptied() {
 	g.kept = map[string]kept{}
 }
 
-// keepsItsFolder fails if the folder of the group is not there, or something is in it, or if the group is not served in it.
+// keepsItsFolder fails if the folder of the group does not exist, or is not empty, or if the group is not served in it.
 func (g *guarded) keepsItsFolder() {
 	g.t.Helper()
 	for ref, vm := range g.present() {
@@ -104,7 +106,7 @@ func (g *guarded) keepsItsFolder() {
 	}
 }
 
-// firstOfUID is what the name of the folder has of the UID.
+// firstOfUID is the part of the UID in the folder's name.
 func (g *guarded) firstOfUID() string { return g.folder[len(g.folder)-8:] }
 
 // climbing is an invented group whose namespace leads from the attacker's folder into that of the victim.
@@ -131,7 +133,7 @@ func (a *attacker) firstStatusOf(name string) map[string]any {
 	return nil
 }
 
-// rewritten makes the operator write the status of a real group again and again, until stop is called.
+// rewritten makes the operator write the status of a real group repeatedly, until stop is called.
 func (p *place) rewritten(name string) (stop func()) {
 	ctx, cancel := context.WithCancel(p.t.Context())
 	ended := make(chan struct{})
@@ -141,7 +143,7 @@ func (p *place) rewritten(name string) (stop func()) {
 		defer ticker.Stop()
 		for n := 0; ctx.Err() == nil; n++ {
 			patch := fmt.Sprintf(`{"status":{"lastMessage":"%d"}}`, n)
-			_ = p.cluster.Status().Patch(ctx, p.object(name), client.RawPatch(types.MergePatchType, []byte(patch))) // one that fails is made up for by the next
+			_ = p.cluster.Status().Patch(ctx, p.object(name), client.RawPatch(types.MergePatchType, []byte(patch))) // the next one compensates for a failed one
 			select {
 			case <-ctx.Done():
 			case <-ticker.C:

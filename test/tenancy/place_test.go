@@ -21,19 +21,20 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// patience bounds each wait. Waits end as soon as they can; the bound is for a busy machine, and for a group that is not served any more.
+// patience is the timeout of each wait, long enough for a busy machine. It also ends waits for a group that is not
+// served any more.
 const patience = time.Minute
 
 // groups is the resource of VmGroups.
 const groups = "vmgroups"
 
-// made counts what got a name of its own.
+// made counts the unique names.
 var made atomic.Int64
 
-// fresh is a name that nothing else has.
+// fresh is a unique name.
 func fresh(name string) string { return fmt.Sprintf("%s-%d", name, made.Add(1)) }
 
-// place is a namespace as a cluster's API server really has it. Who writes there is the cluster's administrator.
+// place is a namespace in a cluster's real API server. Its writer is the cluster's administrator.
 type place struct {
 	t         *testing.T
 	w         *world
@@ -84,7 +85,7 @@ func (p *place) scale(name string, replicas int32) {
 	p.patch(name, fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas))
 }
 
-// forge writes fields of a group's status, which only the operator should.
+// forge writes fields of a group's status that only the operator should write.
 func (p *place) forge(name string, status map[string]any) {
 	p.t.Helper()
 	patch, err := json.Marshal(map[string]any{"status": status})
@@ -113,7 +114,7 @@ func (p *place) get(name string) *v1alpha1.VmGroup {
 	return g
 }
 
-// until waits for a group to be as wanted. The status must be of the current generation.
+// until waits until a group is as wanted. The status must be of the current generation.
 func (p *place) until(what, name string, wanted func(*v1alpha1.VmGroup) bool) *v1alpha1.VmGroup {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
@@ -134,7 +135,7 @@ func (p *place) untilRunning(what, name string, vms int32) *v1alpha1.VmGroup {
 	return p.until(fmt.Sprintf("%s: %d VMs to run", what, vms), name, func(g *v1alpha1.VmGroup) bool { return runs(g, vms) })
 }
 
-// runs reports whether a group is said to have all its VMs.
+// runs reports whether a group's status reports all its VMs.
 func runs(g *v1alpha1.VmGroup, vms int32) bool {
 	return g.Status.Phase == v1alpha1.PhaseRunning && g.Status.ReadyReplicas == vms && g.Status.Replicas == vms && stack.IsReady(g.Status.Conditions)
 }

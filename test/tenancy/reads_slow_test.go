@@ -12,10 +12,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/hostileapi"
 )
 
-// heavyLabels make a group about as heavy as one object of a member may be.
+// heavyLabels make a group about as large as the maximum size of a member's object.
 const heavyLabels = 120_000
 
-// TestAHostileMemberWithOneGroupAndAnyAnnotationKeepsTheOperatorSmall: the group is as large as can be, so is each answer about it, and lists have no end.
+// TestAHostileMemberWithOneGroupAndAnyAnnotationKeepsTheOperatorSmall: the group has the maximum size, so has each
+// response about it, and lists are endless.
 func TestAHostileMemberWithOneGroupAndAnyAnnotationKeepsTheOperatorSmall(t *testing.T) {
 	w := shared.enter(t)
 	defer w.isSmall(t)
@@ -34,7 +35,7 @@ func TestAHostileMemberWithOneGroupAndAnyAnnotationKeepsTheOperatorSmall(t *test
 	for _, annotations := range []map[string]any{
 		adopt(string(uuid.NewUUID())), adopt(string(own)), adopt(old), adopt(v1alpha1.AdoptLegacy), adopt(v1alpha1.AdoptAbandon), adopt("none"),
 		{v1alpha1.ReleaseAnnotation: own}, {v1alpha1.ForgetAnnotation: own}, {v1alpha1.ConfirmDeletionAnnotation: own}, {v1alpha1.PausedAnnotation: "true"},
-		{ // what means something on the hub's objects
+		{ // annotations with a meaning on the hub's objects
 			v1alpha1.AllowForgetAnnotation: "2999-01-01T00:00:00Z", v1alpha1.AllowAdoptionAnnotation: "2999-01-01T00:00:00Z", v1alpha1.AllowMassDeletionAnnotation: "2999-01-01T00:00:00Z",
 			v1alpha1.AcceptAdmittedAnnotation: "2999-01-01T00:00:00Z", v1alpha1.TakeClusterUIDAnnotation: own, v1alpha1.AcceptInstanceAnnotation: "any",
 			v1alpha1.AcceptEmptyAnnotation: "true", v1alpha1.PredecessorAnnotation: own, v1alpha1.VCenterHostsAnnotation: "*",

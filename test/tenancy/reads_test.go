@@ -16,14 +16,15 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// endlessLists answers each list of VmGroups with a page of small ones, after which there is another one. It counts the pages.
+// endlessLists answers each list of VmGroups with a page of small ones, always followed by another one. It counts
+// the pages.
 type endlessLists struct{ pages atomic.Int64 }
 
 func (l *endlessLists) attack(call localcluster.APICall) http.HandlerFunc {
 	if call.Resource != groups || call.Verb != "list" {
 		return nil
 	}
-	if call.Limit != "1" { // the operator asks for the revision of the storage so
+	if call.Limit != "1" { // the operator reads the revision of the storage this way
 		l.pages.Add(1)
 	}
 	begin := `{"kind":"VmGroupList","apiVersion":"vm.codeconnect.vmworld.com/v1alpha1","metadata":{"resourceVersion":"7","continue":"more"},"items":[{}`
@@ -32,7 +33,7 @@ func (l *endlessLists) attack(call localcluster.APICall) http.HandlerFunc {
 	}, `]}`)
 }
 
-// released makes a group with a VM, and deletes it so that the VM stays. It returns its UID.
+// released creates a group with a VM, and deletes it so that the VM stays. It returns its UID.
 func (a *attacker) released(name string) types.UID {
 	a.t.Helper()
 	a.apply(name, 1, false)
@@ -55,7 +56,8 @@ func says(o hostileapi.Object, conditionType, reason string) bool {
 	return false
 }
 
-// TestAnAdoptionIsAnsweredThoughTheListsOfItsMemberNeverEnd: a hostile API server can have the operator ask for any UID. The operator reads no list for it.
+// TestAnAdoptionIsAnsweredThoughTheListsOfItsMemberNeverEnd: a hostile API server can make the operator ask for any
+// UID. The operator reads no list for it.
 func TestAnAdoptionIsAnsweredThoughTheListsOfItsMemberNeverEnd(t *testing.T) {
 	w := shared.enter(t)
 	defer w.isSmall(t)

@@ -21,14 +21,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// cloudConfig is user data, and jewel what nobody may find in a VM.
+// cloudConfig is user data, and jewel a secret that no VM must contain.
 const cloudConfig, jewel = "#cloud-config\nruncmd: [true]\n", "what-opens-the-cluster"
 
-// theCommand is what a person is told to run, at the end of a message.
+// theCommand is the remedy at the end of a message.
 var theCommand = regexp.MustCompile(`: kubectl label secret (\S+) -n (\S+) ([^\s=]+)=(\S+)$`)
 
-// TestAVMGetsUserDataAndNoOtherSecret: a Secret that is not marked as user data is not handed to VMs, and the group names the command that
-// marks it. A Secret for something else is not handed on, nor is any where the member does not allow it.
+// TestAVMGetsUserDataAndNoOtherSecret: a Secret that is not marked as user data is not passed to VMs, and the group
+// names the command that marks it. A Secret of another type is not passed, nor is any if the member does not allow it.
 func TestAVMGetsUserDataAndNoOtherSecret(t *testing.T) {
 	w := shared.enter(t)
 	h := &handsOut{newAttacker(t, w, "userdata", fresh("userdata")).joined()}
@@ -47,7 +47,7 @@ func TestAVMGetsUserDataAndNoOtherSecret(t *testing.T) {
 
 	told := h.untilRefused("own", v1alpha1.ReasonUserDataDenied, `"cloud-init"`, "not marked as user data")
 	h.run(meta.FindStatusCondition(told.Status.Conditions, v1alpha1.ConditionStalled).Message, "cloud-init")
-	h.scale("own", 2) // or else the operator reads the Secret again within half a minute
+	h.scale("own", 2) // otherwise the operator reads the Secret again within half a minute
 	marked := h.until("its VMs to run", "own", func(g *v1alpha1.VmGroup) bool { return runs(g, 2) })
 	h.has("own", marked.Status.VMs...)
 
@@ -59,7 +59,7 @@ func TestAVMGetsUserDataAndNoOtherSecret(t *testing.T) {
 	h.hasNoVM("burglar")
 }
 
-// handsOut is a member whose groups hand Secrets to their VMs.
+// handsOut is a member whose groups pass Secrets to their VMs.
 type handsOut struct{ *attacker }
 
 func (h *handsOut) secret(name string, of corev1.SecretType, key, value string) {
@@ -79,7 +79,8 @@ func (h *handsOut) group(name, secret string) {
 	h.applySpec(name, v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: template, Replicas: &one, UserDataSecretRef: &v1alpha1.LocalObjectReference{Name: secret}})
 }
 
-// allow has the platform team let groups of the member hand Secrets on. The operator hears of it some time later.
+// allow makes a hub administrator allow groups of the member to pass Secrets. The operator learns of it some time
+// later.
 func (h *handsOut) allow() {
 	h.t.Helper()
 	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: h.member}}
@@ -89,8 +90,8 @@ func (h *handsOut) allow() {
 	}
 }
 
-// untilRefused waits until a group has no VM for a reason, in words that mention what it is about: until the operator hears that Secrets are
-// allowed, it refuses for that. It fails as soon as there is a VM.
+// untilRefused waits until a group has no VM for a reason, in a message that mentions its subject. Until the operator
+// learns that Secrets are allowed, it refuses for that reason. It fails as soon as a VM exists.
 func (h *handsOut) untilRefused(name, reason string, mentions ...string) *v1alpha1.VmGroup {
 	h.t.Helper()
 	mentions = append(mentions, reason)
@@ -102,7 +103,7 @@ func (h *handsOut) untilRefused(name, reason string, mentions ...string) *v1alph
 	return g
 }
 
-// run does what the command in a message does.
+// run runs the command in a message.
 func (h *handsOut) run(message, secret string) {
 	h.t.Helper()
 	command := theCommand.FindStringSubmatch(message)
@@ -130,7 +131,7 @@ func (h *handsOut) has(name string, vms ...v1alpha1.VMStatus) {
 	}
 }
 
-// hasNoVM fails if there is a VM of a group, or if any VM has what is in the Secret of the service account.
+// hasNoVM fails if there is a VM of a group, or if any VM contains the Secret of the service account.
 func (h *handsOut) hasNoVM(name string) {
 	h.t.Helper()
 	for path, vm := range h.vms() {

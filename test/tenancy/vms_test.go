@@ -10,8 +10,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// TestVMsThatStatusNamesAreTouchedByTheirOwnerAlone: the attacker's administrator writes the victim's VMs into the status of a group, as
-// its own and then as ones that are being deleted.
+// TestVMsThatStatusNamesAreTouchedByTheirOwnerAlone: the attacker's administrator writes the victim's VMs into the
+// status of a group, as its own and then as ones that are being deleted.
 func TestVMsThatStatusNamesAreTouchedByTheirOwnerAlone(t *testing.T) {
 	w := shared.enter(t)
 	g := newGuarded(t, w, "vms")
@@ -48,7 +48,7 @@ func TestVMsThatStatusNamesAreTouchedByTheirOwnerAlone(t *testing.T) {
 	}
 }
 
-// forgedVMs says that a group has the victim's VMs.
+// forgedVMs is a status that claims the victim's VMs.
 func forgedVMs(group string, g *guarded) map[string]any {
 	vms := g.get(g.name).Status.VMs
 	for i := range vms {

@@ -29,15 +29,15 @@ var members = []string{"team-a", "team-b"}
 
 // Namespaces of each member.
 const (
-	// plain has groups under the default limits alone.
+	// plain has groups under only the default limits.
 	plain = "plain"
 	// limited has groups that count in one quota over both members.
 	limited = "limited"
-	// tight has groups beyond what their policy allows by now.
+	// tight has groups that exceed their current policy.
 	tight = "tight"
-	// busy has groups that somebody scales all the time.
+	// busy has groups that are scaled continuously.
 	busy = "busy"
-	// rolling has groups whose VMs are to follow edits.
+	// rolling has groups whose VMs must follow edits.
 	rolling = "rolling"
 )
 
@@ -53,9 +53,9 @@ type subject struct {
 	cluster                 *stack.Cluster
 	uid                     types.UID
 	folder                  string
-	// kept are the VMs that nobody may touch, by path, as they were when they were first seen.
+	// kept are the VMs that must not change, by path, in their first seen state.
 	kept map[string]sim.VM
-	// stays is since when a group stays as it is that was edited, or zero.
+	// stays is since when an edited group keeps its state, or zero.
 	stays time.Time
 }
 
@@ -89,7 +89,7 @@ func (s *tale) policies() {
 	}))
 }
 
-// populate makes the groups and waits for their VMs.
+// populate creates the groups and waits for their VMs.
 func (s *tale) populate() {
 	s.Helper()
 	for _, member := range members {
@@ -124,14 +124,14 @@ func (s *tale) create(g *subject, i int) {
 		if i == 0 {
 			o.Spec.UserDataSecretRef = &v1alpha1.LocalObjectReference{Name: userData}
 		}
-		// The first of them is edited, which is not to replace its VM: see edited.
+		// The first of them is edited, which must not replace its VM: see edited.
 		o.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete}
 	case tight:
 		o.Spec.CPU = 2
 	case rolling:
 		o.Spec = rollingSpec(i)
 	}
-	// The policies may not be known in the member yet, and the default limits would hold.
+	// The member possibly does not know the policies yet, and the default limits would apply.
 	s.until(g.String()+" to be taken", func(ctx context.Context) (bool, error) {
 		err := g.cluster.Create(ctx, o)
 		return err == nil, err
@@ -139,8 +139,9 @@ func (s *tale) create(g *subject, i int) {
 	g.uid = o.UID
 }
 
-// tighten makes every group of namespace tight one that is beyond its policy: half of them with what they have, and half with what they ask
-// for, so that they are held at what was admitted before. It does so while no replica runs, which would tell the members first.
+// tighten makes every group of namespace tight violate its policy: half of them with their VMs, and half with their
+// spec, so that they are held at their former admission. It does so while no replica runs, which would first update the
+// members.
 func (s *tale) tighten() {
 	s.Helper()
 	policy := &v1alpha1.VmGroupPolicy{ObjectMeta: metav1.ObjectMeta{Name: tight}}
@@ -180,7 +181,7 @@ func (s *tale) patch(g *subject, merge string) {
 	}
 }
 
-// is waits for a group to be as wanted, as of its current generation.
+// is waits until a group is as wanted, as of its current generation.
 func (s *tale) is(g *subject, what string, wanted func(*v1alpha1.VmGroup) bool) *v1alpha1.VmGroup {
 	s.Helper()
 	now := g.object()
@@ -195,7 +196,7 @@ func said(g *v1alpha1.VmGroup) string {
 	return fmt.Sprintf("it wants %d VMs and has %d; admitted %+v; message %q; %s", *g.Spec.Replicas, len(g.Status.VMs), g.Status.Admitted, g.Status.LastMessage, stack.Words(g.Status.Conditions))
 }
 
-// fulfilled says that a group has all that it asks for.
+// fulfilled reports whether a group has all its requested VMs.
 func fulfilled(g *v1alpha1.VmGroup) bool {
 	n := *g.Spec.Replicas
 	return g.Status.Phase == v1alpha1.PhaseRunning && stack.IsReady(g.Status.Conditions) && g.Status.Replicas == n && g.Status.ReadyReplicas == n &&
@@ -209,7 +210,7 @@ func (s *tale) runs(g *subject) *v1alpha1.VmGroup {
 	return now
 }
 
-// keep notes the VMs that nobody may touch from now on: all, but for what the busy groups have beyond their first.
+// keep records the VMs that must not change from now on: all, except those of the busy groups beyond their first.
 func (s *tale) keep() {
 	s.Helper()
 	all, err := s.Person.VMs(s.Context())
@@ -223,7 +224,7 @@ func (s *tale) keep() {
 	}
 }
 
-// clear deletes all groups. Nothing may be left of them in vCenter.
+// clear deletes all groups. None of their objects can be left in vCenter.
 func (s *tale) clear() {
 	s.Helper()
 	for _, g := range s.groups {

@@ -15,7 +15,8 @@ import (
 
 var errNoCommit = errors.New("say from which version: make test-upgrade FROM=<commit or tag>")
 
-// Program builds the operator as it was at a commit of the repository root, in dir, and returns the path of its binary and the commit's hash.
+// Program builds the operator of a commit of the repository root, in dir, and returns the path of its binary and
+// the commit's hash.
 func Program(ctx context.Context, root, commit, dir string, out io.Writer) (binary, hash string, err error) {
 	if commit == "" {
 		return "", "", errNoCommit
@@ -45,7 +46,7 @@ func Program(ctx context.Context, root, commit, dir string, out io.Writer) (bina
 	return binary, hash, nil
 }
 
-// git runs a command in the repository and returns what it prints.
+// git runs a command in the repository and returns its output.
 func git(ctx context.Context, root string, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, "git", append([]string{"-C", root}, args...)...)
 	out, err := command.Output()

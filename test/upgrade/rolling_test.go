@@ -22,8 +22,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// The groups of namespace rolling, by their numbers. Somebody edits the shape of the first two at each stop; the third is rolled back, the operator that is, in
-// the middle of its update.
+// The groups of namespace rolling, by their numbers. The shape of the first two is edited at each stop. The operator is
+// rolled back during the update of the third.
 const (
 	byCPU = iota
 	byTemplate
@@ -37,27 +37,28 @@ const mark = "test.template"
 // templates have the same VM in them.
 var templates = []string{template, "vm-operator-template-b", "vm-operator-template-c"}
 
-// rollingSpec is what the i-th group of the namespace asks for.
+// rollingSpec is the spec of the i-th group of the namespace.
 func rollingSpec(i int) v1alpha1.VmGroupSpec {
 	spec := v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: template, Replicas: ptr.To[int32](2)}
 	if i == halfWay {
 		*spec.Replicas = 3
-		spec.Readiness = &v1alpha1.Readiness{MinReadySeconds: 3} // so that there is a middle
+		spec.Readiness = &v1alpha1.Readiness{MinReadySeconds: 3} // so that the update lasts
 	}
 	return spec
 }
 
-// following says whether the replicas of a stop let VMs follow an edit.
+// following reports whether the replicas of a stop make VMs follow an edit.
 type following bool
 
 const (
 	follow following = true
-	// mayStay: a replica that knows nothing of updates may be the one that sees the edit.
+	// mayStay: a replica that does not know updates can be the one that sees the edit.
 	mayStay following = false
 )
 
-// reshapes edits the shape of groups. The result waits until their VMs have followed. Where an older replica may see an edit, they may also stay as they are; then
-// nobody may touch them from that moment on, whoever owns the group, and whatever else is edited.
+// reshapes edits the shape of groups. The result waits until their VMs have followed. If an older replica can see an
+// edit, they can also keep their state. Then they must not change from that moment on, regardless of the group's owner
+// and of other edits.
 func (s *tale) reshapes(f following) (settle func()) {
 	s.Helper()
 	if f == follow {
@@ -96,7 +97,7 @@ func (s *tale) reshapes(f following) (settle func()) {
 	}
 }
 
-// known waits until the CRDs of the members are those of the tree, and the groups' statuses say what there is to update.
+// known waits until the CRDs of the members are those of the tree, and the groups' statuses report pending updates.
 func (s *tale) known() {
 	s.Helper()
 	for _, name := range members {
@@ -116,7 +117,7 @@ func after(name string) string {
 	return templates[(slices.Index(templates, name)+1)%len(templates)]
 }
 
-// startsAsTold does what the condition of a group says whose VMs stayed, if they did.
+// startsAsTold applies the remedy in the condition of a group whose VMs stayed, if they did.
 func (s *tale) startsAsTold(g *subject) {
 	s.Helper()
 	now := s.is(g, "updated, or told how to be", func(now *v1alpha1.VmGroup) bool { return updated(now) || notStarted(now) })
@@ -132,19 +133,19 @@ func (s *tale) startsAsTold(g *subject) {
 	s.shaped(g, s.is(g, "updated once somebody asked for it", updated))
 }
 
-// updated says that a group has what it asks for, and nothing else.
+// updated reports whether a group has its requested VMs, and no others.
 func updated(g *v1alpha1.VmGroup) bool {
 	return fulfilled(g) && g.Status.UpdatedReplicas == *g.Spec.Replicas && upToDate(g) == v1alpha1.ReasonUpToDate
 }
 
 func notStarted(g *v1alpha1.VmGroup) bool { return upToDate(g) == v1alpha1.ReasonNotStarted }
 
-// left says that a version which knows nothing of updates has seen the edit: it leaves VMs as they are.
+// left reports that a version without updates has seen the edit: it does not change VMs.
 func left(g *v1alpha1.VmGroup) bool {
 	return fulfilled(g) && upToDate(g) == v1alpha1.ReasonRolloutPending
 }
 
-// upToDate is the reason that is given for the present spec, or empty.
+// upToDate is the reason reported for the present spec, or empty.
 func upToDate(g *v1alpha1.VmGroup) string {
 	if c := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionUpToDate); c != nil && c.ObservedGeneration == g.Generation {
 		return c.Reason
@@ -152,7 +153,7 @@ func upToDate(g *v1alpha1.VmGroup) string {
 	return ""
 }
 
-// shaped checks by the look of vCenter that the VMs of a group are as its spec says.
+// shaped checks in vCenter that the VMs of a group match its spec.
 func (s *tale) shaped(g *subject, now *v1alpha1.VmGroup) {
 	s.Helper()
 	vms := s.vmsOf(g)
@@ -174,14 +175,14 @@ func (s *tale) vmsOf(g *subject) map[string]sim.VM {
 	return all
 }
 
-// stay notes the VMs of a group as ones that nobody may touch.
+// stay records the VMs of a group as unchangeable.
 func (s *tale) stay(g *subject) {
 	s.Helper()
 	vms := s.vmsOf(g)
 	s.watch.change(func() { g.kept, g.stays = vms, time.Now() })
 }
 
-// letGo ends stay, before somebody asks something of the group. Nobody had.
+// letGo ends stay, before the next request for the group. There was no request until then.
 func (s *tale) letGo(g *subject) {
 	s.Helper()
 	since := s.begun
@@ -201,8 +202,8 @@ func (s *tale) letGo(g *subject) {
 	}
 }
 
-// restless edits what concerns no VM in groups whose VMs stayed, as an autoscaler or a pipeline does all the time, until the result is called. Whoever sees such
-// an edit first may not take it for the one that was seen before.
+// restless edits fields without an effect on VMs in groups whose VMs stayed, like an autoscaler or a pipeline, until
+// the result is called. A replica that sees such an edit first must not take it for the one seen before.
 func (s *tale) restless() (end func()) {
 	s.Helper()
 	ctx, stop := context.WithCancel(s.Context())
@@ -235,7 +236,7 @@ func (s *tale) restless() (end func()) {
 	return func() { stop(); <-done }
 }
 
-// goesHalfWay edits the groups whose update is in its middle when this returns.
+// goesHalfWay edits the groups. When it returns, their update is in progress.
 func (s *tale) goesHalfWay() {
 	s.Helper()
 	for _, g := range s.rolling(halfWay) {
@@ -247,7 +248,7 @@ func (s *tale) goesHalfWay() {
 	}
 }
 
-// arrives waits for the end of that update: it goes on when a version that knows of it is back.
+// arrives waits for the end of that update: it continues when a version that knows updates is back.
 func (s *tale) arrives() {
 	s.Helper()
 	for _, g := range s.rolling(halfWay) {
@@ -265,7 +266,7 @@ func (s *tale) rolling(numbers ...int) (all []*subject) {
 	return all
 }
 
-// bounds checks that an update takes no VM away before another one runs, and adds one at most.
+// bounds checks that an update removes no VM before another one runs, and adds at most one.
 func (w *watch) bounds(g *subject, desired int, vms map[string]sim.VM) {
 	there, on := 0, 0
 	for path, vm := range vms {

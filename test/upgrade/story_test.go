@@ -22,8 +22,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/failover"
 )
 
-// TestAnUpdateAndARollbackTouchNoVMAndGrantNothingTwice walks the way of docs/how-to/upgrade.md, there and back and there again. At each stop people
-// work: they ask for more than a quota has left, lose VMs, and edit groups, also in the middle of an update of their VMs.
+// TestAnUpdateAndARollbackTouchNoVMAndGrantNothingTwice follows docs/how-to/upgrade.md, forward, back and forward
+// again. At each stop users are active: they request more than a quota has left, lose VMs, and edit groups, also during
+// an update of their VMs.
 func TestAnUpdateAndARollbackTouchNoVMAndGrantNothingTwice(t *testing.T) {
 	s := newTale(t)
 	s.allowsUserData()
@@ -69,16 +70,16 @@ func TestAnUpdateAndARollbackTouchNoVMAndGrantNothingTwice(t *testing.T) {
 	s.clear()
 }
 
-// growth says whether groups have to grow while there is room in their quota.
+// growth specifies whether groups must grow while there is room in their quota.
 type growth bool
 
 const (
 	grows growth = true
-	// mayGrow: a replica that does not know what a newer one stored grants nothing rather than twice.
+	// mayGrow: a replica that does not know a newer one's data grants nothing rather than twice.
 	mayGrow growth = false
 )
 
-// works is what people do at a stop, while others scale the busy groups.
+// works runs the users' actions at a stop, while others scale the busy groups.
 func (s *tale) works(when string, quotaGrows growth, edits following) {
 	s.Helper()
 	began := time.Now()
@@ -101,10 +102,11 @@ func (s *tale) works(when string, quotaGrows growth, edits following) {
 	}
 }
 
-// racers of each member ask for more at once: enough that replicas of both versions have some of them.
+// racers of each member request more at once: enough that replicas of both versions have some of them.
 const racers = 3
 
-// race asks for more than the quota has left, in both members at once. One group gets it, or none where no group has to grow.
+// race requests more than the quota has left, in both members at once. One group gets it, or none if no group has to
+// grow.
 func (s *tale) race(when string, quotaGrows growth) {
 	s.Helper()
 	all := make([]*subject, 0, racers*len(members))
@@ -145,13 +147,13 @@ func (s *tale) race(when string, quotaGrows growth) {
 	}
 }
 
-// notGranted says that the operator has looked at what a group asks for, and does not let it grow.
+// notGranted reports that the operator has evaluated a group's request, and does not let it grow.
 func notGranted(g *v1alpha1.VmGroup) bool {
 	c := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionPolicyCompliant)
 	return c != nil && c.Status != metav1.ConditionTrue && c.ObservedGeneration == g.Generation && len(g.Status.VMs) == 1
 }
 
-// loses has a person destroy the VM of a group, which comes back as it was.
+// loses makes a user destroy the VM of a group, which is recreated unchanged.
 func (s *tale) loses(g *subject, wanted func(*v1alpha1.VmGroup) bool, cpus int32) {
 	s.Helper()
 	path := g.folder + "/" + g.name + "-0"
@@ -170,7 +172,8 @@ func (s *tale) loses(g *subject, wanted func(*v1alpha1.VmGroup) bool, cpus int32
 	s.watch.change(func() { g.kept[path] = all[path] })
 }
 
-// edited gives a group another number of CPUs, which its VM does not get, since its update strategy is OnDelete, and which a VM that is lost comes back with.
+// edited gives a group another number of CPUs. Its VM does not get it, because its update strategy is OnDelete; a
+// replaced VM does.
 func (s *tale) edited(g *subject) {
 	s.Helper()
 	now := g.object()
@@ -184,7 +187,7 @@ func (s *tale) edited(g *subject) {
 	}, cpus)
 }
 
-// crowd scales the busy groups until settle is called, which waits until they are as they were asked for last.
+// crowd scales the busy groups until settle is called, which waits for their last requested state.
 func (s *tale) crowd() (settle func()) {
 	ctx, stop := context.WithCancel(s.Context())
 	var running sync.WaitGroup
@@ -216,8 +219,8 @@ func (s *tale) crowd() (settle func()) {
 	}
 }
 
-// onlyWhatWasAskedFor looks at what the proxy before vCenter saw since the update began: no call that changes anything is about a group of
-// which nobody asked anything, and none is about a VM that nobody may touch.
+// onlyWhatWasAskedFor checks the calls at the proxy in front of vCenter since the update began: no changing call
+// concerns a group without a request, or a VM that must not change.
 func (s *tale) onlyWhatWasAskedFor() {
 	s.Helper()
 	owners := map[string]*subject{}
@@ -238,7 +241,7 @@ func (s *tale) onlyWhatWasAskedFor() {
 		switch path := kept[r.Object]; {
 		case g == nil:
 			s.Errorf("%s of %s %q for group %q, outcome %s: nobody asked for that", r.Method, r.Object, r.Name, r.Group, r.Outcome)
-		case path != "" && !s.isReplaced(g) && g.namespace != rolling: // of those see letGo
+		case path != "" && !s.isReplaced(g) && g.namespace != rolling: // for those see letGo
 			s.Errorf("%s was called on %s (%s), which nobody may touch", r.Method, path, r.Object)
 		case !s.isAsked(g):
 			s.Errorf("%s of %s %q for %s, of which nobody asked anything", r.Method, r.Object, r.Name, g)
@@ -250,7 +253,8 @@ func (s *tale) onlyWhatWasAskedFor() {
 	s.Logf("%d groups of which nobody asked anything had no call; of the others: %v", len(quiet), calls)
 }
 
-// isReplaced reports whether a group lost its VM at each stop, and never had more than one: what is kept of it was made by the operator.
+// isReplaced reports whether a group lost its VM at each stop, and never had more than one: the operator created its
+// recorded VM.
 func (s *tale) isReplaced(g *subject) bool {
 	switch g.namespace {
 	case limited:
@@ -263,7 +267,7 @@ func (s *tale) isReplaced(g *subject) bool {
 	return false
 }
 
-// isAsked reports whether anybody asked anything of a group at all.
+// isAsked reports whether a group received any request.
 func (s *tale) isAsked(g *subject) bool {
 	return s.isReplaced(g) || g.namespace == busy || g.namespace == rolling || g.namespace == limited && g.name < name(racers)
 }

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// patience bounds each wait. Waits end as soon as they can; the bound is for a busy machine.
+// patience is the timeout of each wait, long enough for a busy machine.
 const patience = 2 * time.Minute
 
 // tale is the story of one update.
@@ -46,11 +46,11 @@ type tale struct {
 	before, after string
 	groups        []*subject
 	watch         *watch
-	// begun is when all groups were as they were asked for.
+	// begun is when all groups had their requested state.
 	begun time.Time
-	// started counts replicas, for their names, and asked how often somebody asked for an update that had not started.
+	// started counts replicas, for their names, and asked the requests for an update that had not started.
 	started, asked int
-	// unaware is true when the version that is updated knows nothing of updates of VMs.
+	// unaware is true if the updated version does not know updates of VMs.
 	unaware bool
 }
 
@@ -68,7 +68,7 @@ func newTale(t *testing.T) *tale {
 	if s.after, err = stack.BuildManager(ctx, os.Stderr); err != nil {
 		t.Fatal(err)
 	}
-	// Whoever builds the tree meanwhile does not change what runs here.
+	// Concurrent builds of the tree do not change the running binary.
 	content, err := os.ReadFile(s.after)
 	s.must(err)
 	s.after = filepath.Join(t.TempDir(), "manager")
@@ -103,7 +103,7 @@ func (s *tale) must(err error) {
 	}
 }
 
-// until waits for a condition; what seen says then is part of the failure.
+// until waits for a condition; the failure includes the result of seen then.
 func (s *tale) until(what string, condition func(context.Context) (bool, error), seen func() string) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), patience)
@@ -116,14 +116,15 @@ func (s *tale) until(what string, condition func(context.Context) (bool, error),
 	}
 }
 
-// crds has the Job of a release bring its CRDs. It never downgrades one.
+// crds makes the Job of a release install its CRDs. It never downgrades one.
 func (s *tale) crds(program string) {
 	s.Helper()
 	s.Program = program
 	s.must(s.CRDsOfProgram(s.Context(), s.Hub))
 }
 
-// accepted is the word of the hub's administrator that docs/how-to/upgrade.md asks for: what statuses show was admitted to groups that are held.
+// accepted is the hub administrator's approval that docs/how-to/upgrade.md requires: the admissions shown in the
+// status of held groups.
 func (s *tale) accepted() {
 	s.Helper()
 	until := time.Now().Add(30 * time.Minute).UTC().Format(time.RFC3339)
@@ -149,7 +150,7 @@ func (s *tale) joins(program string) *stack.Replica {
 	return r
 }
 
-// replaced is what a Deployment does with one Pod: a new one is ready before an old one is told to go.
+// replaced is a Deployment's replacement of one Pod: a new one is ready before an old one is terminated.
 func (s *tale) replaced(leaves *stack.Replica, program string) *stack.Replica {
 	s.Helper()
 	defer s.restless()()

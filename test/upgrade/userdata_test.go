@@ -12,10 +12,10 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// userData is a Secret in namespace plain of each member. The first group there hands it to its VMs.
+// userData is a Secret in namespace plain of each member. The first group there passes it to its VMs.
 const userData = "cloud-init"
 
-// allowsUserData has the members allow it.
+// allowsUserData makes the members allow it.
 func (s *tale) allowsUserData() {
 	s.Helper()
 	for _, name := range members {

@@ -17,16 +17,16 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// lookEvery is how often the watch looks.
+// lookEvery is the interval of the watch's observations.
 const lookEvery = 100 * time.Millisecond
 
-// watch looks all the time at what groups say and vCenter has, and notes what must never be.
+// watch observes the groups' status and vCenter continuously, and records violations.
 type watch struct {
 	end  context.CancelFunc
 	wait sync.WaitGroup
 
 	mu sync.Mutex
-	// wrong is each thing once, by what is compared of it.
+	// wrong has each violation once, by its compared part.
 	wrong map[string]string
 	looks int
 	// most VMs that the quota's groups had, or were granted.
@@ -58,15 +58,15 @@ func (w *watch) stop() {
 	w.wait.Wait()
 }
 
-// say notes what is wrong; w.mu is held.
+// say records a violation; w.mu is held.
 func (w *watch) say(key, format string, args ...any) {
 	if w.wrong[key] == "" {
 		w.wrong[key] = time.Now().Format("15:04:05.000 ") + fmt.Sprintf(format, args...)
 	}
 }
 
-// look looks once. A member is listed before vCenter and again after it, and of the two the smaller counts: between them a group may have shrunk
-// in one member, so that another could grow.
+// look observes once. A member is listed before vCenter and again after it, and the smaller of the two counts: between
+// them a group can have shrunk in one member, so that another could grow.
 func (s *tale) look(ctx context.Context) {
 	kept := s.keptNow()
 	first, err1 := s.listed(ctx)
@@ -123,7 +123,7 @@ func (s *tale) listed(ctx context.Context) (map[types.UID]*v1alpha1.VmGroup, err
 	return all, nil
 }
 
-// owner checks that the owner which status names is never one of before.
+// owner checks that the owner in status is never an earlier one.
 func (w *watch) owner(g *subject, now *v1alpha1.VmGroup) {
 	if now.Status.Ownership == nil {
 		return
@@ -136,7 +136,7 @@ func (w *watch) owner(g *subject, now *v1alpha1.VmGroup) {
 	w.epochs[g.uid] = epoch
 }
 
-// keptNow returns the VMs that nobody may touch.
+// keptNow returns the VMs that must not change.
 func (s *tale) keptNow() map[*subject]map[string]sim.VM {
 	s.watch.mu.Lock()
 	defer s.watch.mu.Unlock()
@@ -147,7 +147,8 @@ func (s *tale) keptNow() map[*subject]map[string]sim.VM {
 	return kept
 }
 
-// has checks that each VM which nobody might touch before the look nor after it is there as it was, in vCenter and in status.
+// has checks that each VM that must not change before and after the observation exists unchanged, in vCenter and in
+// status.
 func (w *watch) has(g *subject, kept map[string]sim.VM, now *v1alpha1.VmGroup, vms map[string]sim.VM) {
 	for path, was := range kept {
 		if g.kept[path].Ref != was.Ref {
@@ -183,7 +184,7 @@ func countBelow(vms map[string]sim.VM, folder string) int {
 	return n
 }
 
-// verdict fails for what the watch noted so far.
+// verdict fails for the violations so far.
 func (s *tale) verdict(when string) {
 	s.Helper()
 	s.watch.mu.Lock()
@@ -200,7 +201,7 @@ func (s *tale) verdict(when string) {
 	s.watch.looks, s.watch.most = 0, 0
 }
 
-// change runs what changes g.kept while nobody looks.
+// change runs a function that changes g.kept between observations.
 func (w *watch) change(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -9,13 +9,14 @@ import (
 )
 
 const (
-	// trip is how long a request to the hub, its answer, and news of a watch travel.
+	// trip is the travel time of a request to the hub, of its response, and of a watch event.
 	trip = shardingtest.Trip
-	// firstTake is from the end of the patience with a session until the ring says that its buckets are taken: the news of the last renewal
-	// came a trip after it, the fence goes and comes back, the ring goes.
+	// firstTake is the time from the expiry of a session's takeover timeout until the shard map shows that its buckets
+	// are taken: the news of the last renewal arrived one trip after it, the fence takes a round trip, the shard map a
+	// trip.
 	firstTake = 4 * trip
-	// refused is what it costs to find the ring changed by somebody else: the refusal comes back, a look goes and comes back, a write
-	// goes. Two survivors are in each other's way once for the buckets, and once for the leader's lock.
+	// refused is the cost of finding the shard map changed by another replica: the rejection comes back, a read takes a
+	// round trip, a write takes a trip. Two survivors conflict once for the buckets, and once for the leader's lock.
 	refused  = 4 * trip
 	lastTake = firstTake + 2*refused
 )
@@ -30,7 +31,8 @@ func (w *World) renewedAt(boot string, moment time.Time) (last time.Time) {
 	return last
 }
 
-// takenAfter checks that all that a process held at a moment was taken by others so long after its last renewal, neither earlier nor later.
+// takenAfter checks that others took all buckets that a process held at a moment this long after its last renewal,
+// neither earlier nor later.
 func (w *World) takenAfter(boot string, moment, renewed time.Time, soonest, latest time.Duration) {
 	w.t.Helper()
 	gaps := w.gaps(boot, moment)
@@ -51,7 +53,7 @@ func (w *World) still(since time.Time, why string) {
 	}
 }
 
-// unshaken checks that no replica has lost, or got back, anything since the last look.
+// unshaken checks that no replica has lost or regained anything since the last check.
 func (w *World) unshaken(why string) {
 	w.t.Helper()
 	for _, r := range w.Alive() {
@@ -61,14 +63,14 @@ func (w *World) unshaken(why string) {
 	}
 }
 
-// look forgets the changes so far.
+// look clears the changes so far.
 func (w *World) look() {
 	for _, r := range w.replicas {
 		r.Changes()
 	}
 }
 
-// silentFrom checks that a process began no call in a time, and had none under way from end on.
+// silentFrom checks that a process began no call in a time, and had none in flight from end on.
 func (w *World) silentFrom(r *Replica, begin, end, until time.Time) {
 	w.t.Helper()
 	for _, c := range w.VCenter.History().Of(r.Boot).Calls {

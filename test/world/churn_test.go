@@ -15,7 +15,7 @@ import (
 // pick returns a random number below n.
 func (w *World) pick(n int) int { return int(w.float() * float64(n)) }
 
-// change does something to a random group, of so many.
+// change changes a random one of n groups.
 func (w *World) change(groups int) {
 	w.t.Helper()
 	name, vms := group(w.pick(groups)), int32(1+w.pick(3))
@@ -23,7 +23,7 @@ func (w *World) change(groups int) {
 	switch g := w.Member.Group(name); {
 	case g == nil:
 		w.Member.Create(name, vms)
-	case g.DeletionTimestamp != nil: // its name is taken until it is gone
+	case g.DeletionTimestamp != nil: // its name is taken until it is deleted
 	case w.pick(4) == 0:
 		err = w.Member.Delete(name)
 	default:
@@ -34,7 +34,7 @@ func (w *World) change(groups int) {
 	}
 }
 
-// trouble does something to replicas, or to the hub, and undoes what it did to a replica before.
+// trouble disturbs replicas, or the hub, and ends an earlier disturbance of a replica.
 func (w *World) trouble() {
 	alive := w.Alive()
 	r := alive[w.pick(len(alive))]
@@ -75,8 +75,8 @@ func (w *World) trouble() {
 	}
 }
 
-// calm ends all trouble, and waits for what it leads to: a request that is under way may have to time out, and whoever was silent for too long by then
-// is fenced, however well it seemed to be.
+// calm ends all faults, and waits for their consequences: a request in flight can time out, and a replica that was
+// silent for too long by then is fenced, even if it appeared healthy.
 func (w *World) calm() {
 	for _, r := range w.Alive() {
 		r.Continue()
@@ -113,7 +113,7 @@ func TestReplicasComeAndGoWhileGroupsDo(t *testing.T) {
 	}
 }
 
-// TestWhateverHappensTwoNeverActOnOneGroup tells random stories.
+// TestWhateverHappensTwoNeverActOnOneGroup runs random stories.
 func TestWhateverHappensTwoNeverActOnOneGroup(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(24) {
@@ -155,13 +155,13 @@ func TestWhateverHappensThereAreExactlyTheVMsAskedFor(t *testing.T) {
 	}
 }
 
-// goroutines is how many there are, without those of Go's runtime, which runtime.NumGoroutine counts now and then.
+// goroutines is their number, without those of Go's runtime, which runtime.NumGoroutine sometimes counts.
 func goroutines() int {
 	stacks := make([]byte, 1<<20)
 	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("\n\ngoroutine "))
 }
 
-// TestReplicasThatComeAndGoLeaveNoGoroutine: neither in the others nor of their own.
+// TestReplicasThatComeAndGoLeaveNoGoroutine, neither in the others nor their own.
 func TestReplicasThatComeAndGoLeaveNoGoroutine(t *testing.T) {
 	operators(t, 1, func(w *World) {
 		three(w)
@@ -180,14 +180,14 @@ func TestReplicasThatComeAndGoLeaveNoGoroutine(t *testing.T) {
 		count := func() int {
 			w.Pass(10 * time.Second)
 			least := math.MaxInt
-			for range 10 { // a request that happens to be under way has one, a leak is there at all times
+			for range 10 { // a request in flight has one by chance, a leak is always there
 				w.Pass(7 * trip)
 				synctest.Wait()
 				least = min(least, goroutines())
 			}
 			return least
 		}
-		visit((*Replica).Terminate) // what is made once is no leak
+		visit((*Replica).Terminate) // one-time allocations are no leak
 		before := count()
 		for range 3 {
 			visit((*Replica).Terminate)

@@ -7,15 +7,17 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
-// drift is by how much clocks are fast or slow.
+// drift is the relative error of clocks.
 const drift = 0.02
 
-// rounding is by how much timers are off: a bubble has one clock for all timers, and none waits for longer than a renewal interval.
+// rounding is the error of timers: a bubble has one clock for all timers, and none waits for longer than a renewal
+// interval.
 const rounding = time.Duration(drift * float64(2*time.Second))
 
 func stretched(d time.Duration, rate float64) time.Duration { return time.Duration(float64(d) / rate) }
 
-// TestClocksThatDriftCostNobodyAnything: one is slow, one is fast. A patience ends by the clock of whoever is patient, a validity by one's own.
+// TestClocksThatDriftCostNobodyAnything: one is slow, one is fast. A takeover timeout ends by the observer's clock,
+// a validity by the session's own.
 func TestClocksThatDriftCostNobodyAnything(t *testing.T) {
 	t.Parallel()
 	for _, rates := range [][3]float64{{1 - drift, 1 + drift, 1}, {1 + drift, 1 - drift, 1}, {1, 1 - drift, 1 + drift}} {
@@ -59,7 +61,7 @@ func TestATimeOfDayThatIsSetMovesNothing(t *testing.T) {
 				victim.Process.SetWall(by)
 				w.Pass(timings.Renew + 4*trip)
 				want := 0
-				if by > 0 { // its validity is over until the next renewal, which is due as ever
+				if by > 0 { // its validity has ended until the next renewal, which is due as usual
 					want = victim.Status().Held
 				}
 				if gained, lost := victim.Changes(); gained != want || lost != 0 {

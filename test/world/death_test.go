@@ -56,7 +56,7 @@ func TestAProofThatIsFalseTakesNothingFromTheLiving(t *testing.T) {
 		}
 		w.still(said, "because somebody said that its holder was dead")
 		w.unshaken("because somebody was called dead")
-		// What was said falsely once is not believed when it is true.
+		// A report that was false once is not believed when it is true.
 		died := time.Now()
 		a.Kill()
 		if b.DeathProven(a.Session()) {

@@ -17,8 +17,9 @@ func (w *World) endless(r *Replica) (end func()) {
 	})
 }
 
-// TestAReplicaThatLosesTheHubStopsExactlyOneValidityAfterItsLastWord has calls under way that would take a minute: each ends with the right
-// to make it, to the millisecond. The others take over one patience after the last renewal that the hub saw.
+// TestAReplicaThatLosesTheHubStopsExactlyOneValidityAfterItsLastWord has calls in flight that would take a minute: each
+// ends with its right, to the millisecond. The others take over one takeover timeout after the last renewal that the
+// hub saw.
 func TestAReplicaThatLosesTheHubStopsExactlyOneValidityAfterItsLastWord(t *testing.T) {
 	t.Parallel()
 	for name, way := range ways {
@@ -60,8 +61,9 @@ func TestAReplicaThatLosesTheHubStopsExactlyOneValidityAfterItsLastWord(t *testi
 
 func TestWithoutAHubAllStopAndGoOnWithWhatTheyHad(t *testing.T) {
 	t.Parallel()
-	// back is how soon all act again: a request that was lost is waited for, one that failed is tried again after a quarter of a renewal interval,
-	// or half as much more; and a session whose renewal got lost is read before it is written.
+	// back is the maximum time until all act again. A lost request must time out. A failed one is retried after a
+	// quarter of a renewal interval, or up to half as much more. A session whose renewal got lost is read before it is
+	// written.
 	back := map[string]time.Duration{
 		"refused":     timings.Renew/4*3/2 + 4*trip,
 		"black-holed": timings.Request + timings.Renew/4*3/2 + 4*trip,
@@ -122,7 +124,8 @@ func TestStalledWatchesStealNothing(t *testing.T) {
 	})
 }
 
-// TestASlowHubCostsNobodyAnything: as long as three answers in a row come within validity, of two requests that are sent side by side.
+// TestASlowHubCostsNobodyAnything, as long as three consecutive responses arrive within validity, for two concurrent
+// requests.
 func TestASlowHubCostsNobodyAnything(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []time.Duration{2500 * time.Millisecond, timings.Validity/3 - trip} {

@@ -7,11 +7,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/history"
 )
 
-// handover is from SIGTERM to the next owner of what is idle: the others are told that it leaves, there and back, it releases, the news of that
-// arrive, and the next owner writes the ring. The two others may be in each other's way.
+// handover is the time from SIGTERM to the next owner of an idle group: the others learn that the replica leaves, a
+// round trip, it releases, the news of that arrives, and the next owner writes the shard map. The two others can
+// conflict.
 const handover = 5*trip + 2*refused
 
-// TestAReplicaThatEndsHandsOverWhatIsIdleAtOnceAndTheRestWhenItsCallHasEnded has one call of five seconds under way.
+// TestAReplicaThatEndsHandsOverWhatIsIdleAtOnceAndTheRestWhenItsCallHasEnded has one call of five seconds in flight.
 func TestAReplicaThatEndsHandsOverWhatIsIdleAtOnceAndTheRestWhenItsCallHasEnded(t *testing.T) {
 	t.Parallel()
 	const slow = 5 * time.Second
@@ -62,7 +63,7 @@ func TestAReplicaThatEndsHandsOverWhatIsIdleAtOnceAndTheRestWhenItsCallHasEnded(
 	})
 }
 
-// TestAReplicaThatEndsWaitsForACallOnlySoLong cuts it then, and hands over what it held.
+// TestAReplicaThatEndsWaitsForACallOnlySoLong then cancels the call, and hands over its buckets.
 func TestAReplicaThatEndsWaitsForACallOnlySoLong(t *testing.T) {
 	t.Parallel()
 	probers(t, 1, func(w *World) {

@@ -7,7 +7,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/history"
 )
 
-// pause stops a replica for so long.
+// pause stops a replica for a duration.
 func (w *World) pause(r *Replica, length time.Duration) (stopped, continued time.Time) {
 	stopped = time.Now()
 	r.Stop()
@@ -19,7 +19,7 @@ func (w *World) pause(r *Replica, length time.Duration) (stopped, continued time
 
 func TestAPauseThatIsShorterThanThePatienceMovesNothing(t *testing.T) {
 	t.Parallel()
-	// However long ago the last renewal was when it began.
+	// Regardless of the age of the last renewal at its start.
 	for _, length := range []time.Duration{5 * time.Second, timings.Patience - timings.Renew - 4*trip} {
 		phases(t, 4, func(t *testing.T, seed uint64, phase time.Duration) {
 			probers(t, seed, func(w *World) {

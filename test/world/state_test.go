@@ -9,11 +9,13 @@ import (
 )
 
 const (
-	// remade is from the end of the patience with sessions that are gone until the first buckets of theirs are taken: the news that
-	// they are gone took a trip, two are fenced at least, there and back, the ring is read before the last of these is answered, and written.
+	// remade is the time from the expiry of the takeover timeout of ended sessions until their first buckets are taken.
+	// The news of their end took a trip, and at least two are fenced in a round trip. The shard map is read before the
+	// last of these responses, and then written.
 	remade = 8 * trip
-	// lastOfThree is how much later the last is taken. The third session is fenced later than the first two, so that each of the three
-	// takes at most twice. The last of these six writes was refused at most once for each write of the two others.
+	// lastOfThree is how much later the last is taken. The third session is fenced later than the first two, so each of
+	// the three takes at most twice. The last of these six writes was rejected at most once for each write of the two
+	// others.
 	lastOfThree = 2*trip + 4*refused
 )
 
@@ -39,7 +41,7 @@ func TestDeletedLeasesAreMadeAnew(t *testing.T) {
 	})
 }
 
-// claims returns when the first and the last bucket of a ring above a generation were claimed.
+// claims returns when the first and the last bucket of a shard map above a generation were claimed.
 func (w *World) claims(generation int64) (first, last time.Time, reached int64) {
 	held := map[int]bool{}
 	for _, seen := range w.Timeline().Rings {
@@ -63,8 +65,9 @@ func (w *World) claims(generation int64) (first, last time.Time, reached int64) 
 	return first, last, reached
 }
 
-// rebuilt checks when the buckets of a new ring were claimed after the old one was lost: not before everybody who acted by the old one had
-// to stop, with a patience of reserve; and then at once. noticed is how long it takes to see the loss and to make the new one.
+// rebuilt checks when the buckets of a new shard map were claimed after the old one was lost: not before all replicas
+// of the old one had to stop, with one takeover timeout in reserve; and then at once. noticed is the time to detect the
+// loss and to create the new one.
 func (w *World) rebuilt(first, last time.Duration, generations int64, noticed time.Duration) {
 	w.t.Helper()
 	if generations != 1 {
@@ -130,8 +133,8 @@ func TestARestoredHubIsNoticed(t *testing.T) {
 	})
 }
 
-// TestReplicasThatHaveSeenNothingLearnFromGroupsThatTheHubIsAnOldOne: all replicas have ended, and the hub is put back to a time before groups
-// changed hands. Nobody but the groups knows that later epochs were given.
+// TestReplicasThatHaveSeenNothingLearnFromGroupsThatTheHubIsAnOldOne: all replicas have ended, and the hub is restored
+// to a time before groups changed hands. Only the groups show that later epochs were given.
 func TestReplicasThatHaveSeenNothingLearnFromGroupsThatTheHubIsAnOldOne(t *testing.T) {
 	t.Parallel()
 	operators(t, 1, func(w *World) {

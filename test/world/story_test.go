@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// probers tells a story of replicas that probe.
+// probers runs a story of replicas that probe.
 func probers(t *testing.T, seed uint64, tell func(w *World)) {
 	t.Helper()
 	in(t, seed, func(w *World) {
@@ -34,7 +34,7 @@ func probers(t *testing.T, seed uint64, tell func(w *World)) {
 	})
 }
 
-// operators tells a story of replicas that run the group controller.
+// operators runs a story of replicas that run the group controller.
 func operators(t *testing.T, seed uint64, tell func(w *World)) {
 	t.Helper()
 	in(t, seed, func(w *World) {
@@ -51,7 +51,7 @@ func operators(t *testing.T, seed uint64, tell func(w *World)) {
 	})
 }
 
-// in tells a story in a bubble, and judges what was done afterwards. A bubble whose goroutines do not end fails.
+// in runs a story in a bubble, and then checks the results. A bubble whose goroutines do not end fails.
 func in(t *testing.T, seed uint64, tell func(w *World)) {
 	t.Helper()
 	var h history.History
@@ -73,7 +73,7 @@ func in(t *testing.T, seed uint64, tell func(w *World)) {
 	}
 }
 
-// three starts three replicas and waits until they share everything.
+// three starts three replicas and waits until they share all buckets.
 func three(w *World) (a, b, c *Replica) {
 	w.t.Helper()
 	a, b, c = w.Start("a"), w.Start("b"), w.Start("c")
@@ -83,7 +83,7 @@ func three(w *World) (a, b, c *Replica) {
 	return a, b, c
 }
 
-// gaps are the times from a moment until others held what a process held then.
+// gaps are the times from a moment until others held the buckets that a process held then.
 func (w *World) gaps(boot string, moment time.Time) []history.Gap {
 	line := w.Timeline()
 	return line.Ownerless(moment, line.Of(boot))

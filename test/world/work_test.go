@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/history"
 )
 
-// create makes groups that want two VMs each, and lets them have these.
+// create creates groups that want two VMs each, and waits for these.
 func (w *World) create(groups int) {
 	w.t.Helper()
 	for i := range groups {
@@ -22,7 +22,7 @@ func (w *World) create(groups int) {
 	}
 }
 
-// scale asks a group for a number of VMs.
+// scale sets a group's number of VMs.
 func (w *World) scale(name string, vms int32) {
 	w.t.Helper()
 	if err := w.Member.Scale(name, vms); err != nil {
@@ -40,7 +40,7 @@ func (w *World) holder(name string) *Replica {
 	return nil
 }
 
-// of returns the groups of a replica, of so many.
+// of returns the groups of a replica, out of n.
 func (w *World) of(r *Replica, groups int) (names []string) {
 	for i := range groups {
 		if w.holder(group(i)) == r {
@@ -59,8 +59,8 @@ func (w *World) uid(name string) string {
 	return string(g.UID)
 }
 
-// pickUp is from the moment when the ring names the next owner of a group to its first call: it hears of its success, stores its intent,
-// there and back, and calls.
+// pickUp is the time from the moment when the shard map names the next owner of a group to its first call: it receives
+// the response, stores its intent, a round trip, and calls.
 const pickUp = trip + 2*apiTrip
 
 func TestWhatChangesWhileNobodyOwnsAGroupIsDoneByItsNextOwnerAtOnce(t *testing.T) {
@@ -131,8 +131,9 @@ func TestAReplicaThatHasLostItsBucketsReconcilesNothing(t *testing.T) {
 	})
 }
 
-// TestACallThatLastsLongerThanTheRightToMakeItIsGivenUpInTimeAndItsVMIsKept: vCenter carries the clone out at once and answers late, or
-// carries it out when its client has given it up; before the next owner came, or after it has made the VM itself.
+// TestACallThatLastsLongerThanTheRightToMakeItIsGivenUpInTimeAndItsVMIsKept: vCenter executes the clone at once and
+// responds late, or executes it after its client has canceled it. It does so before the next owner comes, or after
+// that one has created the VM itself.
 func TestACallThatLastsLongerThanTheRightToMakeItIsGivenUpInTimeAndItsVMIsKept(t *testing.T) {
 	t.Parallel()
 	for name, travel := range map[string]Travel{

@@ -16,7 +16,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 func key(i int) vsphere.GroupKey { return vsphere.KeyOf("member", fmt.Sprint(i)) }
 
-// old is a group that is guarded, with so many VMs, of which it wants so many.
+// old is a guarded group with a number of VMs and a wanted number.
 func old(existing, wanted int) Group {
 	return Group{Created: noon.Add(-2 * time.Hour), Existing: existing, Wanted: wanted}
 }
@@ -29,7 +29,7 @@ func young(existing, wanted int) Group {
 
 func spared(g Group) Group { g.Spared = true; return g }
 
-// member is a breaker that was told of groups, first without a removal, then as they are.
+// member is a breaker that received groups, first without a removal, then in their current state.
 func member(groups ...Group) *Breaker {
 	b := New(DefaultRules())
 	for i, g := range groups {
@@ -98,7 +98,7 @@ func TestAMassDeletionIsToldFromWhatIsMeant(t *testing.T) {
 	}
 }
 
-// A group that its pass sees as deleted before the news of it are here counts as deleted.
+// A group that its pass sees as deleted counts as deleted even before its event arrives.
 func TestWhatAPassSeesCountsBeforeItsNews(t *testing.T) {
 	b := member(append(times(10, old(1, 0)), old(1, 1))...)
 	if b.Trips(key(10), old(1, 1), Limit{}, noon) {
@@ -146,11 +146,11 @@ func TestWhatLeftCountsForTenMinutes(t *testing.T) {
 	}
 }
 
-// What a group lost without having asked for it, and what one removed by itself, is no part of what others do.
+// VMs that a group lost without a request, and those that it removed on its own, do not count toward other groups.
 func TestOnlyWhatWasMeantToLeaveHasLeft(t *testing.T) {
 	b := member(append(times(30, old(2, 2)), old(1, 1))...)
 	for i := range 30 {
-		b.Set(key(i), old(1, 2), noon) // somebody deleted a VM in vCenter
+		b.Set(key(i), old(1, 2), noon) // a user deleted a VM in vCenter
 		b.Set(key(i), old(2, 2), noon) // it was replaced
 	}
 	if b.Set(key(30), old(1, 0), noon); b.Trips(key(30), old(1, 0), Limit{}, noon) {
@@ -174,14 +174,14 @@ func TestOnlyWhatWasMeantToLeaveHasLeft(t *testing.T) {
 	}
 }
 
-// 300 groups that are updated at once lose a VM each, and have got another.
+// 300 groups that are updated at once lose a VM each, and have got another one.
 func TestWhatAnUpdateReplacesHasNotLeft(t *testing.T) {
 	b := member(times(300, old(3, 3))...)
 	for i := range 300 {
 		during := old(4, 3)
 		during.Updates = 1
 		b.Set(key(i), during, noon)
-		b.Set(key(i), old(3, 3), noon) // the last one is gone, and with it the update has ended
+		b.Set(key(i), old(3, 3), noon) // the last one was removed, and with it the update has ended
 	}
 	if b.Trips(key(1), old(3, 2), Limit{}, noon) {
 		t.Error("VMs that were replaced count as removed")
@@ -236,7 +236,7 @@ func TestWhatIsHeldIsCounted(t *testing.T) {
 	if got := b.Held(); got != (Held{Groups: 2, VMs: 4}) {
 		t.Errorf("%+v", got)
 	}
-	held.Wanted = 3 // somebody set it back; status says so a moment later
+	held.Wanted = 3 // a user reverted it; status reports it a moment later
 	b.Set(key(0), held, noon)
 	b.Remove(key(1), noon)
 	if got := b.Held(); got != (Held{}) {
@@ -250,7 +250,7 @@ func TestWhatIsHeldIsCounted(t *testing.T) {
 	}
 }
 
-// model is the breaker as life-cycle tells it, computed anew from all that was said.
+// model is the breaker as life-cycle describes it, recomputed from all inputs.
 type model struct {
 	groups map[int]Group
 	left   []leave
@@ -321,7 +321,8 @@ func TestTheBreakerIsWhatItSays(t *testing.T) {
 	})
 }
 
-// Two replicas hear of groups in another order, and say the same: whoever takes a group over goes on where the other was.
+// Two replicas receive groups in different orders and decide the same: a replica that takes over a
+// group continues the other's state.
 func TestTheOrderOfNewsDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		groups := make([]Group, rapid.IntRange(1, 40).Draw(t, "groups"))
@@ -344,7 +345,7 @@ func TestTheOrderOfNewsDoesNotMatter(t *testing.T) {
 	})
 }
 
-// A replica that was started a moment ago knows what is still to leave, and forgets at most what has left.
+// A replica that has just started knows the VMs still to be removed, and misses at most those already removed.
 func TestARestartForgetsNoMoreThanTheWindow(t *testing.T) {
 	groups := append(times(12, old(1, 0)), times(30, old(1, 1))...)
 	before, after := member(groups...), New(DefaultRules())
@@ -370,7 +371,7 @@ func TestARestartForgetsNoMoreThanTheWindow(t *testing.T) {
 	}
 }
 
-// An API server that makes groups up harms its own member only, and takes no memory in proportion to what came and went.
+// An API server that invents groups affects only its own member, and uses no memory in proportion to past groups.
 func TestNumbersThatAreMadeUpTakeLittle(t *testing.T) {
 	b, now := New(DefaultRules()), noon
 	for i := range 100_000 {
@@ -390,7 +391,7 @@ func TestAskingCostsNothingInProportionToTheGroups(t *testing.T) {
 	b := member(times(20_000, old(1, 1))...)
 	b.Trips(key(0), old(1, 1), Limit{}, noon)
 	swept := b.swept
-	b.groups[key(5)] = entry{} // whoever looks at all groups would notice
+	b.groups[key(5)] = entry{} // a full scan of the groups would notice
 	for i := range 99 {
 		b.Set(key(20_000+i), old(1, 0), noon)
 		b.Trips(key(20_000+i), old(1, 0), Limit{}, noon.Add(time.Duration(i)*time.Millisecond))

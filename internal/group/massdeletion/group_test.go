@@ -76,7 +76,7 @@ func TestWhatCountsOfAVmGroup(t *testing.T) {
 	}
 }
 
-// updated is a group that wants so many VMs and has others, while they are updated.
+// updated is a group with a number of wanted VMs and others, during their update.
 func updated(wanted int32, existing int) func(*v1alpha1.VmGroup) {
 	return func(g *v1alpha1.VmGroup) {
 		g.Spec.Replicas, g.Status.VMs = &wanted, many(existing)

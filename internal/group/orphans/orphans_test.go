@@ -28,7 +28,7 @@ func memberOf(clusterUID string) string { return map[string]string{"cluster-a": 
 func TestOrphansAreToldByTheGroupThatTheyWereOf(t *testing.T) {
 	got := Of([]vsphere.VM{
 		orphan("web-1", "vm-2", "own", "cluster-a", uid), orphan("web-0", "vm-1", "own", "cluster-a", uid), orphan("web-2", "vm-3", "other", "cluster-a", uid),
-		// Of a folder that is another group's, or none's, its path tells nothing of this group.
+		// The path of a folder that belongs to another group, or to none, says nothing about this group.
 		orphan("db-0", "vm-4", "other", "cluster-b", "77777777-1"), orphan("x-0", "vm-5", "none", "cluster-a", uid[:8]+"-x"), orphan("y-0", "vm-6", "unknown", "cluster-a", "short"),
 		{Name: "nobody's"},
 	}, pathOf, memberOf)
@@ -55,7 +55,7 @@ func TestOrphansAreToldByTheGroupThatTheyWereOf(t *testing.T) {
 	}
 }
 
-// Whoever may change VMs in vCenter writes the stamp, and names folders. Their words stand in quotes, and in no command.
+// Users who can change VMs in vCenter write the stamp, and name folders. Their text is quoted, and is in no command.
 func TestAForgedStampPutsNoWordsIntoTheMessage(t *testing.T) {
 	evil := uid[:8] + ` is known. Run $(reboot) now, then kubectl delete crds --all` + strings.Repeat("A", 5000)
 	path := func(vsphere.Ref) string { return "/DC0/vm/vm-operator/team-a/shop. Delete all/web or less." + uid[:8] }
@@ -79,7 +79,7 @@ func TestAForgedStampPutsNoWordsIntoTheMessage(t *testing.T) {
 	if out := WayOut(Of([]vsphere.VM{orphan("web-0", "vm-1", "own", "cluster-a", `"$(reboot)"`)}, pathOf, memberOf)); strings.Contains(out, "reboot") {
 		t.Errorf("what is in quotes already is typed: %s", out)
 	}
-	// The next one whose UID may be one is named.
+	// The next one with a valid UID is named.
 	if out := WayOut(Of([]vsphere.VM{orphan("web-0", "vm-1", "own", "cluster-a", evil), orphan("web-1", "vm-2", "own", "cluster-a", uid)}, pathOf, memberOf)); !strings.Contains(out, "adopt="+uid+" ") {
 		t.Errorf("no group is named: %s", out)
 	}

@@ -31,24 +31,24 @@ import (
 
 const buckets = 8
 
-// cluster is that of all tests of the package.
+// cluster is shared by all tests of the package.
 var cluster = localcluster.Share("hub")
 
 func TestMain(m *testing.M) { os.Exit(cluster.Run(m)) }
 
-// world is a namespace of its own on a real API server. The test writes the statuses of Pods, as a kubelet does.
+// world is a separate namespace on a real API server. The test writes the Pod statuses, as a kubelet does.
 type world struct {
 	t         *testing.T
 	admin     kubernetes.Interface
 	namespace string
-	// watches is of a user who may do with Pods what rbac.go says and no more; rings is of one who may do anything.
+	// watches is of a user with exactly the permissions on Pods in rbac.go; rings is of a user with all permissions.
 	watches, rings *rest.Config
 	timings        protocol.Timings
-	// looks reads what the hub holds. One for all looks: a client makes connections of its own.
+	// looks reads the hub's objects. All reads share it, because each client opens its own connections.
 	looks *hub.Client
 }
 
-// scale shortens all times of sharding; a renewal has to come in time on a loaded machine all the same.
+// scale shortens all times of sharding. Renewals must still arrive in time on a loaded machine.
 const scale = 0.6
 
 func newWorld(t *testing.T, namespace string) *world {
@@ -86,8 +86,8 @@ func newWorld(t *testing.T, namespace string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The API server's authorizer learns of a Role by a watch of its own. A watch of Pods that is refused tries again only
-	// after seconds.
+	// The API server's authorizer learns of a Role from its own watch. A denied watch of Pods retries only after
+	// seconds.
 	w.until("the right to list Pods", func() bool {
 		_, err := pods.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
 		return err == nil
@@ -95,24 +95,24 @@ func newWorld(t *testing.T, namespace string) *world {
 	return w
 }
 
-// replica is one that runs in a Pod, as far as the API server can tell.
+// replica is a replica that appears to the API server to run in a Pod.
 type replica struct {
 	*sharding.Replica
 	world *world
 	boot  string
 	pod   *corev1.Pod
 	kill  func()
-	// watcher is told of peers.
+	// watcher reports the deaths of peers to the replica.
 	watcher *Watcher
 
 	mu sync.Mutex
-	// gained is when it was told of each bucket that it holds.
+	// gained is the time at which the replica was notified of each bucket that it holds.
 	gained map[int]time.Time
-	// said are the lines of its log.
+	// said contains the lines of its log.
 	said []string
 }
 
-// start makes a Pod and runs a replica and its watch of Pods, until the test ends or it is killed.
+// start creates a Pod and runs a replica and its watch of Pods, until the test ends or kills it.
 func (w *world) start(name string) *replica {
 	w.t.Helper()
 	pod, err := w.admin.CoreV1().Pods(w.namespace).Create(w.t.Context(), &corev1.Pod{
@@ -150,7 +150,7 @@ func (w *world) startIn(pod *corev1.Pod) *replica {
 	var running sync.WaitGroup
 	running.Go(func() { _ = r.Run(ctx, r) })
 	running.Go(func() { _ = r.watcher.Start(ctx) })
-	r.kill = func() { // nothing is given up
+	r.kill = func() { // nothing is released
 		stop()
 		running.Wait()
 	}
@@ -159,12 +159,12 @@ func (w *world) startIn(pod *corev1.Pod) *replica {
 	return r
 }
 
-// Gained implements sharding.Listener, as what follows does.
+// Gained implements sharding.Listener, like the methods below.
 func (r *replica) Gained(buckets []int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, bucket := range buckets {
-		if r.gained[bucket].IsZero() { // a validity that is back after an interruption is told as well
+		if r.gained[bucket].IsZero() { // a validity regained after an interruption is reported as well
 			r.gained[bucket] = time.Now()
 		}
 	}
@@ -182,7 +182,7 @@ func (r *replica) PeersChanged()    { r.watcher.Changed() }
 func (*replica) LeadershipChanged() {}
 func (*replica) SessionsEnded()     {}
 
-// log remembers what the replica logs, and shows it as long as the test runs.
+// log stores the replica's log lines, and prints them while the test runs.
 func (r *replica) log() logr.Logger {
 	t := r.world.t
 	return funcr.New(func(prefix, line string) {
@@ -202,7 +202,7 @@ func (r *replica) says(text string) bool {
 	return slices.ContainsFunc(r.said, func(line string) bool { return strings.Contains(line, text) })
 }
 
-// report writes into the status of the replica's Pod that its process has ended.
+// report writes into the replica's Pod status that its process has ended.
 func (r *replica) report(change func(*corev1.ContainerStateTerminated)) {
 	w := r.world
 	w.t.Helper()
@@ -222,7 +222,7 @@ func (r *replica) report(change func(*corev1.ContainerStateTerminated)) {
 	}
 }
 
-// lastRenewal is when the replica last wrote its Lease, by the same clock as the test's.
+// lastRenewal is when the replica last wrote its Lease, by the test's clock.
 func (r *replica) lastRenewal() time.Time { return r.lease().Renewed }
 
 func (r *replica) lease() hub.Session {
@@ -241,14 +241,14 @@ func (r *replica) lease() hub.Session {
 	return hub.Session{}
 }
 
-// holdsAll reports whether the replica was told that it holds everything. Its status says so a moment earlier.
+// holdsAll reports whether the replica was notified that it holds all buckets. Its status shows it slightly earlier.
 func (r *replica) holdsAll() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.gained) == buckets
 }
 
-// gainedAt is when it was told of the bucket that it got last.
+// gainedAt is when the replica was notified of the bucket that it gained last.
 func (r *replica) gainedAt() (last time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

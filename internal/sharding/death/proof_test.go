@@ -13,7 +13,7 @@ const boot = "0f6f1f0e-6c1f-4e6b-9df0-5a0d2f1c7c11"
 
 var process = Process{Place{Pod: "pod-1", Container: "manager"}, boot}
 
-// killed is the Pod of a process that the kernel killed.
+// killed is a Pod whose process the kernel killed.
 func killed() *corev1.Pod {
 	ended := time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 	return &corev1.Pod{
@@ -37,7 +37,7 @@ func state(p *corev1.Pod) *corev1.ContainerState { return &p.Status.ContainerSta
 
 func ended(p *corev1.Pod) *corev1.ContainerStateTerminated { return state(p).Terminated }
 
-// restarted moves the termination of killed to where it is once the container runs again.
+// restarted moves the termination of killed to its place after the container has restarted.
 func restarted(p *corev1.Pod) {
 	s := &p.Status.ContainerStatuses[1]
 	s.LastTerminationState, s.State = s.State, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
@@ -67,7 +67,7 @@ func TestOnlyATerminationWithTheProcessesOwnMessageProvesItsDeath(t *testing.T) 
 		{"it waits", func(p *corev1.Pod) {
 			*state(p) = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: boot}}
 		}, false},
-		// The runtime's root and state were lost: a newer container is made while the old process runs.
+		// The runtime lost its root and state: it creates a newer container while the old process runs.
 		{"a newer container and a higher restart count", func(p *corev1.Pod) {
 			restarted(p)
 			p.Status.ContainerStatuses[1].LastTerminationState = corev1.ContainerState{}
@@ -79,7 +79,7 @@ func TestOnlyATerminationWithTheProcessesOwnMessageProvesItsDeath(t *testing.T) 
 			p.Status.Phase, p.DeletionTimestamp = corev1.PodFailed, &now
 		}, false},
 		{"a status that nobody knows, with everything else", func(p *corev1.Pod) { ended(p).Reason = "ContainerStatusUnknown" }, false},
-		// The runtime's state was lost, its root not: ID, end and message are right, and the process runs.
+		// The runtime lost its state, but not its root: ID, end and message are correct, and the process runs.
 		{"the runtime has lost the task", func(p *corev1.Pod) { ended(p).Reason, ended(p).ExitCode = "Unknown", 255 }, false},
 		{"the reason is unknown", func(p *corev1.Pod) { ended(p).Reason = "Unknown" }, false},
 		{"the exit code is unknown", func(p *corev1.Pod) { ended(p).ExitCode = 255 }, false},

@@ -12,11 +12,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 )
 
-// long is a patience with a session that is far longer than a takeover by proof takes on a loaded machine, slack how much later
-// than it may such a takeover may come there: whatever comes within it did not come by the Lease.
+// long is a takeover timeout that far exceeds the duration of a takeover by proof on a loaded machine. slack is how
+// late such a takeover can be there: a takeover within it is not due to the Lease.
 const long, slack = 20 * time.Second, 12 * time.Second
 
-// TestAKilledReplicaIsReplacedByProof: not before it was silent for long enough, and long before its patience is over.
+// TestAKilledReplicaIsReplacedByProof: a takeover by proof needs the minimum silence, but ends long before the takeover
+// timeout.
 func TestAKilledReplicaIsReplacedByProof(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "killed")
@@ -42,7 +43,8 @@ func TestAKilledReplicaIsReplacedByProof(t *testing.T) {
 	}
 }
 
-// TestAContainerThatStartsAgainTakesOverFromItself: a single replica need not wait for its predecessor's Lease.
+// TestAContainerThatStartsAgainTakesOverFromItself: a single replica need not wait for its predecessor's Lease to
+// expire.
 func TestAContainerThatStartsAgainTakesOverFromItself(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "again")
@@ -63,11 +65,12 @@ func TestAContainerThatStartsAgainTakesOverFromItself(t *testing.T) {
 	}
 }
 
-// TestAStatusIsNotBelievedAboutAReplicaThatLives: it keeps what it holds, and is given its whole patience when it dies later.
+// TestAStatusIsNotBelievedAboutAReplicaThatLives: the replica keeps its buckets. When it dies later, the full takeover
+// timeout applies.
 func TestAStatusIsNotBelievedAboutAReplicaThatLives(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "alive")
-	// Between two renewals of the first one the false status counts: they have to come before it is believed for good.
+	// The false status counts between two renewals of the first replica: they must arrive before the proof is accepted.
 	w.timings.Proven, w.timings.Patience = 6*time.Second, 10*time.Second
 	a := w.start("a")
 	w.until("the first replica to hold everything", a.holdsAll)
@@ -77,7 +80,8 @@ func TestAStatusIsNotBelievedAboutAReplicaThatLives(t *testing.T) {
 	a.report(nil)
 	before := a.lease().Renewals
 	w.until("the first one to renew its session a few times", func() bool { return a.lease().Renewals >= before+3 })
-	// It may hear of the status later than of the renewals, and must have heard of both while the first one lived.
+	// The second replica can receive the status later than the renewals. It must receive both while the first one
+	// lives.
 	w.until("the second one to see the status refuted", func() bool { return b.says("that is not believed any more") })
 	if now := a.lease(); now.State != protocol.Ready || a.Session() != session {
 		t.Fatalf("it was fenced: %+v", now.Lease)
@@ -94,7 +98,7 @@ func TestAStatusIsNotBelievedAboutAReplicaThatLives(t *testing.T) {
 	}
 }
 
-// TestAGuessIsNoProof: what a kubelet reports whose runtime has lost its state changes nothing.
+// TestAGuessIsNoProof: the report of a kubelet whose runtime lost its state changes nothing.
 func TestAGuessIsNoProof(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "guess")

@@ -44,7 +44,7 @@ func TestSessionsAreCreatedWrittenReadAndDeleted(t *testing.T) {
 	must(t, c, protocol.ReadSession{Session: "s1"}, protocol.Missing)
 }
 
-// An API server creates a Lease that is put and does not exist.
+// A PUT of a Lease that does not exist creates it.
 func TestARenewalDoesNotReviveADeletedSession(t *testing.T) {
 	f := newFixture(t, "revival")
 	c := newClient(t, f.config, Options{Namespace: f.namespace})

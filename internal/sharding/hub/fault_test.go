@@ -23,14 +23,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// stub is a server that answers as a test says, and counts.
+// stub is a server whose responses the test defines, and which counts requests.
 type stub struct {
 	*httptest.Server
 	requests, connections atomic.Int64
 	answer                atomic.Value // of http.HandlerFunc
 }
 
-// newStub offers HTTP/2, as every API server does.
+// newStub supports HTTP/2, like every API server.
 func newStub(t *testing.T, answer http.HandlerFunc) *stub {
 	t.Helper()
 	s := &stub{}
@@ -72,7 +72,7 @@ func answerLease(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, object)
 }
 
-// hang holds a request until its client gives up, which a server notices only after it has read the body.
+// hang holds a request until its client cancels it, which a server notices only after it has read the body.
 func hang(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
@@ -111,7 +111,7 @@ func TestABlackHoleCostsOneRequestAndTheNextDialsAnew(t *testing.T) {
 		answerLease(w, r)
 	})
 	c := s.client(t, Options{})
-	// Two requests at a time leave two idle connections behind.
+	// Two concurrent requests leave two idle connections.
 	answered := make(chan protocol.Outcome)
 	for range 2 {
 		go func() { answered <- c.Do(t.Context(), protocol.ReadSession{Session: "s1"}).Outcome }()

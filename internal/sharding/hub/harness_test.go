@@ -24,19 +24,19 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// patience of all waits; a loaded machine with the race detector is slow.
+// patience is the timeout of all waits; a loaded machine with the race detector is slow.
 const patience = 90 * time.Second
 
-// cluster is that of all tests of the package.
+// cluster is shared by all tests of the package.
 var cluster = localcluster.Share("hub")
 
 func TestMain(m *testing.M) { os.Exit(cluster.Run(m)) }
 
-// fixture is a namespace of its own on the real API server.
+// fixture is a separate namespace on the real API server.
 type fixture struct {
 	admin     kubernetes.Interface
 	namespace string
-	// config is of a user who may do what rbac.go says and no more.
+	// config is of a user with exactly the permissions in rbac.go.
 	config *rest.Config
 }
 
@@ -44,7 +44,7 @@ var fixtures atomic.Int64
 
 func newFixture(t *testing.T, name string) *fixture {
 	t.Helper()
-	// Nothing removes a namespace here, and a test may run several times.
+	// Nothing deletes namespaces here, and a test can run several times.
 	namespace := fmt.Sprintf("%s-%d", name, fixtures.Add(1))
 	server := cluster.Get(t)
 	admin, err := kubernetes.NewForConfig(server.Config)
@@ -61,7 +61,7 @@ func newFixture(t *testing.T, name string) *fixture {
 	return &fixture{admin: admin, namespace: namespace, config: server.UserConfig(t, user)}
 }
 
-// grant allows user what the markers in rbac.go say.
+// grant grants user the permissions of the markers in rbac.go.
 func grant(t *testing.T, admin kubernetes.Interface, namespace, user string) {
 	t.Helper()
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: markedRules(t)}
@@ -76,7 +76,7 @@ func grant(t *testing.T, admin kubernetes.Interface, namespace, user string) {
 	if _, err := admin.RbacV1().RoleBindings(namespace).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// The API server's authorizer learns of a Role by a watch of its own.
+	// The API server's authorizer learns of a Role from its own watch.
 	config := cluster.Get(t).UserConfig(t, user)
 	await.NoError(t, "the rights of "+user, func() error {
 		c := newClient(t, config, Options{Namespace: namespace})
@@ -122,7 +122,7 @@ func newClient(t *testing.T, config *rest.Config, options Options) *Client {
 	return c
 }
 
-// proxied returns a proxy before the API server and a client that uses it.
+// proxied returns a proxy in front of the API server and a client that uses it.
 func proxied(t *testing.T, f *fixture, options Options) (*localcluster.APIProxy, *Client) {
 	t.Helper()
 	proxy, err := cluster.Get(t).NewProxy()
@@ -160,7 +160,7 @@ func exampleRing() ring.Ring {
 	}
 }
 
-// must is an Op whose outcome a test builds on.
+// must runs an Op that has to succeed for the test to continue.
 func must(t *testing.T, c *Client, op protocol.Op, want protocol.Outcome) protocol.Result {
 	t.Helper()
 	result := c.Do(t.Context(), op)

@@ -41,7 +41,7 @@ func TestALeaseSurvivesItsEncoding(t *testing.T) {
 	}
 }
 
-// What cannot be read must never look free or fenced.
+// An unreadable Lease must never appear free or fenced.
 func TestAnEditedLeaseIsUnknownAndKeepsItsName(t *testing.T) {
 	c := codecClient()
 	good, err := c.encodeLease(protocol.Lease{

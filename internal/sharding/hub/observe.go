@@ -130,7 +130,7 @@ func watchFrom(options metav1.ListOptions, version string, seconds int64) metav1
 	return options
 }
 
-// tells reports whether an event is about an object.
+// tells reports whether an event concerns an object.
 func tells(event watch.Event) bool {
 	return event.Type == watch.Added || event.Type == watch.Modified || event.Type == watch.Deleted
 }

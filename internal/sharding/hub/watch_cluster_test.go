@@ -56,12 +56,12 @@ func observe(t *testing.T, c *Client) *picture {
 	return p
 }
 
-// An hour between lists: what is seen in time was seen by a watch.
+// Lists are an hour apart: only a watch can deliver in time.
 func TestWatchTellsEachChange(t *testing.T) {
 	f := newFixture(t, "watched")
 	c := newClient(t, f.config, Options{
 		Namespace: f.namespace, Relist: time.Hour, Request: patience,
-		// A watch that fails is made up for by lists, and would not be missed.
+		// Lists compensate for a watch that fails, and would hide the failure.
 		Log: failuresTo(func(failure string) { t.Error(failure) }),
 	})
 	first := must(t, c, protocol.CreateSession{Lease: exampleLease("s1")}, protocol.Done).Lease
@@ -103,7 +103,7 @@ func TestAStalledWatchIsGivenUpForAList(t *testing.T) {
 	must(t, straight, protocol.CreateRing{Ring: exampleRing()}, protocol.Done)
 	stored := must(t, straight, protocol.CreateSession{Lease: exampleLease("s1")}, protocol.Done).Lease
 	p.wait(t, "s1:7 ring 1")
-	// Deletions that no watch tells are in what a list no longer holds.
+	// Deletions that no watch reports show as objects missing from a list.
 	must(t, straight, protocol.DeleteSession{Session: "s1", Version: stored.Version}, protocol.Done)
 	if err := f.admin.CoreV1().ConfigMaps(f.namespace).Delete(t.Context(), defaultRingName, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestWatchGoesOnAfterItsConnectionsWereCut(t *testing.T) {
 	p.wait(t, "s1:7 ring missing")
 }
 
-// A server that fails, then one that answers with something else, then one whose watches end at once.
+// A server that fails, then one with an unexpected response, then one whose watches end at once.
 func TestFailuresAreToldAndNothingIsTakenForAnEmptyHub(t *testing.T) {
 	s := newStub(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "broken", http.StatusInternalServerError) })
 	failures := make(chan string, 1000)

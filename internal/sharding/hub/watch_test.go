@@ -16,13 +16,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
 )
 
-// picture is what a Sink knows of the hub.
+// picture is a Sink's view of the hub.
 type picture struct {
 	mu       sync.Mutex
 	sessions map[string]int64 // renewals
 	ring     string           // "", "missing", "invalid" or the sequence
 	lists    int
-	// single counts what single events told.
+	// single counts single events.
 	single int
 }
 

@@ -234,8 +234,8 @@ func (r *Replica) mayClaim(now Instant) bool {
 	return true
 }
 
-// yield begins to give up buckets that belong to other sessions, a few at a time. It stops giving up a bucket that
-// does not belong elsewhere any more.
+// yield begins to release buckets that belong to other sessions, a few at a time. It cancels the release of a
+// bucket that no longer belongs elsewhere.
 func (r *Replica) yield(targets []string, candidates []ring.Candidate) {
 	settled := map[string]bool{}
 	for _, c := range candidates {
@@ -265,7 +265,7 @@ func (r *Replica) yield(targets []string, candidates []ring.Candidate) {
 	}
 }
 
-// sending marks as lost the locks that a write of the shard map gives up: from now on, another session can hold them.
+// sending marks as lost the locks that a write of the shard map releases: from now on, another session can hold them.
 func (r *Replica) sending(next ring.Ring) {
 	release := func(s *lock, in ring.Lock) {
 		if s.held && in.Holder != r.session.name {

@@ -45,7 +45,7 @@ func TestMonotonicClockThatStoodStillLengthensNothing(t *testing.T) {
 	sc := newScene(t)
 	a := sc.join("a", 4)
 	sc.pass(settled)
-	a.wall += DefaultTimings().Validity // a suspended machine: the wall clock went on
+	a.wall += DefaultTimings().Validity // a suspended machine: the wall clock continued
 	a.wants(0, "the wall clock says that it is over")
 }
 
@@ -137,13 +137,13 @@ func TestBootIsDeadWhenAllItsSessionsAre(t *testing.T) {
 	}
 }
 
-// TestDeletedLeaseIsNoProofOfDeath: whoever lives makes a new one, which takes a while to be seen.
+// TestDeletedLeaseIsNoProofOfDeath: a live replica creates a new Lease, which others see only after a delay.
 func TestDeletedLeaseIsNoProofOfDeath(t *testing.T) {
 	sc := newScene(t)
 	a, b := sc.join("a", 1), sc.join("b", 1)
 	sc.pass(settled)
 	if len(b.mayAct()) > 0 {
-		a, b = b, a // the case is about one that holds nothing
+		a, b = b, a // the case is about a session that holds nothing
 	}
 	b.still = true
 	sc.hub.deleteLease(b.Session())
@@ -159,7 +159,8 @@ func TestDeletedLeaseIsNoProofOfDeath(t *testing.T) {
 	}
 }
 
-// TestProofOfDeathShortensPatienceAndSkipsNoFence: it is not taken from one whose last renewal may be on its way.
+// TestProofOfDeathShortensPatienceAndSkipsNoFence: no takeover from a session whose last renewal can still be in
+// flight.
 func TestProofOfDeathShortensPatienceAndSkipsNoFence(t *testing.T) {
 	sc := newScene(t)
 	a, b := sc.join("a", 4), sc.join("b", 4)
@@ -181,8 +182,8 @@ func TestProofOfDeathShortensPatienceAndSkipsNoFence(t *testing.T) {
 	}
 }
 
-// TestFalseProofOfDeathIsRefutedByTheNextRenewal: a session that lives is not fenced, then or after a silence that a proof
-// would have made long enough, and nothing that is said about it later counts.
+// TestFalseProofOfDeathIsRefutedByTheNextRenewal: a live session is not fenced, neither at once nor after the silence
+// that a proof requires. Later proofs of its death have no effect.
 func TestFalseProofOfDeathIsRefutedByTheNextRenewal(t *testing.T) {
 	sc := newScene(t)
 	a, b := sc.join("a", 4), sc.join("b", 4)
@@ -197,7 +198,7 @@ func TestFalseProofOfDeathIsRefutedByTheNextRenewal(t *testing.T) {
 	if a.DeathProven(session) {
 		t.Error("what was refuted is believed when it is said again")
 	}
-	b.still = true // and is silent for a while, as with a slow hub
+	b.still = true // and does not renew for a while, as with a slow hub
 	sc.pass(DefaultTimings().Validity)
 	b.still = false
 	sc.pass(settled)
@@ -212,7 +213,7 @@ func TestFalseProofOfDeathIsRefutedByTheNextRenewal(t *testing.T) {
 	}
 }
 
-// TestAProcessThatBeginsAnotherSessionIsNotDead: what was said of its last one was false.
+// TestAProcessThatBeginsAnotherSessionIsNotDead: the proof about its last session was false.
 func TestAProcessThatBeginsAnotherSessionIsNotDead(t *testing.T) {
 	sc := newScene(t)
 	a, b := sc.join("a", 4), sc.join("b", 4)
@@ -232,7 +233,7 @@ func TestAProcessThatBeginsAnotherSessionIsNotDead(t *testing.T) {
 	}
 }
 
-// TestFenceThatTheHubLostIsDoubted: the session goes on, so nothing may be taken from it.
+// TestFenceThatTheHubLostIsDoubted: the session continues, so nothing can be taken from it.
 func TestFenceThatTheHubLostIsDoubted(t *testing.T) {
 	sc := newScene(t)
 	a, b := sc.join("a", 4), sc.join("b", 4)
@@ -249,8 +250,8 @@ func TestFenceThatTheHubLostIsDoubted(t *testing.T) {
 	a.wants(2, "the other is alive")
 }
 
-// TestClaimByOneWhoWasFencedIsDoubted: nobody claims after having been fenced, so the fence was lost. The ring says so
-// before the sessions do.
+// TestClaimByOneWhoWasFencedIsDoubted: no session claims after it was fenced, so the hub lost the fence. The shard map
+// shows it before the sessions do.
 func TestClaimByOneWhoWasFencedIsDoubted(t *testing.T) {
 	sc := newScene(t)
 	a, b := sc.join("a", 4), sc.join("b", 4)
@@ -276,7 +277,7 @@ func TestClaimByOneWhoWasFencedIsDoubted(t *testing.T) {
 	a.wants(4, "the list says that it was fenced after all")
 }
 
-// TestValidityCountsFromBeforeTheRequestWasSent: an answer that takes long is worth less.
+// TestValidityCountsFromBeforeTheRequestWasSent: a slow response grants less validity.
 func TestValidityCountsFromBeforeTheRequestWasSent(t *testing.T) {
 	for name, slow := range map[string]Lane{"renewal": laneSession, "read of the ring": laneVerify} {
 		t.Run(name, func(t *testing.T) {

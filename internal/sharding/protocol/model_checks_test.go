@@ -11,16 +11,17 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
 )
 
-// record is what an observer who sees everything writes down.
+// record is the log of an omniscient observer.
 type record struct {
 	sessions map[string]*process
-	// shown is what the objects of a bucket show: under which epoch they were worked on last.
+	// shown is, for the objects of a bucket, the epoch of the last work on them.
 	shown []struct {
 		epoch   epoch
 		session string
 	}
-	calls [][]*call // by bucket, in the order in which they were sent
-	// holders are the last ones of each bucket, moves how often they changed, ringWrites when the ring was written.
+	calls [][]*call // by bucket, in the order of sending
+	// holders contains the last holder of each bucket, moves the number of changes, ringWrites the times of shard map
+	// writes.
 	holders    []string
 	moves      int
 	ringWrites []time.Duration
@@ -29,8 +30,8 @@ type record struct {
 
 	healed   time.Duration
 	requests map[*process]int // by the time of healing
-	// refused reconciles, requests that were carried out late, drains that took too long, calls that were open longer
-	// than their right because their client was paused.
+	// refused reconciles, requests executed late, drains that took too long, calls open longer than their right
+	// because their client was paused.
 	refused, late, aborted, zombies int
 }
 
@@ -54,7 +55,7 @@ func (r *record) violation(s *sim, format string, args ...any) {
 	r.violations = append(r.violations, fmt.Sprintf("%v: ", s.now)+fmt.Sprintf(format, args...))
 }
 
-// sent notes a call. Epochs of different sessions' calls must rise.
+// sent records a call. Epochs of different sessions' calls must increase.
 func (r *record) sent(c *call) {
 	r.calls[c.bucket] = append(r.calls[c.bucket], c)
 	if c.late {
@@ -105,7 +106,7 @@ func (r *record) ringWritten(s *sim, before *StoredRing, after ring.Ring) {
 	}
 }
 
-// overlaps says which sessions' calls on a bucket overlap.
+// overlaps returns the sessions whose calls on a bucket overlap.
 func (r *record) overlaps() (found []string) {
 	for _, pair := range r.overlapping() {
 		o, c := pair[0], pair[1]
@@ -150,8 +151,8 @@ type lockInput struct {
 	end     bool
 }
 
-// lockModel says what histories of calls are allowed: a session may act while nobody else does, and under a later
-// epoch than everybody before.
+// lockModel defines the allowed histories of calls: a session can act while no other one does, and under a later
+// epoch than all before it.
 var lockModel = porcupine.Model{
 	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
 		byBucket := map[int][]porcupine.Operation{}
@@ -187,8 +188,8 @@ var lockModel = porcupine.Model{
 	Equal: func(a, b any) bool { return a == b },
 }
 
-// linearizable checks the calls with a checker that knows nothing of this model: each begins at some moment between its
-// check and its sending, and ends when it was closed.
+// linearizable checks the calls with a checker that is independent of this model. Each call begins between its check
+// and its sending, and ends when it was closed.
 func (r *record) linearizable(end time.Duration) bool {
 	var history []porcupine.Operation
 	for _, calls := range r.calls {
@@ -207,7 +208,7 @@ func (r *record) linearizable(end time.Duration) bool {
 	return porcupine.CheckOperations(lockModel, history)
 }
 
-// owned checks that each bucket has exactly one holder that may act, and one leads.
+// owned checks that each bucket has exactly one holder that can act, and that one replica leads.
 func (s *sim) owned() (problems []string) {
 	leaders := 0
 	for b := range s.setup.buckets {
@@ -232,7 +233,7 @@ func (s *sim) owned() (problems []string) {
 	return problems
 }
 
-// quiet checks the last part of a run, in which nothing was left to do.
+// quiet checks the last part of a run, in which no work was left.
 func (s *sim) quiet(end time.Duration) (problems []string) {
 	writes := 0
 	for _, at := range s.record.ringWrites {

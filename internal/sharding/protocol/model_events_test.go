@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// sim is a world on virtual time: a hub, a network and processes, each with a Replica. All that happens in it follows
-// from its seed.
+// sim is a world on virtual time: a hub, a network and processes, each with a Replica. Its seed determines all events.
 type sim struct {
 	setup  setup
 	random *rand.Rand
-	// now is the true time. Nobody in the world can read it.
+	// now is the true time. No process can read it.
 	now      time.Duration
 	queue    events
 	sequence int
@@ -20,7 +19,7 @@ type sim struct {
 	hub       *hub
 	processes []*process
 	network   network
-	// restored is when an older ring was put in place of the newest.
+	// restored is when an older shard map replaced the newest.
 	restored time.Duration
 	record   record
 }
@@ -29,26 +28,26 @@ type sim struct {
 type setup struct {
 	replicas, buckets int
 	timings           Timings
-	// latencies of one way to or from the hub: one of them is drawn, and of it an even share. Only the first two remain
-	// after the last fault.
+	// latencies of one way to or from the hub: one of them is drawn, and then a uniform share of it. After the last
+	// fault, only the first two apply.
 	latencies []time.Duration
-	// lag is the longest that a watch is behind, lags the share of events that are behind for more than a latency.
+	// lag is the maximum delay of a watch, lags the share of events delayed by more than a latency.
 	lag  time.Duration
 	lags float64
-	// loss is the share of requests that are lost, before or after they were carried out, or are carried out late.
+	// loss is the share of requests that are lost before or after execution, or executed late.
 	loss float64
-	// drift of the clocks: 0.02 is two in a hundred.
+	// drift of the clocks: 0.02 is 2%.
 	drift float64
-	// chaos is for how long there are faults, and quiet how long the world is watched afterwards.
+	// chaos is the duration of the faults, quiet the duration of the observation afterwards.
 	chaos, quiet time.Duration
 	// idle worlds have no reconciles.
 	idle bool
-	// hubLoses: faults take back what the hub had promised to keep.
+	// hubLoses: faults revert writes that the hub had acknowledged.
 	hubLoses bool
 	faults   []fault
-	// story is told what happens, if it is not nil.
+	// story receives each event, if it is not nil.
 	story func(line string)
-	// verbose: it is also told each request.
+	// verbose: story also receives each request.
 	verbose bool
 }
 
@@ -82,7 +81,7 @@ func (s *sim) tell(format string, args ...any) {
 	}
 }
 
-// event is something that happens in the world, or in a process if it has one.
+// event happens in the world, or in a process if it is set.
 type event struct {
 	at       time.Duration
 	sequence int
@@ -105,7 +104,7 @@ func (e *events) Pop() any {
 	return x
 }
 
-// after lets something happen d later, in a process or, without one, in the world.
+// after schedules an event d later, in a process or, without one, in the world.
 func (s *sim) after(d time.Duration, p *process, run func()) {
 	s.push(&event{at: s.now + max(d, 0), process: p, run: run})
 }
@@ -116,7 +115,7 @@ func (s *sim) push(e *event) {
 	heap.Push(&s.queue, e)
 }
 
-// until lets the world go on up to a true time.
+// until runs the world up to a true time.
 func (s *sim) until(end time.Duration) {
 	for len(s.queue) > 0 && s.queue[0].at <= end {
 		e := heap.Pop(&s.queue).(*event)
@@ -126,7 +125,7 @@ func (s *sim) until(end time.Duration) {
 				continue
 			}
 			if s.now < p.pausedUntil {
-				// It happens when the process runs again, in the same order.
+				// The event happens when the process runs again, in the same order.
 				e.at = p.pausedUntil
 				s.push(e)
 				continue

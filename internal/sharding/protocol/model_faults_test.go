@@ -9,10 +9,10 @@ type fault struct {
 	do   func(s *sim)
 }
 
-// rest shortens what would last longer than the chaos.
+// rest caps a duration at the end of the chaos.
 func (s *sim) rest(d time.Duration) time.Duration { return max(min(d, s.setup.chaos-s.now), 0) }
 
-// heal is after the last fault.
+// heal runs after the last fault.
 func (s *sim) heal() {
 	s.record.healed = s.now
 	s.record.requests = map[*process]int{}
@@ -21,7 +21,7 @@ func (s *sim) heal() {
 	}
 }
 
-// anybody returns a process that lives and is not about to stop, or nil.
+// anybody returns a live process that is not stopping, or nil.
 func (s *sim) anybody() *process {
 	var all []*process
 	for _, p := range s.processes {
@@ -35,7 +35,7 @@ func (s *sim) anybody() *process {
 	return all[s.random.IntN(len(all))]
 }
 
-// with does something to anybody who is there.
+// with applies a fault to any live process.
 func with(do func(s *sim, p *process)) func(s *sim) {
 	return func(s *sim) {
 		if p := s.anybody(); p != nil {
@@ -53,7 +53,7 @@ func (s *sim) outage(d time.Duration) {
 	s.network.downUntil = max(s.network.downUntil, s.now+s.rest(d))
 }
 
-// proveDeath tells the others that a session's process has ended, each at another time.
+// proveDeath proves to each other process, at different times, that a session's process has ended.
 func (s *sim) proveDeath(session string) {
 	for _, p := range s.processes {
 		s.after(s.rest(s.between(0, 4*time.Second)), p, func() {
@@ -66,7 +66,7 @@ func (s *sim) proveDeath(session string) {
 // replace starts a process in place of another one.
 func (s *sim) replace() { s.start(s.rest(s.between(0, 10*time.Second))) }
 
-// faultsOfProcesses leave what the hub holds alone.
+// faultsOfProcesses do not change the hub's objects.
 var faultsOfProcesses = map[string]func(s *sim){
 	"pause": with(func(s *sim, p *process) {
 		p.pause(s.oneOf(5*time.Second, 11*time.Second, 13*time.Second, 60*time.Second))
@@ -113,7 +113,7 @@ var faultsOfProcesses = map[string]func(s *sim){
 	"stalled watch": with(func(s *sim, p *process) {
 		p.stalledUntil = s.now + s.rest(s.between(5*time.Second, 40*time.Second))
 	}),
-	// Its writes and reads go on.
+	// Its writes and reads continue.
 	"stalled watch and lists": with(func(s *sim, p *process) {
 		p.deafUntil = s.now + s.rest(s.between(10*time.Second, 40*time.Second))
 		p.stalledUntil = max(p.stalledUntil, p.deafUntil)
@@ -121,9 +121,9 @@ var faultsOfProcesses = map[string]func(s *sim){
 	"slow hub": func(s *sim) { s.network.slowUntil = s.now + s.rest(s.between(5*time.Second, 30*time.Second)) },
 }
 
-// remember reports whether the processes know the newest ring, or have just started, and at least one has published that
-// it does, so that they notice when an older one takes its place. A process that was paused or deaf while the ring was
-// written, and goes on when an older one is there, would believe it.
+// remember reports whether all processes know the newest shard map or have just started, and at least one has
+// published it. Then they notice an older one in its place. A process that was paused or deaf during the write and
+// resumes with the older one would accept it.
 func (s *sim) remember() bool {
 	if s.hub.ring == nil {
 		return false
@@ -142,7 +142,7 @@ func (s *sim) remember() bool {
 	return published
 }
 
-// faultsOfHub take back what the hub had promised to keep.
+// faultsOfHub revert writes that the hub had acknowledged.
 var faultsOfHub = map[string]func(s *sim){
 	"ring deleted": func(s *sim) { s.hub.deleteRing() },
 	"ring damaged": func(s *sim) { s.hub.damageRing() },
@@ -156,7 +156,7 @@ var faultsOfHub = map[string]func(s *sim){
 			s.hub.deleteLease(names[s.random.IntN(len(names))])
 		}
 	},
-	// Somebody restores the ring alone. See remember.
+	// The shard map alone is restored. See remember.
 	"ring restored": func(s *sim) {
 		taken := s.hub.image()
 		s.after(s.rest(s.between(0, 40*time.Second)), nil, func() {
@@ -168,7 +168,7 @@ var faultsOfHub = map[string]func(s *sim){
 			}
 		})
 	},
-	// The whole hub is restored, which takes it away for longer than anybody's validity.
+	// The whole hub is restored: it is unreachable for longer than any validity.
 	"hub restored": func(s *sim) {
 		taken, versions := s.hub.image(), s.happens(0.5)
 		s.after(s.between(0, 20*time.Second), nil, func() {
@@ -185,7 +185,7 @@ var faultsOfHub = map[string]func(s *sim){
 	},
 }
 
-// randomSetup is a world with some faults of each run's own choice.
+// randomSetup is a world with random faults for each run.
 func randomSetup(s *sim, hubLoses bool) setup {
 	w := calm(2+s.random.IntN(4), 2+s.random.IntN(5))
 	w.drift = 0.02

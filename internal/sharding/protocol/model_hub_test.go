@@ -8,20 +8,20 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
 )
 
-// hub is a linearizable store of Leases and one ring.
+// hub is a linearizable store of Leases and one shard map.
 type hub struct {
 	sim *sim
 	// revision of the last write.
 	revision int64
 	leases   map[string]StoredLease
-	// ring is nil if there is none; damaged if nobody can read it.
+	// ring is nil if no shard map exists; damaged if it is unreadable.
 	ring    *StoredRing
 	damaged bool
-	// log of what the watches tell.
+	// log of the events that watches deliver.
 	log [kinds][]change
 }
 
-// kind of what is watched.
+// kind of the watched objects.
 type kind int
 
 const (
@@ -34,11 +34,11 @@ const (
 type change struct {
 	lease StoredLease
 	gone  bool
-	// ring is nil if it is missing or cannot be read.
+	// ring is nil if the shard map is missing or unreadable.
 	ring *StoredRing
 }
 
-// image is what a backup holds.
+// image is the content of a backup.
 type image struct {
 	revision int64
 	leases   map[string]StoredLease
@@ -50,7 +50,7 @@ func (h *hub) image() image {
 	return image{revision: h.revision, leases: maps.Clone(h.leases), ring: h.ring, damaged: h.damaged}
 }
 
-// restore goes back to a backup, and all versions with it. All watches end.
+// restore reverts to a backup, including all versions. All watches end.
 func (h *hub) restore(from image, versions bool) {
 	h.leases, h.ring, h.damaged = maps.Clone(from.leases), from.ring, from.damaged
 	if versions {
@@ -108,7 +108,7 @@ func (h *hub) deleteRing() {
 	h.tell(ringKind, change{})
 }
 
-// damageRing is what an edit by hand does.
+// damageRing simulates a manual edit.
 func (h *hub) damageRing() {
 	if h.ring == nil {
 		return
@@ -118,7 +118,7 @@ func (h *hub) damageRing() {
 	h.tell(ringKind, change{})
 }
 
-// do carries out a request.
+// do executes a request.
 func (h *hub) do(op Op) Result {
 	switch op := op.(type) {
 	case CreateSession:
@@ -181,7 +181,7 @@ func (h *hub) compare(session, version string) Outcome {
 	return Done
 }
 
-// list is a complete list of one kind, and where its watch begins.
+// list is a complete list of one kind, and the start of its watch.
 type list struct {
 	leases []StoredLease
 	ring   *StoredRing
@@ -202,9 +202,9 @@ func (h *hub) list(k kind) list {
 
 // network between the processes and the hub.
 type network struct {
-	// downUntil: nobody reaches the hub. slowUntil: each answer takes slow longer.
+	// downUntil: no process reaches the hub. slowUntil: each response takes slow longer.
 	downUntil, slowUntil time.Duration
 }
 
-// slow is how long a slow hub takes to answer.
+// slow is the response time of a slow hub.
 const slow = 2500 * time.Millisecond

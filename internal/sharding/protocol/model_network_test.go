@@ -20,8 +20,8 @@ func (s *sim) latency() time.Duration {
 // cut reports whether a process cannot reach the hub.
 func (p *process) cut() bool { return p.sim.now < max(p.cutUntil, p.sim.network.downUntil) }
 
-// exchange carries a request to the hub and its answer back, or loses one of them. carry runs at the hub. The answer
-// may come long after the process has given up; a request may be carried out even later, or never.
+// exchange delivers a request to the hub and its response back, or loses one of them. carry runs at the hub. The
+// response can arrive long after the process canceled the request; a request can be executed even later, or never.
 func (p *process) exchange(carry func() (answer func())) {
 	s := p.sim
 	out, late := s.latency(), false
@@ -30,7 +30,7 @@ func (p *process) exchange(carry func() (answer func())) {
 		if s.happens(0.7) {
 			return
 		}
-		// It lies in the sender's kernel until the way is open again.
+		// The request waits in the sender's kernel until the connection recovers.
 		out += max(p.cutUntil, s.network.downUntil) - s.now
 		late = true
 	case s.now < s.setup.chaos && s.happens(s.setup.loss):
@@ -45,7 +45,7 @@ func (p *process) exchange(carry func() (answer func())) {
 		late = true
 	}
 	if late && s.now+out > s.setup.chaos {
-		return // after the last fault nothing of it is left
+		return // after the last fault no effect remains
 	}
 	s.after(out, nil, func() {
 		if p.cut() && !late {
@@ -67,7 +67,7 @@ func (p *process) exchange(carry func() (answer func())) {
 	})
 }
 
-// send carries out a request of the replica.
+// send executes a request of the replica.
 func (p *process) send(request Request) {
 	s := p.sim
 	p.requests++
@@ -90,18 +90,18 @@ func (p *process) send(request Request) {
 	s.after(p.later(request.Timeout), p, func() { answer(Result{Outcome: Unknown}) })
 }
 
-// stream is how a process observes one kind: it lists, and then watches until the next list is due.
+// stream is how a process observes one kind: it lists, then watches until the next list is due.
 type stream struct {
 	process *process
 	kind    kind
-	// round counts the lists; what belongs to an earlier one is dropped.
+	// round counts the lists; events of an earlier round are dropped.
 	round int
 	open  bool
-	// again: a list was asked for while one was under way.
+	// again: another list was requested during a list.
 	listing, again bool
-	// cursor is the next event of the hub's log that was not delivered.
+	// cursor is the next undelivered event of the hub's log.
 	cursor int
-	// last delivery; none is earlier.
+	// last is the time of the last delivery; none is earlier.
 	last time.Duration
 }
 
@@ -182,7 +182,7 @@ func (w *stream) sawRing(stored *StoredRing) {
 	}
 }
 
-// follow delivers what has happened by now, after some time.
+// follow delivers the events so far, after a delay.
 func (w *stream) follow() {
 	if !w.open {
 		return

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// process is one life of an operator's process.
+// process is one run of an operator process.
 type process struct {
 	sim     *sim
 	name    string
 	replica *Replica
 	born    time.Duration
-	// rate of its monotonic clock; the wall clock goes at the same rate. frozen is what suspensions took from the
-	// monotonic clock, and jumped how far the wall clock was set.
+	// rate of its monotonic clock; the wall clock has the same rate. frozen is the time that the monotonic clock
+	// lost to suspensions, jumped the change of the wall clock.
 	rate           float64
 	frozen, jumped time.Duration
 	lastJump       time.Duration
 
 	dead     bool
 	draining bool
-	// Until these true times it does not run, does not reach the hub, gets no events of watches, gets no lists either.
+	// Until these true times the process does not run, does not reach the hub, gets no watch events, gets no lists.
 	pausedUntil, cutUntil, stalledUntil, deafUntil time.Duration
 
 	streams  [kinds]stream
@@ -66,18 +66,18 @@ func (s *sim) start(in time.Duration) *process {
 	return p
 }
 
-// clock is what the process reads now.
+// clock is the current time of the process's clocks.
 func (p *process) clock() Instant {
 	passed := time.Duration(float64(p.sim.now-p.born) * p.rate)
 	return Instant{Mono: time.Hour + passed - p.frozen, Wall: epochOfWalls.Add(passed + p.jumped)}
 }
 
-// later is how long a time on its clocks is in truth.
+// later is the true duration of a time on its clocks.
 func (p *process) later(d time.Duration) time.Duration {
 	return max(time.Duration(float64(d)/p.rate)+time.Microsecond, time.Microsecond)
 }
 
-// step does what the wiring does after each event: it ends calls that may not go on, and then sends what is due.
+// step does the same as the wiring after each event: it ends calls that lost their right, then sends due requests.
 func (p *process) step() {
 	now := p.clock()
 	requests, wake := p.replica.Next(now)
@@ -103,7 +103,7 @@ func (p *process) step() {
 	})
 }
 
-// pause stops the process for some time; what it has sent goes on.
+// pause stops the process for some time; requests that it sent continue.
 func (p *process) pause(d time.Duration) {
 	s := p.sim
 	d, now := s.rest(d), p.clock()
@@ -113,7 +113,7 @@ func (p *process) pause(d time.Duration) {
 	p.pausedUntil = max(p.pausedUntil, s.now+d)
 }
 
-// suspend stops the process and its monotonic clock; with the wall clock as well if both.
+// suspend stops the process and its monotonic clock; also the wall clock if both is set.
 func (p *process) suspend(d time.Duration, both bool) {
 	d = p.sim.rest(d)
 	p.pause(d)
@@ -125,7 +125,7 @@ func (p *process) suspend(d time.Duration, both bool) {
 	})
 }
 
-// kill ends the process without a word.
+// kill ends the process without notice.
 func (p *process) kill() {
 	for _, c := range p.calls {
 		c.ended = min(p.sim.now, c.limitOr(p.sim.now))
@@ -133,7 +133,7 @@ func (p *process) kill() {
 	p.dead = true
 }
 
-// drain is a graceful stop.
+// drain is a graceful shutdown.
 func (p *process) drain() {
 	p.draining = true
 	p.replica.Drain()

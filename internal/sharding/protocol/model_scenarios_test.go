@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ownedWithin lets the world go on until all is owned, and returns how long that took.
+// ownedWithin runs the world until all buckets are owned, and returns the duration.
 func (s *sim) ownedWithin(most time.Duration) (time.Duration, []string) {
 	const step = 10 * time.Millisecond
 	start := s.now
@@ -17,7 +17,7 @@ func (s *sim) ownedWithin(most time.Duration) (time.Duration, []string) {
 	return s.now - start, problems
 }
 
-// TestKilledReplicaIsReplacedInTime: SIGKILL, and nothing else is wrong.
+// TestKilledReplicaIsReplacedInTime: SIGKILL without other faults.
 func TestKilledReplicaIsReplacedInTime(t *testing.T) {
 	var longest time.Duration
 	for seed := range uint64(40) {
@@ -36,7 +36,7 @@ func TestKilledReplicaIsReplacedInTime(t *testing.T) {
 	t.Logf("the longest took %v", longest)
 }
 
-// TestDrainedReplicaLeavesNoGap: SIGTERM while nothing is in flight.
+// TestDrainedReplicaLeavesNoGap: SIGTERM without calls in flight.
 func TestDrainedReplicaLeavesNoGap(t *testing.T) {
 	var longest time.Duration
 	for seed := range uint64(40) {
@@ -64,7 +64,7 @@ func TestDrainedReplicaLeavesNoGap(t *testing.T) {
 	t.Logf("the longest took %v", longest)
 }
 
-// outageFences is how many live replicas are fenced after an outage of the hub of one minute.
+// outageFences is the number of live replicas that are fenced after a hub outage of one minute.
 func outageFences(t *testing.T, seed uint64) (alive int) {
 	t.Helper()
 	w := calm(4, 8)
@@ -78,7 +78,7 @@ func outageFences(t *testing.T, seed uint64) (alive int) {
 		}
 	}
 	s.until(150 * time.Second)
-	if _, problems := s.ownedWithin(time.Second); problems != nil { // one may just be changing hands
+	if _, problems := s.ownedWithin(time.Second); problems != nil { // one bucket can be moving
 		t.Errorf("seed %d: after the outage: %v", seed, problems)
 	}
 	for _, f := range s.record.fences {
@@ -125,8 +125,8 @@ func TestJoiningAndLeavingMoveTheFewestBuckets(t *testing.T) {
 	}
 }
 
-// TestSuspendedMachineActsForAtMostOneValidity: both clocks stand still, so that the process cannot know. That cannot be
-// prevented by any lease; it is bounded, and reported here.
+// TestSuspendedMachineActsForAtMostOneValidity: both clocks stop, so the process cannot notice. No lease can prevent
+// this; the test bounds and reports it.
 func TestSuspendedMachineActsForAtMostOneValidity(t *testing.T) {
 	histories, overlaps := 0, 0
 	for seed := range uint64(60) {

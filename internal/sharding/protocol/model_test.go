@@ -17,14 +17,14 @@ type totals struct {
 	calls, takeovers, fences, late, refused, zombies, lateCalls atomic.Int64
 }
 
-// try runs one history and returns what is wrong with it.
+// try runs one history and returns the violations.
 func try(seed uint64, sum *totals, story func(string)) (problems []string) {
 	draw := &sim{random: rand.New(rand.NewPCG(seed, 3))}
 	w := randomSetup(draw, seed%3 == 0)
 	w.story, w.verbose = story, *verbose
 	s := newSim(seed, w)
 	t := w.timings
-	// A bucket that is moved has no holder for a moment.
+	// A bucket that moves has no holder for a moment.
 	const moment = 500 * time.Millisecond
 	s.until(w.chaos + t.Patience + t.Settle + 5*time.Second)
 	var unowned []string
@@ -69,7 +69,7 @@ func (t *totals) add(r *record) {
 	t.zombies.Add(int64(r.zombies))
 }
 
-// each calls f with all seeds, on as many goroutines as there are processors.
+// each calls f with all seeds, with one goroutine for each processor.
 func each(seeds int, f func(seed uint64)) {
 	var next atomic.Int64
 	var all sync.WaitGroup
@@ -83,7 +83,7 @@ func each(seeds int, f func(seed uint64)) {
 	all.Wait()
 }
 
-// TestNoTwoReplicasEverActOnOneBucket tries random histories full of faults.
+// TestNoTwoReplicasEverActOnOneBucket runs random histories full of faults.
 func TestNoTwoReplicasEverActOnOneBucket(t *testing.T) {
 	var sum totals
 	each(*runs, func(seed uint64) {
@@ -106,7 +106,7 @@ var (
 	verbose = flag.Bool("protocol.verbose", false, "tell each request as well")
 )
 
-// TestTellOneHistory tells what happens in the history of one seed, for whoever looks for the cause of a failure.
+// TestTellOneHistory prints the events of one seed's history, to debug a failure.
 func TestTellOneHistory(t *testing.T) {
 	lines := 0
 	problems := try(*story, nil, func(line string) {

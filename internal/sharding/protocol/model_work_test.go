@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// epoch is what an object shows of who has worked on it.
+// epoch is an object's record of its last writer.
 type epoch struct{ generation, number int64 }
 
 func (e epoch) before(other epoch) bool {
@@ -19,20 +19,20 @@ type call struct {
 	bucket  int
 	epoch   epoch
 	token   *Token
-	// checked is when the token was checked; the call was sent at started and closed at ended, both true times.
+	// checked is the time of the token's check; the call was sent at started and closed at ended, both true times.
 	checked, started, ended time.Duration
 	sent, over              bool
-	// limit is when a client that was paused would have closed the call.
+	// limit is when a paused client would have closed the call.
 	limit time.Duration
-	// late: the pause came between the check and the sending. No lease can prevent what such a call does.
+	// late: the pause came between check and sending. No lease can prevent the effect of such a call.
 	late bool
-	// done lets the worker of a call that was closed go on.
+	// done lets the worker of a closed call continue.
 	done func()
 }
 
 const running = time.Duration(1<<63 - 1)
 
-// paused notes that the process of the call stops at now, and that its right ends at limit.
+// paused records that the call's process stops at now, and that its right ends at limit.
 func (c *call) paused(limit, now time.Duration) {
 	if !c.sent {
 		c.late = true
@@ -49,7 +49,7 @@ func (c *call) limitOr(end time.Duration) time.Duration {
 	return end
 }
 
-// reconcile works on an object of a random bucket, and then on another one.
+// reconcile works on an object of a random bucket, then on another one.
 func (p *process) reconcile() {
 	s := p.sim
 	again := func(least, most time.Duration) { s.after(s.between(least, most), p, p.reconcile) }
@@ -63,7 +63,7 @@ func (p *process) reconcile() {
 	}
 	mine := epoch{token.Generation, token.Number}
 	if shown := s.record.shown[token.Bucket]; mine.before(shown.epoch) || mine == shown.epoch && shown.session != token.session {
-		// The object says that somebody has worked on it under a later ring, which was lost.
+		// The object shows work under a later shard map, which was lost.
 		s.record.refused++
 		p.replica.Raise(shown.epoch.generation)
 		p.replica.Exit(token)
@@ -74,7 +74,7 @@ func (p *process) reconcile() {
 	p.call(token, mine, 1+s.random.IntN(3), again)
 }
 
-// call makes some calls one after the other, and then gives the token back.
+// call makes some calls one after another, then returns the token.
 func (p *process) call(token *Token, mine epoch, calls int, again func(least, most time.Duration)) {
 	s := p.sim
 	finish := func() {
@@ -144,7 +144,7 @@ func (p *process) endDead() {
 	for i := 0; i < len(p.calls); {
 		c := p.calls[i]
 		if p.replica.Alive(now, c.token) {
-			c.limit = 0 // a pause that did no harm
+			c.limit = 0 // a harmless pause
 			i++
 			continue
 		}

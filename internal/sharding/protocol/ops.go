@@ -10,7 +10,7 @@ const (
 	Starting State = "starting"
 	// Ready sessions take buckets.
 	Ready State = "ready"
-	// Draining sessions give up what they hold as soon as it is idle.
+	// Draining sessions release what they hold as soon as it is idle.
 	Draining State = "draining"
 	// Fenced sessions have permanently lost everything. Only other sessions write this state.
 	Fenced State = "fenced"

@@ -144,7 +144,7 @@ func (r *Replica) Ready() {
 	}
 }
 
-// Drain makes the replica give up what it holds, as soon as it is idle. It cannot be undone.
+// Drain makes the replica release all buckets as soon as they are idle. It cannot be undone.
 func (r *Replica) Drain() {
 	if r.state == Draining {
 		return
@@ -161,7 +161,7 @@ func (r *Replica) Joined() bool {
 	return r.session.published == Ready || r.session.published == Draining
 }
 
-// Drained reports whether everything was given up and the session has ended.
+// Drained reports whether the replica released all buckets and its session has ended.
 func (r *Replica) Drained() bool { return r.state == Draining && r.session.ended }
 
 // Publish replaces an entry of the data that this replica publishes to the others; an empty value removes the entry.

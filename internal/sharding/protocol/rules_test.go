@@ -71,12 +71,12 @@ func TestReleaseThatWasSentIsALoss(t *testing.T) {
 	a.spoil = func(op Op, do func() Result) Result {
 		if write, is := op.(WriteRing); is {
 			for b, lock := range write.Ring.Buckets {
-				// It was yielding, but it could think better of that.
+				// The bucket was yielding, but the replica could still cancel that.
 				if lock.Holder == "" && a.locks[b].held {
 					t.Errorf("bucket %d is being released, and still held", b)
 				}
 			}
-			return Result{Outcome: Unknown} // and never carried out
+			return Result{Outcome: Unknown} // and never executed
 		}
 		return do()
 	}
@@ -255,7 +255,7 @@ func TestFewBucketsAreMovedAtATime(t *testing.T) {
 	a.wants(32, "half")
 }
 
-// TestCollectedLeaseIsDeletedOnce, also by one whom the watch has not told yet.
+// TestCollectedLeaseIsDeletedOnce, also by a replica whose watch has not delivered the deletion.
 func TestCollectedLeaseIsDeletedOnce(t *testing.T) {
 	sc := newScene(t)
 	a, b := sc.join("a", 4), sc.join("b", 4)
@@ -279,7 +279,7 @@ func TestCollectedLeaseIsDeletedOnce(t *testing.T) {
 	}
 }
 
-// A replica whose watches and lists are behind takes a deleted Lease for one that was silent all the time.
+// To a replica whose watches and lists lag, a deleted Lease looks like one that was never renewed.
 func TestLeaseThatIsFoundMissingWhenItIsFencedHasItsPatienceBeforeIt(t *testing.T) {
 	sc := newScene(t)
 	a, b := sc.join("a", 4), sc.join("b", 4)
@@ -298,10 +298,10 @@ func TestReplicaWithoutMemoryNoticesARestoredRingByWhatOthersHaveSeen(t *testing
 	sc := newScene(t)
 	a := sc.join("a", 4)
 	sc.pass(time.Second)
-	old := *sc.hub.ring // nobody holds anything
+	old := *sc.hub.ring // no bucket has a holder
 	sc.pass(settled)
 	a.wants(4, "all")
-	a.offline = true // it acts on, for as long as it is valid
+	a.offline = true // it continues to act while it is valid
 	sc.hub.ring = &StoredRing{Ring: old.Ring, Version: sc.hub.next()}
 	b := sc.join("b", 4)
 	sc.pass(DefaultTimings().Validity)
@@ -313,7 +313,8 @@ func TestReplicaWithoutMemoryNoticesARestoredRingByWhatOthersHaveSeen(t *testing
 	b.wants(4, "the other has stopped")
 }
 
-// One that renews but whose writes of the ring are lost must not keep what others leave to it from being served.
+// TestReplicaThatCannotClaimStarvesNobody: a replica that renews but whose shard map writes
+// are lost must not block service for the buckets that others leave to it.
 func TestReplicaThatCannotClaimStarvesNobody(t *testing.T) {
 	sc := newScene(t)
 	a := sc.join("a", 16)
@@ -341,9 +342,8 @@ func TestReplicaThatCannotClaimStarvesNobody(t *testing.T) {
 	}
 }
 
-// Each ring that was rebuilt has its own rest: what was seen of the former one says nothing.
-// TestNewsThatComeWhileTheRingIsReadAreLookedIntoAtOnce: the answer on its way may be older. Whoever lost a race for the ring waited for its
-// next look, a whole renewal interval, if it happened to be looking just then.
+// TestNewsThatComeWhileTheRingIsReadAreLookedIntoAtOnce: the response in flight can be older. Without a second read, a
+// replica that lost a race for the shard map during a read waits for its next one, a whole renewal interval.
 func TestNewsThatComeWhileTheRingIsReadAreLookedIntoAtOnce(t *testing.T) {
 	sc := newScene(t)
 	a := sc.join("a", 4)
@@ -373,10 +373,11 @@ func TestNewsThatComeWhileTheRingIsReadAreLookedIntoAtOnce(t *testing.T) {
 	}
 }
 
+// TestRestAfterARebuildBeginsWithIt: observations of a former shard map do not apply to a rebuilt one.
 func TestRestAfterARebuildBeginsWithIt(t *testing.T) {
 	sc := newScene(t)
 	a := sc.join("a", 4)
-	a.deaf = true // and so it does not see what b claims
+	a.deaf = true // and so it does not see b's claims
 	b := sc.join("b", 4)
 	sc.pass(DefaultTimings().Patience + 500*time.Millisecond)
 	b.still = true
@@ -440,7 +441,7 @@ func TestUnownedNamesWhatADeadReplicaHeldAndForHowLong(t *testing.T) {
 				t.Errorf("unowned are %v, want %v", got, held)
 			}
 			for bucket, since := range unowned {
-				// Its silence began with its last renewal.
+				// Its silence counts from its last renewal.
 				if since < longer/2 || since > DefaultTimings().Renew+DefaultTimings().Patience+longer {
 					t.Errorf("bucket %d has been without an owner for %v", bucket, since)
 				}
@@ -477,14 +478,14 @@ func TestNothingIsLeftToAFormerSessionOfTheSameProcess(t *testing.T) {
 	before := sc.hub.leases[a.Session()].Lease
 	sc.hub.deleteRing()
 	sc.pass(DefaultTimings().Renew)
-	before.Renewals-- // as a restored hub has it
+	before.Renewals-- // like a restored hub
 	sc.hub.storeLease(before)
 	a.deaf = true
 	sc.pass(DefaultTimings().Renew)
 	if a.Session() == before.Session {
 		t.Fatal("it goes on with a session that is not what it left")
 	}
-	a.deaf = false // only now it hears of its former session
+	a.deaf = false // only now it sees its former session
 	sc.pass(DefaultTimings().Patience - DefaultTimings().Renew/2)
 	a.wants(16, "nobody else is there")
 }

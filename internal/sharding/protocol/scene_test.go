@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// scene is a hub that answers at once, and replicas on one clock that are told everything at once. Each test spoils
-// something of that.
+// scene is a hub that responds at once, and replicas on one clock that receive every event at once. Each test
+// breaks part of that.
 type scene struct {
 	t        *testing.T
 	hub      *hub
@@ -19,10 +19,10 @@ type actor struct {
 	*Replica
 	scene *scene
 	wall  time.Duration
-	// offline actors reach nobody, deaf ones are told nothing, still ones do not run.
+	// offline actors reach no hub, deaf ones receive no events, still ones do not run.
 	offline, deaf, still bool
-	// spoil, if it is not nil, may replace the answer to a request that was carried out, or by not calling do keep it
-	// from being carried out.
+	// spoil, if it is not nil, can replace the response to an executed request, or prevent the execution if it does
+	// not call do.
 	spoil   func(op Op, do func() Result) Result
 	changes Changes
 	sent    []Op
@@ -56,7 +56,7 @@ func (a *actor) clock() Instant {
 	return Instant{Mono: time.Hour + a.scene.now, Wall: epochOfWalls.Add(a.scene.now + a.wall)}
 }
 
-// pass lets time go by.
+// pass advances time.
 func (sc *scene) pass(d time.Duration) {
 	for end := sc.now + d; sc.now < end; {
 		sc.now += tick
@@ -66,7 +66,7 @@ func (sc *scene) pass(d time.Duration) {
 	}
 }
 
-// live is what an actor does in one tick.
+// live runs one tick of an actor.
 func (a *actor) live() {
 	if a.still {
 		return
@@ -77,7 +77,7 @@ func (a *actor) live() {
 	a.act()
 }
 
-// look tells the actor all there is.
+// look delivers the whole state to the actor.
 func (a *actor) look() {
 	a.SawLeases(a.clock(), a.scene.hub.list(leaseKind).leases)
 	if stored := a.scene.hub.list(ringKind).ring; stored != nil {
@@ -87,7 +87,7 @@ func (a *actor) look() {
 	}
 }
 
-// act sends what the actor wants to send, until it wants nothing more.
+// act sends the actor's requests until it has none left.
 func (a *actor) act() {
 	for range 20 {
 		requests, _ := a.Next(a.clock())
@@ -119,7 +119,7 @@ func (a *actor) act() {
 	a.scene.t.Fatalf("%v: %s sends without end: %T", a.scene.now, a.Session(), a.sent[len(a.sent)-1])
 }
 
-// mayAct returns the buckets that the actor may act on.
+// mayAct returns the buckets on which the actor can act.
 func (a *actor) mayAct() (buckets []int) {
 	for b := range a.locks {
 		if a.Holds(a.clock(), b) {
@@ -129,10 +129,10 @@ func (a *actor) mayAct() (buckets []int) {
 	return buckets
 }
 
-// settled is long enough for everything to be where it belongs.
+// settled is enough time for all buckets to reach their place.
 const settled = 40 * time.Second
 
-// wants fails the test unless the actor may act on so many buckets.
+// wants fails the test unless the actor can act on exactly this number of buckets.
 func (a *actor) wants(buckets int, why string) {
 	a.scene.t.Helper()
 	if got := a.mayAct(); len(got) != buckets {

@@ -87,7 +87,7 @@ func (r *Replica) empty() bool {
 // sessionDone takes the response to a request about the own session that was sent at sent.
 func (r *Replica) sessionDone(now, sent Instant, op Op, result Result) {
 	if sessionOf(op) != r.session.name {
-		return // about a session that has ended meanwhile
+		return // the response concerns a session that has ended
 	}
 	switch op := op.(type) {
 	case CreateSession:

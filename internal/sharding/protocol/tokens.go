@@ -5,7 +5,7 @@ import "errors"
 var (
 	// ErrLost means that this replica does not hold the bucket any more. Another replica does the remaining work.
 	ErrLost = errors.New("another replica may act on this object now")
-	// ErrYielding means that the bucket is about to be given up; the next holder does the work that has not begun.
+	// ErrYielding means that the bucket is about to be released; the next holder does the remaining work.
 	ErrYielding = errors.New("this object is being handed to another replica")
 	// ErrShort means that too little validity is left to begin a call. The next renewal, or the end of validity,
 	// changes that.

@@ -41,7 +41,7 @@ func Targets(buckets []Lock, candidates []Candidate) []string {
 		targets[b] = receiver(shares, b).session
 	}
 	for _, b := range surplus {
-		// The room of a candidate that is not settled is reserved for it. The bucket stays with its holder meanwhile.
+		// The room of a candidate that is not settled is reserved for it. Until then, the bucket stays with its holder.
 		targets[b] = buckets[b].Holder
 		if to := receiver(shares, b); to.settled {
 			targets[b] = to.session
@@ -99,14 +99,14 @@ func divide(buckets []Lock, candidates []Candidate) (shares []*share, unheld []i
 	return shares, unheld
 }
 
-// setQuotas divides the buckets evenly. The remainder goes to candidates that then give up fewer buckets.
+// setQuotas divides the buckets evenly. The remainder goes to candidates that then release fewer buckets.
 func setQuotas(shares []*share, buckets int) {
 	base, extra := buckets/len(shares), buckets%len(shares)
 	order := slices.Clone(shares)
 	slices.SortStableFunc(order, func(a, b *share) int {
 		if max(len(a.held), len(b.held)) <= base {
-			// An extra bucket must be moved to any receiver. A candidate that is not settled would have to wait for it,
-			// and lose it to one that was filled up to base meanwhile.
+			// An extra bucket must be moved to any receiver. A candidate that is not settled would have to wait for
+			// it, and lose it to one that was filled up to base in that time.
 			return cmp.Or(settledFirst(a, b), cmp.Compare(len(b.held), len(a.held)))
 		}
 		return cmp.Compare(len(b.held), len(a.held))

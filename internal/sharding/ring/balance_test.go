@@ -18,14 +18,13 @@ type placement struct {
 	candidates []Candidate
 }
 
-// anyRandom is a source of even draws. What rapid draws by itself is small most of the time: too small for anything to
-// have to be moved.
+// anyRandom is a source of uniform draws. rapid's own draws are mostly small: too small to require a move.
 func anyRandom(t *rapid.T) *rand.Rand {
 	return rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 }
 
-// anyPlacement draws candidates, some of them settled, and holders, some of them no candidates or nobody. Some hold much
-// more than others.
+// anyPlacement draws candidates, some of them settled, and holders: candidates, other sessions or none. Some hold many
+// more buckets than others.
 func anyPlacement(random *rand.Rand, allSettled bool) placement {
 	var p placement
 	n := random.IntN(8)
@@ -46,7 +45,7 @@ func anyPlacement(random *rand.Rand, allSettled bool) placement {
 
 func (p placement) targets() []string { return Targets(p.buckets, p.candidates) }
 
-// candidate returns nil if the session is none.
+// candidate returns nil if the session is not a candidate.
 func (p placement) candidate(session string) *Candidate {
 	i := slices.IndexFunc(p.candidates, func(c Candidate) bool { return c.Session == session })
 	if i < 0 {
@@ -55,7 +54,7 @@ func (p placement) candidate(session string) *Candidate {
 	return &p.candidates[i]
 }
 
-// moves counts the buckets that are to be taken from a candidate.
+// moves counts the buckets to take from a candidate.
 func (p placement) moves(targets []string) int {
 	n := 0
 	for b, lock := range p.buckets {
@@ -66,7 +65,7 @@ func (p placement) moves(targets []string) int {
 	return n
 }
 
-// fewest tries all ways to give the remainder to candidates, and returns how many buckets must be taken from
+// fewest tries all ways to assign the remainder to candidates, and returns how many buckets must be taken from
 // candidates until all shares are even.
 func (p placement) fewest() int {
 	n := len(p.candidates)
@@ -148,7 +147,7 @@ func TestNoMoveIsNeedless(t *testing.T) {
 	})
 }
 
-// TestWhoIsNotSettledWaits: it is given what nobody holds, and nothing else.
+// TestWhoIsNotSettledWaits: a session that is not settled gets only buckets without a holder.
 func TestWhoIsNotSettledWaits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := anyPlacement(anyRandom(t), false)
@@ -172,7 +171,7 @@ func TestWhoIsNotSettledWaits(t *testing.T) {
 		if got, want := p.moves(targets), p.fewest(); got > want {
 			t.Fatalf("%d moves, %d are enough: %v to %v", got, want, holders(p.buckets), targets)
 		}
-		// Whoever is settled is not kept waiting by the others.
+		// Unsettled candidates do not delay settled ones.
 		for _, c := range p.candidates {
 			if c.Settled && count(targets, c.Session) < len(p.buckets)/len(p.candidates) {
 				t.Fatalf("%s is settled and has less than its share: %v", c.Session, targets)
@@ -181,7 +180,7 @@ func TestWhoIsNotSettledWaits(t *testing.T) {
 	})
 }
 
-// TestPreferredBucketsAreKept: what a candidate gives up is what it is preferred for least.
+// TestPreferredBucketsAreKept: a candidate releases the buckets with its lowest preference.
 func TestPreferredBucketsAreKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := anyPlacement(anyRandom(t), true)
@@ -203,8 +202,8 @@ func TestPreferredBucketsAreKept(t *testing.T) {
 	})
 }
 
-// TestFreeBucketsGoToThePreferred: as long as nobody who has room is full, a free bucket is given to the one of them
-// that is preferred most. Buckets that are moved are given away later.
+// TestFreeBucketsGoToThePreferred: while all candidates with room have some left, a free bucket goes to the most
+// preferred of them. Moved buckets are assigned later.
 func TestFreeBucketsGoToThePreferred(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := anyPlacement(anyRandom(t), true)
@@ -243,8 +242,8 @@ func TestTargetsAreStable(t *testing.T) {
 	})
 }
 
-// TestRemainderDoesNotWander is the corner of TestTargetsAreStable that draws seldom find: "b" is settled and is filled
-// up to the same number as "x", which is not. The remainder must not go from x to b because of that.
+// TestRemainderDoesNotWander covers a corner of TestTargetsAreStable that draws rarely hit: "b" is settled and filled
+// up to the same number as "x", which is not. The remainder must not move from x to b because of that.
 func TestRemainderDoesNotWander(t *testing.T) {
 	p := placement{candidates: []Candidate{{"a", true}, {"b", true}, {"x", false}, {"z", true}}}
 	for _, h := range []string{"a", "a", "a", "a", "a", "a", "b", "x", "x", "z", "z"} {
@@ -274,7 +273,7 @@ func TestOrderOfCandidatesDoesNotMatter(t *testing.T) {
 	})
 }
 
-// TestInputIsNotChanged: callers pass what they keep.
+// TestInputIsNotChanged: callers reuse their arguments.
 func TestInputIsNotChanged(t *testing.T) {
 	p := placement{candidates: []Candidate{{"b", true}, {"a", false}}, buckets: []Lock{{"b", 3}, {"b", 2}, {"", 1}}}
 	p.targets()

@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// sizes are the default ring and one of a very large installation.
+// sizes are the default shard map and that of a very large installation.
 var sizes = []struct{ buckets, sessions int }{{128, 10}, {1024, 50}}
 
-// BenchmarkTargets: first, nobody holds anything and each bucket is weighed; balanced, nothing is to be done, the usual
-// case; join, one more has come.
+// BenchmarkTargets: in "first", no bucket has a holder and each is weighed. "balanced" is the usual case without moves.
+// In "join", one more session joins.
 func BenchmarkTargets(b *testing.B) {
 	for _, size := range sizes {
 		candidates := make([]Candidate, size.sessions)

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// settledSessions returns so many candidates.
+// settledSessions returns n settled candidates.
 func settledSessions(n int) []Candidate {
 	all := make([]Candidate, n)
 	for i := range all {
@@ -18,7 +18,7 @@ func settledSessions(n int) []Candidate {
 	return all
 }
 
-// TestOneJoins: exactly its share moves, and all to it.
+// TestOneJoins: exactly its share moves, and all of it to the new session.
 func TestOneJoins(t *testing.T) {
 	for _, buckets := range []int{1, 7, 128, 1024} {
 		for n := 1; n <= 20; n++ {
@@ -39,7 +39,7 @@ func TestOneJoins(t *testing.T) {
 	}
 }
 
-// TestOneLeaves: only what it held goes elsewhere.
+// TestOneLeaves: only its buckets move.
 func TestOneLeaves(t *testing.T) {
 	for _, buckets := range []int{1, 7, 128, 1024} {
 		for n := 2; n <= 20; n++ {
@@ -58,8 +58,8 @@ func TestOneLeaves(t *testing.T) {
 	}
 }
 
-// TestChurn: sessions come, go and settle; targets are carried out in part or not at all in between. No step moves more
-// than it has to, and in the end all shares are even.
+// TestChurn: sessions join, leave and settle. In between, targets are carried out in part or not at all. No step moves
+// more buckets than necessary, and in the end all shares are even.
 func TestChurn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := anyRandom(t)
@@ -98,9 +98,9 @@ func TestChurn(t *testing.T) {
 	})
 }
 
-// carryOut makes up to limit writes as replicas do: a holder releases a bucket that should go elsewhere, a target takes
-// a bucket that nobody or no candidate holds. After each write the targets are computed again. It returns how many
-// buckets candidates have released.
+// carryOut makes up to limit writes as replicas do: a holder releases a bucket that has another target, a target takes
+// a bucket that no candidate holds. After each write it computes the targets again. It returns how many buckets
+// candidates have released.
 func carryOut(random *rand.Rand, p *placement, limit int) (released int) {
 	for range limit {
 		targets := p.targets()
@@ -124,8 +124,8 @@ func carryOut(random *rand.Rand, p *placement, limit int) (released int) {
 	return released
 }
 
-// TestMovesOneByOne: targets change while they are carried out, because each write changes who holds most and what
-// nobody holds. That must not cost a move more, nor go on for ever.
+// TestMovesOneByOne: each write changes the largest share and the free buckets, so targets change while they are
+// carried out. That must not cost an extra move, nor continue forever.
 func TestMovesOneByOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := anyRandom(t)

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// anyRing draws from all rings that can be stored.
+// anyRing draws from all shard maps that can be stored.
 func anyRing(t *rapid.T) Ring {
 	number := rapid.Int64Range(0, math.MaxInt64)
 	duration := func(name string) time.Duration { return time.Duration(number.Draw(t, name)) }
@@ -56,7 +56,7 @@ func TestRingIsReadAsItWasWritten(t *testing.T) {
 	})
 }
 
-// typical is a ring of sessions with names as long as UUIDs, after years of use.
+// typical is a shard map of sessions with names as long as UUIDs, after years of use.
 func typical(buckets, sessions int) Ring {
 	r := Ring{
 		Settings:   Settings{Buckets: buckets, Hash: HashName, Validity: 8 * time.Second, Patience: 12 * time.Second},
@@ -86,7 +86,7 @@ func TestStoredRingIsSmall(t *testing.T) {
 	}
 }
 
-// TestStoredFormatStays: what an older version has written is still read. If this fails, raise the format.
+// TestStoredFormatStays: older versions' data stays readable. If this fails, raise the format.
 func TestStoredFormatStays(t *testing.T) {
 	const text = `{"format":1,"buckets":3,"hash":"xxhash64/1","validity":"8s","patience":"12s","generation":2,` +
 		`"rebuilt":1,"sequence":7,"sessions":["b","a"],"leader":[0,4],"slots":[[1,5],[-1,6],[0,1]]}`
@@ -107,7 +107,7 @@ func TestStoredFormatStays(t *testing.T) {
 	}
 }
 
-// TestImpossibleRingIsNotWritten: each of these would be refused by all others, and they would take the ring for lost.
+// TestImpossibleRingIsNotWritten: all other replicas would reject each of these and treat the shard map as lost.
 func TestImpossibleRingIsNotWritten(t *testing.T) {
 	for name, spoil := range map[string]func(*Ring){
 		"no buckets":          func(r *Ring) { r.Buckets, r.Settings.Buckets = nil, 0 },
@@ -152,7 +152,7 @@ func wantInvalid(t *testing.T, err error) {
 	}
 }
 
-// TestEditedRingIsNotBelieved replaces a part of what Encode wrote.
+// TestEditedRingIsNotBelieved replaces a part of Encode's output.
 func TestEditedRingIsNotBelieved(t *testing.T) {
 	const good = `{"format":1,"buckets":3,"hash":"xxhash64/1","validity":"8s","patience":"12s","generation":2,` +
 		`"rebuilt":1,"sequence":7,"sessions":["b","a"],"leader":[0,4],"slots":[[1,5],[-1,6],[0,1]]}`
@@ -221,7 +221,7 @@ func TestEditedRingIsNotBelieved(t *testing.T) {
 	}
 }
 
-// TestParserErrorIsKept: the InvalidError leads to what the parser says.
+// TestParserErrorIsKept: the InvalidError wraps the parser's error.
 func TestParserErrorIsKept(t *testing.T) {
 	_, err := Decode(map[string]string{dataKey: `{"format":1,`})
 	var syntax *json.SyntaxError
@@ -230,7 +230,7 @@ func TestParserErrorIsKept(t *testing.T) {
 	}
 }
 
-// TestLaterFormatIsTold: it is not the same as a ring that somebody has spoilt.
+// TestLaterFormatIsTold: a later format is not reported as a damaged shard map.
 func TestLaterFormatIsTold(t *testing.T) {
 	for text, want := range map[string]int{
 		`{"format":2,"buckets":"in another object"}`: 2,
@@ -245,7 +245,7 @@ func TestLaterFormatIsTold(t *testing.T) {
 	}
 }
 
-// FuzzDecode: whatever is stored, Decode either refuses it with an InvalidError or would write it in the same way.
+// FuzzDecode: Decode either rejects any stored data with an InvalidError or would encode it identically.
 func FuzzDecode(f *testing.F) {
 	for _, r := range []Ring{typical(3, 2), typical(1, 1), {
 		Settings: Settings{Buckets: 2}, Generation: 1, Buckets: make([]Lock, 2),

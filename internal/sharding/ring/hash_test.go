@@ -11,7 +11,7 @@ import (
 )
 
 // TestBucketsNeverChange pins the function that HashName names. The numbers come from another implementation of
-// xxhash64. If this test fails, raise the name: two replicas with different functions would act on one object.
+// xxhash64. If this test fails, change the name: two replicas with different functions would act on one object.
 func TestBucketsNeverChange(t *testing.T) {
 	const uid = "7f9c1e0a-52b4-4b8e-9f0e-0d5a3c1b2e4f"
 	for _, c := range []struct {
@@ -47,7 +47,7 @@ func TestBucketsAreInRange(t *testing.T) {
 	})
 }
 
-// TestPartsOfAnObjectAreNotJoined: another cut of the same letters is another object.
+// TestPartsOfAnObjectAreNotJoined: the same letters, split differently, are another object.
 func TestPartsOfAnObjectAreNotJoined(t *testing.T) {
 	const letters, many = "abcdefghij", 1 << 40
 	seen := map[int]string{}
@@ -70,9 +70,9 @@ func TestBucketsOfObjectsAllocateNothing(t *testing.T) {
 	}
 }
 
-// TestGroupsAreSpreadEvenly: a fleet of 1,000 groups in several clusters and namespaces, with random UIDs and the names
-// that people give. One fleet is a matter of luck: a few in a hundred are less even however good the hash is. So many
-// are drawn, and nine in ten have to be even.
+// TestGroupsAreSpreadEvenly: a fleet of 1,000 groups in several clusters and namespaces, with random UIDs and typical
+// names. Even with a good hash, a few fleets in a hundred are less even. The test draws many, and nine in ten must be
+// even.
 func TestGroupsAreSpreadEvenly(t *testing.T) {
 	const fleets, groups, buckets = 101, 1000, 128
 	for _, replicas := range []int{3, 5} {
@@ -92,7 +92,7 @@ func TestGroupsAreSpreadEvenly(t *testing.T) {
 	}
 }
 
-// fleet returns the buckets of so many groups.
+// fleet returns the buckets of n groups.
 func fleet(random *rand.Rand, groups, buckets int) []int {
 	uids := make([]string, 10)
 	for i := range uids {
@@ -105,7 +105,7 @@ func fleet(random *rand.Rand, groups, buckets int) []int {
 	return all
 }
 
-// load returns how many times the mean number of groups the fullest session has.
+// load returns the ratio of the fullest session to the mean number of groups.
 func load(targets []string, groups []int) float64 {
 	bySession := map[string]int{}
 	for _, t := range targets {
@@ -132,8 +132,8 @@ func uuid(random *rand.Rand) string {
 	return fmt.Sprintf("%08x-%04x-4%03x-a%03x-%012x", a>>32, a>>16&0xffff, a&0xfff, b>>52, b&0xffffffffffff)
 }
 
-// TestSimilarNamesHaveEvenWeights: sessions that are numbered one after the other, and buckets too. Without quotas each
-// wins the same number of buckets, and what one leaves behind goes to all others alike.
+// TestSimilarNamesHaveEvenWeights: sessions and buckets with consecutive numbers. Without quotas, each session wins the
+// same number of buckets, and the buckets that one leaves are spread evenly over the others.
 func TestSimilarNamesHaveEvenWeights(t *testing.T) {
 	const keys = 100_000
 	for _, n := range []int{2, 3, 5, 10} {
@@ -181,7 +181,7 @@ func near(t *testing.T, what string, got, want int) {
 	}
 }
 
-// TestLeaderIsAnybody: numbered sessions are all chosen, none much more often than another.
+// TestLeaderIsAnybody: all numbered sessions are chosen, none much more often than another.
 func TestLeaderIsAnybody(t *testing.T) {
 	const draws = 10_000
 	wins := make([]int, 3)

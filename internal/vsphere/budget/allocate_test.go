@@ -123,8 +123,8 @@ func TestAllocateIsOptimal(t *testing.T) {
 	})
 }
 
-// TestAllocateWithHeadroom compares with three rounds without any: first slots, slots that leave the headroom, and
-// tasks that are no clones.
+// TestAllocateWithHeadroom compares with three rounds without headroom: first slots, slots that leave the
+// headroom, and tasks that are no clones.
 func TestAllocateWithHeadroom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSnapshot(t)
@@ -140,7 +140,7 @@ func TestAllocateWithHeadroom(t *testing.T) {
 		})
 		kept := Limits{Tasks: s.limits.Tasks - s.keep}
 		if s.limits.TasksPerHost > 0 {
-			// A limit of 0 is none: one that is used up says the same.
+			// A limit of 0 means unlimited; a used-up limit must not become 0.
 			kept.TasksPerHost = max(1, s.limits.TasksPerHost-s.keepOnHost)
 		}
 		second := s.after(first).play(kept, func(_ *waiter, w *want) bool {
@@ -157,14 +157,16 @@ func TestAllocateWithHeadroom(t *testing.T) {
 		if slices.Compare(got, rounds) < 0 {
 			t.Fatalf("%+v\ngot %v: slots held %v\nthree rounds %v: %v", s, given, got, want, rounds)
 		}
-		// In one deal, first slots may move to where others cannot use any: with a choice of hosts it can be better.
+		// In a single deal, first slots can move to hosts that others cannot use: a choice of hosts can improve
+		// the result.
 		if s.oneHostEach() && !maps.Equal(given, want) {
 			t.Fatalf("%+v\ngot %v\nthree rounds %v", s, given, want)
 		}
 	})
 }
 
-// play allocates without headroom, within other limits, what pick lets waiters want. pick may change its waiter.
+// play allocates without headroom, within other limits, the demand that pick allows waiters. pick can change its
+// waiter.
 func (s snapshot) play(limits Limits, pick func(*waiter, *want) bool) map[slot]int {
 	s.limits, s.keep, s.keepOnHost = limits, 0, 0
 	var waiters []waiter
@@ -183,7 +185,7 @@ func (s snapshot) play(limits Limits, pick func(*waiter, *want) bool) map[slot]i
 	return matrix(s, allocate(s))
 }
 
-// after is the snapshot when what was given is held.
+// after is the snapshot after the granted slots are held.
 func (s snapshot) after(given map[slot]int) snapshot {
 	s.heldOnHost, s.waiters = maps.Clone(s.heldOnHost), slices.Clone(s.waiters)
 	for i := range s.waiters {
@@ -221,8 +223,8 @@ func TestAllocateDependsOnNoOrder(t *testing.T) {
 	})
 }
 
-// TestAllocateDoesNotEnvy holds for many groups, where trying all results is impossible: with one host each, no
-// group that wants more has two slots fewer than one that was dealt a slot of the kind that it wants.
+// TestAllocateDoesNotEnvy holds for many groups, where trying all results is impossible. With one host each, no
+// group that wants more has two slots fewer than one that got a slot of the same kind.
 func TestAllocateDoesNotEnvy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := snapshot{limits: Limits{rapid.IntRange(0, 60).Draw(t, "tasks"), rapid.IntRange(0, 20).Draw(t, "per host")}}
@@ -244,8 +246,8 @@ func TestAllocateDoesNotEnvy(t *testing.T) {
 	})
 }
 
-// TestAllocateIsFairBetweenMembers compares with every other possible result where every slot is good for every group: first what members
-// have, then what groups of each have.
+// TestAllocateIsFairBetweenMembers compares with every other possible result where every slot suits every group:
+// first the slots of members, then those of each member's groups.
 func TestAllocateIsFairBetweenMembers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSnapshot(t)
@@ -270,7 +272,7 @@ func TestAllocateIsFairBetweenMembers(t *testing.T) {
 	})
 }
 
-// drawMembers gives each waiter to one of two members, which hold what their waiters do, and maybe more.
+// drawMembers assigns each waiter to one of two members. A member holds the slots of its waiters, and possibly more.
 func (s *snapshot) drawMembers(t *rapid.T) {
 	members := map[string]*tenant{}
 	for _, name := range []string{"m", "n"} {
@@ -303,7 +305,7 @@ func (s snapshot) members(given map[slot]int) map[string]int {
 	return all
 }
 
-// outcomeOfEach is the outcome among the groups of each member.
+// outcomeOfEach is the outcome of the groups of each member.
 func (s snapshot) outcomeOfEach(given map[slot]int) map[string][]int {
 	all := map[string][]int{}
 	for _, w := range s.waiters {
@@ -338,7 +340,7 @@ func drawSnapshot(t *rapid.T) snapshot {
 	return s
 }
 
-// allows reports whether a result exceeds nothing.
+// allows reports whether a result exceeds no limit.
 func (s snapshot) allows(given map[slot]int) bool {
 	total, onHost := 0, map[string]int{}
 	for _, w := range s.waiters {
@@ -363,7 +365,7 @@ func (s snapshot) allows(given map[slot]int) bool {
 	return total <= max(0, s.limits.Tasks-s.held)
 }
 
-// outcome is the number of slots that each waiter would hold, sorted: the greater, the fairer.
+// outcome is the sorted number of slots of each waiter: greater is fairer.
 func (s snapshot) outcome(given map[slot]int) []int {
 	all := make([]int, 0, len(s.waiters))
 	for _, w := range s.waiters {
@@ -377,7 +379,7 @@ func (s snapshot) outcome(given map[slot]int) []int {
 	return all
 }
 
-// forEach calls f with every result that is allowed.
+// forEach calls f with every allowed result.
 func forEach(s snapshot, f func(map[slot]int)) {
 	var wants []want
 	var keys []slot

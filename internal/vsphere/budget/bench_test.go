@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// crowds are how many groups wait: what a pass costs must not grow with them.
+// crowds are numbers of waiting groups: the cost of a pass must not grow with them.
 var crowds = []int{1000, 5000, 20000}
 
-// crowdOf returns names of so many groups, of ten members.
+// crowdOf returns the names of n groups of ten members.
 func crowdOf(groups int) []string {
 	names := make([]string, groups)
 	for i := range names {
@@ -18,8 +18,8 @@ func crowdOf(groups int) []string {
 	return names
 }
 
-// BenchmarkPassBesideWaiting is a pass of a group that waits, and goes on waiting: all slots are taken, or eight are kept for others that
-// have not come yet.
+// BenchmarkPassBesideWaiting is a pass of a group that waits and continues to wait: all slots are taken, or eight are
+// kept for groups that have not claimed them.
 func BenchmarkPassBesideWaiting(b *testing.B) {
 	for _, kept := range []int{0, 8} {
 		for _, waiting := range crowds {
@@ -43,7 +43,7 @@ func BenchmarkPassBesideWaiting(b *testing.B) {
 				}
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {
-					n := len(names) - 1 - i*7919%(waiting/2) // not those whose turn it is
+					n := len(names) - 1 - i*7919%(waiting/2) // not the groups that are next
 					none := budget.Acquire(names[n], "", 0)
 					clones := budget.Acquire(names[n], hostOf(n), 9+i%2)
 					clones.Release()
@@ -54,7 +54,7 @@ func BenchmarkPassBesideWaiting(b *testing.B) {
 	}
 }
 
-// BenchmarkTaskBesideWaiting is the life of one task of the group whose turn it is: claim, start, release, end.
+// BenchmarkTaskBesideWaiting is the life of one task of the next group: claim, start, release, end.
 func BenchmarkTaskBesideWaiting(b *testing.B) {
 	for _, waiting := range crowds {
 		b.Run(fmt.Sprint(waiting), func(b *testing.B) {

@@ -50,7 +50,7 @@ func TestStartUsesTheOldestGrant(t *testing.T) {
 	first, second := r.Acquire("a", "", 2), r.Acquire("a", "", 2)
 	r.Start("a", "")
 	r.Start("a", "")
-	first.Release() // has nothing left
+	first.Release() // holds nothing more
 	if got := r.Reserved("a", ""); got != 2 {
 		t.Errorf("reserved %d, want the 2 of the second grant", got)
 	}
@@ -68,7 +68,7 @@ func TestFreedSlotIsKeptForTheNeediest(t *testing.T) {
 	r.told()
 	ends[0](true)
 	r.told("dwarf")
-	r.asks("giant", "h", 45, 0) // richer: nothing is left for it
+	r.asks("giant", "h", 45, 0) // richer: gets nothing
 	ends[1](true)
 	r.told("giant")
 	r.asks("giant", "h", 45, 1)
@@ -81,7 +81,7 @@ func TestEqualsTakeTurns(t *testing.T) {
 	r.asks("a", "", 9, 0)
 	r.asks("b", "", 9, 0)
 	r.asks("c", "", 9, 0)
-	// a waits the longest: it asked before the others. Then each in turn.
+	// a waits longest: it asked before the others. Then they take turns.
 	for _, next := range []string{"a", "b", "c", "a", "b", "c"} {
 		end(true)
 		r.told(next)
@@ -103,7 +103,7 @@ func TestSilentGroupLosesItsTurnByTimer(t *testing.T) {
 	r.clock.advance(999 * time.Millisecond)
 	r.told()
 	r.asks("passer-by", "", 1, 0)
-	r.clock.advance(time.Millisecond) // no call of anybody: the timer alone
+	r.clock.advance(time.Millisecond) // no call: only the timer
 	r.told("next")
 	r.start("next", "", 1)
 }
@@ -122,7 +122,7 @@ func TestLateGroupKeepsItsPlace(t *testing.T) {
 	}
 	r.asks("next", "", 1, 0)
 	grant.Release()
-	r.told("next") // told again, since the slot was withdrawn in between
+	r.told("next") // notified again, because the slot was withdrawn in between
 	r.asks("next", "", 1, 1)
 }
 
@@ -131,7 +131,7 @@ func TestClaimCountsBeforeTheTimerFires(t *testing.T) {
 	end := r.start("x", "", 1)[0]
 	r.asks("a", "", 1, 0)
 	end(true)
-	r.clock.now = r.clock.now.Add(time.Hour) // as when timers are late
+	r.clock.now = r.clock.now.Add(time.Hour) // as with late timers
 	r.asks("a", "", 1, 1)
 }
 
@@ -143,7 +143,7 @@ func TestGroupWithTwoDemands(t *testing.T) {
 	for _, end := range ends {
 		end(true)
 	}
-	r.told("a", "a") // for the older demand, then for the other
+	r.told("a", "a") // for the older demand, then for the other one
 	r.start("a", "", 2)
 	if r.Demand() != 3 {
 		t.Errorf("demand %d, want 2 running and 1 clone", r.Demand())
@@ -160,7 +160,7 @@ func TestAllSilentLeavesTheSlotToAnybody(t *testing.T) {
 	r.asks("a", "", 1, 0)
 	end(true)
 	r.clock.advance(time.Minute)
-	r.told("a") // once, not for ever
+	r.told("a") // once, not forever
 	if r.clock.armed() != 0 {
 		t.Error("a timer runs although nothing is kept for anybody")
 	}
@@ -195,7 +195,7 @@ func TestForget(t *testing.T) {
 	if r.Running() != 1 || r.Demand() != 2 {
 		t.Errorf("running %d, demand %d; want 1, 2", r.Running(), r.Demand())
 	}
-	end(false) // leaves no slow start behind
+	end(false) // does not leave a slow start
 	r.told("b")
 	r.asks("b", "", 1, 1)
 	if len(r.groups) != 0 {
@@ -236,7 +236,7 @@ func TestSlowStart(t *testing.T) {
 	ends := r.start("a", "h", 8)
 	ends[0](false)
 	r.asks("a", "h", 8, 0)
-	r.asks("b", "h", 1, 1) // nobody else starts slowly
+	r.asks("b", "h", 1, 1) // other groups do not start slowly
 	r.Forget("b")
 	for _, end := range ends[1:] {
 		end(true) // started before the failure: proves nothing
@@ -263,7 +263,7 @@ func TestNotifyMayCallTheBudget(t *testing.T) {
 	}
 }
 
-// In which order two goroutines call notify nobody promises: a window of a millisecond may be over before the first call is made.
+// The order in which two goroutines call notify is undefined: a window of a millisecond can end before the first call.
 func TestTheRealTimerTellsTheNextGroupWhenTheFirstIsSilent(t *testing.T) {
 	told := make(chan string, 2)
 	b := NewWithClock(Limits{Tasks: 1}, notify(func(g string) { told <- g }), systemClock(), time.Millisecond)

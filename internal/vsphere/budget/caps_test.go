@@ -49,11 +49,11 @@ func TestARaisedCapIsOffered(t *testing.T) {
 	r.SetCaps(Caps{})
 	r.asks("a", "h", 2, 0)
 	r.SetCaps(Caps{Tasks: 2})
-	r.told() // not of its host yet
+	r.told() // its host is not free yet
 	hosts := map[string]int{"h": 1}
 	r.SetCaps(Caps{Tasks: 2, Hosts: hosts})
 	r.told("a")
-	hosts["h"] = 4 // the budget has a copy
+	hosts["h"] = 4 // the budget keeps a copy
 	r.asks("a", "h", 2, 1)
 }
 
@@ -62,7 +62,7 @@ func TestNoHeadroomWhereTheCapFollowsTheDemand(t *testing.T) {
 	r.asks("other", "", 0, 0)
 	r.SetCaps(Caps{Tasks: 5, Hosts: map[string]int{"h": 5}})
 	r.start("a", "h", 1)
-	r.start("a", "h", 4) // the fifth is no headroom: nobody here wants more
+	r.start("a", "h", 4) // the fifth is no headroom: no other group here wants more
 }
 
 func TestHeadroomOfACapThatIsNotEnough(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// manual is a clock that goes on when the test says so.
+// manual is a clock that advances only when the test advances it.
 type manual struct {
 	mu     sync.Mutex
 	now    time.Time
@@ -44,7 +44,7 @@ func (m *manual) afterFunc(d time.Duration, f func()) func() {
 	}
 }
 
-// advance moves the clock and fires what is due, in order.
+// advance moves the clock and fires due timers in order.
 func (m *manual) advance(d time.Duration) {
 	m.mu.Lock()
 	end := m.now.Add(d)
@@ -74,7 +74,7 @@ func (m *manual) armed() int {
 	return len(m.timers)
 }
 
-// rig is a budget under test and what it said.
+// rig is a budget under test and its notifications.
 type rig struct {
 	*Budget
 	clock    *manual
@@ -96,10 +96,10 @@ type notify func(group string)
 
 func (n notify) GroupChanged(group vsphere.GroupKey) { n(string(group)) }
 
-// unheard is one that does nothing.
+// unheard is a GroupNotifier that does nothing.
 var unheard = notify(func(string) {})
 
-// start acquires slots, starts a task on each, and returns their ends.
+// start acquires slots, starts a task on each, and returns the functions that end them.
 func (r *rig) start(group, host string, n int) []func(bool) {
 	r.t.Helper()
 	grant := r.Acquire(group, host, n)
@@ -114,7 +114,7 @@ func (r *rig) start(group, host string, n int) []func(bool) {
 	return ends
 }
 
-// asks acquires and gives back at once, and checks how much there was.
+// asks acquires slots, returns them at once, and checks their number.
 func (r *rig) asks(group, host string, n, want int) {
 	r.t.Helper()
 	grant := r.Acquire(group, host, n)
@@ -124,7 +124,7 @@ func (r *rig) asks(group, host string, n, want int) {
 	grant.Release()
 }
 
-// told checks who was notified since the last call.
+// told checks the notifications since the last call.
 func (r *rig) told(want ...string) {
 	r.t.Helper()
 	if !slices.Equal(r.notified, want) {

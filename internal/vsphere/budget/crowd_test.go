@@ -6,15 +6,16 @@ import (
 	"time"
 )
 
-// crowd plays a vCenter whose tasks all take the same time, and groups that come whenever they are told to.
+// crowd simulates a vCenter whose tasks all take the same time, and groups that request slots when they are notified.
 type crowd struct {
 	*Budget
 	clock *manual
-	// missing is the number of VMs that a group wants and has not begun to clone, cloning what it runs.
+	// missing is the number of VMs that a group wants and has not begun to clone, cloning the
+	// number of its running clones.
 	missing, cloning map[string]int
-	// began is when a group's first clone began, ended when its last one ended.
+	// began is the start of a group's first clone, ended the end of its last one.
 	began, ended map[string]time.Time
-	// behind are groups that lack nothing.
+	// behind are groups that lack no VM.
 	behind map[string]bool
 	due    []string
 	// length of the next clone.
@@ -39,7 +40,7 @@ func (c *crowd) comes(group string, vms int) {
 	c.serve()
 }
 
-// serve lets everybody come who was told to.
+// serve runs the requests of all notified groups.
 func (c *crowd) serve() {
 	for len(c.due) > 0 {
 		group := c.due[0]
@@ -108,7 +109,7 @@ func TestSmallGroupsDoNotWaitBesideAGiant(t *testing.T) {
 					t.Errorf("group %s waited %s", group, c.began[group].Sub(at))
 				}
 			}
-			// Two small groups clone at any time, and two slots are kept for the next: 12 of 16 are left.
+			// Two small groups clone at any time, and two slots are kept for the next one: 12 of 16 are left.
 			if took := c.ended["giant"].Sub(start); took > 4*cloneTime {
 				t.Errorf("48 clones took %s beside the small groups, want at most %s", took, 4*cloneTime)
 			}
@@ -116,7 +117,8 @@ func TestSmallGroupsDoNotWaitBesideAGiant(t *testing.T) {
 	}
 }
 
-// Groups that were edited at once want one VM more each, twice in turn, and lack none. Without AcquireBehind the last of the new groups waits for 37 rounds.
+// Groups that were edited at once each want one VM more, twice in turn, and lack none. Without
+// AcquireBehind, the last of the new groups waits for 37 rounds.
 func TestNewGroupsDoNotWaitForAllThatWereEdited(t *testing.T) {
 	for name, limits := range map[string]Limits{
 		"16 tasks": {Tasks: 16}, "16 of many tasks on a host": {Tasks: 64, TasksPerHost: 16},
@@ -151,7 +153,7 @@ func TestNewGroupsDoNotWaitForAllThatWereEdited(t *testing.T) {
 	}
 }
 
-// What a group lacks may come in the middle of an update: it is not behind any more.
+// A VM can go missing during an update: then the group is not behind any more.
 func TestAGroupThatLacksSomethingIsNotBehind(t *testing.T) {
 	b := New(Limits{Tasks: 8}, unheard)
 	b.Acquire("member/another", "h", 0)

@@ -51,7 +51,7 @@ func TestHeadroomIsKeptOnlyWhileThereAreOthers(t *testing.T) {
 	r.asks("giant", "h", 41, 0)
 	r.told()
 	r.Forget("other")
-	r.told("giant") // for the slot that nobody else can want any more
+	r.told("giant") // for the slot that no other group can want any more
 	r.asks("other", "", 0, 0)
 	r.asks("giant", "h", 41, 0)
 	r.Forget("other")

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestThoseWhoMatterAreEnough has random groups want slots on several hosts, succeed and fail. After each step a decision among
-// the few that it looks at is the same as one among all, and every sum is that over all groups.
+// TestThoseWhoMatterAreEnough lets random groups want slots on several hosts, succeed and fail. After each step, a
+// decision among the few relevant groups equals one among all, and every counter equals the sum over all groups.
 func TestThoseWhoMatterAreEnough(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &manual{}
@@ -74,7 +74,7 @@ func TestThoseWhoMatterAreEnough(t *testing.T) {
 	})
 }
 
-// What a call costs is measured by the benchmarks; what it looks at is counted here.
+// The benchmarks measure the cost of a call; this test counts the groups that it checks.
 func TestADecisionLooksAtNoMoreGroupsWhenMoreWait(t *testing.T) {
 	looksAt := func(waiting int) int {
 		r := newRig(t, Limits{Tasks: 16, TasksPerHost: 8})
@@ -89,7 +89,7 @@ func TestADecisionLooksAtNoMoreGroupsWhenMoreWait(t *testing.T) {
 		defer r.mu.Unlock()
 		return len(r.snapshot().waiters)
 	}
-	// One slot is free on one host and two on the other: three members of each, with a group.
+	// One slot is free on one host and two on the other, with three members of one group on each.
 	if few, many := looksAt(100), looksAt(5000); few != 6 || many != 6 {
 		t.Errorf("of 100 groups a decision looks at %d, of 5000 at %d, want 6", few, many)
 	}

@@ -26,14 +26,14 @@ func TestAMemberNeedNotWaitForManySmallGroupsOfAnother(t *testing.T) {
 			if waited := c.began["few/0"].Sub(arrived); c.began["few/0"].IsZero() || waited > cloneTime {
 				t.Errorf("the first VM waited %s, want at most %s", waited, cloneTime)
 			}
-			// Half of the slots are theirs once the clones that ran have ended: two rounds.
+			// Half of the slots are theirs once the running clones have ended: two rounds.
 			for i := range 8 {
 				group := fmt.Sprint("few/", i)
 				if took := c.ended[group].Sub(arrived); c.ended[group].IsZero() || took > 3*cloneTime {
 					t.Errorf("group %s took %s, want at most %s", group, took, 3*cloneTime)
 				}
 			}
-			// 158 clones, eight at a time: no slot stood empty.
+			// 158 clones, eight at a time: all slots were in use.
 			for i := range 150 {
 				group := fmt.Sprint("many/", i)
 				if took := c.ended[group].Sub(start); c.ended[group].IsZero() || took > 20*cloneTime {
@@ -44,8 +44,8 @@ func TestAMemberNeedNotWaitForManySmallGroupsOfAnother(t *testing.T) {
 	}
 }
 
-// A group that holds something may not take what is kept for newcomers. Where another member's newcomers take it as fast as it comes
-// free, it would be left with nothing.
+// A group that holds a slot cannot use the headroom. If another member's new groups took each free headroom slot at
+// once, it would get none.
 func TestABigGroupHasItsMembersShareBesideManySmallOnesOfAnother(t *testing.T) {
 	for name, limits := range map[string]Limits{"tasks": {Tasks: 16}, "clones of a host": {Tasks: 64, TasksPerHost: 16}} {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestABigGroupHasItsMembersShareBesideManySmallOnesOfAnother(t *testing.T) {
 			for i := range 300 {
 				c.clock.advance(cloneTime / 17) // clones end one by one
 				c.comes(fmt.Sprint("many/", i), 1)
-				// Two of 16 slots are headroom, and the rest is for two members.
+				// Two of 16 slots are headroom; two members share the rest.
 				if i > 50 && c.cloning["big/0"]+c.missing["big/0"] >= 7 && c.cloning["big/0"] < 6 {
 					t.Fatalf("the big group has %d of 16 slots when small group %d comes, want at least 6", c.cloning["big/0"], i)
 				}
@@ -66,7 +66,7 @@ func TestABigGroupHasItsMembersShareBesideManySmallOnesOfAnother(t *testing.T) {
 	}
 }
 
-// A clone and what follows it are one turn: the VM that is cloned first runs before others are begun.
+// A clone and its follow-up tasks are one turn: the first cloned VM runs before others are begun.
 func TestAVMThatWasClonedNeedNotWaitForTheClonesOfAllOthers(t *testing.T) {
 	r := newRig(t, Limits{Tasks: 1})
 	end := r.start("x/0", "", 1)[0]
@@ -83,7 +83,7 @@ func TestAVMThatWasClonedNeedNotWaitForTheClonesOfAllOthers(t *testing.T) {
 			r.asks(next, "", 0, 0) // a pass while it is cloned
 			r.asks(next, "h", 1, 0)
 			end(true)
-			r.notified = nil // the slot is another's until the pass comes
+			r.notified = nil // the slot belongs to another group until the pass
 			end = r.start(next, "", 1)[0]
 			r.asks(next, "", 0, 0)
 			r.asks(next, "h", 1, 0)
@@ -104,7 +104,7 @@ func TestAGroupWhoseVMsStayOffKeepsItsPlaceOnce(t *testing.T) {
 		end = r.Start(next, "h")
 		grant.Release()
 	}
-	end(false) // the place is lost with the failure
+	end(false) // the failure forfeits the turn
 	r.told("a/2")
 }
 
@@ -125,11 +125,11 @@ func TestMembersThatHaveTheSameTakeTurns(t *testing.T) {
 	}
 }
 
-// tick is what all times are multiples of, where nothing happens in between.
+// tick divides all times; nothing happens between two ticks.
 const tick = cloneTime / 6
 
-// TestNoMemberStaysBelowItsShare has groups of random members come at random, with clones of random length. Whoever waits for as long as the
-// longest task has, in the end, no more than one slot less than its member's share was at its least meanwhile.
+// TestNoMemberStaysBelowItsShare starts groups of random members at random times, with clones of random length. A
+// member that waits as long as the longest task then has at most one slot less than its minimum share in that time.
 func TestNoMemberStaysBelowItsShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		width := rapid.IntRange(1, 24).Draw(t, "width")
@@ -166,11 +166,11 @@ func TestNoMemberStaysBelowItsShare(t *testing.T) {
 	})
 }
 
-// tenants is a crowd of which each member's share is looked at.
+// tenants is a crowd with checks of each member's share.
 type tenants struct {
 	*crowd
 	width int
-	// below has, by member that waits, what it had and what its share was, for as long as the longest task takes.
+	// below has, for each waiting member, its slots and its share, for the duration of the longest task.
 	below map[string][]shortage
 }
 
@@ -179,7 +179,7 @@ type shortage struct {
 	share int
 }
 
-// look is called after all that happens at one moment.
+// look runs after all events of one moment.
 func (w *tenants) look(t *rapid.T) {
 	held, missing := map[string]int{}, map[string]int{}
 	for group, n := range w.missing {
@@ -208,7 +208,8 @@ func (w *tenants) look(t *rapid.T) {
 	}
 }
 
-// shareOf is what a member has that wants more, when slots are dealt one by one to who has the fewest.
+// shareOf is the number of slots of a member that wants more, if slots are dealt one by one to the member with the
+// fewest.
 func shareOf(slots int, held, missing map[string]int) int {
 	wants := make([]int, 0, len(held))
 	for member, n := range held {

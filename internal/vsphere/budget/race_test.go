@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// check reports a broken invariant. The counters are compared with a sum over groups, which is the truth.
+// check reports a broken invariant. It compares the counters with sums over groups.
 func (b *Budget) check() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -45,7 +45,7 @@ func (b *Budget) check() error {
 	return nil
 }
 
-// checkWaiting compares what is kept up to date with what a look at all groups says.
+// checkWaiting compares the incremental state with a scan of all groups.
 func (b *Budget) checkWaiting() error {
 	var all []waiter
 	wanted, members := demands{hosts: map[string]int{}}, map[string]*member{}
@@ -88,7 +88,7 @@ func (b *Budget) checkWaiting() error {
 	return nil
 }
 
-// checkHosts compares what members hold on each host with what they hold in all.
+// checkHosts compares members' slots on each host with their total.
 func (b *Budget) checkHosts(members map[string]*member) error {
 	for host, by := range b.heldBy {
 		onHost := 0
@@ -110,8 +110,8 @@ func (b *Budget) checkHosts(members map[string]*member) error {
 
 func nameOf(i int) string { return fmt.Sprintf("%c/%d", "mno"[i%3], i) }
 
-// TestConcurrentGroups has many groups work off their tasks at once, each woken by its notifications only, so that
-// a lost one hangs the test. Some give up half-way and leave their demand behind.
+// TestConcurrentGroups runs the tasks of many groups at once. Only notifications wake them, so a lost one hangs
+// the test. Some stop half-way and leave their demand behind.
 func TestConcurrentGroups(t *testing.T) {
 	const groups, tasks = 80, 25
 	limits := Limits{Tasks: 8, TasksPerHost: 3}
@@ -128,7 +128,7 @@ func TestConcurrentGroups(t *testing.T) {
 		}
 	}), systemClock(), 5*time.Millisecond)
 	var running, most atomic.Int64
-	ends := make(chan func(), groups*tasks) // one that plays vCenter ends the tasks
+	ends := make(chan func(), groups*tasks) // a goroutine that simulates vCenter ends the tasks
 	var vcenter, clients sync.WaitGroup
 	vcenter.Go(func() {
 		for end := range ends {
@@ -140,14 +140,14 @@ func TestConcurrentGroups(t *testing.T) {
 			name, host := nameOf(i), []string{"", "h", "i"}[i%3]
 			for left := tasks; left > 0; {
 				if i%10 == 9 && left < tasks/2 {
-					return // goes away with its demand unserved
+					return // leaves with its demand unserved
 				}
 				grant := b.Acquire(name, host, left)
 				if err := b.check(); err != nil {
 					t.Error(err)
 				}
 				got := grant.Granted()
-				for range max(min(got, 1), got-left%2) { // sometimes uses less than it got
+				for range max(min(got, 1), got-left%2) { // sometimes uses fewer slots than granted
 					done := b.Start(name, host)
 					most.Store(max(most.Load(), running.Add(1)))
 					left--
@@ -178,8 +178,8 @@ func TestConcurrentGroups(t *testing.T) {
 	}
 }
 
-// TestNobodyIsForgotten runs random groups by their notifications and the timer only, in one goroutine: whatever
-// happens in between, all that keep coming back are served in the end.
+// TestNobodyIsForgotten drives random groups only by their notifications and the timer, in one goroutine: all
+// that keep requesting are served in the end.
 func TestNobodyIsForgotten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &manual{}

@@ -42,7 +42,7 @@ func TestRequestsAreCountedAndTimed(t *testing.T) {
 	}
 }
 
-// The values of labels are those that the definitions of the metrics have.
+// The label values are those in the definitions of the metrics.
 func TestLabelsAreThoseOfTheDefinitions(t *testing.T) {
 	found := slices.Sorted(maps.Values(kinds))
 	if want := slices.Sorted(slices.Values(metrics.TaskKinds)); !slices.Equal(slices.Compact(found), want) {

@@ -45,7 +45,7 @@ func start(t *testing.T, mode govmomi.Mode) contract.Rig {
 	must(person.CreateFolders(ctx, "/DC0/vm/elsewhere"))
 	server := govmomi.New(govmomi.Config{
 		Name: "test", Installation: "inst-1", Mode: mode, PollInterval: 20 * time.Millisecond,
-		// The simulator's watch does not tell of a VM that leaves the root folder: the next listing does.
+		// The simulator's watch does not report a VM that leaves the root folder; the next listing does.
 		ResyncInterval: 200 * time.Millisecond,
 		Limits:         budget.Limits{Tasks: 8, TasksPerHost: 4},
 		Session:        session.Config{URL: vcsim.URL, Username: "user", Password: "pass", UserAgent: "vmgroup-operator/contract"},
@@ -126,7 +126,7 @@ func start(t *testing.T, mode govmomi.Mode) contract.Rig {
 	}
 }
 
-// encoded is what a release mark looks like in extraConfig, and nothing for none.
+// encoded is a release mark in extraConfig, or empty without one.
 func encoded(t *testing.T, mark *vsphere.ReleaseMark) string {
 	t.Helper()
 	if mark == nil {

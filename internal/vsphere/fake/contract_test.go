@@ -16,7 +16,7 @@ func TestContract(t *testing.T) {
 		reconfigure := func(vm vsphere.VM, f func(vm *vsphere.VM)) {
 			hands.Edit(vm.Ref.Value, func(vm *vsphere.VM) {
 				f(vm)
-				vm.ChangeVersion += "0" // as with any change of a configuration
+				vm.ChangeVersion += "0" // as with any configuration change
 			})
 		}
 		s.AddPlace(fake.Network, "/DC0/network/other")
@@ -58,7 +58,7 @@ func TestContract(t *testing.T) {
 				Network: func(_ vsphere.Folder, vm vsphere.VM) contract.Adapter {
 					return contract.Adapter{Ref: s.NetworkOf(vm.Ref.Value)}
 				},
-				// Its templates have no configuration that a clone would copy.
+				// Its templates have no configuration for a clone to copy.
 				AddTemplate:   func(name string, _ vsphere.ReleaseMark) { s.AddTemplate(vsphere.Template{Name: name}) },
 				MoveFolderOut: func(f vsphere.Folder) { hands.MoveFolderOut(f.Ref) },
 			},

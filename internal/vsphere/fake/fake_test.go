@@ -25,7 +25,7 @@ type rig struct {
 	notified []string
 }
 
-// GroupChanged and ServerChanged note what they are told.
+// GroupChanged and ServerChanged record notifications.
 func (r *rig) GroupChanged(group vsphere.GroupKey) { r.notified = append(r.notified, string(group)) }
 func (r *rig) ServerChanged()                      { r.notified = append(r.notified, "server") }
 
@@ -64,7 +64,7 @@ func (r *rig) clone(ordinal int32) error {
 	})
 }
 
-// cloned makes a VM and returns it.
+// cloned creates a VM and returns it.
 func (r *rig) cloned(ordinal int32) vsphere.VM {
 	r.t.Helper()
 	r.ok(r.clone(ordinal))
@@ -251,7 +251,7 @@ func TestByHand(t *testing.T) {
 	r := newRig(t, fake.Options{})
 	vm := r.cloned(0)
 	hands := r.ByHand()
-	r.observe() // tells whose folder it is
+	r.observe() // shows the owner of the folder
 	for _, tc := range []struct {
 		what string
 		do   func()
@@ -279,14 +279,14 @@ func TestByHand(t *testing.T) {
 	if o := r.observe(vm); !o.FolderGone || len(o.Gone) != 1 {
 		t.Errorf("observed in the end %+v", o)
 	}
-	r.calls("Clone web-0") // by hand is not by the operator
+	r.calls("Clone web-0") // the manual change is not in the operator's journal
 }
 
 func TestAGroupIsToldOfAVMThatItReleasedAndAHiddenOneStaysReleased(t *testing.T) {
 	r := newRig(t, fake.Options{AutoFinish: true})
 	vm := r.cloned(0)
 	r.ok(r.Release(r.ctx, target(vm)))
-	r.ByHand().MoveInto("web-0", r.Root()) // nobody is told for the folder's sake
+	r.ByHand().MoveInto("web-0", r.Root()) // no notification because of the folder
 	for what, do := range map[string]func(){
 		"renamed": func() { r.ByHand().Rename("web-0", "mine") },
 		"hidden":  func() { r.Hide(vm.Ref.Value) },
@@ -331,7 +331,7 @@ func TestCloneIntoAFolderThatWent(t *testing.T) {
 	r.ok(r.clone(0))
 	r.RemoveTemplate("debian-12")
 	r.refused(r.clone(1), vsphere.KindNotFound)
-	r.ok(r.DestroyFolder(r.ctx, r.folder.Ref)) // a running clone does not show in it
+	r.ok(r.DestroyFolder(r.ctx, r.folder.Ref)) // a running clone is not visible in it
 	r.Step()
 	f := r.observe().Failures
 	if len(f) != 2 || vsphere.KindOf(f[0].Err) != vsphere.KindNotFound || len(r.VMs()) != 0 {

@@ -52,7 +52,7 @@ func TestAVCenterThatAnswersAgainIsNoticedWithinASecondHoweverLongItWasAway(t *t
 func TestAVCenterThatAPersonHasToMendIsAskedRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Config{})
-		var knocks atomic.Int32 // the last one may still be under way when the wait has ended
+		var knocks atomic.Int32 // the last knock can still be in flight when the wait has ended
 		s.knock = func(context.Context) error {
 			knocks.Add(1)
 			return &vsphere.Error{Kind: vsphere.KindCertificate, Op: "connect", Err: errors.New("not trusted")}

@@ -37,7 +37,7 @@ func TestTemplates(t *testing.T) {
 	if h := r.server.Health(); h.Templates != 3 {
 		t.Errorf("%d templates, want 3", h.Templates)
 	}
-	// The same name in another folder: only the path tells.
+	// The same name in another folder: only the path differs.
 	must(t, r.person.AddTemplate(r.ctx, "/DC0/vm/vm-operator", "fedora"))
 	r.until("ambiguous", func() bool {
 		_, err := r.server.Template("fedora")

@@ -7,7 +7,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// A text is the name of one template and the path of another, letter by letter. Others that differ in case do not take the place of these in the message.
+// A text is exactly the name of one template and the path of another. Templates whose names differ
+// only in case do not displace these in the message.
 func TestAnAmbiguousTextListsWhatItMeansToTheLetter(t *testing.T) {
 	paths := []string{
 		"/DC0/vm/A/Feature/debug", "/DC0/vm/B/Feature/debug", "/DC0/vm/C/Feature/debug", "/DC0/vm/D/Feature/debug", "/DC0/vm/E/Feature/debug",

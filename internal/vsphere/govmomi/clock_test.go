@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// clock runs with the real one, and can be put forward.
+// clock follows the real clock, and can be advanced.
 type clock struct{ ahead atomic.Int64 }
 
 func newClock() *clock { return &clock{} }
 
 func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 
-// advance puts the clock forward by more than a minute.
+// advance moves the clock forward by more than a minute.
 func (c *clock) advance() { c.ahead.Add(int64(61 * time.Second)) }
 
-// advanceBy puts the clock forward.
+// advanceBy moves the clock forward.
 func (c *clock) advanceBy(d time.Duration) { c.ahead.Add(int64(d)) }

@@ -17,7 +17,7 @@ const (
 	volume = "[LocalDS_0] fcd/volume.vmdk"
 )
 
-// withDisks is a rig with a template that has a disk in its snapshot, and got another one later.
+// withDisks is a rig with a template that has a disk in its snapshot and got another one later.
 func withDisks(t *testing.T) *rig {
 	t.Helper()
 	r := newRig(t, govmomi.Watch, resyncOften, func(o *sim.Options, _ *govmomi.Config) { o.Ordinary = append([]string{"db-prod-0"}, disked) }).ensure()
@@ -29,10 +29,10 @@ func withDisks(t *testing.T) *rig {
 	return r
 }
 
-// doomed makes VMs of that template that can be destroyed; those of linked are linked clones.
+// doomed creates VMs of that template that can be destroyed; linked selects linked clones.
 func (r *rig) doomed(vms int32, linked ...int32) []vsphere.VM {
 	r.t.Helper()
-	// A person who edits a template makes it a VM for a moment, and the watch may be at that moment still.
+	// A user who edits a template briefly converts it to a VM, and the watch can still be at that moment.
 	var template vsphere.Template
 	r.until("it is a template", func() (found bool) {
 		var err error
@@ -76,7 +76,7 @@ func (r *rig) destroyed(vms ...vsphere.VM) {
 	r.until("they are gone", func() bool { o := r.observe(refs...); return len(o.Gone) == len(refs) && len(o.InFlight) == 0 })
 }
 
-// heldFor checks that a VM is not destroyed because of its disks, and returns them.
+// heldFor checks that the disks prevent a VM's destruction, and returns them.
 func (r *rig) heldFor(vm vsphere.VM) []vsphere.Disk {
 	r.t.Helper()
 	err := r.server.Destroy(r.ctx, target(vm))
@@ -98,7 +98,8 @@ func (r *rig) heldFor(vm vsphere.VM) []vsphere.Disk {
 func TestAVMIsDestroyedWithTheDisksOfItsCloneOnly(t *testing.T) {
 	r := withDisks(t)
 	const other, third = "[LocalDS_0] fcd/other.vmdk", "[LocalDS_0] fcd/third.vmdk"
-	// A clone has its source's extraConfig: a list that the template carries is about the VM that it was made of.
+	// A clone copies its source's extraConfig: a list in the template describes the VM from which
+	// the template was made.
 	must(t, r.person.SetTemplate(r.ctx, "/DC0/vm/"+disked, map[string]string{inventory.KeyDisks: "v1;2000,2001,2002,2003"}))
 	vms := r.doomed(4, 1)
 	shown, err := r.person.VMs(r.ctx)
@@ -124,7 +125,8 @@ func TestAVMIsDestroyedWithTheDisksOfItsCloneOnly(t *testing.T) {
 	}
 	must(t, r.person.DetachDisk(r.ctx, vmPath+vm.Name, other))
 
-	// Of a VM of an older version, or one whose list somebody removed, nobody knows what it had: only First Class Disks hold it.
+	// The original disks of a VM of an older version, or of one whose list was removed, are
+	// unknown: only First Class Disks hold it.
 	old := vms[3]
 	must(t, r.person.AddDisk(r.ctx, vmPath+old.Name, third, ""))
 	must(t, r.person.Set(r.ctx, vmPath+old.Name, map[string]string{inventory.KeyDisks: ""}))

@@ -13,8 +13,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// TestAListingWithoutEndIsReadOnceAndReported: the connection ends, what is known stays, and the same answer is not
-// asked for again at once. The bound is a small one, since the race detector takes long for the real one.
+// TestAListingWithoutEndIsReadOnceAndReported: the connection ends, the known state stays, and the listing is not
+// repeated at once. The bound is small, because the race detector is slow with the real one.
 func TestAListingWithoutEndIsReadOnceAndReported(t *testing.T) {
 	both(t, func(t *testing.T, mode govmomi.Mode) {
 		r := newRig(t, mode, func(_ *sim.Options, cfg *govmomi.Config) { cfg.Session.PageBytes = 1 << 20 }).ensure()
@@ -44,7 +44,7 @@ func TestAListingWithoutEndIsReadOnceAndReported(t *testing.T) {
 		if o := r.observe(vm.Ref); len(o.VMs) != 1 || len(o.Gone) != 0 || o.Complete {
 			t.Errorf("observation while it is away: %+v", o)
 		}
-		if n := answers.Load(); n > 2 { // a guest's values are read beside a listing
+		if n := answers.Load(); n > 2 { // guest values are read in parallel with a listing
 			t.Errorf("%d answers were read", n)
 		}
 	})

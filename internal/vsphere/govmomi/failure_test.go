@@ -18,7 +18,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// resyncOften makes the slow safety nets fast.
+// resyncOften shortens the intervals of the slow safety nets.
 func resyncOften(_ *sim.Options, cfg *govmomi.Config) { cfg.ResyncInterval = 100 * time.Millisecond }
 
 func cloneDelay(d time.Duration) option {
@@ -113,7 +113,7 @@ func TestLostReplyOfACloneMakesNoSecondVM(t *testing.T) {
 			case c.Method == "CloneVM_Task" && lost.CompareAndSwap(false, true):
 				return faultproxy.Fault{Act: faultproxy.CutAfter}
 			case lost.Load() && c.Method != "CloneVM_Task":
-				<-looked // the VM is not seen before it was looked at what is in flight
+				<-looked // the VM becomes visible only after the check of operations in flight
 			}
 			return faultproxy.Fault{}
 		})
@@ -144,15 +144,15 @@ func TestRequestThatNeverArrivedIsSettled(t *testing.T) {
 	if o := r.observe(); len(o.VMs) != 0 || !o.Complete {
 		t.Errorf("observation: %+v", o)
 	}
-	// The slot is given back a moment after the operation is not in flight any more.
+	// The slot is returned shortly after the operation leaves the operations in flight.
 	r.until("no task is counted as running", func() bool { return r.server.Health().RunningTasks == 0 })
 }
 
 func TestClonesOfAPredecessorHoldTheObservation(t *testing.T) {
 	both(t, func(t *testing.T, mode govmomi.Mode) {
 		r := newRig(t, mode, cloneDelay(3*time.Second)).ensure()
-		// The predecessor clones and ends when its successor asks for the tasks that run: one that starts slowly would find the
-		// clone done.
+		// The predecessor clones and ends when its successor asks for the running tasks: a slow successor would find
+		// the clone done.
 		predecessor, end, clone := r.server, r.stop, r.request(0)
 		var submitted atomic.Bool
 		r.proxy.Hook(func(sim.Call) faultproxy.Fault {
@@ -232,7 +232,7 @@ func TestACloneIntoAFolderThatIsMissingSaysWhetherItIsLookedUpOrGone(t *testing.
 
 func TestAFolderWithACloneOnItsWayIsKept(t *testing.T) {
 	r := newRig(t, govmomi.Poll, cloneDelay(500*time.Millisecond)).ensure()
-	r.observe() // the folder is the group's from now on
+	r.observe() // the folder belongs to the group from now on
 	must(t, r.server.Clone(r.ctx, r.request(0)))
 	wantKind(t, r.server.DestroyFolder(r.ctx, r.folder.Ref), vsphere.KindNotEmpty)
 	r.settled(0)

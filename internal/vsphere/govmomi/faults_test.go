@@ -82,8 +82,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// wrappings are the ways in which govmomi hands out a fault. A fault of a call arrives as a value, since that is how
-// it is decoded.
+// wrappings are the ways in which govmomi returns a fault. A fault of a call is decoded as a value.
 func wrappings(f types.BaseMethodFault) map[string]error {
 	sf := &soap.Fault{String: "x"}
 	sf.Detail.Fault = reflect.ValueOf(f).Elem().Interface()

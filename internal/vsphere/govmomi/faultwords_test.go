@@ -13,7 +13,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// allFaults are all types of faults that the library knows, by name.
+// allFaults are all fault types of the library, by name.
 func allFaults(t *testing.T) map[string]types.BaseMethodFault {
 	t.Helper()
 	dir, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}", "github.com/vmware/govmomi/vim25/types").Output()

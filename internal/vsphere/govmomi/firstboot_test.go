@@ -29,7 +29,7 @@ func (r *rig) boots(name string) sim.FirstBoot {
 	return boot
 }
 
-// The guest was Ready without user data, host name and an instance ID of its own.
+// The guest was Ready without user data, host name and its own instance ID.
 func TestUserDataReachesTheGuestOfATemplateFromAnOVA(t *testing.T) {
 	r := edited(t, func(r *rig) error {
 		return r.person.FromOVA(r.ctx, templatePath, map[string]string{"hostname": "ova"})

@@ -26,7 +26,7 @@ func TestAVCenterThatFailsAThirdOfAllReadsIsWorkedWithOverOneConnection(t *testi
 			}
 			return acts[chance.IntN(len(acts))]
 		})
-		// A process that starts now has to connect, which takes a dozen calls in a row.
+		// A process that starts now has to connect, which takes a dozen consecutive calls.
 		r.stop()
 		r.proxy.Reset()
 		r.start()
@@ -50,7 +50,7 @@ func TestNewsThatWasLostIsHadWithANewStreamOverTheSameConnection(t *testing.T) {
 	before := connects()
 	var lost atomic.Bool
 	r.proxy.Hook(func(c sim.Call) faultproxy.Fault {
-		// The one that is held at the moment was let through already; the answer of the next has the news.
+		// The call in flight has already passed the proxy; the response of the next one has the news.
 		if c.Method == "WaitForUpdatesEx" && c.UserAgent == agent && lost.CompareAndSwap(false, true) {
 			return faultproxy.Fault{Act: faultproxy.CutAfter}
 		}

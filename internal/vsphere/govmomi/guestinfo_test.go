@@ -50,13 +50,13 @@ func TestAGroupIsToldWhatItsGuestsHaveWritten(t *testing.T) {
 	must(t, r.person.Set(r.ctx, vmPath+"vg-0", map[string]string{sim.GuestBoot: "0s", key: value}))
 	must(t, r.person.PowerOn(r.ctx, vmPath+"vg-0"))
 	r.until("the guest has booted", func() bool { vm := r.guest("true"); return vm.GuestInfoKnown && vm.ToolsRunning })
-	// Nobody observes from now on: the group has to be told.
+	// From now on, no pass observes: the group must be notified.
 	told := r.told.count(group.Key())
 	r.until("the group is told", func() bool { return r.told.count(group.Key()) > told })
 	r.until("it is ready", func() bool { return r.guest("true").GuestInfo == "true" })
 }
 
-// TestWhatAGuestWroteDuringAnOutageIsReadWithTheNextConnection: the clock stands still, so that no other read is due.
+// TestWhatAGuestWroteDuringAnOutageIsReadWithTheNextConnection: the clock stands still, so no other read is due.
 func TestWhatAGuestWroteDuringAnOutageIsReadWithTheNextConnection(t *testing.T) {
 	var stopped atomic.Pointer[time.Time]
 	r := newRig(t, govmomi.Watch, func(_ *sim.Options, cfg *govmomi.Config) {

@@ -35,7 +35,7 @@ type guestValue struct {
 	known bool
 	// since is the start of the wait, and read the time of the VM's last read.
 	since, read time.Time
-	// told is what VMware Tools reported of the guest. If it changes, look requests an early read.
+	// told is what VMware Tools reported about the guest. If it changes, look requests an early read.
 	told toldByTools
 	look bool
 }

@@ -13,7 +13,7 @@ import (
 
 const readyKey = "guestinfo.ready"
 
-// waiting is a group with VMs that are on, and a clock.
+// waiting is a group with powered-on VMs, and a clock.
 type waiting struct {
 	t      *testing.T
 	values guestValues
@@ -37,7 +37,7 @@ func (w *waiting) observe() (vms []vsphere.VM, news bool) {
 	return vms, news
 }
 
-// passes lets time pass until the next read, and returns how much, and what is read.
+// passes advances time to the next read, and returns the duration and the VMs read.
 func (w *waiting) passes() (time.Duration, map[string][]vsphere.Ref) {
 	in, waits := w.values.next(w.now)
 	if !waits {
@@ -179,7 +179,8 @@ func TestWhatAGuestHasWrittenIsOfOneLifeOfItsVM(t *testing.T) {
 	}
 }
 
-// TestWhatWasReadBeforeAnOutageIsReadAnew: a guest may have written what is waited for meanwhile. What is waited for no more costs no call.
+// TestWhatWasReadBeforeAnOutageIsReadAnew: a guest can have written an awaited value during the
+// outage. Values that are no longer awaited cost no call.
 func TestWhatWasReadBeforeAnOutageIsReadAnew(t *testing.T) {
 	t.Parallel()
 	w := newWaiting(t, "vm-1", "vm-2")

@@ -10,12 +10,12 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 )
 
-// vCenter showed a VM whose clone still ran, without its stamp, and another replica took the name for a stranger's: it cloned the next ordinal, and there were two
-// VMs for one.
+// vCenter showed a VM without its stamp while its clone still ran. Another replica considered the name taken and cloned
+// the next ordinal: two VMs for one.
 func TestAVMThatIsShownBeforeItsCloneHasEndedIsWaitedFor(t *testing.T) {
 	both(t, func(t *testing.T, mode govmomi.Mode) {
 		r, clock, goOn := hanging(t, mode, false, "hangs")
-		r.foreign(linux, "hangs") // stands for the clone of vg-0
+		r.foreign(linux, "hangs") // represents the clone of vg-0
 		_, err := r.person.CreateVM(r.ctx, strings.TrimSuffix(vmPath, "/"), "vg-0")
 		must(t, err)
 		taken := func(ordinal int32) error {

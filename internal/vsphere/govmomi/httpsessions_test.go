@@ -13,7 +13,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// sessionsAt returns how many sessions a client has at a simulator, logins included.
+// sessionsAt returns a client's number of sessions at a simulator, including logins.
 func sessionsAt(s *sim.Simulator, agent string) (n int) {
 	for of, count := range s.HTTPSessions() {
 		if strings.HasPrefix(of, agent) {

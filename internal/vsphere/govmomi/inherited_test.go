@@ -20,7 +20,8 @@ import (
 
 const linux, windows, ordinary = "vm-operator-template", "windows", "db-prod-0"
 
-// hanging is a rig on which the next clone of each of these names hangs until goOn is called. Its clock can be put forward.
+// hanging is a rig on which the next clone of each of these names hangs until goOn is called. Its
+// clock can be advanced.
 func hanging(t *testing.T, mode govmomi.Mode, takesName bool, names ...string) (r *rig, c *clock, goOn func()) {
 	t.Helper()
 	c = newClock()
@@ -53,7 +54,7 @@ func (r *rig) restart() {
 	r.connected()
 }
 
-// foreign starts a clone by somebody else, and returns the reference of its task.
+// foreign starts a clone of another client, and returns the reference of its task.
 func (r *rig) foreign(template, name string) string {
 	r.t.Helper()
 	task, err := r.person.StartClone(r.ctx, path.Join("/DC0/vm", template), "/DC0/vm", name, nil)
@@ -61,7 +62,7 @@ func (r *rig) foreign(template, name string) string {
 	return task.Reference().Value
 }
 
-// of observes the group as one whose VMs are cloned from a template.
+// of observes the group with VMs cloned from a template.
 func (r *rig) of(template string) vsphere.Observation {
 	return r.server.Observe(vsphere.Query{ID: group, Folder: r.folder.Ref, Templates: []string{template}})
 }
@@ -109,7 +110,7 @@ func TestAForeignCloneThatHangsHoldsTheGroupsOfItsTemplateForTenMinutes(t *testi
 		if o := r.of(linux); o.Complete {
 			t.Fatal("complete although a clone of the template runs")
 		}
-		// Another login, as after a change of the credentials, does not begin to wait anew.
+		// Another login, as after a change of the credentials, does not restart the wait.
 		r.restart()
 		if o := r.of(linux); o.Complete {
 			t.Fatal("complete although a clone of the template runs")
@@ -146,7 +147,7 @@ func TestAnOwnCloneThatHungOverARestartIsMadeOnce(t *testing.T) {
 			}
 			clock.advanceBy(operations.Patience)
 			r.until("nobody waits any more", func() bool { return r.of(linux).Complete })
-			must(t, r.server.Clone(r.ctx, request)) // as status has recorded it
+			must(t, r.server.Clone(r.ctx, request)) // as recorded in status
 			if takesName {
 				r.until("the second clone is refused", func() bool { return len(r.of(linux).Failures) == 1 })
 				f := r.of(linux).Failures[0]
@@ -170,14 +171,15 @@ func TestAnOwnCloneThatHungOverARestartIsMadeOnce(t *testing.T) {
 	}
 }
 
-// Another replica sent the clone and died after this one had looked for tasks; or it is somebody else's.
+// Another replica sent the clone and died after this one had searched for tasks; or the clone
+// belongs to another client.
 func TestANameThatIsTakenByWhatNobodySeesIsWaitedForWhileVCenterShowsItsClone(t *testing.T) {
 	r, clock, goOn := hanging(t, govmomi.Poll, true, "vg-0")
 	task, err := r.person.StartClone(r.ctx, path.Join("/DC0/vm", linux), r.folder.Path, "vg-0", nil)
 	must(t, err)
 	try := func() error {
 		t.Helper()
-		clock.advanceBy(time.Minute) // whatever the pause after a failure is
+		clock.advanceBy(time.Minute) // longer than any pause after a failure
 		must(t, r.server.Clone(r.ctx, r.request(0)))
 		var failed error
 		r.until("the clone is refused", func() bool {

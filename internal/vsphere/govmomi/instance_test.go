@@ -9,7 +9,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// The UUID of an instance stands in status, and in commands that an administrator of the hub copies into a shell.
+// An instance UUID is in status, and in commands that a hub administrator copies into a shell.
 func TestAServerWhoseInstanceIsACommandIsNotUsed(t *testing.T) {
 	for _, uuid := range []string{"$(reboot)", "x; kubectl delete crds --all", strings.Repeat("a", 65)} {
 		r := newRig(t, govmomi.Poll, func(o *sim.Options, _ *govmomi.Config) { o.InstanceUUID = uuid })

@@ -40,7 +40,7 @@ func TestAVMThatBecomesATemplateBetweenTheTwoReadsOfAStreamIsATemplate(t *testin
 	}
 }
 
-// interrupted calls meanwhile before it answers a read.
+// interrupted runs a function before it answers a read.
 type interrupted struct {
 	oneVM
 	meanwhile func()
@@ -83,7 +83,7 @@ func TestAVMThatIsReadBeforeTheFirstListingIsNotASuspectAfterIt(t *testing.T) {
 	}
 }
 
-// TestAVMThatIsNotFoundBeforeTheFirstListingIsASuspect: a listing that is under way can still show the VM.
+// TestAVMThatIsNotFoundBeforeTheFirstListingIsASuspect: a listing in progress can still show the VM.
 func TestAVMThatIsNotFoundBeforeTheFirstListingIsASuspect(t *testing.T) {
 	m := newModel()
 	vm := m.addVM(m.root, "web-0")
@@ -99,7 +99,7 @@ func TestAVMThatIsNotFoundBeforeTheFirstListingIsASuspect(t *testing.T) {
 	}
 }
 
-// nothing is a vCenter in which no object exists.
+// nothing is an empty vCenter.
 type nothing struct{}
 
 func (nothing) RoundTrip(_ context.Context, _, res soap.HasFault) error {

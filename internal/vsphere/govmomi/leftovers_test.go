@@ -14,7 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// otherBoots counts how often it was asked whether another process is dead.
+// otherBoots counts the checks whether another process is dead.
 type otherBoots struct {
 	dead  atomic.Bool
 	asked atomic.Int32
@@ -41,7 +41,7 @@ func TestASessionOfAProcessThatTurnsOutToBeDeadIsEndedWhileConnected(t *testing.
 	must(t, err)
 	logins := r.proxy.Count("Login", "")
 
-	r.server.EndLeftovers() // nobody is known to be dead
+	r.server.EndLeftovers() // no process is known to be dead
 	r.until("a search for leftovers", func() bool { return others.asked.Load() > 0 })
 	refused := atomic.Bool{}
 	r.proxy.Hook(func(c sim.Call) faultproxy.Fault {

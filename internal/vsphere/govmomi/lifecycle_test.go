@@ -64,7 +64,7 @@ func TestLifeOfAVM(t *testing.T) {
 		r.stop()
 		n, err := r.sim.Sessions(r.ctx)
 		must(t, err)
-		if n != 1 { // the person's
+		if n != 1 { // the user's VM
 			t.Errorf("%d sessions are left, want 1", n)
 		}
 	})

@@ -11,11 +11,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// TestCallsPerClone clones and powers on 48 VMs, 16 at a time, and counts what that costs outside of the server.
+// TestCallsPerClone clones and powers on 48 VMs, 16 at a time, and counts the calls from outside the server.
 func TestCallsPerClone(t *testing.T) {
 	const vms, wide = 48, 16
 	r := newRig(t, govmomi.Poll, cloneDelay(200*time.Millisecond), func(_ *sim.Options, cfg *govmomi.Config) {
-		cfg.PollInterval = time.Hour // what is counted is the cost of the operations alone
+		cfg.PollInterval = time.Hour // only the calls of the operations count
 	}).ensure()
 	r.proxy.Reset()
 	began := time.Now()
@@ -51,8 +51,8 @@ func TestCallsPerClone(t *testing.T) {
 			t.Errorf("%d calls of %s, want %d", n, method, vms)
 		}
 	}
-	// The clone and the power-on are two; what watching them costs beyond is shared. It is looked at tasks that go on for long
-	// on a busy machine every tenth of a second, with two calls.
+	// The clone and the power-on are two calls; all VMs share the other cost of watching. On a busy machine, long tasks
+	// are checked every tenth of a second, with two calls.
 	const usual, look = 3 * time.Second, 100 * time.Millisecond
 	if most := 3*vms + 2*int(max(0, took-usual)/look); calls > most {
 		t.Errorf("%d calls for %d VMs in %s, want %d at most", calls, vms, took, most)
@@ -86,8 +86,8 @@ func TestBudgetIsRespected(t *testing.T) {
 }
 
 func TestManyGroupsShareFolders(t *testing.T) {
-	// A listing that began while folders were made does not have them all: until the next one, those are not known for certain and
-	// are asked for once more.
+	// A listing that began while folders were created does not have them all. Until the next one, these are unconfirmed
+	// and requested once more.
 	r := newRig(t, govmomi.Poll, func(_ *sim.Options, cfg *govmomi.Config) { cfg.PollInterval = time.Hour }).connected()
 	r.proxy.Reset()
 	var wg sync.WaitGroup

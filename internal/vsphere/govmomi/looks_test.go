@@ -7,7 +7,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// looks returns when a task that takes the given time is looked at; the last time is when its end is found.
+// looks returns the times of the checks of a task with the given duration; the last check finds its end.
 func looks(took, expected time.Duration) []time.Duration {
 	at := []time.Duration{pause(0, expected)}
 	for at[len(at)-1] < took {
@@ -48,7 +48,7 @@ func TestLaterTasksWeighMore(t *testing.T) {
 	}
 	d.learn(vsphere.OpClone, 8*time.Second)
 	d.learn(vsphere.OpClone, 4*time.Second)
-	d.learn(vsphere.OpClone, 0) // a server that tells no times
+	d.learn(vsphere.OpClone, 0) // a server without times
 	d.learn(vsphere.OpPowerOn, time.Second)
 	if got := d.expected(vsphere.OpClone); got != 7*time.Second {
 		t.Errorf("expected %s, want 7s", got)

@@ -73,7 +73,7 @@ func TestTheFoldersOfTemplatesBoundWhatIsRead(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// Ordinary VMs outside of the folders are not read either.
+	// Ordinary VMs outside the folders are not read either.
 	_, err := r.server.Template("db-prod-0")
 	wantKind(t, err, vsphere.KindNotFound)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 )
 
-// emptyVCenter is one without any object. It counts what is asked for single objects.
+// emptyVCenter is a vCenter without objects. It counts requests for single objects.
 type emptyVCenter struct{ asked, searched atomic.Int64 }
 
 func (v *emptyVCenter) RoundTrip(_ context.Context, req, res soap.HasFault) error {
@@ -55,7 +55,7 @@ func lookedUp(t *testing.T) (*Server, *emptyVCenter) {
 	return s, v
 }
 
-// name has a group name objects that are made up, with instance UUIDs.
+// name makes a group reference nonexistent objects, with instance UUIDs.
 func (s *Server) name(group vsphere.GroupKey, from, count int) {
 	refs, uuids := make([]vsphere.Ref, 0, count), map[vsphere.Ref]string{}
 	for i := range count {
@@ -66,8 +66,8 @@ func (s *Server) name(group vsphere.GroupKey, from, count int) {
 	s.seek(group.Member(), refs)
 }
 
-// A user writes status with other references of VMs each time. vCenter is asked for each by itself, so the user's member has a rate, and
-// others do not wait.
+// A user writes status with other VM references each time. vCenter is asked for each one separately, so the user's
+// member has a rate limit, and others do not wait.
 func TestLookUpsOfWhatIsMadeUpHaveARateForEachMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, v := lookedUp(t)
@@ -114,7 +114,7 @@ func TestALookUpCountsForEachInstanceUUID(t *testing.T) {
 	})
 }
 
-// While a member waits for its pace, what failed is tried again when it is time.
+// While a member waits for its rate limit, failed look-ups are retried on time.
 func TestAFailedLookUpIsTriedAgainWhileAnotherMemberWaits(t *testing.T) {
 	now := time.Unix(0, 0)
 	a := attempts{tried: map[vsphere.Ref]bool{}}

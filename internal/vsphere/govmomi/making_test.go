@@ -14,7 +14,7 @@ import (
 )
 
 // underWay is a rig on which the first clone of vg-0 takes this course, and does not end before goOn is called. Its
-// clock can be put forward.
+// clock can be advanced.
 func underWay(t *testing.T, mode govmomi.Mode, course sim.Course) (r *rig, c *clock, goOn func()) {
 	t.Helper()
 	c = newClock()
@@ -36,7 +36,7 @@ func underWay(t *testing.T, mode govmomi.Mode, course sim.Course) (r *rig, c *cl
 	return r.ensure(), c, goOn
 }
 
-// eachMaking runs a test in both modes with all that vCenter may show of a VM while its clone runs.
+// eachMaking runs a test in both modes with all states of a VM that vCenter can show during its clone.
 func eachMaking(t *testing.T, f func(t *testing.T, mode govmomi.Mode, shows sim.Making)) {
 	t.Helper()
 	both(t, func(t *testing.T, mode govmomi.Mode) {
@@ -46,8 +46,8 @@ func eachMaking(t *testing.T, f func(t *testing.T, mode govmomi.Mode, shows sim.
 	})
 }
 
-// marked puts a VM into the group's folder, and waits until the operator sees it and nobody waits for it: by then it
-// has seen all that was there before, too.
+// marked puts a VM into the group's folder, and waits until the operator sees it and nothing waits for it. By then,
+// the operator has seen all earlier changes.
 func (r *rig) marked(name string) {
 	r.t.Helper()
 	_, err := r.person.CreateVM(r.ctx, strings.TrimSuffix(vmPath, "/"), name)
@@ -100,8 +100,8 @@ func TestAVMOfARunningCloneIsNeitherAStrangersNorUnreadable(t *testing.T) {
 	})
 }
 
-// TestAnotherReplicasCloneIsWaitedForHoweverLongItTakes: vCenter showed the VM before its stamp, and whoever took the
-// group over cloned the next ordinal.
+// TestAnotherReplicasCloneIsWaitedForHoweverLongItTakes: vCenter showed the VM before its stamp, and the replica that
+// took over the group cloned the next ordinal.
 func TestAnotherReplicasCloneIsWaitedForHoweverLongItTakes(t *testing.T) {
 	eachMaking(t, func(t *testing.T, mode govmomi.Mode, shows sim.Making) {
 		r, clock, goOn := underWay(t, mode, sim.Course{Shows: shows})
@@ -133,7 +133,7 @@ func TestAnotherReplicasCloneIsWaitedForHoweverLongItTakes(t *testing.T) {
 	})
 }
 
-// TestACloneThatBeganAfterThisProcessConnectedIsWaitedFor: its replica died then, and nobody told of its task.
+// TestACloneThatBeganAfterThisProcessConnectedIsWaitedFor: its replica then died, and its task was not reported.
 func TestACloneThatBeganAfterThisProcessConnectedIsWaitedFor(t *testing.T) {
 	eachMaking(t, func(t *testing.T, mode govmomi.Mode, shows sim.Making) {
 		r, _, goOn := underWay(t, mode, sim.Course{Shows: shows})
@@ -203,8 +203,8 @@ func TestAVMThatAFailedCloneHasLeftIsToldOf(t *testing.T) {
 	})
 }
 
-// TestAGroupThatIsGoneIsChargedWhileClonesRunThatMayBeOfIt: a clone keeps its resources however long it takes, and one
-// that began later is not of the group.
+// TestAGroupThatIsGoneIsChargedWhileClonesRunThatMayBeOfIt: a clone keeps its resources regardless of its duration,
+// and a later one does not belong to the group.
 func TestAGroupThatIsGoneIsChargedWhileClonesRunThatMayBeOfIt(t *testing.T) {
 	r, clock, goOn := hanging(t, govmomi.Watch, false, "hangs", "later")
 	r.connected()

@@ -11,7 +11,7 @@ func TestANameThatIsMissedIsLookedForLessAndLess(t *testing.T) {
 	var m misses
 	typo, looks := missing{kindTemplate, "debain"}, 0
 	var last time.Time
-	for end := now.Add(time.Hour); now.Before(end); now = now.Add(time.Second) { // a group that waits asks each second
+	for end := now.Add(time.Hour); now.Before(end); now = now.Add(time.Second) { // a waiting group asks each second
 		if !m.ask(typo, now) {
 			continue
 		}

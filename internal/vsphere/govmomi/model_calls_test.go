@@ -18,26 +18,28 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 )
 
-// modelCalls answers the calls of one session. A call takes time before and after the model acts, and some are lost on either way.
+// modelCalls answers the calls of one session. A call takes time before and after the model acts.
+// Some requests and responses are lost.
 type modelCalls struct {
 	m    *model
 	dice *dice
-	// lossy is how many calls in a hundred are lost, slow how long a call takes at most on either way, page how many objects an answer holds.
+	// lossy is the percentage of lost calls, slow the maximum one-way latency of a call, page the
+	// maximum number of objects in a response.
 	lossy, page int
 	slow        time.Duration
-	// compares says that collectors tell only what differs from what they have told; otherwise they tell what was written.
+	// compares: collectors report only differences from their earlier reports; otherwise they report every write.
 	compares bool
-	// slowReads says that reads take longer than all else, so that the stream is faster.
+	// slowReads: reads are the slowest calls, so that the stream is faster.
 	slowReads bool
-	// slowFolders says that making a folder takes long, so that the stream shows the folder before the call is answered.
+	// slowFolders: folder creation is slow, so that the stream shows the folder before the response.
 	slowFolders bool
-	// brief says that collectors tell of things that came and went between two answers that they are not there.
+	// brief: collectors report objects that appeared and disappeared between two responses as absent.
 	brief bool
 
 	session int
 	last    int
 	views   map[string]vsphere.Ref
-	// listings are those that were not read to the end, by the token of their next page.
+	// listings are unfinished listings, by the token of their next page.
 	listings   map[string]*listing
 	collectors map[string]*collector
 }
@@ -50,13 +52,14 @@ type listing struct {
 type collector struct {
 	view  vsphere.Ref
 	specs []types.PropertySpec
-	// told is what was told of each object, at which change of the model each of its properties was told last.
+	// told is the reported state of each object; at is the change of the model at which each object was last reported.
 	told map[vsphere.Ref]map[string]any
 	at   map[vsphere.Ref]int
-	// began is the change of the model after which it watches. forgot are things that came and went between two of its answers, of which it has told.
+	// began is the change of the model at which it began to watch. forgot are reported objects that
+	// appeared and disappeared between two of its responses.
 	began  int
 	forgot map[vsphere.Ref]bool
-	// more says that the last answer was a page of several: the next one comes at once, even if there is nothing left to tell.
+	// more: the last response was one page of several. The next one follows at once, even without news.
 	more bool
 }
 
@@ -66,7 +69,7 @@ func noSuchObject(ref types.ManagedObjectReference) error {
 	return soap.WrapVimFault(&types.ManagedObjectNotFound{Obj: ref})
 }
 
-// RoundTrip repeats what may be sent twice, as the session does.
+// RoundTrip retries idempotent calls, as the session does.
 func (c *modelCalls) RoundTrip(ctx context.Context, req, res soap.HasFault) error {
 	method := strings.TrimSuffix(reflect.TypeOf(req).Elem().Name(), "Body")
 	call := func() error { return c.call(ctx, method, req, res) }
@@ -81,7 +84,7 @@ func (c *modelCalls) call(ctx context.Context, method string, req, res soap.HasF
 	slow := c.slow
 	switch {
 	case method == "CreateFilter":
-		slow *= 5 // vCenter evaluates much
+		slow *= 5 // vCenter evaluates many objects
 		c.m.opens()
 	case method == "RetrievePropertiesEx" && c.slowReads:
 		slow *= 4
@@ -113,7 +116,7 @@ func (c *modelCalls) call(ctx context.Context, method string, req, res soap.HasF
 	return err
 }
 
-// awaitNews waits until a collector has something to tell, for as long as the call allows.
+// awaitNews waits until a collector has news, up to the maximum wait of the call.
 func (c *modelCalls) awaitNews(ctx context.Context, req *types.WaitForUpdatesEx) error {
 	over := time.NewTimer(time.Duration(*req.Options.MaxWaitSeconds) * time.Second)
 	defer over.Stop()
@@ -139,7 +142,7 @@ func (c *modelCalls) awaitNews(ctx context.Context, req *types.WaitForUpdatesEx)
 	}
 }
 
-// act does what a call asks for, at one moment.
+// act executes a call atomically.
 func (c *modelCalls) act(req, res soap.HasFault) error {
 	m := c.m
 	m.mu.Lock()
@@ -229,7 +232,7 @@ func (c *modelCalls) id(kind string) string {
 	return fmt.Sprintf("%s-%d-%d", kind, c.session, c.last)
 }
 
-// inView are what a view shows now.
+// inView are the objects that a view shows now.
 func (c *modelCalls) inView(container vsphere.Ref) []*thing {
 	if container != c.m.root {
 		panic("a view of " + container.Value)
@@ -266,7 +269,7 @@ func (c *modelCalls) retrieve(req *types.RetrievePropertiesEx) (*types.RetrieveR
 	return c.readPage(l), nil
 }
 
-// readPage reads the next page of a listing as it is now. What exists no more is left out.
+// readPage reads the next page of a listing in its current state. It omits deleted objects.
 func (c *modelCalls) readPage(l *listing) *types.RetrieveResult {
 	result := &types.RetrieveResult{}
 	n := min(len(l.refs), c.page)
@@ -316,7 +319,7 @@ func paths(specs []types.PropertySpec, kind string) []string {
 	return specs[i].PathSet
 }
 
-// update answers with the next page of what a collector has to tell.
+// update returns the next page of a collector's news.
 func (c *modelCalls) update(req *types.WaitForUpdatesEx, res *methods.WaitForUpdatesExBody) error {
 	col := c.collectors[req.This.Value]
 	if col == nil {
@@ -351,7 +354,7 @@ func (c *modelCalls) update(req *types.WaitForUpdatesEx, res *methods.WaitForUpd
 	return nil
 }
 
-// cut tells some changes of an object in two updates of one answer.
+// cut splits the changes of an object into two updates of one response.
 func (c *modelCalls) cut(news []types.ObjectUpdate) []types.ObjectUpdate {
 	var out []types.ObjectUpdate
 	for _, u := range news {
@@ -365,7 +368,7 @@ func (c *modelCalls) cut(news []types.ObjectUpdate) []types.ObjectUpdate {
 	return out
 }
 
-// news returns what a collector has to tell, at most limit objects.
+// news returns a collector's news, for at most limit objects.
 func (c *modelCalls) news(col *collector, limit int) (out []types.ObjectUpdate) {
 	shown := map[vsphere.Ref]bool{}
 	container, ok := c.views[col.view.Value]
@@ -397,7 +400,7 @@ func (c *modelCalls) news(col *collector, limit int) (out []types.ObjectUpdate) 
 	return append(out, gone[:min(len(gone), limit-len(out))]...)
 }
 
-// leaves are what a collector has to tell of objects that its view does not show any more, or that came and went.
+// leaves are a collector's reports of objects that its view does not show any more, or that appeared and disappeared.
 func (c *modelCalls) leaves(col *collector, shown map[vsphere.Ref]bool) []types.ObjectUpdate {
 	gone := make([]types.ObjectUpdate, 0)
 	for ref := range col.told {

@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 )
 
-// compare says where the index differs from the model, and from an index that one listing has filled.
+// compare returns the differences of the index from the model, and from an index filled by one listing.
 func (h *history) compare() (wrong []string) {
 	x := h.server.index
 	h.m.mu.Lock()
@@ -23,12 +23,12 @@ func (h *history) compare() (wrong []string) {
 	}
 	h.m.mu.Unlock()
 	x.AcceptEmpty()
-	sleep(context.Background(), time.Second) // until groups have seen that
+	sleep(context.Background(), time.Second) // until groups have seen it
 	for range 60 {
 		if complete, _ := h.server.complete(); complete {
 			break
 		}
-		sleep(context.Background(), time.Second) // six losses in a row break a connection at any time
+		sleep(context.Background(), time.Second) // six consecutive losses can break a connection at any time
 	}
 	if complete, why := h.server.complete(); !complete {
 		return append(wrong, "not complete: "+why)
@@ -49,7 +49,7 @@ func (h *history) compare() (wrong []string) {
 	return wrong
 }
 
-// truth is what a listing would show.
+// truth is the content of a listing.
 func (h *history) truth() (vms []inventory.Seen, folders []vsphere.Folder) {
 	for _, t := range h.m.below() {
 		if t.isFolder() {
@@ -85,7 +85,7 @@ func (h *history) compareObjects(x, fresh *inventory.Index, vms []inventory.Seen
 	return wrong
 }
 
-// queries are what the groups ask for, without what they have recorded.
+// queries are the groups' requests, without recorded objects.
 func (h *history) queries() (all []vsphere.Query) {
 	for _, g := range h.groups.groups {
 		g.mu.Lock()
@@ -103,7 +103,7 @@ func (h *history) compareGroups(x, fresh *inventory.Index, queries []vsphere.Que
 		say("%d VMs are counted, and %d in truth", got, want)
 	}
 	folders, _ := x.EmptyGroupFolders()
-	for _, empty := range folders { // which of them are this installation's depends on what was seen in them before
+	for _, empty := range folders { // which of them belong to this installation depends on earlier content
 		holds := func(t *thing) bool { return t.parent == empty.Ref }
 		if is, _ := fresh.Folder(empty.Ref); is.Ref != empty.Ref || slices.ContainsFunc(h.m.below(), holds) {
 			say("folder %v counts as empty, and is not in truth", empty)
@@ -112,7 +112,7 @@ func (h *history) compareGroups(x, fresh *inventory.Index, queries []vsphere.Que
 	for _, q := range queries {
 		got, want := x.Group(q), fresh.Group(q)
 		want.Ask, got.Ask = nil, nil
-		if got.Folder.Path == "" { // what is not below the root is in no listing
+		if got.Folder.Path == "" { // listings contain only objects below the root
 			want.Folder, got.FolderGone, got.FolderElsewhere = got.Folder, false, false
 		}
 		if !reflect.DeepEqual(got, want) {
@@ -122,7 +122,7 @@ func (h *history) compareGroups(x, fresh *inventory.Index, queries []vsphere.Que
 	return wrong
 }
 
-// asKnown is a VM that vCenter shows without configuration, with what was known of that, if anything was.
+// asKnown is a VM that vCenter shows without configuration, combined with the known configuration, if any.
 func (h *history) asKnown(want inventory.Seen, got vsphere.VM) inventory.Seen {
 	if got.ChangeVersion == "" {
 		return want
@@ -153,7 +153,8 @@ func show(vm vsphere.VM) string {
 	return text
 }
 
-// checkPrompt compares what was there at the last comparison and has not moved since: of what comes and goes the stream need not tell.
+// checkPrompt compares objects that existed at the last comparison and have not moved since: the
+// stream need not report transient objects.
 func (h *history) checkPrompt() {
 	if !h.prompt {
 		return

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// dice are the randomness of one history. Each kind of throw has a row of its own, so that a throw more in one goroutine changes nothing in another.
+// dice are the randomness of one history. Each kind of throw has its own sequence, so that an extra
+// throw in one goroutine does not affect another.
 type dice struct {
 	seed uint64
 	mu   sync.Mutex
@@ -31,10 +32,10 @@ func (d *dice) next(row string) uint64 {
 // below returns a number from 0 to n-1.
 func (d *dice) below(row string, n int) int { return int(d.next(row) % uint64(n)) }
 
-// percent is true p times in a hundred.
+// percent is true with a probability of p percent.
 func (d *dice) percent(row string, p int) bool { return d.below(row, 100) < p }
 
-// within returns a duration of at most limit; short ones are more frequent. No two are the same, so that nothing happens at the same time.
+// within returns a duration of at most limit; short ones are more frequent. All differ, so that no two events coincide.
 func (d *dice) within(row string, limit time.Duration) time.Duration {
 	x := float64(d.next(row)%1_000_003) / 1_000_003
 	return time.Duration(x*x*float64(limit)) + time.Duration(d.below(row, 997))

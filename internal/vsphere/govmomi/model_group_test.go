@@ -10,32 +10,32 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// modelGroup is a group whose status records VMs and a folder, and whose reconciler looks when it is notified.
+// modelGroup is a group whose status records VMs and a folder, and whose reconciler observes when it is notified.
 type modelGroup struct {
 	id    vsphere.GroupID
 	path  vsphere.FolderPath
 	dirty bool
 
-	// mu guards what follows.
+	// mu guards the fields below.
 	mu     sync.Mutex
 	folder vsphere.Ref
 	known  []vsphere.Ref
-	// seen is what was seen of each known VM.
+	// seen is the last state of each known VM.
 	seen map[vsphere.Ref]sight
 	// saw is the last observation.
 	saw vsphere.Observation
 }
 
-// modelLag is how old an observation is at most.
+// modelLag is the maximum age of an observation.
 const modelLag = 5 * time.Second
 
-// sight is when a VM was seen last, and with which revision in the group's stamp.
+// sight is the time at which a VM was last seen, and the revision in its group stamp.
 type sight struct {
 	at       time.Time
 	revision string
 }
 
-// query is what the group asks for. The lock is held.
+// query is the group's request. The lock is held.
 func (g *modelGroup) query() vsphere.Query {
 	return vsphere.Query{ID: g.id, Path: g.path, Folder: g.folder, Known: slices.Clone(g.known)}
 }
@@ -65,7 +65,7 @@ func (c *controller) ServerChanged() {
 	kick(c.kick)
 }
 
-// next returns a group that was notified, or nil.
+// next returns a notified group, or nil.
 func (c *controller) next() *modelGroup {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,14 +78,14 @@ func (c *controller) next() *modelGroup {
 	return nil
 }
 
-// pending reports whether a group was notified and has not looked.
+// pending reports whether a group was notified and has not observed since.
 func (c *controller) pending() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.ContainsFunc(c.groups, func(g *modelGroup) bool { return g.dirty })
 }
 
-// reconcile looks at a group, judges what it sees, and records it. It returns what cannot be so.
+// reconcile observes a group, checks the result, and records it. It returns contradictions.
 func (g *modelGroup) reconcile(s *Server, m *model) (wrong []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -117,7 +117,7 @@ func (g *modelGroup) found(folder vsphere.Ref) {
 	}
 }
 
-// unsettled are VMs of the group's folder that are missing, may be clones of the group, and are not recorded.
+// unsettled are missing, unrecorded VMs of the group's folder that can be clones of the group.
 func (g *modelGroup) unsettled(s *Server) (refs []vsphere.Ref) {
 	for _, ref := range s.index.Suspects() {
 		if vm, _ := s.index.VM(ref); vm.Folder == g.folder && !g.folder.IsZero() && vm.ChangeVersion == "" && !slices.Contains(g.known, ref) {
@@ -164,7 +164,7 @@ func (g *modelGroup) judge(o vsphere.Observation, m *model) (wrong []string) {
 	return wrong
 }
 
-// record makes status of an observation. It reports whether the group asks for something else now.
+// record updates status from an observation. It reports whether the group's request changed.
 func (g *modelGroup) record(o vsphere.Observation) bool {
 	before, folder := slices.Clone(g.known), g.folder
 	if o.FolderGone {
@@ -194,13 +194,13 @@ func (g *modelGroup) record(o vsphere.Observation) bool {
 	return folder != g.folder || !slices.Equal(before, g.known)
 }
 
-// missedWakeUp says what a group would see now and has not seen.
+// missedWakeUp returns what a group would see now and has not seen.
 func (g *modelGroup) missedWakeUp(s *Server) []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := s.Observe(g.query())
 	if g.folder.IsZero() && g.saw.Folder.Ref.IsZero() {
-		now.Folder = g.saw.Folder // a group that has no folder asks for one when it needs it
+		now.Folder = g.saw.Folder // a group without a folder asks for one when it needs it
 	}
 	if reflect.DeepEqual(now, g.saw) {
 		return nil

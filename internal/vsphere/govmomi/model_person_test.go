@@ -10,17 +10,17 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 )
 
-// person changes the model as people, other tools and vCenter itself do.
+// person changes the model like users, other tools and vCenter itself.
 type person struct {
 	m    *model
 	dice *dice
 	ids  []vsphere.GroupID
 	n    int
-	// last is the VM that was changed last: changes of one object that follow each other closely are the hard ones.
+	// last is the VM that was changed last: rapid changes of one object are the hard cases.
 	last *thing
 }
 
-// pick returns one of the things that match, or nil.
+// pick returns a random match, or nil.
 func (p *person) pick(matches func(*thing) bool) *thing {
 	var all []*thing
 	for _, t := range p.m.things {
@@ -34,7 +34,7 @@ func (p *person) pick(matches func(*thing) bool) *thing {
 	chosen, least := all[0], uint64(0)
 	turn := p.dice.next("pick")
 	for i, t := range all {
-		// The order of a map says nothing here: the smallest of numbers that belong to the things themselves wins.
+		// Map order is random: the smallest of the things' own numbers wins.
 		if x := (uint64(t.number()) + turn) * 0x9e3779b97f4a7c15; i == 0 || x < least {
 			chosen, least = t, x
 		}
@@ -51,10 +51,10 @@ func (p *person) vm() *thing {
 
 func (p *person) folder() *thing { return p.pick((*thing).isFolder) }
 
-// name is a new one.
+// name is a new name.
 func (p *person) name() string { p.n++; return fmt.Sprintf("n%d", p.n) }
 
-// place is a folder below the root, or now and then the one above it.
+// place is a folder below the root, or sometimes the one above it.
 func (p *person) place() vsphere.Ref {
 	if p.dice.percent("outside", 25) {
 		return p.m.above
@@ -65,7 +65,7 @@ func (p *person) place() vsphere.Ref {
 	return p.m.root
 }
 
-// write stamps a VM: for one of the groups, for none, for one of another installation, or with what cannot be read.
+// write writes a VM's stamp: for one of the groups, for none, for another installation, or malformed.
 func (p *person) write(t *thing) {
 	id := p.ids[p.dice.below("group", len(p.ids))]
 	values := map[string]string{}
@@ -112,7 +112,7 @@ func (p *person) encode(values map[string]string, id vsphere.GroupID) {
 	}
 }
 
-// acts makes one change, and returns what it was.
+// acts makes one change, and returns its description.
 func (p *person) acts() (what string) {
 	p.m.do(func() { what = p.change() })
 	return what
@@ -203,7 +203,7 @@ func (p *person) clone() string {
 	return "makes " + t.String()
 }
 
-// newest is the VM that was made last, if it is there.
+// newest is the VM that was created last, if it exists.
 func (p *person) newest() *thing { return p.m.things[vsphere.VMRef(fmt.Sprintf("vm-%d", p.m.last))] }
 
 func (p *person) switchPower() string {
@@ -274,7 +274,7 @@ func (p *person) within(ref, folder vsphere.Ref) bool {
 	return false
 }
 
-// goesDark disconnects the host of a VM, or connects it again. vCenter shows no configuration meanwhile.
+// goesDark disconnects or reconnects the host of a VM. While it is disconnected, vCenter shows no configuration.
 func (p *person) goesDark() string {
 	t := p.vm()
 	if t == nil {
@@ -285,7 +285,7 @@ func (p *person) goesDark() string {
 	return fmt.Sprintf("makes %s dark: %t", t, t.dark)
 }
 
-// remakes destroys a folder, or renames it, and makes another one under its name.
+// remakes destroys or renames a folder, and creates another one with its name.
 func (p *person) remakes() string {
 	t := p.folder()
 	if t == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// reads has the operator read a VM, now and then while somebody changes it before and after.
+// reads makes the operator read a VM. Sometimes a user changes it before and after.
 func (h *history) reads() {
 	vm := h.locked(h.person.vm)
 	if vm == nil {
@@ -26,7 +26,7 @@ func (h *history) reads() {
 	strikes("change after a read", 3*h.calls.slow)
 }
 
-// breaks breaks the stream, and waits until the operator begins another one.
+// breaks breaks the stream, and waits until the operator opens another one.
 func (h *history) breaks() {
 	h.say("the stream breaks")
 	began := h.m.nextStream()
@@ -37,7 +37,7 @@ func (h *history) breaks() {
 	}
 }
 
-// races breaks the stream, and has the operator read a VM and somebody change it while the next one begins.
+// races breaks the stream. While the next one begins, the operator reads a VM and a user changes it.
 func (h *history) races() {
 	h.breaks()
 	if vm := h.locked(h.person.vm); vm != nil {
@@ -48,8 +48,8 @@ func (h *history) races() {
 	h.say("somebody %s", h.person.strikes())
 }
 
-// vanishes has the operator read a VM that is destroyed meanwhile, now and then one that was made a moment ago, and now and then while the operator asks
-// what became of another one.
+// vanishes makes the operator read a VM that is destroyed during the read. Sometimes the VM is new, and sometimes the
+// operator is looking up another one.
 func (h *history) vanishes() {
 	var vm *thing
 	if h.dice.percent("made before", 50) {
@@ -76,7 +76,8 @@ func (h *history) vanishes() {
 	h.m.do(func() { h.m.destroy(vm.ref) })
 }
 
-// unmakes has the operator make a folder that somebody destroys, often before the operator knows that it has made it, and now and then while a stream begins.
+// unmakes makes the operator create a folder that a user destroys, often before the operator has the response, and
+// sometimes while a stream begins.
 func (h *history) unmakes() {
 	if h.dice.percent("stream before a folder", 40) {
 		h.breaks()
@@ -99,7 +100,7 @@ func (h *history) unmakes() {
 	h.checkPrompt()
 }
 
-// unfenced is the context of calls of an operator that may act.
+// unfenced is the context of calls of an operator that can act.
 func unfenced() context.Context {
 	return vsphere.WithFence(context.Background(), func() error { return nil })
 }

@@ -2,5 +2,5 @@
 
 package govmomi
 
-// modelHistories is how many histories run: less than a second.
+// modelHistories is the number of histories: less than a second.
 const modelHistories = 400

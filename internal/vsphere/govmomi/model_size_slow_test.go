@@ -2,5 +2,5 @@
 
 package govmomi
 
-// modelHistories is how many histories run: about two minutes.
+// modelHistories is the number of histories: about two minutes.
 const modelHistories = 50_000

@@ -2,5 +2,5 @@
 
 package govmomi
 
-// modelHistories is how many histories run: about three seconds.
+// modelHistories is the number of histories: about three seconds.
 const modelHistories = 2_000

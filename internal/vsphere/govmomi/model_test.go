@@ -30,15 +30,16 @@ var (
 
 const (
 	modelInstallation = "inst"
-	// quietFor is how long nothing changes before the index is compared with the truth.
+	// quietFor is the quiet time before the index is compared with the truth.
 	quietFor = 30 * time.Second
-	// promptWithin is how long it takes until the index shows what the stream tells, in a vCenter that is quick and loses nothing. It is shorter than compareAfter.
+	// promptWithin is the delay until the index shows the stream's reports, in a fast vCenter
+	// without losses. It is shorter than compareAfter.
 	promptWithin = 1500 * time.Millisecond
-	// listedWithin is how long a listing out of turn takes at most.
+	// listedWithin is the maximum duration of an extra listing.
 	listedWithin = 8 * time.Second
 )
 
-// history is one run of the operator's feeds against a model of vCenter that people change.
+// history is one run of the operator's feeds against a model of vCenter that users change.
 type history struct {
 	seed   uint64
 	dice   *dice
@@ -48,19 +49,19 @@ type history struct {
 	config Config
 	calls  modelCalls
 
-	// faulty says that vCenter cannot tell some properties while things change.
+	// faulty: vCenter cannot return some properties during changes.
 	faulty bool
-	// prompt says that vCenter is quick, loses nothing and tells all that was written.
+	// prompt: vCenter is fast, loses nothing and reports every write.
 	prompt bool
 
 	server *Server
 	stop   func()
-	// present are the VMs that were there when the index was compared last.
+	// present are the VMs that existed at the last comparison of the index.
 	present map[vsphere.Ref]time.Time
-	// settled are VMs that were stamped as ours, and in the index, when it was compared last.
+	// settled are VMs with our stamp that were in the index at its last comparison.
 	settled map[vsphere.Ref]time.Time
 
-	// mu guards what was said and found.
+	// mu guards the fields below.
 	mu    sync.Mutex
 	log   []string
 	wrong []string
@@ -115,7 +116,7 @@ func (h *history) fail(when string, wrong []string) {
 	}
 }
 
-// populate makes folders and VMs before the operator starts.
+// populate creates folders and VMs before the operator starts.
 func (h *history) populate() {
 	h.m.do(func() {
 		member := h.m.addFolder(h.m.root, "m")
@@ -134,7 +135,7 @@ func (h *history) populate() {
 	})
 }
 
-// start runs an operator until stop.
+// start runs an operator until stop is called.
 func (h *history) start() {
 	s := New(h.config)
 	s.ops.Inherit(operations.Mark(s.index.Begin()), nil)
@@ -152,7 +153,7 @@ func (h *history) start() {
 	h.stop = func() { cancel(); _ = g.Wait() }
 }
 
-// run serves again and again, as Server.Run does.
+// run serves repeatedly, as Server.Run does.
 func (h *history) run(ctx context.Context, s *Server) {
 	for sleep(ctx, h.dice.within("login", time.Second)) {
 		err := h.serve(ctx, s)
@@ -211,7 +212,7 @@ func (h *history) reconciles(ctx context.Context, s *Server) {
 	}
 }
 
-// uncounted says which settled VMs a complete inventory does not count.
+// uncounted returns the settled VMs that a complete inventory does not count.
 func (h *history) uncounted(s *Server) (wrong []string) {
 	if !s.Health().Complete || h.faulty {
 		return nil
@@ -238,7 +239,7 @@ func (h *history) uncounted(s *Server) (wrong []string) {
 	return wrong
 }
 
-// unsettled are the VMs of this installation that are missing and without a verdict.
+// unsettled are missing VMs of this installation without a verdict.
 func unsettled(s *Server) map[vsphere.Ref]bool {
 	refs := map[vsphere.Ref]bool{}
 	for _, ref := range s.index.Suspects() {
@@ -249,7 +250,7 @@ func unsettled(s *Server) map[vsphere.Ref]bool {
 	return refs
 }
 
-// live lets people and the operator act for a while.
+// live runs users and the operator for a while.
 func (h *history) live() {
 	h.fault(h.faulty)
 	defer h.fault(false)
@@ -273,7 +274,7 @@ func (h *history) fault(on bool) {
 	h.m.faulty = on
 }
 
-// operates has the operator do something, or something happen to it.
+// operates causes an action or a fault of the operator.
 func (h *history) operates() {
 	ctx := unfenced()
 	switch turn := h.dice.below("operation", 100); {
@@ -334,7 +335,7 @@ func (h *history) locked(pick func() *thing) *thing {
 	return pick()
 }
 
-// runs is the whole history.
+// runs executes the whole history.
 func (h *history) runs() {
 	h.populate()
 	h.start()
@@ -363,7 +364,8 @@ func (h *history) check(when string) {
 	}
 }
 
-// TestTheIndexAgreesWithVCenterWheneverItIsQuiet runs histories against the model. A failed one runs again with -model.seed.
+// TestTheIndexAgreesWithVCenterWheneverItIsQuiet runs histories against the model. Repeat a failed
+// one with -model.seed.
 func TestTheIndexAgreesWithVCenterWheneverItIsQuiet(t *testing.T) {
 	seeds := make([]uint64, 0, *modelCount)
 	for i := range *modelCount {
@@ -399,7 +401,7 @@ func TestTheIndexAgreesWithVCenterWheneverItIsQuiet(t *testing.T) {
 	t.Logf("%d histories, seeds from %d", len(seeds), seeds[0])
 }
 
-// failure is the first history that failed in one way, and how many did.
+// failure is the first history with a kind of failure, and the number of such histories.
 type failure struct {
 	text  string
 	times int

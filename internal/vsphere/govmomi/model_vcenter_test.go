@@ -31,18 +31,18 @@ type thing struct {
 	version   int
 	cpu       int32
 	extra     map[string]string
-	// dark is true while vCenter shows no configuration, since the host is disconnected.
+	// dark is true while the host is disconnected: vCenter shows no configuration.
 	dark bool
 
-	// moved is when it came to its present place, stamped when its stamp was written last, darkened when its host changed last.
+	// moved is the time of its last move, stamped that of its last stamp, darkened that of its host's last change.
 	moved, stamped, darkened time.Time
-	// stamps are all that it carried, one after the other; one without a stamp is the zero value.
+	// stamps are all its stamps in order; a missing stamp is the zero value.
 	stamps []vsphere.Stamp
 	// told numbers the changes of each property, for collectors that do not compare values.
 	told map[string]int
 }
 
-// model is a vCenter. What happens in it takes no time; calls do: see modelCalls.
+// model is a vCenter. Its changes take no time; calls do: see modelCalls.
 type model struct {
 	mu     sync.Mutex
 	things map[vsphere.Ref]*thing
@@ -52,19 +52,19 @@ type model struct {
 	change int
 	// moving is closed at the next change.
 	moving chan struct{}
-	// session is the number of the present one; ended is closed when it ends.
+	// session is the number of the current session; ended is closed when it ends.
 	session int
 	ended   chan struct{}
-	// faulty says that a property of stamp or mark may have a fault in place of its value.
+	// faulty: a property of stamp or mark can have a fault in place of its value.
 	faulty bool
-	// cut is closed when connections break, with all calls that wait.
+	// cut is closed when connections break, with all waiting calls.
 	cut chan struct{}
-	// opening is closed when the operator asks for a filter, with which a stream begins.
+	// opening is closed when the operator creates a filter, with which a stream begins.
 	opening chan struct{}
 	// destroyed are things that were destroyed below the root, with the number of the change.
 	destroyed map[vsphere.Ref]int
-	// left are destroyed things of which a stream reported that they left. A thing that left by a move can come back and be destroyed between two answers, and the
-	// stream does not report that.
+	// left are destroyed things that a stream reported as left. After a move, a thing can return and be destroyed
+	// between two responses; the stream does not report that.
 	left map[vsphere.Ref]bool
 }
 
@@ -106,7 +106,7 @@ func (m *model) breakCalls() {
 	m.cut = make(chan struct{})
 }
 
-// opens says that a stream begins.
+// opens signals that a stream begins.
 func (m *model) opens() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,7 +114,7 @@ func (m *model) opens() {
 	m.opening = make(chan struct{})
 }
 
-// hasTold says that an answer of a stream has arrived.
+// hasTold signals that a response of a stream has arrived.
 func (m *model) hasTold(set *types.UpdateSet) {
 	if set == nil {
 		return
@@ -130,7 +130,7 @@ func (m *model) hasTold(set *types.UpdateSet) {
 	}
 }
 
-// awaits returns what find finds first, or nil if it has found nothing when over is closed.
+// awaits returns the first result of find, or nil if there is none when over is closed.
 func (m *model) awaits(over <-chan struct{}, find func() *thing) *thing {
 	for {
 		m.mu.Lock()
@@ -147,7 +147,7 @@ func (m *model) awaits(over <-chan struct{}, find func() *thing) *thing {
 	}
 }
 
-// nextStream returns what is closed when the next stream begins.
+// nextStream returns a channel that is closed when the next stream begins.
 func (m *model) nextStream() <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -168,7 +168,7 @@ func (m *model) addFolder(parent vsphere.Ref, name string) *thing {
 	return t
 }
 
-// newestFolder is what was made last, if it is a folder that is there.
+// newestFolder is the thing created last, if it is an existing folder.
 func (m *model) newestFolder() *thing {
 	return m.things[vsphere.FolderRef("group-"+strconv.Itoa(m.last))]
 }
@@ -183,7 +183,7 @@ func (m *model) addVM(parent vsphere.Ref, name string) *thing {
 	return t
 }
 
-// set says that properties were written, whether or not their values differ.
+// set records a write of properties, even without a change of value.
 func (m *model) set(t *thing, names ...string) {
 	if t.told == nil {
 		t.told = map[string]int{}
@@ -193,13 +193,13 @@ func (m *model) set(t *thing, names ...string) {
 	}
 }
 
-// edited says that the configuration was changed.
+// edited records a change of the configuration.
 func (m *model) edited(t *thing) {
 	t.version++
 	m.set(t, propChangeVersion)
 }
 
-// stamp writes what a VM carries of stamp and mark.
+// stamp writes a VM's stamp and mark.
 func (m *model) stamp(t *thing, values map[string]string) {
 	t.extra, t.stamped = values, time.Now()
 	stamp, _ := inventory.DecodeStamp(values)
@@ -210,7 +210,7 @@ func (m *model) stamp(t *thing, values map[string]string) {
 	m.edited(t)
 }
 
-// carriedSince reports whether a VM has had one stamp or another for which is is true since it had that of a revision.
+// carriedSince reports whether any stamp of a VM satisfies is, since the stamp with a revision.
 func (t *thing) carriedSince(revision string, is func(vsphere.Stamp) bool) bool {
 	i := slices.IndexFunc(t.stamps, func(s vsphere.Stamp) bool { return s.Revision == revision })
 	return i >= 0 && slices.ContainsFunc(t.stamps[i:], is)
@@ -253,7 +253,7 @@ func (t *thing) number() int {
 	return n
 }
 
-// named is a folder of a name.
+// named is a folder with a name.
 func (m *model) named(name string) *thing {
 	for _, t := range m.things {
 		if t.isFolder() && t.name == name {
@@ -263,7 +263,7 @@ func (m *model) named(name string) *thing {
 	return nil
 }
 
-// child is what has a name in a folder.
+// child is the thing with a name in a folder.
 func (m *model) child(parent vsphere.Ref, name string) *thing {
 	for _, t := range m.things {
 		if t.parent == parent && t.name == name {
@@ -273,7 +273,7 @@ func (m *model) child(parent vsphere.Ref, name string) *thing {
 	return nil
 }
 
-// destroy removes a thing with what is below it.
+// destroy removes a thing and everything below it.
 func (m *model) destroy(ref vsphere.Ref) {
 	for _, t := range maps.Clone(m.things) {
 		if t.parent == ref {
@@ -286,7 +286,7 @@ func (m *model) destroy(ref vsphere.Ref) {
 	delete(m.things, ref)
 }
 
-// property returns what vCenter shows of a property; nothing of one that is not set.
+// property returns vCenter's value of a property; nothing if it is unset.
 func (t *thing) property(name string) any {
 	switch name {
 	case propName:
@@ -337,7 +337,7 @@ func (t *thing) property(name string) any {
 	return t.config(name)
 }
 
-// config returns what vCenter shows of a property of the configuration.
+// config returns vCenter's value of a configuration property.
 func (t *thing) config(name string) any {
 	switch name {
 	case propInstanceUUID:
@@ -366,7 +366,7 @@ func (t *thing) config(name string) any {
 	panic("the model does not know property " + name)
 }
 
-// seen is a VM as a listing shows it.
+// seen is a VM in a listing.
 func (t *thing) seen() inventory.Seen {
 	o := object{ref: t.ref, values: map[string]any{}}
 	for _, name := range slices.Concat(baseProperties, detailProperties) {

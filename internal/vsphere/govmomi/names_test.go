@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// portgroup makes a port group of the switch DVS0. The simulator does not escape its name, as vCenter does.
+// portgroup creates a port group of the switch DVS0. The simulator does not escape its name; vCenter does.
 func (r *rig) portgroup(name string) {
 	r.t.Helper()
 	network, err := newFinder(r).Network(r.ctx, "DVS0")
@@ -24,7 +24,7 @@ func (r *rig) portgroup(name string) {
 	must(r.t, task.Wait(r.ctx))
 }
 
-// The vSphere Client shows a slash where the API has %2f, and a name is one in any case.
+// The vSphere Client shows a slash for the API's %2f. A name has either form.
 func TestNamesAreFoundAsPeopleSeeThem(t *testing.T) {
 	r := newRig(t, govmomi.Poll, resyncOften, func(o *sim.Options, _ *govmomi.Config) { o.Templates = []string{"debian-12", "both"} }).connected()
 	r.portgroup("v910 10.33.156.0%2f24")

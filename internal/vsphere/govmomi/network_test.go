@@ -10,7 +10,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// Without System.Read on the switch vCenter leaves its reference unset, or denies its UUID. It was called a passing error, without a privilege.
+// Without System.Read on the switch, vCenter leaves its reference unset, or denies its UUID. This
+// was reported as a transient error, without a privilege.
 func TestAPortGroupWhoseSwitchIsHiddenIsRefusedWithThePrivilege(t *testing.T) {
 	for _, shown := range []bool{false, true} {
 		r := newRig(t, govmomi.Watch, func(o *sim.Options, _ *govmomi.Config) { o.ShowHiddenReferences = shown }).ensure()

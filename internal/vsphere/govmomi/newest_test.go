@@ -13,7 +13,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 )
 
-// everybody's groups are looked after.
+// everybodys is a witness for the groups of all members.
 type everybodys struct{ vsphere.Witness }
 
 func (everybodys) Cares(vsphere.GroupKey) bool { return true }
@@ -90,7 +90,7 @@ func TestAnEventIsToldOfOnceAndOurOwnNever(t *testing.T) {
 		told, answered bool
 	}{
 		{reconfigured(7, "alice"), `"alice"`, true, true},
-		{reconfigured(7, "alice"), "", false, false}, // that of the change before
+		{reconfigured(7, "alice"), "", false, false}, // from the change before
 		{reconfigured(8, `VSPHERE.LOCAL\operator`), "", false, true},
 		{reconfigured(9, ""), "", true, true},
 		{nil, "", false, false},

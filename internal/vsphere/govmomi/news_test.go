@@ -23,7 +23,7 @@ func (v silentVCenter) RoundTrip(_ context.Context, req, _ soap.HasFault) error 
 	return errUnreadable
 }
 
-// TestTwoUpdatesOfAVMInOneAnswerAreAppliedOneAfterTheOther: a VM is switched off, and then loses its address.
+// TestTwoUpdatesOfAVMInOneAnswerAreAppliedOneAfterTheOther: a VM is powered off, and then loses its address.
 func TestTwoUpdatesOfAVMInOneAnswerAreAppliedOneAfterTheOther(t *testing.T) {
 	s := New(Config{})
 	root := vsphere.Folder{Ref: vsphere.FolderRef("group-v1"), Name: "vm-operator"}
@@ -42,7 +42,7 @@ func TestTwoUpdatesOfAVMInOneAnswerAreAppliedOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// oneVM answers each read with one VM, of which it cannot tell a property.
+// oneVM answers each read with one VM, one property of which it cannot return.
 type oneVM struct {
 	thing *thing
 	fault string
@@ -66,7 +66,8 @@ func (v oneVM) RoundTrip(_ context.Context, req, res soap.HasFault) error {
 	return nil
 }
 
-// TestAFaultOnAnyPropertyOfStampOrMarkMakesAVMUnread: what vCenter cannot tell is not empty, or a recorded VM would count as released, and another be cloned.
+// TestAFaultOnAnyPropertyOfStampOrMarkMakesAVMUnread: an unreadable value is not empty. Otherwise a
+// recorded VM would count as released, and another would be cloned.
 func TestAFaultOnAnyPropertyOfStampOrMarkMakesAVMUnread(t *testing.T) {
 	m := newModel()
 	vm := m.addVM(m.root, "web-0")
@@ -89,7 +90,7 @@ func TestAFaultOnAnyPropertyOfStampOrMarkMakesAVMUnread(t *testing.T) {
 		if want := fault == ""; (len(g.VMs) == 1) != want || (len(g.Unread) == 1) == want {
 			t.Errorf("with a fault on %q there are VMs %v and unread %v", fault, g.VMs, g.Unread)
 		}
-		// What was read before stays.
+		// Values read before stay.
 		s.index.Upsert(s.index.Begin(), []inventory.Seen{vm.seen()}, nil)
 		if err := s.reread(t.Context(), reader{client: &vim25.Client{RoundTripper: oneVM{thing: vm, fault: fault}}, index: s.index}, []vsphere.Ref{vm.ref}); err != nil {
 			t.Fatal(err)

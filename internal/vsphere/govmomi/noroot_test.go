@@ -24,7 +24,7 @@ func TestAnAccountWithNothingOnTheRootObjectIsToldWhatToGrant(t *testing.T) {
 	}
 }
 
-// lenientRoot is an account without a permission on the root object, at a vCenter that checks little there.
+// lenientRoot is an account without a permission on the root object, at a vCenter with few checks there.
 func lenientRoot(o *sim.Options, _ *govmomi.Config) { o.NoRootPermission, o.RootLenient = true, true }
 
 func TestThePrivilegeOnTheRootObjectIsCheckedWhenConnecting(t *testing.T) {

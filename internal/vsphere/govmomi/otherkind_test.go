@@ -15,7 +15,7 @@ import (
 func TestWhatIsNamedAsAPlaceAndIsOfAnotherKindIsSaidToBeThat(t *testing.T) {
 	r := newRig(t, govmomi.Poll, resyncOften).connected()
 	r.storagePod("empty")
-	r.storagePod("gold", "pod-3") // last, since it is waited for
+	r.storagePod("gold", "pod-3") // last, because the test waits for it
 	r.until("the datastore cluster is read", func() bool {
 		_, err := r.server.Placement(vsphere.Placement{Datastore: "gold"})
 		return err != nil && strings.Contains(err.Error(), "pod-3")
@@ -48,7 +48,7 @@ func TestWhatIsNamedAsAPlaceAndIsOfAnotherKindIsSaidToBeThat(t *testing.T) {
 	}
 }
 
-// storagePod makes a datastore cluster with datastores.
+// storagePod creates a datastore cluster with datastores.
 func (r *rig) storagePod(name string, datastores ...string) {
 	r.t.Helper()
 	c := r.person.Client()

@@ -35,7 +35,7 @@ func TestDeletedOutsideIsConfirmedThoughNoGroupAsks(t *testing.T) {
 		vm, _ := r.clone(0), r.clone(1)
 		before := r.told.count(group.Key())
 		must(t, r.person.Destroy(r.ctx, vmPath+"vg-0"))
-		// The first news is that it is not seen any more, the second that it is gone.
+		// The first notification is that it is not seen any more, the second that it was deleted.
 		r.until("the verdict", func() bool { return r.told.count(group.Key()) >= before+2 })
 		if o := r.observe(vm.Ref); !slices.Equal(o.Gone, []vsphere.Ref{vm.Ref}) {
 			t.Errorf("gone: %v; want %s, before anybody asks", o.Gone, vm.Ref.Value)
@@ -43,7 +43,8 @@ func TestDeletedOutsideIsConfirmedThoughNoGroupAsks(t *testing.T) {
 	})
 }
 
-// A VM that is gone is replaced with no delay to speak of, so the search for it is one call. What the operator destroyed itself is not looked for.
+// A deleted VM is replaced almost at once, so the search for it is one call. The operator does not
+// search for VMs that it destroyed itself.
 func TestALostVMCostsOneSearch(t *testing.T) {
 	r := newRig(t, govmomi.Watch).ensure()
 	lost, destroyed, other := r.clone(0), r.clone(1), r.clone(2)
@@ -69,7 +70,7 @@ func TestALostVMCostsOneSearch(t *testing.T) {
 	}
 }
 
-// A group may wait for long before it may clone. Meanwhile somebody registers the VM again.
+// A group can wait long for its clone. In that time, a user registers the VM again.
 func TestAVMThatIsGoneIsLookedForAgainBeforeItIsReplaced(t *testing.T) {
 	var later atomic.Int64
 	r := newRig(t, govmomi.Watch, func(_ *sim.Options, cfg *govmomi.Config) {
@@ -128,7 +129,7 @@ func TestGuestStateIsSeen(t *testing.T) {
 	})
 }
 
-// VMware Tools may name a bridge for containers, and a guest without DHCP has an address that nobody reaches.
+// VMware Tools can report a container bridge, and a guest without DHCP has an unreachable address.
 func TestTheAddressOfAGuestIsThatOfItsFirstAdapter(t *testing.T) {
 	both(t, func(t *testing.T, mode govmomi.Mode) {
 		r := newRig(t, mode).ensure()
@@ -157,7 +158,7 @@ func TestWhyAVMIsNotReachedIsSeen(t *testing.T) {
 }
 
 func TestMovedOutOfTheRootIsElsewhere(t *testing.T) {
-	// The simulator's watch says nothing of a move: the resync finds it.
+	// The simulator's watch does not report a move: the resync finds it.
 	both(t, func(t *testing.T, mode govmomi.Mode) {
 		r := newRig(t, mode, resyncOften).ensure()
 		vm := r.clone(0)
@@ -187,7 +188,7 @@ func TestAVMOutsideOfTheRootWithoutTheGroupsStampIsNotTheGroupsThoughItIsAskedFo
 	})
 }
 
-// TestVMsOfAFolderThatWasMovedOutAreElsewhere: the simulator's watch tells of the folder alone.
+// TestVMsOfAFolderThatWasMovedOutAreElsewhere: the simulator's watch reports only the folder.
 func TestVMsOfAFolderThatWasMovedOutAreElsewhere(t *testing.T) {
 	r := newRig(t, govmomi.Watch).ensure()
 	vm := r.clone(0)
@@ -216,7 +217,7 @@ func TestCopyByHandIsShownAsAnotherVM(t *testing.T) {
 func TestForeignVMInTheFolderIsNotTouched(t *testing.T) {
 	both(t, func(t *testing.T, mode govmomi.Mode) {
 		r := newRig(t, mode).ensure()
-		r.observe() // the folder is the group's from now on
+		r.observe() // the folder belongs to the group from now on
 		before := r.told.count(group.Key())
 		ref, err := r.person.CreateVM(r.ctx, "/DC0/vm/vm-operator/m/ns/vg.12345678", "vg-0")
 		must(t, err)
@@ -236,12 +237,12 @@ func TestForeignVMInTheFolderIsNotTouched(t *testing.T) {
 		wantKind(t, r.server.Destroy(r.ctx, tgt), vsphere.KindForeign)
 		wantKind(t, r.server.DestroyFolder(r.ctx, r.folder.Ref), vsphere.KindNotEmpty)
 
-		// The name is taken: the clone fails and says by whom.
+		// The name is taken: the clone fails and names the owner.
 		must(t, r.server.Clone(r.ctx, r.request(0)))
 		var taken vsphere.Failure
 		r.until("name taken", func() bool {
 			o := r.observe()
-			at := slices.IndexFunc(o.Failures, func(f vsphere.Failure) bool { return f.Kind == vsphere.OpClone }) // the destruction was refused, too
+			at := slices.IndexFunc(o.Failures, func(f vsphere.Failure) bool { return f.Kind == vsphere.OpClone }) // the destruction was rejected, too
 			if at >= 0 {
 				taken = o.Failures[at]
 			}
@@ -290,7 +291,7 @@ func TestReleasedVMIsNobodys(t *testing.T) {
 				left = append(left, key+"="+value)
 			}
 		}
-		// Which disks it was cloned with is true still, and says nothing of an owner.
+		// The list of its original disks is still valid, but does not name an owner.
 		if slices.Sort(left); !slices.Equal(left, []string{"vmgroup.disks=v1;", want}) {
 			t.Errorf("left in its configuration is %q, want %q", left, want)
 		}
@@ -318,7 +319,7 @@ func TestVMsThatAnotherReplicaDestroyedAreNoSuddenEmptiness(t *testing.T) {
 	r := newRig(t, govmomi.Poll).ensure()
 	vms := []vsphere.VM{r.clone(0), r.clone(1), r.clone(2)}
 	other := *r
-	other.cfg.PollInterval = time.Second // it sees none of the steps in between
+	other.cfg.PollInterval = time.Second // it sees none of the intermediate steps
 	other.cfg.Session.UserAgent = agent + "-other"
 	other.start()
 	other.until("the other to see three VMs", func() bool { return len(other.observe().VMs) == 3 })
@@ -334,12 +335,13 @@ func TestVMsThatAnotherReplicaDestroyedAreNoSuddenEmptiness(t *testing.T) {
 		return h.VMs == 0 && !h.SuddenlyEmpty && h.Complete
 	})
 
-	// What somebody else destroys is no explanation.
+	// A destruction by another user is no explanation.
 	for i := range int32(2) {
 		r.clone(i)
 	}
 	other.until("the other to see two VMs", func() bool { return len(other.observe().VMs) == 2 })
-	// Its next listing is held until both are gone: one that shows one of two is no alarm, and neither is the next.
+	// Its next listing is held until both were deleted. A listing that shows one of two raises no
+	// alarm, and neither does the next one.
 	goOn := other.held(other.cfg.Session.UserAgent)
 	defer goOn()
 	for i := range 2 {
@@ -349,7 +351,7 @@ func TestVMsThatAnotherReplicaDestroyedAreNoSuddenEmptiness(t *testing.T) {
 	other.until("alarm", func() bool { return other.server.Health().SuddenlyEmpty })
 }
 
-// vCenter tells of a VM what it would refuse. A backup that begins or ends is news.
+// vCenter reports the methods of a VM that it would reject. The start or end of a backup is news.
 func TestAMethodThatIsDisabledIsSeen(t *testing.T) {
 	both(t, func(t *testing.T, mode govmomi.Mode) {
 		r := newRig(t, mode).ensure()

@@ -16,14 +16,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// book hands out a listing of three objects page by page, each once, and loses some of the answers.
+// book returns a listing of three objects page by page, each once, and loses some of the responses.
 type book struct {
-	// lose says which calls are answered in vain, from 1.
+	// lose contains the numbers of calls whose responses are lost, from 1.
 	lose  map[int]bool
 	calls int
-	// refuse is the answer to every page but the first, if it is set.
+	// refuse is the response to every page but the first, if it is set.
 	refuse *soap.Fault
-	// page is the one that comes next.
+	// page is the next page.
 	page int
 }
 
@@ -89,7 +89,7 @@ func TestAListingOfWhichAPageWasLostIsReadAnewAndHasNoGap(t *testing.T) {
 	}
 }
 
-// Versions 7.0.3.2 to 8.0.2 need a permission on the root object for each page but the first.
+// Versions 7.0.3.2 to 8.0.2 require a permission on the root object for each page but the first.
 func TestARefusedPageSaysWhatToGrantOnTheRootObject(t *testing.T) {
 	b := &book{refuse: &soap.Fault{}}
 	b.refuse.Detail.Fault = types.NoPermission{PrivilegeId: "System.View"}

@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
 )
 
-// restartWith ends the Server and starts another one, with what status would have kept.
+// restartWith ends the Server and starts another one, with the state that status keeps.
 func (r *rig) restartWith(status vsphere.Place) {
 	r.t.Helper()
 	r.stop()
@@ -20,16 +20,17 @@ func (r *rig) restartWith(status vsphere.Place) {
 	r.start()
 }
 
-// What a connection finds by its name it does not find the same way again once somebody has changed vCenter.
+// After a user has changed vCenter, a connection does not find an object by its name as before.
 func TestTheRootFolderOfBeforeIsUsedIfVCenterShowsThatItIsOne(t *testing.T) {
 	type story struct {
-		// person changes vCenter, and status what it keeps, or the VCenter's spec.
+		// person changes vCenter, and status the kept state, or the VCenter's spec.
 		person func(*rig)
 		status func(*rig, *vsphere.Place)
-		// found says whether the VMs are known after the restart, fails of what kind the error is instead of a connection.
+		// found reports whether the VMs are known after the restart; fails is the kind of the error
+		// if there is no connection.
 		found bool
 		fails vsphere.Kind
-		// told is what a person is told of the place, and words are part of that, or of the error.
+		// told is the reported problem of the place, and words are part of its message, or of the error.
 		told  vsphere.PlaceProblemKind
 		words string
 	}
@@ -171,10 +172,11 @@ func TestTheRootFolderOfBeforeIsUsedIfVCenterShowsThatItIsOne(t *testing.T) {
 	}
 }
 
-// A slash in spec.folder parts two folders, or is in the name of one, as the vSphere Client shows it. What exists decides, and folders that are parted come first.
+// A slash in spec.folder separates two folders, or belongs to the name of one, as the vSphere
+// Client shows it. Existing folders decide, and separate folders come first.
 func TestARootFolderWithASlashInItsNameIsFoundAsItIsShown(t *testing.T) {
 	for story, c := range map[string]struct {
-		// exist are folders below the datacenter's, as the API has them; paths are created, names are of one folder.
+		// exist are folders below the datacenter's, as in the API; paths are created, names belong to one folder.
 		paths, names []string
 		want         string
 		ambiguous    []string
@@ -222,7 +224,7 @@ func TestARootFolderWithASlashInItsNameIsFoundAsItIsShown(t *testing.T) {
 	}
 }
 
-// hide takes the operator's account its role on a folder, and not on what is in it.
+// hide removes the role of the operator's account on a folder, but not on its children.
 func hide(r *rig, path string) {
 	r.t.Helper()
 	ref, err := r.person.FolderRef(r.ctx, path)
@@ -230,7 +232,7 @@ func hide(r *rig, path string) {
 	r.sim.Hide(ref)
 }
 
-// The connection stays, and so does the root folder. The message names the privilege without which its path is not known.
+// The connection and the root folder stay. The message names the privilege that is needed for its path.
 func TestARootFolderThatIsMovedOutOfSightIsToldWithThePrivilege(t *testing.T) {
 	r := newRig(t, govmomi.Poll, resyncOften).ensure()
 	r.clone(0)

@@ -20,7 +20,7 @@ func TestWhatCameOfAPlacingIsReadFromItsResult(t *testing.T) {
 	for name, c := range map[string]struct {
 		result types.ClusterPowerOnVmResult
 		next   string
-		// kind is empty if the VM may be powered on still.
+		// kind is empty if the VM can still be powered on.
 		kind vsphere.Kind
 	}{
 		"attempted":                          {types.ClusterPowerOnVmResult{Attempted: []types.ClusterAttemptedVmInfo{{Vm: ref("vm-2")}, {Vm: ref("vm-1"), Task: &task}}}, "task-1", ""},

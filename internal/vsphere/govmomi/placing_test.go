@@ -23,12 +23,12 @@ const (
 
 func withDRS(mode sim.DRS) option { return func(o *sim.Options, _ *govmomi.Config) { o.DRS = mode } }
 
-// sent is how often the operator has powered a VM on by each method.
+// sent is the operator's number of power-ons by each method.
 func (r *rig) sent() (onVM, onDatacenter int) {
 	return r.proxy.Count(byVM, agent), r.proxy.Count(byDatacenter, agent)
 }
 
-// isOn waits until the VM of an ordinal is on, and nothing is in flight and no slot taken.
+// isOn waits until the VM of an ordinal is on, no operation is in flight and no slot is taken.
 func (r *rig) isOn(ordinal int32) {
 	r.t.Helper()
 	r.until("the VM is on, and its slot free", func() bool {
@@ -48,7 +48,7 @@ func (r *rig) hostOf(name string) string {
 	return host.Reference().Value
 }
 
-// Three VMs of a group ran on one host, the template's, while the others were idle.
+// Three VMs of a group ran on the template's host, while the other hosts were idle.
 func TestVMsAreSpreadOverTheHostsOfAClusterWithDRS(t *testing.T) {
 	for _, c := range []struct {
 		mode                sim.DRS
@@ -99,7 +99,7 @@ func TestAVMOutsideOfAClusterWithDRSIsPoweredOnItself(t *testing.T) {
 	}
 }
 
-// Which method is the right one is known from what was read before.
+// Earlier reads determine the right method.
 func TestAPowerOnWithDRSTakesOneCall(t *testing.T) {
 	r := newRig(t, govmomi.Watch, withDRS(sim.DRSFullyAutomated)).ensure()
 	vm := r.clone(0)
@@ -184,7 +184,7 @@ func TestAPowerOnThatDRSPlacedAndThatHangsIsShownAndOvertaken(t *testing.T) {
 		must(t, err)
 		r.until("the VM is marked", func() bool {
 			if vm, _ = find(r.observe(), 0); !vm.Tombstone {
-				_ = r.server.Mark(r.ctx, target(vm)) // busy for a moment still
+				_ = r.server.Mark(r.ctx, target(vm)) // busy for a moment
 			}
 			return vm.Tombstone
 		})
@@ -297,7 +297,7 @@ func TestASuccessorPowersOnWhatAPredecessorWasPoweringOn(t *testing.T) {
 	}
 }
 
-// Whether the privilege is needed on the datacenter is not documented. VMs ran without it before.
+// The documentation does not specify whether the privilege is needed on the datacenter. VMs ran without it before.
 func TestAnAccountWithARoleBelowTheDatacenterPowersVMsOnWithoutDRS(t *testing.T) {
 	r := newRig(t, govmomi.Watch, withDRS(sim.DRSManual), func(o *sim.Options, _ *govmomi.Config) { o.NarrowRole = true }).ensure()
 	for i := range int32(2) {

@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// removed is a rig whose operator has cloned two VMs and ended after they were removed. expected is what the groups have recorded.
+// removed is a rig whose operator cloned two VMs and ended after their removal. expected is the groups' record.
 func removed(t *testing.T, remove func(r *rig, vm vsphere.VM), opts ...option) (r *rig, expected vsphere.Expectation) {
 	t.Helper()
 	r = newRig(t, govmomi.Poll, opts...).ensure()
@@ -40,7 +40,7 @@ func byPerson(r *rig, vm vsphere.VM) {
 	must(r.t, r.person.Destroy(r.ctx, vmPath+vm.Name))
 }
 
-// forgetTasks makes vCenter's recent tasks those of somebody else: it remembers the last 200.
+// forgetTasks fills vCenter's recent tasks with those of another client: it keeps the last 200.
 func (r *rig) forgetTasks() {
 	r.t.Helper()
 	for range 101 {
@@ -49,8 +49,9 @@ func (r *rig) forgetTasks() {
 	}
 }
 
-// TestAPredecessorsRemovalsNeedNobodysWord: the only replica ends while the last VMs are destroyed on request. Its successor finds an empty root folder, asks vCenter and
-// goes on by itself, although the tasks are forgotten, the events come late, and vCenter spells the account otherwise than the login.
+// TestAPredecessorsRemovalsNeedNobodysWord: the only replica ends while the last VMs are destroyed on request. Its
+// successor finds an empty root folder, asks vCenter and continues automatically. It does so although the tasks are
+// forgotten, the events come late, and vCenter spells the account differently from the login.
 func TestAPredecessorsRemovalsNeedNobodysWord(t *testing.T) {
 	r, expected := removed(t, byOperator, func(o *sim.Options, cfg *govmomi.Config) {
 		o.Username, o.EventDomain, o.EventDelay = "user@vsphere.local", "VSPHERE.LOCAL", time.Second
@@ -63,7 +64,7 @@ func TestAPredecessorsRemovalsNeedNobodysWord(t *testing.T) {
 	r.until("it goes on", func() bool { h := r.server.Health(); return !h.SuddenlyEmpty && h.Complete })
 }
 
-// TestRemovalsThatNobodyExplainsWaitForAPerson: what is not known is not gone.
+// TestRemovalsThatNobodyExplainsWaitForAPerson: an unexplained absence is no deletion.
 func TestRemovalsThatNobodyExplainsWaitForAPerson(t *testing.T) {
 	unreadable := func(r *rig) {
 		r.proxy.Hook(func(c sim.Call) faultproxy.Fault {
@@ -107,7 +108,7 @@ func TestRemovalsThatNobodyExplainsWaitForAPerson(t *testing.T) {
 			listings := func() int { return r.proxy.Count("RetrievePropertiesEx", agent) }
 			before := listings()
 			r.until("the answer is there, and the folder was listed since", func() bool { return listings() > before+3 })
-			r.server.ExpectVMs(expected) // a later look says the same
+			r.server.ExpectVMs(expected) // a later check has the same result
 			r.server.ExpectVMs(expected)
 			if h := r.server.Health(); !h.SuddenlyEmpty || h.Complete {
 				t.Errorf("it goes on: %+v", h)
@@ -118,7 +119,7 @@ func TestRemovalsThatNobodyExplainsWaitForAPerson(t *testing.T) {
 	}
 }
 
-// refusal is how vCenter refuses a read.
+// refusal is vCenter's response to a rejected read.
 var refusal = strings.Join([]string{
 	`<?xml version="1.0" encoding="UTF-8"?><soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><soapenv:Body>`,
 	`<soapenv:Fault><faultcode>ServerFaultCode</faultcode><faultstring>no</faultstring><detail>`,

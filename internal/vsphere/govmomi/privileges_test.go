@@ -10,8 +10,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// TestWhatIsMissingOnTheRootFolderIsWhatTheListSaysOfIt: an account that lacks what the documentation asks for
-// elsewhere, or for some groups only, has a VCenter that is Ready.
+// TestWhatIsMissingOnTheRootFolderIsWhatTheListSaysOfIt: a VCenter is Ready even if its account lacks
+// privileges that the documentation requires elsewhere, or for some groups only.
 func TestWhatIsMissingOnTheRootFolderIsWhatTheListSaysOfIt(t *testing.T) {
 	lost := []string{vsphere.PrivilegeMemory, vsphere.PrivilegeDevices, "Datastore.AllocateSpace", "VirtualMachine.Config.AddNewDisk"}
 	r := newRig(t, govmomi.Watch, func(o *sim.Options, _ *govmomi.Config) {

@@ -11,7 +11,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// full is a rig whose vCenter runs one task at a time. It runs the clone of vg-1 until goOn is called; vg-0 is there.
+// full is a rig whose vCenter runs one task at a time. It runs the clone of vg-1 until goOn is called; vg-0 exists.
 func full(t *testing.T, mode govmomi.Mode, opts ...option) (r *rig, vm vsphere.VM, goOn func()) {
 	t.Helper()
 	released := make(chan struct{})
@@ -62,7 +62,7 @@ func TestAVMThatIsBusyWithTheTaskOfAPersonIsTriedAgain(t *testing.T) {
 				wantKind(t, err, vsphere.KindBusy)
 				goOn()
 			} else {
-				must(t, err) // the datacenter's task says so, when its turn has come
+				must(t, err) // the datacenter's task reports it, once it runs
 				goOn()
 				r.until("it is refused or done", func() bool { o := r.observe(); return len(o.Failures) == 1 || len(o.InFlight) == 0 })
 			}
@@ -70,7 +70,7 @@ func TestAVMThatIsBusyWithTheTaskOfAPersonIsTriedAgain(t *testing.T) {
 			r.until("the VM is on", func() bool {
 				now, ok := find(r.observe(), 0)
 				if ok && now.Power != vsphere.PoweredOn {
-					_ = r.server.PowerOn(r.ctx, target(now)) // busy for a moment still
+					_ = r.server.PowerOn(r.ctx, target(now)) // busy for a moment
 				}
 				return ok && now.Power == vsphere.PoweredOn
 			})

@@ -8,7 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/operations"
 )
 
-// Who may name templates and folders in vCenter writes no sentences of ours.
+// Users who name templates and folders in vCenter cannot inject sentences into our messages.
 func TestPathsStandInQuotesWithinASentence(t *testing.T) {
 	const evil = `/DC0/vm/any. Delete all of them/linux`
 	_, err := choose("template", "linux", []string{evil, "/DC0/vm/golden/linux"})

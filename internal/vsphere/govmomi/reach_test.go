@@ -17,7 +17,7 @@ func TestPlacesThatDoNotReachEachOtherAreSaidToBeThat(t *testing.T) {
 	for _, c := range []struct {
 		story string
 		give  vsphere.Placement
-		want  string // empty for what goes together
+		want  string // empty for a compatible pair
 	}{
 		{"a datastore of the other cluster", vsphere.Placement{ResourcePool: pool, Datastore: "LocalDS_0"},
 			"no host of /DC0/host/C2, where the resource pool is, has datastore /DC0/datastore/LocalDS_0; name another datastore, for example /DC0/datastore/far, or another resource pool"},
@@ -63,7 +63,7 @@ func TestACloneWaitsForAHostWithoutATask(t *testing.T) {
 	if n := r.proxy.Count("CloneVM_Task", agent); n != 0 {
 		t.Errorf("%d clones were submitted", n)
 	}
-	// The catalog still has it in maintenance mode.
+	// The catalog still contains a host in maintenance mode.
 	must(t, r.person.Maintenance(r.ctx, cluster+host, false))
 	must(t, r.server.Clone(r.ctx, r.request(1)))
 	r.settled(1)

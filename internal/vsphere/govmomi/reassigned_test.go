@@ -48,7 +48,7 @@ func TestACloneWithAnotherUUIDIsSeenTogetherWithItsOperationUntilItIsRecorded(t 
 func TestACloneThatFindsItsNameInAFolderThatWasJustMovedOutBacksOff(t *testing.T) {
 	r := newRig(t, govmomi.Poll, resyncOften).ensure()
 	vm := r.clone(0)
-	// The index does not know of the move yet when the request is sent: the hook makes the move.
+	// The index does not know the move when the request is sent: the hook makes the move.
 	moved := false
 	r.proxy.Hook(func(c sim.Call) faultproxy.Fault {
 		if c.Method == "CloneVM_Task" && !moved {
@@ -59,8 +59,8 @@ func TestACloneThatFindsItsNameInAFolderThatWasJustMovedOutBacksOff(t *testing.T
 	})
 	again := r.request(0)
 	must(t, r.server.Clone(r.ctx, again))
-	// A listing from before the move may still show the VM that has the name: then nothing has failed, and the folder is
-	// found to be elsewhere with the next.
+	// A listing from before the move can still show the VM that has the name. Then nothing has failed, and the next
+	// listing shows the folder elsewhere.
 	r.until("the failure is recorded, or the move known", func() bool {
 		o := r.observe(vm.Ref)
 		if len(o.InFlight) > 0 {
@@ -85,11 +85,11 @@ func TestAVMThatIsDeletedOutsideOfTheRootIsFoundGone(t *testing.T) {
 	vm, _ := r.clone(0), r.clone(1)
 	must(t, r.person.Move(r.ctx, vmPath+"vg-0", "/DC0/vm"))
 	r.until("elsewhere", func() bool { return len(r.observe(vm.Ref).Elsewhere) == 1 })
-	// Before the deed: the look-up that the last observation asked for may find it gone already.
+	// Before the deletion: the look-up of the last observation can already find it deleted.
 	told := r.told.count(group.Key())
 	must(t, r.person.Destroy(r.ctx, "/DC0/vm/vg-0"))
 	clock.advance()
-	// Nobody observes: the next listing has it looked up, and the group is told.
+	// No pass observes: the next listing causes its look-up, and the group is notified.
 	r.toldAfter(told)
 	r.until("gone", func() bool { return len(r.observe(vm.Ref).Gone) == 1 })
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// TestAVCenterThatWasRestoredEmptyIsUsedAgainOnceThatIsAccepted: a restored vCenter gives references that it has given
-// before to other objects.
+// TestAVCenterThatWasRestoredEmptyIsUsedAgainOnceThatIsAccepted: a restored vCenter reuses references for other
+// objects.
 func TestAVCenterThatWasRestoredEmptyIsUsedAgainOnceThatIsAccepted(t *testing.T) {
 	both(t, func(t *testing.T, mode govmomi.Mode) {
 		r := newRig(t, mode, func(_ *sim.Options, c *govmomi.Config) { c.Limits = budget.Limits{Tasks: 4} }).ensure()
@@ -20,7 +20,7 @@ func TestAVCenterThatWasRestoredEmptyIsUsedAgainOnceThatIsAccepted(t *testing.T)
 		must(t, err)
 		r.sim.Close()
 		var restored *sim.Simulator
-		// Its port is free in between: a connection of somebody else may have it for a moment.
+		// Its port is free in between: another connection can use it for a moment.
 		r.until("the simulator is back at its address", func() bool {
 			restored, err = sim.Start(sim.Options{Listen: u.Host})
 			return err == nil

@@ -30,7 +30,7 @@ const (
 
 var group = vsphere.GroupID{Installation: installation, Member: "member-1", Group: "group-1"}
 
-// rig is a simulator, a proxy before it, a person behind the operator's back, and a running Server.
+// rig is a simulator, a proxy in front of it, a user who changes vCenter directly, and a running Server.
 type rig struct {
 	t      *testing.T
 	sim    *sim.Simulator
@@ -42,7 +42,7 @@ type rig struct {
 	stop   func()
 	folder vsphere.Folder
 	told   *notifier
-	// templates are what the group says of those that it is cloned from.
+	// templates are the group's settings for its templates.
 	templates []string
 }
 
@@ -50,7 +50,7 @@ type notifier struct {
 	mu     sync.Mutex
 	groups map[vsphere.GroupKey]int
 	health func() vsphere.Health
-	// complete is how often it was told of the server while the observation was complete.
+	// complete counts the server notifications while the observation was complete.
 	complete int
 }
 
@@ -174,7 +174,8 @@ func (r *rig) until(what string, cond func() bool) {
 	await.True(r.t, what, cond, func() string { return fmt.Sprintf("health: %+v\nobservation: %+v", r.server.Health(), r.observe()) })
 }
 
-// toldAfter waits until the group was told more often than before. What changed can be seen a moment before somebody is told.
+// toldAfter waits until the group was notified more often than before. A change can be visible
+// slightly before its notification.
 func (r *rig) toldAfter(before int) {
 	r.t.Helper()
 	r.until("the group is told", func() bool { return r.told.count(group.Key()) > before })
@@ -184,7 +185,7 @@ func (r *rig) observe(known ...vsphere.Ref) vsphere.Observation {
 	return r.server.Observe(vsphere.Query{ID: group, Folder: r.folder.Ref, Known: known, Templates: r.templates})
 }
 
-// held waits until a read of a client is on its way to vCenter, and holds it and all that follow until goOn is called.
+// held waits until a client's read is on its way to vCenter, and holds it and all later ones until goOn is called.
 func (r *rig) held(client string) (goOn func()) {
 	r.t.Helper()
 	released, holds := make(chan struct{}), atomic.Bool{}
@@ -218,7 +219,7 @@ func (r *rig) request(ordinal int32) vsphere.CloneRequest {
 	}
 }
 
-// clone makes the VM of an ordinal and waits until nothing is in flight.
+// clone creates the VM of an ordinal and waits until no operation is in flight.
 func (r *rig) clone(ordinal int32) vsphere.VM {
 	r.t.Helper()
 	must(r.t, r.server.Clone(r.ctx, r.request(ordinal)))

@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// knockOften notices a silent vCenter soon.
+// knockOften detects an unresponsive vCenter soon.
 func knockOften(_ *sim.Options, cfg *govmomi.Config) { cfg.Session.KnockEvery = 500 * time.Millisecond }
 
 func TestASilentVCenterIsAwayUntilItAnswersAndIsThenUsedWithTheSameLogin(t *testing.T) {
@@ -34,7 +34,7 @@ func TestASilentVCenterIsAwayUntilItAnswersAndIsThenUsedWithTheSameLogin(t *test
 	if o := r.observe(vm.Ref); len(o.VMs) != 1 || len(o.Gone) != 0 || o.Complete {
 		t.Errorf("observation while it is away: %+v", o)
 	}
-	knocks := func() int { return r.proxy.Calls()[sim.Kind{UserAgent: agent}] } // they call no method
+	knocks := func() int { return r.proxy.Calls()[sim.Kind{UserAgent: agent}] } // knocks call no method
 	others := func() (n int) {
 		for call, count := range r.proxy.Calls() {
 			if call.UserAgent == agent && call.Method != "" {

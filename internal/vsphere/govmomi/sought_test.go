@@ -9,7 +9,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 )
 
-// vCenter answers for each object that does not exist by itself, so a member that makes up references must not come first.
+// vCenter answers for each nonexistent object separately, so a member that invents references must not come first.
 func TestMembersTakeTurnsWithWhatIsLookedUpForThem(t *testing.T) {
 	s := &Server{sought: map[vsphere.Ref]string{}, index: inventory.New(inventory.Config{}), confirmKick: make(chan struct{}, 1)}
 	madeUp := make([]vsphere.Ref, 0, 1200)

@@ -10,7 +10,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// TestPagesMayBeSmallerThanAskedFor: vCenter decides how many objects an answer has, and the operator misses none of them.
+// TestPagesMayBeSmallerThanAskedFor: vCenter chooses the number of objects in a response, and the
+// operator misses none of them.
 func TestPagesMayBeSmallerThanAskedFor(t *testing.T) {
 	both(t, func(t *testing.T, mode govmomi.Mode) {
 		r := newRig(t, mode, func(o *sim.Options, _ *govmomi.Config) { o.PageSize = 1 }).ensure()
@@ -28,7 +29,8 @@ func TestPagesMayBeSmallerThanAskedFor(t *testing.T) {
 	})
 }
 
-// TestAVCenterThatStartsIsWaitedFor: its web server answers with a page for people while vpxd starts. That is no answer: nothing is gone, and the login is used again.
+// TestAVCenterThatStartsIsWaitedFor: its web server returns an HTML page while vpxd starts. That is
+// no API response: nothing counts as deleted, and the login is used again.
 func TestAVCenterThatStartsIsWaitedFor(t *testing.T) {
 	r := newRig(t, govmomi.Poll).ensure()
 	vm := r.clone(0)

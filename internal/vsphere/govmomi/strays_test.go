@@ -8,7 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 )
 
-// A replica of a backup product carries the stamp that it was copied with, and runs where nobody looks.
+// A replica of a backup product carries the copied stamp, and runs in a folder that the operator does not read.
 func TestWhatCarriesTheStampOutsideOfTheRootIsNamed(t *testing.T) {
 	r := newRig(t, govmomi.Watch, resyncOften).ensure()
 	r.clone(0)

@@ -11,8 +11,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 )
 
-// TestWhatLeavesBeforeTheFirstAnswerOfAStreamIsCompleteHasLeft: a call of ours makes a folder, and a read sees a VM, before somebody destroys both. The stream tells
-// that with the pages of its first answer. What the call and the read bring later is older.
+// TestWhatLeavesBeforeTheFirstAnswerOfAStreamIsCompleteHasLeft: our call creates a folder, and a read sees a VM, before
+// a user destroys both. The stream reports that with the pages of its first response. The later results of the call and
+// the read are older.
 func TestWhatLeavesBeforeTheFirstAnswerOfAStreamIsCompleteHasLeft(t *testing.T) {
 	root := vsphere.Folder{Ref: vsphere.FolderRef("group-v1"), Name: "vm-operator"}
 	made := vsphere.Folder{Ref: vsphere.FolderRef("group-2"), Name: "web", Parent: root.Ref}

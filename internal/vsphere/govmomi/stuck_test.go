@@ -11,7 +11,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// A VM asks a question, so that its power-on does not end. Its end is refused until somebody has answered, and does not wait for the task.
+// A VM asks a question, so its power-on does not end. Its mark for removal is rejected until a
+// user has answered, and does not wait for the task.
 func TestAPowerOnThatHangsIsShownAndOvertakenByWhatEndsTheVM(t *testing.T) {
 	const question = "Was it moved or copied?"
 	for story, answer := range map[string]func(r *rig, task string, goOn func()){
@@ -51,7 +52,7 @@ func TestAPowerOnThatHangsIsShownAndOvertakenByWhatEndsTheVM(t *testing.T) {
 			r.until("the question is forgotten", func() bool { vm, _ = find(r.observe(), 0); return vm.Question == "" })
 			r.until("the VM is marked", func() bool {
 				if vm, _ = find(r.observe(), 0); !vm.Tombstone {
-					_ = r.server.Mark(r.ctx, target(vm)) // busy for a moment still
+					_ = r.server.Mark(r.ctx, target(vm)) // busy for a moment
 				}
 				return vm.Tombstone
 			})

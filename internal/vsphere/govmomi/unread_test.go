@@ -34,7 +34,7 @@ func TestOnlyAKnownVMWithoutConfigurationMakesAnObservationIncomplete(t *testing
 	}
 }
 
-// A host that goes from one trouble to the next tells of that, and of nothing that is in the configuration.
+// A host with one problem after another reports these, but not the configuration.
 func TestNewsAboutTheHostOfAVMWithoutConfigurationDoesNotMakeItAVMWithoutAStamp(t *testing.T) {
 	index := inventory.New(inventory.Config{})
 	folder := vsphere.Folder{Ref: vsphere.FolderRef("group-v2"), Name: "web", Parent: vsphere.FolderRef("group-v1")}
@@ -63,7 +63,7 @@ func TestNewsAboutTheHostOfAVMWithoutConfigurationDoesNotMakeItAVMWithoutAStamp(
 }
 
 // TestACloneIsHeldWhileItsVMShowsNoStamp: vCenter can show the configuration of a VM before its stamp, which a clone
-// writes last. Without the operation the VM was a stranger's for a moment.
+// writes last. Without the operation, the VM would look foreign for a moment.
 func TestACloneIsHeldWhileItsVMShowsNoStamp(t *testing.T) {
 	s := New(Config{})
 	root := vsphere.Folder{Ref: vsphere.FolderRef("group-v1"), Name: "vm-operator"}

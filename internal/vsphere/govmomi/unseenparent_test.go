@@ -10,7 +10,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
 )
 
-// hidden is a rig whose account has no role on an object, and one on what is below it.
+// hidden is a rig whose account has no role on an object, but has one on its children.
 func hidden(t *testing.T, find func(*rig) types.ManagedObjectReference) (*rig, types.ManagedObjectReference) {
 	t.Helper()
 	r := newRig(t, govmomi.Watch)

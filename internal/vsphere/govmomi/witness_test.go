@@ -16,7 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// witness remembers what it was told.
+// witness records its notifications.
 type witness struct {
 	mu       sync.Mutex
 	changes  []vsphere.Change
@@ -37,7 +37,7 @@ func (w *witness) told() []vsphere.Change {
 	return slices.Clone(w.changes)
 }
 
-// watched is a rig with a witness and the VM of an ordinal that runs. The person is called alice.
+// watched is a rig with a witness and the running VM of an ordinal. The user is called alice.
 func watched(t *testing.T, mode govmomi.Mode, opts ...option) (*rig, *witness, vsphere.VM) {
 	t.Helper()
 	w := &witness{}
@@ -50,7 +50,7 @@ func watched(t *testing.T, mode govmomi.Mode, opts ...option) (*rig, *witness, v
 	return r, w, vm
 }
 
-// power waits until the VM is like that and nothing is in flight.
+// power waits until the VM has this power state and no operation is in flight.
 func (r *rig) power(want vsphere.PowerState) {
 	r.t.Helper()
 	r.until(string(want), func() bool {
@@ -72,7 +72,7 @@ func TestWhoeverChangesAVMBehindTheOperatorsBackIsNamed(t *testing.T) {
 		if n := r.questions(); n > 0 {
 			t.Errorf("%d questions about what the operator did itself", n)
 		}
-		now.advanceBy(4 * time.Minute) // since we did something to it
+		now.advanceBy(4 * time.Minute) // since the operator's last change of it
 		const elsewhere = "/DC0/vm/vm-operator/elsewhere"
 		must(t, r.person.CreateFolders(r.ctx, elsewhere))
 		for i, change := range []struct {
@@ -110,7 +110,7 @@ func TestNothingIsAskedAboutWhatTheOperatorDoesAndWhatOthersLookAfter(t *testing
 	must(t, r.server.Destroy(r.ctx, target(vm)))
 	r.until("gone", func() bool { o := r.observe(); _, there := find(o, 0); return !there && len(o.InFlight) == 0 })
 
-	// What a VM does to its configuration when it boots is the consequence of what we did.
+	// The configuration changes that a VM makes at boot are a consequence of the operator's power-on.
 	vm = r.clone(0)
 	must(t, r.server.PowerOn(r.ctx, target(vm)))
 	r.power(vsphere.PoweredOn)
@@ -137,7 +137,7 @@ func TestVCenterIsAskedTwiceAtMost(t *testing.T) {
 			}
 		}, funcr.Options{})
 	})
-	now.advanceBy(time.Hour) // all events are too old, as this clock has it
+	now.advanceBy(time.Hour) // by this clock, all events are too old
 	must(t, r.person.PowerOff(r.ctx, vmPath+"vg-0"))
 	r.until("nobody is named", gaveUp.Load)
 	now.advanceBy(-time.Hour)
@@ -164,7 +164,8 @@ func TestWhoAskedTheGuestIsNamedAndAGuestByItselfIsNobody(t *testing.T) {
 	}
 }
 
-// vCenter may move the change version for snapshots, vMotion, power and what guests write: each was a question to it and a line in the log.
+// vCenter can change the change version for snapshots, vMotion, power and guest writes: each caused
+// a query and a log line.
 func TestNobodyIsAskedAboutAChangeVersionThatMovedForNothing(t *testing.T) {
 	t.Parallel()
 	now := newClock()
@@ -188,7 +189,7 @@ func TestNobodyIsAskedAboutAChangeVersionThatMovedForNothing(t *testing.T) {
 	}
 }
 
-// changeVersion is the one that vCenter has.
+// changeVersion is vCenter's value.
 func (r *rig) changeVersion(name string) string {
 	r.t.Helper()
 	vm, err := newFinder(r).VirtualMachine(r.ctx, vmPath+name)

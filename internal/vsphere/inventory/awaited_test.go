@@ -8,7 +8,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// A status can be made up, with other references each time, and vCenter answers slower than a member can write.
+// A user can write a status with other references each time, and vCenter answers more slowly than a member can write.
 func TestReferencesThatAGroupKnowsNoMoreAreForgotten(t *testing.T) {
 	x, _ := newIndex(0)
 	dropped := make([]vsphere.Ref, 0, 49*100)

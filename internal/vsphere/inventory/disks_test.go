@@ -24,7 +24,8 @@ func TestDisksAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-// A list that is not whole is none: a disk that is missing from it by mistake would hold its VM for ever, and one too many would be deleted.
+// An incomplete list counts as none: a disk missing by mistake would hold its VM forever, and an
+// extra one would be deleted.
 func TestAListOfDisksThatIsNotWholeIsNone(t *testing.T) {
 	for _, value := range []string{"", "v1", "v2;2000", "2000", "v1;2000,", "v1;,2000", "v1;2000;2001", "v1; 2000", "v1;-1", "v1;02000", "v1;9999999999", "v1;*"} {
 		if keys, known := DecodeDisks(value); known {

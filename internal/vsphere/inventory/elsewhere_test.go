@@ -10,7 +10,7 @@ import (
 func TestAGroupIsToldTheFateOfAVMThatOnlyItsStatusKnows(t *testing.T) {
 	x, n := newIndex(0)
 	x.list()
-	ref := vsphere.VMRef("vm-9") // deleted or moved while no operator ran: nothing tells whose it was
+	ref := vsphere.VMRef("vm-9") // deleted or moved while no operator ran: its owner is unknown
 	for _, verdict := range []State{Elsewhere, Gone} {
 		x.Group(query(ref))
 		n.groups = nil

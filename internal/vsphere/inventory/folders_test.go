@@ -7,7 +7,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// TestANameIsNotLostThoughAListingShowsItsFormerFolder: A was destroyed, or renamed, and B made under its name while the listing was read.
+// TestANameIsNotLostThoughAListingShowsItsFormerFolder: during the listing, A was destroyed or
+// renamed, and B was created with its name.
 func TestANameIsNotLostThoughAListingShowsItsFormerFolder(t *testing.T) {
 	x, _ := newIndex(0)
 	a := vsphere.Folder{Ref: vsphere.FolderRef("group-a"), Name: "ns", Parent: root.Ref}
@@ -75,7 +76,7 @@ func TestTheGroupsBelowAreNotifiedOfARenameAndOfAMove(t *testing.T) {
 	}
 }
 
-// TestAGroupWithoutAFolderIsNotifiedWhenTheOneAtItsPlaceIsGone: it has looked at that one.
+// TestAGroupWithoutAFolderIsNotifiedWhenTheOneAtItsPlaceIsGone: the group has observed that folder.
 func TestAGroupWithoutAFolderIsNotifiedWhenTheOneAtItsPlaceIsGone(t *testing.T) {
 	x, n := newIndex(0)
 	member := vsphere.Folder{Ref: vsphere.FolderRef("group-m"), Name: "m", Parent: root.Ref}

@@ -43,7 +43,7 @@ func TestOnlyFoldersAtAGroupsPlaceInWhichNothingMayBeAreEmpty(t *testing.T) {
 	unknown(x) // nothing was read yet
 	ours := in(1, full, groupID)
 	list(x, ours)
-	found(x) // the empty one can be another installation's that has no VM yet
+	found(x) // the empty one can belong to another installation without VMs
 	was := in(5, empty, groupID)
 	list(x, ours, was)
 	x.Confirm(x.Begin(), was.Ref, Gone)
@@ -52,7 +52,7 @@ func TestOnlyFoldersAtAGroupsPlaceInWhichNothingMayBeAreEmpty(t *testing.T) {
 	if all, _ := x.EmptyGroupFolders(); all[0].FolderPath != (vsphere.FolderPath{Member: "team-a", Namespace: "shop", Leaf: "web.0a1b2c3d"}) || all[0].InventoryPath != "/DC0/vm/vm-operator/team-a/shop/web.0a1b2c3d" {
 		t.Errorf("it is told as %+v", all[0])
 	}
-	// A VM that has gone missing may be there still.
+	// A missing VM can still exist.
 	moved := ours
 	moved.Ref = vsphere.VMRef("vm-2")
 	moved.Folder = empty.Ref
@@ -61,7 +61,7 @@ func TestOnlyFoldersAtAGroupsPlaceInWhichNothingMayBeAreEmpty(t *testing.T) {
 	found(x)
 	x.Confirm(x.Begin(), moved.Ref, Gone)
 	found(x, "e")
-	// A VM that shows no configuration yet, as each VM does while it is cloned, holds its own folder.
+	// A VM without visible configuration, as during its clone, holds its own folder.
 	unread := in(4, full, groupID)
 	unread.Unread = true
 	list(x, ours, unread)
@@ -74,7 +74,7 @@ func TestOnlyFoldersAtAGroupsPlaceInWhichNothingMayBeAreEmpty(t *testing.T) {
 	list(x, ours)
 	x.Confirm(x.Begin(), inEmpty.Ref, Gone)
 	found(x, "e")
-	// While a VM of another installation is below the root, nothing is known of any folder.
+	// While a VM of another installation is below the root, the owner of every folder is unknown.
 	foreign := in(3, full, vsphere.GroupID{Installation: "another", Member: "m", Group: "g"})
 	list(x, ours, foreign)
 	unknown(x)
@@ -85,7 +85,8 @@ func TestOnlyFoldersAtAGroupsPlaceInWhichNothingMayBeAreEmpty(t *testing.T) {
 	unknown(x)
 }
 
-// TestAFolderIsOursOnceAVMOfOursWasSeenInIt: a folder does not show which installation made it, and one that shares the root folder can have no VM yet.
+// TestAFolderIsOursOnceAVMOfOursWasSeenInIt: a folder does not show which installation created it,
+// and an installation that shares the root folder can have no VM yet.
 func TestAFolderIsOursOnceAVMOfOursWasSeenInIt(t *testing.T) {
 	member := vsphere.Folder{Ref: vsphere.FolderRef("m"), Name: "team-a", Parent: root.Ref}
 	namespace := vsphere.Folder{Ref: vsphere.FolderRef("n"), Name: "shop", Parent: member.Ref}

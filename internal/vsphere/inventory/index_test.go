@@ -71,14 +71,14 @@ func TestMissingIsSuspectUntilConfirmed(t *testing.T) {
 	if len(n.groups) == 0 {
 		t.Error("the group was not told that it is gone")
 	}
-	// A listing that was under way, although it began after the look-up, cannot bring it back.
+	// A listing in progress, even one that began after the look-up, cannot restore it.
 	x.ApplyListing(late, []Seen{a, b}, []vsphere.Folder{folder})
 	if g := x.Group(query(a.Ref)); len(g.Gone) != 1 || len(g.VMs) != 1 {
 		t.Errorf("after a late listing: %+v", g)
 	}
 }
 
-// TestARestoredVCenterGivesReferencesToOtherObjects: one that was restored from a backup counts on from there.
+// TestARestoredVCenterGivesReferencesToOtherObjects: a vCenter restored from a backup continues to count from there.
 func TestARestoredVCenterGivesReferencesToOtherObjects(t *testing.T) {
 	x, _ := newIndex(0)
 	a := vm(1, groupID)
@@ -98,7 +98,7 @@ func TestARestoredVCenterGivesReferencesToOtherObjects(t *testing.T) {
 	if got, state := x.VM(a.Ref); state != Present || got.Stamp != nil {
 		t.Errorf("the VM with a reference of old is %+v in state %d; want it present and without the old one's stamp", got, state)
 	}
-	// Its departure is one like any other: it is not the one that was destroyed.
+	// Its departure is an ordinary one: it is not the object that was destroyed.
 	if x.vms[a.Ref].leaving {
 		t.Error("it counts as being destroyed by the operator")
 	}
@@ -227,7 +227,7 @@ func TestUnreadKeepsWhatWasKnown(t *testing.T) {
 	}
 }
 
-// recorded is what groups expect that have recorded these VMs.
+// recorded is the expectation of groups that have recorded these VMs.
 func recorded(vms ...Seen) vsphere.Expectation {
 	e := vsphere.Expectation{VMs: len(vms)}
 	for _, vm := range vms {
@@ -394,7 +394,7 @@ func TestAFolderMadeDuringAListingIsNoSuspect(t *testing.T) {
 		t.Errorf("a later listing without it leaves it in state %d", state)
 	}
 	called = x.Begin()
-	x.Confirm(x.Begin(), made.Ref, Gone) // somebody destroyed it before the call returned
+	x.Confirm(x.Begin(), made.Ref, Gone) // a user destroyed it before the response
 	if x.Made(called, made); !x.Group(vsphere.Query{ID: groupID, Folder: made.Ref}).FolderGone {
 		t.Error("a folder that is gone came back")
 	}

@@ -7,7 +7,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// TestAGroupIsNotifiedOfTheFateOfAVMWhoseConfigurationWasNeverRead: it lies in a folder that is not the group's, and its stamp cannot lead to the group.
+// TestAGroupIsNotifiedOfTheFateOfAVMWhoseConfigurationWasNeverRead: it is in a folder of another
+// group, and its stamp cannot identify the group.
 func TestAGroupIsNotifiedOfTheFateOfAVMWhoseConfigurationWasNeverRead(t *testing.T) {
 	x, n := newIndex(0)
 	dark := Seen{VM: vsphere.VM{Ref: vsphere.VMRef("vm-9"), Name: "vg-9", Folder: root.Ref}, Unread: true}
@@ -48,7 +49,7 @@ func TestAVMWithoutAVerdictCountsAsOneOfOurs(t *testing.T) {
 	}
 }
 
-// TestAnUnreadVMOfTheGroupsFolderThatIsMissingIsASuspect: it may be a clone that nobody has recorded.
+// TestAnUnreadVMOfTheGroupsFolderThatIsMissingIsASuspect: it can be an unrecorded clone.
 func TestAnUnreadVMOfTheGroupsFolderThatIsMissingIsASuspect(t *testing.T) {
 	x, _ := newIndex(0)
 	dark := Seen{VM: vsphere.VM{Ref: vsphere.VMRef("vm-9"), Name: "vg-9", Folder: folder.Ref}, Unread: true}

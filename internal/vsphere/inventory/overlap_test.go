@@ -17,7 +17,8 @@ func switchedOff(vm *vsphere.VM) { vm.Power = vsphere.PoweredOff }
 
 func switchedOn(vm *vsphere.VM) { vm.Power = vsphere.PoweredOn }
 
-// TestTheFirstAnswerOfAStreamWinsOverReadsThatBeganBeforeItArrived: a VM is read while vCenter makes the filter; it is switched off before vCenter evaluates that.
+// TestTheFirstAnswerOfAStreamWinsOverReadsThatBeganBeforeItArrived: a VM is read while vCenter creates the filter; it
+// is powered off before vCenter evaluates the filter.
 func TestTheFirstAnswerOfAStreamWinsOverReadsThatBeganBeforeItArrived(t *testing.T) {
 	on, off := with(vm(1, groupID), switchedOn), with(vm(1, groupID), switchedOff)
 	for name, apply := range map[string]func(x *Index, stream, read Moment){
@@ -39,7 +40,8 @@ func TestTheFirstAnswerOfAStreamWinsOverReadsThatBeganBeforeItArrived(t *testing
 	}
 }
 
-// TestAVMThatIsDestroyedWhileAStreamBeginsIsLookedUp: it was read after vCenter made the filter, and is not in the first answer.
+// TestAVMThatIsDestroyedWhileAStreamBeginsIsLookedUp: it was read after vCenter created the filter, and is not in the
+// first response.
 func TestAVMThatIsDestroyedWhileAStreamBeginsIsLookedUp(t *testing.T) {
 	x, _ := newIndex(0)
 	a, b := vm(1, groupID), vm(2, groupID)
@@ -94,7 +96,8 @@ func TestALookUpThatNoListingOverlapsIsNotRepeated(t *testing.T) {
 	}
 }
 
-// TestOfOverlappingReadsThatDifferNoneIsBelieved: the one that began later may have been answered earlier, and holds a stamp that was replaced since.
+// TestOfOverlappingReadsThatDifferNoneIsBelieved: the read that began later can be answered earlier, and hold a stamp
+// that was replaced since.
 func TestOfOverlappingReadsThatDifferNoneIsBelieved(t *testing.T) {
 	x, n := newIndex(0)
 	bare := with(vm(1, groupID), func(vm *vsphere.VM) { vm.Stamp, vm.ChangeVersion = nil, "0" })
@@ -119,7 +122,8 @@ func TestOfOverlappingReadsThatDifferNoneIsBelieved(t *testing.T) {
 	}
 }
 
-// TestConfigurationThatAStreamShowsOlderIsReadAgain: its first answer takes the configuration from the index as it was, and a read brings another meanwhile.
+// TestConfigurationThatAStreamShowsOlderIsReadAgain: its first response takes the configuration from the index, and a
+// concurrent read returns another.
 func TestConfigurationThatAStreamShowsOlderIsReadAgain(t *testing.T) {
 	x, _ := newIndex(0)
 	bare := with(vm(1, groupID), func(vm *vsphere.VM) { vm.Stamp, vm.ChangeVersion = nil, "0" })
@@ -177,7 +181,7 @@ func TestWhatLeftIsNotThereAgainByAReadThatWasUnderWay(t *testing.T) {
 	}
 }
 
-// TestWhatALookUpMissesIsASuspectUnlessAReadThatOverlapsItShowsIt: it may have been moved in between the two.
+// TestWhatALookUpMissesIsASuspectUnlessAReadThatOverlapsItShowsIt: it can have moved between the two.
 func TestWhatALookUpMissesIsASuspectUnlessAReadThatOverlapsItShowsIt(t *testing.T) {
 	x, _ := newIndex(0)
 	a, b := vm(1, groupID), vm(2, groupID)
@@ -191,7 +195,8 @@ func TestWhatALookUpMissesIsASuspectUnlessAReadThatOverlapsItShowsIt(t *testing.
 	}
 }
 
-// TestWhatAStreamHasToldIsNotTakenBackByAReadThatBeganBefore: but for the configuration, which the stream does not tell.
+// TestWhatAStreamHasToldIsNotTakenBackByAReadThatBeganBefore, except for the configuration, which the stream does not
+// report.
 func TestWhatAStreamHasToldIsNotTakenBackByAReadThatBeganBefore(t *testing.T) {
 	x, _ := newIndex(0)
 	a := with(vm(1, groupID), switchedOn)
@@ -206,7 +211,7 @@ func TestWhatAStreamHasToldIsNotTakenBackByAReadThatBeganBefore(t *testing.T) {
 	}
 }
 
-// TestWhatAReadSawAndTheStreamDoesNotShowIsFound: on and off again between two answers, or made and destroyed.
+// TestWhatAReadSawAndTheStreamDoesNotShowIsFound: powered on and off between two responses, or created and destroyed.
 func TestWhatAReadSawAndTheStreamDoesNotShowIsFound(t *testing.T) {
 	x, _ := newIndex(0)
 	off, passing := with(vm(1, groupID), switchedOff), vm(2, groupID)
@@ -235,7 +240,7 @@ func TestWhatAReadSawAndTheStreamDoesNotShowIsFound(t *testing.T) {
 	}
 }
 
-// TestTheAlarmEndsWhenAVMThatVanishedIsBackOnAHostThatIsAway: vCenter does not show whose it is then.
+// TestTheAlarmEndsWhenAVMThatVanishedIsBackOnAHostThatIsAway: vCenter does not show its owner then.
 func TestTheAlarmEndsWhenAVMThatVanishedIsBackOnAHostThatIsAway(t *testing.T) {
 	x, _ := newIndex(0)
 	a, b := vm(1, groupID), vm(2, groupID)

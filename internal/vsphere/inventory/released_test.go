@@ -78,7 +78,7 @@ func TestAReleasedVMThatIsMissingStaysUntilThereIsAVerdict(t *testing.T) {
 func TestAGroupIsToldWhatBecomesOfAVMThatItReleased(t *testing.T) {
 	x, n := newIndex(0)
 	a := vm(1, groupID)
-	a.Folder = root.Ref // nobody is told for the folder's sake
+	a.Folder = root.Ref // no notification because of the folder
 	x.list(a)
 	let := released(1, groupID)
 	renamed, unmarked, restamped := let, let, a

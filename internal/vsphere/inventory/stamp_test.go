@@ -160,7 +160,8 @@ func TestNoTwoSpellingsOfOneReleaseMark(t *testing.T) {
 	})
 }
 
-// Status has room for 64 and 32 characters: with more in one VM nothing of the group could be recorded, and so nothing done.
+// Status has room for 64 and 32 characters. Longer values of one VM would prevent all writes of the
+// group's status, and so all actions.
 func TestWhatSomebodyWroteIntoAStampIsCut(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	s, _ := DecodeStamp(map[string]string{KeyOwner: "v1;i;m;g;1;0", KeyEpoch: "1.2", KeyRevision: long, KeyCloneMode: long})

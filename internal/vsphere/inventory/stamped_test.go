@@ -9,7 +9,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// TestTheNumberOfStampedVMsIsThatOfTheVMsThatCount: it is kept with each change, because a scrape of metrics must not walk all VMs while passes wait.
+// TestTheNumberOfStampedVMsIsThatOfTheVMsThatCount: each change updates the number, because a
+// scrape of metrics must not walk all VMs while passes wait.
 func TestTheNumberOfStampedVMsIsThatOfTheVMsThatCount(t *testing.T) {
 	stamps := map[string]func(*vsphere.VM){
 		"ours": func(*vsphere.VM) {},
@@ -64,7 +65,7 @@ func TestTheNumberOfStampedVMsIsThatOfTheVMsThatCount(t *testing.T) {
 	})
 }
 
-// BenchmarkStampedOf50000VMs is what the number costs, for all of which the lock of the index is held.
+// BenchmarkStampedOf50000VMs is the cost of the number, during which the lock of the index is held.
 func BenchmarkStampedOf50000VMs(b *testing.B) {
 	x, _ := newIndex(0)
 	all := make([]Seen, 0, 50000)

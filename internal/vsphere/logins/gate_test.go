@@ -13,7 +13,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/delay"
 )
 
-// vcenter is an account with a password, which notes its rejections.
+// vcenter is an account with a password, and records its rejections.
 type vcenter struct {
 	mu       sync.Mutex
 	password string
@@ -38,7 +38,7 @@ func (v *vcenter) set(password string) {
 	v.password = password
 }
 
-// worst returns the most rejections within a time.
+// worst returns the maximum number of rejections within a time.
 func (v *vcenter) worst(within time.Duration) (n int) {
 	for i := range v.rejected {
 		for j := i; j < len(v.rejected) && v.rejected[j].Sub(v.rejected[i]) < within; j++ {
@@ -48,7 +48,7 @@ func (v *vcenter) worst(within time.Duration) (n int) {
 	return n
 }
 
-// slowStore takes some time for each request, and fails now and then.
+// slowStore delays each request, and sometimes fails.
 type slowStore struct {
 	Memory
 	dice *rand.Rand
@@ -77,7 +77,7 @@ func (s *slowStore) Save(ctx context.Context, b Book) error {
 	before := s.rest()
 	err := s.Memory.Save(ctx, b)
 	if err == nil {
-		return before // it was written, and the answer was lost
+		return before // the write succeeded, and the response was lost
 	}
 	return err
 }
@@ -129,7 +129,8 @@ func TestNoScheduleOfPasswordsAndDeathsCausesFiveRejectionsInAQuarterOfAnHour(t 
 				mu.Unlock()
 			}
 			all.Wait()
-			// A process that is killed after a password that worked was rejected takes that with it.
+			// A process that is killed after the rejection of a password that worked before takes
+			// that knowledge with it.
 			if n := v.worst(window); n > most+1 || v.logins == 0 {
 				t.Errorf("seed %d: %d rejections within %s, %d logins", seed, n, window, v.logins)
 			}
@@ -171,7 +172,7 @@ func TestReplicasThatStartTogetherTryAWrongPasswordOnce(t *testing.T) {
 	})
 }
 
-// boots says of every other process whether it is dead.
+// boots reports for every other process whether it is dead.
 type boots bool
 
 func (b boots) BootDead(string) bool { return bool(b) }
@@ -184,7 +185,7 @@ func TestTheClaimOfADeadProcessHoldsNobody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, dead := range []bool{true, false} { // neither ends its login
+		for _, dead := range []bool{true, false} { // neither process ends its login
 			began, want := time.Now(), map[bool]time.Duration{true: 0, false: claimed}[dead]
 			k := New(Options{Store: store, Boot: fmt.Sprint(dead), Boots: boots(dead), Now: time.Now})
 			_, err := k.Gate("vc", "op", "p", "").Enter(t.Context())
@@ -261,7 +262,7 @@ func TestAGateForOneTryLeavesARejectedPasswordToTheOperator(t *testing.T) {
 		if err := try(gate("check again", "wrong").Once(), Rejected); !errors.As(err, &refused) || !refused.Once || refused.Rejections != 1 {
 			t.Errorf("an hour later: %v", err)
 		}
-		// The operator may, and once vCenter accepts it, so may a check.
+		// The operator can log in, and once vCenter accepts the login, so can a check.
 		if err := try(gate("operator", "wrong"), Accepted); err != nil {
 			t.Error(err)
 		}

@@ -7,10 +7,10 @@ import (
 
 var start = time.Unix(1_800_000_000, 0)
 
-// at is a moment of a story.
+// at is a moment of a test.
 func at(minutes float64) time.Time { return start.Add(time.Duration(minutes * float64(time.Minute))) }
 
-// reject and accept are what vCenter answers to a pair.
+// reject and accept are vCenter's responses to a pair.
 func (a Account) reject(pair string, now time.Time) Account {
 	return a.settled(now, false).ended(Claim{Pair: pair, At: now}, Rejected, now)
 }
@@ -19,7 +19,7 @@ func (a Account) accept(pair string, now time.Time) Account {
 	return a.settled(now, false).ended(Claim{Pair: pair, At: now}, Accepted, now)
 }
 
-// tried checks what a replica does with a pair at a moment.
+// tried checks a replica's decision about a pair at a moment.
 func (a Account) tried(t *testing.T, pair string, now time.Time, want step, next time.Time) {
 	t.Helper()
 	do, when := decide(a.settled(now, false), pair, now, most)
@@ -38,7 +38,7 @@ func TestAPairIsTriedThreeTimesAndNeverAgain(t *testing.T) {
 	a = a.reject("a", at(17))
 	a.tried(t, "a", at(100_000), hold, time.Time{})
 	a.tried(t, "b", at(17), claim, time.Time{})
-	a = a.accept("a", at(100_000)) // a person had it unlocked, and another process found out
+	a = a.accept("a", at(100_000)) // a user unlocked the account, and another process noticed
 	a.tried(t, "a", at(100_001), claim, time.Time{})
 }
 

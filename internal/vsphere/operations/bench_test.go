@@ -8,12 +8,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// nobody is notified.
+// nobody ignores notifications.
 type nobody struct{}
 
 func (nobody) GroupChanged(vsphere.GroupKey) {}
 
-// BenchmarkAPassBesideOthers is what a pass of a group asks, beside others of which guests shut down and clones have failed.
+// BenchmarkAPassBesideOthers is the queries of a group's pass, next to others with guests that shut
+// down and failed clones.
 func BenchmarkAPassBesideOthers(b *testing.B) {
 	for _, others := range []int{1000, 5000} {
 		b.Run(fmt.Sprint(others), func(b *testing.B) {

@@ -69,7 +69,8 @@ func TestAPowerOnWithoutATaskIsLookedForAmongTheTasks(t *testing.T) {
 	}
 }
 
-// lostPlacing is a power-on through the datacenter whose reply was lost, and the tasks that vCenter has when it is asked for the slot, and for the operation.
+// lostPlacing is a power-on through the datacenter whose reply was lost. It has vCenter's tasks at the query for
+// the slot, and at that for the operation.
 func lostPlacing(t *testing.T, first, second []Untracked) *rig {
 	t.Helper()
 	r := newRig(t)
@@ -116,7 +117,7 @@ func TestALostReplyOfAPlacingIsFollowedToTheTaskOfTheVM(t *testing.T) {
 	}
 }
 
-// A task of the datacenter does not say which VM it places.
+// A task of the datacenter does not name the VM that it places.
 func TestALostReplyDoesNotWaitWithoutEndForThePlacingOfAnotherVM(t *testing.T) {
 	r := lostPlacing(t, nil, []Untracked{{Ref: "task-other", Entity: datacenter}, {Ref: "task-old", Entity: datacenter, Queued: newRig(t).clock.now().Add(-Patience * 2)}})
 	if tasks := r.Tasks(); len(tasks) != 1 || tasks[0].Ref != "task-other" {

@@ -7,7 +7,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// TestWhatFailsInTurnIsNotTriedWithoutAPause: a VM was stopped to be changed; it cannot be changed, nor started.
+// TestWhatFailsInTurnIsNotTriedWithoutAPause: a VM was stopped for a change; neither the change nor its start succeeds.
 func TestWhatFailsInTurnIsNotTriedWithoutAPause(t *testing.T) {
 	r := newRig(t)
 	for i := 1; i <= 3; i++ {

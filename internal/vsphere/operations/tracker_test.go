@@ -36,7 +36,7 @@ func (r *rig) GroupChanged(group vsphere.GroupKey) {
 	}
 }
 
-// guestTime is how long a guest may take to shut down.
+// guestTime is the time limit of a guest's shutdown.
 const guestTime = time.Hour
 
 func request(kind vsphere.OperationKind, ordinal int32) Request {
@@ -114,7 +114,7 @@ func TestALateReportOfAReplacedOperationChangesNothing(t *testing.T) {
 func TestSuccessSettlesWhenItsEffectShows(t *testing.T) {
 	r := newRig(t)
 	h := r.begin(vsphere.OpClone, 0)
-	r.Settle(100, seen) // not submitted yet: nothing can show
+	r.Settle(100, seen) // not submitted yet: no effect can show
 	r.inFlight(1)
 	h.Accepted("task-1", r.onDone)
 	r.Settle(100, seen) // running
@@ -161,12 +161,12 @@ func TestUnknownNeedsTasksAndThenAListing(t *testing.T) {
 	if !r.InFlight("g")[0].OutcomeUnknown {
 		t.Fatal("the outcome is known")
 	}
-	r.Settle(1000, unseen) // a listing alone says nothing: the clone may still run
+	r.Settle(1000, unseen) // a listing alone proves nothing: the clone can still run
 	r.inFlight(1)
 	if needed, in := r.NeedsScan(); !needed || in != slotGrace {
 		t.Fatalf("scan: %v in %v", needed, in)
 	}
-	r.Scanned(10, nil) // too early: the request may be under way
+	r.Scanned(10, nil) // too early: the request can be in flight
 	r.Settle(1000, unseen)
 	r.inFlight(1)
 	r.clock.advance(r.Grace)
@@ -219,7 +219,7 @@ func TestWhatLandedIsToldOfRunningTasksOnly(t *testing.T) {
 	r.begin(vsphere.OpPowerOn, 1).Accepted("task-on", r.onDone)
 	r.begin(vsphere.OpPowerOff, 2).Accepted("task-ended", r.onDone)
 	r.Succeeded("task-ended", vsphere.Ref{}, 1)
-	r.begin(vsphere.OpDestroy, 3) // its request is on its way
+	r.begin(vsphere.OpDestroy, 3) // its request is in flight
 	sight := Unseen
 	look := func(Effect) Sight { return sight }
 	if clones, others := r.Landed(look); len(clones)+len(others) != 0 {
@@ -261,7 +261,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestWhatAVMCouldNotBeChangedToStaysKnownWhenItIsStartedAgain: it would be stopped for the same again.
+// TestWhatAVMCouldNotBeChangedToStaysKnownWhenItIsStartedAgain: otherwise the VM would be stopped
+// for the same change again.
 func TestWhatAVMCouldNotBeChangedToStaysKnownWhenItIsStartedAgain(t *testing.T) {
 	r := newRig(t)
 	done := func(kind vsphere.OperationKind, at Mark) {
@@ -288,7 +289,7 @@ func TestWhatAVMCouldNotBeChangedToStaysKnownWhenItIsStartedAgain(t *testing.T) 
 func TestShutdown(t *testing.T) {
 	r := newRig(t)
 	r.begin(vsphere.OpShutdownGuest, 0).Finished(3)
-	r.Settle(100, unseen) // no listing settles it: the guest takes its time
+	r.Settle(100, unseen) // no listing settles it: the guest is still shutting down
 	r.inFlight(1)
 	if _, err := r.Begin(request(vsphere.OpShutdownGuest, 0)); vsphere.KindOf(err) != vsphere.KindBusy {
 		t.Fatalf("second shutdown: %v", err)
@@ -359,14 +360,15 @@ func TestATaskThatHangsIsOvertakenByWhatEndsTheVM(t *testing.T) {
 		if (err == nil) != c.overtaken || (len(r.done) == 1) != c.overtaken {
 			t.Errorf("%s after %s: %v, slots freed: %v", c.next, c.hangs, err, r.done)
 		}
-		r.Succeeded("task-77", vsphere.Ref{}, 5) // nobody waits for the slot twice
+		r.Succeeded("task-77", vsphere.Ref{}, 5) // the slot is not awaited twice
 		if len(r.done) != 1 {
 			t.Errorf("%s after %s: slots freed: %v", c.next, c.hangs, r.done)
 		}
 	}
 }
 
-// The reply to a power-on is lost, and vCenter runs the task, which hangs. It is named and overtaken like one whose reply came.
+// The reply to a power-on is lost, and vCenter runs the task, which hangs. It is named and
+// overtaken like one whose reply arrived.
 func TestATaskThatHangsIsNamedThoughTheReplyWasLost(t *testing.T) {
 	r := newRig(t)
 	r.begin(vsphere.OpPowerOn, 0).Unknown(r.onDone)

@@ -51,7 +51,7 @@ func TestAnInheritedCloneThatHangsIsWaitedForTenMinutes(t *testing.T) {
 	r.inherited(101, 0, 0, 1)
 }
 
-// lostClone is the clone of a template whose reply was lost, after the time in which it may be on its way.
+// lostClone is the clone of a template whose reply was lost, after the maximum time in flight.
 func lostClone(t *testing.T) *rig {
 	t.Helper()
 	r := newRig(t)
@@ -105,7 +105,7 @@ func TestALostReplyGivesItsSlotBackBeforeItsOrdinal(t *testing.T) {
 		t.Fatalf("the ordinal's scan: %v in %v", needed, in)
 	}
 	r.Settle(1000, unseen)
-	r.inFlight(1) // nothing else is begun for the ordinal
+	r.inFlight(1) // no other operation begins for the ordinal
 	r.clock.advance(r.Grace)
 	r.Scanned(12, nil)
 	r.Settle(1000, unseen)
@@ -165,7 +165,7 @@ func TestALostReplyHoldsNoSlotWhileOnlyOthersClone(t *testing.T) {
 	if len(r.done) != 1 {
 		t.Fatal("its slot is held for a clone of somebody else")
 	}
-	r.inFlight(1) // it may be it, though
+	r.inFlight(1) // it can still be the task
 	r.clock.advance(Patience)
 	r.Settle(23, unseen)
 	r.inFlight(0)

@@ -68,7 +68,7 @@ func TestPrivilegesByConditionAndByObject(t *testing.T) {
 	}
 }
 
-// An account with the roles of the documentation lacks nothing that a group without special wishes needs.
+// An account with the documented roles has all privileges that an ordinary group needs.
 func TestTheRolesServeWhatIsAlwaysNeededAndNetworks(t *testing.T) {
 	t.Parallel()
 	roles := privileges.Roles()
@@ -87,7 +87,7 @@ func TestTheRolesServeWhatIsAlwaysNeededAndNetworks(t *testing.T) {
 	}
 }
 
-// With what Extra adds, the account can do everything.
+// With the privileges in Extra, the account can do everything.
 func TestRolesAndExtrasAreTheWholeList(t *testing.T) {
 	t.Parallel()
 	granted := map[string]int{vsphere.PrivilegeRead: 1}

@@ -21,7 +21,7 @@ func hang(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// attended lets a session be attended for ten minutes at most, and returns after how long that ended.
+// attended attends a session for ten minutes at most, and returns when that ended.
 func attended(t *testing.T, s *Session) (time.Duration, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
@@ -50,7 +50,7 @@ func TestAVCenterThatAnswersNoStrangerAndItsSessionsIsNotSilent(t *testing.T) {
 		s.knock = hang
 		go func() {
 			for delay.For(t.Context(), 5*time.Second) == nil {
-				_, _ = methods.GetCurrentTime(t.Context(), s.Client()) // a refusal is an answer
+				_, _ = methods.GetCurrentTime(t.Context(), s.Client()) // a rejection is a response
 			}
 		}()
 		if took, err := attended(t, s); took != 0 {

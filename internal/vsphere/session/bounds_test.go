@@ -30,7 +30,7 @@ const (
 	valueEnd = `</val></propSet></objects>`
 )
 
-// liar stands before a simulator and answers some methods by itself.
+// liar is a proxy in front of a simulator and answers some methods itself.
 type liar struct {
 	*httptest.Server
 	answers map[string]http.HandlerFunc
@@ -73,7 +73,7 @@ func lies(t *testing.T, answers map[string]http.HandlerFunc) *liar {
 	return l
 }
 
-// sends answers with texts, the second of which comes again and again up to a number of bytes.
+// sends answers with texts, and repeats the second one up to a number of bytes.
 func sends(begin, again string, bytes int, end string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, begin)
@@ -96,7 +96,7 @@ func refused(t *testing.T, err error, method, limit string) {
 	}
 }
 
-// allocates returns how many bytes are allocated meanwhile, which is more than are in use at any time.
+// allocates returns the number of bytes allocated during a call, which is more than are in use at any time.
 func allocates(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -105,7 +105,7 @@ func allocates(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestAStrangerSendsLittle: nobody needs a password to answer at the address of a VCenter.
+// TestAStrangerSendsLittle: no password is needed to answer at the address of a VCenter.
 func TestAStrangerSendsLittle(t *testing.T) {
 	const much = 300 << 20
 	for _, test := range []struct {
@@ -133,14 +133,14 @@ func TestAStrangerSendsLittle(t *testing.T) {
 			if n := l.asked[test.method].Load(); n != 1 {
 				t.Errorf("it is asked %d times at once", n)
 			}
-			if used > 8<<20 { // the server's side is in it
+			if used > 8<<20 { // this includes the server's side
 				t.Errorf("%d KiB are allocated", used>>10)
 			}
 		})
 	}
 }
 
-// TestAPageForPeopleIsNoExcess: a web server sends one while vCenter starts, and the operator asks again soon.
+// TestAPageForPeopleIsNoExcess: a web server sends an HTML page while vCenter starts, and the operator retries soon.
 func TestAPageForPeopleIsNoExcess(t *testing.T) {
 	for _, status := range []int{http.StatusOK, http.StatusInternalServerError, http.StatusServiceUnavailable} {
 		l := lies(t, map[string]http.HandlerFunc{"RetrieveServiceContent": func(w http.ResponseWriter, _ *http.Request) {
@@ -153,7 +153,7 @@ func TestAPageForPeopleIsNoExcess(t *testing.T) {
 	}
 }
 
-// TestWhoRejectsALoginIsAStrangerStill: after InvalidLogin the session asks whether it is logged in.
+// TestWhoRejectsALoginIsAStrangerStill: after InvalidLogin, the session asks whether it is logged in.
 func TestWhoRejectsALoginIsAStrangerStill(t *testing.T) {
 	reject := soapHead + `<soapenv:Fault><faultcode>ServerFaultCode</faultcode><faultstring>no</faultstring><detail>` +
 		`<InvalidLoginFault xmlns="urn:vim25" xsi:type="InvalidLogin"/></detail></soapenv:Fault>` + soapTail
@@ -174,19 +174,19 @@ func TestWhoRejectsALoginIsAStrangerStill(t *testing.T) {
 	if _, err := session.Open(t.Context(), config(l.URL)); vsphere.KindOf(err) != vsphere.KindCredentials {
 		t.Fatalf("the login is not rejected: %v", err)
 	}
-	if n := sent.Load(); n == 0 || n > 16<<20 { // what was on its way counts
+	if n := sent.Load(); n == 0 || n > 16<<20 { // data in flight counts
 		t.Errorf("%d bytes were sent", n)
 	}
 }
 
-// TestAnswersAfterALoginAreWeighed: what answers may have taken the login only to be asked more.
+// TestAnswersAfterALoginAreWeighed: a server can accept the login only to receive more calls.
 func TestAnswersAfterALoginAreWeighed(t *testing.T) {
 	const much = 300 << 20
 	for _, test := range []struct {
 		story, method string
 		answer        http.HandlerFunc
 		limit         string
-		// slow is set where a structure that takes long to decode is one of several. Such a row needs the build tag slow.
+		// slow marks one of several structures that take long to decode. Such a row needs the build tag slow.
 		slow bool
 	}{
 		{"a page of comments", "RetrievePropertiesEx", sends(pageHead, "<!-- > -->", much, pageTail), "32 MiB", false},

@@ -17,7 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// crossing is an address whose new connections lead to another server when it is switched. Those that are open stay.
+// crossing is an address whose new connections lead to another server after a switch. Open connections stay.
 type crossing struct {
 	listener net.Listener
 	to       atomic.Pointer[string]
@@ -84,7 +84,7 @@ func TestAnotherCertificateIsToldAlthoughOpenConnectionsStillWork(t *testing.T) 
 	go func() {
 		defer close(answered)
 		for ctx.Err() == nil {
-			// One at a time, over the connection that is open.
+			// One at a time, over the open connection.
 			if err := serverTime(t.Context(), s); err != nil {
 				answered <- err
 				return

@@ -11,10 +11,10 @@ func LoginAgain(ctx context.Context, s *Session) error {
 	return s.relogin(ctx, generation)
 }
 
-// SetCallTimeout changes the time of calls. No other call may be under way.
+// SetCallTimeout changes the timeout of calls. No other call can be in flight.
 func SetCallTimeout(s *Session, d time.Duration) { s.cfg.CallTimeout = d }
 
-// SOAPAction is what a client of the session's says in this header.
+// SOAPAction is the value of this header in the session's requests.
 func SOAPAction(cfg Config) (string, error) {
 	sc, err := newClient(cfg)
 	if err != nil {

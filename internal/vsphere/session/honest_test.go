@@ -10,7 +10,8 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// honestVM is a VM with all that a vCenter may say of it: what is listed of each, the details of those that changed, and the devices of templates.
+// honestVM is a VM with all properties that vCenter can return: those in a listing, the details of
+// changed VMs, and the devices of templates.
 func honestVM(i, details, devices int) string {
 	var b strings.Builder
 	property := func(name, kind, value string) {
@@ -41,12 +42,12 @@ func honestVM(i, details, devices int) string {
 	return b.String() + "</objects>"
 }
 
-// TestHonestPagesAreFarFromTheirBound: an answer beyond its bound ends the connection to that vCenter.
+// TestHonestPagesAreFarFromTheirBound: a response beyond its bound ends the connection to that vCenter.
 func TestHonestPagesAreFarFromTheirBound(t *testing.T) {
 	for _, test := range []struct {
 		story                 string
 		vms, details, devices int
-		// share of the bound that is enough
+		// share is the divisor of the bound that is enough.
 		of    bound
 		share int64
 	}{

@@ -13,7 +13,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// boots are the runs that are dead; the empty one stands for all.
+// boots are the dead runs; the empty one stands for all.
 type boots map[string]bool
 
 func (b boots) BootDead(boot string) bool { return b[boot] || b[""] }
@@ -65,7 +65,7 @@ func TestSessionsOfOthersAreLeftAlone(t *testing.T) {
 	me := process("me")
 	open(t, proxy.URL, "inst", "other-vcenter", process("dead"))
 	open(t, proxy.URL, "other-inst", "default", process("dead"))
-	open(t, proxy.URL, "inst", "default", me) // beside this one: a connection that is being replaced
+	open(t, proxy.URL, "inst", "default", me) // in addition to this one: a connection that is being replaced
 	plain, err := session.Open(context.Background(), config(proxy.URL))
 	must(t, err)
 	t.Cleanup(func() { must(t, plain.Close(context.Background())) })
@@ -89,7 +89,7 @@ func TestSessionsOfOthersAreLeftAlone(t *testing.T) {
 	end(t, open(t, proxy.URL, "inst", "default", unknowing), 0)
 }
 
-// Right after a start it is not known yet that the predecessor is dead.
+// Right after a start, the predecessor's death is not known yet.
 func TestAPredecessorThatTurnsOutToBeDeadLaterIsEndedThen(t *testing.T) {
 	sm, proxy := start(t, sim.Options{})
 	open(t, proxy.URL, "inst", "default", process("killed"))
@@ -107,13 +107,13 @@ func TestAPredecessorThatTurnsOutToBeDeadLaterIsEndedThen(t *testing.T) {
 	must(t, serverTime(context.Background(), s))
 }
 
-// A process that was paused and overtaken logs in again when it goes on: its successor ended its session.
+// A process that was paused and overtaken logs in again when it resumes: its successor ended its session.
 func TestAProcessThatWasOvertakenLeavesItsSuccessorAlone(t *testing.T) {
 	_, proxy := start(t, sim.Options{})
 	dead := boots{"": true}
 	overtaken := &session.Process{Boot: "overtaken", Boots: dead}
 	old := open(t, proxy.URL, "inst", "default", overtaken)
-	dead[""] = false // it may not act any more, and so does not say who is dead
+	dead[""] = false // it cannot act any more, and so does not report dead processes
 	successor := open(t, proxy.URL, "inst", "default", process("successor"))
 	end(t, successor, 1)
 	must(t, serverTime(context.Background(), old)) // logs in again

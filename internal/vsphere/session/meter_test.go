@@ -15,7 +15,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// noted keeps requests as the session counts them.
+// noted records requests as the session counts them.
 type noted struct {
 	mu  sync.Mutex
 	all []string
@@ -27,7 +27,8 @@ func (n *noted) Sent(method string, code session.Code, _ time.Duration) {
 	n.all = append(n.all, method+" "+string(code))
 }
 
-// TestEachRequestIsCountedWithItsOutcome: logins and logouts too, those that the fence stops, and none that the caller gave up.
+// TestEachRequestIsCountedWithItsOutcome, including logins, logouts and requests that the fence
+// stops, but not those that the caller canceled.
 func TestEachRequestIsCountedWithItsOutcome(t *testing.T) {
 	_, proxy := start(t, sim.Options{})
 	var meter noted

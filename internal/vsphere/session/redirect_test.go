@@ -14,14 +14,14 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// TestARedirectLeadsNowhere: a Secret says which vCenter its password is for, and a server that answers there must not pass the operator on to another, which
-// would be believed what it answers.
+// TestARedirectLeadsNowhere: a Secret specifies the vCenter of its password. A server that answers there must not
+// redirect the operator to another, whose responses would be trusted.
 func TestARedirectLeadsNowhere(t *testing.T) {
 	vcenter, err := sim.Start(sim.Options{})
 	must(t, err)
 	t.Cleanup(vcenter.Close)
 	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
-		// At once, and at the login, which has the password in it.
+		// At once, and at the login, which contains the password.
 		for _, at := range []string{"RetrieveServiceContent", "Login"} {
 			t.Run(fmt.Sprint(status, " at ", at), func(t *testing.T) {
 				var mu sync.Mutex
@@ -57,7 +57,7 @@ func TestARedirectLeadsNowhere(t *testing.T) {
 
 				_, err := session.Open(t.Context(), config(door.URL))
 				said := "spec.server has to name the vCenter itself"
-				if status >= http.StatusTemporaryRedirect { // net/http asks nobody about these, since the body cannot be sent again
+				if status >= http.StatusTemporaryRedirect { // net/http does not call CheckRedirect for these, since the body cannot be sent again
 					said = http.StatusText(status)
 				}
 				if err == nil || vsphere.KindOf(err) != vsphere.KindTransient || !strings.Contains(err.Error(), said) {

@@ -21,7 +21,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// script is a server in memory: what it answers to the first call, to the second, and so on; then it tells the time.
+// script is a server in memory: its responses to the first call, the second, and so on; then it returns the time.
 type script struct {
 	answers []func() (*http.Response, error)
 	calls   []string
@@ -57,7 +57,7 @@ func cut() (*http.Response, error) { return nil, io.EOF }
 
 func busy() (*http.Response, error) { return answer(http.StatusServiceUnavailable, "") }
 
-// half is an answer that breaks off after its value has begun.
+// half is a response that breaks off after its value has begun.
 func half() (*http.Response, error) {
 	whole, err := answer(http.StatusOK, `<CurrentTimeResponse xmlns="urn:vim25"><returnval>2020-01-01T00:00:00Z</returnval>`)
 	if err != nil {

@@ -53,7 +53,7 @@ func config(url string) session.Config {
 	return session.Config{URL: url, Username: "user", Password: "pass", UserAgent: "test-agent"}
 }
 
-// serverTime is a call that reads, and needs a login.
+// serverTime is a read that needs a login.
 func serverTime(ctx context.Context, s *session.Session) error {
 	req := &types.CurrentTime{This: types.ManagedObjectReference{Type: "ServiceInstance", Value: "ServiceInstance"}}
 	_, err := methods.CurrentTime(ctx, s.Client(), req)
@@ -193,7 +193,7 @@ func TestCallsHaveADeadline(t *testing.T) {
 	_, proxy := start(t, sim.Options{})
 	s, err := session.Open(context.Background(), config(proxy.URL))
 	must(t, err)
-	session.SetCallTimeout(s, 50*time.Millisecond) // not before: the login would have no more time
+	session.SetCallTimeout(s, 50*time.Millisecond) // not before: the login would time out
 	release := make(chan struct{})
 	defer close(release)
 	proxy.Hook(func(sim.Call) faultproxy.Fault { <-release; return faultproxy.Fault{Act: faultproxy.CutBefore} })
@@ -223,7 +223,7 @@ func TestTLS(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		tls  session.TLS
-		// kind of the error, none if it works. Settings that cannot be read distrust nobody.
+		// kind of the error, none on success. Unreadable settings distrust no server.
 		kind vsphere.Kind
 	}{
 		{"the system's authorities do not know it", session.TLS{}, vsphere.KindCertificate},
@@ -260,7 +260,8 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-// TestLoginWhileLoggedIn shows the answer that looks like a wrong password. The account may not see the sessions of others.
+// TestLoginWhileLoggedIn shows the response that looks like a wrong password. The account cannot
+// see the sessions of others.
 func TestLoginWhileLoggedIn(t *testing.T) {
 	_, proxy := start(t, sim.Options{Privileges: []string{}})
 	ctx := context.Background()
@@ -268,7 +269,7 @@ func TestLoginWhileLoggedIn(t *testing.T) {
 	s, err := session.Open(ctx, cfg)
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close(ctx)) })
-	// The reply of a login is lost after the cookie came: the next login meets a connection that is logged in.
+	// The reply of a login is lost after the cookie arrived: the next login uses a connection that is logged in.
 	must(t, session.LoginAgain(ctx, s))
 	if n := proxy.Count("Login", "test-agent"); n != 2 {
 		t.Errorf("%d logins, want 2", n)

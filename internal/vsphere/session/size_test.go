@@ -2,5 +2,5 @@
 
 package session_test
 
-// everyAnswer says whether all structures are sent that take long to decode, which is about ten seconds.
+// everyAnswer selects whether all structures that take long to decode are sent, about ten seconds.
 const everyAnswer = false

@@ -30,7 +30,7 @@ func TestASilentVCenterFreesTheCallersOfChangesSoon(t *testing.T) {
 		}
 		ctx, cancel := s.withTimeout(test.ctx, test.method)
 		deadline, ok := ctx.Deadline()
-		// Between two looks at the clock, for the machine may stop this process in between.
+		// Between two clock reads, because the machine can pause this process in between.
 		if !ok || deadline.Before(before.Add(test.most)) || deadline.After(time.Now().Add(test.most)) {
 			t.Errorf("%s may take until %v, want %v from %v", test.name, deadline, test.most, before)
 		}

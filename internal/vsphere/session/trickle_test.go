@@ -17,7 +17,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// drops sends one byte of an answer after the other, and a pause between any two.
+// drops sends the bytes of a response one by one, with a pause between any two.
 type drops struct {
 	ctx   context.Context //nolint:containedctx // that of the request
 	first time.Duration
@@ -49,13 +49,14 @@ type trickle func(*http.Request) *http.Response
 
 func (t trickle) RoundTrip(r *http.Request) (*http.Response, error) { return t(r), nil }
 
-// TestAnAnswerThatTricklesEnds: what comes after a long wait is news, and has a minute from its first byte. All others have the time of their call.
+// TestAnAnswerThatTricklesEnds: a response after a long wait is news, and must end within a minute
+// of its first byte. All others must end within the timeout of their call.
 func TestAnAnswerThatTricklesEnds(t *testing.T) {
 	for _, test := range []struct {
 		story string
 		drops drops
 		call  time.Duration
-		// after is when the call ends, and limit what its error says.
+		// after is the end of the call, and limit the text of its error.
 		after time.Duration
 		limit string
 	}{
@@ -107,7 +108,7 @@ func waitForNews(ctx context.Context, sc *soap.Client) error {
 	return sc.RoundTrip(expect(ctx, &res), &req, &res)
 }
 
-// TestAServerSetsFewCookies: each is kept, and sent back with every request.
+// TestAServerSetsFewCookies: each is stored, and sent with every request.
 func TestAServerSetsFewCookies(t *testing.T) {
 	var c cookies
 	kept := 0

@@ -17,7 +17,7 @@ func TestClaimsThatCannotBeReadKeepWhatTheySaidLast(t *testing.T) {
 	all[1].length = time.Hour
 	all[1].wants("h", 5)
 	w.run(5 * time.Second)
-	all[1].dead, all[1].own[claimsKey] = true, "?" // hangs, and its published is spoiled
+	all[1].dead, all[1].own[claimsKey] = true, "?" // hangs, and its published claims are malformed
 	for _, o := range all {
 		o.seen[all[1].session] = all[1].own
 	}
@@ -84,7 +84,7 @@ func TestWithoutGrantsOneSlotIsLeftAfterAWhile(t *testing.T) {
 	}
 }
 
-// bulletin is shared by coordinators that run at once. The first leads.
+// bulletin is shared by coordinators that run concurrently. The first leads.
 type bulletin struct {
 	mu        sync.Mutex
 	published []map[string]string
@@ -153,7 +153,7 @@ func TestRunningAtOnce(t *testing.T) {
 	})
 }
 
-// work runs so many tasks of a second each.
+// work runs n tasks of a second each.
 func work(ctx context.Context, b *budget.Budget, told chan string, left int) {
 	told <- "group"
 	for left > 0 {

@@ -31,7 +31,7 @@ func TestAReplicaThatNobodyLeadsMayUseOne(t *testing.T) {
 	}
 }
 
-// Each replica shares its part of the limit between members, and so they share the whole.
+// Each replica divides its part of the limit between members, so they share the whole.
 func TestMembersShareWhateverReplicasTheirGroupsAreOn(t *testing.T) {
 	for seed := range uint64(20) {
 		w := newWorld(t, seed, budget.Limits{Tasks: 9})
@@ -67,7 +67,7 @@ func TestMembersShareWhateverReplicasTheirGroupsAreOn(t *testing.T) {
 	}
 }
 
-// longest is how long a task of a replica takes at the most.
+// longest is the maximum duration of a replica's task.
 const longest = 7500 * time.Millisecond
 
 func TestABigGroupGetsTheIdleSlotsOfTheOthersAndGivesThemBack(t *testing.T) {
@@ -81,7 +81,7 @@ func TestABigGroupGetsTheIdleSlotsOfTheOthersAndGivesThemBack(t *testing.T) {
 			t.Fatalf("seed %d: the big group has %d slots, want all 8", seed, big.held())
 		}
 		other.wants("h", 1000)
-		w.run(20 * time.Second) // tasks take 8 seconds at most
+		w.run(20 * time.Second) // tasks take at most 8 seconds
 		if a, b := big.held(), other.held(); a+b < 7 || a < 3 || b < 3 {
 			t.Fatalf("seed %d: two big groups have %d and %d slots, want 4 each", seed, a, b)
 		}
@@ -166,7 +166,7 @@ func TestSlotsOfADeadReplicaAreFree(t *testing.T) {
 	}
 }
 
-// TestNeverTooMuch is a history of anything that can happen. World checks all the time; in the end, everything is used.
+// TestNeverTooMuch is a random history. World checks all the time; in the end, all slots are used.
 func TestNeverTooMuch(t *testing.T) {
 	for seed := range uint64(60) {
 		if !t.Run(fmt.Sprint(seed), func(t *testing.T) { anything(t, seed) }) {
@@ -209,7 +209,7 @@ func anything(t *testing.T, seed uint64) {
 		}
 		w.run(w.random(2 * w.delay))
 	}
-	w.reorder = false // the last that was published is seen in the end
+	w.reorder = false // the last published version is seen in the end
 	for _, r := range w.replicas {
 		r.send()
 		clear(r.missing)

@@ -15,7 +15,7 @@ import (
 
 const vc = "vc"
 
-// world has replicas that see each other's published late and in any order, on virtual time.
+// world has replicas that see each other's published data late and in any order, on virtual time.
 type world struct {
 	t        *testing.T
 	rand     *rand.Rand
@@ -24,10 +24,10 @@ type world struct {
 	limits   budget.Limits
 	replicas []*replica
 	born     int
-	// delay is the longest that a published takes; reorder lets older published come after newer ones.
+	// delay is the maximum delay of published data; reorder delivers older data after newer.
 	delay   time.Duration
 	reorder bool
-	// failures lets some tasks fail.
+	// failures makes some tasks fail.
 	failures bool
 	// epoch counts leaders.
 	epoch  int
@@ -47,17 +47,17 @@ type replica struct {
 	budget  *budget.Budget
 	dead    bool
 	own     map[string]string
-	// seen are the published of others by session, in the version of the last delivery.
+	// seen is the published data of others by session, in the last delivered version.
 	seen     map[string]map[string]string
 	seenAt   map[string]int
 	leader   string
 	epoch    int
 	versions int
-	// missing are the VMs that groups want, due those that were told to come.
+	// missing are the VMs that groups want, due the notified groups.
 	missing map[string]int
 	due     []string
 	length  time.Duration
-	// extra is true from when no grant mentions it until nothing is over a limit.
+	// extra is true from when no grant mentions it until no limit is exceeded.
 	extra bool
 }
 
@@ -71,7 +71,7 @@ func (w *world) after(d time.Duration, f func()) { w.events = append(w.events, e
 
 func (w *world) random(d time.Duration) time.Duration { return time.Duration(w.rand.Int64N(int64(d))) }
 
-// run lets the time pass, and checks after each event that not too much is used.
+// run advances time, and checks after each event that usage is within the limits.
 func (w *world) run(d time.Duration) {
 	w.t.Helper()
 	end := w.now.Add(d)
@@ -97,7 +97,7 @@ func (w *world) run(d time.Duration) {
 	w.now = end
 }
 
-// settle lets everybody do what they were woken for.
+// settle runs all replicas that were woken.
 func (w *world) settle() {
 	w.t.Helper()
 	for busy := true; busy; {
@@ -118,8 +118,8 @@ func (w *world) settle() {
 	}
 }
 
-// check fails when more may be used than the limits say. A replica that no grant mentions may use one more, which is made
-// up for only when others have ended something.
+// check fails if more can be used than the limits allow. A replica that no grant mentions can use one more. Only tasks
+// of others that end compensate for it.
 func (w *world) check() {
 	w.t.Helper()
 	using, extra := 0, 0
@@ -150,7 +150,7 @@ func (w *world) check() {
 	}
 }
 
-// log says what everybody knows.
+// log prints the knowledge of all replicas.
 func (w *world) log() {
 	for _, r := range w.replicas {
 		h := r.holders[vc]
@@ -243,7 +243,7 @@ func (r *replica) Peers() []Peer {
 	return published
 }
 
-// lead makes one the leader; others learn it some time later.
+// lead makes a replica the leader; others learn it later.
 func (w *world) lead(l *replica) {
 	w.epoch++
 	w.leader = l.session
@@ -263,7 +263,7 @@ func (w *world) lead(l *replica) {
 	}
 }
 
-// kill ends a process with all that it runs; others see that some time later. Somebody else leads then.
+// kill ends a process with all its tasks; others see that later. Then another replica leads.
 func (w *world) kill(r *replica) {
 	r.dead = true
 	w.replicas = slices.DeleteFunc(w.replicas, func(o *replica) bool { return o == r })
@@ -278,13 +278,13 @@ func (w *world) kill(r *replica) {
 	}
 }
 
-// wants has a group of the replica want so many VMs more; the group names its host before a slash.
+// wants makes a group of the replica want n more VMs; the group names its host before a slash.
 func (r *replica) wants(group string, vms int) {
 	r.missing[group] = vms
 	r.due = append(r.due, group)
 }
 
-// serve lets all groups come that were told to.
+// serve runs the requests of all notified groups.
 func (r *replica) serve() bool {
 	due := r.due
 	r.due = nil

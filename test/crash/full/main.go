@@ -1,7 +1,8 @@
 //go:build unix
 
-// Command full tries all crash points, or those that its flags choose, and says how many went well. It notes each
-// result in a file at once: when it was ended it goes on where it was, unless the manager has changed since.
+// Command full tries all crash points, or those that its flags select, and reports the number of passed ones. It
+// records each result in a file at once: after an interruption it resumes there, unless the manager has changed
+// since.
 //
 //	go run ./test/crash/full                                  all points
 //	go run ./test/crash/full -point up-20/vcenter:CloneVM_Task#7/crash-after
@@ -106,7 +107,7 @@ func choose(points []crash.Point, o options) ([]crash.Point, error) {
 	case o.sample > 0:
 		return crash.Sample(points, o.sample, o.seed), nil
 	}
-	// In a mixed order, so that a run that is ended early has seen something of everything.
+	// In random order, so that an interrupted run has covered all parts.
 	return crash.Sample(points, len(points), o.seed), nil
 }
 

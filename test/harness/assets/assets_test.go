@@ -94,7 +94,7 @@ func TestDownloadRefusesAWrongChecksum(t *testing.T) {
 }
 
 func TestDownloadGivesUpOnASilentServer(t *testing.T) {
-	// Accepts connections and never answers, as a firewall that swallows packets.
+	// Accepts connections and never responds, like a firewall that drops packets.
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestDownloadGivesUpOnASilentServer(t *testing.T) {
 		client: &http.Client{Transport: &http.Transport{}}, index: "http://" + listener.Addr().String(),
 		patience: 50 * time.Millisecond, out: io.Discard,
 	}
-	// How long it took says more of the machine than of the downloader; one that never gives up never gets here.
+	// The duration depends on the machine more than on the downloader; one without a timeout never gets here.
 	if err := d.fetch(t.Context(), "1.36", filepath.Join(t.TempDir(), "envtest")); !errors.Is(err, context.DeadlineExceeded) &&
 		(err == nil || !strings.Contains(err.Error(), "no answer within")) {
 		t.Fatalf("got %v, want that a silent server is given up", err)
@@ -196,7 +196,7 @@ func TestToolBuildsOnceAndReportsErrors(t *testing.T) {
 		t.Fatalf("got %q, %v; want a program", path, err)
 	}
 
-	// The cache answers even where nothing can be built any more, and a changed pin asks for another build.
+	// The cache works even if no build is possible any more, and a changed pin requires another build.
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	if again, err := Tool(canceled, "hello", io.Discard); err != nil || again != path {

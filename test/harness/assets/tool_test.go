@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestSourcesOfAnOwnToolBelongToItsKey: a program that is written here, and not pinned, is built again when it changes.
+// TestSourcesOfAnOwnToolBelongToItsKey: a program in this repository, without a pin, is rebuilt when it changes.
 func TestSourcesOfAnOwnToolBelongToItsKey(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{"main.go": "package main", "go.mod": "module x", "b.go": "package main // b"} {
@@ -31,8 +31,8 @@ func TestSourcesOfAnOwnToolBelongToItsKey(t *testing.T) {
 	}
 }
 
-// TestSeveralProgramsAreBuiltByOneBuild: a module with several tool directives gives a directory with all of them, and is
-// built with its tags and the version of the module that it pins, although its own package comes first.
+// TestSeveralProgramsAreBuiltByOneBuild: a module with several tool directives results in a directory with all of them.
+// It is built with its tags and the version of the pinned module, although its own package comes first.
 func TestSeveralProgramsAreBuiltByOneBuild(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		if _, err := loadTool("kube-node"); err == nil {

@@ -31,7 +31,7 @@ func TestAWaitInVainSaysWhatWasMissingAndNotThatItEnded(t *testing.T) {
 		asked := 0
 		err := Condition(ctx, "the server", func(ctx context.Context) (bool, error) {
 			if asked++; asked > 3 {
-				<-ctx.Done() // as a request that hangs
+				<-ctx.Done() // like a request that hangs
 				return false, ctx.Err()
 			}
 			return false, gone

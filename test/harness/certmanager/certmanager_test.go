@@ -27,7 +27,7 @@ import (
 // namespace is the one of config/certmanager.
 const namespace = "vmgroup-operator-system"
 
-// patience of all waits together; a loaded machine is slow.
+// patience is the timeout of all waits together; a loaded machine is slow.
 const patience = 5 * time.Minute
 
 // cluster is a control plane with a running cert-manager and the objects of config/certmanager.
@@ -91,7 +91,7 @@ func secret(ctx context.Context, t *testing.T, c client.Client, name string) map
 	return s.Data
 }
 
-// signed fails unless the leaf in a Secret was signed by that authority.
+// signed fails unless that authority signed the leaf in a Secret.
 func signed(t *testing.T, leafSecret map[string][]byte, authority []byte, want bool) *trust.Leaf {
 	t.Helper()
 	leaf, err := trust.ParseLeaf(trust.Pair{Certificate: leafSecret["tls.crt"], Key: leafSecret["tls.key"]})
@@ -147,7 +147,7 @@ func TestIssuersIssueAndRenewAndTheInjectorTellsOfNewAuthorities(t *testing.T) {
 	if bytes.Equal(first, second) {
 		t.Fatal("the authority was not renewed")
 	}
-	// Both, so that the hub's own kinds are served all the time; and the serving certificate stays the old authority's.
+	// Both, so that the hub's own kinds are always served; and the serving certificate stays that of the old authority.
 	waitBundle(ctx, t, c, first, second)
 	signed(t, secret(ctx, t, c, "vmgroup-operator-webhook-tls"), first, true)
 	if err := Renew(ctx, c, namespace, "vmgroup-operator-webhook"); err != nil {

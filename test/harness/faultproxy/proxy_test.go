@@ -15,7 +15,7 @@ import (
 
 const answer = "the whole answer of the server"
 
-// rig is a server with a proxy before it.
+// rig is a server with a proxy in front of it.
 type rig struct {
 	proxy  *Proxy
 	served atomic.Int64
@@ -58,14 +58,14 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// call returns the body that a client read, and its error.
+// call returns a client's response body and error.
 func (r *rig) call(ctx context.Context, f Fault) (string, error) {
 	r.fault.Store(&f)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.proxy.URL, strings.NewReader("please"))
 	if err != nil {
 		return "", err
 	}
-	transport := &http.Transport{DisableKeepAlives: true} // a cut connection is not tried again
+	transport := &http.Transport{DisableKeepAlives: true} // a cut connection is not retried
 	response, err := transport.RoundTrip(req)
 	if err != nil {
 		return "", err

@@ -13,7 +13,7 @@ var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func at(ms int) time.Time { return began.Add(time.Duration(ms) * time.Millisecond) }
 
-// call is a call from and to a number of milliseconds; to 0 is a call that is under way.
+// call is a call from and to a number of milliseconds; to 0 means a call in flight.
 func call(boot, group string, from, to int) Call {
 	c := Call{Boot: boot, Group: group, Method: "CloneVM_Task", Start: at(from), Outcome: "ok"}
 	if to > 0 {
@@ -24,7 +24,7 @@ func call(boot, group string, from, to int) Call {
 
 const linearizing = 5 * time.Minute
 
-// verdicts returns the number of overlaps, and whether the checker of linearizability accepts the history.
+// verdicts returns the number of overlaps, and whether the linearizability checker accepts the history.
 func verdicts(calls ...Call) (overlaps int, linearizable bool) {
 	h := History{Calls: calls}
 	slices.SortStableFunc(h.Calls, func(a, b Call) int { return a.Start.Compare(b.Start) })
@@ -90,8 +90,8 @@ func TestEpochsDoNotFall(t *testing.T) {
 	}
 }
 
-// TestBothChecksAgreeOnRandomHistories: they share no code.
-// A process that was frozen right before a call sends it when it goes on, with the epoch that it had.
+// TestBothChecksAgreeOnRandomHistories: they share no code. A process that was frozen right before a call sends it
+// when it resumes, with its old epoch.
 func TestACallOfAFrozenProcessThatVCenterRefusesIsNoAct(t *testing.T) {
 	late := call("a", "g", 15, 16)
 	for outcome, harmless := range map[string]bool{"NotAuthenticated": true, "ok": false, "DuplicateName": false, "cut after": false} {
@@ -112,7 +112,7 @@ func TestBothChecksAgreeOnRandomHistories(t *testing.T) {
 			group := fmt.Sprint("g", random.IntN(3))
 			from := now[group] + random.IntN(4)
 			calls = append(calls, call(fmt.Sprint("b", random.IntN(3)), group, from, from+1+random.IntN(20)))
-			// Mostly the next call of the group comes later, so that about half of the histories are fine.
+			// Mostly the next call of the group comes later, so that about half of the histories are valid.
 			now[group] = from + 20
 			if random.IntN(60) == 0 {
 				now[group] = from

@@ -7,7 +7,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
 )
 
-// seen is a ring at a number of milliseconds, with one letter for the holder of each bucket; "-" is nobody, "" no ring.
+// seen is a shard map at a number of milliseconds, with one letter for the holder of each bucket; "-" means no
+// holder, "" no shard map.
 func seen(ms int, holders string) RingSeen {
 	s := RingSeen{At: at(ms)}
 	if holders == "" {
@@ -37,7 +38,7 @@ func is(names ...string) func(string) bool {
 
 func TestTheTimeWithoutAnOwnerEndsWithTheFirstLiveOne(t *testing.T) {
 	line := Timeline{Rings: []RingSeen{
-		seen(0, "ddddb"), // before the ring of the moment
+		seen(0, "ddddb"), // before the current shard map
 		seen(10, "adadb"), seen(1000, "aeadb"), seen(2000, ""), seen(3000, "b-bdb"), seen(4000, "bbbdb"),
 	}}
 	gaps := line.Ownerless(at(100), is("a", "d", "e"))
@@ -97,7 +98,7 @@ func TestTheNewestSessionOfAHostIsItsProcess(t *testing.T) {
 		"a": {Name: "a", Boot: "1", Host: "manager-0", State: "fenced", Since: at(1), Changed: at(9)},
 		"b": {Name: "b", Boot: "2", Host: "manager-0", State: "ready", Since: at(2), Changed: at(7)},
 		"c": {Name: "c", Boot: "3", Host: "manager-0", State: Gone, Since: at(3), Changed: at(8)},
-		"d": {Name: "d", Boot: "4", Host: "manager-0", State: "ready", Since: at(4), Changed: at(4)}, // put back from a backup
+		"d": {Name: "d", Boot: "4", Host: "manager-0", State: "ready", Since: at(4), Changed: at(4)}, // restored from a backup
 	}}
 	if boot := line.BootOf("manager-0"); boot != "2" {
 		t.Errorf("boot %q", boot)

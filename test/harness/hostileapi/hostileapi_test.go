@@ -19,7 +19,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// patience bounds each request.
+// patience is the timeout of each request.
 const patience = 10 * time.Second
 
 const (
@@ -29,7 +29,7 @@ const (
 	systemPath = "/api/v1/namespaces/kube-system"
 )
 
-// rig is an API server of two groups and a namespace, with a liar before it.
+// rig is an API server of two groups and a namespace, with a hostile proxy in front of it.
 type rig struct {
 	*Server
 	t   *testing.T
@@ -113,7 +113,7 @@ func (r *rig) send(kind, metadata string) {
 	}
 }
 
-// call returns the status and the object of an answer.
+// call returns the status and the object of a response.
 func (r *rig) call(method, path, body string) (int, Object) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
@@ -153,7 +153,7 @@ func (r *rig) names(path string) []string {
 	return names
 }
 
-// watch returns what tells the next event as "TYPE name uid".
+// watch returns a function that returns the next event as "TYPE name uid".
 func (r *rig) watch(path string) (next func() string) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)

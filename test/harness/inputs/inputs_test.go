@@ -14,7 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
-// module is one whose test runs a program of its own in another process, as the stories run the operator.
+// module is a module whose test runs its own program in another process, as the stories run the operator.
 type module struct {
 	t   *testing.T
 	dir string
@@ -67,7 +67,7 @@ func TestStory(t *testing.T) {
 	return m
 }
 
-// write makes a file that is old enough for the go command to believe its time.
+// write creates a file that is old enough for the go command to trust its time.
 func (m module) write(name, content string) {
 	m.t.Helper()
 	path := filepath.Join(m.dir, name)
@@ -81,7 +81,7 @@ func (m module) write(name, content string) {
 	m.age(filepath.Dir(path))
 }
 
-// age gives each file that it is called for a time of its own, in the past.
+// age sets a separate time in the past for each file.
 func (m module) age(path string) {
 	m.t.Helper()
 	aged = aged.Add(time.Second)
@@ -92,7 +92,7 @@ func (m module) age(path string) {
 
 var aged = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// test runs the story and returns what go test says.
+// test runs the story and returns the output of go test.
 func (m module) test() string {
 	m.t.Helper()
 	out, _ := m.command(append(append([]string{"test"}, progress.Flags()...), ".")...).CombinedOutput()

@@ -11,7 +11,7 @@ import (
 func TestControlPlaneListensWhereItIsTold(t *testing.T) {
 	address := "127.0.0.2"
 	if runtime.GOOS != "linux" {
-		address = loopback // the only one there without setting up
+		address = loopback // the only one without setup
 	}
 	c, err := StartControlPlane(t.Context(), Options{Address: address})
 	if err != nil {

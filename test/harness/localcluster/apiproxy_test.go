@@ -73,7 +73,7 @@ func TestAPIProxyDisturbsRequestsAndWatches(t *testing.T) {
 	t.Run("a stalled watch delivers in the end what it held", func(t *testing.T) { checkStall(t, proxy, maps, straight) })
 }
 
-// checkStall watches through the proxy while watches stall. straight does not pass the proxy.
+// checkStall watches through the proxy while watches stall. straight bypasses the proxy.
 func checkStall(t *testing.T, proxy *localcluster.APIProxy, maps, straight corev1client.ConfigMapInterface) {
 	t.Helper()
 	w, err := maps.Watch(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=seen"})
@@ -86,7 +86,7 @@ func checkStall(t *testing.T, proxy *localcluster.APIProxy, maps, straight corev
 	if _, err := maps.Create(t.Context(), configMap("seen"), metav1.CreateOptions{}); err != nil {
 		t.Fatalf("a write while watches stall: %v", err)
 	}
-	// Another watch, not through the proxy, shows that the event is out.
+	// Another watch, which bypasses the proxy, shows that the event was sent.
 	other, err := straight.Watch(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=seen", ResourceVersion: "0"})
 	if err != nil {
 		t.Fatal(err)
@@ -96,14 +96,14 @@ func checkStall(t *testing.T, proxy *localcluster.APIProxy, maps, straight corev
 	select {
 	case e := <-w.ResultChan():
 		t.Errorf("a stalled watch delivered %v", e)
-	case <-time.After(200 * time.Millisecond): // nothing tells of an event that does not come
+	case <-time.After(200 * time.Millisecond): // an event that does not come leaves no trace
 	}
 	proxy.StallWatches(false)
 	if e := next(t, w); e.Type != watch.Added || e.Object.(*corev1.ConfigMap).Name != "seen" {
 		t.Errorf("it delivered %v", e)
 	}
 	proxy.CutWatches()
-	for range w.ResultChan() { // ends, since a cut watch is closed
+	for range w.ResultChan() { // ends, because a cut watch is closed
 	}
 }
 
@@ -120,12 +120,12 @@ func next(t *testing.T, w watch.Interface) watch.Event {
 	}
 }
 
-// ended waits until n writes are recorded that have ended.
+// ended waits until n ended writes are recorded.
 func ended(t *testing.T, proxy *localcluster.APIProxy, n int) (records []localcluster.APIRecord) {
 	t.Helper()
 	await.NoError(t, "the writes to end", func() error {
 		records = proxy.Records()
-		// The end of one may be noted after that of the next.
+		// The end of one can be recorded after that of the next one.
 		underWay := slices.ContainsFunc(records, func(r localcluster.APIRecord) bool { return r.End.IsZero() })
 		if len(records) != n || underWay {
 			return fmt.Errorf("the writes are %+v", records)

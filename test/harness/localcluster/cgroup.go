@@ -142,7 +142,7 @@ func groupsIn(dir string) ([]string, error) {
 func pidsIn(group string) []int {
 	content, err := os.ReadFile(filepath.Join(group, "cgroup.procs"))
 	if err != nil {
-		return nil // removed meanwhile
+		return nil // removed in the meantime
 	}
 	var pids []int
 	for _, line := range strings.Fields(string(content)) {

@@ -88,7 +88,7 @@ func firstPID(pids []int) int {
 	for _, pid := range pids {
 		status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
 		if err != nil {
-			continue // ended meanwhile
+			continue // ended in the meantime
 		}
 		for line := range strings.Lines(string(status)) {
 			if numbers, found := strings.CutPrefix(line, "NSpid:"); found {

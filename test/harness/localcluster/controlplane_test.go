@@ -51,7 +51,7 @@ func client(t *testing.T, config *rest.Config) kubernetes.Interface {
 	return c
 }
 
-// patience bounds each wait, for a busy machine.
+// patience is the timeout of each wait, for a busy machine.
 const patience = 2 * time.Minute
 
 func configMap(name string) *corev1.ConfigMap {
@@ -108,7 +108,7 @@ func checkUser(t *testing.T, cluster *localcluster.ControlPlane, admin kubernete
 	if _, err := maps.Get(t.Context(), "kept", metav1.GetOptions{}); !apierrors.IsForbidden(err) {
 		t.Fatalf("before RBAC allows it: %v, want Forbidden", err)
 	}
-	// Not "view": aggregated roles are filled by the controller manager.
+	// Not "view": the controller manager fills aggregated roles.
 	role := &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: "readers"},
 		Rules: []rbacv1.PolicyRule{
@@ -146,10 +146,10 @@ func checkRequests(t *testing.T, cluster *localcluster.ControlPlane, admin kuber
 		t.Fatal(err)
 	}
 	const writes = 7
-	// Not ConfigMaps: the API server makes some of its own, and may still be about to.
+	// Not ConfigMaps: the API server creates some itself, possibly later.
 	secrets := admin.CoreV1().Secrets("default")
 	for range writes {
-		// Refused ones count as well, under their own code.
+		// Rejected ones count as well, under their own code.
 		_, err := secrets.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "counted"}}, metav1.CreateOptions{})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			t.Fatal(err)
@@ -164,7 +164,7 @@ func checkRequests(t *testing.T, cluster *localcluster.ControlPlane, admin kuber
 	if _, err := secrets.List(t.Context(), metav1.ListOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// The API server counts a request after it has sent the answer.
+	// The API server counts a request after it has sent the response.
 	await.NoError(t, "the requests to be counted", func() error {
 		after, err := cluster.Requests(t.Context())
 		if err != nil {

@@ -131,9 +131,9 @@ func crashNode(t *testing.T, h *Hub, clients kubernetes.Interface) {
 	}
 }
 
-// loseState is about the false alarms of a kubelet: a process that it reports as ended may live.
+// loseState covers the false alarms of a kubelet: a process that it reports as ended can live.
 func loseState(t *testing.T, h *Hub, clients kubernetes.Interface) {
-	// Not the first one, which ended before: the kubelet would pause before it starts that again.
+	// Not the first one, which ended before: the kubelet would pause before it restarts that.
 	names := podNames(t, clients)
 	pod := names[len(names)-1]
 	c := container(t, h, pod)
@@ -186,7 +186,7 @@ func helpHub() error {
 	return nil
 }
 
-// archiveEnv names the image that the helper shall load.
+// archiveEnv names the image that the helper must load.
 const archiveEnv = "LOCALCLUSTER_TEST_ARCHIVE"
 
 func TestKilledOwnerOfAHubLeavesNothing(t *testing.T) {
@@ -223,7 +223,7 @@ func TestKilledOwnerOfAHubLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	await.NoError(t, "the end of all that the killed process started", func() error {
-		sweep() // as every start of a cluster does
+		sweep() // like every start of a cluster
 		if found := left.stillThere(t, before); len(found) > 0 {
 			return errors.New(strings.Join(found, "\n"))
 		}

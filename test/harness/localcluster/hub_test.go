@@ -62,7 +62,7 @@ func webPods(t *testing.T, clients kubernetes.Interface, replicas int32) *corev1
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The account is made by a controller a moment later, and Pods of a Deployment would only come after a pause.
+	// A controller creates the account a moment later, and Pods of a Deployment would only come after a pause.
 	await.NoError(t, "the namespace's service account", func() error {
 		_, err := clients.CoreV1().ServiceAccounts("web").Get(t.Context(), "default", metav1.GetOptions{})
 		return err
@@ -145,7 +145,7 @@ func fetch(ctx context.Context, address string) (string, error) {
 	return string(body), err
 }
 
-// startTestHub starts a hub with the image of the tests, in a temporary directory of its own.
+// startTestHub starts a hub with the image of the tests, in a separate temporary directory.
 func startTestHub(t *testing.T) (*Hub, kubernetes.Interface) {
 	t.Helper()
 	archive := webArchive(t)
@@ -170,8 +170,8 @@ func startTestHub(t *testing.T) (*Hub, kubernetes.Interface) {
 	return h, clients
 }
 
-// needNode is for tests that need a machine which can run a node. Others say why it cannot, once, in a test that checks
-// just that.
+// needNode is for tests that need a machine that can run a node. On other machines, only a separate test reports the
+// reason, once.
 func needNode(t *testing.T) bool {
 	t.Helper()
 	if err := Preflight(); err != nil {
@@ -272,7 +272,7 @@ func reachFromInside(t *testing.T, h *Hub, service *corev1.Service) {
 			t.Error(err)
 		}
 	}()
-	// The Pod does not have the certificate authority, and so says that it met somebody with a certificate.
+	// The Pod does not have the certificate authority, and so reports an unknown certificate.
 	if _, err := call(member.Config.Host); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("a Pod that calls a member at %s: %v", member.Config.Host, err)
 	}
@@ -281,7 +281,8 @@ func reachFromInside(t *testing.T, h *Hub, service *corev1.Service) {
 	}
 }
 
-// shortTempDir is removed at the end of the test. It is not one of testing's, whose removal would hide what a cluster left.
+// shortTempDir is removed at the end of the test. It is not one of testing's, whose removal would hide a cluster's
+// leftovers.
 func shortTempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "hub")

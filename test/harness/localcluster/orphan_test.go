@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	helper(program)
 }
 
-// helper does what it is told and then waits to be killed.
+// helper executes its commands and then waits to be killed.
 func helper(setup func() error) {
 	if err := setup(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -89,8 +89,8 @@ func startHelper(t *testing.T, name string) (*exec.Cmd, string, io.Reader) {
 }
 
 func TestKilledParentLeavesNothing(t *testing.T) {
-	// A temporary directory of its own: other tests' clusters must not sweep first. The programs are found
-	// before, since the cache directory may be below it.
+	// A separate temporary directory: other tests' clusters must not sweep first. The programs are located before,
+	// because the cache directory can be below it.
 	t.Setenv("TMPDIR", t.TempDir())
 	helper, line, _ := startHelper(t, "cluster")
 	fields := strings.Fields(line)
@@ -121,7 +121,7 @@ func TestKilledParentLeavesNothing(t *testing.T) {
 		})
 	}
 	await.NoError(t, "the directory to be swept", func() error {
-		sweep() // the lock may be there for a moment longer than the children: it goes with the last thread of the killed process
+		sweep() // the lock can outlive the children for a moment: it ends with the last thread of the killed process
 		if _, err := os.Stat(fields[0]); !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%s is there: %w", fields[0], err)
 		}
@@ -159,7 +159,7 @@ func TestWatchdogEndsAnOrphan(t *testing.T) {
 	}
 	ended := make(chan struct{})
 	go func() {
-		// Ends when the sleeping process, the last holder of the pipe, is gone.
+		// Ends when the sleeping process, the last holder of the pipe, has ended.
 		_, _ = io.Copy(io.Discard, out)
 		close(ended)
 	}()

@@ -113,7 +113,7 @@ func (r *run) live(p *process, log *os.File, started chan<- error) {
 }
 
 // onOwnThread calls f on a separate thread that ends with the goroutine, because it can be in other namespaces by then. It is never the
-// main thread, which cannot end. The main thread would keep the namespaces for ever, and /proc/self would show them to other threads.
+// main thread, which cannot end. The main thread would keep the namespaces forever, and /proc/self would show them to other threads.
 func onOwnThread(f func()) {
 	runtime.LockOSThread()
 	if !onMainThread() {
@@ -214,7 +214,7 @@ func (p *process) waitUntil(ctx context.Context, ready func(context.Context) err
 	}
 }
 
-// errEnded means that a process ended before it served. A likely reason is a port that was taken meanwhile.
+// errEnded means that a process ended before it served. A likely reason is a port that was taken in between.
 var errEnded = errors.New("the process ended")
 
 // failure adds the last lines of the log.

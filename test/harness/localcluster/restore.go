@@ -14,7 +14,8 @@ import (
 	"strconv"
 )
 
-// Backup copies etcd's data to a folder that is empty or does not exist. The API server and etcd are down meanwhile.
+// Backup copies etcd's data to a folder that is empty or does not exist. The API server and etcd are down during the
+// copy.
 func (c *ControlPlane) Backup(ctx context.Context, to string) error {
 	return c.whileDown(ctx, 0, func() error { return os.CopyFS(to, os.DirFS(c.EtcdDataDir())) })
 }

@@ -73,7 +73,7 @@ func ForTest(tb testing.TB, name string) *ControlPlane {
 	return started
 }
 
-// UserConfig returns the configuration of another user, who has no rights until RBAC objects grant some.
+// UserConfig returns the configuration of another user, without rights until RBAC objects grant some.
 func (c *ControlPlane) UserConfig(tb testing.TB, user string) *rest.Config {
 	tb.Helper()
 	config, err := c.userConfig(user)

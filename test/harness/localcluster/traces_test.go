@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// traces are the mounts of this machine, and the files in places where container runtimes put them.
+// traces are the mounts of this machine, and the files in the folders of container runtimes.
 func traces(t *testing.T) []string {
 	t.Helper()
 	content, err := os.ReadFile("/proc/self/mountinfo")
@@ -33,14 +33,15 @@ func traces(t *testing.T) []string {
 	return found
 }
 
-// footprint is what one node has on this machine, while others come and go.
+// footprint is the trace of one node on this machine, while others start and stop.
 type footprint struct {
-	processes map[int]string // the number, and when it was started
+	processes map[int]string // the number, and the start time
 	cgroup    string
 	link      string
 }
 
-// made finds the processes of the node: what shares the namespace of its first process, and what is in its control groups.
+// made finds the processes of the node: those that share the namespace of its first process, and those in its
+// control groups.
 func made(t *testing.T, pid int, cgroup, link string) footprint {
 	t.Helper()
 	f := footprint{processes: map[int]string{}, cgroup: cgroup, link: link}
@@ -87,7 +88,8 @@ func numbers(t *testing.T) []int {
 	return result
 }
 
-// started is when a process was, in ticks since the machine's start; empty when there is none. With the number it is a name.
+// started is the start time of a process, in ticks since the machine's start; empty if it does not exist. Together
+// with the number it is unique.
 func started(pid int) string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -97,7 +99,7 @@ func started(pid int) string {
 	return fields[20]
 }
 
-// stillThere lists what is left of a node, and what is new on this machine.
+// stillThere lists the remains of a node, and new objects on this machine.
 func (f footprint) stillThere(t *testing.T, before []string) []string {
 	t.Helper()
 	var left []string
@@ -127,7 +129,7 @@ func (f footprint) stillThere(t *testing.T, before []string) []string {
 	return left
 }
 
-// memory is what the processes of a hub have to themselves or share, in MiB.
+// memory is the private and shared memory of a hub's processes, in MiB.
 func memory(t *testing.T, h *Hub) int {
 	t.Helper()
 	pids := made(t, h.node.space.pid(), h.node.cgroup, "").processes

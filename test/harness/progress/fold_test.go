@@ -31,7 +31,7 @@ func TestTextIsFoldedBetweenWordsAndNothingIsLost(t *testing.T) {
 	}
 }
 
-// TestNoLineOfABuildIsWrapped takes a label and a hint as long as they are.
+// TestNoLineOfABuildIsWrapped uses a label and a hint of the maximum length.
 func TestNoLineOfABuildIsWrapped(t *testing.T) {
 	var out bytes.Buffer
 	l := newLine(&out, "the operator with the race detector, and everything that its tests import from elsewhere")

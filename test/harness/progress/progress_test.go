@@ -48,7 +48,7 @@ func TestBuildWritesItsOutput(t *testing.T) {
 	}
 }
 
-// TestBuildDoesNotAskGit builds in what git refuses to look at, as it does in a checkout of another owner.
+// TestBuildDoesNotAskGit builds in a checkout that git rejects, such as one of another owner.
 func TestBuildDoesNotAskGit(t *testing.T) {
 	t.Setenv("GOFLAGS", "")
 	t.Setenv("GOENV", "off")
@@ -72,7 +72,7 @@ func TestFailedBuildQuotesTheCompiler(t *testing.T) {
 	}
 }
 
-// TestBuildAsksAProxyAgain has a proxy of modules that fails once, and does not have another version.
+// TestBuildAsksAProxyAgain uses a module proxy that fails once, and does not have another version.
 func TestBuildAsksAProxyAgain(t *testing.T) {
 	var zipped bytes.Buffer
 	archive := zip.NewWriter(&zipped)

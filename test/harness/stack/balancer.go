@@ -110,7 +110,7 @@ func (b *balancer) accept() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		// A disconnected caller, or a lack of file descriptors, must not end the loop: callers would wait for ever.
+		// A disconnected caller, or a lack of file descriptors, must not end the loop: callers would wait forever.
 		fmt.Fprintf(os.Stderr, "the balancer before the webhooks: %v\n", err)
 		pause := time.NewTimer(probePeriod)
 		select {

@@ -126,8 +126,8 @@ func (s *Stack) manager(ctx context.Context) (string, error) {
 	return binary, copyProgram(built, binary)
 }
 
-// copyProgram copies a program for a later start. No other process is forked meanwhile: it would keep the file open for writing for a moment, and
-// the kernel refuses to start such a program ("text file busy").
+// copyProgram copies a program for a later start. No other process is forked during the copy: it would keep the file
+// open for writing for a moment, and the kernel refuses to start such a program ("text file busy").
 func copyProgram(from, to string) error {
 	content, err := os.ReadFile(from)
 	if err != nil {

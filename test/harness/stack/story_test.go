@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestNoStoryIsTakenFromTheCacheAfterAnEditOfTheOperator: where a TestMain starts the stack, nothing but the first line of each
-// test can tell the go command what the test depends on.
+// TestNoStoryIsTakenFromTheCacheAfterAnEditOfTheOperator: if a TestMain starts the stack, only the first line of each
+// test can show its dependencies to the go command.
 func TestNoStoryIsTakenFromTheCacheAfterAnEditOfTheOperator(t *testing.T) {
 	files, err := filepath.Glob("../../*/*_test.go")
 	if err != nil {

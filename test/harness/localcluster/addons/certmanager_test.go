@@ -16,7 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
 
-// aCertificate is signed by itself.
+// aCertificate is self-signed.
 const aCertificate = `
 apiVersion: cert-manager.io/v1
 kind: Issuer
@@ -34,7 +34,7 @@ spec:
 
 func TestCertManagerIssuesFromAPod(t *testing.T) {
 	if err := localcluster.Preflight(); err != nil {
-		// What a hub then says is a test of localcluster.
+		// A test of localcluster covers the hub's response then.
 		t.Logf("this machine cannot run a hub: %v", err)
 		return
 	}

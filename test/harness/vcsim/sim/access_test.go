@@ -30,12 +30,12 @@ func restricted(t *testing.T, s *sim.Simulator) hand {
 	return newHand(t, p)
 }
 
-// without returns the operator's privileges but one.
+// without returns the operator's privileges except one.
 func without(privilege string) []string {
 	return slices.DeleteFunc(slices.Clone(sim.OperatorPrivileges), func(p string) bool { return p == privilege })
 }
 
-// life does what the operator does with a VM, and returns the first error.
+// life runs the operator's actions on a VM, and returns the first error.
 func life(h hand) error {
 	f, err := h.folder(root).CreateFolder(h.ctx, "mine")
 	if err != nil {
@@ -221,8 +221,8 @@ func TestFiveRejectedLoginsLockTheAccountWhicheverClientSendsThem(t *testing.T) 
 	})
 }
 
-// TestAVCenterThatHasStartedRejectsEveryLoginForAWhile: nobody counts these for a lockout, since that is the token
-// service's own task.
+// TestAVCenterThatHasStartedRejectsEveryLoginForAWhile: these do not count for a lockout, because only the token
+// service counts rejections.
 func TestAVCenterThatHasStartedRejectsEveryLoginForAWhile(t *testing.T) {
 	s, _ := start(t, sim.Options{TokenServiceStart: time.Minute})
 	synctest.Test(t, func(t *testing.T) {

@@ -30,7 +30,7 @@ func TestTheChangeVersionMovesForMoreThanReconfiguringWhereThatIsWanted(t *testi
 		} {
 			must(t, step.do())
 			now := h.config(ordinary).ChangeVersion
-			if (now != last) != moves && (!moves || step.what != "a guest writes") { // which may be done by power-on already
+			if (now != last) != moves && (!moves || step.what != "a guest writes") { // which a power-on can have done already
 				t.Errorf("moves %t: after %s it was %s and is %s", moves, step.what, last, now)
 			}
 			last = now

@@ -71,8 +71,8 @@ func TestACloneRefersToThingsThatExist(t *testing.T) {
 	}
 }
 
-// inTime begins again, with more time, until what must happen while a clone runs happened before the clone's end: on a busy
-// machine the clone may be done first. try reports whether it was in time.
+// inTime retries, with more time, until an action during a clone happened before the clone's end: on a busy machine the
+// clone can be done first. try reports whether it was in time.
 func inTime(t *testing.T, try func(delay time.Duration) bool) {
 	t.Helper()
 	const longest = 10 * time.Second
@@ -220,7 +220,7 @@ func TestTasksAreForgotten(t *testing.T) {
 	task, err := h.vm(ordinary).PowerOn(h.ctx)
 	must(t, err)
 	if err := task.Wait(h.ctx); err != nil {
-		refused[*types.ManagedObjectNotFound](t, err) // a busy machine looks when it was forgotten
+		refused[*types.ManagedObjectNotFound](t, err) // a busy machine reads after it was forgotten
 	}
 	h.until("the task is not found", func() bool {
 		_, err := infoErr(h, task)

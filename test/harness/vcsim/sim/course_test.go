@@ -16,7 +16,7 @@ import (
 
 const half = root + "/half"
 
-// underWay starts a clone that runs until goOn is called, and waits until its VM is there.
+// underWay starts a clone that runs until goOn is called, and waits until its VM exists.
 func underWay(t *testing.T, course sim.Course) (h hand, task *object.Task, goOn func()) {
 	t.Helper()
 	released := make(chan struct{})
@@ -203,7 +203,7 @@ func TestACloneThatIsCanceledRemovesTheVMThatIsSeen(t *testing.T) {
 	}
 }
 
-// TestAPageOfAListingShowsNoMoreOfAVMWhileItsCloneRuns: the second page is read by another call than the first.
+// TestAPageOfAListingShowsNoMoreOfAVMWhileItsCloneRuns: a separate call reads the second page.
 func TestAPageOfAListingShowsNoMoreOfAVMWhileItsCloneRuns(t *testing.T) {
 	h, _, _ := underWay(t, sim.Course{})
 	refs := []types.ManagedObjectReference{h.vm(ordinary).Reference(), h.vm(half).Reference()}
@@ -226,7 +226,7 @@ func TestAPageOfAListingShowsNoMoreOfAVMWhileItsCloneRuns(t *testing.T) {
 	}
 }
 
-// TestAWatchTellsThatAVMIsWhole: nothing but its configuration changes when its clone ends.
+// TestAWatchTellsThatAVMIsWhole: only its configuration changes when its clone ends.
 func TestAWatchTellsThatAVMIsWhole(t *testing.T) {
 	h, task, goOn := underWay(t, sim.Course{})
 	collector, err := methods.CreatePropertyCollector(h.ctx, h.Client(), &types.CreatePropertyCollector{This: h.Client().ServiceContent.PropertyCollector})

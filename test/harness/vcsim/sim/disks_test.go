@@ -10,7 +10,8 @@ import (
 
 const volume = "[LocalDS_0] fcd/volume.vmdk"
 
-// TestAVMIsDestroyedWithAllDisks: also with those that somebody attached, First Class Disks or not. Whoever wants to keep one detaches it.
+// TestAVMIsDestroyedWithAllDisks, including disks that a user attached, First Class Disks or not. To keep one,
+// detach it.
 func TestAVMIsDestroyedWithAllDisks(t *testing.T) {
 	h := person(t, sim.Options{})
 	has := func(file string, want bool) {

@@ -10,7 +10,8 @@ import (
 	"github.com/vmware/govmomi/vim25"
 )
 
-// door is the handler in front of the SDK. It refuses requests that the HTTP server of a vCenter refuses before it parses the call.
+// door is the handler in front of the SDK. It rejects requests that the HTTP server of a vCenter rejects before it
+// parses the call.
 type door struct {
 	sdk http.HandlerFunc
 	// anyAction accepts requests whose header SOAPAction names no version of the API.

@@ -18,7 +18,7 @@ import (
 const whoAreYou = `<?xml version="1.0"?><Envelope xmlns="http://schemas.xmlsoap.org/soap/envelope/"><Body>` +
 	`<RetrieveServiceContent xmlns="urn:vim25"><_this type="ServiceInstance">ServiceInstance</_this></RetrieveServiceContent></Body></Envelope>`
 
-// post sends one call without a login, and returns the answer with its body.
+// post sends one call without a login, and returns the response with its body.
 func post(t *testing.T, url, action string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(whoAreYou))
@@ -46,7 +46,7 @@ func TestACallNamesAVersionOfTheAPI(t *testing.T) {
 	}
 }
 
-// sessionsOf returns how many sessions Go's own client has.
+// sessionsOf returns the number of sessions of Go's own client.
 func sessionsOf(s *sim.Simulator, agent string) (n int) {
 	for of, count := range s.HTTPSessions() {
 		if strings.HasPrefix(of, agent) {
@@ -68,7 +68,7 @@ func TestEveryRequestWithoutACookieBeginsASession(t *testing.T) {
 	if res, body := post(t, s.URL, "urn:vim25/9.0.0.0"); res.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("there is room for a fifth session: %s %s", res.Status, body)
 	}
-	// A session that is there goes on, and a file needs none.
+	// An existing session continues, and a file needs none.
 	_, err := p.VMs(t.Context())
 	must(t, err)
 	res, err := http.Get(s.URL + "/vimServiceVersions.xml")

@@ -49,7 +49,7 @@ func (h hand) multi(automation sim.DRS, paths ...string) (types.ClusterPowerOnVm
 	return result, nil
 }
 
-// placed powers a VM on through the datacenter, and waits for the task that does it. It returns why that was refused.
+// placed powers a VM on through the datacenter, and waits for the task. It returns the error.
 func (h hand) placed(automation sim.DRS, path string) error {
 	h.t.Helper()
 	result, err := h.multi(automation, path)
@@ -68,7 +68,7 @@ type notAttempted struct{ types.LocalizedMethodFault }
 func (n notAttempted) Error() string                { return n.LocalizedMessage }
 func (n notAttempted) Fault() types.BaseMethodFault { return n.LocalizedMethodFault.Fault }
 
-// hosts returns the hosts of the VMs, and how many of those that are on each host runs.
+// hosts returns the hosts of the VMs, and the number of running VMs on each host.
 func (h hand) hosts() (of map[string]string, on map[string]int) {
 	h.t.Helper()
 	of, on = map[string]string{}, map[string]int{}
@@ -91,7 +91,7 @@ func TestDRSChoosesTheHostOfAVMThatIsPoweredOnUnlessItIsOffOrManual(t *testing.T
 		mode    sim.DRS
 		how     string
 		powerOn func(h hand, path string) error
-		// chosen is true if the VMs are spread over the two hosts; otherwise they stay where they are.
+		// chosen is true if the VMs are spread over the two hosts; otherwise they stay on their host.
 		chosen  bool
 		refused string
 	}{

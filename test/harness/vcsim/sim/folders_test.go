@@ -57,7 +57,7 @@ func TestAFolderThatIsDestroyedDuringClonesLeavesNoOrphans(t *testing.T) {
 		}
 		destroy := func() error { return h.done(f.Destroy(h.ctx)) }
 		err := destroy()
-		for fault.Is(err, &types.TaskInProgress{}) { // a VM is being made in it
+		for fault.Is(err, &types.TaskInProgress{}) { // a VM is being created in it
 			err = destroy()
 		}
 		must(t, err)

@@ -278,7 +278,7 @@ func option(vm *simulator.VirtualMachine, key string) string {
 	return ""
 }
 
-// later calls do for a VM after a while, without a user, unless the VM was deleted meanwhile.
+// later calls do for a VM after a while, without a user, unless the VM was deleted in between.
 func later(ctx *simulator.Context, after time.Duration, vm *simulator.VirtualMachine, do func(*simulator.Context)) {
 	own := &simulator.Context{Context: context.Background(), Map: ctx.Map, Session: &simulator.Session{Registry: ctx.Session.Registry, Map: ctx.Session.Map}}
 	time.AfterFunc(after, func() {

@@ -99,7 +99,7 @@ func TestAGuestBootsWithItsVM(t *testing.T) {
 	}
 }
 
-// What was to happen in a life of the VM that is over does not happen in its next one.
+// An event scheduled in an earlier run of the VM does not happen in its next one.
 func TestAGuestThatWasPoweredOffDoesNotBootLater(t *testing.T) {
 	h := person(t, sim.Options{})
 	must(t, h.clone(template, root, "later", nil))
@@ -168,7 +168,7 @@ func TestAGuestWritesValuesThatAreGoneWhenItsVMIsOff(t *testing.T) {
 	is("", "before", "")
 }
 
-// guest waits until VMware Tools and the power of a VM are like that.
+// guest waits for these states of VMware Tools and the power of a VM.
 func (h hand) guest(tools, on bool, path string) {
 	h.t.Helper()
 	h.until("the guest of "+path, func() bool {

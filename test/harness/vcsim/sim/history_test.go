@@ -46,7 +46,7 @@ func TestEventsComeLateAndNameAccountsWithTheirDomain(t *testing.T) {
 	}
 }
 
-// TestOnlyTheLast200TasksAreRecent: they are those of the whole vCenter.
+// TestOnlyTheLast200TasksAreRecent: the limit applies to the whole vCenter.
 func TestOnlyTheLast200TasksAreRecent(t *testing.T) {
 	p := person(t, sim.Options{})
 	for range 101 {

@@ -18,8 +18,8 @@ import (
 )
 
 // TestInVirtualTimeACloneEndsWhileOthersReadItsFolder: it did not, because the simulator polled the task within the
-// clone, with the folder locked, and a request that waits for a lock keeps virtual time from passing. A failure is a
-// test that does not end.
+// clone, with the folder locked, and a request that waits for a lock stops virtual time. On failure, the test does
+// not end.
 func TestInVirtualTimeACloneEndsWhileOthersReadItsFolder(t *testing.T) {
 	s, p := start(t, sim.Options{})
 	h := newHand(t, p)

@@ -134,7 +134,7 @@ func (o *Operator) vms(ctx context.Context) (map[string]VM, error) {
 	}
 	spec := types.PropertyFilterSpec{
 		PropSet: []types.PropertySpec{{Type: "VirtualMachine", PathSet: []string{"runtime.powerState", "config", "guest.toolsRunningStatus", "guest.ipAddress", "guestHeartbeatStatus", "runtime.bootTime"}}},
-		// Omit VMs that were deleted meanwhile. On a busy machine, a restart of the listing might never end.
+		// Omit VMs that were deleted in between. On a busy machine, a restart of the listing might never end.
 		ReportMissingObjectsInResults: types.NewBool(true),
 	}
 	for _, ref := range refs {

@@ -72,7 +72,7 @@ func TestTheOperationOfACallTellsItsEpoch(t *testing.T) {
 	ctx := context.WithValue(h.ctx, types.ID{}, "vmgroup-2.9-a1b2")
 	task, err := h.StartClone(ctx, proxyTemplate, "/DC0/vm", "made", nil)
 	must(t, err)
-	must(t, task.Wait(h.ctx)) // nothing of the simulator's goes on when the test has ended
+	must(t, task.Wait(h.ctx)) // no activity of the simulator continues after the test
 	h.until("the call has ended", func() bool {
 		records := proxy.Changes("CloneVM_Task")
 		return len(records) == 1 && records[0].Operation == "vmgroup-2.9-a1b2" && records[0].Epoch == "2.9" && records[0].Name == "made"
@@ -92,7 +92,7 @@ func TestACallIsAnsweredWithAFaultInsteadOfBeingForwarded(t *testing.T) {
 		t.Errorf("the fault came as %+v", fault)
 	}
 	proxy.Hook(nil)
-	h.mkdir("/DC0/vm", "never") // it was not made before
+	h.mkdir("/DC0/vm", "never") // it was not created before
 }
 
 func TestACallEndsForItsClientWhenItGivesUpAndForTheServerWhenItIsDone(t *testing.T) {

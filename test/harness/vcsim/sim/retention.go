@@ -14,7 +14,7 @@ import (
 type retention struct {
 	mo.ManagedEntity
 	mu sync.Mutex
-	// keep is that time. 0 means for ever.
+	// keep is that time. 0 means forever.
 	keep  time.Duration
 	ended []endedTask
 }

@@ -23,7 +23,7 @@ const (
 	template = root + "/vm-operator-template"
 )
 
-// hand is somebody at vCenter, with what the tests of rules need.
+// hand is a vCenter user, with the helpers that the tests of rules need.
 type hand struct {
 	*sim.Operator
 	t    *testing.T
@@ -35,7 +35,7 @@ func newHand(t *testing.T, p *sim.Operator) hand {
 	return hand{Operator: p, t: t, ctx: t.Context(), find: find.NewFinder(p.Client())}
 }
 
-// person starts a simulator and logs a person in.
+// person starts a simulator and logs a user in.
 func person(t *testing.T, o sim.Options) hand {
 	t.Helper()
 	_, p := start(t, o)

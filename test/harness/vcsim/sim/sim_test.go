@@ -56,7 +56,7 @@ func TestTwoSimulatorsShareNoInventory(t *testing.T) {
 	if !inA["/DC0/vm/one"].Template || inA["/DC0/vm/db-prod-0"].Template {
 		t.Errorf("templates are wrong: %+v", inA)
 	}
-	// A session of one is none of the other.
+	// A session of one does not exist in the other.
 	n, err := b.TerminateSessions(ctx)
 	must(t, err)
 	if n != 0 {
@@ -66,7 +66,7 @@ func TestTwoSimulatorsShareNoInventory(t *testing.T) {
 
 func TestClonesOfOneTemplateRunAtTheSameTime(t *testing.T) {
 	ctx := context.Background()
-	// One after the other they would take 20 s; a busy machine has all that for what takes less than two.
+	// Sequentially they would take 20 s; even a busy machine needs less than that for two seconds of work.
 	const delay, clones = time.Second, 20
 	_, p := start(t, sim.Options{CloneDelay: delay})
 	began := time.Now()

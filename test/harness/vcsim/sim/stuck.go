@@ -18,14 +18,14 @@ type stuck struct {
 	tasks sync.Map
 }
 
-// held contains the end of a hanging power-on, and the VM's question meanwhile.
+// held contains the end of a hanging power-on, and the VM's question until then.
 type held struct {
 	until    chan struct{}
 	question string
 }
 
-// HoldPowerOn makes power-ons of the VM with a name hang until release is called. Meanwhile the VM asks the question, unless that is empty,
-// and vCenter refuses changes of the VM.
+// HoldPowerOn makes power-ons of the VM with a name hang until release is called. Until then the VM asks the question,
+// unless that is empty, and vCenter rejects changes of the VM.
 func (s *Simulator) HoldPowerOn(name, question string) (release func()) {
 	h := &s.rules.stuck
 	until := make(chan struct{})

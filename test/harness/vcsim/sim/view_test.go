@@ -11,7 +11,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
-// The race detector tells when a view reads a list of children that a task is changing, or a VM that a task still fills in.
+// The race detector detects a view that reads a list of children during a task's change, or a VM that a task is
+// still filling in.
 func TestViewsAreMadeAndReadWhileVMsComeAndGo(t *testing.T) {
 	h := person(t, sim.Options{})
 	made := func() *view.ContainerView {
@@ -35,7 +36,7 @@ func TestViewsAreMadeAndReadWhileVMsComeAndGo(t *testing.T) {
 		},
 		func() {
 			var vms []types.ObjectContent
-			_ = lasting.Retrieve(h.ctx, []string{"VirtualMachine"}, []string{"name"}, &vms) // one may be gone
+			_ = lasting.Retrieve(h.ctx, []string{"VirtualMachine"}, []string{"name"}, &vms) // one can be deleted
 		},
 	} {
 		wg.Go(func() {

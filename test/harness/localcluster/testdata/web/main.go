@@ -1,4 +1,5 @@
-// Command web runs in the Pods of the tests. It answers /who with the name of its Pod, and /call?url= with the answer from that address.
+// Command web runs in the Pods of the tests. It answers /who with the name of its Pod, and /call?url= with the
+// response of that address.
 package main
 
 import (

@@ -3,8 +3,6 @@ package member
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -31,7 +29,9 @@ type credentials struct {
 	runtime *rest.Config
 	// bootstrap is nil if the member has no bootstrap identity.
 	bootstrap *rest.Config
-	// fingerprint of the content of both.
+	// token and bootstrapToken belong to these configurations, which do not have them; see settings.Target.
+	token, bootstrapToken *remote.Token
+	// fingerprint of both, without the values of their tokens.
 	fingerprint string
 	// held are both, as status describes them.
 	held []credential.Held
@@ -68,11 +68,13 @@ func targetOf(mc *v1alpha1.MemberCluster, clusterUID string, found credentials) 
 		Fingerprint: fmt.Sprintf("%s/%s/%s/%s/%s", mc.UID, clusterUID, mc.Spec.Manage, mc.Annotations[v1alpha1.PredecessorAnnotation], found.fingerprint),
 		Predecessor: mc.Annotations[v1alpha1.PredecessorAnnotation],
 		Config:      found.runtime,
-		Bootstrap:   found.bootstrap,
-		Manage:      mc.Spec.Manage,
-		Settings:    settingsOf(mc),
-		Admission:   admissionSettingsOf(&mc.Spec),
-		KnownUID:    clusterUID,
+		Token:       found.token,
+
+		Bootstrap: found.bootstrap, BootstrapToken: found.bootstrapToken,
+		Manage:    mc.Spec.Manage,
+		Settings:  settingsOf(mc),
+		Admission: admissionSettingsOf(&mc.Spec),
+		KnownUID:  clusterUID,
 	}
 	if mc.Spec.KubeconfigSecretRef != nil {
 		result.Secret = mc.Spec.KubeconfigSecretRef.Name
@@ -101,23 +103,25 @@ func (r *Reconciler) credentials(ctx context.Context, mc *v1alpha1.MemberCluster
 	var result credentials
 	var failed *remote.Problem
 	var err error
-	if result.runtime, result.fingerprint, failed, err = r.kubeconfig(ctx, mc.Spec.KubeconfigSecretRef); failed != nil || err != nil {
+	if result.runtime, failed, err = r.kubeconfig(ctx, mc.Spec.KubeconfigSecretRef); failed != nil || err != nil {
 		return credentials{}, failed, err
 	}
 	result.held = append(result.held, held(credential.Member, opts.Namespace, mc.Spec.KubeconfigSecretRef, result.runtime))
+	result.fingerprint, result.token = credential.Fingerprint(result.runtime), tokenOf(result.runtime)
 	ref := mc.Spec.BootstrapKubeconfigSecretRef
 	if ref == nil {
 		return result, nil, nil
 	}
-	bootstrap, fingerprint, failed, err := r.kubeconfig(ctx, ref)
+	bootstrap, failed, err := r.kubeconfig(ctx, ref)
 	if failed != nil {
 		failed.Message = "spec.bootstrapKubeconfigSecretRef: " + failed.Message
 	}
+	result.bootstrap = bootstrap
 	if bootstrap != nil {
 		result.held = append(result.held, held(credential.Bootstrap, opts.Namespace, ref, bootstrap))
+		result.fingerprint += "/" + credential.Fingerprint(bootstrap)
+		result.bootstrapToken = tokenOf(bootstrap)
 	}
-	result.bootstrap = bootstrap
-	result.fingerprint += "/" + fingerprint
 	return result, failed, err
 }
 
@@ -125,34 +129,43 @@ func held(identity, namespace string, ref *v1alpha1.KubeconfigReference, config 
 	return credential.Held{Identity: identity, Namespace: namespace, Secret: ref.Name, Key: keyOf(ref), Expires: credential.Expiry(config)}
 }
 
+// tokenOf takes the token out of a configuration. It returns nil if there is none.
+func tokenOf(config *rest.Config) *remote.Token {
+	if config.BearerToken == "" {
+		return nil
+	}
+	token := remote.NewToken(config.BearerToken)
+	config.BearerToken = ""
+	return token
+}
+
 func keyOf(ref *v1alpha1.KubeconfigReference) string { return cmp.Or(ref.Key, defaultKubeconfigKey) }
 
-// kubeconfig returns the configuration in a Secret and a fingerprint of its content, or the problem with it.
-func (r *Reconciler) kubeconfig(ctx context.Context, ref *v1alpha1.KubeconfigReference) (*rest.Config, string, *remote.Problem, error) {
+// kubeconfig returns the configuration in a Secret, or the problem with it.
+func (r *Reconciler) kubeconfig(ctx context.Context, ref *v1alpha1.KubeconfigReference) (*rest.Config, *remote.Problem, error) {
 	opts := r.provider.Options()
 	key := keyOf(ref)
 	secret := &corev1.Secret{}
 	if err := r.client.Get(ctx, types.NamespacedName{Namespace: opts.Namespace, Name: ref.Name}, secret); err != nil {
 		if !apierrors.IsNotFound(err) {
-			return nil, "", nil, fmt.Errorf("read Secret %q: %w", ref.Name, err)
+			return nil, nil, fmt.Errorf("read Secret %q: %w", ref.Name, err)
 		}
-		return nil, "", &remote.Problem{Reason: v1alpha1.ReasonKubeconfigNotFound, Lasting: true, Message: fmt.Sprintf(
+		return nil, &remote.Problem{Reason: v1alpha1.ReasonKubeconfigNotFound, Lasting: true, Message: fmt.Sprintf(
 			"There is no Secret %q in namespace %q. Create it; it is picked up at once.", ref.Name, opts.Namespace)}, nil
 	}
 	content, ok := secret.Data[key]
 	if !ok {
-		return nil, "", &remote.Problem{Reason: v1alpha1.ReasonKubeconfigNotFound, Lasting: true, Message: fmt.Sprintf(
+		return nil, &remote.Problem{Reason: v1alpha1.ReasonKubeconfigNotFound, Lasting: true, Message: fmt.Sprintf(
 			"Secret %q in namespace %q has no key %q.", ref.Name, opts.Namespace, key)}, nil
 	}
 	config, err := remote.ParseKubeconfig(content)
 	var refused *remote.RefusedError
 	if errors.As(err, &refused) {
-		return nil, "", &remote.Problem{Reason: v1alpha1.ReasonKubeconfigRefused, Lasting: true, Message: fmt.Sprintf(
+		return nil, &remote.Problem{Reason: v1alpha1.ReasonKubeconfigRefused, Lasting: true, Message: fmt.Sprintf(
 			"Secret %q, key %q: %s.", ref.Name, key, refused.Error())}, nil
 	}
 	if err != nil {
-		return nil, "", nil, err
+		return nil, nil, err
 	}
-	sum := sha256.Sum256(content)
-	return config, hex.EncodeToString(sum[:]), nil, nil
+	return config, nil, nil
 }

@@ -147,7 +147,9 @@ func TestStatusReportsWhenCredentialsExpire(t *testing.T) {
 	held := []credential.Held{{Identity: credential.Member, Namespace: "operator", Secret: "alpha", Key: "kubeconfig", Expires: testNow.Add(time.Hour)}}
 	in := statusInput{name: "alpha", generation: 1, clusterUID: "uid", seen: engagedObservation(), held: held, now: testNow}
 	status, _ := computeStatus(in)
-	valid := func() *metav1.Condition { return meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionCredentialsValid) }
+	valid := func() *metav1.Condition {
+		return meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionCredentialsValid)
+	}
 	if c := valid(); c == nil || c.Reason != v1alpha1.ReasonUserManaged || status.Credentials == nil || status.Credentials.Member == nil {
 		t.Fatalf("with a credential for an hour: %+v, %+v", c, status.Credentials)
 	}

@@ -43,24 +43,31 @@ func Expiry(config *rest.Config) time.Time {
 	return last
 }
 
-// ofToken returns the expiry of a JSON Web Token, or zero.
-func ofToken(token string) time.Time {
+// claims are those of a JSON Web Token that clients can use.
+type claims struct {
+	Issuer  string `json:"iss"`
+	Subject string `json:"sub"`
+	// Expiry can have a fraction.
+	Expiry float64 `json:"exp"`
+}
+
+// claimsOf returns the claims of a JSON Web Token, or false. The signature is not verified.
+func claimsOf(token string) (c claims, ok bool) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
-		return time.Time{}
+		return c, false
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
-	if err != nil {
+	return c, err == nil && json.Unmarshal(payload, &c) == nil
+}
+
+// ofToken returns the expiry of a JSON Web Token, or zero.
+func ofToken(token string) time.Time {
+	c, ok := claimsOf(token)
+	if !ok || c.Expiry <= 0 || c.Expiry > float64(latest.Unix()) {
 		return time.Time{}
 	}
-	claims := struct {
-		// Expiry can have a fraction.
-		Expiry float64 `json:"exp"`
-	}{}
-	if json.Unmarshal(payload, &claims) != nil || claims.Expiry <= 0 || claims.Expiry > float64(latest.Unix()) {
-		return time.Time{}
-	}
-	return time.Unix(int64(claims.Expiry), 0).UTC()
+	return time.Unix(int64(c.Expiry), 0).UTC()
 }
 
 // ofCertificate returns the end of the first certificate, which is the client's, or zero.

@@ -66,3 +66,37 @@ func TestExpiryOfACredential(t *testing.T) {
 		})
 	}
 }
+
+func TestTokensOfOneIdentityHaveOneFingerprint(t *testing.T) {
+	of := func(change func(*rest.Config)) string {
+		c := rest.Config{Host: "https://a", BearerToken: token(`{"iss":"i","sub":"s","exp":1}`), TLSClientConfig: rest.TLSClientConfig{CAData: []byte("ca")}}
+		change(&c)
+		return Fingerprint(&c)
+	}
+	before := of(func(*rest.Config) {})
+	if of(func(c *rest.Config) { c.BearerToken = token(`{"iss":"i","sub":"s","exp":2}`) }) != before {
+		t.Error("a renewed token has another fingerprint")
+	}
+	seen := map[string]string{before: "the first"}
+	for what, change := range map[string]func(*rest.Config){
+		"another subject":       func(c *rest.Config) { c.BearerToken = token(`{"iss":"i","sub":"t"}`) },
+		"another issuer":        func(c *rest.Config) { c.BearerToken = token(`{"iss":"j","sub":"s"}`) },
+		"an opaque token":       func(c *rest.Config) { c.BearerToken = "opaque" },
+		"another opaque token":  func(c *rest.Config) { c.BearerToken = "opaque2" },
+		"no token":              func(c *rest.Config) { c.BearerToken = "" },
+		"another server":        func(c *rest.Config) { c.Host = "https://b" },
+		"another authority":     func(c *rest.Config) { c.CAData = []byte("cb") },
+		"a client certificate":  func(c *rest.Config) { c.CertData = []byte("c") },
+		"another key":           func(c *rest.Config) { c.KeyData = []byte("k") },
+		"a password":            func(c *rest.Config) { c.Password = "p" },
+		"a user":                func(c *rest.Config) { c.Username = "p" },
+		"a server name":         func(c *rest.Config) { c.ServerName = "p" },
+		"no compression at all": func(c *rest.Config) { c.DisableCompression = true },
+	} {
+		got := of(change)
+		if other, twice := seen[got]; twice {
+			t.Errorf("%s has the fingerprint of %s", what, other)
+		}
+		seen[got] = what
+	}
+}

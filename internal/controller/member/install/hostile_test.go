@@ -39,7 +39,7 @@ func TestManagedFieldsThatBecomeMapsAreWeighed(t *testing.T) {
 			object := &unstructured.Unstructured{}
 			object.SetGroupVersionKind(known.GroupVersionKind)
 			object.SetName(known.Name)
-			api, err := remote.New(&rest.Config{Host: server.URL + path, TLSClientConfig: trusted}, remote.Bounds{
+			api, err := remote.New(&rest.Config{Host: server.URL + path, TLSClientConfig: trusted}, nil, remote.Bounds{
 				Guard:    remote.NewGuard(remote.DefaultLimits(), remote.NewPace(remote.DefaultLimits())),
 				Timeouts: remote.Timeouts{Dial: time.Minute, ResponseHeader: time.Minute, Answer: time.Minute, Request: time.Minute, PingInterval: time.Minute, Ping: time.Minute},
 			}, new(shardingtest.Leader(true)))
@@ -121,7 +121,7 @@ func answeringAll(t *testing.T, h http.HandlerFunc) *remote.API {
 	t.Cleanup(server.Close)
 	api, err := remote.New(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{
 		CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
-	}}, remote.Bounds{
+	}}, nil, remote.Bounds{
 		Guard:    remote.NewGuard(remote.DefaultLimits(), remote.NewPace(remote.DefaultLimits())),
 		Timeouts: remote.Timeouts{Dial: time.Minute, ResponseHeader: time.Minute, Answer: time.Minute, Request: time.Minute, PingInterval: time.Minute, Ping: time.Minute},
 	}, new(shardingtest.Leader(true)))

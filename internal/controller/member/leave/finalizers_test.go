@@ -71,7 +71,7 @@ func leavingOf(t *testing.T, handler http.Handler) (*Leaver, remote.APIs) {
 	limits := remote.LimitsFor(1 << 20)
 	bounds := remote.Bounds{Timeouts: settings.Timings{}.WithDefaults().Remote(), Guard: remote.NewGuard(limits, remote.NewPace(limits))}
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	api, err := remote.New(&rest.Config{Host: server.URL, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}, bounds, new(shardingtest.Leader(true)))
+	api, err := remote.New(&rest.Config{Host: server.URL, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: ca}}, nil, bounds, new(shardingtest.Leader(true)))
 	if err != nil {
 		t.Fatal(err)
 	}

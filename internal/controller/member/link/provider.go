@@ -1,7 +1,6 @@
 package link
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -171,13 +170,18 @@ func (p *Provider) Options() *settings.Options { return &p.opts }
 // Render sets the Renderer, which can need the manager that this Provider is for. Call it before Start.
 func (p *Provider) Render(renderer install.Renderer) { p.opts.Renderer = renderer }
 
-// Ensure makes target the wanted state of its member: it keeps the connection that has target's fingerprint, or replaces it.
+// Ensure makes target the wanted state of its member: it keeps the connection that has target's fingerprint, or replaces it. A
+// connection that is kept gets target's tokens. If it has not reached the member yet, another token starts a new attempt immediately.
 // commissioned is true if this replica leads and has set the finalizer; see connection.Leading.
 func (p *Provider) Ensure(target settings.Target, commissioned bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	current := p.connections[target.Name]
 	if current == nil || current.seen.State.ends() || current.target.Fingerprint != target.Fingerprint {
+		p.replaceLocked(target, commissioned)
+		return
+	}
+	if current.target.Renew(&target) && !current.seen.State.hasCaches() {
 		p.replaceLocked(target, commissioned)
 		return
 	}
@@ -232,7 +236,12 @@ func (p *Provider) Leave(target settings.Target) (done bool, how leave.Departure
 		return current.seen.State == Left, current.how
 	}
 	if current != nil {
-		target.Config, target.Bootstrap = cmp.Or(target.Config, current.target.Config), cmp.Or(target.Bootstrap, current.target.Bootstrap)
+		if target.Config == nil {
+			target.Config, target.Token = current.target.Config, current.target.Token
+		}
+		if target.Bootstrap == nil {
+			target.Bootstrap, target.BootstrapToken = current.target.Bootstrap, current.target.BootstrapToken
+		}
 	}
 	target.Leaving = true
 	p.replaceLocked(target, true)

@@ -33,7 +33,7 @@ func revisions(t *testing.T, of ...string) *remote.API {
 		_, _ = fmt.Fprintf(w, `{"kind":"VmGroupList","metadata":{"resourceVersion":%q},"items":[]}`, answer)
 	}))
 	t.Cleanup(server.Close)
-	api, err := remote.New(&rest.Config{Host: server.URL}, testBounds(settings.Timings{}.WithDefaults()), new(shardingtest.Leader(true)))
+	api, err := remote.New(&rest.Config{Host: server.URL}, nil, testBounds(settings.Timings{}.WithDefaults()), new(shardingtest.Leader(true)))
 	if err != nil {
 		t.Fatal(err)
 	}

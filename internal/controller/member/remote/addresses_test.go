@@ -55,7 +55,7 @@ func TestOnlyAllowedAddressesAreConnectedTo(t *testing.T) {
 		bounds := testBounds()
 		bounds.Addresses = allowed
 		config := &rest.Config{Host: test.host, TLSClientConfig: rest.TLSClientConfig{CAData: pemOf(server), ServerName: "example.com"}}
-		api, err := New(config, bounds, new(shardingtest.Leader(true)))
+		api, err := New(config, nil, bounds, new(shardingtest.Leader(true)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ func answering(t *testing.T, http2 bool, bounds Bounds, h http.HandlerFunc) *API
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	config := &rest.Config{Host: server.URL, BearerToken: token, TLSClientConfig: rest.TLSClientConfig{CAData: pemOf(server)}}
-	api, err := New(config, bounds, new(shardingtest.Leader(true)))
+	api, err := New(config, nil, bounds, new(shardingtest.Leader(true)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,9 +58,10 @@ type Bounds struct {
 	Addresses Addresses
 }
 
-// New dials nothing. The caller ends the API. leader is called before each write, by several goroutines.
-func New(config *rest.Config, bounds Bounds, leader sharding.Leader) (*API, error) {
-	transport, err := newTransport(config, bounds)
+// New dials nothing. The caller ends the API. token authenticates each request, unless it is nil; config has none then. leader is
+// called before each write, by several goroutines.
+func New(config *rest.Config, token *Token, bounds Bounds, leader sharding.Leader) (*API, error) {
+	transport, err := newTransport(config, token, bounds)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func TestAReplicaThatDoesNotLeadReadsAMemberAndSendsItNoWrite(t *testing.T) {
 	}))
 	defer server.Close()
 	leads := shardingtest.Leader(false)
-	api, err := New(&rest.Config{Host: server.URL}, testBounds(), &leads)
+	api, err := New(&rest.Config{Host: server.URL}, nil, testBounds(), &leads)
 	if err != nil {
 		t.Fatal(err)
 	}

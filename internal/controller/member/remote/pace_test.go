@@ -226,7 +226,7 @@ func framing(t *testing.T, bounds Bounds, serve func(*http2.Framer)) *API {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	config := &rest.Config{Host: server.URL, BearerToken: token, TLSClientConfig: rest.TLSClientConfig{CAData: pemOf(server)}}
-	api, err := New(config, bounds, new(shardingtest.Leader(true)))
+	api, err := New(config, nil, bounds, new(shardingtest.Leader(true)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func TestProblemsAreNamed(t *testing.T) {
 			if test.name == "silent" {
 				bounds.Timeouts.Dial = 300 * time.Millisecond // any other handshake can take longer than that on a busy machine
 			}
-			api, err := New(test.config, bounds, new(shardingtest.Leader(true)))
+			api, err := New(test.config, nil, bounds, new(shardingtest.Leader(true)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func TestProblemsAreNamed(t *testing.T) {
 func TestEndedTransportDialsNoMore(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
-	transport, err := newTransport(&rest.Config{Host: server.URL}, testBounds())
+	transport, err := newTransport(&rest.Config{Host: server.URL}, nil, testBounds())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ type transport struct {
 	ended  atomic.Bool
 }
 
-func newTransport(config *rest.Config, bounds Bounds) (*transport, error) {
+func newTransport(config *rest.Config, token *Token, bounds Bounds) (*transport, error) {
 	tlsConfig, err := rest.TLSConfigFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("TLS configuration: %w", err)
@@ -60,10 +60,14 @@ func newTransport(config *rest.Config, bounds Bounds) (*transport, error) {
 	if err != nil {
 		return nil, fmt.Errorf("address: %w", err)
 	}
-	wrapped, err := rest.HTTPWrappersForConfig(config, answers{
+	var inner http.RoundTripper = answers{
 		RoundTripper: t.base, guard: bounds.Guard, whole: bounds.Timeouts.Answer,
 		base: strings.TrimSuffix(address.Path, "/"),
-	})
+	}
+	if token != nil {
+		inner = bearer{inner, token}
+	}
+	wrapped, err := rest.HTTPWrappersForConfig(config, inner)
 	if err != nil {
 		return nil, fmt.Errorf("client authentication: %w", err)
 	}

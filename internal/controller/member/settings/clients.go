@@ -18,13 +18,13 @@ func (o *Options) APIs(of *Target, pace *remote.Pace, leader sharding.Leader) (r
 	if of.Name == v1alpha1.LocalMember {
 		bounds.Addresses = remote.Addresses{} // it is the hub itself
 	}
-	runtime, err := remote.New(o.clientConfig(of.Config), bounds, leader)
+	runtime, err := remote.New(o.clientConfig(of.Config), of.Token, bounds, leader)
 	if err != nil {
 		return remote.APIs{}, err
 	}
 	result := remote.APIs{Runtime: runtime, Bootstrap: runtime, Guard: bounds.Guard}
 	if of.Bootstrap != nil {
-		if result.Bootstrap, err = remote.New(o.clientConfig(of.Bootstrap), bounds, leader); err != nil {
+		if result.Bootstrap, err = remote.New(o.clientConfig(of.Bootstrap), of.BootstrapToken, bounds, leader); err != nil {
 			return remote.APIs{}, fmt.Errorf("bootstrap kubeconfig: %w", err)
 		}
 	}

@@ -22,8 +22,11 @@ type Target struct {
 	Config *rest.Config
 	// Bootstrap is the identity with which the member is claimed and equipped; nil if Config is it.
 	Bootstrap *rest.Config
-	Manage    v1alpha1.Manage
-	Settings  fleet.Settings
+	// Token and BootstrapToken authenticate with Config and Bootstrap, which do not have them. They are nil if these have
+	// other credentials. An incarnation keeps its own, and replaces their values.
+	Token, BootstrapToken *remote.Token
+	Manage                v1alpha1.Manage
+	Settings              fleet.Settings
 	// Predecessor is the installation whose claim and groups are taken over, or empty.
 	Predecessor string
 	// UID of the MemberCluster.
@@ -72,4 +75,14 @@ func (t *Target) wayBack() string {
 	}
 	return fmt.Sprintf("Put the kubeconfig of the pinned cluster back into Secret %q; or, if the other cluster is to be served, "+
 		"delete this MemberCluster and create a new one.", t.Secret)
+}
+
+// Renew takes the tokens of a target with the same fingerprint, and reports whether one was another.
+func (t *Target) Renew(from *Target) bool {
+	renewed := renew(t.Token, from.Token)
+	return renew(t.BootstrapToken, from.BootstrapToken) || renewed
+}
+
+func renew(token, from *remote.Token) bool {
+	return token != nil && from != nil && token.Replace(from.Value())
 }

@@ -1,0 +1,37 @@
+package credential
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	"k8s.io/client-go/rest"
+)
+
+// Fingerprint returns a hash of the address and the identity of a client configuration. It is the same for two tokens of one
+// identity, so that a renewed token does not need a new connection. Tokens whose identity cannot be read differ.
+func Fingerprint(config *rest.Config) string {
+	content, err := json.Marshal(struct {
+		Host, ServerName, Username, Password, Identity string
+		CAData, CertData, KeyData                      []byte
+		DisableCompression                             bool
+	}{
+		config.Host, config.ServerName, config.Username, config.Password, identityOf(config.BearerToken),
+		config.CAData, config.CertData, config.KeyData, config.DisableCompression,
+	})
+	if err != nil {
+		panic(err) // strings and bytes always have a form in JSON
+	}
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+// identityOf returns the issuer and the subject of a JSON Web Token, or the token itself if it has none.
+func identityOf(token string) string {
+	claims, ok := claimsOf(token)
+	if !ok || claims.Subject == "" {
+		return token
+	}
+	return strings.Join([]string{"jwt", claims.Issuer, claims.Subject}, "\x00")
+}

@@ -11,7 +11,7 @@ import (
 
 // A package that is renamed must not leave its tier unnoticed.
 func TestTheListsOfTiersNameWhatExists(t *testing.T) {
-	for _, name := range slices.Concat(longest, longestUnits, inProcess, pure, []string{layersModule}) {
+	for _, name := range slices.Concat(longest, longestUnits, inProcess, pure, []string{layersModule, drawingsModule}) {
 		if info, err := os.Stat(filepath.Join("../..", name)); err != nil || !info.IsDir() {
 			t.Errorf("%s is no directory: %v", name, err)
 		}

@@ -14,7 +14,7 @@ LDFLAGS = -s -w -X main.version=$(RELEASE)
 # Each tool uses all cores; two tools in parallel would only interleave their output.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help test test-fast test-race test-slow test-alerts test-crash test-failover test-skew test-upgrade test-e2e test-planted test-mutants demo cluster build image generate manifests fmt lint verify bench tools clean
+.PHONY: help test test-fast test-race test-slow test-alerts test-crash test-failover test-skew test-upgrade test-e2e test-planted test-mutants demo cluster build image generate manifests fmt lint verify bench drawings tools clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "; print "Usage: make <target>\n"} \
@@ -100,6 +100,9 @@ manifests: ## Generate the CRDs and the operator's RBAC from markers in the code
 			output:rbac:artifacts:config=config/rbac
 	@$(RUN) ./hack/chart
 	@docs="$$($(RUN) ./hack/tool helm-docs)" && "$$docs" --chart-search-root charts --sort-values-order file --log-level warn
+
+drawings: ## Render the drawings of the pages in Chromium and store their hashes for `make verify`; PNG=directory writes pictures
+	@$(GO) test -C test/drawings -count=1 . -args -drawings.write $(if $(PNG),-drawings.png="$(abspath $(PNG))")
 
 fmt: ## Format the code and sort imports
 	@lint="$$($(RUN) ./hack/tool golangci-lint)" && "$$lint" fmt

@@ -1,79 +1,78 @@
-# Everything that a person or CI does with this repository. Recipes are short: the logic is in Go below hack/, so
-# that it is the same on Linux and macOS, and works with the GNU make 3.81 that macOS has. A target without a
-# description after ## is a bug.
+# All commands for people and CI. Recipes are short: the logic is in Go in hack/, so that it is the same on Linux and macOS and works with
+# GNU make 3.81 of macOS. Each target needs a description after ##.
 
 GO ?= go
-# One set of build flags for all that is built here: what programs have in common is compiled once. See test/harness/progress/flags.go.
+# All builds use the same flags, so that Go compiles shared packages once. See test/harness/progress/flags.go.
 export CGO_ENABLED := 0
 export GOFLAGS := -trimpath -buildvcs=false
 RUN := $(GO) run
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-# v1.2.3 of git's tags and 1.2.3 of charts are one version; hack/image does the same.
+# Git tag v1.2.3 and chart version 1.2.3 are the same version; hack/image converts it the same way.
 RELEASE = $(shell printf '%s' '$(VERSION)' | sed 's/^v\([0-9]\)/\1/')
 LDFLAGS = -s -w -X main.version=$(RELEASE)
 
-# The tools use all cores by themselves; two of them at a time would only mix their lines.
+# Each tool uses all cores; two tools in parallel would only interleave their output.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help test test-fast test-race test-slow test-alerts test-crash test-failover test-skew test-upgrade test-e2e test-planted test-mutants demo cluster build image generate manifests fmt lint verify bench tools clean
+.PHONY: help test test-fast test-race test-slow test-alerts test-crash test-failover test-skew test-upgrade test-e2e test-planted test-mutants demo cluster build image generate manifests fmt lint verify bench drawings tools clean
 
-help: ## Show this list
+help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "; print "Usage: make <target>\n"} \
 		/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' Makefile
 
-test: ## Run all tests but the long ones, against real API servers; ARGS="-run X ./internal/plan" narrows it down
+test: ## Run all tests except the slow ones, against real API servers; ARGS="-run X ./internal/plan" selects tests
 	@$(RUN) ./hack/test $(ARGS)
 
-test-fast: ## Run the tests that need no servers, in seconds
+test-fast: ## Run the tests without servers, in seconds
 	@$(RUN) ./hack/test -fast $(ARGS)
 
-test-race: ## Run the tests that need no servers with the race detector; needs a C compiler
+test-race: ## Run the tests without servers with the race detector; needs a C compiler
 	@$(RUN) ./hack/test -race $(ARGS)
 
-test-slow: ## Run the long tests, with an operator that detects data races; PART=1 one of thirteen parts, PICK=commit a few minutes
+test-slow: ## Run the slow tests, with the race detector in the operator; PART=1 runs one of thirteen parts, PICK=commit a few minutes
 	@$(RUN) ./hack/test $(if $(PICK),-pick $(PICK),-slow $(if $(PART),-part $(PART))) $(ARGS)
 
-test-alerts: ## Evaluate the chart's alerts and dashboards with Prometheus' rule engine on a virtual clock, half a minute; ARGS="-run X" narrows it down
-	@# Go does not notice that a file outside of the module has changed, and would give the result of another chart.
+test-alerts: ## Evaluate the chart's alerts and dashboards with Prometheus' rule engine on a virtual clock, half a minute; ARGS="-run X" selects tests
+	@# Go does not detect changes of files outside the module, and would return a cached result of another chart.
 	@$(GO) test -C test/alerts -count=1 . $(ARGS)
 
-test-crash: ## Kill, cut off or confuse the manager at every call it makes, an hour or two; it goes on where it was ended
+test-crash: ## Kill, disconnect or disrupt the manager at each call, one to two hours; a new run continues an interrupted one
 	@$(RUN) ./hack/tool assets >/dev/null
 	@$(RUN) ./hack/progress -label "compiling the crash points" -o bin/test-crash ./test/crash/full
 	@./bin/test-crash $(ARGS)
 
-test-failover: ## Kill, stop, pause and cut off replicas, with every bound, about 25 minutes
+test-failover: ## Kill, stop, pause and disconnect replicas, and check each time limit, about 25 minutes
 	@$(RUN) ./hack/tool assets >/dev/null
 	@$(GO) test -tags slow ./test/failover -count=1 -v -timeout 90m -args -rounds=3 $(ARGS)
 
-test-skew: ## Run the stories of admission with members of the oldest Kubernetes that is supported; builds it first
+test-skew: ## Run the admission tests with members of the oldest supported Kubernetes version; builds it first
 	@$(RUN) ./hack/tool assets >/dev/null
 	@$(RUN) ./hack/tool cert-manager >/dev/null
 	@$(RUN) ./hack/tool kube-apiserver-1.34 >/dev/null
 	@$(GO) test ./test/admission -count=1 -v -timeout 30m -run 'TestTable|TestAGroup' -args -members=kube-apiserver-1.34 $(ARGS)
 
-test-upgrade: ## Update from the version of a commit, roll back and update again under load; FROM=commit or tag, HEAD if left out, two minutes
+test-upgrade: ## Update from the version of a commit, roll back and update again under load; FROM=commit or tag, default HEAD, two minutes
 	@$(RUN) ./hack/tool assets >/dev/null
 	@$(GO) test -tags upgrade ./test/upgrade -count=1 -v -timeout 30m -args -from="$(or $(FROM),HEAD)" $(ARGS)
 
-test-e2e: ## Install the chart with Helm onto a real cluster with a node, and test nodes and images; root on Linux
+test-e2e: ## Install the chart with Helm on a real cluster with a node, and test nodes and images; needs root on Linux
 	@$(RUN) ./hack/test -e2e $(ARGS)
 
-test-planted: ## Put known bugs back, one after the other, and say which tests notice
+test-planted: ## Restore known bugs one at a time, and report the tests that detect each
 	@$(RUN) ./hack/tool assets >/dev/null
 	@$(RUN) ./hack/progress -label "compiling" -o bin/test-planted ./hack/planted
 	@./bin/test-planted $(ARGS)
 
-test-mutants: ## Change the pure packages, one line at a time, and print what no test notices; BASE=commit ARGS="-all ./internal/plan"
+test-mutants: ## Mutate the pure packages one line at a time, and print mutants that no test detects; BASE=commit ARGS="-all ./internal/plan"
 	@$(RUN) ./hack/tool gremlins >/dev/null
 	@$(RUN) ./hack/mutants $(if $(BASE),-base $(BASE)) $(ARGS)
 
-demo: ## Show the operator at work on three local clusters and a vCenter simulator; DEMO=stay keeps it up
+demo: ## Run the operator on three local clusters and a vCenter simulator; DEMO=stay keeps it running
 	@began=$$(date +%s) && $(RUN) ./hack/tool assets >/dev/null && \
 		$(RUN) ./hack/progress -label "compiling the demo" -o bin/demo ./hack/demo && \
 		DEMO="$(DEMO)" DEMO_BEGAN="$$began" ./bin/demo
 
-cluster: ## Start a hub that runs Pods and two members, print their kubeconfigs, stay until Ctrl-C; root on Linux
+cluster: ## Start a hub that runs Pods and two members, print their kubeconfigs, run until Ctrl-C; needs root on Linux
 	@$(RUN) ./hack/tool assets >/dev/null
 	@for tool in cert-manager kube-node containerd; do $(RUN) ./hack/tool $$tool >/dev/null || exit 1; done
 	@$(RUN) ./hack/progress -label "compiling the cluster" -o bin/cluster ./hack/cluster
@@ -83,10 +82,10 @@ build: ## Build the operator into bin/manager
 	@$(RUN) ./hack/progress -label "compiling the operator" -o bin/manager -ldflags "$(LDFLAGS)" ./cmd/manager
 	@echo "bin/manager $(RELEASE)"
 
-image: ## Write the image and its SBOM into dist/image; PLATFORM=linux/amd64,linux/arm64 PUSH=registry.example.com/name
+image: ## Write the image and its SBOM to dist/image; PLATFORM=linux/amd64,linux/arm64 PUSH=registry.example.com/name
 	@$(RUN) ./hack/image -version "$(VERSION)" -platform "$(PLATFORM)" -push "$(PUSH)"
 
-generate: ## Write the deepcopy functions of the API types, the reference pages, and the dashboards
+generate: ## Generate the deepcopy functions of the API types, the reference pages, and the dashboards
 	@gen="$$($(RUN) ./hack/tool controller-gen)" && "$$gen" object paths=./api/...
 	@$(RUN) ./hack/privileges
 	@$(RUN) ./hack/reference
@@ -94,13 +93,16 @@ generate: ## Write the deepcopy functions of the API types, the reference pages,
 		--templates-dir=hack/reference/api/templates --renderer=markdown --output-path=docs/reference/api.md --log-level=ERROR
 	@$(GO) run -C hack/dashboards . ../../charts/vmgroup-operator/files/dashboards
 
-manifests: ## Write the CRDs and the operator's RBAC from markers in the code, and what the chart has of them
+manifests: ## Generate the CRDs and the operator's RBAC from markers in the code, and their copies in the chart
 	@gen="$$($(RUN) ./hack/tool controller-gen)" && \
 		"$$gen" crd paths=./api/... output:crd:artifacts:config=config/crd/bases && \
 		"$$gen" rbac:roleName=vmgroup-operator-manager "paths=./internal/...;./cmd/..." \
 			output:rbac:artifacts:config=config/rbac
 	@$(RUN) ./hack/chart
 	@docs="$$($(RUN) ./hack/tool helm-docs)" && "$$docs" --chart-search-root charts --sort-values-order file --log-level warn
+
+drawings: ## Render the drawings of the pages in Chromium and store their hashes for `make verify`; PNG=directory writes pictures
+	@$(GO) test -C test/drawings -count=1 . -args -drawings.write $(if $(PNG),-drawings.png="$(abspath $(PNG))")
 
 fmt: ## Format the code and sort imports
 	@lint="$$($(RUN) ./hack/tool golangci-lint)" && "$$lint" fmt
@@ -111,11 +113,11 @@ lint: ## Check the linter's configuration, then the code and its import directio
 	@lint="$$($(RUN) ./hack/tool golangci-lint)" && "$$lint" config verify && \
 		echo "lint: checking; the first run takes a minute or two" && "$$lint" run --allow-serial-runners
 
-verify: ## Check that generated files, go.mod files, kustomizations and the Helm chart are right; changes nothing
+verify: ## Check generated files, go.mod files, kustomizations and the Helm chart; changes nothing
 	@for tool in controller-gen crd-ref-docs golangci-lint kustomize helm helm-docs helm-unittest kubeconform kube-score pod-security; do $(RUN) ./hack/tool $$tool >/dev/null || exit 1; done
 	@$(RUN) ./hack/verify
 
-bench: ## Measure the operator beside the original one; BENCH=name runs one benchmark, BENCH=list shows names
+bench: ## Compare the operator with the original one; BENCH=name runs one benchmark, BENCH=list shows names
 	@$(RUN) ./hack/tool assets >/dev/null
 	@$(RUN) ./hack/tool cert-manager >/dev/null
 	@$(RUN) ./hack/progress -label "compiling the benchmarks" -o bin/bench ./bench
@@ -125,5 +127,5 @@ tools: ## Build kube-apiserver, etcd and all development tools into the cache, a
 	@$(RUN) ./hack/tool assets
 	@for tool in $$($(RUN) ./hack/tool -list); do $(RUN) ./hack/tool $$tool || exit 1; done
 
-clean: ## Remove what was built in the tree; the caches of Go and of the tools stay
+clean: ## Remove build output from the tree; keeps the caches of Go and of the tools
 	@rm -rf bin dist

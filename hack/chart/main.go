@@ -1,6 +1,6 @@
 // Command chart writes the files of the Helm chart that repeat files below config/. These are the CRDs, the operator's RBAC, and the hub's
 // webhooks. In the schema of the chart's values, it writes the specs of kinds that the chart creates. It also copies values.yaml to a file
-// that templates can read. First it writes the versions into the generated CRDs. `make manifests` runs it, so that `make verify` notices an
+// that templates can read. First it writes the versions into the generated CRDs. `make manifests` runs it, so that `make verify` detects an
 // outdated chart.
 package main
 

@@ -36,7 +36,7 @@ func TestSchemaRefusesUnknownFieldsAtEveryLevel(t *testing.T) {
 	}
 }
 
-// TestSchemaIsWrittenAgain writes the schema of a copy twice: what is by hand stays, what is generated is replaced.
+// TestSchemaIsWrittenAgain writes the schema of a copy twice. The hand-written part must stay, and the generated part must be replaced.
 func TestSchemaIsWrittenAgain(t *testing.T) {
 	root, err := assets.Root()
 	if err != nil {

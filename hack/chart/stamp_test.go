@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 )
 
-// generatedCRD is how a file of controller-gen begins; the schema of a field may have annotations, too.
+// generatedCRD is the start of a file of controller-gen. The schema of a field can also have annotations.
 const generatedCRD = `---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -40,7 +40,7 @@ func versioned(name, version string) []*apiextensionsv1.CustomResourceDefinition
 	}}}}
 }
 
-// TestStampsAreWrittenIntoTheFile does it twice with another version, as when a version is raised and controller-gen did not run.
+// TestStampsAreWrittenIntoTheFile stamps twice with different versions, as after a version change without a run of controller-gen.
 func TestStampsAreWrittenIntoTheFile(t *testing.T) {
 	dir, file := folderWith(t, generatedCRD)
 	for _, version := range []string{"6", "7"} {

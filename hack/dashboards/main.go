@@ -2,7 +2,7 @@
 //
 //	go run -C hack/dashboards . ../../charts/vmgroup-operator/files/dashboards
 //
-// It has its own module, so that the operator does not depend on Grafana's SDK. `make generate` runs it, so that `make verify` notices an
+// It has its own module, so that the operator does not depend on Grafana's SDK. `make generate` runs it, so that `make verify` detects an
 // outdated dashboard. test/alerts evaluates the queries.
 package main
 

@@ -200,7 +200,7 @@ func (d *demo) forecast(ctx context.Context) error {
 // rotate renews the certificate authority and the webhooks' certificate at the same time, while both members call the webhooks.
 func (d *demo) rotate(ctx context.Context) error {
 	for name := range d.stack.Members {
-		// With policy Fail, a failed call fails the request, so that the demo notices it.
+		// With policy Fail, a failed call fails the request, so that the demo detects it.
 		if err := d.onFailure(ctx, name, v1alpha1.AdmissionFail); err != nil {
 			return err
 		}

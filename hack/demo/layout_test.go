@@ -12,7 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// groups are n rows of the demo, of which some are at work.
+// groups returns n rows of the demo, some of them busy.
 func groups(n int) []row {
 	rows := make([]row, 0, n)
 	for i := range n {
@@ -29,7 +29,7 @@ func groups(n int) []row {
 	return rows
 }
 
-// TestTheTableLeavesOneHeaderOnEveryTerminal draws it again and again while groups come and go, as a step does.
+// TestTheTableLeavesOneHeaderOnEveryTerminal redraws the table while groups appear and disappear, as in a step.
 func TestTheTableLeavesOneHeaderOnEveryTerminal(t *testing.T) {
 	for _, width := range []int{20, 40, 79, 80, 100, 120, 161, 162, 200} {
 		for _, height := range []int{3, 5, 10, 24, 60} {
@@ -59,7 +59,7 @@ func TestTheTableLeavesOneHeaderOnEveryTerminal(t *testing.T) {
 func TestATerminalThatIsMadeNarrowerLosesNoLine(t *testing.T) {
 	wide, narrow := size{120, 24}, size{60, 24}
 	drawn := layout(groups(4), wide)
-	terminal := newTerminal(narrow) // as it looks after the lines of before were wrapped anew
+	terminal := newTerminal(narrow) // the state after the previous lines were wrapped again
 	terminal.write("── 7. Delete a VM\n" + frameOf(nil, drawn, narrow))
 	terminal.write(frameOf(drawn, layout(groups(4), narrow), narrow))
 	if terminal.times("MEMBER") != 1 || terminal.times("── 7.") != 1 {

@@ -32,7 +32,7 @@ func TestTroubleThatIsOverInAnInstantIsShownForAGlance(t *testing.T) {
 	if got := shown(0); got != "0:Ready " {
 		t.Errorf("%q is shown before anything happens", got)
 	}
-	// All of this happens between two drawings.
+	// All of these states occur between two redraws.
 	r.put(state(v1alpha1.VMLost, v1alpha1.ReasonStarting))
 	r.put(state(v1alpha1.VMCloning, v1alpha1.ReasonRepairing))
 	r.put(state(v1alpha1.VMStarting, v1alpha1.ReasonRepairing))
@@ -43,7 +43,7 @@ func TestTroubleThatIsOverInAnInstantIsShownForAGlance(t *testing.T) {
 	}{
 		{200 * time.Millisecond, "0:Lost " + v1alpha1.ReasonStarting},
 		{200*time.Millisecond + glance - 1, "0:Lost " + v1alpha1.ReasonStarting},
-		{200*time.Millisecond + glance, "0:Starting " + v1alpha1.ReasonRepairing}, // cloning is no other trouble, and was over
+		{200*time.Millisecond + glance, "0:Starting " + v1alpha1.ReasonRepairing}, // cloning is not other trouble, and had ended
 		{200*time.Millisecond + 2*glance - 1, "0:Starting " + v1alpha1.ReasonRepairing},
 	} {
 		if got := shown(c.after); got != c.want {

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// terminal is as much of a terminal as the table uses: lines that wrap and scroll away, and a cursor.
+// terminal simulates the terminal features that the table uses: lines that wrap and scroll, and a cursor.
 type terminal struct {
 	size
-	lines    [][]rune // with those that have scrolled away
+	lines    [][]rune // including those that scrolled off
 	row, col int
 }
 
@@ -57,7 +57,7 @@ func (t *terminal) grow() {
 	}
 }
 
-// times is how often a text begins a line, on the screen and above it.
+// times returns the number of lines that begin with a text, on the screen and above it.
 func (t *terminal) times(text string) int {
 	n := 0
 	for _, line := range t.lines {

@@ -15,11 +15,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// longest is about as long as a note becomes: what an API server says of a refusal.
+// longest is a note of about the maximum length: an API server's message for a refusal.
 const longest = `A group with 16 CPUs and another template is refused: vmgroups.vm.codeconnect.vmworld.com "greedy" is forbidden: ValidatingAdmissionPolicy ` +
 	`'vmgroup-operator-limits' with binding 'vmgroup-operator-limits' denied request: spec.cpu: Invalid value: 16: exceeds the maximum 4 of VmGroupPolicy "teams"`
 
-// written is what a demo writes to a pipe or a file.
+// written returns the output of a demo to a pipe or a file.
 func written(t *testing.T, write func(*demo)) []string {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
@@ -78,7 +78,7 @@ func TestTheTourIsPrintedAsItIsTested(t *testing.T) {
 			t.Errorf("the tour does not print %q:\n%s", c.Line, text)
 		}
 	}
-	// With the heading of the table above it, all of it is on one screen.
+	// The text and the heading of the table above it fit on one screen.
 	if len(lines) > usual.height-1 {
 		t.Errorf("the tour has %d lines, and a terminal %d", len(lines), usual.height)
 	}

@@ -28,9 +28,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
-// TestTwoCheckoutsGiveOneImage runs the command in two directories of different names, the second time in an
-// environment that would change the program if it were let through. The command is a process of its own because
-// compressing the operator takes the race detector a minute.
+// TestTwoCheckoutsGiveOneImage runs the command in two directories of different names, the second time with environment
+// variables that must not change the program. The command is a separate process, because compressing the operator with the
+// race detector takes a minute.
 func TestTwoCheckoutsGiveOneImage(t *testing.T) {
 	root, err := assets.Root()
 	if err != nil {
@@ -40,7 +40,7 @@ func TestTwoCheckoutsGiveOneImage(t *testing.T) {
 	command := filepath.Join(dir, "image")
 	run(t, root, nil, "go", "build", "-buildvcs=false", "-o", command, "./hack/image")
 	first, second := filepath.Join(dir, "checkout"), filepath.Join(dir, "another", "clone of it")
-	// The second is a copy of the first: somebody may be writing to the original.
+	// The second is a copy of the first, because a user can change the original during the test.
 	copySources(t, root, first)
 	copySources(t, first, second)
 	stale := filepath.Join(first, "dist", "image", "vmgroup-operator-linux-s390x.cdx.json")
@@ -77,7 +77,7 @@ func TestTwoCheckoutsGiveOneImage(t *testing.T) {
 	checkSBOM(t, filepath.Join(first, "dist", "image", "vmgroup-operator.cdx.json"), program, digest)
 }
 
-// copySources copies what the operator is built from, as a release archive has it: without git.
+// copySources copies the sources of the operator as in a release archive: without git.
 func copySources(t *testing.T, from, to string) {
 	t.Helper()
 	if err := os.MkdirAll(to, 0o755); err != nil {
@@ -151,7 +151,7 @@ func checkPushed(t *testing.T, reference string, want v1.Hash) {
 	}
 }
 
-// checkProgram takes the operator out of the image, runs it, and looks for the directory that it was compiled in.
+// checkProgram extracts the operator from the image, runs it, and searches it for the directory of its compilation.
 func checkProgram(t *testing.T, image v1.Image, checkout string) (program string) {
 	t.Helper()
 	rootfs := filepath.Join(t.TempDir(), "rootfs")

@@ -36,8 +36,8 @@ func dockerfile(t *testing.T) (root string, instructions []string) {
 	return root, instructions
 }
 
-// TestDockerfileCopiesWhatItsBuildNeeds runs the Dockerfile's own command in a directory that holds only what the
-// Dockerfile copies and .dockerignore lets through.
+// TestDockerfileCopiesWhatItsBuildNeeds runs the Dockerfile's command in a directory that contains only the files that the
+// Dockerfile copies and .dockerignore allows.
 func TestDockerfileCopiesWhatItsBuildNeeds(t *testing.T) {
 	root, instructions := dockerfile(t)
 	directory, rootfs := t.TempDir(), filepath.Join(t.TempDir(), "rootfs")
@@ -70,7 +70,7 @@ func TestDockerfileCopiesWhatItsBuildNeeds(t *testing.T) {
 	}
 }
 
-// copyAsDocker copies a file or directory without what the last lines of .dockerignore leave out.
+// copyAsDocker copies a file or directory without the files that the last lines of .dockerignore exclude.
 func copyAsDocker(t *testing.T, from, to string) {
 	t.Helper()
 	info, err := os.Stat(from)
@@ -136,7 +136,7 @@ func TestDockerignoreLetsThroughWhatTheDockerfileCopies(t *testing.T) {
 	}
 }
 
-// TestDockerfileDescribesTheSameImage compares what only the Dockerfile can say with what `make image` says.
+// TestDockerfileDescribesTheSameImage compares the settings of the Dockerfile with those of `make image`.
 func TestDockerfileDescribesTheSameImage(t *testing.T) {
 	_, instructions := dockerfile(t)
 	image := operator.Image("manager", "linux/amd64", operator.Release{Version: "${VERSION}", Revision: "${REVISION}"})
@@ -163,7 +163,7 @@ func TestDockerfileDescribesTheSameImage(t *testing.T) {
 	}
 }
 
-// run runs a program and returns what it says.
+// run runs a program and returns its output.
 func run(t *testing.T, dir string, env []string, program string, args ...string) string {
 	t.Helper()
 	command := exec.Command(program, args...)

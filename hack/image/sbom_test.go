@@ -12,7 +12,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// checkSBOM compares the SBOM with what the program says of itself.
+// checkSBOM compares the SBOM with the build information of the program.
 func checkSBOM(t *testing.T, file, program string, digest v1.Hash) {
 	t.Helper()
 	content, err := os.ReadFile(file)
@@ -59,7 +59,7 @@ func checkSBOM(t *testing.T, file, program string, digest v1.Hash) {
 	checkGraph(t, bom, known)
 }
 
-// checkGraph sees that the graph names what there is, and that everything is reached from the image.
+// checkGraph checks that the graph names the existing components, and that all are reachable from the image.
 func checkGraph(t *testing.T, bom cdx.BOM, known map[string]bool) {
 	t.Helper()
 	on := map[string][]string{}

@@ -1,4 +1,4 @@
-// Command mutants makes small changes to the pure packages, one at a time, and prints every change that no test notices. A line with
+// Command mutants makes small changes to the pure packages, one at a time, and prints each change that no test detects. A line with
 // LIVED shows a gap in the tests or a change without effect; a developer must decide. It is slow: each change runs the tests of its
 // package.
 //

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Command planted puts bugs back into the operator one at a time, runs the tests, and reports which tests noticed.
-// It fails if no test notices a bug, because such tests are not worth their cost. The bugs are the
+// Command planted restores bugs in the operator one at a time, runs the tests, and reports the tests that detect each.
+// It fails if no test detects a bug, because such tests are not worth their cost. The bugs are the
 // patches in bugs.
 //
 //	go run ./hack/planted                        all bugs

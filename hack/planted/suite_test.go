@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestEveryBugCanBePlanted sees to it that the bugs follow the code: it changes, and what is put into it has to fit.
+// TestEveryBugCanBePlanted checks that the patches still apply to the current code.
 func TestEveryBugCanBePlanted(t *testing.T) {
 	names, err := bugs()
 	if err != nil || len(names) < 15 {

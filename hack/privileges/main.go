@@ -1,5 +1,5 @@
 // Command privileges writes the documentation of the vCenter privileges from the list in internal/vsphere/privileges. `make generate` runs
-// it, so that `make verify` notices an outdated page.
+// it, so that `make verify` detects an outdated page.
 package main
 
 import (

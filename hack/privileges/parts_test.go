@@ -34,8 +34,7 @@ func TestThePagesHaveTheListOfPrivileges(t *testing.T) {
 	}
 }
 
-// TestEveryPrivilegeThatAPageNamesIsInTheList finds IDs in the text that people write: one that is misspelled there
-// cannot be granted.
+// TestEveryPrivilegeThatAPageNamesIsInTheList finds IDs in hand-written text: users cannot grant a misspelled one.
 func TestEveryPrivilegeThatAPageNamesIsInTheList(t *testing.T) {
 	t.Parallel()
 	known, groups := map[string]bool{}, map[string]bool{}
@@ -46,7 +45,7 @@ func TestEveryPrivilegeThatAPageNamesIsInTheList(t *testing.T) {
 	}
 	id, count := regexp.MustCompile(`\b([A-Z][A-Za-z]+)(\.[A-Z][A-Za-z]+)+\b`), 0
 	for page, text := range pages(t) {
-		if strings.HasPrefix(filepath.Base(page), "simulator") { // they name what others need, too
+		if strings.HasPrefix(filepath.Base(page), "simulator") { // they also name privileges of others
 			continue
 		}
 		for _, match := range id.FindAllStringSubmatch(text, -1) {
@@ -87,7 +86,7 @@ func pages(t *testing.T) map[string]string {
 	}
 	all := map[string]string{}
 	for _, file := range files {
-		if filepath.Base(filepath.Dir(file)) == "adr" { // they name types and calls that look like privileges
+		if filepath.Base(filepath.Dir(file)) == "adr" { // they name types and calls that resemble privileges
 			continue
 		}
 		content, err := os.ReadFile(file)

@@ -1,5 +1,5 @@
 // Command reference writes the pages of docs/reference from the code that they describe. `make generate` runs it, so that `make verify`
-// notices an outdated page.
+// detects an outdated page.
 package main
 
 import (

@@ -10,6 +10,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster/machine"
+	"github.com/codeconnect/vmgroup-operator/test/harness/mermaid"
 	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
@@ -42,6 +43,11 @@ func prepare(ctx context.Context, steps []step) error {
 		if _, err := assets.Kubectl(ctx, os.Stderr); err != nil {
 			return err
 		}
+	}
+	if needs(func(s step) bool { return s.browser }) {
+		// If they cannot be installed here, the tests report it, with the remedy.
+		_, _ = mermaid.Chromium(ctx, os.Stderr)
+		_, _ = assets.Mermaid(ctx, os.Stderr)
 	}
 	if needs(func(s step) bool { return s.race || s.raceManager }) {
 		if err := raceDetector(ctx); err != nil && !needs(func(s step) bool { return !s.race }) {

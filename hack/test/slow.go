@@ -151,7 +151,7 @@ func slowSteps(part int, args []string) []step {
 // lastSteps are the random models in full length.
 func lastSteps(args []string) []step {
 	args = append([]string{"-count=1"}, args...)
-	layers := layersStep("policies as an API server judges them, at length", args)
+	layers := moduleStep(layersModule, "policies as an API server judges them, at length", args)
 	layers.binaryArgs = []string{"-layers.cases=100000"}
 	return []step{
 		layers,

@@ -14,8 +14,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
-// testsIn returns the tests of the packages below test/, and those of the product's packages of which stories name tests, by package as stories name it, and which of
-// them are built with the tag slow only.
+// testsIn returns the tests of the packages below test/, and of the product's packages with named stories, by the package name of the stories. It also returns the tests
+// that are built only with the tag slow.
 func testsIn(t *testing.T) (all, slowOnly map[string][]string) {
 	t.Helper()
 	files, err := filepath.Glob("../../test/*/*_test.go")

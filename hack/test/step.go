@@ -34,6 +34,8 @@ type step struct {
 	race, raceManager bool
 	// servers is set if the tests need API servers, controllers if they need Kubernetes' controllers, and nodes if they need a node.
 	servers, controllers, nodes bool
+	// browser is set if the tests need Chromium and Mermaid.
+	browser bool
 	// sideBySide is the number of packages that run at the same time. 0 means Go's default.
 	sideBySide int
 	// crowded means that many more programs than cores run.

@@ -37,19 +37,24 @@ func fastSteps(ctx context.Context, r request) ([]step, error) {
 	}
 	steps := []step{{label: "everything that needs no servers", packages: packages, tags: fastTag, args: r.args}}
 	if len(r.packages) == 0 {
-		layers := layersStep("policies as an API server judges them", r.args)
+		layers := moduleStep(layersModule, "policies as an API server judges them", r.args)
 		layers.tags, layers.beside = fastTag, true
 		steps = append(steps, layers)
 	}
 	return steps, nil
 }
 
-// layersModule depends on the libraries of an API server, which must not be in the product's go.mod.
-const layersModule = "test/policylayers"
+// Modules with dependencies that must not be in the product's go.mod.
+const (
+	// layersModule compares the layers that validate groups, with the libraries of an API server.
+	layersModule = "test/policylayers"
+	// drawingsModule renders the drawings of the pages in a browser.
+	drawingsModule = "test/drawings"
+)
 
-// layersStep compares the layers that validate groups.
-func layersStep(label string, args []string) step {
-	return step{label: label, dir: layersModule, packages: []string{assets.Module + "/" + layersModule}, args: args}
+// moduleStep runs the tests of another module.
+func moduleStep(module, label string, args []string) step {
+	return step{label: label, dir: module, packages: []string{assets.Module + "/" + module}, args: args}
 }
 
 // standardSteps are the tests of `make test`: slow packages, and beside them the quick ones, so that these are compiled meanwhile.
@@ -168,7 +173,9 @@ func e2eSteps(r request) []step {
 	}
 	images := e2e("and images", "./test/harness/certmanager", "./test/harness/inputs", "./hack/image")
 	images.beside = true
-	return []step{e2e("a release on a cluster with a node", "./test/e2e"), e2e("what tests are made of", "./test/harness/localcluster"), images}
+	drawings := moduleStep(drawingsModule, "and the drawings of the pages", images.args)
+	drawings.tags, drawings.beside, drawings.browser = images.tags, true, true
+	return []step{e2e("a release on a cluster with a node", "./test/e2e"), e2e("what tests are made of", "./test/harness/localcluster"), images, drawings}
 }
 
 // testedPackage is a package that has tests.

@@ -15,6 +15,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/hack/verify/ratchet"
 	"github.com/codeconnect/vmgroup-operator/hack/verify/words"
 	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/mermaid"
 	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
 
@@ -54,6 +55,7 @@ func run() (failed int, err error) {
 		{"the operator has not grown: " + ratchet.File, ratchet.Check},
 		{"no folder has more rejected terms than " + words.File + " allows", words.Check},
 		{"what the pages name exists", pages},
+		{"every drawing of a page has rendered", mermaid.Check},
 		{"every kustomization builds", kustomizations},
 		{"no file names a path of this machine", machinePaths},
 		{"the chart has no lint with any of its ci/ values", chart.Lint},

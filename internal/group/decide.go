@@ -18,13 +18,11 @@ import (
 )
 
 const (
-	// blindPatience is how long a group's VMs can be out of sight before that is reported. Every start of the operator,
-	// new session or changed connection causes a short gap. Reporting and reverting it in a thousand groups would be
-	// two thousand needless writes. Nothing is created or deleted in that time, reported or not.
+	// blindPatience is how long a group's VMs can be out of sight before that is reported. Every start of the operator, new session or changed connection causes a short
+	// gap. Reporting and reverting it in a thousand groups would be two thousand needless writes. Nothing is created or deleted in that time, reported or not.
 	blindPatience = 5 * time.Second
-	// statusInterval is the minimum time between two status writes of one group that only report. Writes that an action
-	// depends on (the intent to clone or destroy) are never delayed. The interval bounds the API writes of a big
-	// scale-up by its duration instead of by its number of VMs.
+	// statusInterval is the minimum time between two status writes of one group that only report. Writes that an action depends on (the intent to clone or destroy) are
+	// never delayed. The interval bounds the API writes of a big scale-up by its duration instead of by its number of VMs.
 	statusInterval = time.Second
 	// pausedInterval is the same for a paused group, whose edits have no effect: endless edits cause few writes.
 	pausedInterval = 10 * time.Second
@@ -38,8 +36,7 @@ const (
 	// RetryInterval is the retry delay after a rejected change, folderInterval that after a rejected folder removal.
 	RetryInterval  = 2 * time.Second
 	folderInterval = 10 * time.Second
-	// unwatchedInterval is the interval of checks for changes without an event: a member's Secret, a VM outside the
-	// root folder, a privilege.
+	// unwatchedInterval is the interval of checks for changes without an event: a member's Secret, a VM outside the root folder, a privilege.
 	unwatchedInterval = 30 * time.Second
 )
 
@@ -174,8 +171,7 @@ func (s *Snapshot) raise() Decision {
 	return Decision{Step: RaiseEpoch, After: soon}
 }
 
-// legacy blocks a group of the original operator. Its VMs have no stamp and random names, so the actions for one of our
-// groups would clone every VM a second time.
+// legacy blocks a group of the original operator. Its VMs have no stamp and random names, so the actions for one of our groups would clone every VM a second time.
 func legacy() plan.Blocker {
 	return plan.Blocker{Reason: v1alpha1.ReasonLegacyObject, Terminal: true, Message: fmt.Sprintf(
 		"this VmGroup carries the finalizer %q of the original operator, so it and its VMs are left untouched. "+
@@ -272,8 +268,7 @@ func (s *Snapshot) findings() policy.Findings {
 	return v
 }
 
-// plan plans the actions for the spec that hold allows. To replace a lost VM, the references of the held shape must
-// exist and be granted.
+// plan plans the actions for the spec that hold allows. To replace a lost VM, the references of the held shape must exist and be granted.
 func (s *Snapshot) plan(admission policy.Admission) Decision {
 	d := Decision{Spec: admission.Spec, Revision: s.Revision, Names: s.Names, Old: s.Old}
 	in := plan.Input{

@@ -5,7 +5,6 @@
 // location, and the user and time of the request. A new group that adopts such VMs (adopt) claims the receipt first, so that
 // two groups never adopt the same VMs.
 //
-// A receipt is a ConfigMap in the release namespace, one for each group, so only users with write access to that namespace can
-// forge one. Every read uses the API server: receipts are rarely read, and a decision by an outdated copy could adopt VMs
-// twice.
+// A receipt is a ConfigMap in the release namespace, one for each group, so only users with write access to that namespace can forge
+// one. Every read uses the API server: receipts are rarely read, and a decision by an outdated copy could adopt VMs twice.
 package receipts

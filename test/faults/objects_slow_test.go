@@ -145,7 +145,11 @@ func rootBack(t *testing.T, w *world) {
 	if err := w.Hub.Get(t.Context(), types.NamespacedName{Name: "default"}, vcenter); err != nil {
 		t.Fatal(err)
 	}
+	const drift, deleted = "vmgroup_drift_total", `kind="deleted"`
+	before := w.reported(t.Context(), drift, deleted)
 	w.patch(t, w.Hub, vcenter, `{"metadata":{"annotations":{"vm.codeconnect.vmworld.com/accept-empty-inventory":"`+vcenter.Status.InstanceUUID+`"}}}`)
+	// Until its next pass, a group has the state that it had before.
+	w.reports(t, before+groupVMs, drift, deleted)
 }
 
 func tasksStuck(t *testing.T, w *world) {

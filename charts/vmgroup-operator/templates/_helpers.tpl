@@ -1,12 +1,12 @@
 {{/*
-Fills in the chart's defaults for values that are missing. Each file begins with it, since Helm renders files in no order that it promises. Helm has none for
-what a later chart adds (--reuse-values), and none for what somebody sets to null.
+Sets missing values to the chart's defaults. Each file starts with it, because Helm guarantees no rendering order. Helm has no default for values that a later
+chart adds (--reuse-values), and none for values that a user sets to null.
 */}}
 {{- define "vmgroup-operator.defaults" -}}
 {{- include "vmgroup-operator.fill" (dict "values" .Values "defaults" (.Files.Get "files/defaults.yaml" | fromYaml) "path" "") -}}
 {{- end }}
 
-{{/* Arguments: values, defaults, path. What a person may take away by null stays away: Kubernetes has defaults of its own for it. */}}
+{{/* Arguments: values, defaults, path. Values that a user can remove with null stay removed: Kubernetes has its own defaults for them. */}}
 {{- define "vmgroup-operator.fill" -}}
 {{- $removable := list "resources" "jobs.resources" "livenessProbe" "readinessProbe" "strategy.rollingUpdate" "nodeSelector" -}}
 {{- range $key, $default := .defaults -}}
@@ -19,7 +19,7 @@ what a later chart adds (--reuse-values), and none for what somebody sets to nul
 {{- end -}}
 {{- end }}
 
-{{/* Labels by which the operator's Pods are selected: Services, the Deployment, and the operator itself. The Pods of Jobs have others. */}}
+{{/* Labels by which Services, the Deployment and the operator select the operator's Pods. The Pods of Jobs have other labels. */}}
 {{- define "vmgroup-operator.selector" -}}
 app.kubernetes.io/name: vmgroup-operator
 {{- end }}
@@ -30,7 +30,7 @@ app.kubernetes.io/name: vmgroup-operator
 {{ include "vmgroup-operator.release-labels" . }}
 {{- end }}
 
-{{/* Labels of Jobs, their Pods and what belongs to them: of another name, so that nothing takes them for replicas. */}}
+{{/* Labels of Jobs, their Pods and related objects. The name differs, so that no selector of replicas matches them. */}}
 {{- define "vmgroup-operator.job-labels" -}}
 app.kubernetes.io/name: vmgroup-operator-jobs
 {{ include "vmgroup-operator.release-labels" . }}
@@ -48,8 +48,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 
 {{/*
-The tag of this release's image. It has no "+", which neither labels nor tags may have, and no "v" before the number: `make image` and
-charts leave out the one of git's tags.
+The tag of this release's image. It has no "+", which labels and tags do not allow, and no "v" before the number: `make image` and
+charts remove the "v" of git tags.
 */}}
 {{- define "vmgroup-operator.version-tag" -}}
 {{ regexReplaceAll "^v([0-9])" .Chart.AppVersion "${1}" | replace "+" "_" }}
@@ -66,8 +66,8 @@ charts leave out the one of git's tags.
 {{- end }}
 
 {{/*
-What Pod Security demands in its profile "restricted". OpenShift chooses user and groups from the range of the namespace, and rejects Pods that
-name others (SecurityContextConstraints "restricted-v2").
+The security context that Pod Security profile "restricted" requires. OpenShift sets user and groups from the range of the namespace, and rejects
+Pods with other values (SecurityContextConstraints "restricted-v2").
 */}}
 {{- define "vmgroup-operator.pod-security" -}}
 {{- $context := dict "runAsNonRoot" true "seccompProfile" (dict "type" "RuntimeDefault") -}}
@@ -87,7 +87,7 @@ name others (SecurityContextConstraints "restricted-v2").
 {{ toYaml $context }}
 {{- end }}
 
-{{/* Whether the hub is an OpenShift cluster, as "true" or nothing. */}}
+{{/* "true" if the hub is an OpenShift cluster, else empty. */}}
 {{- define "vmgroup-operator.openshift" -}}
 {{- if .Capabilities.APIVersions.Has "security.openshift.io/v1" -}}true{{- end -}}
 {{- end }}
@@ -97,7 +97,7 @@ name others (SecurityContextConstraints "restricted-v2").
 {{ .Values.webhook.certManager.enabled | ternary "vmgroup-operator-webhook-tls" .Values.webhook.existingSecret }}
 {{- end }}
 
-{{/* Name of the Secret with the metrics' certificate, or nothing. */}}
+{{/* Name of the Secret with the metrics' certificate, or empty. */}}
 {{- define "vmgroup-operator.metrics-secret" -}}
 {{- if and .Values.metrics.enabled .Values.metrics.secure -}}
 {{ .Values.metrics.tls.certManager | ternary "vmgroup-operator-metrics-tls" .Values.metrics.tls.existingSecret }}
@@ -108,14 +108,14 @@ name others (SecurityContextConstraints "restricted-v2").
 {{ .Values.metrics.secure | ternary 8443 8080 }}
 {{- end }}
 
-{{/* The host of admission.url without port and brackets, or nothing. */}}
+{{/* The host of admission.url without port and brackets, or empty. */}}
 {{- define "vmgroup-operator.admission-host" -}}
 {{- with .Values.admission.url -}}
 {{ regexReplaceAll "(:[0-9]+)$" (urlParse .).host "" | trimPrefix "[" | trimSuffix "]" }}
 {{- end -}}
 {{- end }}
 
-{{/* Whether a host is an IP address, as "true" or nothing. */}}
+{{/* "true" if a host is an IP address, else empty. */}}
 {{- define "vmgroup-operator.is-address" -}}
 {{- if or (regexMatch "^[0-9]+(\\.[0-9]+){3}$" .) (contains ":" .) -}}true{{- end -}}
 {{- end }}
@@ -130,8 +130,8 @@ name others (SecurityContextConstraints "restricted-v2").
 {{- end }}
 
 {{/*
-Whether Helm is about to create objects of which the hub asks the operator while none of its Pods runs yet, as "true" or nothing. Rendering
-alone (`helm template`, Argo CD) always looks like an installation, but sees nothing of the cluster.
+"true" if Helm creates objects that the hub validates with the operator while none of its Pods runs yet, else empty. Rendering alone
+(`helm template`, Argo CD) always appears as an installation, but has no access to the cluster.
 */}}
 {{- define "vmgroup-operator.nobody-answers" -}}
 {{- $objects := or .Values.vcenter.enabled .Values.policy.enabled .Values.localMember.enabled .Values.members -}}
@@ -139,9 +139,8 @@ alone (`helm template`, Argo CD) always looks like an installation, but sees not
 {{- end }}
 
 {{/*
-Whether the Pods that run are of a release that does not serve the port of the hub's own kinds, as "true" or nothing: then nobody answers there
-before the first of them is replaced, and the certificate lacks the Service's name until it is issued anew. `helm template` and Argo CD see
-nothing of the cluster.
+"true" if the running Pods are of a release without a port for the hub's kinds, else empty. Then no Pod answers on that port before the first Pod is
+replaced, and the certificate lacks the Service's name until it is renewed. `helm template` and Argo CD have no access to the cluster.
 */}}
 {{- define "vmgroup-operator.new-port" -}}
 {{- $there := lookup "v1" "Service" .Release.Namespace "vmgroup-operator-hub" -}}
@@ -156,8 +155,8 @@ nothing of the cluster.
 {{- end }}
 
 {{/*
-The objects of a file that is generated below config/, with this release's labels and namespace. Arguments: root, file.
-What belongs to kube-system stays there.
+The objects of a file that is copied from config/, with this release's labels and namespace. Arguments: root, file.
+Objects in kube-system and default keep their namespace.
 */}}
 {{- define "vmgroup-operator.file" -}}
 {{- $root := .root -}}
@@ -182,7 +181,7 @@ What belongs to kube-system stays there.
 {{- end }}
 {{- end }}
 
-{{/* The issuer of certificates: the company's, or the chart's own authority. */}}
+{{/* The issuer of certificates: the configured one, or the chart's own CA. */}}
 {{- define "vmgroup-operator.issuer" -}}
 {{- if .Values.webhook.certManager.issuerRef }}
 {{- toYaml (mergeOverwrite (dict "group" "cert-manager.io" "kind" "Issuer") .Values.webhook.certManager.issuerRef) }}

@@ -1,6 +1,6 @@
 {{/*
-The Pod of a Job, or the test Pod, that runs a command of the manager. Arguments: root, account, args, env, mounts,
-volumes, and services, whether it gets the addresses of Services as environment variables.
+The Pod of a Job, or the test Pod, that runs a command of the manager. Arguments: root, account, args, env, mounts, volumes. With services, the Pod
+gets the addresses of Services as environment variables.
 */}}
 {{- define "vmgroup-operator.job-pod" -}}
 {{- $root := .root -}}
@@ -40,7 +40,7 @@ containers:
       {{- toYaml $root.Values.jobs.resources | nindent 6 }}
     securityContext:
       {{- include "vmgroup-operator.container-security" $root | nindent 6 }}
-    # What it said last is the reason why it failed.
+    # The end of the log is the termination message of a failed container.
     terminationMessagePolicy: FallbackToLogsOnError
     {{- with .mounts }}
     volumeMounts:
@@ -53,8 +53,8 @@ volumes:
 {{- end }}
 
 {{/*
-The ServiceAccount of a Job or of the test Pod, with a ClusterRole of its own. Arguments: root, name, rules; namespaced, rules in the
-release's namespace; hook, where they are made before the hook runs and deleted afterwards.
+The ServiceAccount of a Job or of the test Pod, with its own ClusterRole. Arguments: root, name, rules; namespaced: rules in the release's namespace;
+hook: the hook before which Helm creates the objects and after which it deletes them.
 */}}
 {{- define "vmgroup-operator.job-account" -}}
 {{- $root := .root -}}
@@ -97,7 +97,7 @@ metadata:
   annotations:
     helm.sh/hook: {{ .hook }}
     helm.sh/hook-weight: "0"
-    # One that failed stays for a look, until the next attempt.
+    # A failed Job stays for inspection until the next attempt.
     helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
     helm.sh/hook-output-log-policy: hook-failed
 spec:

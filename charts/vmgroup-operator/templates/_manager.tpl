@@ -15,7 +15,7 @@
 - --webhook-port=9443
 - --hub-webhook-port=9444
 - --webhook-cert-path=/etc/vmgroup-operator/webhook
-{{- /* Left out, the manager multiplies its default by the scale of sharding. */}}
+{{- /* If unset, the manager multiplies its default by the sharding scale. */}}
 {{- if not (kindIs "invalid" .Values.webhook.drainSeconds) }}
 - --webhook-drain={{ int64 .Values.webhook.drainSeconds }}s
 {{- end }}
@@ -47,8 +47,8 @@
 {{- end }}
 
 {{/*
-GOMEMLIMIT: 90 % of the memory limit, for Go to collect garbage more often before the kernel kills the process. The rest is for what Go
-does not count. Nothing without a limit, or where extraEnv has one. A limit is a quantity of Kubernetes; large numbers come as 1.5e+09.
+GOMEMLIMIT: 90 % of the memory limit, so that Go collects garbage more often before the kernel kills the process. The rest is for memory that Go
+does not count. Empty without a limit, or if extraEnv sets one. A limit is a Kubernetes quantity; Helm passes large numbers as 1.5e+09.
 */}}
 {{- define "vmgroup-operator.go-memory-limit" -}}
 {{- $limit := dig "limits" "memory" "" (.Values.resources | default dict) | default "" | toString -}}
@@ -59,7 +59,7 @@ does not count. Nothing without a limit, or where extraEnv has one. A limit is a
 {{- $unit := regexFind "[a-zA-Z]*$" $limit -}}
 {{- $number := trimSuffix $unit $limit -}}
 {{- if or (not (hasKey $units $unit)) (not (regexMatch "^[0-9]*\\.?[0-9]+([eE][+-]?[0-9]+)?$" $number)) -}}
-{{- fail (printf "resources.limits.memory: %q is no quantity; write it as 1Gi or 1024Mi" $limit) -}}
+{{- fail (printf "resources.limits.memory: %q is not a quantity; write it as 1Gi or 1024Mi" $limit) -}}
 {{- end -}}
 {{- $bytes := mulf $number (get $units $unit) 0.9 -}}
 {{- if ge $bytes 1048576.0 -}}
@@ -68,7 +68,7 @@ does not count. Nothing without a limit, or where extraEnv has one. A limit is a
 {{- end -}}
 {{- end }}
 
-{{/* The manager's volume mounts, as a list or nothing. */}}
+{{/* The manager's volume mounts, as a list or empty. */}}
 {{- define "vmgroup-operator.mounts" -}}
 {{- $mounts := list -}}
 {{- if .Values.webhook.enabled }}
@@ -82,7 +82,7 @@ does not count. Nothing without a limit, or where extraEnv has one. A limit is a
 {{- end }}
 {{- end }}
 
-{{/* The volumes of its Pods. The certificates may come after the Pod; the Pod is ready when the webhooks' is there. */}}
+{{/* The volumes of the operator's Pods. A Pod can start before the webhook certificate exists. It becomes ready when the certificate exists. */}}
 {{- define "vmgroup-operator.volumes" -}}
 {{- $volumes := list -}}
 {{- if .Values.webhook.enabled }}

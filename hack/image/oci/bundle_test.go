@@ -26,7 +26,7 @@ func TestSameInputGivesTheSameBytes(t *testing.T) {
 	for _, at := range []string{"here", "there"} {
 		program := hello(t)
 		if at == "there" {
-			// Neither the time nor the mode of the file are part of the image.
+			// The image contains neither the time nor the mode of the file.
 			then := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
 			if err := os.Chmod(program, 0o755); err != nil {
 				t.Fatal(err)
@@ -45,7 +45,7 @@ func TestSameInputGivesTheSameBytes(t *testing.T) {
 	}
 }
 
-// write writes layout and archive into a new directory and returns the sums of all files.
+// write writes layout and archive into a new directory and returns the checksums of all files.
 func write(t *testing.T, bundle *oci.Bundle) (sums map[string][sha256.Size]byte, digest string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -158,7 +158,7 @@ func checkLayout(t *testing.T, dir string, made *oci.Bundle) {
 	}
 }
 
-// checkArchive reads it as an old Docker does, and compares the rest with the layout.
+// checkArchive reads the archive like an old Docker, and compares the rest with the layout.
 func checkArchive(t *testing.T, archive, reference string, made *oci.Bundle) {
 	t.Helper()
 	manifest, err := tarball.LoadManifest(func() (io.ReadCloser, error) { return os.Open(archive) })

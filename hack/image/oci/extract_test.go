@@ -50,8 +50,8 @@ func untar(t *testing.T, archive, dir string) {
 	}
 }
 
-// TestUnpackedProgramRuns runs the program as a container runtime would: in the image's root file system and nothing
-// else, as its user. That takes Linux and root; elsewhere the files are looked at.
+// TestUnpackedProgramRuns runs the program like a container runtime: only in the image's root file system, and as its user.
+// This needs Linux and root. Elsewhere the test only checks the files.
 func TestUnpackedProgramRuns(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "hello")
 	compile := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", program, "./testdata/hello")
@@ -94,7 +94,7 @@ func TestUnpackedProgramRuns(t *testing.T) {
 	if err != nil || string(out) != want {
 		t.Errorf("it says %q (%v), want %q", out, err, want)
 	}
-	// The directory of before is not written over.
+	// The previous directory is not overwritten.
 	if err := oci.Extract(built, dir); err == nil {
 		t.Error("a root file system was written over another one")
 	}

@@ -12,11 +12,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/hack/image/oci"
 )
 
-// static is what the first segment of a program is that is linked statically.
+// static is the type of the first segment of a statically linked program.
 const static = elf.PT_LOAD
 
-// program writes the smallest file that passes for a program of a processor: the ELF header and the header of one
-// segment. Nothing can run it; [TestUnpackedProgramRuns] compiles one that runs.
+// program writes the smallest file that checks accept as a program of a processor: the ELF header and the header of one
+// segment. It cannot run; [TestUnpackedProgramRuns] compiles one that runs.
 func program(t *testing.T, machine elf.Machine, segment elf.ProgType) string {
 	t.Helper()
 	const headerSize, segmentSize = 64, 56
@@ -38,7 +38,7 @@ func program(t *testing.T, machine elf.Machine, segment elf.ProgType) string {
 	return file
 }
 
-// processors are the platforms that tests make images for: that of this machine and another one.
+// processors are the platforms of the tests' images: that of this machine and another one.
 func processors() (ours, others elf.Machine, otherPlatform string) {
 	if runtime.GOARCH == "arm64" {
 		return elf.EM_AARCH64, elf.EM_X86_64, "linux/amd64"
@@ -53,7 +53,7 @@ func hello(t *testing.T) string {
 	return program(t, ours, static)
 }
 
-// image is one with everything that an image can have.
+// image has all possible fields of an image.
 func image(program string) oci.Image {
 	return oci.Image{
 		Programs: []oci.Program{{Source: program, Path: "/bin/hello"}},

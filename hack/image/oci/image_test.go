@@ -100,7 +100,7 @@ func TestLayersAreOfRootFrom1970AndSorted(t *testing.T) {
 	}
 }
 
-// entries lists a layer and complains about owners and times.
+// entries lists a layer and reports wrong owners and times.
 func entries(t *testing.T, layer v1.Layer) []string {
 	t.Helper()
 	content, err := layer.Uncompressed()

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// serveRegistry starts a registry on loopback that wants a user and password, and returns its address.
+// serveRegistry starts a registry on loopback that requires a user and password, and returns its address.
 func serveRegistry(t *testing.T) string {
 	t.Helper()
 	handler := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
@@ -34,7 +34,7 @@ func serveRegistry(t *testing.T) string {
 	return strings.TrimPrefix(server.URL, "http://")
 }
 
-// logIn makes a configuration of Docker with the password for a registry.
+// logIn creates a Docker configuration with the password for a registry.
 func logIn(t *testing.T, address string) {
 	t.Helper()
 	dir := t.TempDir()

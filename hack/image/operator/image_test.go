@@ -58,7 +58,7 @@ func TestImageSaysWhatItIs(t *testing.T) {
 	}
 }
 
-// TestImageTrustsWhomMozillaTrusts reads the file as Go does, and looks for the ones that it must not have.
+// TestImageTrustsWhomMozillaTrusts reads the file as Go does. The file must not contain excluded CAs.
 func TestImageTrustsWhomMozillaTrusts(t *testing.T) {
 	content := fileOf(t, "/etc/ssl/certs/ca-certificates.crt").Content
 	trusted := map[string]bool{}

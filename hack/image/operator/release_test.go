@@ -10,13 +10,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/hack/image/operator"
 )
 
-// apart keeps git to the directory: neither the configuration of whoever runs the tests, nor a repository around the temporary
-// directory, nor the one that a hook of git names in the environment has a say.
+// apart limits git to the directory. The configuration of the user, a repository around the temporary directory, and the repository
+// that a git hook names in the environment have no effect.
 func apart(t *testing.T, dir string) {
 	t.Helper()
 	for _, entry := range os.Environ() {
 		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "GIT_") {
-			t.Setenv(name, "") // puts it back at the end
+			t.Setenv(name, "") // restores it at the end
 			if err := os.Unsetenv(name); err != nil {
 				t.Fatal(err)
 			}
@@ -27,7 +27,7 @@ func apart(t *testing.T, dir string) {
 	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(dir))
 }
 
-// repository makes a git repository with one commit from 2026-11-21 20:00 UTC and returns the commit's name.
+// repository creates a git repository with one commit from 2026-11-21 20:00 UTC and returns the commit's name.
 func repository(t *testing.T) (dir, commit string) {
 	t.Helper()
 	dir = t.TempDir()

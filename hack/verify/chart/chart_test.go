@@ -167,7 +167,7 @@ func TestAlertsOfTheChartReadMetricsThatExist(t *testing.T) {
 	}
 }
 
-// A kind whose Pods are at another place would pass unseen.
+// The check would miss a kind whose Pods are at another path.
 func TestPodsOfAreThoseOfEachKind(t *testing.T) {
 	const pod = "{containers: [{name: a}]}"
 	manifests := strings.Join([]string{

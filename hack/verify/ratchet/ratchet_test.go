@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// write makes the files of a small repository.
+// write creates the files of a small repository.
 func write(t *testing.T, root string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {

@@ -42,9 +42,8 @@ func DefaultLimits() Limits { return LimitsFor(DefaultKept) }
 // labels of three letters: one such object must not make a member unusable. Several passes work on groups at a time, and each
 // makes copies of its group in JSON.
 //
-// A list must end within a minute, so that members with a higher limit are read faster. Lists are larger than their cached
-// objects: they have managed fields and annotations of others. A list of two and a half times Kept is read within half a
-// minute.
+// A list must end within a minute, so that members with a higher limit are read faster. Lists are larger than their cached objects:
+// they have managed fields and annotations of others. A list of two and a half times Kept is read within half a minute.
 func LimitsFor(kept int64) Limits {
 	return Limits{
 		Object: Bound{Bytes: 3 << 20, Weight: 24 << 20}, Page: Bound{Bytes: 32 << 20, Weight: 48 << 20},

@@ -1,4 +1,4 @@
-// Package machine reports whether a hub with a node can run on this machine, and installs the required packages. It has no dependencies, so
+// Package machine reports whether a hub with a node can run on this machine, and installs the required packages. It has few dependencies, so
 // that programs that only need the check compile fast.
 package machine
 
@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/test/harness/debian"
 )
 
 // CNIPlugins is the directory of the plugins in Debian's package.
@@ -38,8 +40,7 @@ func Preflight() error {
 		return err
 	}
 	if missing := missingPackages(); len(missing) > 0 {
-		return fmt.Errorf("a hub with a node needs programs that are not installed: apt-get install -y --no-install-recommends %s",
-			strings.Join(missing, " "))
+		return fmt.Errorf("a hub with a node needs programs that are not installed: %s", debian.Remedy(missing...))
 	}
 	return nil
 }
@@ -90,21 +91,8 @@ func InstallPackages(ctx context.Context, out io.Writer) error {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return Preflight()
 	}
-	apt := func(args ...string) error {
-		// Another installation can be running, and a mirror can be slow.
-		args = append([]string{"-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3"}, args...)
-		cmd := exec.CommandContext(ctx, "apt-get", args...)
-		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-		cmd.Stdout, cmd.Stderr = out, out
-		return cmd.Run()
-	}
-	install := append([]string{"install", "-y", "--no-install-recommends"}, missing...)
-	if apt(install...) == nil {
-		return Preflight()
-	}
-	// The package lists of a fresh machine are empty or old.
-	if err := errors.Join(apt("update"), apt(install...)); err != nil {
-		return fmt.Errorf("install %s: %w", strings.Join(missing, ", "), err)
+	if err := debian.Install(ctx, out, missing...); err != nil {
+		return err
 	}
 	return Preflight()
 }

@@ -42,7 +42,7 @@ func TestWhenReplicasShareEvenly(t *testing.T) {
 		{"one more than another", map[string]int{"a": 43, "b": 42}, true},
 		{"two more", map[string]int{"a": 43, "b": 41}, false},
 		{"some are free", map[string]int{"a": 2, "b": 2, "": 1}, false},
-		{"somebody else has some", map[string]int{"a": 2, "b": 2, "dead": 2}, false},
+		{"another session has some", map[string]int{"a": 2, "b": 2, "dead": 2}, false},
 		{"one has none", map[string]int{"a": 1}, false},
 	} {
 		if got := even(c.held, []string{"a", "b"}); got != c.want {

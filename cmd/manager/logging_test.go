@@ -52,7 +52,7 @@ func TestAllThatLibrariesLogIsJSON(t *testing.T) {
 	}
 	out.Reset()
 	if tellEnd(&out, errors.New("no such command")); out.String() != "manager: no such command\n" {
-		t.Errorf("a person is told %q", out.String())
+		t.Errorf("standard error is %q", out.String())
 	}
 }
 

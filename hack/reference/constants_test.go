@@ -11,7 +11,7 @@ func TestTheMeaningOfAConstantIsItsComment(t *testing.T) {
 	for comment, want := range map[string]string{
 		"VMs are added": "VMs are added",
 		"ReasonInUse: groups use it.\nOthers, too.":                           "Groups use it. Others, too",
-		"ConditionPaused of a VmGroup (abnormal): somebody\nasked for it.":    "Of a VmGroup (abnormal): somebody asked for it",
+		"ConditionPaused of a VmGroup (abnormal): a user\nasked for it.":      "Of a VmGroup (abnormal): a user asked for it",
 		"ReasonAllowanceInvalid, also of a VCenter: an annotation is no time": "Also of a VCenter: an annotation is no time",
 		"vCenter has no room":      "vCenter has no room",
 		"it is held: nothing goes": "It is held: nothing goes",

@@ -13,7 +13,7 @@ const said = `{"Action":"start","Package":"github.com/codeconnect/vmgroup-operat
 {"Action":"output","Package":"github.com/codeconnect/vmgroup-operator/internal/a","Test":"TestOne/part","Output":"    one_test.go:9: gone\n"}
 {"Action":"fail","Package":"github.com/codeconnect/vmgroup-operator/internal/a","Test":"TestOne/part","Elapsed":0.1}
 {"Action":"fail","Package":"github.com/codeconnect/vmgroup-operator/internal/a","Test":"TestOne","Elapsed":0.1}
-{"Action":"output","Package":"github.com/codeconnect/vmgroup-operator/internal/a","Test":"TestTwo","Output":"nobody wants to know\n"}
+{"Action":"output","Package":"github.com/codeconnect/vmgroup-operator/internal/a","Test":"TestTwo","Output":"output of a test that passed\n"}
 {"Action":"pass","Package":"github.com/codeconnect/vmgroup-operator/internal/a","Test":"TestTwo","Elapsed":0.1}
 {"Action":"output","Package":"github.com/codeconnect/vmgroup-operator/internal/a","Output":"the manager's last words\n"}
 {"Action":"output","Package":"github.com/codeconnect/vmgroup-operator/internal/a","Output":"FAIL\n"}

@@ -77,7 +77,7 @@ func TestEverySlowTestBelongsToAPartAndEveryRowNamesATest(t *testing.T) {
 	for pkg, tests := range slowOnly {
 		for _, test := range tests {
 			if !slices.ContainsFunc(slowStories, func(s slowStory) bool { return s.pkg == pkg && s.test == test }) {
-				t.Errorf("test/%s %s has the build tag %s and is in no part: nobody would ever run it", pkg, test, slowTag)
+				t.Errorf("test/%s %s has the build tag %s but belongs to no part, so no job runs it", pkg, test, slowTag)
 			}
 		}
 	}

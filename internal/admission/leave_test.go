@@ -52,7 +52,7 @@ func TestTheScriptMakesAMemberUsableAgain(t *testing.T) {
 			Spec:       v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "t"},
 		}
 	}
-	await.NoError(t, "refusal while the hub is away", func() error {
+	await.NoError(t, "refusal while the hub is unreachable", func() error {
 		err := person.Create(t.Context(), group(), client.DryRunAll)
 		if err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
 			return fmt.Errorf("not refused by the webhook: %w", err)

@@ -127,7 +127,7 @@ func TestRecordsOnARealAPIServer(t *testing.T) {
 		{"an edit is a small write", smallWrites},
 		{"two pages have one group", twoPages},
 		{"copied and of another format", copiedAndNewer},
-		{"records of what is gone", goneGroups},
+		{"records of deleted groups", goneGroups},
 		{"spoilt by hand", spoilt},
 	} {
 		t.Run(story.name, func(t *testing.T) {
@@ -163,9 +163,9 @@ func besideEachOther(t *testing.T, client corev1client.ConfigMapInterface) {
 	}
 	key := Key{"member", groupNumber(0)}
 	a.put(key, 7, 1)
-	b.until("b is told of a change", func() bool { return b.has(key, 7) && b.wasTold(key) })
+	b.until("b is notified of a change", func() bool { return b.has(key, 7) && b.wasTold(key) })
 	b.Drop(key)
-	a.until("a sees that a record is gone", func() bool { return a.lacks(key) })
+	a.until("a sees that the record is deleted", func() bool { return a.lacks(key) })
 	if c := start(t, client); !c.has(Key{"member", groupNumber(1)}, 1) || !c.lacks(key) {
 		t.Error("a replica that starts does not see what is on record")
 	}
@@ -285,7 +285,7 @@ func copiedAndNewer(t *testing.T, client corev1client.ConfigMapInterface) {
 	if err := client.Delete(t.Context(), pageName("newer", 0), metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	a.until("what was deleted is gone", func() bool { return a.lacks(Key{"newer", uid}) })
+	a.until("the record of the deleted page is removed", func() bool { return a.lacks(Key{"newer", uid}) })
 }
 
 func goneGroups(t *testing.T, client corev1client.ConfigMapInterface) {
@@ -310,14 +310,14 @@ func goneGroups(t *testing.T, client corev1client.ConfigMapInterface) {
 	collect(Departed, departedFor-time.Second)
 	b := start(t, client)
 	if !b.has(key, 1) {
-		t.Fatal("the record of a group that may exist is gone")
+		t.Fatal("the record of a group that can exist is deleted")
 	}
 	collect(Departed, time.Second)
-	a.until("the record of a member that left is gone", func() bool { return a.lacks(key) })
+	a.until("the record of a member that left is deleted", func() bool { return a.lacks(key) })
 	a.put(key, 2, 1)
 	collect(Absent, 0)
 	collect(Absent, absentFor)
-	a.until("the record of a group that is gone is gone", func() bool { return a.lacks(key) })
+	a.until("the record of a deleted group is deleted", func() bool { return a.lacks(key) })
 	a.until("no ConfigMap is left", func() bool {
 		a.Collect(t.Context())
 		list, err := client.List(t.Context(), metav1.ListOptions{LabelSelector: component.Selector()})
@@ -344,7 +344,7 @@ func spoilt(t *testing.T, client corev1client.ConfigMapInterface) {
 	if err := client.Delete(t.Context(), pageName("member", 0), metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	a.until("the holder of a group whose record was deleted is told", func() bool { return a.lacks(key) && a.wasTold(key) })
+	a.until("the holder of a group is notified that the record was deleted", func() bool { return a.lacks(key) && a.wasTold(key) })
 	a.put(key, 3, 1)
 }
 

@@ -68,9 +68,9 @@ func TestWhatTheCheckSays(t *testing.T) {
 		{"a replica takes no share", assessReplicas(3, 3, 2), failure, "2 of 3 take"},
 		{"none is wanted", assessReplicas(0, 0, 0), warning, "none"},
 		{"all held", assessRing(held, map[string]bool{"a": true, "b": true}), fine, "2 shares"},
-		{"held by one who is gone", assessRing(held, map[string]bool{"a": true}), failure, "1 of 2"},
+		{"held by a dead replica", assessRing(held, map[string]bool{"a": true}), failure, "1 of 2"},
 		{"free", assessRing(hub.Snapshot{Found: true, Ring: ring.Ring{Buckets: []ring.Lock{{}}}}, map[string]bool{"a": true}), failure, "1 of 1"},
-		{"no ring", assessRing(hub.Snapshot{}, nil), failure, "no replica has run"},
+		{"no shard map", assessRing(hub.Snapshot{}, nil), failure, "no replica has run"},
 		{"Ready", assessReady("VCenter a", 2, condition(metav1.ConditionTrue, 2)), fine, "Ready"},
 		{"not Ready", assessReady("VCenter a", 2, condition(metav1.ConditionFalse, 2)), warning, "Unreachable: no route"},
 		{"was Ready", assessReady("VCenter a", 3, condition(metav1.ConditionTrue, 2)), warning, "before its last change"},
@@ -83,7 +83,7 @@ func TestWhatTheCheckSays(t *testing.T) {
 				t.Errorf("%s: %q, want %s: %q", c.got.level, c.got.says, c.level, c.says)
 			}
 			if c.got.level == failure && c.got.todo == "" {
-				t.Error("it does not say what to do")
+				t.Error("a failure has no todo")
 			}
 		})
 	}
@@ -109,10 +109,10 @@ func TestTheWebhooksCertificateIsVerified(t *testing.T) {
 		{"right", webhookCheck{server.URL, file, ""}, ""},
 		{"right, under its name", webhookCheck{server.URL, file, "example.com"}, ""},
 		{"another name", webhookCheck{server.URL, file, "vmgroups.test"}, "vmgroups.test"},
-		{"an authority that nobody knows", webhookCheck{server.URL, "", ""}, "unknown authority"},
+		{"an unknown authority", webhookCheck{server.URL, "", ""}, "unknown authority"},
 		{"no authority in the file", webhookCheck{server.URL, empty, ""}, "no certificate"},
 		{"no file", webhookCheck{server.URL, file + ".old", ""}, "read the authorities"},
-		{"nobody there", webhookCheck{"https://127.0.0.1:1", file, ""}, "refused"},
+		{"no server there", webhookCheck{"https://127.0.0.1:1", file, ""}, "refused"},
 	} {
 		said, err := c.check.callAll(t.Context())
 		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {

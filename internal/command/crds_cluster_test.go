@@ -133,7 +133,7 @@ func TestCRDsAreInstalledUpgradedAndRemoved(t *testing.T) {
 	mustRunCRDs(t, admin, remove, crd.VmGroupName+` stays: there are objects of it, for example "crds/web"`,
 		foreign.Name+" stays: this operator did not install it", policyCRD+" removed", crd.VmGroupLimitsName+" removed")
 	if err := admin.Get(t.Context(), client.ObjectKeyFromObject(group), group); err != nil {
-		t.Errorf("the group is gone: %v", err)
+		t.Errorf("the group was deleted: %v", err)
 	}
 	mustRunCRDs(t, admin, apply, policyCRD+" installed", foreign.Name+" upgraded")
 	if err := admin.Delete(t.Context(), group); err != nil {

@@ -140,8 +140,8 @@ func TestRenderMemberSaysWhatIsMissing(t *testing.T) {
 	if len(notes) != 1 || !strings.Contains(notes[0], "v1.35.1") || !strings.Contains(bundle.NoWebhook, "certificate") {
 		t.Errorf("notes %q, no webhook %q", notes, bundle.NoWebhook)
 	}
-	o.member = "nobody"
-	if _, _, err := readAdmission(t.Context(), hub, o); err == nil || !strings.Contains(err.Error(), "MemberCluster nobody") {
+	o.member = "unknown"
+	if _, _, err := readAdmission(t.Context(), hub, o); err == nil || !strings.Contains(err.Error(), "MemberCluster unknown") {
 		t.Errorf("an unknown member: %v", err)
 	}
 }

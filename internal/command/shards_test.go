@@ -45,7 +45,7 @@ pod-b     s2        ready          2         yes      1.2s ago
 	evil := "x\x1b[2J\t\u202ey\n"
 	if err := printShards(&out, hub.Snapshot{Found: true, Sessions: []hub.Session{session(evil, evil, protocol.State(evil))}}, now); err != nil ||
 		!strings.Contains(out.String(), "\nx�[2J �y    x�[2J �y    x�[2J �y    0 ") {
-		t.Errorf("a Lease that somebody else wrote is printed as %q, error %v", out.String(), err)
+		t.Errorf("a Lease of another writer is printed as %q, error %v", out.String(), err)
 	}
 	out.Reset()
 	if err := printShards(&out, hub.Snapshot{}, now); err != nil || !strings.Contains(out.String(), "no shard map yet") {

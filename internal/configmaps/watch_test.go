@@ -42,7 +42,7 @@ func TestAWatchAsksForItsComponentAndTellsWhatIsThere(t *testing.T) {
 	client := asked{&receiptstest.ConfigMaps{}, make(chan string, 10)}
 	const part = configmaps.Component("part")
 	object := part.New("one")
-	object.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "somebody"}}
+	object.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "another-writer"}}
 	if _, err := client.Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestAWatchAsksForItsComponentAndTellsWhatIsThere(t *testing.T) {
 		}
 	}
 	if o := <-told.seen; o.Name != "one" || o.ManagedFields != nil {
-		t.Errorf("told is %+v", o)
+		t.Errorf("the watch reports %+v", o)
 	}
 	<-told.synced
 	if err := client.Delete(t.Context(), "one", metav1.DeleteOptions{}); err != nil {

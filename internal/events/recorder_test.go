@@ -300,9 +300,9 @@ func TestALongNoteIsCutBetweenCharacters(t *testing.T) {
 func TestANoteHoldsNothingThatControlsATerminal(t *testing.T) {
 	s := newAPIServer(t)
 	r, _ := recorderTo(s)
-	tell(r, 1, "the VM \x1b[2J\u202egnp\nis gone")
+	tell(r, 1, "the VM \x1b[2J\u202egnp\nis deleted")
 	written(t, r)
-	if note := s.events(t)[0].Note; note != "the VM �[2J�gnp is gone" {
+	if note := s.events(t)[0].Note; note != "the VM �[2J�gnp is deleted" {
 		t.Errorf("the note is %q", note)
 	}
 }

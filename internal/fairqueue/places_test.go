@@ -218,7 +218,7 @@ func TestNothingIsKeptOfItemsThatAreGone(t *testing.T) {
 		item := fmt.Sprint("m/x/", i)
 		q.Prefer(item, i%3)
 		q.ready.retry.When(item) // it has failed
-		if i%2 == 0 {            // its owner says that it is gone
+		if i%2 == 0 {            // its owner reports that it was deleted
 			q.Add(item)
 			q.takes("")
 			q.Drop(item)
@@ -235,7 +235,7 @@ func TestNothingIsKeptOfItemsThatAreGone(t *testing.T) {
 	}
 	p := q.ready.places
 	if n := q.Len() + len(p.entries) + len(p.arrivals) + len(p.asked) + len(p.preferred) + len(p.tenants["m"].lines); n != 0 {
-		t.Errorf("%d things are kept of items that are gone: %+v", n, p)
+		t.Errorf("%d entries are kept for dropped items: %+v", n, p)
 	}
 	if q.Done("m/x/busy"); len(p.tenants)+len(p.byResource)+len(p.held) != 0 {
 		t.Errorf("places are kept: %+v", p)

@@ -119,7 +119,7 @@ func TestNewsReachTheGroupsTheyConcern(t *testing.T) {
 		t.Errorf("forgot %q; %d groups use vc1", key, f.uses("vc1"))
 	}
 	if f.DeleteMember("m2"); f.uses("vc1") != 1 {
-		t.Errorf("%d groups of a member that is gone use vc1", f.uses("vc1"))
+		t.Errorf("%d groups use vc1 after the member was deleted, want 1", f.uses("vc1"))
 	}
 }
 
@@ -147,7 +147,7 @@ func TestGroupsDeletedWhileTheirMemberWasAwayAreNotCounted(t *testing.T) {
 		f.KeepOnly("m", map[Ref]vsphere.GroupKey{{"m", "team", "b"}: "m/b"})
 	}
 	if n := f.uses("vc"); n != 1 || told != 1 {
-		t.Errorf("%d groups use the vCenter, want the one that is left; told %d times, want once", n, told)
+		t.Errorf("%d groups use the vCenter, want the remaining one; notified %d times, want once", n, told)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestWhatGroupsCountOnIsKnownOnceAllMembersHaveToldOfTheirs(t *testing.T) {
 	}
 	f.List("m")
 	if _, known := f.Expected("vc", []string{"m", "away"}); known {
-		t.Error("a member that has told nothing counts on nothing")
+		t.Error("the expectation of an unlisted member counts as known")
 	}
 	if e, known := f.Expected("vc", []string{"m"}); e.VMs != 4 || !e.Unrecorded || !known {
 		t.Errorf("the groups count on %+v, known %v; want 4 VMs, of which none is recorded", e, known)
@@ -200,7 +200,7 @@ func TestConfirmationsAreThoseThatTheMemberHasNow(t *testing.T) {
 		t.Errorf("confirmed are %v, want c and d", got)
 	}
 	if f.DeleteMember("m"); len(f.members) != 0 {
-		t.Error("a member that is gone is remembered")
+		t.Error("a deleted member is still in memory")
 	}
 }
 
@@ -220,9 +220,9 @@ func TestATenureEndsWithTheLossOfItsBucketBeforeTheNewsOfThat(t *testing.T) {
 	f.Lost([]int{3})
 	f.Lost(nil)
 	if f.Tenure(of) != before || len(told) > 0 {
-		t.Errorf("the tenure ends with the loss of another bucket; %v are told", told)
+		t.Errorf("the tenure ends with the loss of another bucket; notified %v", told)
 	}
 	if f.Lost([]int{2}); f.Tenure(of) == before || !slices.Equal(told, []Departed{{ref, "m/u", "vc"}}) {
-		t.Errorf("the tenure is %d and was %d; %v are told", f.Tenure(of), before, told)
+		t.Errorf("the tenure is %d and was %d; notified %v", f.Tenure(of), before, told)
 	}
 }

@@ -67,19 +67,19 @@ func TestEventsTellWhatIsTakenOver(t *testing.T) {
 		return all
 	}
 	if said := notes(before, *taking); !strings.Contains(said, `VMsAdopting: taking over vg-1-0 (vm-9, called "old-7"`) || strings.Contains(said, "VMsCreated") {
-		t.Errorf("told is %s", said)
+		t.Errorf("events are %s", said)
 	}
 	if said := notes(*taking, *taking); said != "" {
-		t.Errorf("told again is %s", said)
+		t.Errorf("events for an unchanged status are %s", said)
 	}
 	taken := taking.DeepCopy()
 	taken.VMs[0].Phase = v1alpha1.VMReady
 	if said := notes(*taking, *taken); !strings.Contains(said, "VMsAdopted: took over "+taken.VMs[0].Name) || strings.Contains(said, "VMsCreated") {
-		t.Errorf("told is %s", said)
+		t.Errorf("events are %s", said)
 	}
 	left := taking.DeepCopy()
 	left.VMs = left.VMs[1:]
 	if said := notes(*taking, *left); said != "" {
-		t.Errorf("of a VM that is not taken over after all is told %s", said)
+		t.Errorf("events for a VM that is not adopted after all are %s", said)
 	}
 }

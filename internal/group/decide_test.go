@@ -109,12 +109,12 @@ func TestStepsOfADecision(t *testing.T) {
 		"a later epoch in status": {ours, func(s *Snapshot) {
 			s.Group.Status.Ownership = &v1alpha1.Ownership{Epoch: v1alpha1.Epoch{Generation: 1, Number: 4}}
 		}, RaiseEpoch, time.Second},
-		"an epoch as far ahead as is believed":        {ours, func(s *Snapshot) { s.Group.Status.Ownership = epoch(1 + protocol.MaxRaise) }, RaiseEpoch, time.Second},
-		"an epoch that was made up":                   {ours, func(s *Snapshot) { s.Group.Status.Ownership = epoch(2 + protocol.MaxRaise) }, Report, 0},
-		"an epoch for which the ring is raised now":   {ours, raised(5, time.Minute, 5), RaiseEpoch, time.Second},
-		"a higher one soon after the ring was raised": {ours, raised(5, time.Minute, 6), Report, 59 * time.Minute},
-		"a higher one long after the ring was raised": {ours, raised(5, time.Hour, 6), RaiseEpoch, time.Second},
-		"a deletion does not go past a made-up epoch": {leaving, func(s *Snapshot) { s.Group.Status.Ownership = epoch(1 << 60) }, Report, 0},
+		"an epoch as far ahead as is believed":             {ours, func(s *Snapshot) { s.Group.Status.Ownership = epoch(1 + protocol.MaxRaise) }, RaiseEpoch, time.Second},
+		"an epoch that was made up":                        {ours, func(s *Snapshot) { s.Group.Status.Ownership = epoch(2 + protocol.MaxRaise) }, Report, 0},
+		"an epoch to which the shard map is being raised":  {ours, raised(5, time.Minute, 5), RaiseEpoch, time.Second},
+		"a higher one soon after the shard map was raised": {ours, raised(5, time.Minute, 6), Report, 59 * time.Minute},
+		"a higher one long after the shard map was raised": {ours, raised(5, time.Hour, 6), RaiseEpoch, time.Second},
+		"a deletion does not go past a made-up epoch":      {leaving, func(s *Snapshot) { s.Group.Status.Ownership = epoch(1 << 60) }, Report, 0},
 		"a group of the original operator": {ours, func(s *Snapshot) {
 			s.Group.Finalizers = append(s.Group.Finalizers, v1alpha1.LegacyFinalizer)
 		}, Report, 0},
@@ -122,20 +122,20 @@ func TestStepsOfADecision(t *testing.T) {
 			s.Group.Finalizers = append(s.Group.Finalizers, v1alpha1.LegacyFinalizer)
 			s.Group.Annotations = map[string]string{v1alpha1.AdoptAnnotation: v1alpha1.AdoptAbandon}
 		}, RemoveLegacyFinalizer, 0},
-		"deleted before it was ours":                       {leaving, func(s *Snapshot) { s.Group.Finalizers = nil }, Wait, 0},
-		"a namespace that the cache does not have yet":     {ours, func(s *Snapshot) { s.Stranger = true }, Wait, time.Second},
-		"a deletion does not wait for it":                  {leaving, func(s *Snapshot) { s.Stranger = true }, AskQuota, 0},
-		"nothing was ever asked of a vCenter that is away": {leaving, func(s *Snapshot) { s.Unavailable, s.Group.Status.Folder = unreachable, nil }, Release, 0},
+		"deleted before it was ours":                         {leaving, func(s *Snapshot) { s.Group.Finalizers = nil }, Wait, 0},
+		"a namespace that the cache does not have yet":       {ours, func(s *Snapshot) { s.Stranger = true }, Wait, time.Second},
+		"a deletion does not wait for it":                    {leaving, func(s *Snapshot) { s.Stranger = true }, AskQuota, 0},
+		"no request was ever sent to an unreachable vCenter": {leaving, func(s *Snapshot) { s.Unavailable, s.Group.Status.Folder = unreachable, nil }, Release, 0},
 		"the hub has a record, so that something was asked": {leaving, func(s *Snapshot) {
 			s.Unavailable, s.Group.Status.Folder = unreachable, nil
 			s.Believe(Record{Admitted: &v1alpha1.Admitted{Replicas: 2, CPU: 1}})
 		}, AskQuota, 0},
-		"the hub cannot tell whether it has a record": {leaving, func(s *Snapshot) {
+		"the records of the hub are unreadable": {leaving, func(s *Snapshot) {
 			s.Unavailable, s.Group.Status.Folder = unreachable, nil
 			s.Believe(Record{Unread: "away"})
 		}, AskQuota, 0},
-		"a status that was wiped proves nothing about that":     {leaving, func(s *Snapshot) { s.Unavailable, s.Group.Status = unreachable, v1alpha1.VmGroupStatus{} }, AskQuota, 0},
-		"a wiped status, and nothing tells the VMs from copies": {ours, func(s *Snapshot) { s.See(stamped) }, Report, 0},
+		"a status that was wiped proves nothing about that":                {leaving, func(s *Snapshot) { s.Unavailable, s.Group.Status = unreachable, v1alpha1.VmGroupStatus{} }, AskQuota, 0},
+		"a wiped status, and VMs that cannot be distinguished from copies": {ours, func(s *Snapshot) { s.See(stamped) }, Report, 0},
 		"a wiped status of a paused group": {ours, func(s *Snapshot) {
 			s.See(stamped)
 			s.Paused = &plan.Blocker{Reason: v1alpha1.ReasonPaused}
@@ -144,8 +144,8 @@ func TestStepsOfADecision(t *testing.T) {
 		"out of sight for long":                           {ours, func(s *Snapshot) { s.Unavailable, s.OutOfSight = unreachable, noon.Add(-5*time.Second) }, AskQuota, 0},
 		"a claim on its way":                              {ours, func(s *Snapshot) { s.Quota = &QuotaAnswer{Waiting: true} }, Wait, time.Second},
 		"a deletion that is no quota's business any more": {leaving, func(s *Snapshot) { s.Vanished = true }, RemoveFolder, 0},
-		"the VMs are gone":                                {leaving, func(s *Snapshot) { s.Quota = &QuotaAnswer{Granted: true} }, RemoveFolder, 0},
-		"the folder is gone as well":                      {leaving, func(s *Snapshot) { s.Quota = &QuotaAnswer{Granted: true}; s.Observation.FolderGone = true }, Release, 0},
+		"the VMs are deleted":                             {leaving, func(s *Snapshot) { s.Quota = &QuotaAnswer{Granted: true} }, RemoveFolder, 0},
+		"the folder is deleted as well":                   {leaving, func(s *Snapshot) { s.Quota = &QuotaAnswer{Granted: true}; s.Observation.FolderGone = true }, Release, 0},
 		"status names a folder without a reference":       {leaving, func(s *Snapshot) { s.Quota, s.Folder = &QuotaAnswer{Granted: true}, &v1alpha1.FolderStatus{Path: "/x"} }, Release, 0},
 		"the folder could not be removed": {leaving, func(s *Snapshot) {
 			s.Quota, s.FolderRemoved = &QuotaAnswer{Granted: true}, &Attempt{&vsphere.Error{Kind: vsphere.KindNotEmpty, Op: "remove the folder"}}
@@ -163,7 +163,7 @@ func TestStepsOfADecision(t *testing.T) {
 			c.change(s)
 			d := Decide(s)
 			if d.Step != c.want || d.After != c.after {
-				t.Errorf("the step is %s and the group is looked at again after %s; want %s after %s", d.Step, d.After, c.want, c.after)
+				t.Errorf("the step is %s and the group is enqueued again after %s; want %s after %s", d.Step, d.After, c.want, c.after)
 			}
 			if len(d.Plan.Actions) > 0 && (d.Step == Act || d.Step == Report) {
 				t.Errorf("something is done: %+v", d.Plan.Actions)
@@ -205,8 +205,8 @@ func TestAFolderWithAVAppOfAPersonIsKeptAndTheGroupGoes(t *testing.T) {
 
 func TestAFolderInWhichAVMHasJustAppearedHoldsTheGroup(t *testing.T) {
 	for name, holds := range map[string][]vsphere.Ref{
-		"beside a stranger":   {vsphere.VMRef("vm-9"), vsphere.VMRef("vm-10")},
-		"nobody can say what": nil,
+		"beside a stranger":    {vsphere.VMRef("vm-9"), vsphere.VMRef("vm-10")},
+		"with unknown content": nil,
 	} {
 		s := leaving()
 		s.Quota = &QuotaAnswer{Granted: true}
@@ -226,9 +226,9 @@ func TestAReportThatNothingDependsOnWaits(t *testing.T) {
 		t.Fatalf("decided %+v", first)
 	}
 	s.Group.Status, s.Reported = *first.Status, noon.Add(-300*time.Millisecond)
-	s.Paused = &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "paused by somebody else"}
+	s.Paused = &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "paused by another user"}
 	if d := Decide(s); d.Status != nil || d.After != 9700*time.Millisecond {
-		t.Errorf("it is written at once, or looked at again after %s", d.After)
+		t.Errorf("the status is written at once, or the group is enqueued again after %s", d.After)
 	}
 	s.Now = noon.Add(10 * time.Second)
 	if d := Decide(s); d.Status == nil || d.After != 0 {
@@ -261,7 +261,7 @@ func TestWhatNoEventTellsOfIsLookedForAgain(t *testing.T) {
 			s.Quota, s.Paused = &QuotaAnswer{Granted: true}, &plan.Blocker{Reason: v1alpha1.ReasonPaused}
 			c.change(s)
 			if d := Decide(s); d.Step != Act || d.After != c.after {
-				t.Errorf("%s, and looked at again after %s; want %s", d.Step, d.After, c.after)
+				t.Errorf("step %s, enqueued again after %s; want %s", d.Step, d.After, c.after)
 			}
 		})
 	}
@@ -331,7 +331,7 @@ func TestTheEarliestReasonToLookAgainCounts(t *testing.T) {
 		{time.Minute, time.Minute}, {time.Hour, time.Minute}, {time.Second, time.Second}, {-time.Second, 10 * time.Millisecond}, {0, 10 * time.Millisecond},
 	} {
 		if d.look(c.after); d.After != c.want {
-			t.Errorf("after %s it is looked at again in %s, want %s", c.after, d.After, c.want)
+			t.Errorf("look(%s): enqueued again in %s, want %s", c.after, d.After, c.want)
 		}
 	}
 }

@@ -14,10 +14,10 @@ func TestALostVMThatIsFoundIsNotToldAsCreated(t *testing.T) {
 	next := *old.DeepCopy()
 	next.VMs[0] = v1alpha1.VMStatus{Name: "web-0", MoRef: "vm-1", Phase: v1alpha1.VMLost}
 	if reasons := reasonsOf(Events(old, next)); reasons != "" {
-		t.Errorf("told are %s", reasons)
+		t.Errorf("events are %s, want none", reasons)
 	}
 	next.VMs[0].MoRef = "vm-2"
 	if reasons := reasonsOf(Events(old, next)); reasons != "VMsCreated" {
-		t.Errorf("told of another VM are %q", reasons)
+		t.Errorf("events of another VM are %q, want VMsCreated", reasons)
 	}
 }

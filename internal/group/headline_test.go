@@ -97,10 +97,10 @@ func filledIn(sentence string, names []string) string {
 func told(b plan.Blocker) map[string]v1alpha1.VmGroupStatus {
 	all := map[string]v1alpha1.VmGroupStatus{}
 	for story, change := range map[string]func(*Facts){
-		"somebody has to act": func(*Facts) { b.Terminal = true },
-		"it waits":            func(f *Facts) { f.Plan.Ready, f.Plan.Settled = 1, false },
-		"it is remarked":      func(*Facts) { b.Remark = true },
-		"nothing is known":    func(f *Facts) { f.Complete, f.Incomplete = false, b.Message },
+		"a user must act":  func(*Facts) { b.Terminal = true },
+		"it waits":         func(f *Facts) { f.Plan.Ready, f.Plan.Settled = 1, false },
+		"it is remarked":   func(*Facts) { b.Remark = true },
+		"nothing is known": func(f *Facts) { f.Complete, f.Incomplete = false, b.Message },
 		"it takes too long": func(f *Facts) {
 			f.Plan.Ready, f.Plan.Settled = 1, false
 			f.Spec.Readiness = &v1alpha1.Readiness{ProgressDeadlineSeconds: 1}
@@ -153,7 +153,7 @@ func checkHeadlines(t errorer, sentence string) {
 		if !strings.Contains(ready.Message, strings.TrimRight(whole, "….")) && (stalled == nil || !strings.Contains(stalled.Message, strings.TrimRight(whole, "…."))) {
 			t.Errorf("%s: no condition has %q: Ready says %q", story, whole, ready.Message)
 		}
-		if story == "somebody has to act" && !sameBegin(s.LastMessage, whole) {
+		if story == "a user must act" && !sameBegin(s.LastMessage, whole) {
 			t.Errorf("%s: lastMessage %q does not begin as %q", story, s.LastMessage, whole)
 		}
 	}

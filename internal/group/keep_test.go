@@ -30,11 +30,11 @@ func TestAGroupIsReleasedByItsOwnUIDAndOnlyWhileItIsDeleted(t *testing.T) {
 		want   Step
 	}{
 		"its own UID": {"u", func(*Snapshot) {}, WriteReceipt},
-		"nobody deletes it": {"u", func(s *Snapshot) {
+		"it is not deleted": {"u", func(s *Snapshot) {
 			s.Group.DeletionTimestamp, s.Group.Status.Deleting, *s.Group.Spec.Replicas = nil, nil, 1
 		}, Act},
-		"its CRD goes":                       {"u", func(s *Snapshot) { s.Definition = &DefinitionAnswer{Missing: true} }, WriteReceipt},
-		"nobody looked whether its CRD goes": {"u", func(s *Snapshot) { s.Definition = nil }, WriteReceipt},
+		"its CRD goes": {"u", func(s *Snapshot) { s.Definition = &DefinitionAnswer{Missing: true} }, WriteReceipt},
+		"it is unknown whether its CRD is deleted": {"u", func(s *Snapshot) { s.Definition = nil }, WriteReceipt},
 		"a mass deletion is under way": {"u", func(s *Snapshot) {
 			s.MassDeletion = MassDeletion{Rules: massdeletion.DefaultRules(), Trips: true}
 			s.Group.CreationTimestamp = metav1.NewTime(noon.Add(-2 * time.Hour))
@@ -60,7 +60,7 @@ func TestAGroupIsReleasedByItsOwnUIDAndOnlyWhileItIsDeleted(t *testing.T) {
 				t.Errorf("the receipt is %+v", d.Receipt)
 			}
 			if c.want == Release && (len(d.Events) != 1 || d.Events[0].Reason != "VMsKept" || !strings.Contains(d.Events[0].Note, "web-0 (vm-1)")) {
-				t.Errorf("told is %+v", d.Events)
+				t.Errorf("events are %+v", d.Events)
 			}
 		})
 	}
@@ -132,24 +132,24 @@ func TestWhatAForgottenGroupNeeds(t *testing.T) {
 		says    string
 		after   time.Duration
 	}{
-		"a day, and a word":               {unreachable, Loss{Since: noon.Add(-ForgetAfter), AllowedUntil: noon.Add(time.Hour)}, "u", WriteReceipt, "", 0},
-		"a deleted VCenter, and a word":   {gone, Loss{Deleted: true, AllowedUntil: noon.Add(time.Minute)}, "u", WriteReceipt, "", 0},
-		"the UID of another":              {gone, Loss{Deleted: true, AllowedUntil: noon.Add(time.Minute)}, "v", Act, "", 0},
-		"less than a day":                 {unreachable, Loss{Since: noon.Add(time.Minute - ForgetAfter), AllowedUntil: noon.Add(time.Hour)}, "u", Report, "not forgotten before", time.Minute},
-		"nobody knows since when":         {unreachable, Loss{AllowedUntil: noon.Add(time.Hour)}, "u", Report, "condition Reachable", unwatchedInterval},
-		"no word":                         {unreachable, Loss{Since: noon.Add(-ForgetAfter)}, "u", Report, "kubectl annotate vcenter default vm.codeconnect.vmworld.com/allow-forget-until=", unwatchedInterval},
-		"a word that is over":             {unreachable, Loss{Since: noon.Add(-ForgetAfter), AllowedUntil: noon}, "u", Report, "kubectl annotate vcenter", unwatchedInterval},
-		"a word for later":                {unreachable, Loss{Since: noon.Add(-ForgetAfter), AllowedUntil: noon.Add(61 * time.Minute)}, "u", Report, "more than an hour ahead", time.Minute},
-		"no word about a deleted VCenter": {gone, Loss{Deleted: true}, "u", Report, "kubectl annotate membercluster local vm.codeconnect.vmworld.com/allow-forget-until=", unwatchedInterval},
-		"VMs in another VCenter":          {gone, Loss{Deleted: true, AllowedUntil: noon.Add(time.Minute), SeenIn: "vc2"}, "u", Report, `VCenter "vc2" has VMs`, unwatchedInterval},
+		"a day, and a word":                  {unreachable, Loss{Since: noon.Add(-ForgetAfter), AllowedUntil: noon.Add(time.Hour)}, "u", WriteReceipt, "", 0},
+		"a deleted VCenter, and a word":      {gone, Loss{Deleted: true, AllowedUntil: noon.Add(time.Minute)}, "u", WriteReceipt, "", 0},
+		"the UID of another":                 {gone, Loss{Deleted: true, AllowedUntil: noon.Add(time.Minute)}, "v", Act, "", 0},
+		"less than a day":                    {unreachable, Loss{Since: noon.Add(time.Minute - ForgetAfter), AllowedUntil: noon.Add(time.Hour)}, "u", Report, "not forgotten before", time.Minute},
+		"the start of the outage is unknown": {unreachable, Loss{AllowedUntil: noon.Add(time.Hour)}, "u", Report, "condition Reachable", unwatchedInterval},
+		"no word":                            {unreachable, Loss{Since: noon.Add(-ForgetAfter)}, "u", Report, "kubectl annotate vcenter default vm.codeconnect.vmworld.com/allow-forget-until=", unwatchedInterval},
+		"a word that is over":                {unreachable, Loss{Since: noon.Add(-ForgetAfter), AllowedUntil: noon}, "u", Report, "kubectl annotate vcenter", unwatchedInterval},
+		"a word for later":                   {unreachable, Loss{Since: noon.Add(-ForgetAfter), AllowedUntil: noon.Add(61 * time.Minute)}, "u", Report, "more than an hour ahead", time.Minute},
+		"no word about a deleted VCenter":    {gone, Loss{Deleted: true}, "u", Report, "kubectl annotate membercluster local vm.codeconnect.vmworld.com/allow-forget-until=", unwatchedInterval},
+		"VMs in another VCenter":             {gone, Loss{Deleted: true, AllowedUntil: noon.Add(time.Minute), SeenIn: "vc2"}, "u", Report, `VCenter "vc2" has VMs`, unwatchedInterval},
 		"another VCenter is unreachable": {gone, Loss{Deleted: true, AllowedUntil: noon.Add(time.Minute), Hidden: []Hidden{{VCenter: "vc2", Since: noon.Add(time.Minute - ForgetAfter)}}}, "u", Report,
 			`the inventory of VCenter "vc2" is not known, so that it can have VMs of the group. Wait until its inventory is complete, or ask a hub administrator to delete that VCenter on the hub if it is not used any more. If it stays unreachable, it counts as gone for good at 2026-01-02T12:01:00Z`, unwatchedInterval},
 		"another VCenter is read anew": {unreachable, Loss{Since: noon.Add(-ForgetAfter), AllowedUntil: noon.Add(time.Hour), Hidden: []Hidden{{VCenter: "vc2"}}}, "u", Report,
 			`the inventory of VCenter "vc2" is not known`, unwatchedInterval},
 		"one that the group may not use": {gone, Loss{Deleted: true, AllowedUntil: noon.Add(time.Minute), Hidden: []Hidden{{}}}, "u", Report,
 			"the inventory of another VCenter, which this group may not use, is not known", unwatchedInterval},
-		"another VCenter is gone for good, too": {gone, Loss{Deleted: true, AllowedUntil: noon.Add(time.Minute), Hidden: []Hidden{{VCenter: "vc2", Since: noon.Add(-ForgetAfter)}}}, "u", WriteReceipt, "", 0},
-		"one of two is gone for good": {gone, Loss{Deleted: true, AllowedUntil: noon.Add(time.Minute), Hidden: []Hidden{{VCenter: "vc2", Since: noon.Add(-ForgetAfter)}, {VCenter: "vc3"}}}, "u", Report,
+		"another VCenter is lost permanently, too": {gone, Loss{Deleted: true, AllowedUntil: noon.Add(time.Minute), Hidden: []Hidden{{VCenter: "vc2", Since: noon.Add(-ForgetAfter)}}}, "u", WriteReceipt, "", 0},
+		"one of two is lost permanently": {gone, Loss{Deleted: true, AllowedUntil: noon.Add(time.Minute), Hidden: []Hidden{{VCenter: "vc2", Since: noon.Add(-ForgetAfter)}, {VCenter: "vc3"}}}, "u", Report,
 			`the inventory of VCenter "vc3"`, unwatchedInterval},
 		"another vCenter by that name": {another, Loss{Since: noon.Add(-ForgetAfter), AllowedUntil: noon.Add(time.Hour)}, "u", Act, "", 0},
 		"a vCenter that answers":       {func(*Snapshot) {}, Loss{Since: noon.Add(-ForgetAfter), AllowedUntil: noon.Add(time.Hour)}, "u", Act, "", 0},

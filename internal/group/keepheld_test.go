@@ -102,7 +102,7 @@ var circumstances = []struct {
 	{"it was deleted a moment ago", v1alpha1.ReasonDeletionPending, func(s *Snapshot) { s.Group.Status.Conditions = nil }},
 	{"many others are deleted, too", v1alpha1.ReasonMassDeletion, func(s *Snapshot) { s.MassDeletion.Trips = true }},
 	{"its CRD was deleted and is back", v1alpha1.ReasonCRDTerminating, func(s *Snapshot) { s.Definition = definition(time.Minute) }},
-	{"its vCenter is away", v1alpha1.ReasonVCenterUnreachable, func(s *Snapshot) {
+	{"its vCenter is unreachable", v1alpha1.ReasonVCenterUnreachable, func(s *Snapshot) {
 		s.Unavailable, s.Lost.Since = &plan.Blocker{Reason: v1alpha1.ReasonVCenterUnreachable, Message: "away"}, noon.Add(-2*ForgetAfter)
 		s.OutOfSight = noon.Add(-time.Minute)
 		s.See(vsphere.Observation{Incomplete: "away"})

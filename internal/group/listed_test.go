@@ -39,6 +39,6 @@ func TestStatusRecordsWhoIsListedToLeaveFirst(t *testing.T) {
 	s = shrinks(another)
 	s.See(vsphere.Observation{Incomplete: "why"})
 	if d := Decide(s); d.Status == nil || !slices.Equal(d.Status.DeleteFirst, []v1alpha1.ListedVM{another}) {
-		t.Errorf("while nobody knows which VMs there are: %+v", d.Status)
+		t.Errorf("with an incomplete inventory, the status is %+v", d.Status)
 	}
 }

@@ -68,7 +68,7 @@ func TestAPreviewSaysWhatIsInTheWayOfAnUpdate(t *testing.T) {
 	s.Names.Blocked = &plan.Blocker{Reason: v1alpha1.ReasonNotATemplate, Message: "debian-13 is no template.", Terminal: true}
 	p := s.Preview()
 	if !slices.ContainsFunc(p.Plan.Blockers, func(b plan.Blocker) bool { return b.Reason == v1alpha1.ReasonNotATemplate }) {
-		t.Errorf("it is told %+v", p.Plan.Blockers)
+		t.Errorf("the blockers are %+v", p.Plan.Blockers)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestAPreviewOfTheSameRevisionCountsWhomItsUpdateConcerns(t *testing.T) {
 		change           func(*Snapshot, *v1alpha1.Rollout)
 		replaced, failed int
 	}{
-		"the update goes on":        {func(*Snapshot, *v1alpha1.Rollout) {}, 2, 2},
+		"the update continues":      {func(*Snapshot, *v1alpha1.Rollout) {}, 2, 2},
 		"it has ended":              {func(_ *Snapshot, r *v1alpha1.Rollout) { r.From = nil }, 0, 2},
 		"another revision is asked": {func(_ *Snapshot, r *v1alpha1.Rollout) { r.Revision = "1-other" }, 3, 0},
 		"an older version saw it all": {func(s *Snapshot, r *v1alpha1.Rollout) {

@@ -23,12 +23,12 @@ func TestNamesOfVMsStandInQuotesWithinASentence(t *testing.T) {
 	s = ours()
 	s.Group.Status.VCenterInstanceUUID, s.Group.Status.VMs = evil, []v1alpha1.VMStatus{{MoRef: "vm-1"}}
 	if b := s.AnotherVCenter(vsphere.Observation{InstanceUUID: "here"}, ""); b == nil || !strings.Contains(b.Message, `(instance "`+evil+`")`) {
-		t.Errorf("a vCenter that nobody knows: %+v", b)
+		t.Errorf("blocker for an unknown vCenter: %+v", b)
 	}
 
 	s = ours()
 	s.Observation.Unread = []vsphere.VM{vm}
 	if b := s.unread(); b == nil || !strings.Contains(b.Message, `: "`+evil+`" (vm-1). Until`) {
-		t.Errorf("a VM whose configuration nobody sees: %+v", b)
+		t.Errorf("blocker for a VM with unreadable configuration: %+v", b)
 	}
 }

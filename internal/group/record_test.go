@@ -88,7 +88,7 @@ func TestAGroupWhoseRecordWaitsDoesNothingAndSaysWhyAfterAWhile(t *testing.T) {
 	s, before := withRecord(t)
 	s.Recorded = &RecordAnswer{Wait: 3 * time.Second, Since: noon}
 	if d := Decide(s); d.Step != Wait || d.After != 3*time.Second {
-		t.Errorf("the step is %s, and it is looked at again after %s", d.Step, d.After)
+		t.Errorf("the step is %s, and the group is enqueued again after %s", d.Step, d.After)
 	}
 	s.Now = noon.Add(blindPatience)
 	s.Group.Status.Conditions = append(s.Group.Status.Conditions, Decide(recordedNow(t)).Status.Conditions...)
@@ -134,7 +134,7 @@ func TestEditsOfAPausedGroupAreReportedOnceInTenSecondsAndItsResumptionAtOnce(t 
 		t.Fatalf("that it is paused is not written: %+v", d)
 	}
 	if d := edit(3 * time.Second); d.Status != nil || d.After != 7*time.Second {
-		t.Errorf("an edit 3 seconds after a report writes %+v, and is looked at after %s", d.Status, d.After)
+		t.Errorf("an edit 3 seconds after a report writes %+v, and the group is enqueued again after %s", d.Status, d.After)
 	}
 	if d := edit(11 * time.Second); d.Status == nil || d.Status.ObservedGeneration != s.Group.Generation {
 		t.Errorf("an edit 11 seconds after a report is not written: %+v", d)
@@ -142,6 +142,6 @@ func TestEditsOfAPausedGroupAreReportedOnceInTenSecondsAndItsResumptionAtOnce(t 
 	s.Paused = nil
 	s.Recorded = &RecordAnswer{}
 	if d := decide(12 * time.Second); d.Status == nil {
-		t.Errorf("that it goes on is not written at once: %+v", d)
+		t.Errorf("the end of the pause is not written at once: %+v", d)
 	}
 }

@@ -84,7 +84,7 @@ func TestAGroupSaysWhatItWaitsFor(t *testing.T) {
 		"a name is taken, and a guest is sick": {resting(func(f *Facts) { f.Plan.Blockers = []plan.Blocker{taken} }),
 			v1alpha1.ReasonStarting, "has no green heartbeat from VMware Tools; The name vg-1-0"},
 		"a name is taken, and VMs are cloned": {resting(func(f *Facts) { f.Plan.Blockers, f.Plan.Existing = []plan.Blocker{taken}, 1 }), v1alpha1.ReasonScalingUp, "1 of 2 VMs"},
-		"a name is taken, and an update goes on": {resting(func(f *Facts) {
+		"a name is taken, and an update continues": {resting(func(f *Facts) {
 			f.Plan.Blockers = []plan.Blocker{taken}
 			f.Plan.Update = plan.Update{Reason: v1alpha1.ReasonRolloutProgressing, Message: "1 of 2 VMs updated; cloning vg-1-2."}
 		}), v1alpha1.ReasonRolloutProgressing, "cloning vg-1-2"},

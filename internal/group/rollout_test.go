@@ -59,7 +59,7 @@ func TestAnEditIsSeenOnceAlsoWhereNothingCanBePlanned(t *testing.T) {
 		t.Errorf("the status of generation %d records %+v", held.Status.ObservedGeneration, r)
 	}
 	for story, change := range map[string]func(*Snapshot){
-		"nobody edited it":          func(s *Snapshot) { s.Group.Generation = 1 },
+		"it was not edited":         func(s *Snapshot) { s.Group.Generation = 1 },
 		"its status was lost":       func(s *Snapshot) { s.Group.Status.ObservedGeneration = 0 },
 		"an older version wrote it": func(s *Snapshot) { s.Group.Status.Rollout = nil },
 		"the group goes": func(s *Snapshot) {
@@ -97,7 +97,7 @@ func TestNoVMIsReplacedWhereNoneCouldComeInItsPlace(t *testing.T) {
 	s.UserData = map[string]*UserDataAnswer{"init": {Blocked: refused}}
 	d := Decide(s)
 	if d.Step != Act || len(d.Plan.Doomed)+len(d.Plan.Actions) != 0 || d.Status == nil || d.Status.LastMessage != headline(refused.Message) || d.After != 30*time.Second {
-		t.Errorf("decided %s, doomed %v, and says %+v; looked at again after %s", d.Step, d.Plan.Doomed, d.Status, d.After)
+		t.Errorf("decided %s, doomed %v, status %+v; enqueued again after %s", d.Step, d.Plan.Doomed, d.Status, d.After)
 	}
 	s.UserData["init"] = &UserDataAnswer{Data: []byte("x")}
 	if d := Decide(s); d.Step != Act || len(d.Plan.Doomed) != 1 {
@@ -131,7 +131,7 @@ func TestAnEditThatAnOlderVersionSawStartsNoUpdate(t *testing.T) {
 		"a newer one saw it as well":                                    {trigger, []string{before}, func(s *Snapshot) string { return s.Revision }, nil},
 		"spec asks for something else since":                            {nil, nil, func(*Snapshot) string { return "1-seen" }, []string{"was"}},
 		"something else with a trigger, and an update was under way":    {trigger, []string{before}, func(*Snapshot) string { return "1-seen" }, []string{before, "was"}},
-		"nobody asked for something else: what was under way goes on":   {nil, []string{before}, nil, []string{before}},
+		"spec is unchanged since: the update in progress continues":     {nil, []string{before}, nil, []string{before}},
 		"also with a trigger, though updateRevision is not what it was": {trigger, []string{before}, nil, []string{before}},
 	} {
 		s := edited()
@@ -188,9 +188,9 @@ func TestAnUpdateAsksForAsManyVMsMoreAsItMayNeed(t *testing.T) {
 		"another network": {[]func(*v1alpha1.VmGroupSpec){func(s *v1alpha1.VmGroupSpec) {
 			s.Template, s.Placement = "debian", &v1alpha1.Placement{Network: "dmz"}
 		}}, 0},
-		"one may be missing while others restart":      {[]func(*v1alpha1.VmGroupSpec){larger, strategy(v1alpha1.UpdateStrategy{MaxUnavailable: ptr.To(intstr.FromInt32(1))})}, 0},
-		"one may be missing while others are replaced": {[]func(*v1alpha1.VmGroupSpec){strategy(v1alpha1.UpdateStrategy{MaxUnavailable: ptr.To(intstr.FromInt32(1))})}, 1},
-		"nobody restarts":                                  {[]func(*v1alpha1.VmGroupSpec){larger, strategy(v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeHot})}, 0},
+		"one may be missing while others restart":          {[]func(*v1alpha1.VmGroupSpec){larger, strategy(v1alpha1.UpdateStrategy{MaxUnavailable: ptr.To(intstr.FromInt32(1))})}, 0},
+		"one may be missing while others are replaced":     {[]func(*v1alpha1.VmGroupSpec){strategy(v1alpha1.UpdateStrategy{MaxUnavailable: ptr.To(intstr.FromInt32(1))})}, 1},
+		"VMs are not restarted":                            {[]func(*v1alpha1.VmGroupSpec){larger, strategy(v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeHot})}, 0},
 		"a resize that replaces":                           {[]func(*v1alpha1.VmGroupSpec){larger, strategy(v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeRecreate, MaxSurge: ptr.To(intstr.FromInt32(3))})}, 3},
 		"nothing is destroyed":                             {[]func(*v1alpha1.VmGroupSpec){retain}, 0},
 		"nothing is destroyed, and VMs restart":            {[]func(*v1alpha1.VmGroupSpec){larger, retain}, 0},
@@ -214,7 +214,7 @@ func TestAnUpdateAsksForAsManyVMsMoreAsItMayNeed(t *testing.T) {
 	s := edited()
 	s.Group.Status.ObservedGeneration = 2
 	if n := s.surge(); n != 0 {
-		t.Errorf("an update that nobody started asks for %d more", n)
+		t.Errorf("an update that was not started has a surge of %d", n)
 	}
 }
 
@@ -234,7 +234,7 @@ func TestAnUpdateThatRestsAsksForWhatItHas(t *testing.T) {
 		updating, moved bool
 		want            int32
 	}{
-		"it goes on":                          {change: under(v1alpha1.UpdateStrategy{}), want: 3},
+		"it continues":                        {change: under(v1alpha1.UpdateStrategy{}), want: 3},
 		"paused":                              {change: under(v1alpha1.UpdateStrategy{Paused: true}), want: 0},
 		"paused with one more":                {change: under(v1alpha1.UpdateStrategy{Paused: true}), more: 1, want: 1},
 		"paused with more than it may have":   {change: under(v1alpha1.UpdateStrategy{Paused: true}), more: 5, want: 3},
@@ -351,11 +351,11 @@ func TestAnOlderShapeIsClonedOnlyWhereItIsAllowed(t *testing.T) {
 		"nothing was ever admitted": {&OldShape{}, policy.Admission{NoCreate: true, Reason: v1alpha1.ReasonPolicyViolated}, nil, v1alpha1.ReasonPolicyViolated},
 		"its user data is denied": {&OldShape{Shape: Shape{Spec: v1alpha1.VmGroupSpec{UserDataSecretRef: &v1alpha1.LocalObjectReference{Name: "x"}}}}, allowed,
 			func(s *Snapshot) { s.UserDataDenied = true }, v1alpha1.ReasonUserDataDenied},
-		"its user data is gone": {&OldShape{Shape: Shape{Spec: v1alpha1.VmGroupSpec{UserDataSecretRef: &v1alpha1.LocalObjectReference{Name: "x"}}}}, allowed,
+		"its user data is deleted": {&OldShape{Shape: Shape{Spec: v1alpha1.VmGroupSpec{UserDataSecretRef: &v1alpha1.LocalObjectReference{Name: "x"}}}}, allowed,
 			func(s *Snapshot) {
 				s.UserData = map[string]*UserDataAnswer{"x": {Blocked: &plan.Blocker{Reason: v1alpha1.ReasonUserDataNotFound}}}
 			}, v1alpha1.ReasonUserDataNotFound},
-		"a VM whose configuration nobody sees": {&OldShape{}, allowed, func(s *Snapshot) { s.Observation.Unread = make([]vsphere.VM, 1) }, v1alpha1.ReasonInventoryIncomplete},
+		"a VM with unreadable configuration": {&OldShape{}, allowed, func(s *Snapshot) { s.Observation.Unread = make([]vsphere.VM, 1) }, v1alpha1.ReasonInventoryIncomplete},
 	} {
 		s := edited()
 		s.Old = nil
@@ -439,7 +439,7 @@ func TestWhatAnEditDoesIsForetold(t *testing.T) {
 		"one can grow while it runs, and one is off": {[]func(*v1alpha1.VmGroupSpec){larger}, func(s *Snapshot) {
 			s.Observation.VMs[0].HotAdd.CPU, s.Observation.VMs[1].Power = true, vsphere.PoweredOff
 		}, Foretold{Known: true, Restarted: 1, Grown: 2, Surge: 1}},
-		"nobody restarts": {[]func(*v1alpha1.VmGroupSpec){larger, func(s *v1alpha1.VmGroupSpec) {
+		"VMs are not restarted": {[]func(*v1alpha1.VmGroupSpec){larger, func(s *v1alpha1.VmGroupSpec) {
 			s.UpdateStrategy = &v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeHot}
 		}}, nil, Foretold{Known: true, Pending: 3}},
 		"another network": {[]func(*v1alpha1.VmGroupSpec){func(s *v1alpha1.VmGroupSpec) {

@@ -64,13 +64,13 @@ func TestStatusTellsTheStateOfAGroup(t *testing.T) {
 			story: "deleting, while a task hangs",
 			change: func(f *Facts) {
 				f.Deleting, f.Plan.Desired, f.Plan.Existing, f.Plan.Ready, f.Plan.Settled = true, 0, 0, 0, false
-				f.Plan.VMs[1].Hangs = "its power-on runs in vCenter since 12:00 (task-77): look at it"
+				f.Plan.VMs[1].Hangs = "its power-on runs in vCenter since 12:00 (task-77): check it"
 			},
-			phase: v1alpha1.PhasePending, message: "deleting: 2 VMs are left; vg-1-1: its power-on runs in vCenter since 12:00 (task-77): look at it",
+			phase: v1alpha1.PhasePending, message: "deleting: 2 VMs are left; vg-1-1: its power-on runs in vCenter since 12:00 (task-77): check it",
 			ready: "False", reason: v1alpha1.ReasonDeleting, present: []string{v1alpha1.ConditionReconciling},
 		},
 		{
-			story: "repairing, while vCenter has not said what became of the VM that was lost",
+			story: "repairing, while vCenter has not confirmed the deletion of the lost VM",
 			change: func(f *Facts) {
 				f.Plan.Existing, f.Plan.Ready, f.Plan.Repairing, f.Plan.Settled = 1, 1, true, false
 				f.Plan.VMs[1] = plan.VMStatus{Ordinal: 1, Name: "vg-1-1", Phase: v1alpha1.VMCloning, Message: "vm-2, which it replaces, is being looked for in vCenter"}
@@ -157,14 +157,14 @@ func TestStatusTellsTheStateOfAGroup(t *testing.T) {
 			present: []string{v1alpha1.ConditionForeignVMs},
 		},
 		{
-			story: "a complete group whose template is gone is not all well",
+			story: "a complete group whose template is deleted has a warning",
 			change: func(f *Facts) {
 				f.CreateBlocked = &plan.Blocker{Reason: v1alpha1.ReasonTemplateNotFound, Message: `template "t" does not exist`}
 			},
 			phase: v1alpha1.PhaseRunning, message: `could not be replaced: template "t" does not exist`, ready: "True", reason: v1alpha1.ReasonAllVMsReady,
 		},
 		{
-			story: "a group whose VMs nobody edited is not all well",
+			story: "a group with outdated VMs and no edit has a warning",
 			change: func(f *Facts) {
 				f.Plan.Update = plan.Update{Reason: v1alpha1.ReasonNotStarted, Message: "0 of 2 updated"}
 			},
@@ -217,7 +217,7 @@ func TestStatusTellsTheStateOfAGroup(t *testing.T) {
 			phase: v1alpha1.PhaseRunning, message: "2 of 2 VMs are ready, but not all are as spec says: 1 of 2 updated", ready: "True", reason: v1alpha1.ReasonAllVMsReady,
 		},
 		{
-			story:  "VMs that need a restart which nobody shall make",
+			story:  "VMs that need a restart, which the operator does not perform",
 			change: func(f *Facts) { updating(f, v1alpha1.ReasonRestartPending) },
 			phase:  v1alpha1.PhaseRunning, message: "1 of 2 updated", ready: "True", reason: v1alpha1.ReasonAllVMsReady,
 		},
@@ -265,7 +265,7 @@ func TestStatusTellsTheStateOfAGroup(t *testing.T) {
 			present: []string{v1alpha1.ConditionPaused},
 		},
 		{
-			story: "a group that goes on is not paused any more",
+			story: "a resumed group is not paused any more",
 			change: func(f *Facts) {
 				f.Old.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionPaused, Status: "True", Reason: v1alpha1.ReasonPaused}}
 			},
@@ -366,7 +366,7 @@ func TestWhatDecisionsDependOnComesBackFromStatus(t *testing.T) {
 	}
 	f.Rollout, f.Old, f.Complete = nil, status, false
 	if kept := f.Status(); len(kept.Revisions) != 1 || kept.Rollout == nil {
-		t.Errorf("while nobody knows which VMs there are: %+v, %+v", kept.Rollout, kept.Revisions)
+		t.Errorf("with an incomplete inventory, rollout and revisions are %+v, %+v", kept.Rollout, kept.Revisions)
 	}
 	want := []plan.Known{
 		{Ordinal: 0, Incarnation: 2, MoRef: "vm-1", UUID: "u0", Revision: "1-a", ReadySince: noon, ShutdownTime: noon.Add(time.Second), Phase: v1alpha1.VMReady},
@@ -439,7 +439,7 @@ func TestEventsTellTransitionsOnce(t *testing.T) {
 	}
 	// Only a VM that was to be removed counts as removed by the operator when it was deleted.
 	if reasons := reasonsOf(Events(before, f.Status())); !strings.Contains(reasons, "VMsVanished") || strings.Contains(reasons, "VMsRemoved") {
-		t.Errorf("a VM that somebody else removed gives events %q", reasons)
+		t.Errorf("a VM that another user removed gives events %q", reasons)
 	}
 	doomed := before.DeepCopy()
 	doomed.Deleting = []int32{1}
@@ -468,7 +468,7 @@ func TestAnEventTellsThatAPolicyWasTightened(t *testing.T) {
 	}
 	f.Admission.Reason, f.Admission.Held, f.Admission.Terminal = v1alpha1.ReasonPolicyViolated, true, true
 	if reasons := reasonsOf(Events(tightened, f.Status())); reasons != v1alpha1.ReasonPolicyViolated {
-		t.Errorf("a group that is held is told of with %q, want one event", reasons)
+		t.Errorf("a held group gives events %q, want one", reasons)
 	}
 }
 
@@ -517,7 +517,7 @@ func TestHowFarAnUpdateIsIsACondition(t *testing.T) {
 		}
 		f.Complete = false
 		if is := meta.FindStatusCondition(f.Status().Conditions, v1alpha1.ConditionUpToDate); is != nil {
-			t.Errorf("%s: while nobody knows which VMs there are: %+v", reason, is)
+			t.Errorf("%s: with an incomplete inventory, condition UpToDate is %+v", reason, is)
 		}
 	}
 }
@@ -552,10 +552,10 @@ func TestForeignVMsAreToldByKind(t *testing.T) {
 		}
 	}
 	if got := list([]string{"a", "b"}, 2); got != "a, b" {
-		t.Errorf("a list that just fits is told as %q", got)
+		t.Errorf("a list that just fits is %q", got)
 	}
 	if got := list([]string{"a", "b", "c"}, 2); got != "a, b and 1 more" {
-		t.Errorf("a list that is too long is told as %q", got)
+		t.Errorf("a list that is too long is %q", got)
 	}
 }
 
@@ -578,6 +578,6 @@ func TestNothingIsSaidTwiceOfWhyAGroupWaits(t *testing.T) {
 	f.Plan.Blockers = []plan.Blocker{incomplete}
 	f.Unavailable = &plan.Blocker{Reason: v1alpha1.ReasonVCenterUnreachable, Message: "away"}
 	if c := ready(); c.Reason != v1alpha1.ReasonVCenterUnreachable || c.Message != "away" {
-		t.Errorf("a vCenter that is away: %+v", c)
+		t.Errorf("condition Ready for an unreachable vCenter: %+v", c)
 	}
 }

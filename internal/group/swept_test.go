@@ -86,7 +86,7 @@ func TestStoredFactsDecideWhetherAGroupWasDeletedWithItsCRD(t *testing.T) {
 		{"the group was created with the CRD, by a clock that is ahead", definition(after), func(s *Snapshot) {
 			s.Group.CreationTimestamp = metav1.NewTime(noon.Add(after + time.Second))
 		}, Act, nil},
-		{"an API server went on to delete groups when the CRD was back", definition(-20 * time.Second), from(noon.Add(-time.Hour)), Report, []string{
+		{"an API server still deleted groups when the CRD was back", definition(-20 * time.Second), from(noon.Add(-time.Hour)), Report, []string{
 			"kubectl annotate vmgroup web -n team --overwrite vm.codeconnect.vmworld.com/release=u",
 		}},
 		{"a group from before the CRD was deleted long after the CRD was back", definition(-11 * time.Minute), from(noon.Add(-time.Hour)), Act, nil},
@@ -134,7 +134,7 @@ func TestStoredFactsDecideWhetherAGroupWasDeletedWithItsCRD(t *testing.T) {
 				t.Errorf("done is %v", d.Plan.Actions)
 			}
 			if test.want == Wait && d.After == 0 || test.answer.Going() && test.want == Report && d.After != DefinitionInterval {
-				t.Errorf("looked at again after %s", d.After)
+				t.Errorf("the group is enqueued again after %s", d.After)
 			}
 			if test.want == Report {
 				isSwept(t, d.Status, test.says...)
@@ -176,10 +176,10 @@ func TestNoStatusThatIsWrittenLaterForgetsThatAGroupWasHeldForItsCRD(t *testing.
 		}
 	}
 	for story, change := range map[string]func(*Snapshot){
-		"the group is paused":    func(s *Snapshot) { s.Paused = &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "paused"} },
-		"the vCenter is away":    away(v1alpha1.ReasonVCenterUnreachable),
-		"the VCenter is deleted": away(v1alpha1.ReasonVCenterNotFound),
-		"it is another vCenter":  away(v1alpha1.ReasonAnotherVCenter),
+		"the group is paused":        func(s *Snapshot) { s.Paused = &plan.Blocker{Reason: v1alpha1.ReasonPaused, Message: "paused"} },
+		"the vCenter is unreachable": away(v1alpha1.ReasonVCenterUnreachable),
+		"the VCenter is deleted":     away(v1alpha1.ReasonVCenterNotFound),
+		"it is another vCenter":      away(v1alpha1.ReasonAnotherVCenter),
 		"annotation forget is set": func(s *Snapshot) {
 			away(v1alpha1.ReasonVCenterUnreachable)(s)
 			s.Group.Annotations = map[string]string{v1alpha1.ForgetAnnotation: "u"}

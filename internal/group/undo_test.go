@@ -74,7 +74,7 @@ func TestAnUndoToWhatIsForbiddenClonesNothingOfIt(t *testing.T) {
 		"with as many as there are of it": {1, func(s *Snapshot) {
 			s.Group.Spec.Replicas = new(int32(2))
 		}, false, v1alpha1.PhasePending, v1alpha1.ReasonPolicyTightened, "which 2 VMs have: they are kept"},
-		"and its grant is gone": {0, func(s *Snapshot) {
+		"and its grant is deleted": {0, func(s *Snapshot) {
 			s.Violations, s.Names.Denials = nil, []policy.Denial{{Field: "spec.template", Message: "not yours"}}
 		}, false, v1alpha1.PhaseRunning, v1alpha1.ReasonNotGranted, "which 3 VMs have: they are kept"},
 		"and the quota is full": {0, func(s *Snapshot) {
@@ -128,7 +128,7 @@ func pass(t *testing.T, s *Snapshot) Decision {
 func TestWhatIsLostAfterAnUndoHasSettledStaysAway(t *testing.T) {
 	for story, change := range map[string]func(*Snapshot){
 		"all is known":        func(s *Snapshot) { lose(s, 2) },
-		"policies are unread": func(s *Snapshot) { s.Violations, s.PoliciesUnread = nil, "The hub is away"; lose(s, 2) },
+		"policies are unread": func(s *Snapshot) { s.Violations, s.PoliciesUnread = nil, "The hub is unreachable"; lose(s, 2) },
 		"people replace VMs": func(s *Snapshot) {
 			s.Group.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete}
 			lose(s, 2)
@@ -153,7 +153,7 @@ func TestWhatIsLostAfterAnUndoHasSettledStaysAway(t *testing.T) {
 					t.Fatalf("clones of revisions %q", got)
 				}
 				if len(d.Plan.Blockers) == 0 {
-					t.Error("nobody is told")
+					t.Error("the plan has no blocker")
 				}
 			}
 		})
@@ -194,7 +194,7 @@ func TestWhatStandsIsWhatVCenterSays(t *testing.T) {
 	}
 	s.Names.Denials = []policy.Denial{{Field: "spec.template"}}
 	if p := s.Preview(); p.Standing != 0 || len(p.Denials) == 0 {
-		t.Errorf("the webhook is told of %d VMs", p.Standing)
+		t.Errorf("Standing of the preview is %d, want 0, with denials", p.Standing)
 	}
 	s.Observation.Complete = false
 	s.Group.Status.VMs[0].Phase, s.Group.Status.VMs[1].MoRef = v1alpha1.VMLost, ""
@@ -204,12 +204,12 @@ func TestWhatStandsIsWhatVCenterSays(t *testing.T) {
 	s, _, _ = undone(1)
 	s.Names.Denials = []policy.Denial{{Field: "spec.template"}}
 	if p := s.Preview(); p.Standing != 2 {
-		t.Errorf("the webhook is told of %d VMs, want 2, also while nothing else may be told", p.Standing)
+		t.Errorf("Standing of the preview is %d, want 2, although the inventory is not granted", p.Standing)
 	}
 	s, _, _ = undone(0)
 	s.Names.Denials, s.Group.Spec.Replicas, s.Group.Status.DesiredReplicas = []policy.Denial{{Field: "spec.template"}}, new(int32(1)), 3
 	if p := s.Preview(); len(p.Plan.Doomed) != 2 || len(p.Plan.VMs) != 3 || p.Known || len(p.Plan.Blockers) > 0 {
-		t.Errorf("of an undo that shrinks, and is not granted, the webhook is told %+v", p)
+		t.Errorf("preview of an undo that shrinks, and is not granted: %+v", p)
 	}
 	s, _, _ = undone(0)
 	s.Observation.VMs[0].Tombstone = true

@@ -120,11 +120,11 @@ func TestNothingIsGivenBackWhileAVMIsMissing(t *testing.T) {
 		change  func(*vsphere.Observation)
 		returns bool
 	}{
-		"it is not found":        {func(*vsphere.Observation) {}, false},
-		"it was moved away":      {func(o *vsphere.Observation) { o.Elsewhere = []vsphere.Ref{vsphere.VMRef("vm-0")} }, false},
-		"it is gone":             {func(o *vsphere.Observation) { o.Gone = []vsphere.Ref{vsphere.VMRef("vm-0")} }, true},
-		"it is somebody else's":  {func(o *vsphere.Observation) { o.Others = []vsphere.Ref{vsphere.VMRef("vm-0")} }, true},
-		"it was released before": {func(o *vsphere.Observation) { o.Released = []vsphere.VM{{Ref: vsphere.VMRef("vm-0")}} }, true},
+		"it is not found":             {func(*vsphere.Observation) {}, false},
+		"it was moved away":           {func(o *vsphere.Observation) { o.Elsewhere = []vsphere.Ref{vsphere.VMRef("vm-0")} }, false},
+		"it is deleted":               {func(o *vsphere.Observation) { o.Gone = []vsphere.Ref{vsphere.VMRef("vm-0")} }, true},
+		"it belongs to another group": {func(o *vsphere.Observation) { o.Others = []vsphere.Ref{vsphere.VMRef("vm-0")} }, true},
+		"it was released before":      {func(o *vsphere.Observation) { o.Released = []vsphere.VM{{Ref: vsphere.VMRef("vm-0")}} }, true},
 	} {
 		o := seen
 		c.change(&o)
@@ -164,7 +164,7 @@ func TestAVMThatLeavesAndIsOutOfSightCounts(t *testing.T) {
 	o.Elsewhere, o.Gone = nil, o.Elsewhere
 	s.See(o)
 	if got := s.taken(); got.VMs != 2 {
-		t.Errorf("when it is gone, two VMs take %+v", got)
+		t.Errorf("after the deletion of the third, two VMs take %+v", got)
 	}
 }
 

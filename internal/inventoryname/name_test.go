@@ -73,7 +73,7 @@ func TestWhatIsBelowAFolder(t *testing.T) {
 	}
 }
 
-// Spellings are what somebody may write for an object: its name and path, as the API has them and as they are shown, in any case.
+// Spellings are what users can write for an object: its name and path, as the API has them and as they are shown, in any case.
 func TestEverySpellingOfAnObjectMeansIt(t *testing.T) {
 	t.Parallel()
 	d := rand.New(rand.NewPCG(42, 2))

@@ -35,7 +35,7 @@ var notOfReady = []string{
 	v1alpha1.ReasonAdmissionFailed, v1alpha1.ReasonAdmissionNotManaged, v1alpha1.ReasonNoWebhook, v1alpha1.ReasonCABundleBehind,
 }
 
-// TestEveryReasonOfTheHubsKindsIsJudged: a new reason must say whether Helm gives up on it.
+// TestEveryReasonOfTheHubsKindsIsJudged: each reason must define whether Helm gives up on it.
 func TestEveryReasonOfTheHubsKindsIsJudged(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "../../api/v1alpha1/conditions.go", nil, parser.ParseComments)
 	if err != nil {
@@ -91,7 +91,7 @@ func TestHelmGivesUpOnWhatAPersonMustChangeAndWaitsForTheRest(t *testing.T) {
 		t.Errorf("what is ready is %s, want Current", got)
 	}
 	if got := statusOf(t, -1); got != status.InProgressStatus {
-		t.Errorf("what the operator has not looked at is %s, want InProgress", got)
+		t.Errorf("an object without a condition is %s, want InProgress", got)
 	}
 }
 

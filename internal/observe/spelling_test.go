@@ -54,7 +54,7 @@ func TestNoSpellingOfATemplateGetsOneThatIsDeniedOrNotGranted(t *testing.T) {
 	}
 	for path, may := range clonable {
 		if may && got[path] == 0 {
-			t.Errorf("nobody got %s", path)
+			t.Errorf("no spelling resolves to %s", path)
 		}
 	}
 	if refused < 5000 {

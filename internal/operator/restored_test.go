@@ -16,7 +16,7 @@ func answers(of ...string) func(context.Context) (string, error) {
 			of = of[1:]
 		}
 		if answer == "" {
-			return "", errors.New("the hub is away")
+			return "", errors.New("the hub is unreachable")
 		}
 		return answer, nil
 	}
@@ -29,9 +29,9 @@ func TestAReplicaEndsWhenTheHubComesBackFromABackup(t *testing.T) {
 		ends  bool
 	}{
 		{"nothing happens", []string{"10", "10", "12"}, false},
-		{"it is away for a moment", []string{"10", "", "", "11"}, false},
+		{"it is unreachable for a moment", []string{"10", "", "", "11"}, false},
 		{"it comes back from a backup", []string{"10", "", "", "7"}, true},
-		{"nobody saw it go", []string{"10", "7"}, true},
+		{"no replica saw it stop", []string{"10", "7"}, true},
 		{"one answer is wrong", []string{"10", "7", "11"}, false},
 		{"with a revision bump", []string{"10", "", "1000000000"}, false},
 		{"it was restored before this replica began", []string{"7", "8"}, false},

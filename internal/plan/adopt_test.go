@@ -78,7 +78,7 @@ func TestVMsAreTakenOverBeforeAnythingElseIsDone(t *testing.T) {
 			want{vms: "0:Ready", existing: 1, ready: 1, updated: 1, settled: true}},
 		{"a call under way is waited for", input(1, adopts(makeVM(0, theOlds)), knows(recordedAs(0, "vm-100")), running(vsphere.OpMove, 0, 0)),
 			want{blockers: "Adopting", vms: "0:Adopting"}},
-		{"a call under way that nobody recorded is waited for", input(2, adopts(makeVM(0, theOlds)), running(vsphere.OpMove, 1, 0), func(in *Input) {
+		{"the plan waits for an unrecorded call in progress", input(2, adopts(makeVM(0, theOlds)), running(vsphere.OpMove, 1, 0), func(in *Input) {
 			in.Observation.InFlight[0].VM = vsphere.VMRef("vm-100")
 		}), want{blockers: "Adopting", vms: "1:Adopting"}},
 		{"what carries nothing is claimed first", input(1, adopts(makeVM(0, theOlds)), func(in *Input) {
@@ -86,11 +86,11 @@ func TestVMsAreTakenOverBeforeAnythingElseIsDone(t *testing.T) {
 		}), want{actions: "ClaimVM web-0", blockers: "Adopting", vms: "0:Adopting"}},
 		{"paused", input(1, adopts(makeVM(0, theOlds)), paused), want{blockers: "Paused, Adopting", vms: "0:Adopting"}},
 		{"incomplete", input(1, adopts(makeVM(0, theOlds)), incomplete), want{blockers: "InventoryIncomplete, Adopting", vms: "0:Adopting"}},
-		{"its host is away", input(1, adopts(makeVM(0, theOlds, disconnected))), want{blockers: "Adopting", vms: "0:Adopting"}},
+		{"its host is disconnected", input(1, adopts(makeVM(0, theOlds, disconnected))), want{blockers: "Adopting", vms: "0:Adopting"}},
 		{"unknown: nothing is done at all", input(1, healthy(0, 1), waitsFor(false)),
 			want{blockers: "Why", vms: "0:Ready 1:Ready", existing: 2, ready: 2, updated: 2}},
 		{"refused: nothing is cloned", input(2, healthy(0), waitsFor(true)), want{blockers: "Why!", vms: "0:Ready", existing: 1, ready: 1, updated: 1}},
-		{"refused: other work goes on", input(1, has(makeVM(0, off)), waitsFor(true)),
+		{"refused: other work continues", input(1, has(makeVM(0, off)), waitsFor(true)),
 			want{actions: "PowerOnVM web-0", blockers: "Why!", vms: "0:Unhealthy", existing: 1, updated: 1, repairing: true}},
 	} {
 		t.Run(test.name, func(t *testing.T) { check(t, test.in, test.want) })

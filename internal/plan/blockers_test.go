@@ -19,7 +19,7 @@ func TestAFailureThatStaysIsNotHiddenByOneThatEnds(t *testing.T) {
 			b.addFailure(&order[i])
 		}
 		if all := b.sorted(); len(all) != 1 || !all[0].Terminal {
-			t.Errorf("of %+v is told %+v", order, all)
+			t.Errorf("failures %+v give the blockers %+v, want one terminal", order, all)
 		}
 	}
 }

@@ -137,7 +137,7 @@ func TestAChosenVMThatIsNotReadyForAWhileHasToShowItselfAnew(t *testing.T) {
 	back := s.now
 	s.watch = func(_ Input, p Plan) {
 		if p.VMs[2].Available && s.now.Before(back.Add(30*time.Second)) {
-			t.Errorf("%s is available %s after it was away", chosen.Name, s.now.Sub(back))
+			t.Errorf("%s is available %s after its heartbeat returned", chosen.Name, s.now.Sub(back))
 		}
 	}
 	s.byName("web-0").boot = 1000

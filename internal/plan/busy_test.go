@@ -278,7 +278,7 @@ func TestNoOtherVMIsStoppedBecauseTheOneThatWasRefusedHasLeft(t *testing.T) {
 				}
 				if strings.Contains(p.Update.Message, "a VM that was removed since") {
 					if said = p.Update.Message; p.WakeAt.IsZero() || p.WakeAt.After(at.Add(busyPause)) {
-						t.Fatalf("at %s the group is looked at again at %s", s.now, p.WakeAt)
+						t.Fatalf("at %s, the wake-up of the group is %s", s.now, p.WakeAt)
 					}
 				}
 				s.tick()

@@ -41,7 +41,7 @@ func TestARemovalNamesWhatCausedIt(t *testing.T) {
 			}
 		}
 	}
-	stop := func(in *Input) { in.Rollout.Failed = []string{"somebody"} }
+	stop := func(in *Input) { in.Rollout.Failed = []string{"another-vm"} }
 	edited := func(in Input, edit func(*Input)) Input { edit(&in); return in }
 	for story, c := range map[string]struct {
 		in                Input

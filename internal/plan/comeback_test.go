@@ -108,7 +108,7 @@ func TestNoVMIsStoppedForASizeThatItCannotGet(t *testing.T) {
 	}
 	if p := s.step(nil); !blocked(v1alpha1.ReasonInvalidSpec)(p) || p.Update.Reason != v1alpha1.ReasonRolloutPending ||
 		!strings.Contains(p.Update.Message, "3 CPUs is no multiple") || strings.Contains(p.Update.Message, "vCenter refused") {
-		t.Errorf("it is told of %+v and %+v", p.Blockers, p.Update)
+		t.Errorf("blockers %+v and update %+v", p.Blockers, p.Update)
 	}
 	s.spec.CPU = 4
 	s.until(settled)

@@ -83,7 +83,7 @@ var happenings = []happening{
 	}},
 	{"enforce", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.spec.Repair = nil }},
 	{"pause", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.paused = true }},
-	{"go on", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.paused = false }},
+	{"resume", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.paused = false }},
 	{"crash", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.crash() }},
 	{"blind", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.blind = true }},
 	{"see", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.blind = false }},
@@ -314,7 +314,7 @@ func TestDeletionConverges(t *testing.T) {
 		}
 		for ref, vm := range s.vms {
 			if vm.ours && !copies[ref] {
-				t.Fatalf("the group is gone, but %s (%s) is left", vm.Name, ref)
+				t.Fatalf("the group was deleted, but %s (%s) is left", vm.Name, ref)
 			}
 		}
 		for ref, vm := range before {

@@ -53,11 +53,11 @@ func TestNobodyWaitsForADeniedVMThatCannotBeTried(t *testing.T) {
 	}{
 		{"one that can be tried is, and no other is stopped", deniedFirst(2, ""), "ReconfigureVM web-0",
 			"lacks the privilege VirtualMachine.Config.CPUCount to change web-0"},
-		{"its host is away", deniedFirst(2, "", hostAway), "PowerOffVM web-2",
+		{"its host is disconnected", deniedFirst(2, "", hostAway), "PowerOffVM web-2",
 			"lacked the privilege VirtualMachine.Config.CPUCount to change web-0, which is tried again when vCenter reaches it again (its host is disconnected: bring its host back)"},
 		{"it is a template", deniedFirst(2, "", func(vms []vsphere.VM) { vms[0].IsTemplate = true }), "PowerOffVM web-2",
 			"which is tried again when it is a virtual machine again"},
-		{"its host is away, and no more may be missing", deniedFirst(1, "", hostAway), "",
+		{"its host is disconnected, and no more may be missing", deniedFirst(1, "", hostAway), "",
 			"lacked the privilege VirtualMachine.Config.CPUCount to change web-0"},
 		{"it would be cut off, and another is missing", hangs(deniedFirst(1, "dmz")), "PowerOffVM web-1",
 			"to change web-0, which is tried again when fewer VMs are missing"},

@@ -20,7 +20,7 @@ func TestAVMWithADiskOfSomebodyElseStaysUntilThatIsDetached(t *testing.T) {
 	}
 	words := []string{"destroy web-0: ", "Hard disk 2", "govc device.remove -vm '/DC0/vm/web-0' -keep disk-1000-1"}
 	runRules(t, []rule{
-		{"the others go on", input(0, off(0), off(1), refused(0, time.Minute)),
+		{"the others continue", input(0, off(0), off(1), refused(0, time.Minute)),
 			want{actions: "DestroyVM web-1", blockers: held, vms: "0:Deleting 1:Deleting", doomed: "0 1", wakeIn: time.Minute}, words},
 		{"so does a deletion", input(0, deleting, off(0), off(1), refused(0, time.Minute)),
 			want{actions: "DestroyVM web-1", blockers: held, vms: "0:Deleting 1:Deleting", doomed: "0 1", wakeIn: time.Minute}, words},

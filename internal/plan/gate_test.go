@@ -44,7 +44,7 @@ func TestAVMCountsAnewForAGateThatTheOneBeforeDoesNotImply(t *testing.T) {
 		"the same value, and a stricter gate":  {yes, v1alpha1.GateGuestIP, value("yes"), true},
 		"the same value, and a looser gate":    {ip + yes, on, value("yes"), false},
 		"no value any more":                    {ip + yes, v1alpha1.GateGuestIP, nil, false},
-		"a gate that somebody wrote by hand":   {"Always", heartbeat, nil, true},
+		"a gate that a user wrote by hand":     {"Always", heartbeat, nil, true},
 		"a looser gate than one without sense": {"Always", on, nil, false},
 	} {
 		in := input(1, has(makeVM(0, answers)), spec(gate(test.gate, 60)), judgedBy(test.was, time.Hour))

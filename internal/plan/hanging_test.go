@@ -66,7 +66,7 @@ func TestATaskThatRunsForLongIsNamedAndHoldsNoDeletion(t *testing.T) {
 				t.Errorf("the VM's message is %q, want %q", message, c.told)
 			}
 			if hangs := vmStatus(t, p, 0).Hangs; (hangs == "") != (c.told == "") || !strings.Contains(message, hangs) {
-				t.Errorf("the group is told %q, and the VM's message is %q", hangs, message)
+				t.Errorf("Hangs is %q, and the VM's message is %q", hangs, message)
 			}
 			if c.told != "" && !strings.Contains(message, "since "+epoch.Add(-long).Format(time.RFC3339)) {
 				t.Errorf("%q does not say since when", message)

@@ -70,14 +70,14 @@ func TestWhatIsHeldRunsOn(t *testing.T) {
 			want{vms: "0:Ready 1:Deleting", doomed: "1", existing: 1, ready: 1, updated: 1, blockers: held, wakeIn: until}, nil},
 		{"a VM that is off stays off", input(1, sees(makeVM(0, power(vsphere.PoweredOff))), knowsOrdinals(0), deleting, removalHeld),
 			want{vms: "0:Unhealthy", existing: 1, updated: 1, blockers: held, wakeIn: until}, nil},
-		{"nothing is said where nothing leaves", input(2, healthy(0, 1), removalHeld),
+		{"no blocker if no VM leaves", input(2, healthy(0, 1), removalHeld),
 			want{vms: "0:Ready 1:Ready", existing: 2, ready: 2, updated: 2, settled: true}, nil},
 	})
 	if p := Compute(input(2, goneVMs(0, 1), deleting, removalHeld)); !p.Gone {
 		t.Errorf("a group that has nothing to keep is kept: %+v", p)
 	}
 	if p := Compute(input(2, healthy(0, 1), deleting, removalHeld)); p.Held == nil || p.Gone || p.Settled {
-		t.Errorf("a hold of two VMs is not told: %+v", p)
+		t.Errorf("a hold of two VMs is not reported: %+v", p)
 	}
 }
 

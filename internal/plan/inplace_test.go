@@ -25,7 +25,7 @@ func TestWhatCanBeChangedOfAVM(t *testing.T) {
 		"a size, and the VM can grow":       {larger, "", hot, false, WayLive},
 		"a size that vCenter refused":       {larger, v1alpha1.ResizeRestart, hot, true, WayRestart},
 		"a size of a VM that is off":        {larger, v1alpha1.ResizeHot, off, true, WayLive},
-		"a size, and nobody restarts":       {larger, v1alpha1.ResizeHot, on, false, WayPending},
+		"a size, and no restarts":           {larger, v1alpha1.ResizeHot, on, false, WayPending},
 		"a size that replaces":              {larger, v1alpha1.ResizeRecreate, hot, false, replaced},
 		"less":                              {func(s *v1alpha1.VmGroupSpec) { s.CPU = 1 }, "", hot, false, WayRestart},
 		"a network":                         {moved, v1alpha1.ResizeRecreate, on, true, WayLive},

@@ -34,7 +34,7 @@ func TestVMsOfAnotherInstallationAreNeverDoubled(t *testing.T) {
 		{"not recorded, and just as a clone of this group looks", input(1, sees(makeVM(0, theirs))),
 			want{blockers: held, vms: "0:Ready", existing: 1, ready: 1, updated: 1}},
 		{"powered off", input(1, has(makeVM(0, theirs, power(vsphere.PoweredOff)))), want{blockers: held, vms: "0:Unhealthy", existing: 1, updated: 1}},
-		{"a copy of a VM of ours is a copy, whoever stamped it", input(1, healthy(0), sees(makeVM(0, theirs, ref("vm-9"), called("copy"), outside))),
+		{"a copy of a VM of ours is a copy, also with the stamp of another installation", input(1, healthy(0), sees(makeVM(0, theirs, ref("vm-9"), called("copy"), outside))),
 			want{vms: "0:Ready", existing: 1, ready: 1, updated: 1, settled: true}},
 		{"left to this installation: stamped anew before anything else is done", input(3, has(makeVM(0, theirs), makeVM(1, theirs)), succeeds),
 			want{actions: "RestampVM web-0, RestampVM web-1", blockers: "Restamping", vms: "0:Ready 1:Ready", existing: 2, ready: 2, updated: 2}},

@@ -43,7 +43,7 @@ type member struct {
 	leaves RemovalCause
 	// awaits is true for a doomed member that is wanted again if a suspect VM turns out to be deleted.
 	awaits bool
-	// kept members are gone or intended and keep ordinal and status although no VM is created for them.
+	// kept members are deleted or intended and keep ordinal and status although no VM is created for them.
 	kept bool
 	// dropped members leave the table.
 	dropped bool

@@ -39,7 +39,7 @@ func TestEachStateOfAVMOutOfReachHasAWayOut(t *testing.T) {
 				for _, b := range p.Blockers {
 					all += "\n" + b.Message
 					if b.Reason == v1alpha1.ReasonVMsLost && !b.Terminal {
-						t.Errorf("nobody has to act: %+v", b)
+						t.Errorf("the blocker is not terminal: %+v", b)
 					}
 				}
 				for _, vm := range p.VMs {

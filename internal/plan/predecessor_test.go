@@ -34,10 +34,10 @@ func TestALostVMIsLookedForBeforeEachAttemptToReplaceIt(t *testing.T) {
 		moRef   string
 		blocked string
 	}{
-		"it is gone":                             {in: input(1, knows(next), goneRefs(old.MoRef)), actions: "CreateVM"},
+		"it is deleted":                          {in: input(1, knows(next), goneRefs(old.MoRef)), actions: "CreateVM"},
 		"it was looked for a while ago":          {in: input(1, knows(next), goneRefs(old.MoRef), stale)},
-		"nobody has looked, after a takeover":    {in: input(1, knows(next))},
-		"somebody else's VM has its reference":   {in: input(1, knows(next), others), actions: "CreateVM"},
+		"no search yet, after a takeover":        {in: input(1, knows(next))},
+		"a foreign VM has its reference":         {in: input(1, knows(next), others), actions: "CreateVM"},
 		"it is outside of the root folder":       {in: input(1, knows(next), away), moRef: old.MoRef, blocked: v1alpha1.ReasonVMsLost},
 		"it is back":                             {in: input(1, knows(next), goneRefs(old.MoRef), sees(back)), moRef: "vm-back"},
 		"it is back in another folder":           {in: input(1, knows(next), goneRefs(old.MoRef), sees(moved)), moRef: "vm-back"},
@@ -45,7 +45,7 @@ func TestALostVMIsLookedForBeforeEachAttemptToReplaceIt(t *testing.T) {
 		"it is outside, and the clone was made":  {in: input(1, knows(next), away, sees(clone)), moRef: "vm-clone"},
 		"it is outside while the clone runs":     {in: input(1, knows(next), away, running(vsphere.OpClone, 0, 0))},
 		"nothing is known of what it replaces":   {in: input(1, knows(intent(0, 1))), actions: "CreateVM"},
-		"it is not wanted any more, and is gone": {in: input(0, knows(next), goneRefs(old.MoRef))},
+		"it is not wanted any more, and deleted": {in: input(0, knows(next), goneRefs(old.MoRef))},
 	} {
 		t.Run(story, func(t *testing.T) {
 			p := Compute(c.in)

@@ -37,7 +37,7 @@ func TestChangeThatFails(t *testing.T) {
 		{"and started as it is if that fails", resizing(off), true, "PowerOnVM web-0"},
 		{"so is one that was stopped for that: a person has to act first", resizing(func(vm *vsphere.VM, k *Known) { off(vm, k); k.Updating = true }), true, "PowerOnVM web-0"},
 		{"one that is on is not stopped again", resizing(func(_ *vsphere.VM, k *Known) { k.Updating = true }), true, ""},
-		{"and is told of", resizing(func(_ *vsphere.VM, k *Known) { k.Updating = true }), false, "PowerOffVM web-0"},
+		{"and is reported", resizing(func(_ *vsphere.VM, k *Known) { k.Updating = true }), false, "PowerOffVM web-0"},
 	} {
 		if test.fails {
 			denied(&test.in)
@@ -65,7 +65,7 @@ func TestAGuestThatWasAskedMayStillGoDown(t *testing.T) {
 	}
 	in.Now = epoch.Add(12 * time.Minute)
 	if s := vmStatus(t, Compute(in), 0); s.Updating || !s.Available {
-		t.Errorf("nobody waits for it any more, and it is %+v", s)
+		t.Errorf("after the wait, the VM is %+v, want available", s)
 	}
 	in.Now, in.Known[0].Phase, in.Observation.VMs[0].Power = epoch, v1alpha1.VMStarting, vsphere.PoweredOff
 	in.Spec.Repair = &v1alpha1.Repair{Mode: v1alpha1.RepairObserve}

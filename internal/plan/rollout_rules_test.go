@@ -96,7 +96,7 @@ func checkStopped(fail func(string, ...any), in Input, p Plan, s VMStatus, from 
 		fail("%s is restarted, and the update does not ask for it", s.Name)
 	}
 	if wasDenied(in, s.Ordinal) || slices.Contains(in.Observation.Lacks, vsphere.PrivilegeExtraConfig) && !wasOffOnly(in, s.Ordinal) {
-		fail("%s is stopped to be changed, and nobody may change it", s.Name)
+		fail("%s is stopped for a change that vCenter denies", s.Name)
 	}
 	if slices.ContainsFunc(p.VMs, func(o VMStatus) bool { return wasBusyIn(p, in, o.Ordinal) && slices.Contains(from, o.Revision) }) {
 		fail("%s is stopped to be changed, and vCenter refused that to another a short while ago", s.Name)
@@ -280,7 +280,7 @@ func checkReturn(fail func(string, ...any), in Input, p Plan, a Action, older bo
 		fail("%s had revision %s and returns in %s", a.Name, k.Revision, a.Revision)
 	}
 	if returns && k.Revision != a.Revision && !older && a.Revision != in.Revision {
-		fail("%s returns in revision %s, which nobody knows", a.Name, a.Revision)
+		fail("%s returns in revision %s, which is unknown", a.Name, a.Revision)
 	}
 }
 

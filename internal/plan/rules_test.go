@@ -123,7 +123,7 @@ func checkOwnership(fail func(string, ...any), in Input, p Plan) {
 				fail("the clone of %s has no status of its own", a.Name)
 			}
 			if slices.ContainsFunc(in.Observation.VMs, func(vm vsphere.VM) bool { return strings.EqualFold(vm.InstanceUUID, a.UUID) }) {
-				fail("the clone of %s shall have a UUID that another VM has", a.Name)
+				fail("the clone of %s has the UUID of another VM", a.Name)
 			}
 			continue
 		}

@@ -47,11 +47,11 @@ func TestGuestOfAVMThatLeaves(t *testing.T) {
 		{"also where another replica asked", input(0, silent, askedAgo(0, m)), waits("", 2*m), nil},
 		{"a takeover asks again, and gives no more time", input(0, leaving, askedAgo(0, m)), waits("ShutdownGuest web-0", 2*m), nil},
 		{"nor does having asked again", input(0, leaving, askedAgo(0, 3*m), inFlight(m)), waits("PowerOffVM web-0", 0), nil},
-		{"nobody asks whose time is over", input(0, leaving, askedAgo(0, 3*m)), waits("PowerOffVM web-0", 0), nil},
+		{"a guest after its timeout is not asked", input(0, leaving, askedAgo(0, 3*m)), waits("PowerOffVM web-0", 0), nil},
 		{"a record of long ago is of another time", input(0, leaving, askedAgo(0, 14*m)), waits("ShutdownGuest web-0", 3*m), nil},
 		{"so is one that is yet to come", input(0, leaving, askedAgo(0, -m)), waits("ShutdownGuest web-0", 3*m), nil},
 		{"and one that status lost", input(0, leaving, inFlight(m)), waits("", 2*m), nil},
-		{"Hard asks nobody", input(0, leaving, shutdown(v1alpha1.ShutdownHard, 180)), waits("PowerOffVM web-0", 0), []string{"mode is Hard"}},
+		{"Hard asks no guest", input(0, leaving, shutdown(v1alpha1.ShutdownHard, 180)), waits("PowerOffVM web-0", 0), []string{"mode is Hard"}},
 		{"and ends a wait", input(0, leaving, askedAgo(0, m), inFlight(m), shutdown(v1alpha1.ShutdownHard, 180)), waits("PowerOffVM web-0", 0), nil},
 		{"a shorter time ends one as well", input(0, leaving, askedAgo(0, m), inFlight(m), shutdown(v1alpha1.ShutdownGraceful, 60)),
 			waits("PowerOffVM web-0", 0), nil},
@@ -86,11 +86,11 @@ func TestTimeOfAShutdownIsKeptAsLongAsItMatters(t *testing.T) {
 	}{
 		{"while it is waited for", input(1, has(guest), spec(wantOff), askedAgo(0, time.Minute)), asked},
 		{"while the group is paused", input(0, has(makeVM(0, marked, tools)), paused, askedAgo(0, time.Minute)), asked},
-		{"while the host is away", input(0, has(makeVM(0, marked, tools, disconnected)), askedAgo(0, time.Minute)), asked},
+		{"while the host is disconnected", input(0, has(makeVM(0, marked, tools, disconnected)), askedAgo(0, time.Minute)), asked},
 		{"not before the guest is asked", input(1, has(guest), spec(wantOff), running(vsphere.OpPowerOn, 0, 0)), time.Time{}},
 		{"not once the VM is off", input(1, has(makeVM(0, power(vsphere.PoweredOff))), spec(wantOff), askedAgo(0, time.Minute)), time.Time{}},
-		{"while the guest may follow, although it shall run again", input(1, has(guest), askedAgo(0, time.Minute)), asked},
-		{"not once it has had its time and shall run again", input(1, has(guest), askedAgo(0, 3*time.Minute)), time.Time{}},
+		{"while the guest may follow, although the VM must run again", input(1, has(guest), askedAgo(0, time.Minute)), asked},
+		{"not after its timeout if the VM must run again", input(1, has(guest), askedAgo(0, 3*time.Minute)), time.Time{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := vmStatus(t, Compute(test.in), 0).ShutdownTime; !got.Equal(test.want) {

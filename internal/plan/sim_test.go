@@ -342,7 +342,7 @@ func (s *sim) submit(a Action) {
 			s.t.Fatalf("%s is cloned, but its intent is not recorded", a.Name)
 		}
 		if shape := s.made[a.Revision]; shape.Revision == "" || s.absent[shape.Template] {
-			s.t.Fatalf("%s is cloned in revision %q, which nobody knows, or cannot be", a.Name, a.Revision)
+			s.t.Fatalf("%s is cloned in revision %q, which is unknown or has no template", a.Name, a.Revision)
 		}
 	} else if vm := s.vms[a.MoRef]; vm == nil || !vm.ours || vm.away {
 		s.t.Fatalf("%s acts on %s, which is not the group's", a.Kind, a.MoRef)

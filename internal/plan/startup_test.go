@@ -75,7 +75,7 @@ func TestAnUpdateIsNotToBlameForWhatWasBefore(t *testing.T) {
 		"had had its time when it began":           {30 * time.Minute, 20 * time.Minute, "", false, false},
 		"said before that it failed":               {5 * time.Minute, 4 * time.Minute, "no", false, true},
 		"says that it failed":                      {4 * time.Minute, 4 * time.Minute, "no", true, true},
-		"a clock that ran ahead said when":         {time.Minute, -time.Hour, "", false, true},
+		"a start time from a clock that ran ahead": {time.Minute, -time.Hour, "", false, true},
 		"had had its time, and says that, as well": {30 * time.Minute, 20 * time.Minute, "no", false, false},
 	} {
 		in := underWay(func(vm *vsphere.VM, k *Known) {
@@ -172,7 +172,7 @@ func TestAVMThatWasNotReadyIsNotReadyByWhatNobodyHasRead(t *testing.T) {
 // TestFailuresStay: a failure stays recorded, although the VM became ready or left, or another replica takes over.
 func TestFailuresStay(t *testing.T) {
 	in := underWay(func(vm *vsphere.VM, _ *Known) { vm.GuestIP = "10.0.0.2" })
-	in.Rollout.Failed = []string{"somebody", in.Known[1].UUID}
+	in.Rollout.Failed = []string{"another-vm", in.Known[1].UUID}
 	if p := Compute(in); len(p.Rollout.Failed) != 2 || p.Update.Reason != v1alpha1.ReasonRolloutStopped || len(p.Actions) > 0 {
 		t.Errorf("failed are %v, %s, actions %s", p.Rollout.Failed, p.Update, actionsOf(p))
 	}

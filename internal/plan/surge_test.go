@@ -49,19 +49,19 @@ func TestWhoMadeUpForOthersLeavesAndNobodyElse(t *testing.T) {
 			s.until(halfway)
 			s.spec.UpdateStrategy.MaxSurge, s.spec.UpdateStrategy.MaxUnavailable = number(0), number(1)
 		},
-		"a guest is away when the last one is done": func(s *saga) {
+		"a guest is unhealthy when the last one is done": func(s *saga) {
 			s.until(lastDone)
 			s.byName("web-1").boot = 1000
 			s.looks(3)
 			s.byName("web-1").boot = 1
 		},
-		"a host is away when the last one is done": func(s *saga) {
+		"a host is disconnected when the last one is done": func(s *saga) {
 			s.until(lastDone)
 			s.byName("web-1").Connection = vsphere.Disconnected
 			s.looks(3)
 			s.byName("web-1").Connection = vsphere.Connected
 		},
-		"somebody stops the last one": func(s *saga) {
+		"a user stops the last one": func(s *saga) {
 			s.until(updated(3))
 			for _, vm := range s.sorted() {
 				if vm.Stamp.Revision == s.revisions[0] {
@@ -73,7 +73,7 @@ func TestWhoMadeUpForOthersLeavesAndNobodyElse(t *testing.T) {
 			s.spec.ScaleDown = &v1alpha1.ScaleDown{DeleteFirst: []string{"web-0"}}
 		},
 		"the oldest leave first": func(s *saga) { s.spec.ScaleDown = &v1alpha1.ScaleDown{Order: v1alpha1.ScaleDownOldest} },
-		"it is paused, edited again, and goes on": func(s *saga) {
+		"it is paused, edited again, and resumed": func(s *saga) {
 			s.until(halfway)
 			s.spec.UpdateStrategy.Paused = true
 			s.spec.CPU = 8

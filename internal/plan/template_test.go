@@ -15,7 +15,7 @@ func TestAVMThatWasConvertedToATemplateIsLeftAloneUntilItIsConvertedBack(t *test
 		{"it is not started, and not replaced", input(2, healthy(0), has(makeVM(1, template))),
 			want{blockers: held, vms: "0:Ready 1:Unhealthy", existing: 2, ready: 1, updated: 2},
 			[]string{"web-1 (vm-101)", "convert them back to virtual machines"}},
-		{"a deletion goes on with the others", input(2, healthy(0), has(makeVM(1, template)), deleting),
+		{"a deletion continues with the others", input(2, healthy(0), has(makeVM(1, template)), deleting),
 			want{actions: "MarkVM web-0", blockers: held, vms: "0:Deleting 1:Deleting", doomed: "0 1"}, []string{"web-1 (vm-101)"}},
 		{"one that was marked already is not destroyed", input(0, has(makeVM(1, template, marked)), deleting),
 			want{blockers: held, vms: "1:Deleting", doomed: "1"}, nil},

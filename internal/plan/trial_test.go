@@ -139,7 +139,7 @@ func TestWhatIsOnlyUnreadIsWaitedFor(t *testing.T) {
 		t.Errorf("there are %v", s.first())
 	}
 	if !strings.Contains(s.text.String(), "debian-12 has not been looked up") {
-		t.Errorf("nothing says what is waited for:\n%s", s.text.String())
+		t.Errorf("no message names the missing template:\n%s", s.text.String())
 	}
 	s.unread["debian-12"] = false
 	s.looks(2)

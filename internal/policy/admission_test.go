@@ -134,15 +134,15 @@ func TestDecide(t *testing.T) {
 			cpu: 4, replicas: 3, admittedCPU: 4, admittedReplicas: 3, held: true, terminal: true, status: "False", reason: v1alpha1.ReasonPolicyViolated,
 		},
 		{
-			story: "while nobody can say, nothing grows", v: Findings{Spec: spec(4, 5), Admitted: was(4, 3), Unavailable: "The hub is away"},
-			cpu: 4, replicas: 3, admittedCPU: 4, admittedReplicas: 3, held: true, status: "Unknown", reason: v1alpha1.ReasonPolicyUnavailable, message: "The hub is away. Until then",
+			story: "while policies are unavailable, nothing grows", v: Findings{Spec: spec(4, 5), Admitted: was(4, 3), Unavailable: "The hub is unreachable"},
+			cpu: 4, replicas: 3, admittedCPU: 4, admittedReplicas: 3, held: true, status: "Unknown", reason: v1alpha1.ReasonPolicyUnavailable, message: "The hub is unreachable. Until then",
 		},
 		{
-			story: "while nobody can say, all goes on", v: Findings{Spec: spec(4, 2), Admitted: was(4, 3), Unavailable: "The hub is away"},
+			story: "while policies are unavailable, all continues", v: Findings{Spec: spec(4, 2), Admitted: was(4, 3), Unavailable: "The hub is unreachable"},
 			cpu: 4, replicas: 2, admittedCPU: 4, admittedReplicas: 2, status: "Unknown", reason: v1alpha1.ReasonPolicyUnavailable,
 		},
 		{
-			story: "while nobody can say, nothing begins", v: Findings{Spec: spec(4, 2), Unavailable: "The hub is away"},
+			story: "while policies are unavailable, nothing begins", v: Findings{Spec: spec(4, 2), Unavailable: "The hub is unreachable"},
 			cpu: 4, replicas: 2, held: true, noCreate: true, status: "Unknown", reason: v1alpha1.ReasonPolicyUnavailable,
 		},
 	} {

@@ -191,6 +191,6 @@ func TestAPolicyWithAnUnusableSelectorTellsItsMembersNoControlCharacters(t *test
 	}}
 	set := policy.Compile([]v1alpha1.VmGroupPolicy{{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: spec}})
 	if got := set.Policies()[0].Exclude(); !slices.Equal(got, []string{"prod"}) {
-		t.Errorf("a member is told to exclude %q", got)
+		t.Errorf("Exclude for a member is %q", got)
 	}
 }

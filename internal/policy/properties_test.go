@@ -294,7 +294,7 @@ func TestAPolicyThatEnforcesNoLimitsAllowsNothingMore(t *testing.T) {
 		after := messages(policy.Compile(slices.Concat(policies, more)).Evaluate(r, spec, ""))
 		for _, refusal := range before {
 			if !slices.Contains(after, refusal) {
-				t.Fatalf("with more policies %q is gone: %v", refusal, after)
+				t.Fatalf("with more policies, %q is missing: %v", refusal, after)
 			}
 		}
 	})

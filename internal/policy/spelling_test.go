@@ -51,7 +51,7 @@ func TestNoSpellingGetsWhatIsDeniedOrNotGranted(t *testing.T) {
 		}
 		// Without vCenter's inventory no template is refused that is allowed once it is found.
 		if !is && len(set.Evaluate(requester, spec, "")) > 0 {
-			t.Fatalf("template %q at %q under deny %q is refused while nobody knows what it is", given, path, written)
+			t.Fatalf("template %q at %q under deny %q is refused while its path is unknown", given, path, written)
 		}
 		allow := policy.Compile([]v1alpha1.VmGroupPolicy{{Spec: v1alpha1.VmGroupPolicySpec{Templates: &v1alpha1.PolicyTemplates{Allow: []string{written}}}}})
 		if allowed := len(allow.Evaluate(requester, spec, path)) == 0; allowed != same || allowed && len(allow.Evaluate(requester, spec, "")) > 0 {

@@ -60,7 +60,7 @@ func TestAMemberThatClaimsInALoopHasFewWritesAndDelaysNoOther(t *testing.T) {
 		d.now = d.now.Add(100 * time.Millisecond)
 	}
 	if most := burst + rate*seconds + 40_000; p.paid["m"] > most || waited == 0 {
-		t.Errorf("a member paid for %d bytes in a minute, at most %d may be; it was told to wait %s", p.paid["m"], most, waited)
+		t.Errorf("a member paid for %d bytes in a minute, want %d at most; the longest wait was %s", p.paid["m"], most, waited)
 	}
 	t.Logf("paid: %v", p.paid)
 	for n := 0; d.Ask(t.Context(), last).Outcome == quota.Waiting; n++ {

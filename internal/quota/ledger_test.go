@@ -183,7 +183,7 @@ func TestTwoReplicasRaceForTheLastPlace(t *testing.T) {
 	clear(b.notified)
 	store.Tell(b.Observe)
 	if b.notified[of("two")] == 0 {
-		t.Error("nobody told the group that waits that there is room")
+		t.Error("the waiting group was not notified of the free room")
 	}
 	b.grant(two)
 }
@@ -271,13 +271,13 @@ func TestALostReplyIsNotAGrantAndNotALoss(t *testing.T) {
 		t.Fatal("a lost reply is no error")
 	}
 	if answer := d.ask(one, quota.Unavailable); answer.Problem == "" || d.notified[of("one")] == 0 {
-		t.Errorf("nothing says why the group waits: %+v", answer)
+		t.Errorf("the answer has no reason for the wait, or the group was not notified: %+v", answer)
 	}
 	store.OnWrite = nil
 	d.flush()
 	d.ask(one, quota.Granted)
 	if d.notified[of("one")] < 2 {
-		t.Error("the group is not told that it goes on")
+		t.Error("the group was not notified of the granted claim")
 	}
 }
 
@@ -412,7 +412,7 @@ func TestEntriesOfGroupsThatAreGoneAreCollectedByTheLeader(t *testing.T) {
 	}
 	for range 4 {
 		if n := look(); n != 5 {
-			t.Fatalf("%d entries are left although nobody leads", n)
+			t.Fatalf("%d entries are left without a leader, want 5", n)
 		}
 	}
 	d.leading = true
@@ -420,7 +420,7 @@ func TestEntriesOfGroupsThatAreGoneAreCollectedByTheLeader(t *testing.T) {
 		t.Fatalf("%d entries are left after the first look: a cache may be late", n)
 	}
 	if n := look(); n != 3 {
-		t.Errorf("left are %v; want those that stay, that are unseen and that are away", store.Entries())
+		t.Errorf("entries left are %v; want those of groups that stay, are unseen, or are of an unreachable member", store.Entries())
 	}
 }
 
@@ -437,7 +437,7 @@ func TestALedgerThatCannotBeReadGrantsNothing(t *testing.T) {
 	}
 }
 
-var errBroken = errors.New("somebody wrote nonsense into it")
+var errBroken = errors.New("the entry is malformed")
 
 type broken struct{ quotatest.Store }
 
@@ -496,7 +496,7 @@ func TestAGroupThatShrankWhileTheLedgerWasNotKnownIsLookedAtAgain(t *testing.T) 
 	looked := func(when string, want bool) {
 		t.Helper()
 		if got := d.notified[of("one")] > 0; got != want {
-			t.Errorf("%s the group is told to look again: %v, want %v", when, got, want)
+			t.Errorf("%s, the group is notified: %v, want %v", when, got, want)
 		}
 		clear(d.notified)
 	}
@@ -561,7 +561,7 @@ func TestAGroupThatWaitsForAnotherMemberIsToldWhenThatIsCounted(t *testing.T) {
 	clear(d.notified)
 	store.Tell(d.Observe)
 	if d.notified[of("one")] == 0 {
-		t.Error("nobody tells the group that the other member's groups are counted now")
+		t.Error("the group was not notified that the other member's groups are counted now")
 	}
 	d.grant(claim("one", "m", 0, 3, 1))
 }
@@ -615,7 +615,7 @@ func TestAGroupThatAskedBeforeTheLedgerWasReadIsLookedAtAgain(t *testing.T) {
 	d.Surplus(of("one"), policy.UsageOf(spec(1)), policy.UsageOf(spec(1)))
 	d.flush()
 	if d.notified[of("one")] != 1 {
-		t.Errorf("it is told %d times", d.notified[of("one")])
+		t.Errorf("the group was notified %d times, want once", d.notified[of("one")])
 	}
 }
 
@@ -630,7 +630,7 @@ func TestAHolderIsToldWhenItsOldCacheEnteredMoreThanItHolds(t *testing.T) {
 	d.ask(claim("one", "m", 1, 1, 1), quota.Granted)
 	d.flush()
 	if d.notified[of("one")] == 0 {
-		t.Error("nobody looks at the group again, and two VMs are used up for nothing")
+		t.Error("the group was not notified, and two VMs are charged that it does not have")
 	}
 	if _, some := d.Surplus(of("one"), group("one", "m", 1).Holds, policy.UsageOf(spec(1))); !some {
 		t.Error("there is nothing to give back")
@@ -659,7 +659,7 @@ func TestGroupsThatWaitForTheLedgerAreNotToldWhileItCannotBeWritten(t *testing.T
 	store.OnWrite = nil
 	d.flush()
 	if d.notified[of("one")] == 0 {
-		t.Error("nobody tells the group that the ledger is written again")
+		t.Error("the group was not notified that the ledger is writable again")
 	}
 }
 
@@ -672,7 +672,7 @@ func TestAHolderIsToldWhatBecameOfItsEntryElsewhere(t *testing.T) {
 		t.Helper()
 		clear(d.notified)
 		if store.Tell(d.Observe); d.notified[of("one")] != 1 {
-			t.Errorf("%s its holder is told %d times", when, d.notified[of("one")])
+			t.Errorf("%s, its holder was notified %d times, want once", when, d.notified[of("one")])
 		}
 	}
 	former.grant(claim("one", "m", 0, 3, 1))

@@ -403,7 +403,7 @@ func quotasAreKept(t *rapid.T) {
 		},
 		"delete": func(t *rapid.T) { m.delete(draw(t, "group", places), false) },
 		"keep":   func(t *rapid.T) { m.delete(draw(t, "group", places), true) },
-		"let go": func(t *rapid.T) {
+		"delete kept VMs": func(t *rapid.T) {
 			// A user deletes the remaining VMs of a group.
 			if ids := slices.SortedFunc(maps.Keys(m.kept), func(a, b quota.Key) int { return cmp.Compare(a.UID, b.UID) }); len(ids) > 0 {
 				delete(m.kept, ids[draw(t, "kept", len(ids))])
@@ -545,6 +545,6 @@ func (m *model) settle() {
 		}
 	}
 	if len(entries) > 0 {
-		m.t.Fatalf("groups that are gone are charged still: %+v", entries)
+		m.t.Fatalf("deleted groups are still charged: %+v", entries)
 	}
 }

@@ -68,7 +68,7 @@ func TestWhatOneTotalGrantedIsGivenBackWhenTheOtherRefuses(t *testing.T) {
 		rival.flush()
 		clear(d.notified)
 		if store.Tell(d.Observe); d.notified[of("one")] == 0 {
-			t.Errorf("%s: nobody tells the group that there is room", first)
+			t.Errorf("%s: the group was not notified of the free room", first)
 		}
 		d.grant(one)
 	}
@@ -99,7 +99,7 @@ func TestAGroupThatShrankBeforeItIsRefusedKeepsNothingOfWhatOneTotalGranted(t *t
 		t.Errorf("a group without VMs is refused, and is charged %+v", store.Entries()[of("one")].Usage)
 	}
 	if d.notified[of("one")] > 0 {
-		t.Error("it is looked at without end")
+		t.Error("the group is notified without end")
 	}
 	d.ask(one, quota.Refused)
 }
@@ -136,7 +136,7 @@ func TestAGroupThatIsRefusedIsToldOfRoomAlsoWhenItsOwnEntryRises(t *testing.T) {
 	d.GiveBack(of("two"), policy.UsageOf(spec(1)), policy.UsageOf(spec(1)), v1alpha1.Epoch{Generation: 1, Number: 1})
 	clear(d.notified)
 	if d.flush(); d.notified[of("one")] == 0 {
-		t.Error("nobody tells the group that there is room")
+		t.Error("the group was not notified of the free room")
 	}
 	d.grant(one)
 }

@@ -41,7 +41,7 @@ func TestALedgerThatWasLoweredByHandGrantsNoMoreThanThereIs(t *testing.T) {
 	clear(d.notified)
 	store.Tell(d.Observe)
 	if d.notified[of("one")] == 0 {
-		t.Error("nobody looks at the group whose entry was changed")
+		t.Error("the group whose entry was changed was not notified")
 	}
 	d.ask(claim("two", "m", 0, 3, 1), quota.Waiting)
 	d.ask(claim("one", "m", 4, 4, 1), quota.Granted)
@@ -68,7 +68,7 @@ func TestAnEntryThatIsTooHighIsGivenBackByItsHolder(t *testing.T) {
 	clear(a.notified)
 	store.Tell(a.Observe)
 	if a.notified[of("one")] == 0 {
-		t.Error("nobody gives back what the group does not have")
+		t.Error("the group was not notified of its excessive entry")
 	}
 }
 
@@ -99,7 +99,7 @@ func TestAQuotaThatComesBackCountsMembersAnew(t *testing.T) {
 				d.flush()
 			}
 			if answer := d.Ask(t.Context(), c); answer.Outcome == quota.Granted {
-				t.Errorf("granted 4 of 5 VMs although a member that is away has 4: %+v", store.Entries())
+				t.Errorf("granted 4 of 5 VMs although an unreachable member has 4: %+v", store.Entries())
 			}
 		})
 	}
@@ -113,7 +113,7 @@ func TestAQuotaThatOnlyWarnsNeedsNoLedger(t *testing.T) {
 	d := newDesk(t, store, warning)
 	answer := d.ask(claim("one", "m", 0, 3, 1), quota.Granted)
 	if err := d.Flush(t.Context()); len(answer.Violations) != 1 || answer.Violations[0].Enforced {
-		t.Errorf("nobody is warned: %+v, %v", answer, err)
+		t.Errorf("want one warning: %+v, %v", answer, err)
 	}
 	d.ask(claim("one", "m", 0, 3, 1), quota.Granted)
 	store.OnWrite = nil
@@ -414,7 +414,7 @@ func TestAClaimFromAnOldCacheLowersNoDoubtedEntry(t *testing.T) {
 				d.flush()
 			}
 			if d.ask(one, quota.Granted); d.notified[of("one")] == 0 {
-				t.Error("nobody looks at the group afresh")
+				t.Error("the group was not notified")
 			}
 			two := claim("two", "m", 0, 2, 1)
 			d.ask(two, quota.Refused)

@@ -88,7 +88,7 @@ func TestTheLedgerRunsUntilItIsEnded(t *testing.T) {
 		<-time.After(13 * time.Minute) // on the clock of this test
 		synctest.Wait()
 		if left := store.Entries(); len(left) != 0 {
-			t.Errorf("entries of groups that are gone: %+v", left)
+			t.Errorf("entries of deleted groups: %+v", left)
 		}
 		end()
 		if err := <-ended; err != nil {

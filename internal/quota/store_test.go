@@ -49,11 +49,11 @@ func TestTheLedgerIsSafeOnARealAPIServer(t *testing.T) {
 		select {
 		case s := <-news:
 			if s.key != key {
-				t.Errorf("the watch tells of %q, want %q", s.key, key)
+				t.Errorf("the watch reports key %q, want %q", s.key, key)
 			}
 			return s.Stored
 		case <-time.After(2 * time.Minute):
-			t.Fatal("the watch tells nothing")
+			t.Fatal("the watch reports nothing")
 			return Stored{}
 		}
 	}
@@ -89,7 +89,7 @@ func onlyTheVersionThatWasReadIsReplaced(t *testing.T, store *ConfigMaps, next f
 	refused(of(1), "7")
 	version := written(of(2), "")
 	if s := next(total); s.Version != version || !same(s.State, of(2)) {
-		t.Errorf("the watch tells version %s, want %s", s.Version, version)
+		t.Errorf("the watch reports version %s, want %s", s.Version, version)
 	}
 	refused(of(3), "")
 	second := written(of(5000), version)
@@ -98,7 +98,7 @@ func onlyTheVersionThatWasReadIsReplaced(t *testing.T, store *ConfigMaps, next f
 		t.Errorf("the ledger is read as version %s, want %s: %v", s.Version, second, err)
 	}
 	if s := next(total); s.Version != second {
-		t.Errorf("the watch tells version %s, want %s", s.Version, second)
+		t.Errorf("the watch reports version %s, want %s", s.Version, second)
 	}
 }
 
@@ -116,7 +116,7 @@ func theLedgerIsLost(t *testing.T, store *ConfigMaps, next func(string) Stored) 
 		t.Fatal(err)
 	}
 	if s := next(total); s.Version != "" || s.Seen == "" || !s.State.empty() {
-		t.Errorf("the watch tells of %+v, want of a ledger that is gone", s)
+		t.Errorf("the watch reports %+v, want a deleted ledger", s)
 	}
 }
 
@@ -128,7 +128,7 @@ func theHeadIsMadeOnceAndAnew(t *testing.T, store *ConfigMaps, next func(string)
 	}
 	head := next("")
 	if head.State.Set == "" || !head.State.empty() || head.Err != nil {
-		t.Errorf("the watch tells of %+v", head)
+		t.Errorf("the watch reports %+v", head)
 	}
 	if err := store.MakeHead(ctx); !errors.Is(err, ErrConflict) {
 		t.Errorf("a head that is there is replaced: %v", err)
@@ -137,12 +137,12 @@ func theHeadIsMadeOnceAndAnew(t *testing.T, store *ConfigMaps, next func(string)
 		t.Fatal(err)
 	}
 	if s := next(""); s.Version != "" || s.Seen == "" {
-		t.Errorf("the watch tells of %+v, want of a head that is gone", s)
+		t.Errorf("the watch reports %+v, want a deleted head", s)
 	}
 	if err := store.MakeHead(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if s := next(""); s.State.Set == "" || s.State.Set == head.State.Set {
-		t.Errorf("the watch tells of set %q", s.State.Set)
+		t.Errorf("the watch reports set %q", s.State.Set)
 	}
 }

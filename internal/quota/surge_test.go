@@ -84,7 +84,7 @@ func TestAnUpdateThatQuotasRefuseCostsNothingAndIsToldOfRoom(t *testing.T) {
 	d.flush()
 	store.Tell(d.Observe)
 	if d.notified[of("one")] == 0 {
-		t.Error("nobody told the group that there is room for its update")
+		t.Error("the group was not notified of the room for its update")
 	}
 	if answer := d.surges(c); answer.Surge != 1 {
 		t.Errorf("answered %+v", answer)

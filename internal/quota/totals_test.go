@@ -222,7 +222,7 @@ func TestNoLossOfALedgerGrantsAnythingTwice(t *testing.T) {
 				d.ask(claim("one", "m", 4, 4, 1), quota.Granted)
 				if answer := d.Ask(t.Context(), two); c.unreadable {
 					if answer.Outcome != quota.Unavailable || !strings.Contains(answer.Problem, "delete it") {
-						t.Errorf("%s: nobody is told what to do: %+v", name, answer)
+						t.Errorf("%s: the answer has no advice: %+v", name, answer)
 					}
 				} else if answer.Outcome != quota.Refused {
 					t.Errorf("%s answers %+v", name, answer)
@@ -283,7 +283,7 @@ func TestAGroupThatIsGoneCountsAsWhatIsLeftOfIt(t *testing.T) {
 		return store.Entries()[of("gone")].Usage
 	}
 	if got := look(); got != d.left[of("gone")] {
-		t.Errorf("the ledger says %+v of a group that is gone, want what is left", got)
+		t.Errorf("the ledger charges a deleted group for %+v, want its remaining VMs", got)
 	}
 	before := store.Version()
 	if look(); store.Version() != before {
@@ -312,7 +312,7 @@ func TestAVCenterThatCannotBeLookedAtKeepsTheEntriesAndIsNamed(t *testing.T) {
 		t.Errorf("%d groups are said to be held by the VCenter", n)
 	}
 	if used := store.Entries()[of("gone")].Usage.VMs; used != 4 {
-		t.Errorf("nobody knows what is left, and the ledger says %d VMs", used)
+		t.Errorf("the remaining VMs are unknown, and the ledger charges %d VMs, want 4", used)
 	}
 	d.blind = nil
 	d.now = d.now.Add(time.Minute)

@@ -73,7 +73,7 @@ func TestOfWhatWaitsToBeGivenBackTheLastWordCounts(t *testing.T) {
 		"by its holder": func(d *desk) {
 			d.GiveBack(of("one"), policy.UsageOf(spec(2)), policy.UsageOf(spec(2)), v1alpha1.Epoch{Generation: 1, Number: 1})
 		},
-		"when it is gone": func(d *desk) { d.Leave(of("one"), standing(2)) },
+		"after its deletion": func(d *desk) { d.Leave(of("one"), standing(2)) },
 	} {
 		t.Run(story, func(t *testing.T) {
 			d, store, head := behindTheHead(t)

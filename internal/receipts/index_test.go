@@ -93,7 +93,7 @@ func TestAReceiptGoesWhenNothingHasBeenLeftOfItForAWhile(t *testing.T) {
 	if i.after(time.Minute) {
 		t.Error("the receipt stays")
 	}
-	i.until("that it is gone is seen", false)
+	i.until("the deletion of the receipt is seen", false)
 }
 
 func TestAForgottenGroupsReceiptStaysAndKeepsNothing(t *testing.T) {

@@ -134,7 +134,7 @@ func TestOnlyTheFirstOfManyGetsTheVMs(t *testing.T) {
 			winner := <-won
 			for err := range lost {
 				if claimed := (*receipts.ClaimedError)(nil); !errors.As(err, &claimed) || claimed.By != group(winner) {
-					t.Errorf("who came too late is told %v", err)
+					t.Errorf("a losing claim gets error %v", err)
 				}
 			}
 			r, err := s.Claim(t.Context(), old, released(), group(winner))
@@ -163,7 +163,7 @@ func TestClaimThatComesInBetweenWins(t *testing.T) {
 		}
 		_, err := s.Claim(t.Context(), old, released(), group("second"))
 		if claimed := (*receipts.ClaimedError)(nil); !errors.As(err, &claimed) || claimed.By != group("first") {
-			t.Errorf("%s: the second is told %v", verb, err)
+			t.Errorf("%s: the second claim gets error %v", verb, err)
 		}
 	}
 }
@@ -176,10 +176,10 @@ func TestClaimThatIsTakenBackLeavesTheReceipt(t *testing.T) {
 		if _, err := s.Claim(t.Context(), old, r, group(by)); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Unclaim(t.Context(), old, group("nobody")); err != nil {
+		if err := s.Unclaim(t.Context(), old, group("third")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Claim(t.Context(), old, r, group("nobody")); err == nil {
+		if _, err := s.Claim(t.Context(), old, r, group("third")); err == nil {
 			t.Error("a group takes the claim of another back")
 		}
 		if err := s.Unclaim(t.Context(), old, group(by)); err != nil {
@@ -208,15 +208,15 @@ func TestWhatCannotBeReadIsNotOverwritten(t *testing.T) {
 	}
 	text := object.Data["receipt.json"]
 	for name, data := range map[string]map[string]string{
-		"empty":             nil,
-		"no JSON":           {"receipt.json": "{"},
-		"newer":             {"receipt.json": strings.Replace(text, `"format": 1`, `"format": 2`, 1)},
-		"no format":         {"receipt.json": strings.Replace(text, `"format": 1,`, "", 1)},
-		"of another group":  {"receipt.json": strings.Replace(text, `"groupUID": "old"`, `"groupUID": "older"`, 1)},
-		"of another member": {"receipt.json": strings.Replace(text, `"memberUID": "member"`, `"memberUID": "members"`, 1)},
-		"of no cause":       {"receipt.json": strings.Replace(text, `"Released"`, `"Lost"`, 1)},
-		"of no time":        {"receipt.json": strings.Replace(text, "2026-05-01T03:00:00Z", "0001-01-01T00:00:00Z", 1)},
-		"claimed by nobody": {"receipt.json": strings.Replace(text, `"format": 1,`, `"format": 1, "adoptedBy": {},`, 1)},
+		"empty":                       nil,
+		"no JSON":                     {"receipt.json": "{"},
+		"newer":                       {"receipt.json": strings.Replace(text, `"format": 1`, `"format": 2`, 1)},
+		"no format":                   {"receipt.json": strings.Replace(text, `"format": 1,`, "", 1)},
+		"of another group":            {"receipt.json": strings.Replace(text, `"groupUID": "old"`, `"groupUID": "older"`, 1)},
+		"of another member":           {"receipt.json": strings.Replace(text, `"memberUID": "member"`, `"memberUID": "members"`, 1)},
+		"of no cause":                 {"receipt.json": strings.Replace(text, `"Released"`, `"Lost"`, 1)},
+		"of no time":                  {"receipt.json": strings.Replace(text, "2026-05-01T03:00:00Z", "0001-01-01T00:00:00Z", 1)},
+		"claimed by an empty adopter": {"receipt.json": strings.Replace(text, `"format": 1,`, `"format": 1, "adoptedBy": {},`, 1)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if data["receipt.json"] == text {
@@ -270,7 +270,7 @@ func TestListHasEveryReceiptAndSaysWhatItCannotRead(t *testing.T) {
 
 func TestUnknownIsNotAbsent(t *testing.T) {
 	s := receiptstest.New()
-	down := errors.New("the hub is away")
+	down := errors.New("the hub is unreachable")
 	for _, verb := range []string{"get", "create", "update", "delete", "list"} {
 		client := &receiptstest.ConfigMaps{}
 		s.Client = client

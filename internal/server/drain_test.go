@@ -198,6 +198,6 @@ func TestACallEndsWithItsCaller(t *testing.T) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(time.Minute):
-		t.Error("the call goes on although its caller has hung up")
+		t.Error("the call continues although its caller has hung up")
 	}
 }

@@ -35,10 +35,10 @@ func TestSecureMetricsAreForThoseWhomTheHubAllows(t *testing.T) {
 		{"the bound reader", "Bearer " + prometheus, http.StatusOK},
 		{"the bound reader, with the scheme in small letters", "bearer " + prometheus, http.StatusOK},
 		{"a ServiceAccount that is not bound", "Bearer " + stranger, http.StatusForbidden},
-		{"nobody", "", http.StatusUnauthorized},
-		{"somebody with an empty token", "Bearer ", http.StatusUnauthorized},
-		{"somebody with a token that was changed", "Bearer " + prometheus[:len(prometheus)-4] + "AAAA", http.StatusUnauthorized},
-		{"somebody with another scheme", "Basic " + prometheus, http.StatusUnauthorized},
+		{"a request without a token", "", http.StatusUnauthorized},
+		{"a request with an empty token", "Bearer ", http.StatusUnauthorized},
+		{"a request with a changed token", "Bearer " + prometheus[:len(prometheus)-4] + "AAAA", http.StatusUnauthorized},
+		{"a request with another scheme", "Basic " + prometheus, http.StatusUnauthorized},
 	} {
 		status, body := scrape(t, url, c.authorization)
 		if status != c.want {
@@ -48,7 +48,7 @@ func TestSecureMetricsAreForThoseWhomTheHubAllows(t *testing.T) {
 			t.Errorf("%s gets %q", c.who, body)
 		}
 		if strings.Contains(body, "eyJ") {
-			t.Errorf("the answer to %s tells of the token: %s", c.who, body)
+			t.Errorf("the answer to %s contains the token: %s", c.who, body)
 		}
 	}
 }

@@ -132,7 +132,7 @@ func TestReplicasShareAndTakeOver(t *testing.T) {
 			t.Errorf("12.5 s after the kill %d of %d buckets have an owner", sum, testBuckets)
 		}
 		if !b.BootDead("boot-a") || b.BootDead("boot-c") {
-			t.Error("the dead are not told from the living")
+			t.Error("BootDead does not distinguish dead from live replicas")
 		}
 	})
 }
@@ -223,7 +223,7 @@ func TestAReplicaThatIsCutOffStopsByItselfAndGoesOn(t *testing.T) {
 			t.Errorf("when the hub was back, %d buckets were gained and %d lost, want all and none", gained, lost)
 		}
 		if again, ok := a.Enter(t.Context(), key); !ok || again.Check() != nil {
-			t.Error("the replica does not go on")
+			t.Error("the replica does not continue")
 		} else {
 			again.Exit()
 		}
@@ -271,6 +271,6 @@ func TestTimingsThatContradictEachOtherAreRefused(t *testing.T) {
 	timings := protocol.DefaultTimings()
 	timings.Patience = timings.Validity
 	if _, err := New(Options{Timings: timings, Buckets: 1}); err == nil {
-		t.Error("a patience as long as the validity was accepted")
+		t.Error("a takeover timeout equal to the validity was accepted")
 	}
 }

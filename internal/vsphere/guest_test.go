@@ -130,10 +130,10 @@ func TestEachCloneHasAnInstanceIDOfItsOwn(t *testing.T) {
 		return string(metadata)
 	}
 	if got := told(created); got != `{"instance-id":"uuid-1.20260102T030405Z"}` || got != told(created.In(time.FixedZone("", 3600))) {
-		t.Errorf("the guest is told %s", got)
+		t.Errorf("guest metadata is %s", got)
 	}
 	if told(created) == told(created.Add(time.Second)) {
-		t.Error("the guest of a clone that came later is told that it has booted before")
+		t.Error("a later clone has the same instance-id")
 	}
 }
 

@@ -281,7 +281,7 @@ func (c *cluster) unjudged(w *changingKnowledge) {
 		}
 	}
 	c.register(admissionregistrationv1.Fail)
-	await.NoError(c.t, "Fail refuses, and says why", func() error {
+	await.NoError(c.t, "Fail refuses with the reason", func() error {
 		err := c.Create(c.t.Context(), made("refused", tooMuch), client.DryRunAll)
 		if err == nil || !strings.Contains(err.Error(), errNoPolicies.Error()) {
 			return errors.Join(errors.New("accepted, or refused without the reason"), err)
@@ -407,7 +407,7 @@ func (c *cluster) hubSchemas(*changingKnowledge) {
 		{"a thumbprint", spec(func(s *v1alpha1.VCenterSpec) {
 			s.TLS = &v1alpha1.TLSConfig{Thumbprint: strings.TrimSuffix(strings.Repeat("aB:", 32), ":")}
 		}), ""},
-		{"a grant for nobody", spec(func(s *v1alpha1.VCenterSpec) { s.Grants = []v1alpha1.Grant{{MemberClusters: []string{"Team"}}} }), "no MemberCluster"},
+		{"a grant for no member", spec(func(s *v1alpha1.VCenterSpec) { s.Grants = []v1alpha1.Grant{{MemberClusters: []string{"Team"}}} }), "no MemberCluster"},
 		{"a grant of nothing", spec(func(s *v1alpha1.VCenterSpec) {
 			s.Grants = []v1alpha1.Grant{{MemberClusters: []string{"*"}, Templates: []string{" x"}}}
 		}), "match nothing"},
@@ -419,7 +419,7 @@ func (c *cluster) hubSchemas(*changingKnowledge) {
 		{"an address without a host", member("https://:9443"), "must be of the form"},
 		{"an address with a password", member("https://u:p@hub"), "must be of the form"},
 		{"an address with a query", member("https://hub?x=1"), "must be of the form"},
-		{"a policy for nobody", policy(func(s *v1alpha1.VmGroupPolicySpec) { s.Match.MemberClusters = []string{"Team"} }), "no MemberCluster"},
+		{"a policy for no member", policy(func(s *v1alpha1.VmGroupPolicySpec) { s.Match.MemberClusters = []string{"Team"} }), "no MemberCluster"},
 		{"a policy of nothing", policy(func(s *v1alpha1.VmGroupPolicySpec) { s.Templates = &v1alpha1.PolicyTemplates{Allow: []string{""}} }), "match nothing"},
 		{"a policy that excludes nothing", policy(func(s *v1alpha1.VmGroupPolicySpec) { s.Match.Exclude = []string{"x "} }), "match nothing"},
 		{"a negative quota", policy(func(s *v1alpha1.VmGroupPolicySpec) {

@@ -28,7 +28,7 @@ func TestAnUpdateThatGetsTodaysDefaultOfAPolicyIsWarned(t *testing.T) {
 		{"all left out", func(s *v1alpha1.VmGroupSpec) { s.CPU, s.Memory, s.Template = 1, 2, "linux-11" }, []metav1.ManagedFieldsEntry{fields(`"f:replicas":{}`)},
 			[]string{"spec.cpu is left out and becomes 2, today's default of VmGroupPolicy \"default\"; it was 1. Write the value that you want.", memory, template}},
 		{"a zero that the author wrote", func(s *v1alpha1.VmGroupSpec) { s.Memory = 0 }, []metav1.ManagedFieldsEntry{fields(`"f:memory":{}`)}, nil},
-		{"nobody's fields are known", func(s *v1alpha1.VmGroupSpec) { s.Memory = 2 }, nil, nil},
+		{"no managed fields are known", func(s *v1alpha1.VmGroupSpec) { s.Memory = 2 }, nil, nil},
 		{"managed fields that cannot be read", func(s *v1alpha1.VmGroupSpec) { s.Memory = 2 },
 			[]metav1.ManagedFieldsEntry{{FieldsV1: metav1.NewFieldsV1(`{"f:spec":[]}`)}, {}, fields(`"f:memory":{}`)}, nil},
 	} {

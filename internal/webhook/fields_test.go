@@ -223,7 +223,7 @@ func checkReader(t *testing.T, kind, path string, row effect) {
 		return
 	}
 	if !strings.Contains(string(code), row.text) {
-		t.Errorf("%s spec.%s: %s does not contain %q any more; say where the field is read now", kind, path, row.file, row.text)
+		t.Errorf("%s spec.%s: %s does not contain %q any more; enter the place that reads the field now", kind, path, row.file, row.text)
 	}
 	names := strings.Split(strings.ToLower(path), ".")
 	if !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(strings.ToLower(row.text), name) }) {

@@ -101,7 +101,7 @@ func checkAct(t *testing.T, field, value, description string, row act) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(code), row.text) {
-		t.Errorf("%s: %s does not contain %q any more; say where %s makes a difference now", field, row.file, row.text, value)
+		t.Errorf("%s: %s does not contain %q any more; enter the place where %s makes a difference now", field, row.file, row.text, value)
 	}
 	if !strings.Contains(row.text, value) && value != "DoesNotExist" { // what remains of four
 		t.Errorf("%s: %q does not name %s", field, row.text, value)

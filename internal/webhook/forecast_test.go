@@ -146,7 +146,7 @@ func TestForecast(t *testing.T) {
 			update: group.Foretold{Known: true, Moved: 3}, want: []string{"this change connects 3 VMs to another network without a restart"},
 		},
 		{
-			story: "another size, and nobody may restart", before: same,
+			story: "another size, and no restarts", before: same,
 			after: func(s *v1alpha1.VmGroupSpec) {
 				s.CPU, s.UpdateStrategy = 4, &v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeHot}
 			},
@@ -186,7 +186,7 @@ func TestForecast(t *testing.T) {
 			update: group.Foretold{Known: true, Replaced: 2}, want: []string{"2 VMs keep an older revision for now: spec.updateStrategy.paused is true"},
 		},
 		{
-			story: "another template, and nobody knows what the VMs were", before: same, after: func(s *v1alpha1.VmGroupSpec) { s.Template = "linux-13" },
+			story: "another template, and the former shape is unknown", before: same, after: func(s *v1alpha1.VmGroupSpec) { s.Template = "linux-13" },
 			update: group.Foretold{Replaced: 2},
 			want:   []string{"2 VMs keep an older revision: status does not have their shape; a new value of spec.updateStrategy.replaceTrigger replaces all VMs"},
 		},
@@ -203,7 +203,7 @@ func TestForecast(t *testing.T) {
 			update: group.Foretold{Known: true, Replaced: 2, Surge: 1},
 		},
 		{
-			story: "an update that was paused goes on", before: strategy(v1alpha1.UpdateStrategy{Paused: true}), after: strategy(v1alpha1.UpdateStrategy{}),
+			story: "a paused update is resumed", before: strategy(v1alpha1.UpdateStrategy{Paused: true}), after: strategy(v1alpha1.UpdateStrategy{}),
 			update: group.Foretold{Known: true, Replaced: 48, Surge: 1},
 			want:   []string{"this change replaces 48 VMs one by one and needs quota for 1 more meanwhile"},
 		},
@@ -212,7 +212,7 @@ func TestForecast(t *testing.T) {
 			want: []string{"48 VMs keep an older revision for now: spec.updateStrategy.paused is true"},
 		},
 		{
-			story: "a paused group goes on", before: func(s *v1alpha1.VmGroupSpec) { s.Paused = true }, after: same, update: group.Foretold{Known: true, Replaced: 2, Surge: 1},
+			story: "a paused group is resumed", before: func(s *v1alpha1.VmGroupSpec) { s.Paused = true }, after: same, update: group.Foretold{Known: true, Replaced: 2, Surge: 1},
 			want: []string{"this change replaces 2 VMs one by one and needs quota for 1 more meanwhile"},
 		},
 		{
@@ -259,7 +259,7 @@ func TestForecast(t *testing.T) {
 			want:   []string{"48 VMs keep an older revision: the update was stopped, since as many VMs did not become ready as spec.updateStrategy.maxFailures allows"},
 		},
 		{
-			story: "it may go on, and there is nothing to do", before: strategy(v1alpha1.UpdateStrategy{Paused: true}), after: same, update: group.Foretold{Known: true},
+			story: "it is resumed, and there is nothing to do", before: strategy(v1alpha1.UpdateStrategy{Paused: true}), after: same, update: group.Foretold{Known: true},
 		},
 		{
 			story: "paused", before: same, after: func(s *v1alpha1.VmGroupSpec) { s.Paused, s.Replicas = true, new(int32(9)) },
@@ -315,7 +315,7 @@ func TestAnEditThatIsAcceptedAndNotDoneIsToldOnce(t *testing.T) {
 		{"no other shape", before, same, Preview{NotDone: true}, ""},
 		{"nothing known of VMs", before, after, Preview{NotDone: true}, told},
 		{"no VM", before, after, Preview{NotDone: true, Held: held}, told},
-		{"VMs, of which it is told", before, after, Preview{NotDone: true, Held: held, Update: group.Foretold{Known: true, Replaced: 1}}, ""},
+		{"VMs, with a forecast", before, after, Preview{NotDone: true, Held: held, Update: group.Foretold{Known: true, Replaced: 1}}, ""},
 	} {
 		if got := notDone(c.old, c.group, c.preview); got != c.want {
 			t.Errorf("%s: %q, want %q", c.story, got, c.want)

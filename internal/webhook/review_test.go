@@ -62,7 +62,7 @@ func TestWhatPoliciesDoNotKnow(t *testing.T) {
 			refused: `spec.template: Forbidden: template "linux-12" is not granted`,
 		},
 		{
-			story: "a VCenter that is not granted tells nothing of itself", group: same,
+			story: "a VCenter that is not granted is not described", group: same,
 			preview: Preview{Denials: deny("spec.vcenter", "ask"), Reason: "secret-vcenter.example.com does not answer", VCenter: "default"},
 			refused: "spec.vcenter: Forbidden: ask",
 		},
@@ -280,7 +280,7 @@ func TestASenderSpeaksForNoOtherGroup(t *testing.T) {
 		{story: "a new group", wantUID: "drawn"},
 		{story: "a group that the hub knows", known: seen, old: own, wantStatus: "seen", wantUID: seen.UID},
 		{story: "another group of the name", known: seen, old: feigned(3), wantUID: "drawn"},
-		{story: "a group that nobody knows", old: feigned(3), wantUID: "drawn"},
+		{story: "an unknown group", old: feigned(3), wantUID: "drawn"},
 	} {
 		t.Run(c.story, func(t *testing.T) {
 			w := knowledgeWith(policyNamed("default", defaultPolicy()))

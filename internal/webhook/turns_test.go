@@ -49,7 +49,7 @@ func TestAMemberWaitsForItsOwnRequestsAlone(t *testing.T) {
 		<-time.After(2 * time.Second) // of the bubble's clock: waiting requests have waited long enough
 		synctest.Wait()
 		if n := len(answered); n != flood-atOnce {
-			t.Errorf("%d requests were answered while it was nobody's turn, want %d", n, flood-atOnce)
+			t.Errorf("%d requests were answered before a turn was free, want %d", n, flood-atOnce)
 		}
 		close(held)
 		statuses := map[int]int{}
@@ -60,7 +60,7 @@ func TestAMemberWaitsForItsOwnRequestsAlone(t *testing.T) {
 			t.Errorf("got %v", statuses)
 		}
 		if begun.Load() != atOnce {
-			t.Error("a request was worked on that nobody waits for any more")
+			t.Error("a request was processed whose caller does not wait any more")
 		}
 	})
 }

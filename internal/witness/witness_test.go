@@ -99,11 +99,11 @@ func TestNamesOfVCenterUsersStayOnTheHubUnlessTheVCenterAllowsThem(t *testing.T)
 		r := newRig(t, "web", names)
 		r.Of("default").Changed(r.change)
 		if got := told(r.hub); got != `Warning VMPoweredOff web-1 of VmGroup "team/web" of member cluster "local" was powered off at 2026-01-02 12:00:00 UTC by "alice@vsphere.local"`+"\n" {
-			t.Errorf("%q: the hub is told: %s", names, got)
+			t.Errorf("%q: the event on the hub is: %s", names, got)
 		}
 		got := told(r.member)
 		if !strings.HasPrefix(got, "Warning VMPoweredOff web-1 was powered off ") || strings.Contains(got, "alice") != allowed || strings.Contains(got, `VCenter "default" on the hub`) == allowed {
-			t.Errorf("%q: the member is told: %s", names, got)
+			t.Errorf("%q: the event in the member is: %s", names, got)
 		}
 	}
 }
@@ -113,10 +113,10 @@ func TestAChangeThatNobodyIsNamedForIsToldAsThat(t *testing.T) {
 	r.change.User, r.change.Kind = "", vsphere.ChangeDeleted
 	r.Of("default").Changed(r.change)
 	if got := told(r.hub); !strings.Contains(got, "VMDeleted web-1") || !strings.Contains(got, "was deleted at 2026-01-02 12:00:00 UTC; vCenter names no user") {
-		t.Errorf("the hub is told: %s", got)
+		t.Errorf("the event on the hub is: %s", got)
 	}
 	if got := told(r.member); !strings.Contains(got, "VMDeleted web-1 was deleted; vCenter names no user") {
-		t.Errorf("the member is told: %s", got)
+		t.Errorf("the event in the member is: %s", got)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestOneReplicaAsksAndAnotherGroupOfTheNameIsNotTold(t *testing.T) {
 	r.Fleet.KeepVanished(r.ref(), r.change.ID.Key(), r.group, "default")
 	w.Changed(r.change)
 	if got := told(r.member); got != "" {
-		t.Errorf("the member is told: %s", got)
+		t.Errorf("the event in the member is: %s", got)
 	}
 }
 

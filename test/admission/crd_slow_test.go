@@ -69,7 +69,7 @@ func TestOneCommandDestroysNoVMOfAMember(t *testing.T) {
 	sameVMs(t, name, before)
 
 	// The operator restores the binding within half a minute, so it is removed until the CRD is deleted.
-	await.Until(t, "the CRD to be deleted past the door", func(ctx context.Context) (bool, error) {
+	await.Until(t, "the CRD to be deleted without the protection", func(ctx context.Context) (bool, error) {
 		binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: objects.DeletionName}}
 		err := cluster.Delete(ctx, definition.DeepCopy())
 		if apierrors.IsForbidden(err) {

@@ -51,7 +51,7 @@ func TestAGroupItsNamespaceAndItsCRDAreGuarded(t *testing.T) {
 	}
 	confirmNamespace(string(namespace.UID))
 	await.NoError(t, "the confirmed namespace to be deleted", func() error { return p.Delete(t.Context(), namespace.DeepCopy()) })
-	confirmNamespace("nobody")
+	confirmNamespace("another-uid")
 	await.Until(t, "the group to be kept in the namespace that goes", func(ctx context.Context) (bool, error) {
 		return forbidden(p.Delete(ctx, group.DeepCopy(), client.DryRunAll))
 	})

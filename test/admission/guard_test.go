@@ -55,7 +55,7 @@ func TestATightenedPolicyDestroysNothingAndALostVMReturnsAsItWas(t *testing.T) {
 	p.untilCompliance("kept", metav1.ConditionFalse, v1alpha1.ReasonPolicyTightened, 3)
 
 	// A label or a smaller size makes no violation worse.
-	p.edit(p, "kept", `{"metadata":{"labels":{"by":"somebody"}},"spec":{"replicas":2}}`)
+	p.edit(p, "kept", `{"metadata":{"labels":{"by":"a-user"}},"spec":{"replicas":2}}`)
 	p.untilCompliance("kept", metav1.ConditionFalse, v1alpha1.ReasonPolicyTightened, 2)
 }
 

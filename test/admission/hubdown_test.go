@@ -36,7 +36,7 @@ func TestTableHoldsAlsoWhileTheHubIsDown(t *testing.T) {
 	t.Run("table without the hub", func(t *testing.T) { s.run(t, false) })
 	t.Run("Ignore", func(t *testing.T) { ignore.on(t).workOn() })
 	t.Run("Fail", func(t *testing.T) { fail.on(t).waitOrGo() })
-	told := leakOf(t, "team-b", fail.Create(t.Context(), fail.group("told", 1)))
+	told := leakOf(t, "team-b", fail.Create(t.Context(), fail.group("leaked", 1)))
 
 	start()
 	s.marker.known()
@@ -48,7 +48,7 @@ func TestTableHoldsAlsoWhileTheHubIsDown(t *testing.T) {
 		}
 		fail.on(t).caughtUp("small")
 	})
-	t.Run("the path that an error told", func(t *testing.T) {
+	t.Run("the path in an error", func(t *testing.T) {
 		told.tried(t, fail.on(t).place, ignore.on(t).untilRunning("small", 1))
 	})
 }
@@ -231,7 +231,7 @@ func (p downPlace) waitOrGo() {
 // letGo covers the edits that must always be possible, even for groups that violate a policy.
 func (p downPlace) letGo() {
 	t, ctx := p.t, p.t.Context()
-	passes(t, "an edit of labels", p.patch("wide", `{"metadata": {"labels": {"example.com/owner": "somebody"}}}`))
+	passes(t, "an edit of labels", p.patch("wide", `{"metadata": {"labels": {"example.com/owner": "a-user"}}}`))
 	passes(t, "the removal of a finalizer", p.patch("wide", `{"metadata": {"finalizers": ["`+v1alpha1.VmGroupFinalizer+`"]}}`))
 	passes(t, "deletion", p.Delete(ctx, p.group("going", 0)))
 	passes(t, "the removal of all finalizers but the operator's from a group that goes",

@@ -100,7 +100,7 @@ func (u *namespaceUser) failedCall() error {
 	u.t.Helper()
 	open := world.Admission.Shut()
 	defer open()
-	err := u.client.Create(u.t.Context(), u.group("told", 1))
+	err := u.client.Create(u.t.Context(), u.group("leaked", 1))
 	if !apierrors.IsInternalError(err) {
 		u.t.Fatalf("got %v, want that the webhook cannot be called", err)
 	}
@@ -136,7 +136,7 @@ func (l leaked) tellsOnlyWhat(u *namespaceUser, theirs *place) {
 		for _, r := range world.Replicas {
 			saidNo, said := l.judge(t, r, g)
 			if saidNo != refusal || !slices.Equal(said, warnings) {
-				t.Errorf("%s says of %s %q with warnings %q; a user of the namespace is told %q with warnings %q", r.Name, g.Name, saidNo, said, refusal, warnings)
+				t.Errorf("%s answers for %s: %q with warnings %q; a user of the namespace gets %q with warnings %q", r.Name, g.Name, saidNo, said, refusal, warnings)
 			}
 		}
 	}
@@ -151,7 +151,7 @@ func (l leaked) tellsOnlyWhat(u *namespaceUser, theirs *place) {
 		}
 		nobodys := strings.Repeat("n", len(theirs.namespace))
 		if got, want := in(theirs.namespace), in(nobodys); got != want {
-			t.Errorf("%s says of a namespace of another member %q, and of one that nobody has %q", r.Name, got, want)
+			t.Errorf("%s answers for a namespace of another member: %q, and for a missing one: %q", r.Name, got, want)
 		}
 	}
 }

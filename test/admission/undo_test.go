@@ -72,7 +72,7 @@ func TestAnUndoToWhatIsForbiddenByNowPasses(t *testing.T) {
 	if err := world.Person.Destroy(t.Context(), before["vg-2"].Path); err != nil {
 		t.Fatal(err)
 	}
-	g = p.untilGroup("the loss to be told", "vg", func(g *v1alpha1.VmGroup) bool {
+	g = p.untilGroup("the loss to be reported", "vg", func(g *v1alpha1.VmGroup) bool {
 		c := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionPolicyCompliant)
 		return g.Status.Replicas == 2 && strings.Contains(c.Message, large+", which 1 VM has still")
 	})

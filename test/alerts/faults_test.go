@@ -73,7 +73,7 @@ func TestRealFaultsFireExactlyTheirAlerts(t *testing.T) {
 	}
 	for _, name := range stored {
 		if !slices.ContainsFunc(realFaults, func(f realFault) bool { return f.name == name }) {
-			t.Errorf("nothing says which alerts fault %s fires", name)
+			t.Errorf("realFaults does not have fault %s with its alerts", name)
 		}
 	}
 	for _, f := range realFaults {

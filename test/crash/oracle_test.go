@@ -101,7 +101,7 @@ func TestTheJudgeSeesEveryWrongReceipt(t *testing.T) {
 		"another cause": {func(e *evidence) { e.receipts[0].Cause = receipts.Forgotten }, "the receipts are"},
 		"no VM":         {func(e *evidence) { e.receipts[0].VMs = nil }, "the receipts are"},
 		"another VM":    {func(e *evidence) { e.receipts[0].VMs[0].MoRef = "vm-11" }, "the receipt says"},
-		"asked of none": {func(e *evidence) { e.scenario.Cause = "" }, "nobody let a VM go"},
+		"asked of none": {func(e *evidence) { e.scenario.Cause = "" }, "no VM was released"},
 		"powered off": {func(e *evidence) {
 			e.changes = []sim.Record{{Call: sim.Call{Kind: sim.Kind{Method: "PowerOffVM_Task"}, Object: "vm-99", Group: "uid-12345"}}}
 		}, "nothing had to go"},

@@ -38,7 +38,7 @@ func TestKubectlExplainSaysWhatEachValueOfAFieldDoes(t *testing.T) {
 				for _, value := range field.Enum {
 					name := strings.Trim(string(value.Raw), `"`)
 					if !regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(field.Description) {
-						t.Errorf("%s does not say what %s does: %s", path, name, field.Description)
+						t.Errorf("%s does not describe value %s: %s", path, name, field.Description)
 					}
 				}
 				if words := len(strings.Fields(field.Description)); words < 2+4*len(field.Enum) {

@@ -45,9 +45,9 @@ func eachLineThatTheOperatorLogsIsJSON(t *testing.T) {
 	}
 	// Three replicas are installed at least once.
 	if logs < 3 || lines < 100 {
-		t.Errorf("looked at %d lines of %d containers", lines, logs)
+		t.Errorf("read %d lines of %d containers, want 100 of 3 or more", lines, logs)
 	}
-	t.Logf("looked at %d lines of %d containers", lines, logs)
+	t.Logf("read %d lines of %d containers", lines, logs)
 }
 
 // logKeeper keeps the logs of containers that the kubelet removes with their Pods: a hard link to a file keeps it.

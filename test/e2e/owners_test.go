@@ -138,7 +138,7 @@ func handedOver(t *testing.T, what string, since time.Time, boots ...string) {
 		t.Fatalf("%s: nothing was handed over", what)
 	}
 	if most := longest(t, what, gaps); most > withCallInFlight {
-		t.Errorf("%s: a group was nobody's for %s, want %s at most", what, most, withCallInFlight)
+		t.Errorf("%s: a group had no owner for %s, want %s at most", what, most, withCallInFlight)
 	}
 	if p99 := failover.Percentile(world.pulse.shorten(gaps), 0.99); p99 > withoutOwner {
 		t.Errorf("%s: p99 of the time without owner is %s, want %s at most", what, p99, withoutOwner)

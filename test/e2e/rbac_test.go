@@ -64,8 +64,8 @@ var needed = map[right]string{
 	{verb: "get", group: "coordination.k8s.io", resource: "leases", namespace: namespace}:           "a session is read when the answer to its write was lost",
 	{verb: "update", group: "apiextensions.k8s.io", resource: "customresourcedefinitions", name: crd.VmGroupLimitsName}: "a later version may change it; " +
 		"the next version of these stories changes VmGroup",
-	{verb: "delete", resource: "configmaps", namespace: namespace}: "ledgers and records without an entry are removed some minutes after the last one is gone",
-	{verb: "get", group: "apiextensions.k8s.io", resource: "customresourcedefinitions", name: crd.VmGroupName}: "looked at before the VMs of a group that is deleted go; no group of " +
+	{verb: "delete", resource: "configmaps", namespace: namespace}: "ledgers and records without an entry are removed some minutes after the last one was deleted",
+	{verb: "get", group: "apiextensions.k8s.io", resource: "customresourcedefinitions", name: crd.VmGroupName}: "read before the VMs of a deleted group are destroyed; no group of " +
 		"a member is deleted here before rights are compared",
 	{verb: "get", group: v1alpha1.GroupVersion.Group, resource: "vmgroups"}:  "the API server asks for it of who writes a policy whose parameters are VmGroups",
 	{verb: "list", group: v1alpha1.GroupVersion.Group, resource: "vmgroups"}: "the same, of who writes a binding that selects parameters",

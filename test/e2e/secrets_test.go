@@ -51,10 +51,10 @@ func noPasswordAnywhere(t *testing.T) {
 	}
 	for kind, least := range map[string]int{"object": 500, "container's log": 5, "audit log": 3, "message": 5} {
 		if looked[kind] < least {
-			t.Errorf("looked at %d of kind %s, want %d at least", looked[kind], kind, least)
+			t.Errorf("checked %d of kind %s, want %d at least", looked[kind], kind, least)
 		}
 	}
-	t.Logf("looked at %v", looked)
+	t.Logf("checked %v", looked)
 }
 
 // containsPassword also finds its URL and base64 encodings.

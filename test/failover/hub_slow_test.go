@@ -42,7 +42,7 @@ func TestFailoverWithoutAHubAllStopAndGoOnAsTheyWere(t *testing.T) {
 		}
 		s.untilAllAct(back)
 		s.pass(ctx, 6*time.Second)
-		s.noMoves(lost, "although nobody was there to take them")
+		s.noMoves(lost, "although no replica could take them")
 	}
 	same()
 	s.end(ctx)
@@ -86,7 +86,7 @@ func TestFailoverStalledWatchesStealNothing(t *testing.T) {
 		r.APIProxy.StallWatches(false)
 	}
 	s.pass(ctx, 4*time.Second)
-	s.noMoves(stalled, "when watches went on")
+	s.noMoves(stalled, "when watches continued")
 	same()
 	s.end(ctx)
 }

@@ -58,10 +58,10 @@ func TestTheObserverSeesTheRingAndSessionsAlsoAfterTheHubWasAway(t *testing.T) {
 		Namespace: metav1.NamespaceDefault, Name: LeasePrefix + "s1",
 		Annotations: map[string]string{annotations + "boot": "b1", annotations + "host": "manager-0", annotations + "state": "ready"},
 	}}
-	until("to be without a ring", func(l Timeline) bool { return len(l.Rings) == 1 && l.Now() == nil })
+	until("to be without a shard map", func(l Timeline) bool { return len(l.Rings) == 1 && l.Now() == nil })
 	must(c.Create(ctx, lease))
 	write(create, "s1", "s2")
-	until("the ring and the session", func(l Timeline) bool {
+	until("the shard map and the session", func(l Timeline) bool {
 		return l.Now() != nil && l.BootOf("manager-0") == "b1" && l.Shares()["manager-0"] == 1
 	})
 	changed := time.Now()
@@ -74,8 +74,8 @@ func TestTheObserverSeesTheRingAndSessionsAlsoAfterTheHubWasAway(t *testing.T) {
 	must(c.Delete(ctx, lease))
 	until("what came after the outage", func(l Timeline) bool { return len(l.Moves(changed)) == 3 && l.Sessions["s1"].State == Gone })
 	must(c.Delete(ctx, object))
-	until("the end of the ring", func(l Timeline) bool { return l.Now() == nil })
+	until("the end of the shard map", func(l Timeline) bool { return l.Now() == nil })
 	if rings := o.Timeline().Rings; len(rings) != 5 {
-		t.Errorf("%d rings were seen, want none, three and none: %+v", len(rings), rings)
+		t.Errorf("%d shard maps were seen, want none, three and none: %+v", len(rings), rings)
 	}
 }

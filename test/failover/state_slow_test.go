@@ -89,7 +89,7 @@ func TestFailoverADeletedRingIsRebuiltWithAHigherGeneration(t *testing.T) {
 // claimed anything before all replicas of the former shard map had to stop.
 func (s *tale) rebuilt(ctx context.Context, lost time.Time, generation int64) {
 	s.Helper()
-	s.until(ctx, "the ring to be rebuilt", func() bool {
+	s.until(ctx, "the shard map to be rebuilt", func() bool {
 		now := s.observer.Timeline().Now()
 		return now != nil && now.Generation > generation
 	})
@@ -103,7 +103,7 @@ func (s *tale) rebuilt(ctx context.Context, lost time.Time, generation int64) {
 			if lock.Holder != "" {
 				s.Logf("the first bucket was claimed %s after the loss", round(seen.At.Sub(lost)))
 				if wait := seen.At.Sub(lost); wait < 8*time.Second {
-					s.Errorf("bucket %d was claimed after %s: others may still act by the ring that was lost", bucket, round(wait))
+					s.Errorf("bucket %d was claimed after %s: others can still act by the lost shard map", bucket, round(wait))
 				}
 				s.untilAllAct(seen.At)
 				return

@@ -113,7 +113,7 @@ func (s *tale) wrongVMs(ctx context.Context) (wrong []string, err error) {
 		uid, ok := wanted[path]
 		switch parts := strings.Split(vm.Extra["vmgroup.owner"], ";"); {
 		case !ok:
-			say("%s is nobody's: an orphan, or one too many", path)
+			say("%s belongs to no group: an orphan, or surplus", path)
 		case len(parts) < 4 || parts[3] != uid:
 			say("%s carries the stamp %q, want group %s", path, vm.Extra["vmgroup.owner"], uid)
 		case !vm.On:
@@ -147,7 +147,7 @@ func (s *tale) explain() {
 func summary(line Timeline, moves []Move) string {
 	var order []string
 	counts := map[string]int{}
-	host := func(session string) string { return cmp.Or(line.Sessions[session].Host, "nobody") }
+	host := func(session string) string { return cmp.Or(line.Sessions[session].Host, "none") }
 	for _, m := range moves {
 		what := fmt.Sprintf("%s from %s to %s", m.At.Format(clock), host(m.From), host(m.To))
 		if counts[what] == 0 {

@@ -73,7 +73,7 @@ func TestWhatTheAPIServerAcceptsAndRefuses(t *testing.T) {
 		{"a VCenter with the path that a vCenter has", hub, "VCenter", "{metadata: {name: x}, spec: {server: 'HTTPS://[fd00::1]:8443/sdk/', credentialsSecretRef: {name: s}}}", ""},
 		{"a VCenter with another path", hub, "VCenter", "{metadata: {name: x}, spec: {server: https://vc/sdk/../vpn, credentialsSecretRef: {name: s}}}", "the path /sdk only"},
 		{"a VCenter with two kinds of trust", hub, "VCenter", "{metadata: {name: x}, spec: {credentialsSecretRef: {name: s}, tls: {thumbprint: 'AA', insecureSkipVerify: true}}}", "set only one of"},
-		{"a grant for nobody", hub, "VCenter", "{metadata: {name: x}, spec: {credentialsSecretRef: {name: s}, grants: [{memberClusters: []}]}}", "memberClusters"},
+		{"a grant for no member", hub, "VCenter", "{metadata: {name: x}, spec: {credentialsSecretRef: {name: s}, grants: [{memberClusters: []}]}}", "memberClusters"},
 		{"a MemberCluster", hub, "MemberCluster", "{metadata: {name: x}, spec: {kubeconfigSecretRef: {name: s}}}", ""},
 		{"a MemberCluster without a kubeconfig", hub, "MemberCluster", "{metadata: {name: x}, spec: {}}", "kubeconfigSecretRef is required"},
 		{"the hub itself", hub, "MemberCluster", "{metadata: {name: local}, spec: {}}", ""},

@@ -91,7 +91,7 @@ func TestAVMWithAVolumeIsKeptUntilTheVolumeIsDetached(t *testing.T) {
 	})
 	untilVCenterHolds(t, w, folder, 1)
 	if there, err := w.Person.HasFile(t.Context(), volume); err != nil || !there {
-		t.Errorf("the volume is gone: %v", err)
+		t.Errorf("the volume was deleted: %v", err)
 	}
 }
 

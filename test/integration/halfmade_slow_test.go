@@ -84,7 +84,7 @@ func TestAManagerThatEndsInTheMiddleOfClonesLeavesNoVMTooMany(t *testing.T) {
 	})
 	goOnToo()
 	if last := p.untilRunning("vg", 4).Status.VMs[3].Name; last != "vg-4" {
-		t.Errorf("the last VM is %s, although somebody else's is called vg-3", last)
+		t.Errorf("the last VM is %s, want vg-4, since a foreign VM is called vg-3", last)
 	}
 	// A clone of the group fails, and leaves a VM.
 	p.patch("vg", `{"spec":{"replicas":5}}`)

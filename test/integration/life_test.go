@@ -148,7 +148,7 @@ func deleteMany(t *testing.T, w *world, hub *stack.SecondHub) {
 	member := &v1alpha1.MemberCluster{}
 	waitCtx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := await.Condition(waitCtx, "the hub to say how much is held", func(ctx context.Context) (bool, error) {
+	if err := await.Condition(waitCtx, "the hub to report the number of held VMs", func(ctx context.Context) (bool, error) {
 		err := hub.Hub.Get(ctx, key("", v1alpha1.LocalMember), member)
 		return member.Status.HeldVMs == 12 && member.Status.HeldGroups == 6 &&
 			reasonOf(member.Status.Conditions, v1alpha1.ConditionMassDeletion) == v1alpha1.ReasonRemovalsHeld, err
@@ -169,7 +169,7 @@ func deleteMany(t *testing.T, w *world, hub *stack.SecondHub) {
 	}
 	untilVCenterHolds(t, w, "/DC0/vm/second-hub", 0)
 	if !strings.Contains(hub.Manager.Tail(2000), "A VM is destroyed") {
-		t.Error("no line tells of VMs that were destroyed")
+		t.Error("no log line about destroyed VMs")
 	}
 }
 

@@ -180,7 +180,7 @@ func TestOutageARestartedHubStopsEverythingAndDisturbsNothing(t *testing.T) {
 	v.proxy.Reset()
 	p.patch("vg", `{"spec":{"replicas":3}}`)
 	p.apply(p.group("new", 1, v.of))
-	staysUnchanged(t, v, "while the hub is away")
+	staysUnchanged(t, v, "while the hub is unreachable")
 
 	up()
 	p.untilRunning("vg", 3)

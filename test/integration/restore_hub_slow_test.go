@@ -62,10 +62,10 @@ func restoreHub(t *testing.T, bump int) {
 		select {
 		case <-was.Done():
 		case <-ctx.Done():
-			t.Fatal("the manager goes on with what it has seen of another time")
+			t.Fatal("the manager continues with state from before the restore")
 		}
 		if last := was.Tail(5); !strings.Contains(last, "etcd came back from a backup") || !strings.Contains(last, "docs/runbooks/restore.md") {
-			t.Errorf("the manager's last words do not say why it ends:\n%s", last)
+			t.Errorf("the manager's last log lines lack the reason for its end:\n%s", last)
 		}
 		if err := w.RestartManager(t.Context()); err != nil { // Kubernetes does this
 			t.Fatal(err)

@@ -122,7 +122,7 @@ func TestAVCenterThatPointsAtAListenerGetsNoPasswordOfAnother(t *testing.T) {
 	if err := w.Hub.Patch(t.Context(), secret, patch); err != nil {
 		t.Fatal(err)
 	}
-	until("the VCenter to say that the Secret is for nobody, or the listener to hear", func() bool {
+	until("the VCenter to report a Secret without a host, or the listener to receive the password", func() bool {
 		return says(v1alpha1.ConditionReady, v1alpha1.ReasonSecretWithoutHost) || l.heard(password)
 	})
 	patch = client.RawPatch("application/merge-patch+json", []byte(`{"stringData":{"VC_HOST":"vc.example.com"}}`))

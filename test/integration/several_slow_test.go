@@ -30,21 +30,21 @@ func TestOutageOfVCenterMemberAndHubAtOnceEndsWithExactlyWhatWasAskedFor(t *test
 	untilMember(t, w, b.member, "False", v1alpha1.ReasonMemberUnreachable)
 	a.untilSays("grows", v1alpha1.ConditionVCenterReachable, "False", v1alpha1.ReasonVCenterUnreachable, v.name)
 	othersAreServed(t, w, "team-a", "several-others")
-	v.unchanged("while vCenter and a member are away")
+	v.unchanged("while vCenter and a member are unreachable")
 
 	// The hub fails as well. vCenter comes back first, which has no effect alone; then the hub, and the groups of the
 	// reachable member are served.
 	hubUp := stopHub(t, w)
 	untilIdle(t, w)
 	vcenterUp()
-	staysUnchanged(t, v, "while the hub is away")
+	staysUnchanged(t, v, "while the hub is unreachable")
 	hubUp()
 	a.untilRunning("grows", 3)
 	a.untilGone("goes")
 	away := string(b.get("grows").UID)
 	for _, r := range v.proxy.Changes("CloneVM_Task", "Destroy_Task") {
 		if r.Group == away {
-			t.Errorf("%s of %s for a group of the member that is away", r.Method, r.Name)
+			t.Errorf("%s of %s for a group of the unreachable member", r.Method, r.Name)
 		}
 	}
 	memberBack()

@@ -117,7 +117,7 @@ func (s *tornStory) watch(vcenter *sim.Simulator) (end func()) {
 			case ctx.Err() != nil:
 				return
 			case err != nil:
-				s.t.Errorf("look at vCenter: %v", err)
+				s.t.Errorf("read vCenter: %v", err)
 			}
 			maps.DeleteFunc(vms, func(_ string, vm sim.VM) bool { return vm.Extra[inventory.KeyTombstone] != "" }) // a leaving VM is replaced at once
 			if len(vms) > tornVMs {
@@ -242,8 +242,8 @@ func (s *tornStory) deed(kind int, path string, vm sim.VM) deed {
 			}
 			err = s.person.Set(ctx, s.folder+"/"+name, nothing)
 		}
-		return deed{what: "lets go", err: err, done: replaced, after: func() deed {
-			return deed{what: "destroys what was let go", err: s.person.Destroy(ctx, s.folder+"/"+name), done: complete}
+		return deed{what: "releases a VM", err: err, done: replaced, after: func() deed {
+			return deed{what: "destroys the released VM", err: s.person.Destroy(ctx, s.folder+"/"+name), done: complete}
 		}}
 	default:
 		aside := "/DC0/vm/" + path[strings.LastIndex(path, "/")+1:]

@@ -46,7 +46,7 @@ func TestAnEditReachesVMsOneByOneAndNothingSaysSoBefore(t *testing.T) {
 	}
 	for _, part := range []string{"0 of 3 VMs updated; cloning vg-3.", "1 of 3 VMs updated; waiting for the guest of vg-3", "1 of 3 VMs updated; removing vg-2", "2 of 3 VMs updated;"} {
 		if !slices.ContainsFunc(told, func(s string) bool { return strings.HasPrefix(s, v1alpha1.ReasonRolloutProgressing+": "+part) }) {
-			t.Errorf("nothing was told of %q, only\n%s", part, strings.Join(told, "\n"))
+			t.Errorf("no report of %q, only\n%s", part, strings.Join(told, "\n"))
 		}
 	}
 	order := ""

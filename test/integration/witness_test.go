@@ -40,10 +40,10 @@ func TestWhoeverPowersAVMOffIsNamedOnTheHubOnly(t *testing.T) {
 	}
 	hub, member := note(w.Hub, `"witnessed/vg"`), note(p.cluster, "witnessed")
 	if !strings.Contains(hub, fmt.Sprintf("by %q", sim.AdminUsername)) {
-		t.Errorf("the hub is told: %s", hub)
+		t.Errorf("the event on the hub is: %s", hub)
 	}
 	if strings.Contains(member, sim.AdminUsername) || !strings.Contains(member, `VCenter "default" on the hub`) {
-		t.Errorf("the member is told: %s", member)
+		t.Errorf("the event in the member is: %s", member)
 	}
 	p.untilRunning("vg", 1)
 }

@@ -221,7 +221,7 @@ func (p *place) untilSame(want map[string]sim.VM) {
 func differ(have, want map[string]sim.VM) error {
 	for ref, vm := range want {
 		if now, there := have[ref]; !there {
-			return fmt.Errorf("%s (%s) is gone", vm.Path, ref)
+			return fmt.Errorf("%s (%s) was deleted", vm.Path, ref)
 		} else if !now.On {
 			return fmt.Errorf("%s (%s) is off", vm.Path, ref)
 		}

@@ -130,6 +130,6 @@ func (p *place) goes(groups []string) {
 		ended = time.Now()
 		return nil
 	})
-	p.t.Logf("%d groups with %d VMs in the namespace: the first VM was let go %s after the deletion, the last group %s after it",
+	p.t.Logf("%d groups with %d VMs in the namespace: the first VM was removed %s after the deletion, the last group %s after it",
 		len(groups), vms, began.Sub(deleted).Round(100*time.Millisecond), ended.Sub(deleted).Round(100*time.Millisecond))
 }

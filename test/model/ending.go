@@ -169,7 +169,7 @@ func (w *world) gone([]*machine) {
 		return
 	}
 	for _, m := range w.vc.own() {
-		w.audit.violated(w, "left-behind", "%s (%s) is left, and the group is gone", m.name, m.ref)
+		w.audit.violated(w, "left-behind", "%s (%s) is left, and the group was deleted", m.name, m.ref)
 	}
 }
 

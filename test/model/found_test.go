@@ -21,10 +21,10 @@ var found = map[string]History{
 		Setup:  Setup{Replicas: 2, Surge: "2", Unavailable: "2", Quota: Quota{VMs: 3}},
 		Events: []Event{{10 * time.Minute, "template", 2}, {30 * time.Second, "grant", 6}, {0, "template", 0}},
 	},
-	"the older template is gone, and more VMs are wanted": {
+	"the older template is deleted, and more VMs are wanted": {
 		Setup: Setup{Replicas: 2}, Events: []Event{{10 * time.Minute, "template-goes", 6}, {0, "template-and-scale", 13}},
 	},
-	"the older template is gone, and so is the only VM": {
+	"the older template is deleted, and so is the only VM": {
 		Setup: Setup{Replicas: 1}, Events: []Event{{10 * time.Minute, "template-goes", 6}, {0, "lose", 0}, {time.Minute, "template", 1}},
 	},
 	"a paused group with an update is scaled to 0": {
@@ -44,7 +44,7 @@ var found = map[string]History{
 	"a foreign VM has a name of the group's while policies are unread": {
 		Setup: Setup{Replicas: 2}, Events: []Event{{0, "foreign-vm", 0}, {0, "template", 1}, {0, "policies-unread", 1}},
 	},
-	"a VM that was to leave stays, and its host was away": {
+	"a VM that was to leave stays, and its host was disconnected": {
 		Setup: Setup{Replicas: 2, MinReady: 30},
 		Events: []Event{
 			{10 * time.Minute, "host", 0}, {time.Minute, "scale-by-one", 0}, {20 * time.Minute, "outage", 1}, {0, "hosts-back", 0}, {0, "template", 1}, {10 * time.Second, "outage", 0},
@@ -88,7 +88,7 @@ var found = map[string]History{
 	"a VM goes out of sight while the deletion of its group releases it": {
 		Setup: Setup{Replicas: 1, Retain: true}, Events: []Event{{time.Minute, "delete", 0}, {0, "hide", 0}}, End: Deleted,
 	},
-	"a VM whose host is away goes out of sight": {
+	"a VM whose host is disconnected goes out of sight": {
 		Setup: Setup{Replicas: 1}, Events: []Event{{42 * time.Second, "host", 0}, {0, "hide", 0}},
 	},
 	"a removal is held after an update has marked the VMs": {
@@ -122,7 +122,7 @@ var found = map[string]History{
 	"a VM that another group left, of another size, is out of sight": { // seed 3001178
 		Setup: Setup{Replicas: 1, Quota: Quota{VMs: 5, CPUs: 10}, Adopts: 2}, Events: []Event{{10 * time.Second, "size", 0}, {0, "move-away", 0}, {0, "scale", 3}},
 	},
-	"status is wiped while vCenter is away, and the group is deleted": { // seed 1013674
+	"status is wiped while vCenter is unreachable, and the group is deleted": { // seed 1013674
 		Setup: Setup{Replicas: 1}, Events: []Event{{0, "outage", 1}, {0, "wipe-status", 0}},
 	},
 	"a guest does not shut down, and more VMs are wanted by then": { // seed 1009976
@@ -150,7 +150,7 @@ var found = map[string]History{
 		Setup:  Setup{Replicas: 1},
 		Events: []Event{{0, "template", 1}, {28 * time.Second, "lose", 0}, {5 * time.Second, "template-and-scale", 0}, {0, "scale", 1}, {time.Minute, "restore", 13}},
 	},
-	"an update failed as often as it may be tried, and the older template is gone": { // seed 1013920
+	"an update failed as often as it may be tried, and the older template is deleted": { // seed 1013920
 		Setup:  Setup{Replicas: 2, Gate: "GuestIP"},
 		Events: []Event{{0, "max-failures", 1}, {0, "template-of-spec-goes", 0}, {time.Minute, "lose-all", 0}, {0, "template", 3}},
 	},
@@ -158,7 +158,7 @@ var found = map[string]History{
 		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 2, CPUs: 4}},
 		Events: []Event{{0, "template", 5}, {time.Minute, "size", 3146}, {0, "size", 5}, {0, "template", 0}},
 	},
-	"a VM on a host that is away is moved out of sight, and both come back": { // seed 1045118
+	"a VM on a disconnected host is moved out of sight, and both come back": { // seed 1045118
 		Setup: Setup{Replicas: 1, MinReady: 30}, Events: []Event{{time.Minute, "host", 0}, {0, "template", 1}, {0, "move-away", 0}, {time.Minute, "template", 0}},
 	},
 	"a VM is moved away while it is released": { // seed 1035995
@@ -236,7 +236,7 @@ var found = map[string]History{
 		Setup:  Setup{Replicas: 3, Surge: "0", Unavailable: "1", Quota: Quota{VMs: 3}},
 		Events: []Event{{time.Minute, "template", 1}, {0, "retain", 0}, {time.Second, "retain", 5}},
 	},
-	"a quota ends while vCenter is away, and an update waits for it": { // seed 1115248
+	"a quota ends while vCenter is unreachable, and an update waits for it": { // seed 1115248
 		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 1, CPUs: 2}},
 		Events: []Event{{10 * time.Second, "template", 1}, {10 * time.Second, "outage", 1}, {0, "quota", 0}},
 	},

@@ -185,7 +185,7 @@ func (a *audit) lets(w *world) {
 // changes checks a change in place.
 func (a *audit) changes(w *world, m *machine, action *plan.Action, f *floor) {
 	if !a.edit {
-		a.violated(w, "update-without-edit", "%s is changed, and nobody edited the group: %s", action.Name, action.Reason)
+		a.violated(w, "update-without-edit", "%s is changed without an edit of the group: %s", action.Name, action.Reason)
 	}
 	if m != nil && action.Network != nil {
 		f.take(a, w, m, "rewiring", 1)

@@ -255,7 +255,7 @@ func (o *operator) submit(s *group.Snapshot, d group.Decision, a *plan.Action) e
 	case plan.CreateVM:
 		shape, known := d.Shape(a.Revision)
 		if !known {
-			return fault(vsphere.KindSpec, "clone "+a.Name, "nobody knows what the revision is made of")
+			return fault(vsphere.KindSpec, "clone "+a.Name, "the shape of the revision is unknown")
 		}
 		return v.clone(cloneOf{
 			name: a.Name, uuid: a.UUID, folder: s.Folder.MoRef, template: shape.Spec.Template, network: shape.Names.Placement.Network.Value,

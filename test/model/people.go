@@ -184,7 +184,7 @@ var edits = map[string]func(w *world, n int) string{
 	},
 	"delete": func(w *world, n int) string {
 		if n%8 > 0 {
-			return "nobody deletes the group"
+			return "the group is not deleted"
 		}
 		w.api.remove()
 		return "delete the group"

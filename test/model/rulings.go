@@ -100,7 +100,7 @@ var rulings = map[string]func(w *world, n int) string{
 	},
 	"hub": func(w *world, n int) string {
 		w.hub.away = n%3 > 0
-		return w.ruled("the hub is away: %v", w.hub.away)
+		return w.ruled("the hub is unreachable: %v", w.hub.away)
 	},
 	"record-lost": func(w *world, _ int) string {
 		w.hub.record = nil

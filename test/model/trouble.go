@@ -33,7 +33,7 @@ func onVM(what string, do func(w *world, m *machine, n int) string) func(*world,
 
 // troubles are the events of vCenter, its VMs, and the operator's replicas.
 var troubles = map[string]func(w *world, n int) string{
-	"lose": onVM("somebody deletes", func(w *world, m *machine, _ int) string {
+	"lose": onVM("a user deletes", func(w *world, m *machine, _ int) string {
 		w.vc.remove(m)
 		return ""
 	}),
@@ -41,9 +41,9 @@ var troubles = map[string]func(w *world, n int) string{
 		for _, m := range w.vc.own() {
 			w.vc.remove(m)
 		}
-		return "somebody deletes all VMs"
+		return "a user deletes all VMs"
 	},
-	"power-off": onVM("somebody powers off", func(w *world, m *machine, n int) string {
+	"power-off": onVM("a user powers off", func(w *world, m *machine, n int) string {
 		power := []vsphere.PowerState{vsphere.PoweredOff, vsphere.Suspended, vsphere.PoweredOn}[n%3]
 		if m.power == power {
 			return "not"
@@ -90,7 +90,7 @@ var troubles = map[string]func(w *world, n int) string{
 		m.hidden, m.unsized = !m.hidden, m.unsized || !w.describes(m)
 		return fmt.Sprint("hidden ", m.hidden)
 	}),
-	"move-away": onVM("somebody moves away, or back,", func(w *world, m *machine, _ int) string {
+	"move-away": onVM("a user moves away, or back,", func(w *world, m *machine, _ int) string {
 		home, exists := w.vc.at(groupLeaf())
 		switch {
 		case m.folder != elsewhere:
@@ -102,7 +102,7 @@ var troubles = map[string]func(w *world, n int) string{
 		w.forgetMoved()
 		return "to " + m.folder
 	}),
-	"disk": onVM("somebody attaches, or detaches, a disk of", func(_ *world, m *machine, n int) string {
+	"disk": onVM("a user attaches, or detaches, a disk of", func(_ *world, m *machine, n int) string {
 		m.disk = n%2 == 0
 		m.touched()
 		return fmt.Sprint(m.disk)
@@ -111,21 +111,21 @@ var troubles = map[string]func(w *world, n int) string{
 		home, exists := w.vc.at(groupLeaf())
 		name := fmt.Sprintf("%s-%d", groupName, n%5)
 		if !exists || w.vc.nameTaken(home.Ref.Value, name) != nil {
-			return "nobody puts a VM into the folder"
+			return "no VM is put into the folder"
 		}
 		w.vc.vms = append(w.vc.vms, &machine{ref: w.vc.ref("vm-"), name: name, folder: home.Ref.Value, uuid: "foreign-" + name, power: vsphere.PoweredOff, cpu: 1, memory: 1024, version: 1})
 		w.vc.changed()
-		return "somebody puts a VM named " + name + " into the folder"
+		return "a user puts a VM named " + name + " into the folder"
 	},
 	"outage": func(w *world, n int) string {
 		w.vc.setAway(n%3 > 0)
-		return fmt.Sprintf("vCenter is away: %v", w.vc.away)
+		return fmt.Sprintf("vCenter is unreachable: %v", w.vc.away)
 	},
 	"short-outage": func(w *world, n int) string {
 		w.vc.setAway(true)
 		d := time.Duration(1+n%200) * time.Second
 		w.agenda.add(w.now.Add(d), func() { w.vc.setAway(false) })
-		return fmt.Sprintf("vCenter is away for %s", d)
+		return fmt.Sprintf("vCenter is unreachable for %s", d)
 	},
 	"partial": func(w *world, n int) string {
 		w.vc.partial = true

@@ -83,7 +83,7 @@ func outOfReach() []access {
 			"validatingwebhookconfigurations", "mutatingwebhookconfigurations", "validatingadmissionpolicies",
 			"validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
 		} {
-			all = append(all, access{verb: verb, group: webhookGroup, resource: resource, name: "of-somebody-else"},
+			all = append(all, access{verb: verb, group: webhookGroup, resource: resource, name: "of-another-owner"},
 				access{verb: verb, group: webhookGroup, resource: resource})
 		}
 	}
@@ -272,7 +272,7 @@ func TestAnApplyOfAnotherNameIsRefused(t *testing.T) {
 	awaitServed(t, bootstrap)
 	for _, object := range render(t).Objects {
 		another := object.DeepCopy()
-		another.SetName("of-somebody-else")
+		another.SetName("of-another-owner")
 		if err := serverSideApply(t, bootstrap, another); !apierrors.IsForbidden(err) {
 			t.Errorf("%s: %v", object.GetKind(), err)
 		}

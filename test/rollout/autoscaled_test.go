@@ -88,7 +88,7 @@ func TestAnAutoscalerDrivesAGroupUpAndDownThroughAnUpdate(t *testing.T) {
 
 	before := f.vms()
 	if of(before, early) == 0 {
-		t.Fatal("no outdated VM is left: nobody will see which ones leave first")
+		t.Fatal("no outdated VM is left, so the order of removals is not tested")
 	}
 	eye.expect(bounds{few, many + surge})
 	a.untilScaled(few)
@@ -112,7 +112,7 @@ func TestAnAutoscalerDrivesAGroupUpAndDownThroughAnUpdate(t *testing.T) {
 	if told := f.scaledDown(); len(told) == 0 || slices.ContainsFunc(told, func(line string) bool {
 		return !strings.Contains(line, `"fieldManager":"","user":"the audit log of the member's API server names who changed or scaled the VmGroup"`)
 	}) {
-		t.Errorf("told of the VMs that left is %q, want lines that name nobody, and where to look", told)
+		t.Errorf("log lines about the removed VMs are %q, want lines without a user that refer to the audit log", told)
 	}
 	for _, entry := range g.ManagedFields {
 		if entry.FieldsV1 != nil && strings.Contains(entry.FieldsV1.GetRawString(), `"f:replicas":{}`) && entry.Subresource != "status" &&

@@ -26,7 +26,7 @@ func TestAnEditWhileNoReplicaRunsReachesVMsOnceOneDoes(t *testing.T) {
 	f.killAll()
 	f.patch(`{"spec":{"template":"` + late + `"}}`)
 	if err := differ(before, f.vms()); err != nil {
-		t.Fatalf("somebody is at work although all replicas are killed: %v", err)
+		t.Fatalf("VMs changed although all replicas are killed: %v", err)
 	}
 	f.startAll()
 	g := f.untilUpdated()

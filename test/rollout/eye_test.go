@@ -137,7 +137,7 @@ func (e *eye) close() {
 		e.t.Error(wrong)
 	}
 	if e.looks < 3 || e.gap > 5*time.Second {
-		e.t.Errorf("nobody has looked: %d looks, the longest after %s", e.looks, e.gap)
+		e.t.Errorf("want 3 looks or more, at most 5 s apart: %d looks, the longest after %s", e.looks, e.gap)
 	}
 }
 

@@ -200,7 +200,7 @@ func differ(was, is map[string]sim.VM) error {
 		now, there := is[ref]
 		switch {
 		case !there:
-			return fmt.Errorf("%s (%s) is gone", vm.Path, ref)
+			return fmt.Errorf("%s (%s) was deleted", vm.Path, ref)
 		case now.On != vm.On || now.CPU != vm.CPU || now.MemoryMB != vm.MemoryMB || now.Path != vm.Path || now.UUID != vm.UUID || !maps.Equal(now.Extra, vm.Extra):
 			return fmt.Errorf("%+v became %+v", vm, now)
 		case (vm.BootTime == nil) != (now.BootTime == nil) || vm.BootTime != nil && !vm.BootTime.Equal(*now.BootTime):

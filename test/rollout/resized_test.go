@@ -71,7 +71,7 @@ func TestVMsThatShrinkAreRestartedOneByOne(t *testing.T) {
 	eye.close()
 
 	if eye.least != desired-1 {
-		t.Errorf("at least %d VMs were available: nobody saw one restart", eye.least)
+		t.Errorf("at least %d VMs were available: no restart was observed", eye.least)
 	}
 	for ref, was := range before {
 		if vm, there := after[ref]; !there || vm.UUID != was.UUID || vm.BootTime == nil || vm.BootTime.Equal(*was.BootTime) {

@@ -71,7 +71,7 @@ func TestFiftyOutdatedVMsAreLeftAloneWhateverBecomesOfWhatIsKnownOfThem(t *testi
 		f.patch(`{"spec":{"cpu":1}}`)
 		f.setStatus(func(g *v1alpha1.VmGroup) { g.Status = v1alpha1.VmGroupStatus{ObservedGeneration: g.Generation} })
 	})
-	untouched("a status that was wiped while nobody looked")
+	untouched("a status that was wiped while no operator ran")
 
 	rule := &v1alpha1.VmGroupPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: "tightened"},

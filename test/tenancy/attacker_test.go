@@ -136,7 +136,7 @@ func (a *attacker) untilTold(reason string, mentions ...string) {
 		}
 		return false, nil
 	}); err != nil {
-		a.t.Errorf("%v; told was %q", err, notes)
+		a.t.Errorf("%v; events are %q", err, notes)
 	}
 }
 
@@ -212,7 +212,7 @@ func (a *attacker) toldNothingOf(g *guarded, also ...string) {
 		for _, r := range records {
 			if at := g.secrets[secret].FindIndex(r.Body); at != nil {
 				words := r.Body[max(0, at[0]-200):min(len(r.Body), at[1]+100)]
-				a.t.Errorf("the operator told the attacker of %s in a %s of %s %s/%s: …%q…", secret, r.Verb, r.Resource, r.Namespace, r.Name, words)
+				a.t.Errorf("the operator revealed %s to the attacker in a %s of %s %s/%s: …%q…", secret, r.Verb, r.Resource, r.Namespace, r.Name, words)
 				break
 			}
 		}

@@ -55,7 +55,7 @@ func TestAGroupThatIsListedUnderAnothersUIDHarmsNobody(t *testing.T) {
 			a.heard()
 			g.untouched("while the copy is being deleted")
 			a.untilInvented("it to be gone", copied, func(o hostileapi.Object) bool { return o == nil })
-			g.served("after the copy is gone")
+			g.served("after the copy is deleted")
 		})
 	}
 }

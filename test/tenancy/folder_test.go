@@ -48,7 +48,7 @@ func TestAFolderThatStatusNamesIsUsedByItsOwnerAlone(t *testing.T) {
 			a.forge(group, forgedFolder(g))
 			a.delete(group)
 			a.untilGone(group)
-			g.served("after the group is gone")
+			g.served("after the group is deleted")
 		})
 	}
 }

@@ -81,7 +81,7 @@ func forge(t *testing.T, of forgery) {
 	a.heard()
 	t.Logf("of %d forged groups, the operator wrote %d times", f.count, looked)
 	if looked < f.count/2 {
-		t.Errorf("the operator wrote %d times to %d groups: it has hardly looked at them", looked, f.count)
+		t.Errorf("the operator wrote %d times to %d groups, want half of them or more", looked, f.count)
 	}
 }
 

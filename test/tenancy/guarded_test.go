@@ -104,14 +104,14 @@ func (g *guarded) untouched(when string) {
 	present := g.present()
 	for ref, was := range g.kept {
 		if is, ok := present[ref]; !ok {
-			g.t.Errorf("%s: %s (%s) is gone", when, was.Path, ref)
+			g.t.Errorf("%s: %s (%s) was deleted", when, was.Path, ref)
 		} else if !reflect.DeepEqual(is, was.VM) {
 			g.t.Errorf("%s: %s (%s) is %+v, was %+v", when, was.Path, ref, is, was.VM)
 		}
 	}
 	for ref, vm := range present {
 		if _, ok := g.kept[ref]; !ok {
-			g.t.Errorf("%s: somebody put %s (%s) there", when, vm.Path, ref)
+			g.t.Errorf("%s: unexpected VM %s (%s)", when, vm.Path, ref)
 		}
 	}
 	for i, r := range g.w.Proxy.Records() {

@@ -36,7 +36,7 @@ func TestVMsThatStatusNamesAreTouchedByTheirOwnerAlone(t *testing.T) {
 	a.forge(group, forged)
 	a.delete(group)
 	a.untilGone(group)
-	g.served("after the group is gone")
+	g.served("after the group is deleted")
 	all, err := w.Person.VMs(t.Context())
 	if err != nil {
 		t.Fatal(err)

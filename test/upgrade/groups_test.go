@@ -241,6 +241,6 @@ func (s *tale) clear() {
 	s.must(err)
 	maps.DeleteFunc(all, func(path string, _ sim.VM) bool { return !strings.HasPrefix(path, "/DC0/vm/vm-operator/") })
 	if len(all) > 0 {
-		s.Errorf("left after the groups are gone: %v", slices.Sorted(maps.Keys(all)))
+		s.Errorf("VMs left after the groups were deleted: %v", slices.Sorted(maps.Keys(all)))
 	}
 }

@@ -120,17 +120,17 @@ func after(name string) string {
 // startsAsTold applies the remedy in the condition of a group whose VMs stayed, if they did.
 func (s *tale) startsAsTold(g *subject) {
 	s.Helper()
-	now := s.is(g, "updated, or told how to be", func(now *v1alpha1.VmGroup) bool { return updated(now) || notStarted(now) })
+	now := s.is(g, "updated, or with the command for the update", func(now *v1alpha1.VmGroup) bool { return updated(now) || notStarted(now) })
 	if updated(now) {
 		return
 	}
 	if said := meta.FindStatusCondition(now.Status.Conditions, v1alpha1.ConditionUpToDate).Message; !strings.Contains(said, "set spec.updateStrategy.replaceTrigger") {
-		s.Errorf("%s is not told how to be updated: %s", g, said)
+		s.Errorf("condition UpToDate of %s lacks the command for the update: %s", g, said)
 	}
 	s.letGo(g)
 	s.asked++
 	s.patch(g, fmt.Sprintf(`{"spec":{"updateStrategy":{"replaceTrigger":"%d"}}}`, s.asked))
-	s.shaped(g, s.is(g, "updated once somebody asked for it", updated))
+	s.shaped(g, s.is(g, "updated on request", updated))
 }
 
 // updated reports whether a group has its requested VMs, and no others.

@@ -240,17 +240,17 @@ func (s *tale) onlyWhatWasAskedFor() {
 		g := owners[r.Group]
 		switch path := kept[r.Object]; {
 		case g == nil:
-			s.Errorf("%s of %s %q for group %q, outcome %s: nobody asked for that", r.Method, r.Object, r.Name, r.Group, r.Outcome)
+			s.Errorf("%s of %s %q for group %q, outcome %s: an unexpected call", r.Method, r.Object, r.Name, r.Group, r.Outcome)
 		case path != "" && !s.isReplaced(g) && g.namespace != rolling: // for those see letGo
-			s.Errorf("%s was called on %s (%s), which nobody may touch", r.Method, path, r.Object)
+			s.Errorf("%s was called on %s (%s), which must not change", r.Method, path, r.Object)
 		case !s.isAsked(g):
-			s.Errorf("%s of %s %q for %s, of which nobody asked anything", r.Method, r.Object, r.Name, g)
+			s.Errorf("%s of %s %q for %s, which was not edited", r.Method, r.Object, r.Name, g)
 		case strings.HasPrefix(r.Method, "Destroy") && s.isReplaced(g):
 			s.Errorf("%s of %s for %s, which was to lose nothing", r.Method, r.Object, g)
 		}
 	}
 	quiet := slices.DeleteFunc(slices.Clone(s.groups), s.isAsked)
-	s.Logf("%d groups of which nobody asked anything had no call; of the others: %v", len(quiet), calls)
+	s.Logf("%d unedited groups had no call; of the others: %v", len(quiet), calls)
 }
 
 // isReplaced reports whether a group lost its VM at each stop, and never had more than one: the operator created its

@@ -89,7 +89,7 @@ func (s *tale) look(ctx context.Context) {
 	for _, g := range s.groups {
 		before, now := first[g.uid], second[g.uid]
 		if before == nil || now == nil {
-			w.say("gone "+g.String(), "%s is gone", g)
+			w.say("gone "+g.String(), "%s was deleted", g)
 			continue
 		}
 		w.owner(g, before)
@@ -157,7 +157,7 @@ func (w *watch) has(g *subject, kept map[string]sim.VM, now *v1alpha1.VmGroup, v
 		is, ok := vms[path]
 		switch {
 		case !ok:
-			w.say("vm "+path, "%s (%s) is gone", path, was.Ref.Value)
+			w.say("vm "+path, "%s (%s) was deleted", path, was.Ref.Value)
 		case is.Ref != was.Ref || is.CPU != was.CPU || is.MemoryMB != was.MemoryMB || is.UUID != was.UUID || !is.On || !maps.Equal(is.Extra, was.Extra):
 			w.say("vm "+path, "%s is %+v, was %+v", path, is, was)
 		}
@@ -195,7 +195,7 @@ func (s *tale) verdict(when string) {
 		delete(s.watch.wrong, key)
 	}
 	if s.watch.looks == 0 {
-		s.Errorf("%s: nobody looked", when)
+		s.Errorf("%s: no observation", when)
 	}
 	s.Logf("%s: %d looks, at most %d VMs under the quota of %d", when, s.watch.looks, s.watch.most, quota)
 	s.watch.looks, s.watch.most = 0, 0

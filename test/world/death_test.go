@@ -54,8 +54,8 @@ func TestAProofThatIsFalseTakesNothingFromTheLiving(t *testing.T) {
 			c.DeathProven(a.Session())
 			w.Pass(500 * time.Millisecond)
 		}
-		w.still(said, "because somebody said that its holder was dead")
-		w.unshaken("because somebody was called dead")
+		w.still(said, "because its holder was reported dead")
+		w.unshaken("because a replica was reported dead")
 		// A report that was false once is not believed when it is true.
 		died := time.Now()
 		a.Kill()

@@ -88,7 +88,7 @@ func TestWithoutAHubAllStopAndGoOnWithWhatTheyHad(t *testing.T) {
 					}
 					w.eachActs(back[name])
 					w.Pass(30 * time.Second)
-					w.still(lost, "although nobody was there to take them")
+					w.still(lost, "although no replica could take them")
 					for _, r := range []*Replica{a, b, c} {
 						if gained, lost := r.Changes(); lost > 0 || gained != r.Status().Held {
 							t.Errorf("%s got back %d of %d buckets and lost %d", r.Name, gained, r.Status().Held, lost)
@@ -119,7 +119,7 @@ func TestStalledWatchesStealNothing(t *testing.T) {
 			r.Link.Stall(false)
 		}
 		w.Pass(20 * time.Second)
-		w.still(stalled, "when watches went on")
+		w.still(stalled, "when watches continued")
 		w.unshaken("because of watches")
 	})
 }

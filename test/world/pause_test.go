@@ -56,14 +56,14 @@ func TestAReplicaThatWasReplacedWhileItWasPausedDoesNothingByItsOldRights(t *tes
 				w.Pass(20 * time.Second)
 				renewed := w.renewedAt(victim.Boot, stopped)
 				if continued.Sub(renewed) < timings.Patience+firstTake {
-					w.still(stopped, "although the patience with it was not over")
+					w.still(stopped, "although its takeover timeout had not ended")
 				} else {
 					w.takenAfter(victim.Boot, stopped, renewed, timings.Patience+firstTake, timings.Patience+lastTake)
 				}
 				for _, c := range w.VCenter.History().Of(victim.Boot).Calls {
 					old := history.Epoch{Generation: before.Generation, Number: before.Buckets[w.bucketOf(c.Group)].Number}
 					if !c.Start.Before(continued) && c.Epoch.Compare(old) <= 0 && continued.Sub(renewed) > timings.Patience+lastTake {
-						t.Errorf("%s after it went on it did something by a right from before: %s", c.Start.Sub(continued), c)
+						t.Errorf("%s after the pause, it acted on a former epoch: %s", c.Start.Sub(continued), c)
 						break
 					}
 				}

@@ -30,7 +30,7 @@ func TestDeletedLeasesAreMadeAnew(t *testing.T) {
 			w.Pass(20 * time.Second)
 			gaps := w.Timeline().Ownerless(deleted, func(session string) bool { return slices.Contains(old, session) })
 			if len(gaps) != buckets || shortest(gaps) < timings.Patience+remade || longest(gaps) > timings.Patience+remade+lastOfThree {
-				t.Errorf("%d buckets were taken %s to %s after their sessions were gone, want %s to %s", len(gaps), shortest(gaps), longest(gaps),
+				t.Errorf("%d buckets were taken %s to %s after their sessions were deleted, want %s to %s", len(gaps), shortest(gaps), longest(gaps),
 					timings.Patience+remade, timings.Patience+remade+lastOfThree)
 			}
 			if !w.Shared(time.Minute) {

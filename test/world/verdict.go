@@ -52,7 +52,7 @@ func (w *World) WrongVMs() (wrong []string) {
 		uid, ok := wanted[vm.Ref.Value]
 		switch {
 		case !ok:
-			wrong = append(wrong, vm.Name+" is nobody's: an orphan, or one too many")
+			wrong = append(wrong, vm.Name+" belongs to no group: an orphan, or surplus")
 		case vm.Stamp == nil || vm.Stamp.Group != uid:
 			wrong = append(wrong, vm.Name+" does not carry the stamp of group "+uid)
 		}

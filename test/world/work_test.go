@@ -89,7 +89,7 @@ func TestWhatChangesWhileNobodyOwnsAGroupIsDoneByItsNextOwnerAtOnce(t *testing.T
 				b := bucketOf(sharding.Key{ClusterUID: clusterUID, Namespace: namespace, Name: name})
 				i := slices.IndexFunc(calls[w.uid(name)], func(c history.Call) bool { return c.Start.After(died) })
 				if i < 0 {
-					t.Errorf("nobody does anything for %s", name)
+					t.Errorf("no call for %s", name)
 				} else if late := calls[w.uid(name)][i].Start.Sub(taken[b]); late > pickUp {
 					t.Errorf("%s had its owner for %s until something was done, want %s", name, late, pickUp)
 				}

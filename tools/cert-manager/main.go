@@ -109,7 +109,7 @@ func run(ctx context.Context, kubeconfig string) error {
 	return err
 }
 
-// certificates builds the controllers that registered themselves, which say what they have to be told of. The function
+// certificates builds the controllers that registered themselves, which define the events that they need. The function
 // that it returns starts their informers.
 func certificates(ctx context.Context, kubeconfig string) ([]controller.Interface, func(context.Context), error) {
 	factory, err := controller.NewContextFactory(ctx, controller.ContextOptions{

@@ -1,4 +1,4 @@
-// Command pod-security says how the Pods of manifests would fare in a namespace that enforces the Pod Security
+// Command pod-security checks the Pods of manifests as in a namespace that enforces the Pod Security
 // Standard "restricted", by the rules that the API server has. It reads YAML documents from the files that are named,
 // prints a line for each violation, and fails if there is one.
 package main

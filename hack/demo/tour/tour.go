@@ -18,7 +18,7 @@ func Commands() []Command {
 		{"the group with another number of VMs", "kubectl --context team-a scale vmgroup vg-1 --replicas=4"},
 		{"VMs, conditions and events of the group", "kubectl --context team-a describe vmgroup vg-1"},
 		{"a refusal: no group may have 16 CPUs", `kubectl --context team-a patch vg vg-1 --type=merge -p '{"spec":{"cpu":16}}'`},
-		{"what the platform team sees on the hub", "kubectl --context hub get vcenters,memberclusters,vmgrouppolicies"},
+		{"the objects of the hub administrator", "kubectl --context hub get vcenters,memberclusters,vmgrouppolicies"},
 	}
 }
 

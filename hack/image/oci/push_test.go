@@ -23,7 +23,7 @@ func serveRegistry(t *testing.T) string {
 	t.Helper()
 	handler := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if user, password, _ := r.BasicAuth(); user != "somebody" || password != "secret" {
+		if user, password, _ := r.BasicAuth(); user != "robot" || password != "secret" {
 			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
 			w.WriteHeader(http.StatusUnauthorized)
 			return
@@ -38,7 +38,7 @@ func serveRegistry(t *testing.T) string {
 func logIn(t *testing.T, address string) {
 	t.Helper()
 	dir := t.TempDir()
-	auth := base64.StdEncoding.EncodeToString([]byte("somebody:secret"))
+	auth := base64.StdEncoding.EncodeToString([]byte("robot:secret"))
 	config := fmt.Sprintf(`{"auths":{%q:{"auth":%q}}}`, address, auth)
 	if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 )
 
 // isc is the text of the ISC license, one of the shortest.
-const isc = `Copyright (c) 2026 Somebody
+const isc = `Copyright (c) 2026 Example Authors
 
 Permission to use, copy, modify, and/or distribute this software for any purpose with or without fee is hereby granted,
 provided that the above copyright notice and this permission notice appear in all copies.

@@ -109,8 +109,8 @@ func TestANumberAboveItsBoundIsReported(t *testing.T) {
 		{"a line", func(n *Numbers) { n.Lines["tiny"] = 1 }, "151 lines linked into the manager, at most 150"},
 		{"a package", func(n *Numbers) { n.Lines["small"], n.Lines["large"] = 51, 99 }, "51 lines in small, at most 50"},
 		{"a large package", func(n *Numbers) { n.Lines["small"], n.Lines["large"] = 49, 101 }, "101 lines in large, at most 100"},
-		{"a package that is gone", func(n *Numbers) { delete(n.Lines, "large") }, "bounds package large, which is not linked"},
-		{"a field that is gone", func(n *Numbers) { n.NoLinks = nil }, "for large.A.random, which is no field"},
+		{"a deleted package", func(n *Numbers) { delete(n.Lines, "large") }, "bounds package large, which is not linked"},
+		{"a deleted field", func(n *Numbers) { n.NoLinks = nil }, "for large.A.random, which is no field"},
 	} {
 		n := numbers()
 		c.change(&n)

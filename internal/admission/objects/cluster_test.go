@@ -135,7 +135,7 @@ func (m *member) install(policies ...v1alpha1.VmGroupPolicy) {
 	m.awaitRefusal(probe, want)
 	await.NoError(m.t, "protection of the limits", func() error {
 		if err := m.writesLimits(m.t.Context()); !apierrors.IsForbidden(err) {
-			return fmt.Errorf("somebody else may write limits: %w", err)
+			return fmt.Errorf("another user can write limits: %w", err)
 		}
 		return nil
 	})

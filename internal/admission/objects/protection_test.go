@@ -41,7 +41,7 @@ func TestOnlyTheOperatorWritesLimits(t *testing.T) {
 		},
 	} {
 		if err := write(m.team); !apierrors.IsForbidden(err) || reason(err) != protectionMessage {
-			t.Errorf("%s by somebody else: %v", what, err)
+			t.Errorf("%s by another user: %v", what, err)
 		}
 		if err := write(m.operator); err != nil {
 			t.Errorf("%s by the operator: %v", what, err)
@@ -75,7 +75,7 @@ func TestOnlyTheOperatorAndWhoMayTakeTheGuardAwayWriteStatus(t *testing.T) {
 		return forger.Patch(t.Context(), group.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`)))
 	})
 	if err := write(forger); !apierrors.IsForbidden(err) || reason(err) != statusMessage {
-		t.Errorf("status by somebody with all rights on groups: %v", err)
+		t.Errorf("status written by a user with all rights on groups: %v", err)
 	}
 	for who, c := range map[string]client.Client{"the operator": m.operator, "an administrator of the member": m.team} {
 		if err := write(c); err != nil {
@@ -98,7 +98,7 @@ func TestUsernamesCannotLeaveTheirQuotes(t *testing.T) {
 	limits := &v1alpha1.VmGroupLimits{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.LimitsName}}
 	await.NoError(m.t, "protection", func() error {
 		if err := m.team.Delete(t.Context(), limits.DeepCopy(), client.DryRunAll); !apierrors.IsForbidden(err) {
-			return fmt.Errorf("somebody else may delete the limits: %w", err)
+			return fmt.Errorf("another user can delete the limits: %w", err)
 		}
 		return nil
 	})

@@ -263,7 +263,7 @@ func TestTheHashOfABundleIsThatOfItsCertificates(t *testing.T) {
 			t.Errorf("%s changes the hash", what)
 		}
 		if got := trust.BundleHash(trust.ParseAuthorities(same)); got != whole {
-			t.Errorf("%s: whoever waits for the acknowledgement computes %q", what, got)
+			t.Errorf("%s: trust.BundleHash returns %q", what, got)
 		}
 	}
 	if BundleHash(a) == whole || BundleHash(b) == whole || BundleHash(a) == BundleHash(b) {

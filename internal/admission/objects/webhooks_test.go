@@ -149,7 +149,7 @@ func TestTheHubIsAskedOnlyAboutWhatItCanDecide(t *testing.T) {
 
 	h.Close()
 	if err := m.team.Create(t.Context(), probe, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
-		t.Errorf("creation with failure policy Fail while the hub is away: %v", err)
+		t.Errorf("creation with failure policy Fail while the hub is unreachable: %v", err)
 	}
 }
 

@@ -34,7 +34,7 @@ func (l *lab) rotate(replicas []*labReplica) []*labReplica {
 	}
 	for i, r := range replicas {
 		issued.write(l.t, r.dir)
-		l.await("calls go on", l.more(20))
+		l.await("calls continue", l.more(20))
 		if i == 0 {
 			// The leader, which has just begun: another one continues.
 			l.end(r)
@@ -55,7 +55,7 @@ func (l *lab) rotate(replicas []*labReplica) []*labReplica {
 			return true
 		})
 	}
-	l.await("calls go on", l.more(80))
+	l.await("calls continue", l.more(80))
 	return replicas
 }
 

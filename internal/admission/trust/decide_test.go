@@ -72,7 +72,7 @@ func serves(t *testing.T, d Decision, name string) {
 func trusts(t *testing.T, d Decision, want ...string) {
 	t.Helper()
 	if got := names(d.State.Authorities); !slices.Equal(got, want) {
-		t.Fatalf("members are told to trust %v, want %v", got, want)
+		t.Fatalf("members trust %v, want %v", got, want)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestRenewalGoesStepByStep(t *testing.T) {
 	trusts(t, d, "A", "B")
 	serves(t, d, "a")
 	if !strings.Contains(d.Waiting, "m1") {
-		t.Errorf("it does not say who is waited for: %q", d.Waiting)
+		t.Errorf("the waiting reason does not name member m1: %q", d.Waiting)
 	}
 	if len(d.Behind) != 1 || d.Behind[0].Member != "m1" || d.Behind[0].Broken || !d.Behind[0].Since.Equal(s.in.Now) {
 		t.Errorf("behind: %+v", d.Behind)
@@ -194,7 +194,7 @@ func TestWhoIsWaitedFor(t *testing.T) {
 	}{
 		{"a member that answers and has no webhook yet: an older bundle may be on its way", Member{Reachable: true}, true},
 		{"a member that does not answer and never had one: nothing there can fail", Member{}, false},
-		{"a bundle that nobody remembers", Member{Acked: "0123", Reachable: true}, true},
+		{"a bundle that is not in State.Bundles", Member{Acked: "0123", Reachable: true}, true},
 		{"the old bundle", Member{Acked: BundleHash([]Authority{oldCA})}, true},
 		{"old and new", Member{Acked: BundleHash([]Authority{newCA, oldCA})}, false},
 		{"neither: it fails already", Member{Acked: BundleHash([]Authority{authority("C", 0, 2000*day)})}, false},
@@ -226,11 +226,11 @@ func TestWhichLeafIsServed(t *testing.T) {
 	}{
 		{"another one of the same authority", oldLeaf, leaf("a2", "A", 89*day, 190*day), 91 * day, "a2"},
 		{"an older one, from a replica whose files lag", leaf("a2", "A", 50*day, 150*day), oldLeaf, 91 * day, "a2"},
-		{"one by an authority that nobody knows", oldLeaf, leaf("x", "X", 90*day, 200*day), 91 * day, "a"},
+		{"one by an unknown authority", oldLeaf, leaf("x", "X", 90*day, 200*day), 91 * day, "a"},
 		{"one by an unknown authority, the other expired", oldLeaf, leaf("x", "X", 90*day, 200*day), 101 * day, "x"},
 		{"both expired", oldLeaf, leaf("a0", "A", -90*day, 99*day), 101 * day, "a"},
 		{"one that is not valid yet", oldLeaf, leaf("later", "A", 95*day, 200*day), 91 * day, "a"},
-		{"the served one expired, nobody acknowledged", oldLeaf, newLeaf, 101 * day, "b"},
+		{"the served one expired, no member acknowledged", oldLeaf, newLeaf, 101 * day, "b"},
 		{"none in the files", oldLeaf, nil, 91 * day, "a"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -140,11 +140,11 @@ func TestTheLeaderWritesTheSecretOnce(t *testing.T) {
 		t.Errorf("bundle %t, segment %q", ok, segment)
 	}
 	if len(b.delivered) != 2 || !bytes.Equal(b.delivered[1][KeyServedCert], b.offer.Leaf.Pair.Certificate) || b.changes != 2 {
-		t.Errorf("delivered %d times, told of %d changes", len(b.delivered), b.changes)
+		t.Errorf("delivered %d times, notified of %d changes", len(b.delivered), b.changes)
 	}
 	b.pass()
 	if b.writes != 1 || len(b.delivered) != 2 || b.changes != 2 {
-		t.Errorf("at rest: %d writes, delivered %d times, told of %d changes", b.writes, len(b.delivered), b.changes)
+		t.Errorf("at rest: %d writes, delivered %d times, notified of %d changes", b.writes, len(b.delivered), b.changes)
 	}
 	if len(b.forced) != 1 || b.forced[0] != nil {
 		t.Errorf("events of switches: %v", b.forced)
@@ -202,10 +202,10 @@ func TestWhatIsDeletedOrDamagedIsPutBack(t *testing.T) {
 				}
 			}
 			if all := ParseAuthorities(b.secret().Data[KeyAuthorities]); len(all) != 2 {
-				t.Errorf("members are told to trust %d authorities, want the old and the new one", len(all))
+				t.Errorf("members trust %d authorities, want the old and the new one", len(all))
 			}
 			if !bytes.Equal(b.delivered[len(b.delivered)-1][KeyPath], before[KeyPath]) && name == "deleted" {
-				t.Error("replicas were told that there is nothing any more")
+				t.Error("replicas received an empty Secret")
 			}
 		})
 	}
@@ -289,7 +289,7 @@ func TestAuthorityOfCertManagerComesBeforeTheFile(t *testing.T) {
 	got := ParseAuthorities(b.secret().Data[KeyAuthorities])
 	// Members must not trust the chain above the authority, or unneeded certificates in the file.
 	if want := ParseAuthorities(slices.Concat(own.PEM, other.PEM)); !slices.Equal(names(got), names(want)) {
-		t.Errorf("members are told to trust %v, want %v", names(got), names(want))
+		t.Errorf("members trust %v, want %v", names(got), names(want))
 	}
 }
 

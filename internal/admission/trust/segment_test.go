@@ -47,7 +47,7 @@ func TestSegmentsTakeTurns(t *testing.T) {
 	b.pass()
 	b.pass()
 	if !b.knows(near, 0) || !b.knows(away, 0) {
-		t.Fatal("members that somebody else managed until now are not known by the segment that they have")
+		t.Fatal("calls with the initial segment are rejected for members without a known period")
 	}
 	_, now, _ := b.Segment("near", near.UID, false)
 	if want := PeriodAt(b.now, DefaultPeriod); now != want || now == 0 {
@@ -80,14 +80,14 @@ func TestSegmentsTakeTurns(t *testing.T) {
 			t.Errorf("period %d: a segment holds for more than two periods", i)
 		}
 		if !b.knows(away, now) {
-			t.Errorf("period %d: the member that is away is not waited for", i)
+			t.Errorf("period %d: the segment of the unreachable member expired", i)
 		}
 		if b.knows(away, now+i) && b.Knows("away", Segment(b.state.PathKey, "near", near.UID, now+i)) {
 			t.Errorf("period %d: a member may call by the segment of another", i)
 		}
 	}
 	if got := b.changes - changes; got != 5 {
-		t.Errorf("members were told of %d new periods, want 5", got)
+		t.Errorf("members were notified of %d new periods, want 5", got)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestASegmentStaysWhereSomebodyElseAppliesIt(t *testing.T) {
 	}
 	b.passAfter(limits.Overlap)
 	if !b.knows(none, 0) {
-		t.Error("the segment that stays ends before somebody has applied it")
+		t.Error("segment 0 expired before the member acknowledged it again")
 	}
 }
 

@@ -35,7 +35,7 @@ func TestOnlyWhatIsReadWakesIt(t *testing.T) {
 		wakes bool
 	}{
 		{"its Secret", func(s, _ *controllertest.FakeInformer) { s.Add(named("operator", SecretName)) }, true},
-		{"its Secret is gone", func(s, _ *controllertest.FakeInformer) { s.Delete(named("operator", SecretName)) }, true},
+		{"its Secret is deleted", func(s, _ *controllertest.FakeInformer) { s.Delete(named("operator", SecretName)) }, true},
 		{"the authority", func(s, _ *controllertest.FakeInformer) { s.Add(named("operator", AuthoritySecretName)) }, true},
 		{"a Secret of that name elsewhere", func(s, _ *controllertest.FakeInformer) { s.Add(named("other", SecretName)) }, false},
 		{"another Secret", func(s, _ *controllertest.FakeInformer) { s.Add(named("operator", "kubeconfig")) }, false},

@@ -228,7 +228,7 @@ func (m *model) step(i int) {
 	}
 	if served := m.store.Served; decision.Switched && served != nil && !m.now.Before(served.NotAfter) {
 		if m.now.Sub(m.leaderless) > 5*lag {
-			m.t.Fatalf("%s: %s expired although somebody led all the time", m.now.Format(time.TimeOnly), served.Fingerprint)
+			m.t.Fatalf("%s: %s expired although there always was a leader", m.now.Format(time.TimeOnly), served.Fingerprint)
 		}
 		for _, member := range m.members {
 			member.excused = true // it fails with any leaf
@@ -382,7 +382,7 @@ func (m *model) check() {
 		}
 	}
 	if len(m.store.Authorities) > 60 {
-		m.t.Fatalf("members are told to trust %d authorities", len(m.store.Authorities))
+		m.t.Fatalf("members trust %d authorities, want 60 at most", len(m.store.Authorities))
 	}
 }
 

@@ -344,7 +344,7 @@ func TestAnObjectThatTheAccountMayNotAskAboutHidesNoOther(t *testing.T) {
 	_, found, _ := r.check()
 	for _, privilege := range []string{"Folder.Delete", "Resource.AssignVMToPool"} {
 		if !slices.ContainsFunc(found, func(f vcenter.Finding) bool { return slices.Contains(f.Privileges, privilege) }) {
-			t.Errorf("nobody misses %s:\n%s", privilege, table(t, found))
+			t.Errorf("no finding about missing privilege %s:\n%s", privilege, table(t, found))
 		}
 	}
 	if len(wrong(found)) != 2 {

@@ -94,13 +94,13 @@ func TestAProbeThatIsKilledAtAnyCallLeavesNothing(t *testing.T) {
 			r.transport = func(next http.RoundTripper) http.RoundTripper { m.next = next; return m }
 			_, found, _ := r.checkNow(t)
 			if at == 0 && vcenter.Worst(found) > vcenter.Warn {
-				t.Fatalf("nobody was killed:\n%s", table(t, found))
+				t.Fatalf("the probe was not killed, but a finding is above Warn:\n%s", table(t, found))
 			}
 			return m
 		}
 		whole := run(0, false)
 		if left := r.remains(); len(left) > 0 {
-			t.Fatalf("a probe that nobody kills leaves %v", left)
+			t.Fatalf("a completed probe leaves %v", left)
 		}
 		kills, left := 0, 0
 		first := firstOf(whole.methods, "CreateFolder")
@@ -173,7 +173,7 @@ func wantLeftover(t *testing.T, found []vcenter.Finding, fix string) {
 			return
 		}
 	}
-	t.Errorf("it tells of no leftover with %q:\n%s", fix, table(t, found))
+	t.Errorf("no leftover finding with the fix %q:\n%s", fix, table(t, found))
 }
 
 func TestAFolderOfAProbeWithSomethingElseInItStays(t *testing.T) {
@@ -195,7 +195,7 @@ func TestAFolderOfAProbeWithSomethingElseInItStays(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("nobody tells of the folder:\n%s", table(t, found))
+	t.Errorf("no finding about the folder:\n%s", table(t, found))
 }
 
 // TestAProbeWhoseTimeIsOverSendsNothingMore: a stopped process continues later, when another check can remove its objects.

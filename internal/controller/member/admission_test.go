@@ -54,7 +54,7 @@ func TestAdmissionObjectsAreInstalledRepairedAndRemoved(t *testing.T) {
 		if err := unstructured.SetNestedField(object.Object, "Ignore", "spec", "failurePolicy"); err != nil {
 			t.Fatal(err)
 		}
-		if err := member.Update(t.Context(), object, client.FieldOwner("somebody")); err != nil {
+		if err := member.Update(t.Context(), object, client.FieldOwner("another-writer")); err != nil {
 			t.Fatal(err)
 		}
 		awaitObject(t, member, "ValidatingAdmissionPolicy", func(object *unstructured.Unstructured) bool {

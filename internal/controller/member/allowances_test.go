@@ -44,7 +44,7 @@ func TestEveryAllowanceOfAMemberThatDoesNotCountIsTold(t *testing.T) {
 		}
 		_, again := allowanceProblem(&v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotation: until.Add(time.Minute).Format(time.RFC3339)}}}, now)
 		if !again.Equal(now.Add(time.Minute)) {
-			t.Errorf("%s is looked at again at %s", annotation, again)
+			t.Errorf("%s is checked again at %s", annotation, again)
 		}
 	}
 }

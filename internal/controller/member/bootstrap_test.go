@@ -76,7 +76,7 @@ func TestAMemberIsInstalledAndServedWithTwoIdentities(t *testing.T) {
 		in.awaitReconciled("alpha", "served-on")
 		in.awaitAdmission("alpha", metav1.ConditionFalse, v1alpha1.ReasonAdmissionForbidden)
 	})
-	t.Run("with fewer roles the groups are served, what may be installed is, and it says what is missing", func(t *testing.T) {
+	t.Run("with fewer roles the groups are served, what may be installed is, and the condition names the missing privileges", func(t *testing.T) {
 		_, takeBack := grantChanged(t, servers.alpha, "two-bootstrap", func(role *rbacv1.ClusterRole) {
 			role.Name += "-fewer"
 			for i := range role.Rules {

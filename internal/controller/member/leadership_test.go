@@ -255,7 +255,7 @@ func TestAReplicaThatDoesNotLeadWaitsForTheLeadersBootstrap(t *testing.T) {
 		return faultproxy.Fault{}
 	})
 	r.join("alpha", viaProxy(t, member))
-	await.NoError(t, "looks at the member", func() error {
+	await.NoError(t, "checks of the member", func() error {
 		if n := looks.Load(); n < 3 {
 			return fmt.Errorf("%d so far", n)
 		}
@@ -266,7 +266,7 @@ func TestAReplicaThatDoesNotLeadWaitsForTheLeadersBootstrap(t *testing.T) {
 		t.Errorf("waiting for the leader shows as %+v", seen)
 	}
 	if _, ok := r.opts.Fleet.Member("alpha"); ok {
-		t.Error("a member that nobody has claimed is engaged")
+		t.Error("an unclaimed member is engaged")
 	}
 	if mc := r.get("alpha"); len(mc.Finalizers) > 0 || len(mc.Status.Conditions) > 0 {
 		t.Errorf("the MemberCluster was written: %v, %+v", mc.Finalizers, mc.Status)

@@ -25,7 +25,7 @@ func TestHowMuchIsHeldIsTold(t *testing.T) {
 	}
 	in.previous, in.counts = status, nil
 	if status, _ = computeStatus(in); meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionMassDeletion) == nil {
-		t.Error("while nobody counts nothing is held any more")
+		t.Error("without counts, the condition was removed")
 	}
 	in.counts = &counts{groups: 9, vms: 78}
 	if status, _ = computeStatus(in); meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionMassDeletion) != nil {
@@ -45,6 +45,6 @@ func TestTheLimitOfAMemberIsASetting(t *testing.T) {
 	again := intstr.FromInt32(25)
 	mc.Spec.MassDeletion.MaxVMs = &again
 	if settingsOf(mc) != another {
-		t.Error("the same limit is another setting, and all groups of the member are looked at for nothing")
+		t.Error("an equal limit gives different settings, which enqueues all groups of the member")
 	}
 }

@@ -47,10 +47,10 @@ func TestAMemberTellsOfItsOrphansUntilThereAreCertainlyNone(t *testing.T) {
 	for name, doubt := range map[string]struct {
 		seen  link.Observation
 		known bool
-	}{"nobody knows": {engaged, false}, "it is away": {away, true}, "it is back since a minute": {young, true}, "it is not engaged": {link.Observation{}, true}} {
+	}{"the orphans are unknown": {engaged, false}, "the member is unreachable": {away, true}, "the member has been engaged for a minute": {young, true}, "the member is not engaged": {link.Observation{}, true}} {
 		known = doubt.known
 		if message, again := told(doubt.seen); message == "" || again == 0 {
-			t.Errorf("although %s it is said that there are none; again after %s", name, again)
+			t.Errorf("although %s, the message reports no orphans; again after %s", name, again)
 		}
 	}
 	known = true

@@ -58,7 +58,7 @@ func TestAMemberClusterIsNotSwitchedOverToAnotherCluster(t *testing.T) {
 			t.Errorf("%s the other cluster has the CRD (%v)", after, err)
 		}
 		if err := there.Get(t.Context(), client.ObjectKeyFromObject(held), held); err != nil || len(held.Finalizers) == 0 {
-			t.Errorf("%s the finalizer of the pinned cluster's group is gone (%v)", after, err)
+			t.Errorf("%s the group of the pinned cluster has no finalizer (%v)", after, err)
 		}
 		awaitClaim(t, there, true)
 	}

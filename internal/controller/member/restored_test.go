@@ -32,7 +32,7 @@ func TestARestoreIsSaidForADay(t *testing.T) {
 		t.Errorf("after 23 hours: %+v", got)
 	}
 	if left := restoredLeft(&later, testNow.Add(23*time.Hour)); left <= 0 || left > time.Hour {
-		t.Errorf("it is looked at again in %s", left)
+		t.Errorf("the member is checked again in %s, want an hour at most", left)
 	}
 	for name, seen := range map[string]link.Observation{"the process that noticed": seen, "another one": engagedObservation()} {
 		last := said(first, seen, testNow.Add(25*time.Hour))

@@ -110,9 +110,9 @@ func TestAnotherUsernameTakesOverWhatOnlyTheOperatorMayWrite(t *testing.T) {
 	in.awaitAdmission("alpha", metav1.ConditionTrue, v1alpha1.ReasonNoWebhook)
 	await.NoError(t, "protection of VmGroupLimits", func() error {
 		limits := admissionObject(t, member, "VmGroupLimits")
-		limits.SetAnnotations(map[string]string{"written-by": "somebody"})
+		limits.SetAnnotations(map[string]string{"written-by": "another-writer"})
 		if err := member.Update(t.Context(), limits, client.DryRunAll); !apierrors.IsForbidden(err) {
-			return fmt.Errorf("somebody may write the limits: %w", errors.Join(err, errors.New("not forbidden")))
+			return fmt.Errorf("another user can write the limits: %w", errors.Join(err, errors.New("not forbidden")))
 		}
 		return nil
 	})

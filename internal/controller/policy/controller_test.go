@@ -165,7 +165,7 @@ func TestOnlyTheLeaderCountsAndNotTooOften(t *testing.T) {
 	r.pass()
 	for range 5 { // policies change in a row
 		if wait := r.pass().RequeueAfter; wait <= 0 || wait > shortest {
-			t.Errorf("looked at again in %s", wait)
+			t.Errorf("the policy is checked again in %s", wait)
 		}
 	}
 	if r.counts != 1 {

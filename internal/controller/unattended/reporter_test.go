@@ -111,7 +111,7 @@ func TestTheLeaderAloneSaysOnceThatNobodyLooksAfterAGroup(t *testing.T) {
 		t.Error("a replica that does not lead writes")
 	}
 	if replica.Leader = true; !unattended() {
-		t.Error("nobody says that the group is unattended")
+		t.Error("the group has no condition Unattended")
 	}
 	version := group().ResourceVersion
 	if u.look(t.Context()); group().ResourceVersion != version {

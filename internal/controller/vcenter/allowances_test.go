@@ -14,9 +14,9 @@ import (
 func TestAnAllowanceOfAVCenterThatDoesNotCountIsTold(t *testing.T) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	for story, next := range map[string]func(*v1alpha1.VCenter) v1alpha1.VCenterStatus{
-		"it is looked at": func(vc *v1alpha1.VCenter) v1alpha1.VCenterStatus { return newStatus(vc, look{}, now) },
-		"it cannot be": func(vc *v1alpha1.VCenter) v1alpha1.VCenterStatus {
-			return blockedStatus(vc, look{}, v1alpha1.ReasonSecretNotFound, "the Secret is gone with it", now)
+		"the VCenter is checked": func(vc *v1alpha1.VCenter) v1alpha1.VCenterStatus { return newStatus(vc, look{}, now) },
+		"the VCenter is blocked": func(vc *v1alpha1.VCenter) v1alpha1.VCenterStatus {
+			return blockedStatus(vc, look{}, v1alpha1.ReasonSecretNotFound, "the Secret was deleted", now)
 		},
 	} {
 		vc := vcenterForTest()

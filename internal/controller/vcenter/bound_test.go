@@ -16,7 +16,7 @@ func allow(t *testing.T, s *corev1.Secret, message string) {
 	_, command, found := strings.Cut(message, "annotate secret vc-creds ")
 	overwrites := "--overwrite --resource-version=" + s.ResourceVersion + " "
 	if _, there := s.Annotations[v1alpha1.VCenterHostsAnnotation]; strings.HasPrefix(command, overwrites) != there {
-		t.Fatalf("what somebody else allows meanwhile is lost, or the command does nothing: %q", message)
+		t.Fatalf("the command overwrites concurrent changes, or has no effect: %q", message)
 	}
 	key, value, ok := strings.Cut(strings.Trim(strings.TrimPrefix(command, overwrites), "'"), "=")
 	if !found || !ok || key != v1alpha1.VCenterHostsAnnotation {
@@ -98,7 +98,7 @@ func TestTheCommandNamesTheHostThatItIsFor(t *testing.T) {
 		vc.Spec.Server, vc.Spec.TLS = server, &v1alpha1.TLSConfig{InsecureSkipVerify: true}
 		_, err := newConfig(vc, s)
 		if err == nil {
-			t.Fatalf("%s: the password is sent though nobody has named the host", server)
+			t.Fatalf("%s: the password is sent although no annotation names the host", server)
 		}
 		allow(t, s, err.Error())
 		if got := s.Annotations[v1alpha1.VCenterHostsAnnotation]; got != host {

@@ -135,7 +135,7 @@ func TestTheCommandForASecretWithoutHostIsEnough(t *testing.T) {
 	s := secret("username", "u", "password", "a")
 	_, err := newConfig(vc, s)
 	if err == nil || !strings.HasSuffix(err.Error(), "kubectl -n vmgroup-operator-system annotate secret vc-creds vm.codeconnect.vmworld.com/vcenter-hosts=vc.example.com:8443") {
-		t.Fatalf("told %v", err)
+		t.Fatalf("error is %v", err)
 	}
 	allow(t, s, err.Error())
 	if _, err := newConfig(vc, s); err != nil {

@@ -78,7 +78,7 @@ func TestAVCenterWhoseDeletionWaitsIsConnectedToAfterARestart(t *testing.T) {
 	}
 	pass()
 	if connection == nil {
-		t.Fatal("nobody connects to the vCenter, so its groups can never be deleted")
+		t.Fatal("no connection to the vCenter, so its groups can never be deleted")
 	}
 	connection.becomes(vsphere.Health{Reachable: true, Complete: true, InstanceUUID: "expected", VMs: 2})
 	groups.count = 1
@@ -256,12 +256,12 @@ func TestAnEmptyRootAfterARestartIsReportedOnceTheGroupsAreKnown(t *testing.T) {
 		return complete != nil && complete.Reason == v1alpha1.ReasonInventorySuddenlyEmpty
 	}
 	if reported() || len(connection.diary.read()) != 0 {
-		t.Errorf("while nobody knows the groups it is reported, or explained by %v", connection.diary.read())
+		t.Errorf("while the groups are unknown, the condition is reported, or explained by %v", connection.diary.read())
 	}
 	groups.unknown = false
 	reported()
 	if told := connection.diary.read(); len(told) != 1 || told[0] != "expects 0 of dialed" {
-		t.Errorf("no group counts on VMs, and the connection was told %v", told)
+		t.Errorf("no group expects VMs, and the connection received %v", told)
 	}
 	// An unreachable member hides no accident.
 	groups.unknown = true

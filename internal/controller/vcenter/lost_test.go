@@ -32,7 +32,7 @@ func TestAVCenterThatIsGoneForGoodGoesOnceItsGroupsAreForgotten(t *testing.T) {
 		"no word":                           {since: now.Add(-group.ForgetAfter)},
 		"a word that is over":               {since: now.Add(-group.ForgetAfter), until: now},
 		"it has groups":                     {since: now.Add(-group.ForgetAfter), until: now.Add(time.Hour), groups: 1},
-		"nobody knows its groups":           {since: now.Add(-group.ForgetAfter), until: now.Add(time.Hour), unknown: true},
+		"its groups are unknown":            {since: now.Add(-group.ForgetAfter), until: now.Add(time.Hour), unknown: true},
 	} {
 		t.Run(story, func(t *testing.T) {
 			vc := vcenterForTest()

@@ -102,7 +102,7 @@ func TestAMemberIsToldOfItsOrphans(t *testing.T) {
 		}
 	}
 	if look(); len(told) != 0 {
-		t.Errorf("at first sight %v were told", told)
+		t.Errorf("at first sight, %v were notified", told)
 	}
 	if groups, all := known.Orphans("team-a"); len(groups) != 0 || all {
 		t.Errorf("at first sight there are %v, and that is known to be all: %t", groups, all)
@@ -114,7 +114,7 @@ func TestAMemberIsToldOfItsOrphans(t *testing.T) {
 		t.Errorf("after a minute there are %+v, known: %t", groups, all)
 	}
 	if groups, _ := known.Orphans("team-b"); len(groups) != 1 || groups[0].Key.Group() != "4-5" {
-		t.Errorf("VMs with a receipt are told as orphans: %+v", groups)
+		t.Errorf("VMs with a receipt are reported as orphans: %+v", groups)
 	}
 	if orphaned.Count(released) != 1 || released[0].Key.Group() != "kept" {
 		t.Errorf("VMs with a receipt are %+v", released)
@@ -132,7 +132,7 @@ func TestAMemberIsToldOfItsOrphans(t *testing.T) {
 	}
 	now = now.Add(orphanPatience) // the vCenter was unreachable
 	if _, all := known.Orphans("team-a"); all {
-		t.Error("of a vCenter that nobody looks at it is known that it has none")
+		t.Error("the orphans of an unchecked vCenter count as known")
 	}
 	told = nil
 	r.forget(vc.Name)
@@ -142,7 +142,7 @@ func TestAMemberIsToldOfItsOrphans(t *testing.T) {
 func wantTold(t *testing.T, told []string, want ...string) {
 	t.Helper()
 	if !slices.Equal(told, want) {
-		t.Errorf("%v were told, want %v", told, want)
+		t.Errorf("notified members %v, want %v", told, want)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestOrphanedVMsAreNamedAndOnceTheyAreGoneNotMentioned(t *testing.T) {
 	}
 	l.health.Complete = true
 	if vc.Status = newStatus(vc, l, now); meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionOrphanedVMs) != nil {
-		t.Error("VMs that are gone are still reported")
+		t.Error("deleted VMs are still reported")
 	}
 }
 
@@ -182,6 +182,6 @@ func TestKeptVMsAreNamedAndAreNoOrphans(t *testing.T) {
 	}
 	l.health.Complete = true
 	if vc.Status = newStatus(vc, l, now); meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionKeptVMs) != nil {
-		t.Error("VMs that are gone are still reported")
+		t.Error("deleted VMs are still reported")
 	}
 }

@@ -79,7 +79,7 @@ func TestTheRootFolderOfAnotherVCenterIsNotTakenFromStatus(t *testing.T) {
 		other *v1alpha1.VCenterRoot
 		kept  bool
 	}{
-		"nobody else has one":          {kept: true},
+		"no other VCenter has one":     {kept: true},
 		"another has another":          {&v1alpha1.VCenterRoot{InstanceUUID: "u", MoRef: "group-8"}, true},
 		"another's is of another host": {&v1alpha1.VCenterRoot{InstanceUUID: "v", MoRef: "group-7"}, true},
 		"another has the same":         {root.DeepCopy(), false},
@@ -128,7 +128,7 @@ func TestStatusKeepsTheRootFolderAndSaysWhatIsWrongWithIt(t *testing.T) {
 		}
 		f.dialed[0].becomes(h)
 		if told := f.pass(v1alpha1.ConditionPlaceUncertain); told != reason {
-			t.Errorf("%q is told as %q", kind, told)
+			t.Errorf("problem %q is reported as %q", kind, told)
 		}
 		empty := meta.FindStatusCondition(f.vc.Status.Conditions, v1alpha1.ConditionInventoryComplete).Message
 		if accept := strings.Contains(empty, v1alpha1.AcceptEmptyAnnotation); accept == (kind == vsphere.VMsElsewhere) {

@@ -176,7 +176,7 @@ func TestTheConnectionThatTakesOverIsOpenedAfterTheOldOneEnded(t *testing.T) {
 	r.dialed[1].becomes(works)
 	close(r.dialed[1].release)
 	if !r.want("new") || r.serving() != "" {
-		t.Error("somebody serves while the old connection ends")
+		t.Error("a connection serves while the old one ends")
 	}
 	for range 3 {
 		r.want("new")

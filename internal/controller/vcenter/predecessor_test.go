@@ -23,8 +23,8 @@ func TestWhetherThePredecessorIsGoneIsSaidWhileOneIsNamed(t *testing.T) {
 	}{
 		{"no search yet", vsphere.Health{}, "Unknown", "has not searched yet"},
 		{"it lives", vsphere.Health{PredecessorProblem: "installation old has 1 session"}, "False", "No VM is stamped anew: installation old has 1 session"},
-		{"it is gone", vsphere.Health{Predecessor: "old"}, "True", "Remove the annotation"},
-		{"another one is gone, which was named before", vsphere.Health{Predecessor: "older"}, "Unknown", "has not searched yet"},
+		{"no sign of the predecessor", vsphere.Health{Predecessor: "old"}, "True", "Remove the annotation"},
+		{"no sign of the predecessor that was named before", vsphere.Health{Predecessor: "older"}, "Unknown", "has not searched yet"},
 	} {
 		t.Run(c.story, func(t *testing.T) {
 			vc.Status = newStatus(vc, look{health: c.health}, time.Now())
@@ -36,6 +36,6 @@ func TestWhetherThePredecessorIsGoneIsSaidWhileOneIsNamed(t *testing.T) {
 	}
 	vc.Annotations = nil
 	if status := newStatus(vc, look{}, time.Now()); meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionPredecessorGone) != nil {
-		t.Errorf("nobody names a predecessor any more, and status says %+v", status.Conditions)
+		t.Errorf("without a named predecessor, status has conditions %+v", status.Conditions)
 	}
 }

@@ -191,7 +191,7 @@ func TestAConnectionThatItsSecretAllowsGoesOnAfterAnEdit(t *testing.T) {
 				f.pass(v1alpha1.ConditionReady)
 			}
 			if server, serves := f.Pool.Server(f.vc.Name); !serves || server.(*connectionForTest) != f.dialed[0] || len(f.dialed) != 1 {
-				t.Errorf("the connection is gone: %v", f.diary.read())
+				t.Errorf("the connection was closed: %v", f.diary.read())
 			}
 		})
 	}

@@ -78,7 +78,7 @@ var eachField = map[string]newSettings{
 		fails:  vsphere.KindCredentials, reason: v1alpha1.ReasonInvalidLogin, words: `Secret "vc-creds"`,
 	},
 	"user name": {
-		secret: map[string]string{"username": "nobody"},
+		secret: map[string]string{"username": "unknown"},
 		fails:  vsphere.KindCredentials, reason: v1alpha1.ReasonInvalidLogin, words: `Secret "vc-creds"`,
 	},
 	"another attempt with the same password": {
@@ -106,7 +106,7 @@ var eachField = map[string]newSettings{
 		edit:  func(s *v1alpha1.VCenterSpec) { s.TLS = &v1alpha1.TLSConfig{CABundle: "-----BEGIN CERTIFICATE-----"} },
 		fails: vsphere.KindSpec, reason: v1alpha1.ReasonInvalidConfiguration, words: "planted",
 	},
-	"tls that nobody can answer": {
+	"tls for a server that is unreachable": {
 		edit:  func(s *v1alpha1.VCenterSpec) { s.TLS = &v1alpha1.TLSConfig{InsecureSkipVerify: true} },
 		fails: vsphere.KindTransient, reason: v1alpha1.ReasonUnreachable, words: "cannot be reached",
 	},
@@ -155,7 +155,7 @@ func TestNewSettingsThatDoNotWorkAreToldWhileTheFormerServe(t *testing.T) {
 				return
 			}
 			if server, serves := f.Pool.Server(f.vc.Name); !serves || server.(*connectionForTest) != f.dialed[0] {
-				t.Fatalf("the connection that works is gone: %v", f.diary.read())
+				t.Fatalf("the working connection was closed: %v", f.diary.read())
 			}
 			ready := f.ready()
 			if ready.Status != metav1.ConditionFalse || ready.Reason != n.reason {

@@ -134,7 +134,7 @@ func TestSinceWhenAVCenterIsUnreachableOutlivesARestart(t *testing.T) {
 	}
 	vc.Status = blockedStatus(vc, look{}, v1alpha1.ReasonSecretNotFound, "no Secret", now)
 	if c := is(); c.Status != metav1.ConditionUnknown {
-		t.Errorf("without a Secret nobody asks, and the condition is %+v", c)
+		t.Errorf("without a Secret, the condition is %+v", c)
 	}
 }
 

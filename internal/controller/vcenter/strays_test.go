@@ -25,8 +25,8 @@ func TestVMsOutsideOfTheRootAreNamed(t *testing.T) {
 		reason string
 		says   []string
 	}{
-		"nobody has looked yet": {found: vsphere.Strays{}, status: "True", reason: "Before"},
-		"there is none":         {found: vsphere.Strays{At: at}},
+		"no search yet": {found: vsphere.Strays{}, status: "True", reason: "Before"},
+		"there is none": {found: vsphere.Strays{At: at}},
 		"a replica of a backup product": {
 			vsphere.Strays{At: at, Count: 1, VMs: []vsphere.Stray{{Ref: vsphere.VMRef("vm-7"), Path: "/DC0/vm/dr/k1-0_dr"}}}, "True", v1alpha1.ReasonOutsideOfRoot,
 			[]string{`vm-7 ("/DC0/vm/dr/k1-0_dr")`, "delete it, or remove vmgroup.owner"}},

@@ -90,7 +90,7 @@ func TestAFolderThatIsNotCertainlyOfNobodyStays(t *testing.T) {
 		"its group exists":            {func(s *sweeper) { s.groups["0a1b2c3d"] = true }, 6},
 		"its member does not answer":  {func(s *sweeper) { s.away = errors.New("no route to host") }, 6},
 		"another replica leads":       {func(s *sweeper) { s.leads = false }, 0},
-		"nobody can ask":              {func(s *sweeper) { s.Members = nil }, 0},
+		"no access to members":        {func(s *sweeper) { s.Members = nil }, 0},
 		"its name has no UID":         {func(s *sweeper) { s.c.empty[0].Leaf = "web" }, 0},
 		"its UID is none":             {func(s *sweeper) { s.c.empty[0].Leaf = "web.0a1b2c3x" }, 0},
 		"its UID is too long":         {func(s *sweeper) { s.c.empty[0].Leaf = "web.0a1b2c3d4" }, 0},

@@ -185,7 +185,7 @@ func TestTwoGroupsThatNameTheSameOneNeverBothTakeItsVMs(t *testing.T) {
 	r.request.Name = "late"
 	r.rounds(3)
 	if c := r.condition(v1alpha1.ConditionStalled); c.Reason != v1alpha1.ReasonAdoptionRefused || !strings.Contains(c.Message, "VmGroup shop") {
-		t.Errorf("the second is told %s: %s", c.Reason, c.Message)
+		t.Errorf("condition Stalled of the second group: %s: %s", c.Reason, c.Message)
 	}
 	r.request = first
 	r.settle()
@@ -204,10 +204,10 @@ func TestMoreVMsThanAreWantedAreLeftAndFewerAreCompleted(t *testing.T) {
 	r.took(vms[:1])
 	left, _ := r.vcenter.VM(vms[1].Ref.Value)
 	if left.Stamp.Group != string(old) || left.Name != "web-1" || left.Power != vsphere.PoweredOn {
-		t.Errorf("the VM that nobody wants is %+v", left)
+		t.Errorf("the surplus VM is %+v", left)
 	}
 	if c := r.condition(v1alpha1.ConditionAdopted); c.Status != "True" || !strings.Contains(c.Message, "1 VM that spec.replicas leaves no room for") {
-		t.Errorf("the user is told %s: %s", c.Status, c.Message)
+		t.Errorf("condition Adopted: %s: %s", c.Status, c.Message)
 	}
 	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
 	r.rounds(2)
@@ -255,7 +255,7 @@ func TestVMsWhoseGroupVanishedAreTakenOverOnAWordOfTheHub(t *testing.T) {
 	r.rounds(3)
 	r.asksNothing()
 	if c := r.condition(v1alpha1.ConditionStalled); c.Reason != v1alpha1.ReasonAdoptionNotAllowed || !strings.Contains(c.Message, "annotate membercluster") {
-		t.Errorf("the user is told %s: %s", c.Reason, c.Message)
+		t.Errorf("condition Stalled: %s: %s", c.Reason, c.Message)
 	}
 	word := func(until time.Time) {
 		r.memberIs(func(m *fleet.Member) { m.AdoptionUntil = until })
@@ -266,7 +266,7 @@ func TestVMsWhoseGroupVanishedAreTakenOverOnAWordOfTheHub(t *testing.T) {
 		r.asksNothing()
 	}
 	if r.receipt(vsphere.KeyOf("member-uid", string(old))) != nil {
-		t.Error("the VMs were claimed although nobody allowed it")
+		t.Error("the VMs were claimed without a permission")
 	}
 	word(r.now.Add(30 * time.Minute))
 	r.settle()
@@ -325,7 +325,7 @@ func TestWhatIsNotTheNamespacesIsNotTakenOver(t *testing.T) {
 			r.rounds(4)
 			r.asksNothing()
 			if c := r.condition(v1alpha1.ConditionStalled); c.Reason != v1alpha1.ReasonAdoptionRefused {
-				t.Errorf("the user is told %s: %s", c.Reason, c.Message)
+				t.Errorf("condition Stalled: %s: %s", c.Reason, c.Message)
 			}
 			g := r.group()
 			g.Annotations = nil
@@ -431,11 +431,11 @@ func TestVMsAreTakenOverUnderAQuotaThatIsFull(t *testing.T) {
 		return len(ledger.Check(t.Context(), policy.Requester{Member: v1alpha1.LocalMember, Namespace: "team"}, nil, g))
 	}
 	if refused := advice(string(old), 2); refused != 0 {
-		t.Error("the group that is to take the VMs over is refused at the door")
+		t.Error("the quota check refuses the group that adopts the VMs")
 	}
 	for _, refused := range []int{advice(string(old), 3), advice("", 2), advice(string(heirUID), 2)} {
 		if refused == 0 {
-			t.Error("a group that would need more room is not refused at the door")
+			t.Error("the quota check does not refuse a group above the quota")
 		}
 	}
 	r.heir(heirUID, string(old), 2)

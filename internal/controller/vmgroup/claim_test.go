@@ -101,8 +101,8 @@ func TestAnAdoptionReadsAFewObjectsOfTheMemberAndNoList(t *testing.T) {
 	}{
 		"of a UID that nothing has": {func(*rig) string { return "6d1b1c5e-0000-4000-8000-0000000000ff" }, 0},
 		"of a living group":         {func(r *rig) string { r.inform(r.Reconciler); return string(r.group().UID) }, 0},
-		"of a group that is gone":   {func(r *rig) string { old, _ := r.released(); return string(old) }, 1},
-		"claimed by another that is gone": {func(r *rig) string {
+		"of a deleted group":        {func(r *rig) string { old, _ := r.released(); return string(old) }, 1},
+		"claimed by another deleted group": {func(r *rig) string {
 			old, _ := r.released()
 			by := receipts.Adopter{MemberUID: "member-uid", Namespace: "team", Group: "another", GroupUID: "gone"}
 			key := vsphere.KeyOf("member-uid", string(old))
@@ -168,7 +168,7 @@ func TestNotFoundOfAServerThatHasNoVmGroupsIsNotCertain(t *testing.T) {
 	r.heir(heirUID, string(old), 2)
 	r.Clusters = testCluster{client: r.member, live: pageNotFound{r.member}}
 	if _, err := r.pass(); err == nil {
-		t.Error("the pass ends as if the group were gone")
+		t.Error("the pass treats the group as deleted")
 	}
 	r.asksNothing()
 	r.Clusters = testCluster{client: r.member}

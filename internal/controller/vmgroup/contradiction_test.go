@@ -47,14 +47,14 @@ func TestTheHubIsToldOnceOfAMemberThatNamesWhatIsAnothers(t *testing.T) {
 	told, notes := r.listens()
 	victim := r.settle()
 	if len(*told) > 0 {
-		t.Fatalf("told %q of a group like any other", *notes)
+		t.Fatalf("events about an ordinary group: %q", *notes)
 	}
 	forged := victim.DeepCopy()
 	forged.Status.Admitted = nil
 	a := r.attackedBy(forged)
 	both := []string{"attacker " + v1alpha1.EventSharedGroupUID, v1alpha1.LocalMember + " " + v1alpha1.EventSharedGroupUID}
 	if slices.Sort(*told); !slices.Equal(*told, both) {
-		t.Errorf("told %q when the second group is seen, want %q", *told, both)
+		t.Errorf("events about the second group: %q, want %q", *told, both)
 	}
 	lies := func() {
 		t.Helper()
@@ -72,7 +72,7 @@ func TestTheHubIsToldOnceOfAMemberThatNamesWhatIsAnothers(t *testing.T) {
 	lies()
 	lies()
 	if want := []string{"attacker " + v1alpha1.EventForeignRecord}; !slices.Equal(*told, want) {
-		t.Fatalf("told %q of two lies, want %q", *told, want)
+		t.Fatalf("events about two forged statuses: %q, want %q", *told, want)
 	}
 	for _, word := range []string{"VmGroup team/web", victim.Status.Folder.Path, victim.Status.Folder.MoRef, "kubectl patch membercluster attacker"} {
 		if !strings.Contains((*notes)[0], word) {
@@ -82,7 +82,7 @@ func TestTheHubIsToldOnceOfAMemberThatNamesWhatIsAnothers(t *testing.T) {
 	r.now = r.now.Add(10*time.Minute + time.Second)
 	lies()
 	if len(*told) != 2 || !strings.Contains((*notes)[1], "Found again since the last such event: 1.") {
-		t.Errorf("told %q ten minutes later: %q", *told, *notes)
+		t.Errorf("events ten minutes later: %q: %q", *told, *notes)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestTheHubIsToldOfAStatusThatNamesTheVMOfAnotherGroup(t *testing.T) {
 	forged.UID, forged.Name, forged.Status.Folder, forged.Status.Admitted = "another", "own", nil, nil
 	r.attack(r.attackedBy(forged), 2)
 	if want := []string{"attacker " + v1alpha1.EventForeignRecord}; !slices.Equal(*told, want) || !strings.Contains((*notes)[0], "the stamp of another group") {
-		t.Errorf("told %q: %q; want %q", *told, *notes, want)
+		t.Errorf("events %q: %q; want %q", *told, *notes, want)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestAGroupByAnotherNameOfItsMemberSharesNoUID(t *testing.T) {
 	r.Fleet.SetGroup(refOf(renamed), r.key(), g, "default")
 	r.delivered()
 	if len(*told) > 0 {
-		t.Errorf("told %q of one group", *told)
+		t.Errorf("events about one group: %q", *told)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestWhatTheHubIsToldHasNamesOfMembersInQuotes(t *testing.T) {
 	r.sharedUID(t.Context(), fleet.Twins{UID: advice, One: fleet.Ref{Member: "one", Namespace: "team", Name: advice}, Other: fleet.Ref{Member: "other", Namespace: "team", Name: "db"}})
 	r.foreignRecord(t.Context(), &group.Snapshot{Member: "one", ForeignRecord: "a folder", Group: &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: advice}}})
 	if len(*notes) != 3 {
-		t.Fatalf("told %q", *notes)
+		t.Fatalf("events %q, want 3", *notes)
 	}
 	for _, note := range *notes {
 		for _, quoted := range []string{`"team/` + advice + `"`, `"` + advice + `"`} {

@@ -46,7 +46,7 @@ func swept(t *testing.T, d *definition) *rig {
 	d.answers(r)
 	r.settle()
 	if d.looks > 0 {
-		t.Errorf("the CRD of a group that nobody deletes was looked at %d times", d.looks)
+		t.Errorf("the CRD was read %d times for a group that is not deleted", d.looks)
 	}
 	if err := r.member.Delete(t.Context(), r.group()); err != nil {
 		t.Fatal(err)
@@ -91,10 +91,10 @@ func TestAGroupThatGoesWithItsCRDKeepsItsVMsUntilThatIsConfirmed(t *testing.T) {
 				t.Fatalf("it goes: %v", r.vcenter.Journal())
 			}
 			if c := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionStalled); c == nil || c.Reason != v1alpha1.ReasonCRDTerminating {
-				t.Errorf("nothing tells of it: %+v", c)
+				t.Errorf("condition Stalled is %+v", c)
 			}
 			if d.looks != 2 { // 20 s
-				t.Errorf("the CRD was looked at %d times", d.looks)
+				t.Errorf("the CRD was read %d times, want 2", d.looks)
 			}
 			// Another replica does not have that state, and detects it.
 			r.memory = memory{}

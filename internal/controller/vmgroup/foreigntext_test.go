@@ -108,10 +108,10 @@ func TestForeignTextReachesStatusAndEventsOnlyTreated(t *testing.T) {
 	}
 	const shown = `web-0�[2J�31m�gnp.exe� root@hub:~# rm�AAAA`
 	if vm := g.Status.VMs[0]; !strings.Contains(vm.Message, shown) {
-		t.Errorf("nobody is told of the name: %q", vm.Message)
+		t.Errorf("the VM's message lacks the name: %q", vm.Message)
 	}
 	if c := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionForeignVMs); c == nil || !strings.Contains(c.Message, `"db�[2J`) {
-		t.Errorf("the VM of others is not told of, in quotes: %+v", c)
+		t.Errorf("condition ForeignVMs does not quote the foreign VM: %+v", c)
 	}
 
 	r.edit(func(spec *v1alpha1.VmGroupSpec) { *spec.Replicas = 3 })
@@ -119,7 +119,7 @@ func TestForeignTextReachesStatusAndEventsOnlyTreated(t *testing.T) {
 	r.rounds(2)
 	look("refused")
 	if text := fmt.Sprint(r.group().Status); !strings.Contains(text, "fault�[2J") && !strings.Contains(text, "clone x�[2J") {
-		t.Errorf("nobody is told of the fault: %s", text)
+		t.Errorf("status does not report the fault: %s", text)
 	}
 
 	r.vcenter.SetIncomplete(hostile("incomplete"))
@@ -143,7 +143,7 @@ func TestForeignTextReachesStatusAndEventsOnlyTreated(t *testing.T) {
 		}
 	}
 	if len(list.Items) < 3 {
-		t.Fatalf("only %d events were told", len(list.Items))
+		t.Fatalf("got %d events, want 3 or more", len(list.Items))
 	}
 	harmless(t, "events", list.Items)
 }

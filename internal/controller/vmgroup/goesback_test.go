@@ -134,7 +134,7 @@ func (w *goingBack) step() {
 	events := []event{
 		{12, "pass", w.pass},
 		{5, "tasks end", func() { w.vcenter.Finish(1 + w.random.IntN(3)) }},
-		{3, "vCenter says what is gone", w.vcenter.Confirm},
+		{3, "vCenter confirms deleted VMs", w.vcenter.Confirm},
 		{3, "a minute passes", func() { w.now = w.now.Add(time.Minute) }},
 		{3, "replicas are edited", func() {
 			w.stored.Spec.Replicas = new(int32(w.random.IntN(5)))
@@ -169,8 +169,8 @@ func (w *goingBack) step() {
 			s.VCenter = "nope"
 			w.setStatus(s)
 		}},
-		{1, "the ring goes back", func() { w.gate.epoch.Generation = 1 + int64(w.random.IntN(5)) }},
-		{1, "the ring goes on", func() { w.gate.epoch.Generation = max(w.gate.epoch.Generation, 5) + 1 }},
+		{1, "the shard map is restored", func() { w.gate.epoch.Generation = 1 + int64(w.random.IntN(5)) }},
+		{1, "the shard map advances", func() { w.gate.epoch.Generation = max(w.gate.epoch.Generation, 5) + 1 }},
 		{2, "a new process", w.start},
 		{2, "the VCenter leads to another vCenter for a while", w.visit},
 		{2, "a VM is not seen", w.hide},

@@ -13,8 +13,8 @@ func TestNothingIsRememberedOfAGroupThatWasDeletedUnseen(t *testing.T) {
 			anew.UID = "another"
 			r.Fleet.SetGroup(refOf(r.request), keyOf("member-uid", anew), anew, "default")
 		},
-		"while its member was away":  func(r *rig, _ *v1alpha1.VmGroup) { r.Fleet.KeepOnly(v1alpha1.LocalMember, nil) },
-		"and its member with it too": func(r *rig, _ *v1alpha1.VmGroup) { r.Fleet.DeleteMember(v1alpha1.LocalMember) },
+		"while its member was unreachable": func(r *rig, _ *v1alpha1.VmGroup) { r.Fleet.KeepOnly(v1alpha1.LocalMember, nil) },
+		"and its member with it too":       func(r *rig, _ *v1alpha1.VmGroup) { r.Fleet.DeleteMember(v1alpha1.LocalMember) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -70,7 +70,7 @@ func TestLateNewsOfAGroupTakeNoOtherOfItsNameOutOfTheLine(t *testing.T) {
 	r.fill()
 	r.queue.Add(r.request)
 	if r.delivered(); r.queue.Len() != 1 {
-		t.Error("nobody comes back to the group that has the name now")
+		t.Error("the group that has the name now is not in the queue")
 	}
 }
 

@@ -175,7 +175,7 @@ func TestAForbiddenEditIsHeldAtTheOldRevision(t *testing.T) {
 		t.Fatalf("the lost VM came back as %+v, of %d; want revision %s", vm, len(r.vcenter.VMs()), old)
 	}
 	if g.Status.Phase != v1alpha1.PhaseError || g.Status.UpdatedReplicas != 0 || g.Status.DesiredReplicas != 3 || g.Status.UpdateRevision == old {
-		t.Errorf("status tells of a group that is not held: %+v", g.Status)
+		t.Errorf("status reports a group that is not held: %+v", g.Status)
 	}
 	says(t, g, v1alpha1.ConditionUpToDate, "False", v1alpha1.ReasonRolloutPending)
 

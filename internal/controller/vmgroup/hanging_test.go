@@ -88,14 +88,14 @@ func (h *hanging) delete() {
 // ends fails unless the group is removed within a time, with its VMs and nothing else.
 func (h *hanging) ends(within time.Duration) {
 	h.t.Helper()
-	h.until("the group is gone", h.gone, within)
+	h.until("the group is deleted", h.gone, within)
 	for _, vm := range h.vcenter.VMs() {
 		if vm.Ref != h.foreign {
 			h.t.Errorf("%s is left", vm.Name)
 		}
 	}
 	if _, there := h.vcenter.VM("db-0"); !there {
-		h.t.Error("a VM of somebody else was destroyed")
+		h.t.Error("a foreign VM was destroyed")
 	}
 	for _, call := range h.vcenter.Journal() {
 		if call.Kind == vsphere.OpDestroy && call.VM == h.foreign {

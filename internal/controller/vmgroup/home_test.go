@@ -173,11 +173,11 @@ func TestAForgedFolderOfAnotherMemberIsNeitherUsedNorTold(t *testing.T) {
 				t.Fatal(err)
 			}
 			if f := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionForeignVMs); f != nil {
-				t.Errorf("the attacker is told of %s", f.Message)
+				t.Errorf("condition ForeignVMs of the attacker's group: %s", f.Message)
 			}
 			for _, c := range g.Status.Conditions {
 				if strings.Contains(c.Message, "web-0") {
-					t.Errorf("the attacker is told of the victim's VMs: %s: %s", c.Type, c.Message)
+					t.Errorf("a condition of the attacker's group names the victim's VMs: %s: %s", c.Type, c.Message)
 				}
 			}
 		})
@@ -336,7 +336,7 @@ func TestAGroupThatIsDeletedBeforeItsFolderIsRecordedLeavesNoFolder(t *testing.T
 	}
 	r.rounds(4)
 	if still := r.vcenter.Observe(vsphere.Query{Folder: folder.Ref}).Folder; still.Ref == folder.Ref {
-		t.Errorf("the group is gone and its folder %s stays", folder.Path)
+		t.Errorf("the folder %s of the deleted group still exists", folder.Path)
 	}
 	if err := r.member.Get(t.Context(), r.request.NamespacedName, &v1alpha1.VmGroup{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the group is still there: %v", err)
@@ -372,10 +372,10 @@ func TestAFolderOutsideOfTheRootThatIsNotTheGroupsIsNeitherWaitedForNorAskedBack
 		t.Errorf("the group is still there: %v", err)
 	}
 	if stays := r.vcenter.Observe(vsphere.Query{Folder: own}).Folder; !stays.Ref.IsZero() {
-		t.Errorf("the group is gone, and its folder %s stays", stays.Path)
+		t.Errorf("the folder %s of the deleted group still exists", stays.Path)
 	}
 	if o := r.vcenter.Observe(vsphere.Query{Folder: other.Ref}); o.Folder.Ref != other.Ref {
-		t.Errorf("the folder of others is gone")
+		t.Errorf("the folder of other groups was deleted")
 	}
 }
 
@@ -421,7 +421,7 @@ func TestAMemberWithTheFormerNameOfAnotherIsNotAtHomeInItsFolders(t *testing.T) 
 			}
 			says(t, g, v1alpha1.ConditionStalled, "True", v1alpha1.ReasonNameConflict)
 			if told := words(g.Status.Conditions); strings.Contains(told, "web-0") || g.Status.Folder != nil {
-				t.Errorf("the attacker is told of the victim's VMs, or its status keeps the folder %v: %s", g.Status.Folder, told)
+				t.Errorf("the conditions of the attacker's group name the victim's VMs, or its status keeps the folder %v: %s", g.Status.Folder, told)
 			}
 			r.vcenter.ByHand().RenameFolder(vsphere.FolderRef(victim.Status.Folder.MoRef), "victim")
 			r.attack(a, 6)

@@ -89,7 +89,7 @@ func TestAGroupWhoseRecordWaitsForTheBudgetSaysSoAndIsServedInTheEnd(t *testing.
 	for began := r.now; r.now.Sub(began) < 15*time.Second; {
 		after := r.mustPass().RequeueAfter
 		if after <= 0 || after > 10*time.Second {
-			t.Fatalf("it is looked at again after %s", after)
+			t.Fatalf("the group is enqueued again after %s", after)
 		}
 		r.now = r.now.Add(after)
 	}
@@ -115,7 +115,7 @@ func TestAReleasedGroupWhoseReceiptWaitsForTheBudgetStaysAndSaysSo(t *testing.T)
 	r.delete()
 	r.HubWrites.Spend("member-uid", writebudget.Record, writebudget.Default.Burst+20*writebudget.Default.Rate)
 	if after := r.mustPass().RequeueAfter; after <= 0 || after > 10*time.Second || r.receipt(key) != nil {
-		t.Fatalf("looked at again after %s, the receipt is %+v", after, r.receipt(key))
+		t.Fatalf("the group is enqueued again after %s, the receipt is %+v", after, r.receipt(key))
 	}
 	message := says(t, r.group(), v1alpha1.ConditionReady, "Unknown", v1alpha1.ReasonHubWriteDelayed)
 	if !strings.Contains(message, "receipt") {

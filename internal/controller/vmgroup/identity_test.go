@@ -92,7 +92,7 @@ func TestAMemberThatListsAnothersGroupUIDNeitherTouchesItNorWedgesIt(t *testing.
 	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(int32(4)) })
 	r.rounds(4)
 	if n := len(r.references()); n != 4 {
-		t.Errorf("the victim wants 4 VMs and has %d after the attacker's group is gone: %s", n, words(r.group().Status.Conditions))
+		t.Errorf("the victim has %d VMs after the attacker's group is deleted, want 4: %s", n, words(r.group().Status.Conditions))
 	}
 }
 
@@ -119,7 +119,7 @@ func TestAMemberThatLeavesTakesWhatItsGroupsWaitedForAlong(t *testing.T) {
 	r.Fleet.DeleteMember(v1alpha1.LocalMember)
 	r.delivered()
 	if n := r.vcenter.Demand(); n != 1 {
-		t.Errorf("%d slots are wanted; the member is gone, and one group of another is left", n)
+		t.Errorf("demand is %d slots after the member is deleted, want 1 for a group of another member", n)
 	}
 	if len(r.memory.groups) != 0 {
 		t.Errorf("of groups of the member is remembered: %v", r.memory.groups)

@@ -35,7 +35,7 @@ func TestAForgedInstallationStandsInNoCommand(t *testing.T) {
 	r.rounds(2)
 	stalled := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionStalled)
 	if stalled == nil || stalled.Reason != v1alpha1.ReasonAnotherInstallation || !strings.Contains(stalled.Message, `(UID "`+evil+`")`) {
-		t.Fatalf("nobody is told, in quotes: %s", words(r.group().Status.Conditions))
+		t.Fatalf("condition Stalled does not quote the installation: %s", words(r.group().Status.Conditions))
 	}
 	if strings.Count(stalled.Message, "kubectl") != 1 || !strings.Contains(stalled.Message, "vmgroup.*") {
 		t.Errorf("the way out: %s", stalled.Message)

@@ -52,7 +52,7 @@ func TestAGroupThatIsDeletedWhileItsVCenterLeadsElsewhereStays(t *testing.T) {
 	r.Servers = fake.Servers{"default": r.vcenter}
 	r.rounds(8)
 	if left := r.references(); len(left) != 0 {
-		t.Errorf("the group is gone, and these stay: %v", left)
+		t.Errorf("VMs of the deleted group that still exist: %v", left)
 	}
 }
 

@@ -70,7 +70,7 @@ func TestConfirmationsOfNamespacesAreThoseThatTheMemberHasNow(t *testing.T) {
 	}
 	why := errors.New("the cache was stopped")
 	if err := engage(unlistedNamespaces{h.member, why}); !errors.Is(err, why) {
-		t.Errorf("the error is %v: nobody learns that the member's namespaces are not known", err)
+		t.Errorf("Engage does not return the error of the failed list of namespaces: %v", err)
 	}
 	if trips() {
 		t.Error("a confirmation is forgotten because namespaces could not be listed")
@@ -80,7 +80,7 @@ func TestConfirmationsOfNamespacesAreThoseThatTheMemberHasNow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !trips() {
-		t.Error("a confirmation counts that was taken back while the member was away")
+		t.Error("a confirmation still counts that was removed while the member was unreachable")
 	}
 	if h.confirmNamespace("uid-of-shop"); trips() {
 		t.Error("what is confirmed after the member was engaged anew counts")

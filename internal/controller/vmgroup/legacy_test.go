@@ -113,7 +113,7 @@ func TestVMsOfTheOriginalOperatorAreTakenOver(t *testing.T) {
 	r.rounds(3)
 	r.asksNothing()
 	if message := says(t, r.group(), v1alpha1.ConditionStalled, "True", v1alpha1.ReasonAdoptionNotAllowed); !strings.Contains(message, "{folder: vm-operator/team-web, memberCluster: local, namespace: team, group: web}") {
-		t.Errorf("the user is told %s", message)
+		t.Errorf("condition Stalled: %s", message)
 	}
 	r.grant(legacyFolder(fake.Outside))
 	g := r.settle()
@@ -209,7 +209,7 @@ func TestMoreLegacyVMsThanAreWantedAreLeft(t *testing.T) {
 	r.tookLegacy(vms[2], vms[1])
 	left, _ := r.vcenter.VM(vms[0].Ref.Value)
 	if left.Name != vms[0].Name || left.Stamp != nil || left.Released != nil {
-		t.Errorf("the VM that nobody wants is %+v", left)
+		t.Errorf("the surplus VM is %+v", left)
 	}
 	says(t, r.group(), v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonVMsLeft)
 	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3 })
@@ -252,7 +252,7 @@ func TestGroupsThatShareALegacyFolderTakeEachItsOwn(t *testing.T) {
 		}
 	}
 	if message := says(t, g, v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonAdoptionEnded); strings.Contains(message, "web-replica") {
-		t.Errorf("told is %q", message)
+		t.Errorf("condition Adopted: %q", message)
 	}
 
 	// The grant belongs to another group now, and a lost VM is cloned again all the same.
@@ -287,7 +287,7 @@ func TestOfManyVMsInALegacyFolderOnlyTheGroupsAreTaken(t *testing.T) {
 	vms := r.legacy(3)
 	names := make([]string, 2000)
 	for i := range names {
-		names[i] = fmt.Sprintf("somebody-elses-machine-%04d", i)
+		names[i] = fmt.Sprintf("foreign-machine-%04d", i)
 	}
 	others := r.besides(names...)
 	r.grant(legacyFolder(fake.Outside))
@@ -299,7 +299,7 @@ func TestOfManyVMsInALegacyFolderOnlyTheGroupsAreTaken(t *testing.T) {
 	}
 	message := says(t, g, v1alpha1.ConditionAdopted, "True", v1alpha1.ReasonVMsLeft)
 	if len(message) > 1000 || !strings.Contains(message, "2000 VMs are") || !strings.Contains(message, names[7]+" and 1992 more") || strings.Contains(message, names[8]) {
-		t.Errorf("told is %q", message)
+		t.Errorf("condition Adopted: %q", message)
 	}
 }
 
@@ -372,7 +372,7 @@ func TestAFolderOfAnotherGroupIsNotTakenOver(t *testing.T) {
 		r.rounds(4)
 		r.asksNothing()
 		if c := r.condition(v1alpha1.ConditionStalled); c.Reason != v1alpha1.ReasonAdoptionNotAllowed && c.Reason != v1alpha1.ReasonAdoptionRefused {
-			t.Errorf("%s: the user is told %s: %s", name, c.Reason, c.Message)
+			t.Errorf("%s: condition Stalled: %s: %s", name, c.Reason, c.Message)
 		}
 	}
 }
@@ -386,6 +386,6 @@ func TestADeletedLegacyGroupIsHeldAndTakesNothingOver(t *testing.T) {
 	r.asksNothing()
 	says(t, r.group(), v1alpha1.ConditionStalled, "True", v1alpha1.ReasonLegacyObject)
 	if err := r.member.Get(t.Context(), r.request.NamespacedName, &v1alpha1.VmGroup{}); client.IgnoreNotFound(err) != nil || err != nil {
-		t.Errorf("the group is gone: %v", err)
+		t.Errorf("the group was deleted: %v", err)
 	}
 }

@@ -70,11 +70,11 @@ func TestNothingIsClonedBeforeTheNamespaceIsKnown(t *testing.T) {
 	r.setPolicy(strict)
 	for range 3 {
 		if result := r.mustPass(); result.RequeueAfter == 0 {
-			t.Error("nobody looks again")
+			t.Error("the group is not enqueued again")
 		}
 	}
 	if calls := r.vcenter.Calls(vsphere.OpClone); len(calls) != 0 {
-		t.Fatalf("cloned although nobody knows the namespace's labels: %v", calls)
+		t.Fatalf("cloned although the namespace's labels are unknown: %v", calls)
 	}
 	namespace = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: strict.Match.NamespaceSelector.MatchLabels}}
 	if err := r.member.Create(t.Context(), namespace); err != nil {

@@ -176,7 +176,7 @@ func (h *herd) confirmNamespace(uid string) {
 	}
 	e := event.UpdateEvent{ObjectOld: before, ObjectNew: &metav1.PartialObjectMetadata{ObjectMeta: namespace.ObjectMeta}}
 	if !feed.NamespaceChanged().Update(e) {
-		h.t.Fatal("nobody hears of the confirmation")
+		h.t.Fatal("the event filter drops the confirmation")
 	}
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[mcreconcile.Request]())
 	defer queue.ShutDown()
@@ -223,7 +223,7 @@ func TestOneOldGroupThatIsDeletedWaitsTenSecondsAndGoes(t *testing.T) {
 			h.hear()
 			h.request.Name = "app-00"
 			if again := h.mustPass().RequeueAfter; again < 10*time.Second || again > 11*time.Second {
-				t.Errorf("it is looked at again after %s", again)
+				t.Errorf("the group is enqueued again after %s", again)
 			}
 			message := h.held("app-00", v1alpha1.ReasonDeletionPending)
 			if !strings.Contains(message, "until 14:00:") {
@@ -234,7 +234,7 @@ func TestOneOldGroupThatIsDeletedWaitsTenSecondsAndGoes(t *testing.T) {
 			h.passes()
 			h.untouched(60)
 			if again := h.held("app-00", v1alpha1.ReasonDeletionPending); again != message {
-				t.Errorf("whoever takes the group over waits anew: %s, and before: %s", again, message)
+				t.Errorf("the hold starts anew after a takeover: %s, and before: %s", again, message)
 			}
 			h.now = h.now.Add(time.Second)
 			h.spend(14 * time.Second)
@@ -361,7 +361,7 @@ func TestGroupsThatAreAllScaledToZeroAreHeldUntilTheyAreSetBack(t *testing.T) {
 	h.untouched(18)
 	message := h.held("app-02", v1alpha1.ReasonMassDeletion)
 	if !strings.Contains(message, "kubectl scale vmgroup app-02 -n shop --replicas=3") {
-		t.Errorf("the way back is not told: %s", message)
+		t.Errorf("the message lacks the command that reverts the change: %s", message)
 	}
 	h.scale(3, h.names...)
 	h.spend(4 * time.Second)

@@ -317,7 +317,7 @@ func TestAGroupBecomesReadyAndThenNothingIsWritten(t *testing.T) {
 	for range 3 {
 		r.now = r.now.Add(time.Hour)
 		if result := r.mustPass(); result.RequeueAfter != 0 {
-			t.Errorf("an unchanged group wants to be looked at again in %s", result.RequeueAfter)
+			t.Errorf("an unchanged group is enqueued again in %s", result.RequeueAfter)
 		}
 	}
 	if after := r.group(); after.ResourceVersion != g.ResourceVersion || len(r.vcenter.Journal()) != 0 {
@@ -377,7 +377,7 @@ func TestAGuestThatIgnoresItsShutdownHoldsItsVMForTheTimeThatSpecSays(t *testing
 		t.Errorf("the pass comes back after %s", result.RequeueAfter)
 	}
 	if calls := r.vcenter.Journal(); len(calls) != 1 {
-		t.Errorf("nobody waited for the guest: %v", calls)
+		t.Errorf("calls before the guest's timeout ended: %v", calls)
 	}
 	r.now = r.now.Add(time.Second)
 	r.mustPass()
@@ -467,13 +467,13 @@ func TestAnEpochAboveTheRingsRaisesTheRingAndTouchesNothing(t *testing.T) {
 	before := r.group().ResourceVersion
 	r.gate.epoch.Number = 6
 	if result := r.mustPass(); result.RequeueAfter == 0 {
-		t.Error("the pass does not come back once the ring was raised")
+		t.Error("the group is not enqueued again after the shard map was raised")
 	}
 	if len(r.vcenter.Journal()) != 0 || r.group().ResourceVersion != before {
 		t.Errorf("an overtaken replica acted: %v", r.vcenter.Journal())
 	}
 	if want := []sharding.Epoch{{Generation: 1}}; !slices.Equal(r.gate.raised, want) {
-		t.Errorf("the ring was told of %v, want %v", r.gate.raised, want)
+		t.Errorf("raised the shard map to %v, want %v", r.gate.raised, want)
 	}
 }
 
@@ -495,12 +495,12 @@ func TestAnEpochThatSomebodyMadeUpHoldsThisGroupAndNobodyElse(t *testing.T) {
 	r.mustPass()
 	r.mustPass()
 	if len(r.gate.raised) > 0 || len(r.vcenter.Journal()) > 0 {
-		t.Errorf("the ring was told of %v, vCenter was asked %v", r.gate.raised, r.vcenter.Journal())
+		t.Errorf("raised the shard map to %v, calls to vCenter are %v", r.gate.raised, r.vcenter.Journal())
 	}
 	stalled := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionStalled)
 	if stalled == nil || stalled.Reason != v1alpha1.ReasonEpochAhead || !strings.Contains(stalled.Message, "1099511627775.1") ||
 		!strings.Contains(stalled.Message, "kubectl edit vmgroup web -n team --subresource=status") {
-		t.Errorf("nothing tells of it: %+v", stalled)
+		t.Errorf("condition Stalled is %+v", stalled)
 	}
 	forge(nil)
 	r.settle()
@@ -532,7 +532,7 @@ func TestARingThatIsBehindIsRaisedOnceForAllGroupsOfAMember(t *testing.T) {
 	r.request.Name = "newest"
 	r.mustPass()
 	if want := []sharding.Epoch{{Generation: 9}, {Generation: 9}}; !slices.Equal(r.gate.raised, want) {
-		t.Errorf("the ring was told of %v, want %v", r.gate.raised, want)
+		t.Errorf("raised the shard map to %v, want %v", r.gate.raised, want)
 	}
 	older := func(g *v1alpha1.VmGroup) {
 		t.Helper()
@@ -549,11 +549,11 @@ func TestARingThatIsBehindIsRaisedOnceForAllGroupsOfAMember(t *testing.T) {
 	r.request.Name = "older"
 	r.mustPass()
 	if older(g); len(r.gate.raised) != 2 || !meta.IsStatusConditionTrue(g.Status.Conditions, v1alpha1.ConditionStalled) {
-		t.Errorf("soon after, a higher epoch raised the ring again: %v, %+v", r.gate.raised, g.Status.Conditions)
+		t.Errorf("soon after, a higher epoch raised the shard map again: %v, %+v", r.gate.raised, g.Status.Conditions)
 	}
 	r.now = r.now.Add(time.Hour)
 	if r.mustPass(); len(r.gate.raised) != 3 || r.gate.raised[2].Generation != 10 {
-		t.Errorf("an hour later the ring was told of %v", r.gate.raised)
+		t.Errorf("after an hour, raised the shard map to %v", r.gate.raised)
 	}
 }
 
@@ -566,7 +566,7 @@ func TestARingThatWasRestoredAfterARaiseIsToldWhatTheGroupShows(t *testing.T) {
 	r.gate.epoch.Generation = 1
 	r.mustPass()
 	if want := []sharding.Epoch{{Generation: 5}}; !slices.Equal(r.gate.raised, want) {
-		t.Errorf("the ring was told of %v, want %v", r.gate.raised, want)
+		t.Errorf("raised the shard map to %v, want %v", r.gate.raised, want)
 	}
 }
 
@@ -615,7 +615,7 @@ func TestAVCenterThatIsOutOfSightForAMomentIsNotWorthAWrite(t *testing.T) {
 	for range 3 {
 		r.vcenter.Disconnect(&vsphere.Error{Kind: vsphere.KindTransient, Op: "connect", Err: errors.New("refused")})
 		if wait := r.mustPass().RequeueAfter; wait != blindPatience {
-			t.Errorf("the group is looked at again in %s, want %s", wait, blindPatience)
+			t.Errorf("the group is enqueued again in %s, want %s", wait, blindPatience)
 		}
 		r.now = r.now.Add(blindPatience - time.Millisecond)
 		r.mustPass()
@@ -647,7 +647,7 @@ func TestVCenterUnreachableChangesNothingAndSaysSo(t *testing.T) {
 	}
 	r.mustPass()
 	if len(r.vcenter.Journal()) != 0 || len(r.group().Finalizers) == 0 {
-		t.Errorf("something was deleted, or the group let go, in an outage: %v", r.vcenter.Journal())
+		t.Errorf("something was deleted, or the finalizer removed, in an outage: %v", r.vcenter.Journal())
 	}
 	r.vcenter.Reconnect()
 	r.rounds(12)
@@ -704,7 +704,7 @@ func TestAMissingUserDataSecretIsLookedForAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if result := r.mustPass(); result.RequeueAfter == 0 {
-		t.Error("no event tells of a Secret in a member, but the pass does not come back")
+		t.Error("Secrets in members cause no events, but the group is not enqueued again")
 	}
 	if stalled := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionStalled); stalled == nil || stalled.Reason != v1alpha1.ReasonUserDataNotFound {
 		t.Errorf("conditions: %s", words(r.group().Status.Conditions))
@@ -747,7 +747,7 @@ func TestAStatusThatWasWipedDoesNotLetVMsBeForgotten(t *testing.T) {
 	}
 	r.rounds(12)
 	if vms := r.vcenter.VMs(); len(vms) != 0 {
-		t.Errorf("the group was let go and its VMs stayed: %v", vms)
+		t.Errorf("the group was deleted, but its VMs still exist: %v", vms)
 	}
 	if err := r.member.Get(t.Context(), r.request.NamespacedName, g); !apierrors.IsNotFound(err) {
 		t.Errorf("the group is still there: %s", words(r.group().Status.Conditions))
@@ -797,7 +797,7 @@ func (r *rig) neverLetGo() {
 		r.now = r.now.Add(time.Minute)
 	}
 	if !slices.Contains(r.group().Finalizers, v1alpha1.VmGroupFinalizer) {
-		r.t.Error("the group was let go, and its VMs stay")
+		r.t.Error("the finalizer was removed, but the VMs still exist")
 	}
 }
 

@@ -114,7 +114,7 @@ func TestNothingIsKeptOfGroupsThatCameAndWentWhileTheirMemberHadNoPlace(t *testi
 		}
 		handler.Delete(t.Context(), event.DeleteEvent{Object: group}, r.queue)
 		if r.queue.NumRequeues(request) != 0 || r.queue.Len() != before {
-			t.Fatalf("group %d is gone and waits, or its failures are counted", i)
+			t.Fatalf("deleted group %d is in the queue, or its failures are counted", i)
 		}
 		r.queue.Add(request) // the delay after its failure ends
 	}
@@ -124,13 +124,13 @@ func TestNothingIsKeptOfGroupsThatCameAndWentWhileTheirMemberHadNoPlace(t *testi
 		t.Fatalf("the queue hands out %v", got)
 	}
 	if n := r.queue.Len(); n != 0 {
-		t.Errorf("%d groups that are gone wait", n)
+		t.Errorf("%d deleted groups are in the queue", n)
 	}
 	r.queue.Done(free)
 	r.queue.Done(busy)
 	r.request = requestFor(string(member), "0")
 	if r.isUrgent() {
-		t.Error("the priority of a group that is gone is kept")
+		t.Error("the queue keeps the priority of a deleted group")
 	}
 }
 

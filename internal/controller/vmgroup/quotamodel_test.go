@@ -191,16 +191,16 @@ func TestWhatRunsNeverExceedsTheQuota(t *testing.T) {
 	greedyHistories(t, func(c *rapid.T) {
 		g := newGreedy(t, c)
 		c.Repeat(map[string]func(*rapid.T){
-			"":                     func(*rapid.T) { g.check() },
-			"ask":                  func(c *rapid.T) { g.ask(c); g.work(rapid.IntRange(0, 7).Draw(c, "rounds")) },
-			"delete":               func(c *rapid.T) { g.remove(c, true); g.work(rapid.IntRange(0, 7).Draw(c, "rounds")) },
-			"without a finalizer":  func(c *rapid.T) { g.remove(c, false) },
-			"work":                 func(*rapid.T) { g.work(3) },
-			"a while":              func(*rapid.T) { g.now = g.now.Add(7 * time.Minute); g.ledger.Collect(g.t.Context()) },
-			"the hub is backed up": func(*rapid.T) { g.backUp() },
-			"the hub is restored":  func(*rapid.T) { g.restore() },
-			"vCenter is away":      func(*rapid.T) { g.vcenter.Disconnect(nil); g.work(1); g.vcenter.Reconnect() },
-			"nothing is known yet": func(*rapid.T) { g.vcenter.SetIncomplete("it is read"); g.work(1); g.vcenter.SetIncomplete("") },
+			"":                       func(*rapid.T) { g.check() },
+			"ask":                    func(c *rapid.T) { g.ask(c); g.work(rapid.IntRange(0, 7).Draw(c, "rounds")) },
+			"delete":                 func(c *rapid.T) { g.remove(c, true); g.work(rapid.IntRange(0, 7).Draw(c, "rounds")) },
+			"without a finalizer":    func(c *rapid.T) { g.remove(c, false) },
+			"work":                   func(*rapid.T) { g.work(3) },
+			"a while":                func(*rapid.T) { g.now = g.now.Add(7 * time.Minute); g.ledger.Collect(g.t.Context()) },
+			"the hub is backed up":   func(*rapid.T) { g.backUp() },
+			"the hub is restored":    func(*rapid.T) { g.restore() },
+			"vCenter is unreachable": func(*rapid.T) { g.vcenter.Disconnect(nil); g.work(1); g.vcenter.Reconnect() },
+			"nothing is known yet":   func(*rapid.T) { g.vcenter.SetIncomplete("it is read"); g.work(1); g.vcenter.SetIncomplete("") },
 		})
 		for i := range names {
 			if of := g.get(types.NamespacedName{Namespace: "team", Name: fmt.Sprintf("g%d", i)}); of != nil {

@@ -340,11 +340,11 @@ func TestVMsWhoseGroupLostItsFinalizerStayChargedUntilTheyAreGone(t *testing.T) 
 		r.vcenter.ByHand().Delete(name)
 	}
 	if used := collect(); used != 2 {
-		t.Errorf("nobody knows whether the VMs run, and the ledger counts %d", used)
+		t.Errorf("the state of the VMs is unknown, and the ledger counts %d", used)
 	}
 	r.vcenter.Reconnect()
 	if used := collect(); used != 0 {
-		t.Errorf("the VMs are gone, and the ledger counts %d", used)
+		t.Errorf("the VMs were deleted, and the ledger counts %d", used)
 	}
 }
 
@@ -378,7 +378,7 @@ func TestRetainAndScalingUpAgainGivesNoMoreThanTheQuota(t *testing.T) {
 		t.Errorf("%d VMs exist under a quota of 3", n)
 	}
 	if message := says(t, r.group(), v1alpha1.ConditionPolicyCompliant, "False", v1alpha1.ReasonQuotaExceeded); !strings.Contains(message, "3 VMs that this group retained count") {
-		t.Errorf("nothing says what the quota is used by: %s", message)
+		t.Errorf("the message does not name the retained VMs: %s", message)
 	}
 	// The hub administrator releases one.
 	r.vcenter.ByHand().Edit("web-0", func(vm *vsphere.VM) { vm.Released = nil })
@@ -422,7 +422,7 @@ func TestVMsThatADeletedGroupRetainedStayChargedUntilTheyAreLetGo(t *testing.T) 
 		r.vcenter.ByHand().Edit(vm.Ref.Value, func(vm *vsphere.VM) { vm.Released = nil })
 	}
 	if used := collect(); used != 0 {
-		t.Errorf("the VMs were let go, and the ledger counts %d", used)
+		t.Errorf("the VMs were released, and the ledger counts %d", used)
 	}
 }
 

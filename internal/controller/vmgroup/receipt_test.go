@@ -101,7 +101,7 @@ func TestAReleasedGroupGoesAndItsVMsStayAsTheyAre(t *testing.T) {
 	r.annotate(v1alpha1.ReleaseAnnotation, string(before.UID))
 	r.mustPass()
 	if r.receipt(key) != nil || len(r.group().Finalizers) == 0 {
-		t.Fatal("a group that nobody deletes is released")
+		t.Fatal("a group without a deletion is released")
 	}
 	r.delete()
 	if !r.gone() {
@@ -127,7 +127,7 @@ func TestAReleasedGroupGoesAndItsVMsStayAsTheyAre(t *testing.T) {
 		t.Fatalf("the receipt is %+v, want %+v", receipt, want)
 	}
 	if len(told) != 1 || !strings.Contains(told[0], "GroupReleased") || !strings.Contains(told[0], receipts.Name(key)) {
-		t.Errorf("the hub is told %q", told)
+		t.Errorf("events on the hub: %q", told)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestTheUIDOfAnotherObjectReleasesNothing(t *testing.T) {
 	r.delete()
 	r.mustPass()
 	if message := says(t, r.group(), v1alpha1.ConditionReady, "False", v1alpha1.ReasonReleaseHeld); !strings.Contains(message, "release is \"6d1b1c5e-0000-4000-8000-00000000000b\", which is not the UID of this VmGroup") {
-		t.Errorf("nobody is told: %s", message)
+		t.Errorf("condition Ready: %s", message)
 	}
 	if r.gone() || len(r.vcenter.VMs()) != 2 || r.receipt(key) != nil {
 		t.Errorf("%d VMs are kept, the receipt is %+v", len(r.vcenter.VMs()), r.receipt(key))
@@ -187,8 +187,8 @@ func TestAReleaseWaitsForWhatNobodySees(t *testing.T) {
 		begin, end func(*rig)
 		reason     string
 	}{
-		"the vCenter is away":          {func(r *rig) { r.vcenter.Disconnect(nil) }, func(r *rig) { r.vcenter.Reconnect() }, v1alpha1.ReasonVCenterUnreachable},
-		"the inventory is incomplete":  {func(r *rig) { r.vcenter.SetIncomplete("a host is away") }, func(r *rig) { r.vcenter.SetIncomplete("") }, v1alpha1.ReasonInventoryIncomplete},
+		"the vCenter is unreachable":   {func(r *rig) { r.vcenter.Disconnect(nil) }, func(r *rig) { r.vcenter.Reconnect() }, v1alpha1.ReasonVCenterUnreachable},
+		"the inventory is incomplete":  {func(r *rig) { r.vcenter.SetIncomplete("a host is disconnected") }, func(r *rig) { r.vcenter.SetIncomplete("") }, v1alpha1.ReasonInventoryIncomplete},
 		"the group is paused":          {func(r *rig) { paused(r, "true") }, func(r *rig) { paused(r, "false") }, v1alpha1.ReasonPaused},
 		"a VM is not seen":             {func(r *rig) { r.vcenter.Hide("web-1") }, func(r *rig) { r.vcenter.Show("web-1") }, v1alpha1.ReasonReleasing},
 		"the hub stores no ConfigMaps": {func(r *rig) { r.refuse("create") }, func(r *rig) { r.refuse("") }, v1alpha1.ReasonReceiptFailed},
@@ -298,7 +298,7 @@ func TestWhoTakesTheAnnotationBackIsHeard(t *testing.T) {
 	r.Clusters = testCluster{client: cached{Client: r.member, group: stale}, live: r.member}
 	r.mustPass()
 	if r.receipt(key) != nil || len(r.group().Finalizers) == 0 {
-		t.Errorf("the group goes though nobody wants that any more: %+v", r.receipt(key))
+		t.Errorf("the group was released after the annotation was removed: %+v", r.receipt(key))
 	}
 }
 
@@ -337,7 +337,7 @@ func TestKeptVMsStayChargedUntilTheyAreGone(t *testing.T) {
 		r.vcenter.ByHand().Delete(vm.Ref.Value)
 	}
 	if used := collect(); used != 0 {
-		t.Errorf("the VMs are gone, and the ledger counts %d", used)
+		t.Errorf("the VMs were deleted, and the ledger counts %d", used)
 	}
 }
 
@@ -372,7 +372,7 @@ func TestAHeldGroupIsReleasedAndCountsNoMore(t *testing.T) {
 	}
 	h.untouched(20)
 	if message := says(t, h.look("app-10"), v1alpha1.ConditionStalled, "True", v1alpha1.ReasonReleaseHeld); !strings.Contains(message, "which is not the UID of this VmGroup") {
-		t.Errorf("nobody is told that another UID has no effect: %q", message)
+		t.Errorf("condition Stalled does not report that another UID has no effect: %q", message)
 	}
 	h.change("app-10", func(g *v1alpha1.VmGroup) { delete(g.Annotations, v1alpha1.ReleaseAnnotation) })
 	h.spend(20 * time.Second)
@@ -516,7 +516,7 @@ func TestAGroupOfAVCenterThatIsGoneIsForgottenOnTheWordOfAHubAdministrator(t *te
 	g.annotate(v1alpha1.ForgetAnnotation, uid)
 	contains(t, g.stays(v1alpha1.ReasonForgetHeld), "not forgotten before "+since.Add(group.ForgetAfter).Format(time.RFC3339))
 	if after := g.mustPass().RequeueAfter; after > since.Add(group.ForgetAfter).Sub(g.now) {
-		t.Errorf("looked at again after %s", after)
+		t.Errorf("the group is enqueued again after %s", after)
 	}
 	g.now = since.Add(group.ForgetAfter)
 	word := allowance.Command("vcenter", "default", v1alpha1.AllowForgetAnnotation)
@@ -627,13 +627,13 @@ func TestAReceiptIsSettledWhenNoVMIsLeftThatAnotherGroupCouldTake(t *testing.T) 
 	}{
 		"the VMs are there":                   {func(*rig) {}, false},
 		"one is there":                        {func(r *rig) { r.vcenter.ByHand().Delete("web-0") }, false},
-		"they are gone":                       {gone, true},
+		"they are deleted":                    {gone, true},
 		"they are another group's":            {stamp(func(vm *vsphere.VM) { s := *vm.Stamp; s.Group = "new"; vm.Stamp = &s }), true},
 		"they carry a release mark":           {stamp(func(vm *vsphere.VM) { vm.Released, vm.Stamp = &vsphere.ReleaseMark{GroupID: vm.Stamp.GroupID}, nil }), false},
-		"nobody knows":                        {func(r *rig) { r.vcenter.DelayConfirmations(); gone(r) }, false},
+		"their state is unknown":              {func(r *rig) { r.vcenter.DelayConfirmations(); gone(r) }, false},
 		"they were moved away":                {func(r *rig) { r.vcenter.ByHand().MoveOut("web-0"); r.vcenter.ByHand().Delete("web-1") }, false},
-		"the vCenter is away":                 {then(gone, func(r *rig) { r.vcenter.Disconnect(nil) }), false},
-		"the inventory is incomplete":         {then(gone, func(r *rig) { r.vcenter.SetIncomplete("a host is away") }), false},
+		"the vCenter is unreachable":          {then(gone, func(r *rig) { r.vcenter.Disconnect(nil) }), false},
+		"the inventory is incomplete":         {then(gone, func(r *rig) { r.vcenter.SetIncomplete("a host is disconnected") }), false},
 		"another operator has no such server": {then(gone, func(r *rig) { r.Servers = fake.Servers{} }), false},
 		"the VCenter is deleted": {then(gone, func(r *rig) {
 			if err := r.hub.Delete(r.t.Context(), &v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "default"}}); err != nil {
@@ -658,7 +658,7 @@ func TestAReceiptIsSettledWhenNoVMIsLeftThatAnotherGroupCouldTake(t *testing.T) 
 			}
 			receipt.InstanceUUID = "another vCenter"
 			if r.ReceiptSettled(t.Context(), receipt) {
-				t.Error("a vCenter that was made anew says that they are gone")
+				t.Error("the receipt is settled by a vCenter with another instance UUID")
 			}
 		})
 	}

@@ -121,7 +121,7 @@ func TestAGroupThatPolicyAllowsGetsALostRecordAnew(t *testing.T) {
 
 func TestNothingIsClonedThatIsNotOnRecord(t *testing.T) {
 	r := newRig(t)
-	gone := errors.New("the hub is away")
+	gone := errors.New("the hub is unreachable")
 	r.records.OnPut = func(admitted.Key, admitted.Entry) error { return gone }
 	for range 4 {
 		if _, err := r.pass(); err == nil {

@@ -321,6 +321,6 @@ func TestAGroupThatGoesUnseenWithARestoredStatusCountsUntilItsVCenterIsSeen(t *t
 		t.Fatalf("the group does not go: %v", err)
 	}
 	if e := store.Entries()[localKey(g.UID)]; e.Usage.VMs != 2 {
-		t.Errorf("%+v is charged for 2 VMs that nobody has seen to go", e)
+		t.Errorf("the ledger charges %+v, want 2 VMs whose deletion is unconfirmed", e)
 	}
 }

@@ -271,7 +271,7 @@ func TestAPolicyStartsNoUpdateAndStopsOne(t *testing.T) {
 	r.setPolicy(onlyTemplates("debian-1*"))
 	r.watched(60, nil)
 	if len(r.are(old)) > 0 {
-		t.Errorf("it did not go on: %v", r.are(old))
+		t.Errorf("the update did not continue, VMs of the old revision: %v", r.are(old))
 	}
 	r.setPolicy(onlyTemplates("debian-13"))
 	r.untouched("a policy that forbids the revision of before")
@@ -645,12 +645,12 @@ func TestGuestsAreToldWhoTheyAre(t *testing.T) {
 	before := r.group().Status.UpdateRevision
 	info := r.vcenter.GuestInfo("web-1")[vsphere.GuestMetadata]
 	if text, err := base64.StdEncoding.DecodeString(info); err != nil || !strings.Contains(string(text), `"local-hostname":"web-1"`) || !strings.Contains(string(text), `"role":"web"`) {
-		t.Errorf("the guest of web-1 is told %s (%v)", text, err)
+		t.Errorf("guest metadata of web-1 is %s (%v)", text, err)
 	}
 	r.edit(func(s *v1alpha1.VmGroupSpec) { s.Guest = nil })
-	r.untouched("guests are told something else")
+	r.untouched("the guest metadata is changed")
 	if after := r.group().Status.UpdateRevision; after != before {
-		t.Errorf("what guests are told makes revision %s of %s", after, before)
+		t.Errorf("the guest metadata changes the revision to %s from %s", after, before)
 	}
 }
 
@@ -761,7 +761,7 @@ func TestAVMOfAnOlderRevisionGetsItsOwnUserData(t *testing.T) {
 		return string(text)
 	}
 	if got := told("web-1"); got != "#one" {
-		t.Errorf("the VM of the older revision is told %q", got)
+		t.Errorf("user data of the VM of the older revision is %q", got)
 	}
 	if err := r.member.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "one"}}); err != nil {
 		t.Fatal(err)
@@ -770,7 +770,7 @@ func TestAVMOfAnOlderRevisionGetsItsOwnUserData(t *testing.T) {
 	r.watched(60, nil)
 	for _, vm := range r.vcenter.VMs() {
 		if got := told(vm.Name); got != "#two" {
-			t.Errorf("%s is told %q", vm.Name, got)
+			t.Errorf("user data of %s is %q", vm.Name, got)
 		}
 	}
 }

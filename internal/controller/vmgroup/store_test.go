@@ -40,7 +40,7 @@ func TestAnAnswerToAWriteOfStatusChangesNothingButTheVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !equality.Semantic.DeepEqual(next, want) {
-		t.Errorf("the pass goes on with %+v, want %+v", next, want)
+		t.Errorf("the pass continues with %+v, want %+v", next, want)
 	}
 }
 
@@ -83,14 +83,14 @@ func TestWhatAMemberAnswersToWritesIsNotRememberedUnlessItCanBeTrue(t *testing.T
 					t.Errorf("finalizers: the error is %v", err)
 				}
 				if err != nil && next != group {
-					t.Errorf("the pass goes on with %s", next.UID)
+					t.Errorf("the pass continues with %s", next.UID)
 				}
 				next = group.DeepCopy()
 				if err := store.WriteStatus(t.Context(), group, next); errors.As(err, &wrong) != c.refused {
 					t.Errorf("status: the error is %v", err)
 				}
 				if len(next.ResourceVersion) > untrusted.MaxResourceVersion {
-					t.Errorf("the pass goes on with a version of %d bytes", len(next.ResourceVersion))
+					t.Errorf("the pass continues with a version of %d bytes", len(next.ResourceVersion))
 				}
 			}
 			for of, remembered := range memory.groups {

@@ -106,8 +106,8 @@ func TestNothingIsRememberedOfObjectsThatShareAUID(t *testing.T) {
 				r.forget(request)
 			}
 		},
-		"deleted while their member was away": func(r *rig, _ []mcreconcile.Request) { r.Fleet.KeepOnly(v1alpha1.LocalMember, nil) },
-		"all but one deleted while their member was away": func(r *rig, requests []mcreconcile.Request) {
+		"deleted while their member was unreachable": func(r *rig, _ []mcreconcile.Request) { r.Fleet.KeepOnly(v1alpha1.LocalMember, nil) },
+		"all but one deleted while their member was unreachable": func(r *rig, requests []mcreconcile.Request) {
 			r.Fleet.KeepOnly(v1alpha1.LocalMember, map[fleet.Ref]vsphere.GroupKey{refOf(requests[1]): "member-uid/u"})
 			r.delivered()
 			if _, _, known := r.Fleet.GroupAt(refOf(requests[1])); len(r.memory.groups) != 1 || !known {

@@ -23,6 +23,6 @@ func TestAPassTakesBackThatNobodyLooksAfterAGroup(t *testing.T) {
 	r.mustPass()
 	c := r.group().Status.Conditions
 	if meta.IsStatusConditionTrue(c, v1alpha1.ConditionUnattended) || !meta.IsStatusConditionTrue(c, v1alpha1.ConditionReady) {
-		t.Errorf("after a pass the group still says that nobody looks after it: %v", c)
+		t.Errorf("after a pass, the conditions are %v", c)
 	}
 }

@@ -72,7 +72,7 @@ func TestADeletedGroupWaitsForACloneThatNobodyRecorded(t *testing.T) {
 	}
 	r.rounds(8)
 	if vms := r.vcenter.VMs(); len(vms) != 1 || vms[0].Ref.Value != lost.MoRef || len(r.group().Finalizers) == 0 {
-		t.Fatalf("left are %v; want the VM that nobody can look into, and its group", vms)
+		t.Fatalf("VMs left are %v; want the VM with unreadable configuration, and its group", vms)
 	}
 	r.vcenter.ShowConfiguration(lost.MoRef)
 	r.rounds(8)

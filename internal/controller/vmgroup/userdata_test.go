@@ -80,13 +80,13 @@ func TestASecretThatIsNotMarkedAsUserDataClonesNothingUntilSomebodyMarksIt(t *te
 	r, _ := withUserData(t, func(*corev1.Secret) {})
 	r.rounds(3)
 	if told := r.denied(); !strings.HasSuffix(told, "kubectl label secret cloud-init -n team vm.codeconnect.vmworld.com/user-data=true") {
-		t.Fatalf("told %q", told)
+		t.Fatalf("the message is %q", told)
 	}
 	if n := len(r.vcenter.VMs()); n > 0 {
-		t.Fatalf("%d VMs have a Secret that nobody has marked", n)
+		t.Fatalf("%d VMs were cloned with an unmarked Secret", n)
 	}
 	if r.mustPass().RequeueAfter == 0 {
-		t.Error("no event tells of a Secret in a member, but the pass does not come back")
+		t.Error("Secrets in members cause no events, but the group is not enqueued again")
 	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "cloud-init"}}
 	if err := r.member.Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"`+v1alpha1.UserDataLabel+`":"true"}}}`))); err != nil {
@@ -94,7 +94,7 @@ func TestASecretThatIsNotMarkedAsUserDataClonesNothingUntilSomebodyMarksIt(t *te
 	}
 	r.settle()
 	if told, n := r.denied(), len(r.vcenter.VMs()); told != "" || n != 2 {
-		t.Errorf("it is marked: %d VMs, told %q", n, told)
+		t.Errorf("with a marked Secret: %d VMs, message %q", n, told)
 	}
 }
 
@@ -106,10 +106,10 @@ func TestASecretOfTheTypeOrWithTheLabelIsUserData(t *testing.T) {
 		r, reads := withUserData(t, change)
 		r.settle()
 		if told := r.denied(); told != "" || len(r.vcenter.VMs()) != 2 {
-			t.Errorf("%s: %d VMs, told %s", story, len(r.vcenter.VMs()), told)
+			t.Errorf("%s: %d VMs, message %s", story, len(r.vcenter.VMs()), told)
 		}
 		if reads.read == 0 {
-			t.Errorf("%s: nobody read the Secret", story)
+			t.Errorf("%s: the Secret was not read", story)
 		}
 	}
 }
@@ -122,13 +122,13 @@ func TestASecretThatAControllerWritesIsNoUserData(t *testing.T) {
 			r.rounds(3)
 			told, n := r.denied(), len(r.vcenter.VMs())
 			if n > 0 || !strings.Contains(told, string(of)) || strings.Contains(told, "kubectl label") || !strings.Contains(told, "of type "+v1alpha1.UserDataType) {
-				t.Errorf("%s, labels %v: %d VMs, told %q", of, labels, n, told)
+				t.Errorf("%s, labels %v: %d VMs, message %q", of, labels, n, told)
 			}
 			// A user names a Secret that is user data, under the same name: the operator gets no event.
 			r.recreate(func(s *corev1.Secret) { s.Type = v1alpha1.UserDataType })
 			r.settle()
 			if told, n := r.denied(), len(r.vcenter.VMs()); told != "" || n != 2 {
-				t.Errorf("%s, labels %v, another Secret: %d VMs, told %q", of, labels, n, told)
+				t.Errorf("%s, labels %v, another Secret: %d VMs, message %q", of, labels, n, told)
 			}
 		}
 	}
@@ -145,7 +145,7 @@ func TestAGroupWhoseVMsAreAllThereReadsNoSecret(t *testing.T) {
 		r.mustPass()
 	}
 	if told := r.denied(); told != "" || reads.read > 0 || len(r.vcenter.VMs()) != 2 {
-		t.Errorf("%d reads, %d VMs, told %q", reads.read, len(r.vcenter.VMs()), told)
+		t.Errorf("%d reads, %d VMs, message %q", reads.read, len(r.vcenter.VMs()), told)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestUserDataThatAGuestCannotReadClonesNothingUntilItIsShorter(t *testing.T)
 	ready := meta.FindStatusCondition(r.group().Status.Conditions, v1alpha1.ConditionReady)
 	if ready == nil || ready.Reason != v1alpha1.ReasonUserDataTooLarge || !strings.Contains(ready.Message, `Secret "cloud-init"`) ||
 		!strings.Contains(ready.Message, "200016 bytes") || !strings.Contains(ready.Message, "a guest can read 65536") {
-		t.Errorf("told %+v", ready)
+		t.Errorf("condition Ready is %+v", ready)
 	}
 	if n := len(r.vcenter.VMs()); n > 0 {
 		t.Fatalf("%d VMs are cloned with user data that they cannot read", n)

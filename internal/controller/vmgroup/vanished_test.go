@@ -125,11 +125,11 @@ func TestVMsOfAGroupThatVanishedOtherwiseAreLeftAlone(t *testing.T) {
 		"the original has a finalizer on it": {spoil: func(e *event.DeleteEvent) {
 			controllerutil.AddFinalizer(object(e), v1alpha1.LegacyFinalizer)
 		}},
-		"its bucket is another replica's":      {before: func(r *rig) { r.gate.another = true }},
-		"somebody took the finalizer away":     {spoil: func(e *event.DeleteEvent) { object(e).Finalizers = nil }},
-		"somebody took it away in deletion":    {spoil: func(e *event.DeleteEvent) { object(e).DeletionTimestamp = new(metav1.Now()) }},
-		"another replica wrote the finalizer":  {before: func(r *rig) { r.vanished = newVanished() }},
-		"the finalizer is older than requests": {before: func(r *rig) { r.now = r.now.Add(raceWindow + time.Second) }},
+		"its bucket is another replica's":       {before: func(r *rig) { r.gate.another = true }},
+		"a user removed the finalizer":          {spoil: func(e *event.DeleteEvent) { object(e).Finalizers = nil }},
+		"a user removed it during the deletion": {spoil: func(e *event.DeleteEvent) { object(e).DeletionTimestamp = new(metav1.Now()) }},
+		"another replica wrote the finalizer":   {before: func(r *rig) { r.vanished = newVanished() }},
+		"the finalizer is older than requests":  {before: func(r *rig) { r.now = r.now.Add(raceWindow + time.Second) }},
 		"too many of its member have vanished": {before: func(r *rig) {
 			r.vanished.groups["member-uid/another"] = vanishedGroup{key: "member-uid/another", size: mostVanished}
 		}},
@@ -206,7 +206,7 @@ func TestAGroupThatVanishedWaitsForVCenter(t *testing.T) {
 	r.vanish(nil)
 	for range 20 {
 		if again := r.mustPass().RequeueAfter; again == 0 || again > blindPatience {
-			t.Fatalf("it is looked at again after %s", again)
+			t.Fatalf("the group is enqueued again after %s", again)
 		}
 		r.now = r.now.Add(10 * time.Second)
 	}
@@ -234,7 +234,7 @@ func TestAGroupThatVanishedGivesItsQuotaBackWhenItsVMsAreGone(t *testing.T) {
 	r.finish()
 	flush(t, ledger)
 	if e, ok := store.Entries()[localKey(uid)]; ok {
-		t.Errorf("a group that is gone holds %+v", e.Usage)
+		t.Errorf("the ledger charges a deleted group for %+v", e.Usage)
 	}
 }
 

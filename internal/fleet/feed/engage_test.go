@@ -52,7 +52,7 @@ func TestAMemberWhoseGroupsCannotBeListedIsNotEngaged(t *testing.T) {
 	f, why := newFeed(), errors.New("the cache was stopped")
 	has := clientfake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithObjects(webOf("")).Build()
 	if err := f.Engage(t.Context(), "m", testCluster{client: unlisted{has, why}}); !errors.Is(err, why) {
-		t.Errorf("the error is %v: nobody learns that the member's quotas are not known", err)
+		t.Errorf("Engage does not return the error of the failed list of groups: %v", err)
 	}
 	if f.fleet.Listed("m") {
 		t.Error("its groups are said to be known")

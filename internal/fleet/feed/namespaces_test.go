@@ -75,7 +75,7 @@ func TestAnyNumberOfChangesOfANamespaceIsOneRoundASecond(t *testing.T) {
 			defer mu.Unlock()
 			for i := range groups {
 				if n := told[ref(i)]; n != times {
-					t.Fatalf("%s group %d was told %d times, want %d", when, i, n, times)
+					t.Fatalf("%s, group %d was notified %d times, want %d", when, i, n, times)
 				}
 			}
 			another := massdeletion.Group{Created: time.Now().Add(-2 * time.Hour), Existing: 1}
@@ -94,6 +94,6 @@ func TestAnyNumberOfChangesOfANamespaceIsOneRoundASecond(t *testing.T) {
 		expect("a pause after many", 2, true)
 		handler.Delete(ctx, event.DeleteEvent{Object: namespace(true)}, nil)
 		<-time.After(pause) // on the clock of the bubble
-		expect("when it is gone", 2, false)
+		expect("after its deletion", 2, false)
 	})
 }

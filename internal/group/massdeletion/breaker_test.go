@@ -69,7 +69,7 @@ func TestAMassDeletionIsToldFromWhatIsMeant(t *testing.T) {
 		{"all 20 groups of a CRD", times(20, old(1, 0)), usual, true},
 		{"10 VMs may always go", times(10, old(1, 0)), usual, false},
 		{"11 may not", times(11, old(1, 0)), usual, true},
-		{"one group of 500 VMs by itself", all(times(1, old(500, 0)), times(10, old(1, 1))), usual, false},
+		{"one group of 500 VMs alone", all(times(1, old(500, 0)), times(10, old(1, 1))), usual, false},
 		{"one group of 500 VMs, and one VM of another", all(times(1, old(500, 0)), times(1, old(1, 0)), times(10, old(1, 1))), usual, true},
 		{"groups that only shrink", times(20, old(3, 1)), usual, true},
 		{"groups that are deleted, and others that shrink", all(times(6, old(1, 0)), times(6, old(2, 1))), usual, true},
@@ -82,7 +82,7 @@ func TestAMassDeletionIsToldFromWhatIsMeant(t *testing.T) {
 		{"up to which VMs may go", times(3, old(1, 0)), limit("3"), false},
 		{"whatever the percentage of it", all(times(4, old(1, 0)), times(500, old(1, 1))), limit("3"), true},
 		{"none beside another", times(2, old(1, 0)), limit("0"), true},
-		{"one by itself all the same", times(1, old(5, 0)), limit("0"), false},
+		{"one group alone in spite of it", times(1, old(5, 0)), limit("0"), false},
 		{"half of the VMs", all(times(50, old(1, 0)), times(50, old(1, 1))), limit("50%"), false},
 		{"more than half", all(times(51, old(1, 0)), times(49, old(1, 1))), limit("50%"), true},
 		{"a small percentage lets 10 go", times(10, old(1, 0)), limit("1%"), false},
@@ -397,6 +397,6 @@ func TestAskingCostsNothingInProportionToTheGroups(t *testing.T) {
 		b.Trips(key(20_000+i), old(1, 0), Limit{}, noon.Add(time.Duration(i)*time.Millisecond))
 	}
 	if b.swept != swept {
-		t.Error("all groups were looked at again within a tenth of a second")
+		t.Error("all groups were scanned again within 0.1 s")
 	}
 }

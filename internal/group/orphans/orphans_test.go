@@ -30,7 +30,7 @@ func TestOrphansAreToldByTheGroupThatTheyWereOf(t *testing.T) {
 		orphan("web-1", "vm-2", "own", "cluster-a", uid), orphan("web-0", "vm-1", "own", "cluster-a", uid), orphan("web-2", "vm-3", "other", "cluster-a", uid),
 		// The path of a folder that belongs to another group, or to none, says nothing about this group.
 		orphan("db-0", "vm-4", "other", "cluster-b", "77777777-1"), orphan("x-0", "vm-5", "none", "cluster-a", uid[:8]+"-x"), orphan("y-0", "vm-6", "unknown", "cluster-a", "short"),
-		{Name: "nobody's"},
+		{Name: "unstamped"},
 	}, pathOf, memberOf)
 	want := []Group{
 		{Key: "cluster-a/0a1b2c3d-0000-4000-8000-000000000001", Member: "team-a", Namespace: "shop", Name: "web", VMs: []string{
@@ -70,7 +70,7 @@ func TestAForgedStampPutsNoWordsIntoTheMessage(t *testing.T) {
 			}
 		}
 		if strings.Contains(out, "reboot") {
-			t.Errorf("what somebody types has it: %s", out)
+			t.Errorf("the command contains the forged text: %s", out)
 		}
 		if len(text) > 2000 {
 			t.Errorf("%d bytes", len(text))

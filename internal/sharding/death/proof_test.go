@@ -54,7 +54,7 @@ func TestOnlyATerminationWithTheProcessesOwnMessageProvesItsDeath(t *testing.T) 
 		{"killed", func(*corev1.Pod) {}, true},
 		{"killed and started again", restarted, true},
 		{"out of memory", func(p *corev1.Pod) { ended(p).Reason = "OOMKilled" }, true},
-		{"ended by itself", func(p *corev1.Pod) { ended(p).Reason, ended(p).ExitCode = "Completed", 0 }, true},
+		{"completed", func(p *corev1.Pod) { ended(p).Reason, ended(p).ExitCode = "Completed", 0 }, true},
 		{"started again and ended again, with another message", func(p *corev1.Pod) {
 			restarted(p)
 			state(p).Running = nil
@@ -74,11 +74,11 @@ func TestOnlyATerminationWithTheProcessesOwnMessageProvesItsDeath(t *testing.T) 
 			p.Status.ContainerStatuses[1].ContainerID = "containerd://newer"
 		}, false},
 		// The same, and the Pod was deleted.
-		{"a status that nobody knows", func(p *corev1.Pod) {
+		{"an unknown status", func(p *corev1.Pod) {
 			*ended(p) = corev1.ContainerStateTerminated{Reason: "ContainerStatusUnknown", ExitCode: 137, Message: "The container could not be located when the pod was terminated"}
 			p.Status.Phase, p.DeletionTimestamp = corev1.PodFailed, &now
 		}, false},
-		{"a status that nobody knows, with everything else", func(p *corev1.Pod) { ended(p).Reason = "ContainerStatusUnknown" }, false},
+		{"an unknown status, with everything else", func(p *corev1.Pod) { ended(p).Reason = "ContainerStatusUnknown" }, false},
 		// The runtime lost its state, but not its root: ID, end and message are correct, and the process runs.
 		{"the runtime has lost the task", func(p *corev1.Pod) { ended(p).Reason, ended(p).ExitCode = "Unknown", 255 }, false},
 		{"the reason is unknown", func(p *corev1.Pod) { ended(p).Reason = "Unknown" }, false},

@@ -55,7 +55,7 @@ func TestARenewalDoesNotReviveADeletedSession(t *testing.T) {
 }
 
 func TestTheRingIsCreatedWrittenAndRead(t *testing.T) {
-	f := newFixture(t, "ring")
+	f := newFixture(t, "shards")
 	c := newClient(t, f.config, Options{Namespace: f.namespace})
 	must(t, c, protocol.ReadRing{}, protocol.Missing)
 	must(t, c, protocol.WriteRing{Ring: exampleRing(), Version: "1"}, protocol.Missing)
@@ -93,7 +93,7 @@ func TestRefusals(t *testing.T) {
 	f := newFixture(t, "refusals")
 	c := newClient(t, f.config, Options{Namespace: f.namespace})
 	elsewhere := newClient(t, cluster.Get(t).Config, Options{Namespace: "no-such-namespace"})
-	nobody := newClient(t, cluster.Get(t).UserConfig(t, "nobody"), Options{Namespace: f.namespace})
+	nobody := newClient(t, cluster.Get(t).UserConfig(t, "without-rights"), Options{Namespace: f.namespace})
 	stored := must(t, c, protocol.CreateSession{Lease: exampleLease("s1")}, protocol.Done).Lease.Version
 	large := exampleLease("s2")
 	large.Published = map[string]string{"large": strings.Repeat("x", maxPublished)}
@@ -112,10 +112,10 @@ func TestRefusals(t *testing.T) {
 		op     protocol.Op
 		want   protocol.Outcome
 	}{
-		"create a session without the namespace": {elsewhere, protocol.CreateSession{Lease: exampleLease("s1")}, protocol.Refused},
-		"create a ring without the namespace":    {elsewhere, protocol.CreateRing{Ring: exampleRing()}, protocol.Refused},
-		"read a session without the namespace":   {elsewhere, protocol.ReadSession{Session: "s1"}, protocol.Missing},
-		"read a ring without the namespace":      {elsewhere, protocol.ReadRing{}, protocol.Missing},
+		"create a session without the namespace":   {elsewhere, protocol.CreateSession{Lease: exampleLease("s1")}, protocol.Refused},
+		"create a shard map without the namespace": {elsewhere, protocol.CreateRing{Ring: exampleRing()}, protocol.Refused},
+		"read a session without the namespace":     {elsewhere, protocol.ReadSession{Session: "s1"}, protocol.Missing},
+		"read a shard map without the namespace":   {elsewhere, protocol.ReadRing{}, protocol.Missing},
 		"write a session without the namespace": {
 			elsewhere, protocol.WriteSession{Lease: exampleLease("s1"), Version: "1"}, protocol.Missing,
 		},
@@ -125,15 +125,15 @@ func TestRefusals(t *testing.T) {
 		},
 		"read a session without rights":       {nobody, protocol.ReadSession{Session: "s1"}, protocol.Refused},
 		"delete a session without rights":     {nobody, protocol.DeleteSession{Session: "s1", Version: stored}, protocol.Refused},
-		"read a ring without rights":          {nobody, protocol.ReadRing{}, protocol.Refused},
+		"read a shard map without rights":     {nobody, protocol.ReadRing{}, protocol.Refused},
 		"create a session with a wrong name":  {c, protocol.CreateSession{Lease: exampleLease("Not A Name")}, protocol.Refused},
 		"read a session that leads elsewhere": {c, protocol.ReadSession{Session: "../s1"}, protocol.Refused},
 		"create a session with a large board": {c, protocol.CreateSession{Lease: large}, protocol.Refused},
 		"write a session without a version":   {c, protocol.WriteSession{Lease: exampleLease("s1")}, protocol.Refused},
 		"delete a session without a version":  {c, protocol.DeleteSession{Session: "s1"}, protocol.Refused},
-		"write a ring without a version":      {c, protocol.WriteRing{Ring: exampleRing()}, protocol.Refused},
-		"write an impossible ring":            {c, protocol.WriteRing{Ring: broken, Version: immutable}, protocol.Refused},
-		"write a ring that is immutable":      {c, protocol.WriteRing{Ring: exampleRing(), Version: immutable}, protocol.Refused},
+		"write a shard map without a version": {c, protocol.WriteRing{Ring: exampleRing()}, protocol.Refused},
+		"write an impossible shard map":       {c, protocol.WriteRing{Ring: broken, Version: immutable}, protocol.Refused},
+		"write a shard map that is immutable": {c, protocol.WriteRing{Ring: exampleRing(), Version: immutable}, protocol.Refused},
 	} {
 		t.Run(name, func(t *testing.T) { must(t, test.client, test.op, test.want) })
 	}
@@ -149,7 +149,7 @@ func TestAWriteKeepsWhatOthersPutOnALease(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkShownLease(t, object)
-	object.Annotations["somebody/note"] = "kept"
+	object.Annotations["another-writer/note"] = "kept"
 	if object, err = leases.Update(t.Context(), object, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestAWriteKeepsWhatOthersPutOnALease(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, board := object.Annotations[publishedAnnotation]
-	if object.Annotations["somebody/note"] != "kept" || board || *object.Spec.HolderIdentity != "manager-0_s1" {
+	if object.Annotations["another-writer/note"] != "kept" || board || *object.Spec.HolderIdentity != "manager-0_s1" {
 		t.Errorf("after the fencing the Lease is %+v", object)
 	}
 }
@@ -168,7 +168,7 @@ func TestAWriteKeepsWhatOthersPutOnALease(t *testing.T) {
 func checkShownLease(t *testing.T, object *coordinationv1.Lease) {
 	t.Helper()
 	if *object.Spec.HolderIdentity != "manager-0_s1" || *object.Spec.LeaseDurationSeconds != 13 || object.Spec.RenewTime == nil {
-		t.Errorf("the Lease tells people %+v", object.Spec)
+		t.Errorf("the spec of the Lease is %+v", object.Spec)
 	}
 	want := map[string]string{"team": "a", nameLabel: productName, componentLabel: sessionComponent}
 	if diff := cmp.Diff(want, object.Labels); diff != "" {

@@ -158,14 +158,14 @@ func TestAnswersThatProveNothing(t *testing.T) {
 		return func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "a page of a load balancer", code) }
 	}
 	for name, answer := range map[string]http.HandlerFunc{
-		"500":                     status(http.StatusInternalServerError, metav1.StatusReasonInternalError),
-		"503":                     status(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable),
-		"504":                     status(http.StatusGatewayTimeout, metav1.StatusReasonTimeout),
-		"429":                     status(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests),
-		"404 without a name":      page(http.StatusNotFound),
-		"403 by somebody between": page(http.StatusForbidden),
-		"409 by somebody between": page(http.StatusConflict),
-		"a page with success":     page(http.StatusOK),
+		"500":                    status(http.StatusInternalServerError, metav1.StatusReasonInternalError),
+		"503":                    status(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable),
+		"504":                    status(http.StatusGatewayTimeout, metav1.StatusReasonTimeout),
+		"429":                    status(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests),
+		"404 without a name":     page(http.StatusNotFound),
+		"403 by a proxy between": page(http.StatusForbidden),
+		"409 by a proxy between": page(http.StatusConflict),
+		"a page with success":    page(http.StatusOK),
 		"another kind": func(w http.ResponseWriter, _ *http.Request) {
 			writeJSON(w, http.StatusOK, metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"})
 		},
@@ -259,6 +259,6 @@ func TestNewLeavesTheConfigurationAlone(t *testing.T) {
 	}
 	config.Transport = http.DefaultTransport
 	if _, err := New(config, Options{Namespace: "n"}); err == nil {
-		t.Error("a transport of somebody else was ignored")
+		t.Error("a foreign transport was accepted")
 	}
 }

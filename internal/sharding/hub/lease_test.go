@@ -76,7 +76,7 @@ func TestAnEditedLeaseIsUnknownAndKeepsItsName(t *testing.T) {
 }
 
 func TestALeaseWithAnotherNameIsNoSession(t *testing.T) {
-	for _, name := range []string{"somebody-else", defaultPrefix} {
+	for _, name := range []string{"another-lease", defaultPrefix} {
 		object := &coordinationv1.Lease{}
 		object.Name = name
 		if stored, ok := codecClient().decodeLease(object); ok {

@@ -50,7 +50,7 @@ func observe(t *testing.T, c *Client) *picture {
 		select {
 		case <-ended:
 		case <-time.After(patience):
-			t.Error("Watch goes on after the end of its context")
+			t.Error("Watch continues after the end of its context")
 		}
 	})
 	return p
@@ -66,28 +66,28 @@ func TestWatchTellsEachChange(t *testing.T) {
 	})
 	first := must(t, c, protocol.CreateSession{Lease: exampleLease("s1")}, protocol.Done).Lease
 	p := observe(t, c)
-	p.wait(t, "s1:7 ring missing")
+	p.wait(t, "s1:7 shard map missing")
 
 	must(t, c, protocol.CreateSession{Lease: exampleLease("s2")}, protocol.Done)
-	p.wait(t, "s1:7 s2:7 ring missing")
+	p.wait(t, "s1:7 s2:7 shard map missing")
 	next := first.Lease
 	next.Renewals = 8
 	version := must(t, c, protocol.WriteSession{Lease: next, Version: first.Version}, protocol.Done).Lease.Version
-	p.wait(t, "s1:8 s2:7 ring missing")
+	p.wait(t, "s1:8 s2:7 shard map missing")
 	must(t, c, protocol.DeleteSession{Session: "s1", Version: version}, protocol.Done)
-	p.wait(t, "s2:7 ring missing")
+	p.wait(t, "s2:7 shard map missing")
 
 	must(t, c, protocol.CreateRing{Ring: exampleRing()}, protocol.Done)
-	p.wait(t, "s2:7 ring 1")
+	p.wait(t, "s2:7 shard map 1")
 	maps := f.admin.CoreV1().ConfigMaps(f.namespace)
 	if _, err := maps.Update(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: defaultRingName}}, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	p.wait(t, "s2:7 ring invalid")
+	p.wait(t, "s2:7 shard map invalid")
 	if err := maps.Delete(t.Context(), defaultRingName, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	p.wait(t, "s2:7 ring missing")
+	p.wait(t, "s2:7 shard map missing")
 	if lists, _ := p.counts(); lists != 1 {
 		t.Errorf("there were %d lists of sessions, want 1", lists)
 	}
@@ -99,18 +99,18 @@ func TestAStalledWatchIsGivenUpForAList(t *testing.T) {
 	straight := newClient(t, f.config, Options{Namespace: f.namespace})
 	proxy.StallWatches(true)
 	p := observe(t, c)
-	p.wait(t, "ring missing")
+	p.wait(t, "shard map missing")
 	must(t, straight, protocol.CreateRing{Ring: exampleRing()}, protocol.Done)
 	stored := must(t, straight, protocol.CreateSession{Lease: exampleLease("s1")}, protocol.Done).Lease
-	p.wait(t, "s1:7 ring 1")
+	p.wait(t, "s1:7 shard map 1")
 	// Deletions that no watch reports show as objects missing from a list.
 	must(t, straight, protocol.DeleteSession{Session: "s1", Version: stored.Version}, protocol.Done)
 	if err := f.admin.CoreV1().ConfigMaps(f.namespace).Delete(t.Context(), defaultRingName, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	p.wait(t, "ring missing")
+	p.wait(t, "shard map missing")
 	if _, single := p.counts(); single != 0 {
-		t.Error("a watch that stalls told something")
+		t.Error("a stalled watch reported a change")
 	}
 }
 
@@ -120,15 +120,15 @@ func TestRelistDoesNotWaitForTheWatch(t *testing.T) {
 	straight := newClient(t, f.config, Options{Namespace: f.namespace})
 	proxy.StallWatches(true)
 	p := observe(t, c)
-	p.wait(t, "ring missing")
+	p.wait(t, "shard map missing")
 	must(t, straight, protocol.CreateSession{Lease: exampleLease("s1")}, protocol.Done)
 	must(t, straight, protocol.CreateRing{Ring: exampleRing()}, protocol.Done)
 	for range 3 {
 		c.Relist()
 	}
-	p.wait(t, "s1:7 ring 1")
+	p.wait(t, "s1:7 shard map 1")
 	if _, single := p.counts(); single != 0 {
-		t.Error("a watch that stalls told something")
+		t.Error("a stalled watch reported a change")
 	}
 }
 
@@ -136,11 +136,11 @@ func TestWatchGoesOnAfterItsConnectionsWereCut(t *testing.T) {
 	f := newFixture(t, "cut")
 	proxy, c := proxied(t, f, Options{Relist: time.Hour})
 	p := observe(t, c)
-	p.wait(t, "ring missing")
+	p.wait(t, "shard map missing")
 	proxy.CutConnections()
 	straight := newClient(t, f.config, Options{Namespace: f.namespace})
 	must(t, straight, protocol.CreateSession{Lease: exampleLease("s1")}, protocol.Done)
-	p.wait(t, "s1:7 ring missing")
+	p.wait(t, "s1:7 shard map missing")
 }
 
 // A server that fails, then one with an unexpected response, then one whose watches end at once.
@@ -176,7 +176,7 @@ func TestFailuresAreToldAndNothingIsTakenForAnEmptyHub(t *testing.T) {
 		writeJSON(w, http.StatusOK, metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"})
 	}))
 	next(errOtherType.Error())
-	if got := p.text(); got != "no list yet, ring " {
+	if got := p.text(); got != "no list yet, shard map " {
 		t.Errorf("seen is %q", got)
 	}
 	var watches atomic.Int64
@@ -193,7 +193,7 @@ func TestFailuresAreToldAndNothingIsTakenForAnEmptyHub(t *testing.T) {
 		writeJSON(w, http.StatusOK, map[string]any{"kind": kind, "apiVersion": version, "metadata": map[string]string{"resourceVersion": "1"}})
 	}))
 	next(errEndedEarly.Error())
-	p.wait(t, "ring missing")
+	p.wait(t, "shard map missing")
 	if watches.Load() == 0 {
 		t.Error("nothing was watched")
 	}

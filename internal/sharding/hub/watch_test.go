@@ -70,13 +70,13 @@ func (p *picture) text() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.sessions == nil {
-		return "no list yet, ring " + p.ring
+		return "no list yet, shard map " + p.ring
 	}
 	var parts []string
 	for _, session := range slices.Sorted(maps.Keys(p.sessions)) {
 		parts = append(parts, fmt.Sprintf("%s:%d", session, p.sessions[session]))
 	}
-	return strings.Join(append(parts, "ring "+p.ring), " ")
+	return strings.Join(append(parts, "shard map "+p.ring), " ")
 }
 
 func (p *picture) counts() (lists, single int) {

@@ -80,7 +80,7 @@ func TestWhatIsPublishedReachesTheOthers(t *testing.T) {
 				return peer.Published["tasks"]
 			}
 		}
-		return "nobody"
+		return "no peer"
 	}
 	if got := read(); got != "7" {
 		t.Errorf("the other reads %q", got)
@@ -106,7 +106,7 @@ func TestWhatIsPublishedReachesTheOthers(t *testing.T) {
 	}
 	a.still = true
 	sc.pass(settled)
-	if got := read(); got != "nobody" {
+	if got := read(); got != "no peer" {
 		t.Errorf("a dead one's board is %q", got)
 	}
 }
@@ -124,7 +124,7 @@ func TestBootIsDeadWhenAllItsSessionsAre(t *testing.T) {
 	b.still = true
 	sc.pass(DefaultTimings().Patience - DefaultTimings().Renew - tick)
 	if a.BootDead(a.clock(), "b") {
-		t.Error("somebody was called dead too early")
+		t.Error("a replica was called dead too early")
 	}
 	sc.pass(4 * time.Second)
 	if !a.BootDead(a.clock(), "b") {
@@ -150,12 +150,12 @@ func TestDeletedLeaseIsNoProofOfDeath(t *testing.T) {
 	for range (DefaultTimings().Patience - time.Second) / tick {
 		sc.pass(tick)
 		if a.BootDead(a.clock(), b.cfg.Boot) {
-			t.Fatal("somebody was called dead whose Lease was deleted by hand")
+			t.Fatal("a replica was called dead whose Lease was deleted by hand")
 		}
 	}
 	sc.pass(2 * time.Second)
 	if !a.BootDead(a.clock(), b.cfg.Boot) {
-		t.Error("nothing was seen of it for a patience")
+		t.Error("the replica was silent for the takeover timeout, and is not called dead")
 	}
 }
 
@@ -203,11 +203,11 @@ func TestFalseProofOfDeathIsRefutedByTheNextRenewal(t *testing.T) {
 	b.still = false
 	sc.pass(settled)
 	if b.Session() != session {
-		t.Error("it was fenced although it was silent for less than the patience")
+		t.Error("it was fenced although it was silent for less than the takeover timeout")
 	}
 	b.still = true
 	sc.pass(DefaultTimings().Patience + DefaultTimings().Orphan)
-	a.wants(4, "it was silent for the patience")
+	a.wants(4, "it was silent for the takeover timeout")
 	if sc.hub.leases[session].DeathProven || a.changes.Took[0].DeathProven {
 		t.Error("the fence is said to be by proof")
 	}
@@ -279,7 +279,7 @@ func TestClaimByOneWhoWasFencedIsDoubted(t *testing.T) {
 
 // TestValidityCountsFromBeforeTheRequestWasSent: a slow response grants less validity.
 func TestValidityCountsFromBeforeTheRequestWasSent(t *testing.T) {
-	for name, slow := range map[string]Lane{"renewal": laneSession, "read of the ring": laneVerify} {
+	for name, slow := range map[string]Lane{"renewal": laneSession, "read of the shard map": laneVerify} {
 		t.Run(name, func(t *testing.T) {
 			const took = 3 * time.Second
 			sc := newScene(t)

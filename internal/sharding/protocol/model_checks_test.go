@@ -74,7 +74,7 @@ func (r *record) leaseWritten(s *sim, l Lease) {
 	}
 	p := r.sessions[l.Session]
 	if p == nil {
-		r.violation(s, "%s is written, but nobody ever had that session", l.Session)
+		r.violation(s, "%s is written, but no replica ever had that session", l.Session)
 		return
 	}
 	if l.State == Fenced {
@@ -84,10 +84,10 @@ func (r *record) leaseWritten(s *sim, l Lease) {
 
 func (r *record) ringWritten(s *sim, before *StoredRing, after ring.Ring) {
 	r.ringWrites = append(r.ringWrites, s.now)
-	s.tell("ring: generation %d sequence %d leader %v buckets %v", after.Generation, after.Sequence, after.Leader, after.Buckets)
+	s.tell("shard map: generation %d sequence %d leader %v buckets %v", after.Generation, after.Sequence, after.Leader, after.Buckets)
 	for b, lock := range after.Buckets {
 		if lock.Holder != "" && r.sessions[lock.Holder] == nil {
-			r.violation(s, "bucket %d: nobody ever had the session %s", b, lock.Holder)
+			r.violation(s, "bucket %d: no replica ever had the session %s", b, lock.Holder)
 		}
 		if lock.Holder != "" && lock.Holder != r.holders[b] {
 			r.holders[b] = lock.Holder
@@ -242,7 +242,7 @@ func (s *sim) quiet(end time.Duration) (problems []string) {
 		}
 	}
 	if writes > 0 {
-		problems = append(problems, fmt.Sprintf("%d writes of the ring after a quiet minute", writes))
+		problems = append(problems, fmt.Sprintf("%d writes of the shard map after a quiet minute", writes))
 	}
 	for _, p := range s.processes {
 		if p.dead {

@@ -144,8 +144,8 @@ func (s *sim) remember() bool {
 
 // faultsOfHub revert writes that the hub had acknowledged.
 var faultsOfHub = map[string]func(s *sim){
-	"ring deleted": func(s *sim) { s.hub.deleteRing() },
-	"ring damaged": func(s *sim) { s.hub.damageRing() },
+	"shard map deleted": func(s *sim) { s.hub.deleteRing() },
+	"shard map damaged": func(s *sim) { s.hub.damageRing() },
 	"all Leases deleted": func(s *sim) {
 		for _, name := range sortedKeys(s.hub.leases) {
 			s.hub.deleteLease(name)
@@ -157,11 +157,11 @@ var faultsOfHub = map[string]func(s *sim){
 		}
 	},
 	// The shard map alone is restored. See remember.
-	"ring restored": func(s *sim) {
+	"shard map restored": func(s *sim) {
 		taken := s.hub.image()
 		s.after(s.rest(s.between(0, 40*time.Second)), nil, func() {
 			if taken.ring != nil && !taken.damaged && s.remember() {
-				s.tell("the ring is restored")
+				s.tell("the shard map is restored")
 				s.restored = s.now
 				s.hub.ring, s.hub.damaged = &StoredRing{Ring: taken.ring.Ring, Version: s.hub.next()}, false
 				s.hub.tell(ringKind, change{ring: s.hub.ring})

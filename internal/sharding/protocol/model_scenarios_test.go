@@ -120,7 +120,7 @@ func TestJoiningAndLeavingMoveTheFewestBuckets(t *testing.T) {
 		writes := len(s.record.ringWrites)
 		s.until(s.now + 2*time.Minute)
 		if more := len(s.record.ringWrites) - writes; more > 0 {
-			t.Errorf("%d replicas: %d writes of the ring, although nothing was left to do", c.replicas, more)
+			t.Errorf("%d replicas: %d writes of the shard map, although nothing was left to do", c.replicas, more)
 		}
 	}
 }

@@ -117,6 +117,6 @@ func TestTellOneHistory(t *testing.T) {
 		t.Error(problem)
 	}
 	if lines == 0 {
-		t.Error("nothing is told")
+		t.Error("the history is empty")
 	}
 }

@@ -48,7 +48,7 @@ func TestFencedIsFinal(t *testing.T) {
 	a.look()
 	a.wants(0, "it is fenced")
 	if a.Session() == old {
-		t.Fatal("it goes on with the session")
+		t.Fatal("it continues with the session")
 	}
 	a.sent = nil
 	sc.pass(settled)
@@ -59,7 +59,7 @@ func TestFencedIsFinal(t *testing.T) {
 	}
 	a.wants(4, "it has a new session")
 	if !a.changes.Fenced {
-		t.Error("nobody was told")
+		t.Error("the fencing was not reported")
 	}
 }
 
@@ -84,7 +84,7 @@ func TestReleaseThatWasSentIsALoss(t *testing.T) {
 	a.wants(2, "it tried to give up two, and does not know what became of it")
 	for _, lock := range sc.hub.ring.Ring.Buckets {
 		if lock.Holder != a.Session() {
-			t.Fatalf("the ring is %+v", sc.hub.ring.Ring)
+			t.Fatalf("the shard map is %+v", sc.hub.ring.Ring)
 		}
 	}
 	a.spoil = nil
@@ -159,11 +159,11 @@ func TestRestoredRingIsRebuiltAndNobodyTakesAnythingForOnePatience(t *testing.T)
 	sc.hub.ring = &StoredRing{Ring: backup.ring.Ring, Version: sc.hub.next()}
 	sc.pass(DefaultTimings().Renew + tick)
 	if now := sc.hub.ring.Ring; now.Generation != generation+1 || now.Rebuilt != generation+1 {
-		t.Fatalf("the ring was restored and is now %+v", now)
+		t.Fatalf("the shard map was restored and is now %+v", now)
 	}
 	for range (DefaultTimings().Patience - DefaultTimings().Renew) / tick {
-		a.wants(0, "somebody may not know yet")
-		b.wants(0, "somebody may not know yet")
+		a.wants(0, "the other may not know yet")
+		b.wants(0, "the other may not know yet")
 		sc.pass(tick)
 	}
 	sc.pass(settled)
@@ -177,7 +177,7 @@ func TestOtherSettingsWaitUntilAllOthersAreGone(t *testing.T) {
 	sc.pass(settled)
 	b := sc.join("b", 6)
 	sc.pass(settled)
-	b.wants(0, "the ring has four buckets")
+	b.wants(0, "the shard map has four buckets")
 	if problem := b.Problem(); !strings.Contains(problem, "4 buckets") || !strings.Contains(problem, "6") {
 		t.Errorf("it says %q", problem)
 	}
@@ -307,7 +307,7 @@ func TestReplicaWithoutMemoryNoticesARestoredRingByWhatOthersHaveSeen(t *testing
 	sc.pass(DefaultTimings().Validity)
 	b.wants(0, "what looks free is not")
 	if now := sc.hub.ring.Ring; now.Generation <= old.Ring.Generation {
-		t.Errorf("the restored ring was not rebuilt: generation %d", now.Generation)
+		t.Errorf("the restored shard map was not rebuilt: generation %d", now.Generation)
 	}
 	sc.pass(settled)
 	b.wants(4, "the other has stopped")
@@ -338,7 +338,7 @@ func TestReplicaThatCannotClaimStarvesNobody(t *testing.T) {
 		t.Errorf("for %.0f %% of ten minutes fewer than half of the buckets had an owner", 100*share)
 	}
 	if n := sc.hub.ring.Ring.Sequence - writes; n > 60 {
-		t.Errorf("the ring was written %d times in ten minutes", n)
+		t.Errorf("the shard map was written %d times in ten minutes", n)
 	}
 }
 
@@ -384,7 +384,7 @@ func TestRestAfterARebuildBeginsWithIt(t *testing.T) {
 	sc.hub.deleteRing()
 	a.deaf = false
 	sc.pass(DefaultTimings().Patience - time.Second)
-	a.wants(0, "who claimed something of the former ring may still act")
+	a.wants(0, "holders in the former shard map can still act")
 }
 
 func TestUnownedIsJudgedOnlyByOneWhoCan(t *testing.T) {
@@ -407,11 +407,11 @@ func TestUnownedIsJudgedOnlyByOneWhoCan(t *testing.T) {
 
 func TestUnownedNamesWhatADeadReplicaHeldAndForHowLong(t *testing.T) {
 	for story, spoilt := range map[string]func(a *actor, op Op) bool{
-		"whoever finds out cannot take anything": func(_ *actor, op Op) bool {
+		"the other replica cannot take anything": func(_ *actor, op Op) bool {
 			_, is := op.(WriteRing)
 			return is
 		},
-		"whoever finds out cannot fence it either": func(a *actor, op Op) bool {
+		"the other replica cannot fence it either": func(a *actor, op Op) bool {
 			if write, is := op.(WriteSession); is {
 				return write.Lease.Session != a.Session()
 			}
@@ -483,9 +483,9 @@ func TestNothingIsLeftToAFormerSessionOfTheSameProcess(t *testing.T) {
 	a.deaf = true
 	sc.pass(DefaultTimings().Renew)
 	if a.Session() == before.Session {
-		t.Fatal("it goes on with a session that is not what it left")
+		t.Fatal("it continues with a session that is not as it left it")
 	}
 	a.deaf = false // only now it sees its former session
 	sc.pass(DefaultTimings().Patience - DefaultTimings().Renew/2)
-	a.wants(16, "nobody else is there")
+	a.wants(16, "it is alone")
 }

@@ -24,7 +24,7 @@ func TestAllocate(t *testing.T) {
 		s    snapshot
 		want string
 	}{
-		{"nobody waits", snapshot{limits: Limits{8, 4}}, ""},
+		{"no group waits", snapshot{limits: Limits{8, 4}}, ""},
 		{"alone gets all", snapshot{limits: Limits{8, 0}, waiters: []waiter{one("a", 1, 0, "h", 9)}}, "a/h=8"},
 		{"no more than wanted", snapshot{limits: Limits{8, 4}, waiters: []waiter{one("a", 1, 0, "h", 2)}}, "a/h=2"},
 		{"the host's limit", snapshot{limits: Limits{8, 4}, heldOnHost: map[string]int{"h": 1}, held: 1,

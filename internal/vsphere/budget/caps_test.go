@@ -134,14 +134,14 @@ func TestUsageIsToldOnceUntilItIsLookedAt(t *testing.T) {
 	check := func(what string, want int) {
 		t.Helper()
 		if told != want {
-			t.Errorf("%s: told %d times, want %d", what, told, want)
+			t.Errorf("%s: notified %d times, want %d", what, told, want)
 		}
 		told = 0
 	}
 	ends := r.start("a", "", 3)
 	check("three slots", 1)
 	ends[0](true)
-	check("not looked at", 0)
+	check("not read", 0)
 	r.Usage()
 	ends[1](true)
 	check("an end", 1)
@@ -176,6 +176,6 @@ func TestUsageIsToldWhenADemandLapses(t *testing.T) {
 	r.OnUsage(sharer(func() { told++ }))
 	r.clock.advance(ClaimWindow)
 	if u := r.Usage(); told != 1 || u.Demand != 0 {
-		t.Errorf("told %d times, %+v; want once, and no demand", told, u)
+		t.Errorf("notified %d times, %+v; want once, and no demand", told, u)
 	}
 }

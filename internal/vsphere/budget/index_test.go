@@ -91,7 +91,7 @@ func TestADecisionLooksAtNoMoreGroupsWhenMoreWait(t *testing.T) {
 	}
 	// One slot is free on one host and two on the other, with three members of one group on each.
 	if few, many := looksAt(100), looksAt(5000); few != 6 || many != 6 {
-		t.Errorf("of 100 groups a decision looks at %d, of 5000 at %d, want 6", few, many)
+		t.Errorf("of 100 groups a decision checks %d, of 5000 %d, want 6", few, many)
 	}
 }
 

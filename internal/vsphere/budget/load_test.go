@@ -21,7 +21,7 @@ func TestALoadIsReadWithoutALook(t *testing.T) {
 		t.Errorf("%d are held and %d wait, of %d; want 2, 3, 2", held, waiting, limit)
 	}
 	if sharer.times != before+1 {
-		t.Fatalf("the sharer was told %d times", sharer.times-before)
+		t.Fatalf("the sharer was notified %d times, want once", sharer.times-before)
 	}
 	grant.Release()
 	b.Load()

@@ -294,7 +294,7 @@ func TestAGroupIsToldOfAVMThatItReleasedAndAHiddenOneStaysReleased(t *testing.T)
 		r.notified = nil
 		do()
 		if o := r.observe(); !o.Complete || len(o.VMs) > 0 || len(o.Released) != 1 || !slices.Contains(r.notified, string(id.Key())) {
-			t.Errorf("%s: observed %+v, told %q", what, o, r.notified)
+			t.Errorf("%s: observed %+v, notified %q", what, o, r.notified)
 		}
 	}
 	r.HideConfiguration(vm.Ref.Value)
@@ -322,7 +322,7 @@ func TestRefusals(t *testing.T) {
 	r.refused(r.Destroy(r.ctx, target(vm)), vsphere.KindForeign)
 	r.refused(r.DestroyFolder(r.ctx, r.Root()), vsphere.KindForeign)
 	if _, ok := r.VM("other"); !ok {
-		t.Error("the VM is gone")
+		t.Error("the VM was deleted")
 	}
 }
 

@@ -42,7 +42,7 @@ func TestAVCenterThatAnswersAgainIsNoticedWithinASecondHoweverLongItWasAway(t *t
 					t.Errorf("noticed %s after it was back: %t", late, back)
 				}
 				if most := int(outage/retryLast) + 2; told == 0 || told > most {
-					t.Errorf("told of %d times, want 1 to %d", told, most)
+					t.Errorf("reported %d times, want 1 to %d", told, most)
 				}
 			})
 		})
@@ -68,7 +68,7 @@ func TestAVCenterThatAPersonHasToMendIsAskedRarely(t *testing.T) {
 			t.Errorf("asked %d times in ten minutes, back: %t", n, back)
 		}
 		if len(kinds) == 0 || kinds[0] != vsphere.KindCertificate {
-			t.Errorf("told %v", kinds)
+			t.Errorf("reported %v", kinds)
 		}
 	})
 }

@@ -73,7 +73,7 @@ func (r *rig) destroyed(vms ...vsphere.VM) {
 		must(r.t, r.server.Destroy(r.ctx, target(vm)))
 		refs = append(refs, vm.Ref)
 	}
-	r.until("they are gone", func() bool { o := r.observe(refs...); return len(o.Gone) == len(refs) && len(o.InFlight) == 0 })
+	r.until("the VMs are deleted", func() bool { o := r.observe(refs...); return len(o.Gone) == len(refs) && len(o.InFlight) == 0 })
 }
 
 // heldFor checks that the disks prevent a VM's destruction, and returns them.

@@ -42,7 +42,7 @@ func TestAListingWithoutEndIsReadOnceAndReported(t *testing.T) {
 			t.Errorf("health is %v", h.Err)
 		}
 		if o := r.observe(vm.Ref); len(o.VMs) != 1 || len(o.Gone) != 0 || o.Complete {
-			t.Errorf("observation while it is away: %+v", o)
+			t.Errorf("observation while vCenter is unreachable: %+v", o)
 		}
 		if n := answers.Load(); n > 2 { // guest values are read in parallel with a listing
 			t.Errorf("%d answers were read", n)

@@ -171,7 +171,7 @@ func TestClonesOfAPredecessorHoldTheObservation(t *testing.T) {
 			o := r.observe()
 			return r.server.Health().Complete && !o.Complete && strings.Contains(o.Incomplete, "Clones started before this process")
 		})
-		r.until("everybody is told that the inventory is complete", r.told.toldComplete)
+		r.until("all groups are notified that the inventory is complete", r.told.toldComplete)
 		told := r.told.count(group.Key())
 		r.until("complete with the VM", func() bool {
 			o := r.observe()
@@ -226,7 +226,7 @@ func TestACloneIntoAFolderThatIsMissingSaysWhetherItIsLookedUpOrGone(t *testing.
 	request.Folder = vsphere.FolderRef("group-never-heard-of")
 	wantKind(t, r.server.Clone(r.ctx, request), vsphere.KindTransient)
 	must(t, r.server.DestroyFolder(r.ctx, r.folder.Ref))
-	r.until("the folder is gone", func() bool { return r.observe().FolderGone })
+	r.until("the folder is deleted", func() bool { return r.observe().FolderGone })
 	wantKind(t, r.server.Clone(r.ctx, r.request(0)), vsphere.KindNotFound)
 }
 

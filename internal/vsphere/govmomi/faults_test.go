@@ -163,7 +163,7 @@ func TestAClonesAccountSaysNothingAndItsTemplateDoes(t *testing.T) {
 	}{
 		{"the clone of a predecessor with other credentials", operations.Untracked{Clone: true, Entity: linux}, before, true},
 		{"a clone of what is no template here", operations.Untracked{Clone: true, Entity: ordinary}, before, false},
-		{"a clone of nobody knows what", operations.Untracked{Clone: true}, before, true},
+		{"a clone of an unknown object", operations.Untracked{Clone: true}, before, true},
 		{"a clone by a schedule", operations.Untracked{Clone: true, Entity: linux}, types.TaskReasonSchedule{}, false},
 		{"what another account does with its VMs", operations.Untracked{Entity: ordinary}, before, false},
 		{"what our account does", operations.Untracked{Entity: ordinary}, types.TaskReasonUser{UserName: user}, true},
@@ -180,8 +180,8 @@ func TestMaybeOurs(t *testing.T) {
 		want   bool
 	}{
 		{types.TaskReasonUser{UserName: `VSPHERE.LOCAL\Operator`}, true},
-		{types.TaskReasonUser{UserName: `VSPHERE.LOCAL\somebody`}, false},
-		{&types.TaskReasonUser{UserName: "somebody@corp"}, false},
+		{types.TaskReasonUser{UserName: `VSPHERE.LOCAL\another`}, false},
+		{&types.TaskReasonUser{UserName: "another@corp"}, false},
 		{types.TaskReasonUser{UserName: "vcsim"}, true},
 		{types.TaskReasonSchedule{}, false},
 		{nil, true},

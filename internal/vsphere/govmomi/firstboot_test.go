@@ -62,7 +62,7 @@ func TestATemplateFromAnOVANeedsAPrivilegeForUserData(t *testing.T) {
 	err := r.server.Clone(r.ctx, req)
 	wantKind(t, err, vsphere.KindPermission)
 	if !strings.Contains(err.Error(), vsphere.PrivilegeVApp) || !strings.Contains(err.Error(), "vApp properties") {
-		t.Errorf("a person is told %q", err)
+		t.Errorf("the error is %q", err)
 	}
 	must(t, r.server.Clone(r.ctx, r.request(1)))
 	r.settled(1)

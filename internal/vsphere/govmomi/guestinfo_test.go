@@ -52,7 +52,7 @@ func TestAGroupIsToldWhatItsGuestsHaveWritten(t *testing.T) {
 	r.until("the guest has booted", func() bool { vm := r.guest("true"); return vm.GuestInfoKnown && vm.ToolsRunning })
 	// From now on, no pass observes: the group must be notified.
 	told := r.told.count(group.Key())
-	r.until("the group is told", func() bool { return r.told.count(group.Key()) > told })
+	r.until("the group is notified", func() bool { return r.told.count(group.Key()) > told })
 	r.until("it is ready", func() bool { return r.guest("true").GuestInfo == "true" })
 }
 

@@ -62,10 +62,10 @@ func TestAGuestIsReadUntilItSaysWhatIsWaitedFor(t *testing.T) {
 		t.Errorf("first %v are read after %v, want both VMs together", reads, in)
 	}
 	if group := w.found(0, ""); group != w.query.ID.Key() {
-		t.Errorf("%q is told that a value is known", group)
+		t.Errorf("%q is notified that a value is known", group)
 	}
 	if group := w.found(0, ""); group != "" {
-		t.Error("the group is told of the same value again")
+		t.Error("the group is notified of the same value again")
 	}
 	vms, news = w.observe()
 	if news || !vms[0].GuestInfoKnown || vms[0].GuestInfo != "" || vms[1].GuestInfoKnown {
@@ -84,7 +84,7 @@ func TestAGuestIsReadUntilItSaysWhatIsWaitedFor(t *testing.T) {
 		t.Error("there is something to read")
 	}
 	if in, reads := w.passes(); reads != nil {
-		t.Errorf("after %v %v are read, and nobody waits", in, reads)
+		t.Errorf("after %v, %v are read, want none", in, reads)
 	}
 }
 
@@ -198,7 +198,7 @@ func TestWhatWasReadBeforeAnOutageIsReadAnew(t *testing.T) {
 		t.Errorf("%v are read after %v", reads, in)
 	}
 	if group := w.found(0, ""); group != w.query.ID.Key() {
-		t.Error("the group is not told that it is known that nothing is written still")
+		t.Error("the group is not notified that the value is known to be still empty")
 	}
 	if vms, _ := w.observe(); !vms[0].GuestInfoKnown {
 		t.Errorf("then %+v", vms[0])

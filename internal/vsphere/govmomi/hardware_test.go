@@ -85,6 +85,6 @@ func TestEachVMHasAVirtualTPMOfItsOwn(t *testing.T) {
 	err := r.server.Clone(r.ctx, r.request(0))
 	wantKind(t, err, vsphere.KindPermission)
 	if !strings.Contains(err.Error(), vsphere.PrivilegeCrypto+" (the template is encrypted") {
-		t.Errorf("a person is told %q", err)
+		t.Errorf("the error is %q", err)
 	}
 }

@@ -95,7 +95,7 @@ func TestACloneOfAnotherTemplateHoldsNobody(t *testing.T) {
 		told := r.told.count(group.Key())
 		r.of(windows)
 		goOn()
-		r.until("nobody waits any more", func() bool { return r.of(windows).Complete })
+		r.until("no group waits any more", func() bool { return r.of(windows).Complete })
 		r.toldAfter(told)
 	})
 }
@@ -146,7 +146,7 @@ func TestAnOwnCloneThatHungOverARestartIsMadeOnce(t *testing.T) {
 				t.Fatal("complete although the clone runs")
 			}
 			clock.advanceBy(operations.Patience)
-			r.until("nobody waits any more", func() bool { return r.of(linux).Complete })
+			r.until("no group waits any more", func() bool { return r.of(linux).Complete })
 			must(t, r.server.Clone(r.ctx, request)) // as recorded in status
 			if takesName {
 				r.until("the second clone is refused", func() bool { return len(r.of(linux).Failures) == 1 })
@@ -247,9 +247,9 @@ func TestALostReplyHoldsNoSlotForAForeignClone(t *testing.T) {
 	must(t, r.server.Clone(r.ctx, r.request(0)))
 	r.until("its slot is given back", func() bool { return r.server.Health().RunningTasks == 0 })
 	if o := r.of(linux); len(o.InFlight) != 1 {
-		t.Errorf("in flight: %+v; the clone of somebody else might be it", o.InFlight)
+		t.Errorf("in flight: %+v; want one, since the foreign clone might be it", o.InFlight)
 	}
 	clock.advanceBy(operations.Patience)
-	r.until("nobody waits any more", func() bool { return len(r.of(linux).InFlight) == 0 })
+	r.until("no group waits any more", func() bool { return len(r.of(linux).InFlight) == 0 })
 	goOn()
 }

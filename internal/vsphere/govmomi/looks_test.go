@@ -35,7 +35,7 @@ func TestTheEndOfATaskIsFoundSoonAndWithFewLooks(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			at := looks(c.took, c.expected)
 			if found := at[len(at)-1]; found-c.took > c.late || len(at) > c.looks {
-				t.Errorf("found %s late after %d looks at %v, want at most %s and %d", found-c.took, len(at), at, c.late, c.looks)
+				t.Errorf("found %s late after %d reads, at %v; want at most %s and %d", found-c.took, len(at), at, c.late, c.looks)
 			}
 		})
 	}

@@ -120,7 +120,7 @@ func TestAnotherReplicasCloneIsWaitedForHoweverLongItTakes(t *testing.T) {
 		}
 		waits()
 		clock.advanceBy(operations.Patience + time.Minute)
-		r.until("nobody waits for clones whose VM is not seen", func() bool { return r.observe().Complete })
+		r.until("no group waits for clones whose VM is not seen", func() bool { return r.observe().Complete })
 		clock.advanceBy(3 * operations.Patience)
 		waits()
 		told := r.told.count(group.Key())
@@ -190,12 +190,12 @@ func TestAVMThatAFailedCloneHasLeftIsToldOf(t *testing.T) {
 			}
 			return len(others(o)) == 1 && others(o)[0] == "vg-0" && len(o.Unread) == 0
 		}
-		r.until("it is told of", func() bool { o := r.observe(); return o.Complete && len(o.HalfMade) == 0 && told(o) })
+		r.until("the VM is reported", func() bool { o := r.observe(); return o.Complete && len(o.HalfMade) == 0 && told(o) })
 		if n := len(r.server.Owned()); n != 0 {
 			t.Errorf("%d VMs count as the installation's", n)
 		}
 		close(left)
-		r.until("it is gone", func() bool { o := r.observe(); return o.Complete && len(o.VMs)+len(o.Unread)+len(o.HalfMade) == 0 })
+		r.until("it is deleted", func() bool { o := r.observe(); return o.Complete && len(o.VMs)+len(o.Unread)+len(o.HalfMade) == 0 })
 		r.clone(0)
 		if n := r.proxy.Count("Destroy_Task", agent); n != 0 {
 			t.Errorf("%d VMs were destroyed", n)
@@ -215,7 +215,7 @@ func TestAGroupThatIsGoneIsChargedWhileClonesRunThatMayBeOfIt(t *testing.T) {
 	})
 	task := r.foreign(linux, "hangs")
 	const gone = "m/gone"
-	r.until("the clone is told of", func() bool {
+	r.until("the clone is reported", func() bool {
 		running, known := r.server.Clones(gone)
 		return !known && len(running) == 1 && running[0] == task
 	})

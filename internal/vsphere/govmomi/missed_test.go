@@ -49,6 +49,6 @@ func TestMadeUpNamesAreBounded(t *testing.T) {
 	}
 	later := now.Add(missFirst + missLast + time.Minute)
 	if !m.ask(missing{kindTemplate, "real"}, later) {
-		t.Error("names for which nobody asks any more keep others out")
+		t.Error("obsolete names keep others out")
 	}
 }

@@ -172,7 +172,7 @@ func (h *history) checkPrompt() {
 			_, state = h.server.index.FolderState(ref)
 		}
 		if h.m.things[ref] == nil && state == inventory.Present {
-			h.fail("soon", []string{ref.Value + " is not there any more, as the stream has told, and is present"})
+			h.fail("soon", []string{ref.Value + " was removed, as the stream has reported, and is present"})
 		}
 	}
 	for ref, at := range h.present {

@@ -133,11 +133,11 @@ func (g *modelGroup) judge(o vsphere.Observation, m *model) (wrong []string) {
 	}
 	for _, ref := range o.Gone {
 		if m.things[ref] != nil {
-			say("%s is gone, and exists", ref.Value)
+			say("%s is reported as gone, and exists", ref.Value)
 		}
 	}
 	if o.FolderGone && m.things[g.folder] != nil {
-		say("folder %s is gone, and exists", g.folder.Value)
+		say("folder %s is reported as gone, and exists", g.folder.Value)
 	}
 	if !o.Complete {
 		return wrong

@@ -16,7 +16,7 @@ func (h *history) reads() {
 	strikes := func(row string, limit time.Duration) {
 		if h.dice.percent(row, 50) {
 			sleep(context.Background(), h.dice.within(row+" late", limit))
-			h.say("somebody %s", h.person.strikes())
+			h.say("a user %s", h.person.strikes())
 		}
 	}
 	strikes("change before a read", 0)
@@ -45,7 +45,7 @@ func (h *history) races() {
 		h.server.readAgain(vm.ref)
 	}
 	sleep(context.Background(), h.dice.within("change in a race", 5*h.calls.slow))
-	h.say("somebody %s", h.person.strikes())
+	h.say("a user %s", h.person.strikes())
 }
 
 // vanishes makes the operator read a VM that is destroyed during the read. Sometimes the VM is new, and sometimes the
@@ -53,7 +53,7 @@ func (h *history) races() {
 func (h *history) vanishes() {
 	var vm *thing
 	if h.dice.percent("made before", 50) {
-		h.m.do(func() { h.say("somebody %s", h.person.clone()) })
+		h.m.do(func() { h.say("a user %s", h.person.clone()) })
 		h.m.do(func() { vm = h.person.newest() })
 	} else {
 		vm = h.locked(h.person.vm)
@@ -62,7 +62,7 @@ func (h *history) vanishes() {
 		return
 	}
 	if other := h.locked(h.person.vm); other != vm && other != nil && h.dice.percent("another before", 60) {
-		h.say("somebody destroys %s", other)
+		h.say("a user destroys %s", other)
 		h.m.do(func() { h.m.destroy(other.ref) })
 		sleep(context.Background(), h.dice.within("after another", 3*h.calls.slow))
 	}
@@ -72,7 +72,7 @@ func (h *history) vanishes() {
 	h.say("the operator reads %s again", vm)
 	h.server.readAgain(vm.ref)
 	sleep(context.Background(), h.dice.within("until it vanishes", 6*h.calls.slow))
-	h.say("somebody destroys %s", vm)
+	h.say("a user destroys %s", vm)
 	h.m.do(func() { h.m.destroy(vm.ref) })
 }
 
@@ -95,7 +95,7 @@ func (h *history) unmakes() {
 		return
 	}
 	sleep(context.Background(), h.dice.within("until it is unmade", 4*h.calls.slow))
-	h.say("somebody destroys folder %s", f)
+	h.say("a user destroys folder %s", f)
 	h.m.do(func() { h.m.destroy(f.ref) })
 	h.checkPrompt()
 }

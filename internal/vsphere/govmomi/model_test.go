@@ -263,7 +263,7 @@ func (h *history) live() {
 		if h.dice.percent("operator", 35) {
 			h.operates()
 		} else {
-			h.say("somebody %s", h.person.acts())
+			h.say("a user %s", h.person.acts())
 		}
 	}
 }
@@ -305,7 +305,7 @@ func (h *history) operates() {
 		if h.dice.percent("removed at once", 30) {
 			sleep(context.Background(), h.dice.within("until it is removed", 6*h.calls.slow))
 			if f := h.locked(h.m.newestFolder); f != nil {
-				h.say("somebody destroys folder %s", f)
+				h.say("a user destroys folder %s", f)
 				h.m.do(func() { h.m.destroy(f.ref) })
 			}
 		}

@@ -29,7 +29,7 @@ func TestAPortGroupWhoseSwitchIsHiddenIsRefusedWithThePrivilege(t *testing.T) {
 			t.Errorf("the error is %+v", e)
 		}
 		if !strings.Contains(err.Error(), "connect to network /DC0/network/DC0_DVPG0") || !strings.Contains(err.Error(), "grant it the role Read-only") {
-			t.Errorf("a person is told %q", err)
+			t.Errorf("the error is %q", err)
 		}
 		if n := r.proxy.Count("CloneVM_Task", agent); n != 0 {
 			t.Errorf("%d clones were submitted", n)

@@ -62,7 +62,7 @@ func TestTheNewestEventSaysWhoDidIt(t *testing.T) {
 		{"none", vsphere.ChangePoweredOff, nil, "", false},
 		{"in any order", vsphere.ChangePoweredOff, []types.BaseEvent{off(1, "bob"), off(3, "alice"), on(2, "")}, "alice", true},
 		{"of the last time", vsphere.ChangePoweredOff, []types.BaseEvent{off(1, "bob"), on(2, "operator")}, "", false},
-		{"by whoever asked the guest", vsphere.ChangePoweredOff, []types.BaseEvent{on(1, "operator"), asks(2, "alice"), off(3, "")}, "alice", true},
+		{"by the user who asked the guest", vsphere.ChangePoweredOff, []types.BaseEvent{on(1, "operator"), asks(2, "alice"), off(3, "")}, "alice", true},
 		{"by the guest itself", vsphere.ChangePoweredOff, []types.BaseEvent{asks(1, "alice"), off(2, ""), on(3, "operator"), off(4, "")}, "", true},
 		{"a guest that was asked is not off", vsphere.ChangePoweredOff, []types.BaseEvent{on(1, "operator"), asks(2, "alice")}, "", false},
 		{"of another VM", vsphere.ChangeDeleted, []types.BaseEvent{&types.VmRemovedEvent{VmEvent: event(1, "vm-2", "bob")}}, "", false},
@@ -97,7 +97,7 @@ func TestAnEventIsToldOfOnceAndOurOwnNever(t *testing.T) {
 	} {
 		change, answered := s.judge(test.events, q, "operator@vsphere.local")
 		if answered != test.answered || (change != nil) != test.told || change != nil && change.User != test.user {
-			t.Errorf("%v: told of %+v, answered %t", test, change, answered)
+			t.Errorf("%v: reported %+v, answered %t", test, change, answered)
 		}
 	}
 }

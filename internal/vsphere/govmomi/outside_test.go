@@ -254,7 +254,7 @@ func TestForeignVMInTheFolderIsNotTouched(t *testing.T) {
 		vms, err := r.person.VMs(r.ctx)
 		must(t, err)
 		if _, ok := vms[vmPath+"vg-0"]; !ok {
-			t.Error("the foreign VM is gone")
+			t.Error("the foreign VM was deleted")
 		}
 	})
 }
@@ -330,7 +330,7 @@ func TestVMsThatAnotherReplicaDestroyedAreNoSuddenEmptiness(t *testing.T) {
 	for _, vm := range vms {
 		must(t, r.server.Destroy(r.ctx, target(vm)))
 	}
-	other.until("the other to go on without being told", func() bool {
+	other.until("the other to continue without a confirmation", func() bool {
 		h := other.server.Health()
 		return h.VMs == 0 && !h.SuddenlyEmpty && h.Complete
 	})

@@ -163,7 +163,7 @@ func TestTheRootFolderOfBeforeIsUsedIfVCenterShowsThatItIsOne(t *testing.T) {
 			if h := r.server.Health(); h.Complete != s.found || h.SuddenlyEmpty == s.found {
 				t.Fatalf("the VMs are known: %t, want %t; it works in %s", h.Complete, s.found, h.Place.Root)
 			}
-			r.until("the person is told", func() bool {
+			r.until("the problem is reported", func() bool {
 				r.observe(known...)
 				p := r.server.Health().PlaceProblem
 				return p.Kind == s.told && strings.Contains(p.Message, s.words)
@@ -239,7 +239,7 @@ func TestARootFolderThatIsMovedOutOfSightIsToldWithThePrivilege(t *testing.T) {
 	must(t, r.person.CreateFolders(r.ctx, "/DC0/vm/prod"))
 	hide(r, "/DC0/vm/prod")
 	must(t, r.person.MoveFolder(r.ctx, "/DC0/vm/vm-operator", "/DC0/vm/prod"))
-	r.until("that is told", func() bool {
+	r.until("the problem is reported", func() bool {
 		p := r.server.Health().PlaceProblem
 		return p.Kind == vsphere.RootRenamed && strings.Contains(p.Message, "is still used. Its path is not known: ") && strings.Contains(p.Message, "(privilege System.Read) there")
 	})
@@ -255,7 +255,7 @@ func folderAt(r *rig, path string) vsphere.Ref {
 func TestAnAddedDatacenterIsToldBeforeTheNextRestart(t *testing.T) {
 	r := newRig(t, govmomi.Poll, resyncOften).connected()
 	must(t, r.person.CreateDatacenter(r.ctx, "DC1"))
-	r.until("that is told", func() bool { return r.server.Health().PlaceProblem.Kind == vsphere.DatacenterUnclear })
+	r.until("the problem is reported", func() bool { return r.server.Health().PlaceProblem.Kind == vsphere.DatacenterUnclear })
 	if h := r.server.Health(); !h.Reachable {
 		t.Errorf("and the connection ends: %v", h.Err)
 	}

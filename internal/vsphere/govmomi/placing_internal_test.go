@@ -115,7 +115,7 @@ func TestAPowerOnByDRSInItsOwnNameMayBeOurs(t *testing.T) {
 		{vm, &types.TaskReasonSystem{}, "VirtualMachine.powerOn", true},
 		{vm, types.TaskReasonSystem{}, "Drm.ExecuteVMotionLRO", false},
 		{dc, types.TaskReasonSystem{}, "Datacenter.powerOnVm", false},
-		{vm, types.TaskReasonUser{UserName: "somebody@corp"}, "VirtualMachine.powerOn", false},
+		{vm, types.TaskReasonUser{UserName: "another@corp"}, "VirtualMachine.powerOn", false},
 	} {
 		if got := placedForUs(operations.Untracked{Entity: c.entity}, c.reason, c.description); got != c.want {
 			t.Errorf("%+v: %t", c, got)

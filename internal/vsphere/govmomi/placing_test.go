@@ -132,7 +132,7 @@ func TestWhatAdmissionControlRefusesIsAskedAgainLater(t *testing.T) {
 			f := r.observe().Failures[0]
 			wantKind(t, f.Err, vsphere.KindCapacity)
 			if !strings.Contains(f.Err.Error(), "admission control of vSphere HA keeps the rest of the cluster") || f.Kind != vsphere.OpPowerOn {
-				t.Errorf("a person is told %v of %s", f.Err, f.Kind)
+				t.Errorf("the failure is %v of %s", f.Err, f.Kind)
 			}
 			if n := r.server.Health().RunningTasks; n != 0 {
 				t.Errorf("%d slots are taken", n)
@@ -178,7 +178,7 @@ func TestAPowerOnThatDRSPlacedAndThatHangsIsShownAndOvertaken(t *testing.T) {
 			t.Error("the end of the VM waits for the power-on")
 		}
 		if n := r.server.Health().RunningTasks; n != 0 {
-			t.Errorf("%d slots are taken by a task that nobody waits for", n)
+			t.Errorf("%d slots are taken by an obsolete task", n)
 		}
 		_, err := methods.CancelTask(r.ctx, r.person.Client(), &types.CancelTask{This: types.ManagedObjectReference{Type: "Task", Value: task}})
 		must(t, err)
@@ -285,7 +285,7 @@ func TestASuccessorPowersOnWhatAPredecessorWasPoweringOn(t *testing.T) {
 				must(t, r.server.PowerOn(r.ctx, target(vm)))
 				place()
 				if !whilePlacing {
-					r.until("it is told that the VM is busy", func() bool {
+					r.until("the failure reports that the VM is busy", func() bool {
 						f := r.observe().Failures
 						return len(f) == 1 && vsphere.KindOf(f[0].Err) == vsphere.KindBusy
 					})

@@ -30,9 +30,9 @@ func TestNothingIsTakenOverFromAnInstallationThatHasASession(t *testing.T) {
 	must(t, theirs.Close(t.Context()))
 	r.server.SetPredecessor("")
 	r.server.SetPredecessor("old")
-	r.until("it is gone", func() bool { return r.server.Health().Predecessor == "old" })
+	r.until("no session of it is left", func() bool { return r.server.Health().Predecessor == "old" })
 	r.server.SetPredecessor("")
 	if h := r.server.Health(); h.Predecessor != "" {
-		t.Errorf("nobody is named, and the predecessor is %q", h.Predecessor)
+		t.Errorf("the predecessor is %q, want none", h.Predecessor)
 	}
 }

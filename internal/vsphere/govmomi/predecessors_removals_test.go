@@ -21,7 +21,7 @@ func removed(t *testing.T, remove func(r *rig, vm vsphere.VM), opts ...option) (
 		expected.Recorded = append(expected.Recorded, vm.Ref)
 		remove(r, vm)
 	}
-	r.until("both are gone", func() bool { return len(r.observe().VMs) == 0 || r.server.Health().SuddenlyEmpty })
+	r.until("both are deleted", func() bool { return len(r.observe().VMs) == 0 || r.server.Health().SuddenlyEmpty })
 	r.stop()
 	r.cfg.ExpectedVMs = len(vms)
 	return r, expected
@@ -61,7 +61,7 @@ func TestAPredecessorsRemovalsNeedNobodysWord(t *testing.T) {
 	r.start()
 	r.until("alarm", func() bool { h := r.server.Health(); return h.SuddenlyEmpty && !h.Complete })
 	r.server.ExpectVMs(expected)
-	r.until("it goes on", func() bool { h := r.server.Health(); return !h.SuddenlyEmpty && h.Complete })
+	r.until("the alarm ends", func() bool { h := r.server.Health(); return !h.SuddenlyEmpty && h.Complete })
 }
 
 // TestRemovalsThatNobodyExplainsWaitForAPerson: an unexplained absence is no deletion.
@@ -111,7 +111,7 @@ func TestRemovalsThatNobodyExplainsWaitForAPerson(t *testing.T) {
 			r.server.ExpectVMs(expected) // a later check has the same result
 			r.server.ExpectVMs(expected)
 			if h := r.server.Health(); !h.SuddenlyEmpty || h.Complete {
-				t.Errorf("it goes on: %+v", h)
+				t.Errorf("the alarm ended: %+v", h)
 			}
 			r.server.AcceptEmpty()
 			r.until("a person's word is enough", func() bool { h := r.server.Health(); return !h.SuddenlyEmpty && h.Complete })

@@ -39,7 +39,7 @@ func TestPlacesThatDoNotReachEachOtherAreSaidToBeThat(t *testing.T) {
 			t.Errorf("%s: %v\nwant %s", c.story, err, c.want)
 		}
 		if got.ResourcePool.IsZero() || got.Datastore.IsZero() {
-			t.Errorf("%s: the places are not told, so that nobody can check grants: %+v", c.story, got)
+			t.Errorf("%s: the places are not returned, so that grants cannot be checked: %+v", c.story, got)
 		}
 	}
 }
@@ -55,7 +55,7 @@ func TestACloneWaitsForAHostWithoutATask(t *testing.T) {
 		return err
 	}
 	if err := refused(0); !strings.Contains(err.Error(), cluster+host+" is in maintenance mode; bring that host back, or move the template") {
-		t.Errorf("a person is told %q", err)
+		t.Errorf("the error is %q", err)
 	}
 	if f := r.observe().Failures; len(f) != 1 || !f[0].RetryAt.After(f[0].At) {
 		t.Errorf("failures are %+v, so that it is asked again at once", f)

@@ -39,7 +39,7 @@ func TestACloneWithAnotherUUIDIsSeenTogetherWithItsOperationUntilItIsRecorded(t 
 		t.Fatalf("the VM has UUID %s, the test wants %s", vm.InstanceUUID, assigned)
 	}
 	told := r.told.count(group.Key())
-	r.until("the group is told to look again", func() bool { return r.told.count(group.Key()) > told })
+	r.until("the group is notified", func() bool { return r.told.count(group.Key()) > told })
 	if o := r.observe(vm.Ref); len(o.InFlight) != 0 || len(o.VMs) != 1 {
 		t.Errorf("after the group recorded it: %+v", o)
 	}

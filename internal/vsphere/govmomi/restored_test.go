@@ -30,7 +30,7 @@ func TestAVCenterThatWasRestoredEmptyIsUsedAgainOnceThatIsAccepted(t *testing.T)
 		r.until("alarm", func() bool { h := r.server.Health(); return h.SuddenlyEmpty })
 		r.observe(known...)
 		r.server.AcceptEmpty()
-		r.until("the VMs and the folder are gone", func() bool {
+		r.until("the VMs and the folder are deleted", func() bool {
 			o := r.observe(known...)
 			return o.Complete && len(o.Gone) == 2 && o.FolderGone
 		})

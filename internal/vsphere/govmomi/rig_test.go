@@ -178,7 +178,7 @@ func (r *rig) until(what string, cond func() bool) {
 // slightly before its notification.
 func (r *rig) toldAfter(before int) {
 	r.t.Helper()
-	r.until("the group is told", func() bool { return r.told.count(group.Key()) > before })
+	r.until("the group is notified", func() bool { return r.told.count(group.Key()) > before })
 }
 
 func (r *rig) observe(known ...vsphere.Ref) vsphere.Observation {

@@ -26,13 +26,13 @@ func TestASilentVCenterIsAwayUntilItAnswersAndIsThenUsedWithTheSameLogin(t *test
 		return faultproxy.Fault{}
 	})
 	silent.Store(true)
-	r.until("vCenter is away", func() bool { return !r.server.Health().Reachable })
+	r.until("vCenter is unreachable", func() bool { return !r.server.Health().Reachable })
 	if h := r.server.Health(); h.Complete || vsphere.KindOf(h.Err) != vsphere.KindTransient || !strings.Contains(h.Err.Error(), "answered nothing") {
 		t.Errorf("health is %+v", h)
 	}
 	wantKind(t, r.server.PowerOn(r.ctx, target(vm)), vsphere.KindTransient)
 	if o := r.observe(vm.Ref); len(o.VMs) != 1 || len(o.Gone) != 0 || o.Complete {
-		t.Errorf("observation while it is away: %+v", o)
+		t.Errorf("observation while vCenter is unreachable: %+v", o)
 	}
 	knocks := func() int { return r.proxy.Calls()[sim.Kind{UserAgent: agent}] } // knocks call no method
 	others := func() (n int) {

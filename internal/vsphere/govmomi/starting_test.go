@@ -44,7 +44,7 @@ func TestAVCenterThatStartsIsWaitedFor(t *testing.T) {
 		pages.Add(1)
 		return sim.Starting()
 	})
-	r.until("it is away", func() bool { return !r.server.Health().Reachable })
+	r.until("vCenter is unreachable", func() bool { return !r.server.Health().Reachable })
 	if h := r.server.Health(); vsphere.KindOf(h.Err) != vsphere.KindTransient || h.SuddenlyEmpty {
 		t.Errorf("health is %+v", h)
 	}

@@ -15,12 +15,12 @@ func TestWhatCarriesTheStampOutsideOfTheRootIsNamed(t *testing.T) {
 	moved := r.clone(1)
 	copied, err := r.person.Copy(r.ctx, vmPath+"vg-0", "/DC0/vm", "vg-0_dr")
 	must(t, err)
-	_, err = r.person.Copy(r.ctx, vmPath+"vg-0", "/DC0/vm", "of-nobody")
+	_, err = r.person.Copy(r.ctx, vmPath+"vg-0", "/DC0/vm", "unstamped")
 	must(t, err)
-	must(t, r.person.Set(r.ctx, "/DC0/vm/of-nobody", map[string]string{inventory.KeyOwner: ""}))
+	must(t, r.person.Set(r.ctx, "/DC0/vm/unstamped", map[string]string{inventory.KeyOwner: ""}))
 	must(t, r.person.Move(r.ctx, vmPath+"vg-1", "/DC0/vm"))
 	r.until("the one that was moved is elsewhere", func() bool { return len(r.observe(moved.Ref).Elsewhere) == 1 })
-	r.until("somebody has looked", func() bool { return !r.server.Strays().At.IsZero() })
+	r.until("the search is complete", func() bool { return !r.server.Strays().At.IsZero() })
 	found := r.server.Strays()
 	paths := map[vsphere.Ref]string{}
 	for _, vm := range found.VMs {

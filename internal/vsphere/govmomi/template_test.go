@@ -21,7 +21,7 @@ func TestAVMThatWasConvertedToATemplateIsSeenAsOneAndIsNotDestroyed(t *testing.T
 		must(t, r.server.Mark(r.ctx, target(vm)))
 		r.until("the refusal", func() bool { return len(r.observe().Failures) == 1 })
 		if text := r.observe().Failures[0].Err.Error(); !strings.Contains(text, "converted to a virtual machine") || strings.Contains(text, "types.") {
-			t.Errorf("a person is told %q", text)
+			t.Errorf("the failure is %q", text)
 		}
 
 		vm = converted(false, r.person.MarkAsVM(r.ctx, path))

@@ -27,10 +27,10 @@ func TestOnlyAKnownVMWithoutConfigurationMakesAnObservationIncomplete(t *testing
 		t.Errorf("complete %v: %s", complete, why)
 	}
 	if complete, why := conclusive(g, known, vsphere.FolderRef("group-v2")); complete || strings.Contains(why, "web-0") || !strings.Contains(why, "recorded") {
-		t.Errorf("of a VM in another's folder its name is told: complete %v: %s", complete, why)
+		t.Errorf("the reason names a VM in another group's folder: complete %v: %s", complete, why)
 	}
 	if complete, why := conclusive(g, nil, vsphere.Ref{}); !complete {
-		t.Errorf("a VM that nobody knows hides the others: %s", why)
+		t.Errorf("an unknown VM hides the others: %s", why)
 	}
 }
 

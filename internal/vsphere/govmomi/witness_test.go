@@ -89,7 +89,7 @@ func TestWhoeverChangesAVMBehindTheOperatorsBackIsNamed(t *testing.T) {
 			r.until("a witness", func() bool { return len(w.told()) > i })
 			c := w.told()[i]
 			if c.Kind != change.kind || c.User != alice || c.ID != group || c.VM != vm.Ref || c.Ordinal != 0 || time.Since(c.At).Abs() > time.Minute {
-				t.Errorf("%s: told of %+v", change.kind, c)
+				t.Errorf("%s: reported %+v", change.kind, c)
 			}
 		}
 		if n := r.questions(); n != len(w.told()) {
@@ -122,7 +122,7 @@ func TestNothingIsAskedAboutWhatTheOperatorDoesAndWhatOthersLookAfter(t *testing
 	must(t, r.person.PowerOff(r.ctx, vmPath+"vg-0"))
 	r.power(vsphere.PoweredOff)
 	if n := r.questions(); n != 0 || len(w.told()) > 0 {
-		t.Errorf("%d questions; told of %+v", n, w.told())
+		t.Errorf("%d questions; reported %+v", n, w.told())
 	}
 }
 
@@ -139,7 +139,7 @@ func TestVCenterIsAskedTwiceAtMost(t *testing.T) {
 	})
 	now.advanceBy(time.Hour) // by this clock, all events are too old
 	must(t, r.person.PowerOff(r.ctx, vmPath+"vg-0"))
-	r.until("nobody is named", gaveUp.Load)
+	r.until("the search for the user is given up", gaveUp.Load)
 	now.advanceBy(-time.Hour)
 	must(t, r.person.PowerOn(r.ctx, vmPath+"vg-0"))
 	r.power(vsphere.PoweredOn)
@@ -160,7 +160,7 @@ func TestWhoAskedTheGuestIsNamedAndAGuestByItselfIsNobody(t *testing.T) {
 	}
 	r.until("a witness", func() bool { return len(off()) == 1 })
 	if c := off()[0]; c.User != alice {
-		t.Errorf("told of %+v", c)
+		t.Errorf("reported %+v", c)
 	}
 }
 

@@ -23,7 +23,7 @@ func TestReferencesThatAGroupKnowsNoMoreAreForgotten(t *testing.T) {
 		t.Errorf("groups wait for %d VMs, and %d were dropped", len(x.waiting), len(dropped))
 	}
 	if left := x.Forget(groupID.Key()); len(left) != 101 || len(x.waiting)+len(x.awaited) != 0 {
-		t.Errorf("once the group is gone, %d VMs and folders are dropped, of 101, and groups wait for %d", len(left), len(x.waiting))
+		t.Errorf("once the group is deleted, %d VMs and folders are dropped, of 101, and groups wait for %d", len(left), len(x.waiting))
 	}
 }
 
@@ -51,6 +51,6 @@ func TestAFolderThatAGroupNamesNoMoreIsForgotten(t *testing.T) {
 		t.Errorf("%d folders are asked for, and %d were dropped", len(x.owners), len(dropped))
 	}
 	if left := x.Forget(groupID.Key()); len(left) != 1 || len(x.owners)+len(x.unknownFolders) != 0 {
-		t.Errorf("once the group is gone, %d folders are dropped and %d asked for", len(left), len(x.owners))
+		t.Errorf("once the group is deleted, %d folders are dropped and %d asked for", len(left), len(x.owners))
 	}
 }

@@ -64,7 +64,7 @@ func TestChangesOfOurVMsAreToldOnce(t *testing.T) {
 			test.then(x)
 			x.ApplyListing(x.Begin(), nil, nil) // later updates report nothing again
 			if told := n.changes; test.want == "" && len(told) > 0 || test.want != "" && (len(told) != 1 || told[0].Kind != test.want || told[0].Before.Name != "web-0") {
-				t.Errorf("told of %+v, want %q", told, test.want)
+				t.Errorf("reported %+v, want %q", told, test.want)
 			}
 		})
 	}

@@ -16,7 +16,7 @@ func TestAGroupIsToldTheFateOfAVMThatOnlyItsStatusKnows(t *testing.T) {
 		n.groups = nil
 		x.Confirm(x.Begin(), ref, verdict)
 		if !slices.Contains(n.groups, groupID.Key()) {
-			t.Errorf("the group was not told that its VM is in state %d", verdict)
+			t.Errorf("the group was not notified that its VM is in state %d", verdict)
 		}
 	}
 	if len(x.waiting) > 0 {
@@ -31,7 +31,7 @@ func TestAGroupIsToldThatItsFolderWasMovedOutAndCameBack(t *testing.T) {
 	n.groups = nil
 	x.Confirm(x.Begin(), folder.Ref, Elsewhere)
 	if g := x.Group(query()); !g.FolderElsewhere || g.FolderGone || len(n.groups) == 0 {
-		t.Errorf("moved out: %+v, told %v", g, n.groups)
+		t.Errorf("moved out: %+v, notified %v", g, n.groups)
 	}
 	if got := x.Elsewhere(); !slices.Equal(got, []vsphere.Ref{folder.Ref}) {
 		t.Errorf("elsewhere are %v", got)
@@ -39,7 +39,7 @@ func TestAGroupIsToldThatItsFolderWasMovedOutAndCameBack(t *testing.T) {
 	n.groups = nil
 	x.Upsert(x.Begin(), nil, []vsphere.Folder{folder})
 	if g := x.Group(query()); g.FolderElsewhere || len(n.groups) == 0 {
-		t.Errorf("back: %+v, told %v", g, n.groups)
+		t.Errorf("back: %+v, notified %v", g, n.groups)
 	}
 }
 
@@ -53,7 +53,7 @@ func TestAFolderOutsideOfTheRootIsKnownByItsNameThoughItWasNeverBelowTheRoot(t *
 		other.Name, n.groups = name, nil
 		x.ConfirmFolderElsewhere(x.Begin(), other)
 		if g := x.Group(q); !g.FolderElsewhere || g.Folder != (vsphere.Folder{Ref: other.Ref, Name: name}) || len(n.groups) == 0 {
-			t.Errorf("%s: %+v, told %v", name, g, n.groups)
+			t.Errorf("%s: %+v, notified %v", name, g, n.groups)
 		}
 	}
 	x.ConfirmFolderElsewhere(x.Begin(), vsphere.Folder{Ref: folder.Ref, Name: folder.Name})
@@ -76,7 +76,7 @@ func TestAGroupIsToldThatAVerdictIsForgotten(t *testing.T) {
 	n.groups = nil
 	x.list()
 	if g := x.Group(query(a.Ref)); len(g.Elsewhere) != 0 || !slices.Equal(g.Ask, []vsphere.Ref{a.Ref}) || len(n.groups) == 0 {
-		t.Errorf("after it was forgotten: %+v, told %v", g, n.groups)
+		t.Errorf("after it was forgotten: %+v, notified %v", g, n.groups)
 	}
 }
 
@@ -91,6 +91,6 @@ func TestEverybodyIsToldWhenTheReasonOfIncompletenessChanges(t *testing.T) {
 		t.Fatalf("complete %t, %q", ok, why)
 	}
 	if n.server != 1 || !slices.Contains(n.groups, groupID.Key()) {
-		t.Errorf("told: groups %v, server %d times", n.groups, n.server)
+		t.Errorf("notified: groups %v, server %d times", n.groups, n.server)
 	}
 }

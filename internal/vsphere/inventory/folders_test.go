@@ -60,11 +60,11 @@ func TestTheGroupsBelowAreNotifiedOfARenameAndOfAMove(t *testing.T) {
 	list()
 	x.Group(vsphere.Query{ID: groupID, Folder: of.Ref})
 	for name, change := range map[string]func(){
-		"the folder is renamed":     func() { of.Name = "other" },
-		"the folder is moved":       func() { of.Parent = folder.Ref },
-		"the one above is renamed":  func() { of.Parent = namespace.Ref; list(); namespace.Name = "ns2" },
-		"the one above is moved":    func() { of.Parent = namespace.Ref; list(); namespace.Parent = folder.Ref },
-		"nothing is to be told now": nil,
+		"the folder is renamed":    func() { of.Name = "other" },
+		"the folder is moved":      func() { of.Parent = folder.Ref },
+		"the one above is renamed": func() { of.Parent = namespace.Ref; list(); namespace.Name = "ns2" },
+		"the one above is moved":   func() { of.Parent = namespace.Ref; list(); namespace.Parent = folder.Ref },
+		"no change":                nil,
 	} {
 		if change != nil {
 			change()

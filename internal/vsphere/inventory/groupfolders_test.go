@@ -50,7 +50,7 @@ func TestOnlyFoldersAtAGroupsPlaceInWhichNothingMayBeAreEmpty(t *testing.T) {
 	list(x, ours)
 	found(x, "e")
 	if all, _ := x.EmptyGroupFolders(); all[0].FolderPath != (vsphere.FolderPath{Member: "team-a", Namespace: "shop", Leaf: "web.0a1b2c3d"}) || all[0].InventoryPath != "/DC0/vm/vm-operator/team-a/shop/web.0a1b2c3d" {
-		t.Errorf("it is told as %+v", all[0])
+		t.Errorf("the folder is reported as %+v", all[0])
 	}
 	// A missing VM can still exist.
 	moved := ours

@@ -57,10 +57,10 @@ func TestMissingIsSuspectUntilConfirmed(t *testing.T) {
 		t.Fatalf("after it went missing: %+v", g)
 	}
 	if g := x.Group(query(b.Ref)); len(g.Suspects) != 1 {
-		t.Errorf("a missing VM that nobody recorded: %+v", g)
+		t.Errorf("an unrecorded missing VM: %+v", g)
 	}
 	if len(n.groups) == 0 {
-		t.Error("the group was not told that it is missing")
+		t.Error("the group was not notified that the VM is missing")
 	}
 	n.groups = nil
 	asked, late := x.Begin(), x.Begin()
@@ -69,7 +69,7 @@ func TestMissingIsSuspectUntilConfirmed(t *testing.T) {
 		t.Errorf("after the confirmation: %+v", g)
 	}
 	if len(n.groups) == 0 {
-		t.Error("the group was not told that it is gone")
+		t.Error("the group was not notified of the deletion")
 	}
 	// A listing in progress, even one that began after the look-up, cannot restore it.
 	x.ApplyListing(late, []Seen{a, b}, []vsphere.Folder{folder})
@@ -152,7 +152,7 @@ func TestCompleteness(t *testing.T) {
 	n.server = 0
 	x.Invalidate("the connection is lost")
 	if ok, why := x.Complete(); ok || why != "the connection is lost" || x.Applied() != 0 || n.server != 1 {
-		t.Errorf("after Invalidate: %v %q, told %d", ok, why, n.server)
+		t.Errorf("after Invalidate: %v %q, notified %d times", ok, why, n.server)
 	}
 	if g := x.Group(query()); len(g.VMs) != 1 {
 		t.Error("what is known was forgotten")
@@ -182,7 +182,7 @@ func TestAFolderGoesOnToTellItsGroupThoughAnotherAskedForIt(t *testing.T) {
 	foreign.Stamp = nil
 	x.Upsert(x.Begin(), []Seen{foreign}, nil)
 	if !slices.Contains(n.groups, groupID.Key()) {
-		t.Errorf("told are %v, and not the folder's group", n.groups)
+		t.Errorf("notified %v, want the folder's group", n.groups)
 	}
 }
 
@@ -195,18 +195,18 @@ func TestFolderTellsItsGroup(t *testing.T) {
 	foreign.Stamp = nil
 	x.Upsert(x.Begin(), []Seen{foreign}, nil)
 	if !slices.Contains(n.groups, groupID.Key()) {
-		t.Error("the folder's group was not told of a foreign VM")
+		t.Error("the folder's group was not notified of a foreign VM")
 	}
 	n.groups = nil
 	x.Upsert(x.Begin(), []Seen{foreign}, nil)
 	if len(n.groups) != 0 {
-		t.Error("the group was told although nothing changed")
+		t.Error("the group was notified although nothing changed")
 	}
 	moved := foreign
 	moved.Folder = root.Ref
 	x.Upsert(x.Begin(), []Seen{moved}, nil)
 	if !slices.Contains(n.groups, groupID.Key()) {
-		t.Error("the group was not told that the VM left its folder")
+		t.Error("the group was not notified that the VM left its folder")
 	}
 }
 
@@ -262,7 +262,7 @@ func TestSuddenlyEmpty(t *testing.T) {
 		}, false},
 		{"empty from the start", 0, func(x *Index) { x.list() }, false},
 		{"empty after a restart", 2, func(x *Index) { x.list() }, true},
-		{"empty after a restart, and nobody counts on VMs", 5, func(x *Index) { x.list(); x.Expect(vsphere.Expectation{}) }, false},
+		{"empty after a restart, and no group expects VMs", 5, func(x *Index) { x.list(); x.Expect(vsphere.Expectation{}) }, false},
 		{"empty after a restart, and groups count on VMs", 5, func(x *Index) { x.list(); x.Expect(vsphere.Expectation{VMs: 2}) }, true},
 		{"empty after a restart, and all that groups have recorded is explained", 2, func(x *Index) {
 			x.list()
@@ -372,7 +372,7 @@ func TestFolders(t *testing.T) {
 	}
 	x.Confirm(x.Begin(), sub.Ref, Gone)
 	if g := x.Group(q); !g.FolderGone || len(g.Ask) != 0 {
-		t.Errorf("folder that is gone: %+v", g)
+		t.Errorf("deleted folder: %+v", g)
 	}
 	if g := x.Group(vsphere.Query{ID: groupID, Folder: vsphere.FolderRef("group-77")}); g.FolderGone || len(g.Ask) != 1 {
 		t.Errorf("folder never heard of: %+v", g)
@@ -396,7 +396,7 @@ func TestAFolderMadeDuringAListingIsNoSuspect(t *testing.T) {
 	called = x.Begin()
 	x.Confirm(x.Begin(), made.Ref, Gone) // a user destroyed it before the response
 	if x.Made(called, made); !x.Group(vsphere.Query{ID: groupID, Folder: made.Ref}).FolderGone {
-		t.Error("a folder that is gone came back")
+		t.Error("a deleted folder came back")
 	}
 }
 

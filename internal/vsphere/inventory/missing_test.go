@@ -22,7 +22,7 @@ func TestAGroupIsNotifiedOfTheFateOfAVMWhoseConfigurationWasNeverRead(t *testing
 	}{
 		{"it is renamed", func() { dark.Name = "other"; x.list(dark) }},
 		{"it is missing", func() { x.Left(dark.Ref) }},
-		{"it is gone", func() { x.Confirm(x.Begin(), dark.Ref, Gone) }},
+		{"it is deleted", func() { x.Confirm(x.Begin(), dark.Ref, Gone) }},
 	} {
 		n.groups = nil
 		if step.do(); !slices.Contains(n.groups, groupID.Key()) {
@@ -45,7 +45,7 @@ func TestAVMWithoutAVerdictCountsAsOneOfOurs(t *testing.T) {
 	}
 	x.Confirm(x.Begin(), a.Ref, Gone)
 	if x.Stamped() != 0 || len(x.Owned()) != 0 {
-		t.Errorf("%d VMs are counted after the last one is gone", x.Stamped())
+		t.Errorf("%d VMs are counted after the last one was deleted", x.Stamped())
 	}
 }
 

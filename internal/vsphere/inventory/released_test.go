@@ -61,12 +61,12 @@ func TestAReleasedVMThatIsMissingStaysUntilThereIsAVerdict(t *testing.T) {
 			t.Errorf("while it is missing: %+v", g)
 		}
 		if !slices.Contains(x.Suspects(), a.Ref) || len(n.groups) == 0 {
-			t.Errorf("looked up are %v; told were %v", x.Suspects(), n.groups)
+			t.Errorf("looked up %v; notified %v", x.Suspects(), n.groups)
 		}
 		n.groups = nil
 		x.Confirm(x.Begin(), a.Ref, verdict)
 		if g := x.Group(query()); len(g.Released) > 0 || !slices.Contains(n.groups, groupID.Key()) {
-			t.Errorf("after the verdict %d: released are %v, told were %v", verdict, g.Released, n.groups)
+			t.Errorf("after the verdict %d: released are %v, notified %v", verdict, g.Released, n.groups)
 		}
 		x.Upsert(x.Begin(), []Seen{a}, nil)
 		if g := x.Group(query()); verdict == Elsewhere && len(g.Released) != 1 {
@@ -95,7 +95,7 @@ func TestAGroupIsToldWhatBecomesOfAVMThatItReleased(t *testing.T) {
 		n.groups = nil
 		x.Upsert(x.Begin(), []Seen{step.vm}, nil)
 		if told := slices.Contains(n.groups, groupID.Key()); told != (step.what != "nothing changes") {
-			t.Errorf("%s: told is %t", step.what, told)
+			t.Errorf("%s: notified is %t", step.what, told)
 		}
 		if g := x.Group(vsphere.Query{ID: groupID}); len(g.Released) != step.released {
 			t.Errorf("%s: released are %v, want %d", step.what, refsOf(g.Released), step.released)

@@ -30,7 +30,7 @@ func TestAPowerOnGoesOnInTheTaskOfItsVMWithItsSlot(t *testing.T) {
 	told := r.told
 	r.Continues("task-place", map[vsphere.Ref]string{one: "task-on"}, 5)
 	if r.told != told+1 {
-		t.Errorf("the group was told %d times", r.told-told)
+		t.Errorf("the group was notified %d times, want once", r.told-told)
 	}
 	if tasks := r.Tasks(); len(tasks) != 2 || tasks[0].Ref != "task-on" || tasks[1].Ref != "task-other" {
 		t.Fatalf("tasks to watch: %v", tasks)

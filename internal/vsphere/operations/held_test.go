@@ -26,7 +26,7 @@ func TestACloneThatOnlyItsOperationIdentifiesStaysInFlightUntilItsGroupRecordedI
 	told := r.told
 	r.Settle(101, held)
 	if r.told == told {
-		t.Error("the group was not told to look again, and would wait for ever")
+		t.Error("the group was not notified, and would wait forever")
 	}
 	r.Claimed("g", []vsphere.Ref{vsphere.VMRef("vm-8")})
 	r.Claimed("other", []vsphere.Ref{vsphere.VMRef("vm-7")})

@@ -102,12 +102,12 @@ func TestALateReportOfAReplacedOperationChangesNothing(t *testing.T) {
 			t.Fatalf("in flight: %+v, failed: %+v; want the power-off alone", ops, r.Failures("g"))
 		}
 		if tasks := r.Tasks(); len(tasks) != 1 || tasks[0].Ref != "task-2" || r.told != told {
-			t.Fatalf("watched: %+v, told %d times; want the task of the power-off, and no news", tasks, r.told-told)
+			t.Fatalf("watched: %+v, notified %d times; want the task of the power-off, and no notification", tasks, r.told-told)
 		}
 	}
 	r.Succeeded("task-2", vsphere.Ref{}, 9)
 	if len(r.done) != 1 {
-		t.Errorf("%d ends were told, want the power-off's", len(r.done))
+		t.Errorf("%d ends were reported, want the power-off's", len(r.done))
 	}
 }
 
@@ -135,7 +135,7 @@ func TestSuccessSettlesWhenItsEffectShows(t *testing.T) {
 	r.Settle(101, seen)
 	r.inFlight(0)
 	if r.told == told {
-		t.Error("the group was not told")
+		t.Error("the group was not notified")
 	}
 }
 

@@ -163,7 +163,7 @@ func TestALostReplyHoldsNoSlotWhileOnlyOthersClone(t *testing.T) {
 	r.TaskFailed("task-own", errors.New("x"), 22)
 	r.Settle(23, unseen)
 	if len(r.done) != 1 {
-		t.Fatal("its slot is held for a clone of somebody else")
+		t.Fatal("its slot is held for a foreign clone")
 	}
 	r.inFlight(1) // it can still be the task
 	r.clock.advance(Patience)
@@ -186,6 +186,6 @@ func TestATaskIsSeenFirstOnceByAllConnections(t *testing.T) {
 		t.Errorf("the task of another vCenter: %v", seen)
 	}
 	if seen := s.See("vcenter-a", []string{"task-2"}, begin.Add(time.Hour)); !seen["task-2"].Equal(begin.Add(time.Hour)) {
-		t.Errorf("a task that was gone meanwhile: %v", seen)
+		t.Errorf("a task that disappeared meanwhile: %v", seen)
 	}
 }

@@ -106,7 +106,7 @@ func TestAnotherCertificateIsToldAtOnceWhateverElseIsAnswered(t *testing.T) {
 			}
 		}()
 		if took, err := attended(t, s); took != 9*time.Second || vsphere.KindOf(err) != vsphere.KindCertificate {
-			t.Errorf("told after %s: %v", took, err)
+			t.Errorf("reported after %s: %v", took, err)
 		}
 	})
 }

@@ -99,7 +99,7 @@ func TestAnotherCertificateIsToldAlthoughOpenConnectionsStillWork(t *testing.T) 
 		t.Errorf("a call over the open connection: %v", err)
 	}
 	if err := session.Knock(t.Context(), cfg); vsphere.KindOf(err) != vsphere.KindCertificate {
-		t.Errorf("a stranger is told %v", err)
+		t.Errorf("a new connection gets error %v", err)
 	}
 	must(t, s.Close(t.Context()))
 }

@@ -61,7 +61,7 @@ func TestARedirectLeadsNowhere(t *testing.T) {
 					said = http.StatusText(status)
 				}
 				if err == nil || vsphere.KindOf(err) != vsphere.KindTransient || !strings.Contains(err.Error(), said) {
-					t.Errorf("nobody is told of the redirect: %v", err)
+					t.Errorf("the error does not report the redirect: %v", err)
 				}
 				mu.Lock()
 				defer mu.Unlock()

@@ -147,7 +147,7 @@ func TestWhatChangesSomethingOrIsHandedOutOnceIsSentOnce(t *testing.T) {
 			_, err := methods.CreateFolder(ctx, rt, &types.CreateFolder{This: ref})
 			return err
 		},
-		"a method that nobody thought of": func(ctx context.Context, rt soap.RoundTripper) error {
+		"an unlisted method": func(ctx context.Context, rt soap.RoundTripper) error {
 			_, err := methods.RefreshDatastore(ctx, rt, &types.RefreshDatastore{This: ref})
 			return err
 		},

@@ -116,7 +116,7 @@ func TestManyCallsRenewALostLoginOnce(t *testing.T) {
 	select {
 	case <-changed:
 	default:
-		t.Error("the change of the login was not told")
+		t.Error("the change of the login was not reported")
 	}
 	if after, _ := s.Generation(); after != before+1 {
 		t.Errorf("generation went from %d to %d", before, after)

@@ -95,7 +95,7 @@ func TestAllocateIsSafe(t *testing.T) {
 			t.Fatalf("%v: %d may be used of %d, and %d were", now, after, limit, before)
 		}
 		if after < limit && !slices.Equal(now, targets) {
-			t.Fatalf("%v: somebody waits for %v although only %d of %d may be used", now, targets, after, limit)
+			t.Fatalf("%v: a replica waits for %v although only %d of %d may be used", now, targets, after, limit)
 		}
 	})
 }
@@ -109,7 +109,7 @@ func TestAllocateReachesTheTargets(t *testing.T) {
 			}
 		}
 		if got, want := Allocate(limit, claims, turn), Targets(limit, claims, turn); !slices.Equal(got, want) {
-			t.Fatalf("%v once nobody uses more, want %v", got, want)
+			t.Fatalf("%v once no replica uses more, want %v", got, want)
 		}
 	})
 }

@@ -71,7 +71,7 @@ func TestWithoutGrantsOneSlotIsLeftAfterAWhile(t *testing.T) {
 	all[1].wants("h", 1000)
 	w.run(5 * time.Second)
 	for _, r := range all {
-		r.leader = "nobody"
+		r.leader = "none"
 		r.Changed()
 	}
 	w.run(keep - 2*time.Second)

@@ -46,7 +46,7 @@ func TestALeaderBeginsAnewWhenAReplicaHasFollowedAnother(t *testing.T) {
 			t.Errorf("%s: followed %v", name, p.followed)
 		}
 		if !p.see(encode(c), "me", 3) {
-			t.Errorf("%s: the leader goes on", name)
+			t.Errorf("%s: the leader continues", name)
 		}
 	}
 	p := &peer{}

@@ -161,7 +161,7 @@ func TestSlotsOfADeadReplicaAreFree(t *testing.T) {
 		w.kill(dead)
 		w.run(5 * time.Second)
 		if had == 0 || w.held() != 8 {
-			t.Fatalf("seed %d: %d of 8 slots are held after one that held %d is gone", seed, w.held(), had)
+			t.Fatalf("seed %d: %d of 8 slots are held after the death of a replica that held %d", seed, w.held(), had)
 		}
 	}
 }
@@ -219,7 +219,7 @@ func anything(t *testing.T, seed uint64) {
 	}
 	w.run(2 * time.Minute)
 	if w.held() != 0 {
-		t.Fatalf("%d slots are held although nobody wants any", w.held())
+		t.Fatalf("%d slots are held without a demand", w.held())
 	}
 	for _, r := range w.replicas {
 		if u := r.budget.Usage(); len(w.replicas) > 1 && u.Using != 0 {

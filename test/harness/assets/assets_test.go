@@ -78,7 +78,7 @@ func TestDownloadInstallsTheNewestStableRelease(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "kubectl")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("kubectl was installed although nobody asked for it: %v", err)
+		t.Errorf("kubectl was installed without a request: %v", err)
 	}
 }
 

@@ -147,7 +147,7 @@ type Move struct {
 
 // String describes the move.
 func (m Move) String() string {
-	return fmt.Sprintf("%s bucket %d: %s to %s", m.At.Format(Clock), m.Bucket, cmp.Or(m.From, "nobody"), cmp.Or(m.To, "nobody"))
+	return fmt.Sprintf("%s bucket %d: %s to %s", m.At.Format(Clock), m.Bucket, cmp.Or(m.From, "none"), cmp.Or(m.To, "none"))
 }
 
 // Moves returns the changes of holders after a moment. A shard map that is missing for a while causes no moves if it returns unchanged.

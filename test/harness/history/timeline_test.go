@@ -55,7 +55,7 @@ func TestTheTimeWithoutAnOwnerEndsWithTheFirstLiveOne(t *testing.T) {
 		}
 	}
 	if gaps := line.Ownerless(at(2500), is("e")); len(gaps) != 1 || gaps[0].Bucket != 1 {
-		t.Errorf("while there is no ring the last one counts: %v", gaps)
+		t.Errorf("gaps while there is no shard map: %v, want those by the last one", gaps)
 	}
 	if p := Percentile(gaps[:3], 0.5); p != 2900*time.Millisecond {
 		t.Errorf("median %s", p)

@@ -238,7 +238,7 @@ func TestAnInventedObjectLivesAsOneOfTheAPIServer(t *testing.T) {
 	after := r.watch(groupsPath)
 	for _, next := range []func() string{before, after} {
 		if event := next(); event != "ADDED made-up any-uid" {
-			t.Errorf("a watch tells %q first", event)
+			t.Errorf("a watch sends %q first", event)
 		}
 	}
 	elsewhere := r.watch(strings.TrimSuffix(onePath, "/one"))
@@ -266,7 +266,7 @@ func TestAnInventedObjectLivesAsOneOfTheAPIServer(t *testing.T) {
 	r.call(http.MethodPatch, madeUpPath, `{"metadata":{"finalizers":null}}`)
 	for _, want := range []string{"MODIFIED", "MODIFIED", "MODIFIED", "DELETED"} {
 		if event := after(); event != want+" made-up any-uid" {
-			t.Errorf("a watch tells %q, want %s", event, want)
+			t.Errorf("a watch sends %q, want %s", event, want)
 		}
 	}
 	if status, _ := r.call(http.MethodGet, madeUpPath, ""); status != http.StatusNotFound {
@@ -274,7 +274,7 @@ func TestAnInventedObjectLivesAsOneOfTheAPIServer(t *testing.T) {
 	}
 	r.send("ADDED", `{"name":"one","namespace":"real","uid":"u"}`)
 	if event := elsewhere(); event != "ADDED one u" {
-		t.Errorf("a watch of another namespace tells %q", event)
+		t.Errorf("a watch of another namespace sends %q", event)
 	}
 }
 
@@ -295,7 +295,7 @@ func TestAnInventedObjectHidesTheOneThatIsThere(t *testing.T) {
 	r.Forget("vmgroups", "real", "one")
 	for _, want := range []string{"ADDED", "MODIFIED", "DELETED"} {
 		if event := next(); event != want+" one any-uid" {
-			t.Errorf("a watch tells %q, want %s", event, want)
+			t.Errorf("a watch sends %q, want %s", event, want)
 		}
 	}
 	if _, o := r.call(http.MethodGet, onePath, ""); Text(o, "metadata", "uid") != "uid-of-one" {

@@ -56,7 +56,7 @@ func (h *Hub) Container(ctx context.Context, namespace, pod, container string) (
 		}
 		return c, nil
 	}
-	return nil, fmt.Errorf("no container %s in Pod %s/%s, or the kubelet has not told of it", container, namespace, pod)
+	return nil, fmt.Errorf("no container %s in Pod %s/%s, or the kubelet has not reported it", container, namespace, pod)
 }
 
 // container finds the first process of a container by its control group, which has the container's name.
@@ -132,7 +132,7 @@ func (c *Container) stopped() (bool, error) {
 		err = os.ErrProcessDone
 	}
 	if err != nil {
-		return false, fmt.Errorf("look at container %s: %w", c.ID, err)
+		return false, fmt.Errorf("check container %s: %w", c.ID, err)
 	}
 	for _, file := range files {
 		if s, err := state(file); err == nil && s != "T" {

@@ -46,7 +46,7 @@ func status(ctx context.Context, clients kubernetes.Interface, pod string) (core
 		return corev1.ContainerStatus{}, err
 	}
 	if len(object.Status.ContainerStatuses) != 1 {
-		return corev1.ContainerStatus{}, fmt.Errorf("the kubelet tells of %d containers", len(object.Status.ContainerStatuses))
+		return corev1.ContainerStatus{}, fmt.Errorf("the kubelet reports %d containers", len(object.Status.ContainerStatuses))
 	}
 	return object.Status.ContainerStatuses[0], nil
 }

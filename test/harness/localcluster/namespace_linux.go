@@ -38,7 +38,7 @@ func onMainThread() bool { return unix.Gettid() == unix.Getpid() }
 func stacked(dir string) (bool, error) {
 	var info unix.Statfs_t
 	if err := unix.Statfs(dir, &info); err != nil {
-		return false, fmt.Errorf("look at the file system of %s: %w", dir, err)
+		return false, fmt.Errorf("check the file system of %s: %w", dir, err)
 	}
 	return info.Type == unix.OVERLAYFS_SUPER_MAGIC, nil
 }

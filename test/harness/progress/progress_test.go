@@ -126,14 +126,14 @@ func TestBuildAsksAProxyAgain(t *testing.T) {
 	said.Reset()
 	require("v1.0.1")
 	if err := build.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "404") || strings.Contains(said.String(), "again") {
-		t.Errorf("got %v after %q, want that a version that does not exist is told at once", err, said.String())
+		t.Errorf("got %v after %q, want an immediate error for a missing version", err, said.String())
 	}
 }
 
 func TestCanceledBuildSaysSo(t *testing.T) {
 	dir := module(t, "package main\n\nfunc main() {}\n")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	reason := errors.New("somebody pressed Ctrl-C")
+	reason := errors.New("Ctrl-C was pressed")
 	cancel(reason)
 	err := progress.GoBuild{Label: "building", Dir: dir, Packages: []string{"."}, Out: &bytes.Buffer{}}.Run(ctx)
 	if !errors.Is(err, reason) {

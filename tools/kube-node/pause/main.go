@@ -1,4 +1,4 @@
-// Command pause holds the namespaces of a Pod open until it is told to end.
+// Command pause holds the namespaces of a Pod open until it receives a signal.
 package main
 
 import (

@@ -36,7 +36,7 @@ func TestAdmissionIsReadyOnceDefaultsAreInPlace(t *testing.T) {
 		k := &keeping{Keeper: &Keeper{of: &settings.Target{}}, serves: c.serves, schemaLag: c.lag}
 		kept := k.compare(t.Context(), install.Bundle{NoWebhook: c.noWebhook}).Finding
 		if kept.Status != c.status || kept.Reason != v1alpha1.ReasonAdmissionNotManaged || !strings.Contains(kept.Message, c.says) {
-			t.Errorf("%s, and somebody else keeps the objects: %+v", c.story, kept)
+			t.Errorf("%s, and the operator does not manage the objects: %+v", c.story, kept)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestACacheKnowsWhoChangedTheSpecOfAGroupLastAndWhoScaledIt(t *testing.T) {
 		fields []metav1.ManagedFieldsEntry
 		want   []string
 	}{
-		"nobody": {nil, nil},
+		"no manager": {nil, nil},
 		"the last of those who own part of spec": {[]metav1.ManagedFieldsEntry{
 			entry("kubectl-create", "Update", cpu, 1), entry("kubectl", "Update", cpu, 3), entry("argocd", "Update", cpu, 2), status,
 		}, []string{"kubectl", ""}},
@@ -48,7 +48,7 @@ func TestACacheKnowsWhoChangedTheSpecOfAGroupLastAndWhoScaledIt(t *testing.T) {
 		"who set fields of that name elsewhere": {[]metav1.ManagedFieldsEntry{
 			entry("kubectl", "Update", `{"f:spec":{"f:x":{"f:replicas":{}}},"f:replicas":{}}`, 1), entry("argocd", "Update", cpu, 2),
 		}, []string{"argocd", ""}},
-		"nobody who wrote metadata only":  {[]metav1.ManagedFieldsEntry{entry("helm", "Update", `{"f:metadata":{"f:labels":{}}}`, 1)}, nil},
+		"not one who wrote metadata only": {[]metav1.ManagedFieldsEntry{entry("helm", "Update", `{"f:metadata":{"f:labels":{}}}`, 1)}, nil},
 		"one without a time":              {[]metav1.ManagedFieldsEntry{{Manager: "helm", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`)}}, []string{"helm", ""}},
 		"one with a name that is made up": {[]metav1.ManagedFieldsEntry{entry(long, "Update", cpu, 1), scaledBy(long)}, []string{long[:mostManager], long[:mostManager]}},
 		"one whose fields are no JSON":    {[]metav1.ManagedFieldsEntry{entry("helm", "Update", `{"f:spec":{"f:replicas":`, 1)}, []string{"helm", ""}},

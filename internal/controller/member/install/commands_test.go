@@ -29,7 +29,7 @@ func TestNoCommandHasTextOfTheMember(t *testing.T) {
 		"a CRD with another name":      {terminating(evil, plain), "kubectl annotate crd " + crd.VmGroupName + " --overwrite"},
 		"a CRD with another UID":       {terminating(crd.VmGroupName, evil), "whose value is the CRD's UID"},
 		"a claim":                      {claimed(plain, "hub"), v1alpha1.PredecessorAnnotation + "=" + plain + ":"},
-		"a claim of nobody":            {claimed("", "hub"), "names no installation"},
+		"a claim without a holder":     {claimed("", "hub"), "names no installation"},
 		"a claim of something else":    {claimed(evil, "hub"), `by installation "` + evil + `" of hub "hub"`},
 		"a hub with a name of its own": {claimed(plain, evil), `of hub "` + evil + `"`},
 	} {

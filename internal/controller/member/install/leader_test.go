@@ -93,7 +93,7 @@ func TestWithoutLeadershipNothingIsWrittenToAMember(t *testing.T) {
 		t.Errorf("a foreign claim: %v", err)
 	}
 	if err := under.Get(ctx, claimKey, &corev1.ConfigMap{}); err != nil {
-		t.Errorf("the claim is gone: %v", err)
+		t.Errorf("the claim was deleted: %v", err)
 	}
 }
 

@@ -48,13 +48,13 @@ func TestAClaimIsTakenOverOnlyFromAPredecessorThatShowsNoSignOfLife(t *testing.T
 		story, holder, renewed, predecessor string
 		says                                string // "" if it is taken over
 	}{
-		{"nobody is named", "old", "2026-01-02T01:00:00Z", "", "annotate this MemberCluster, and the VCenters of its groups, with vm.codeconnect.vmworld.com/predecessor=old"},
+		{"no predecessor is named", "old", "2026-01-02T01:00:00Z", "", "annotate this MemberCluster, and the VCenters of its groups, with vm.codeconnect.vmworld.com/predecessor=old"},
 		{"another one is named", "old", "2026-01-02T01:00:00Z", "older", "predecessor=old"},
 		{"it renewed its claim two hours ago", "old", "2026-01-02T10:00:00Z", "old", "is taken over at 2026-01-02T13:00:00Z"},
 		{"its clock is ahead", "old", "2026-01-03T10:00:00Z", "old", "it lives"},
 		{"it never renewed it", "old", "", "old", "has no time of renewal"},
 		{"a user wrote a time by hand", "old", "yesterday", "old", "has no time of renewal"},
-		{"a claim of nobody, and nobody is named", "", "2026-01-02T01:00:00Z", "", "The member is served by"},
+		{"a claim without a holder, and no predecessor is named", "", "2026-01-02T01:00:00Z", "", "The member is served by"},
 		{"no sign of life for three hours", "old", "2026-01-02T09:00:00Z", "old", ""},
 	} {
 		t.Run(test.story, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestOfTwoSuccessorsOneGetsTheClaim(t *testing.T) {
 	err := TakeClaim(t.Context(), member, Claimant{Installation: "slower", Predecessor: "old", Now: noon})
 	var known *remote.Problem
 	if holder := dataOf(t, member)[ClaimInstallationKey]; !errors.As(err, &known) || holder != "faster" {
-		t.Errorf("the claim is %s's, and the slower one is told %v", holder, err)
+		t.Errorf("the claim is %s's, and the slower one gets error %v", holder, err)
 	}
 }
 

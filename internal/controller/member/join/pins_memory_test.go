@@ -75,7 +75,7 @@ func TestAnUnpinnedMemberWaitsWhileTheHubsMemoryCannotBeRead(t *testing.T) {
 	unreadable := true
 	p, hub := hubWith(t, &unreadable, mcOf("new", 9, "uid", "")) // restored from a backup, without status
 	if uid, refused, err := p.Pin(t.Context(), get(t, hub, "new")); uid != "" || refused != nil || err == nil {
-		t.Errorf("granted %q (%v, %v) without a look at whose it was", uid, refused, err)
+		t.Errorf("granted %q (%v, %v) without reading the hub's register", uid, refused, err)
 	}
 	unreadable = false
 	if uid, refused, err := p.Pin(t.Context(), get(t, hub, "new")); uid != "uid" || refused != nil || err != nil {

@@ -28,7 +28,7 @@ func TestAClusterIsGrantedToOneMemberCluster(t *testing.T) {
 		others []v1alpha1.MemberCluster
 		refuse string
 	}{
-		{"a cluster that nobody had", mcOf("me", 5, "", ""), "", "", nil, ""},
+		{"a cluster without a previous member", mcOf("me", 5, "", ""), "", "", nil, ""},
 		{"its own, which has left and comes back", mcOf("me", 5, "", ""), "", "me", nil, ""},
 		{"of one that was pinned, though this is older", mcOf("me", 5, "", ""), "", "other",
 			[]v1alpha1.MemberCluster{mcOf("other", 9, "uid", "uid")}, duplicate},

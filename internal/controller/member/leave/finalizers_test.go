@@ -92,7 +92,7 @@ func TestAListWithoutAnEndEndsTheLeaving(t *testing.T) {
 			t.Errorf("%d groups on a page: said was %v", perPage, err)
 		}
 		if member.pages < 2 || member.pages > 17 || member.ahead > perPage {
-			t.Errorf("%d groups on a page: %d pages were read, and up to %d groups kept before they were let go", perPage, member.pages, member.ahead)
+			t.Errorf("%d groups on a page: %d pages were read, and up to %d groups kept in memory before their finalizers were removed", perPage, member.pages, member.ahead)
 		}
 	}
 }
@@ -152,9 +152,9 @@ func (p *paged) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestGroupsOfAllPagesAreLetGo(t *testing.T) {
 	l, apis := leavingOf(t, &paged{held: [][]string{{"a", "b"}, {}, {"c", "d"}, {"e"}}})
 	if found, err := l.letFoundGo(t.Context(), apis); err != nil || found != 5 || len(l.letGo) != 5 {
-		t.Errorf("found %d, let go %d, %v", found, len(l.letGo), err)
+		t.Errorf("found %d, released %d, %v", found, len(l.letGo), err)
 	}
 	if found, err := l.letFoundGo(t.Context(), apis); err != nil || found != 0 || len(l.letGo) != 5 {
-		t.Errorf("afterwards: found %d, let go %d, %v", found, len(l.letGo), err)
+		t.Errorf("afterwards: found %d, released %d, %v", found, len(l.letGo), err)
 	}
 }

@@ -70,7 +70,7 @@ func TestANewLeaderWakesItsConnections(t *testing.T) {
 	}
 	p.Ensure(c.target, true)
 	if !woken() || !c.Leading() {
-		t.Error("the connection is not told that it has to bootstrap the member")
+		t.Error("the connection was not notified to bootstrap the member")
 	}
 	p.Ensure(c.target, true)
 	if woken() {

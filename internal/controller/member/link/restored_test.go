@@ -52,7 +52,7 @@ func TestARestoredMemberIsNoticedByItsRevision(t *testing.T) {
 		want  []bool
 	}{
 		{"nothing happens", []string{"10", "10", "11"}, []bool{false, false, false}},
-		{"it comes back from a backup, and goes on from there", []string{"10", "7", "7", "8"}, []bool{false, true, false}},
+		{"it returns from a backup and continues from its revision", []string{"10", "7", "7", "8"}, []bool{false, true, false}},
 		{"one answer is wrong", []string{"10", "7", "12", "9", "9"}, []bool{false, false, true}},
 		{"it does not answer", []string{"10", "", "9", "9"}, []bool{false, false, true}},
 		{"with a revision bump", []string{"10", "1000000007"}, []bool{false, false}},

@@ -254,7 +254,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 			own := 0
 			api := answering(t, true, bounds, func(w http.ResponseWriter, r *http.Request) {
 				if own++; own%2 == 1 {
-					http.Redirect(w, r, to+"/secret?of=somebody", status)
+					http.Redirect(w, r, to+"/secret?of=user", status)
 				}
 			})
 			var redirect *RedirectError

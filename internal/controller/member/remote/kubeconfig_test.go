@@ -109,7 +109,7 @@ func TestParseKubeconfigRefusesWhatReachesOutsideTheFile(t *testing.T) {
 				t.Errorf("field = %q, want %q (%v)", refusal.Field, test.field, err)
 			}
 			if strings.Contains(err.Error(), "s3cr3t-canary") {
-				t.Errorf("the error tells a secret: %v", err)
+				t.Errorf("the error contains a secret: %v", err)
 			}
 		})
 	}

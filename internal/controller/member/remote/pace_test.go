@@ -67,7 +67,7 @@ func TestAConnectionIsReadAndWrittenAtAPace(t *testing.T) {
 		}
 		synctest.Wait()
 		if ended.Load() != 2 {
-			t.Error("somebody waits for a connection that was closed")
+			t.Error("a call still waits for a closed connection")
 		}
 		_ = peer.Close()
 	})

@@ -99,7 +99,7 @@ func TestProblemsAreNamed(t *testing.T) {
 				t.Errorf("problem = %+v", got)
 			}
 			if strings.Contains(got.Error(), "s3cr3t-canary") {
-				t.Errorf("the problem tells a secret: %v", got)
+				t.Errorf("the problem contains a secret: %v", got)
 			}
 		})
 	}

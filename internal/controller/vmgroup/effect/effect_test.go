@@ -85,7 +85,7 @@ func TestGroupsWithAHigherEpochAreLookedAtOnceAndNotCopied(t *testing.T) {
 		t.Errorf("the groups of the member were listed %d times and copied %d times", cache.lists, cache.copies)
 	}
 	if want := []sharding.Epoch{{Generation: 9}}; !slices.Equal(*shards, want) {
-		t.Errorf("the ring was told of %v, want %v", *shards, want)
+		t.Errorf("raised the shard map to %v, want %v", *shards, want)
 	}
 }
 

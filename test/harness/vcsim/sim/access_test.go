@@ -120,12 +120,12 @@ func TestPrivilegesAreToldAsTheyAre(t *testing.T) {
 	s, _ := start(t, sim.Options{Privileges: []string{"Folder.Create", "Sessions.TerminateSession"}})
 	h := restricted(t, s)
 	manager, on := *h.Client().ServiceContent.AuthorizationManager, []types.ManagedObjectReference{h.folder(root).Reference()}
-	for user, wanted := range map[string]bool{s.Username(): false, sim.AdminUsername: true, "nobody": false} {
+	for user, wanted := range map[string]bool{s.Username(): false, sim.AdminUsername: true, "unknown": false} {
 		got, err := methods.FetchUserPrivilegeOnEntities(h.ctx, h.Client(),
 			&types.FetchUserPrivilegeOnEntities{This: manager, Entities: on, UserName: user})
 		must(t, err)
 		list := got.Returnval[0].Privileges
-		if slices.Contains(list, "Folder.Delete") != wanted || slices.Contains(list, "Folder.Create") != (user != "nobody") {
+		if slices.Contains(list, "Folder.Delete") != wanted || slices.Contains(list, "Folder.Create") != (user != "unknown") {
 			t.Errorf("%s has %s", user, strings.Join(list, ", "))
 		}
 		has, err := methods.HasUserPrivilegeOnEntities(h.ctx, h.Client(), &types.HasUserPrivilegeOnEntities{
@@ -154,7 +154,7 @@ func TestPrivilegesAreToldAsTheyAre(t *testing.T) {
 func TestOnlyTheTwoAccountsLogIn(t *testing.T) {
 	s, _ := start(t, sim.Options{})
 	for user, password := range map[string]string{
-		s.Username(): sim.AdminPassword, sim.AdminUsername: s.Password(), "nobody": "", "": "",
+		s.Username(): sim.AdminPassword, sim.AdminUsername: s.Password(), "unknown": "", "": "",
 	} {
 		if _, err := sim.NewOperator(t.Context(), s.URL, user, password); err == nil {
 			t.Errorf("%q logs in with %q", user, password)

@@ -29,7 +29,7 @@ func TestATakenInstanceUUIDIsReassigned(t *testing.T) {
 	must(t, h.Destroy(h.ctx, root+"/a"))
 	must(t, h.clone(template, root, "c", with))
 	if got := h.config(root + "/c").InstanceUuid; got != id {
-		t.Errorf("the UUID of a VM that is gone is not free: got %q", got)
+		t.Errorf("the UUID of a deleted VM is not free: got %q", got)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestACanceledCloneLeavesNoVM(t *testing.T) {
 		canceled := task.Cancel(h.ctx)
 		if err = task.Wait(h.ctx); err == nil {
 			if canceled == nil {
-				t.Error("a clone that was told to end did not")
+				t.Error("a canceled clone completed")
 			}
 			return false
 		}
@@ -193,7 +193,7 @@ func TestACloneThatHangsEndsWhenItIsCanceledByThoseWhoMay(t *testing.T) {
 	refused[*types.RequestCanceled](t, task.Wait(own.ctx))
 	must(t, admin.clone(template, root, "next", nil))
 	if info := infoOf(admin, foreign); info.State != types.TaskInfoStateRunning {
-		t.Errorf("the clone of somebody else is %s", info.State)
+		t.Errorf("the foreign clone is %s", info.State)
 	}
 	close(goOn)
 	must(t, foreign.Wait(admin.ctx))

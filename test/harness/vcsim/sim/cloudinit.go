@@ -42,7 +42,7 @@ func (o *Operator) FirstBoot(ctx context.Context, vmPath string) (FirstBoot, err
 		return FirstBoot{}, err
 	}
 	if err := vm.Properties(ctx, vm.Reference(), []string{"config.extraConfig", "config.vAppConfig"}, &props); err != nil {
-		return FirstBoot{}, fmt.Errorf("read what %s tells its guest: %w", vmPath, err)
+		return FirstBoot{}, fmt.Errorf("read the guest data of %s: %w", vmPath, err)
 	}
 	return firstBoot(props.Config), nil
 }

@@ -167,7 +167,7 @@ func TestACloneThatFailsMayLeaveItsVMForAWhile(t *testing.T) {
 		refused[*types.InvalidState](t, err)
 		refused[*types.DuplicateName](t, h.clone(template, root, "half", nil))
 		close(left)
-		h.until("it is gone", func() bool {
+		h.until("the VM is deleted", func() bool {
 			vms, err := h.VMs(h.ctx)
 			must(t, err)
 			_, there := vms[half]
@@ -250,12 +250,12 @@ func TestAWatchTellsThatAVMIsWhole(t *testing.T) {
 		return changed
 	}
 	if first := names(); !first["name"] || first["config.changeVersion"] {
-		t.Errorf("at first it tells of %v", first)
+		t.Errorf("at first it reports %v", first)
 	}
 	goOn()
 	must(t, task.Wait(h.ctx))
 	if news := names(); !news["config.changeVersion"] || news["name"] {
-		t.Errorf("then it tells of %v", news)
+		t.Errorf("then it reports %v", news)
 	}
 }
 

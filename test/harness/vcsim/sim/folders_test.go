@@ -39,7 +39,7 @@ func TestAFolderWithARunningVMIsNotDestroyed(t *testing.T) {
 	must(t, h.PowerOn(h.ctx, root+"/f/b"))
 	refused[*types.InvalidPowerState](t, h.done(f.Destroy(h.ctx)))
 	if got := h.paths(); !slices.Contains(got, root+"/f/b") {
-		t.Errorf("the running VM is gone: %v", got)
+		t.Errorf("the running VM was deleted: %v", got)
 	}
 	refused[*types.NotSupported](t, h.done(h.folder(root).Destroy(h.ctx)))
 }

@@ -77,7 +77,7 @@ func TestAGuestBootsWithItsVM(t *testing.T) {
 	must(t, h.PowerOn(h.ctx, web))
 	first := told(web)
 	if !nothing(first) || first.BootTime == nil {
-		t.Errorf("while the guest boots it tells %+v", first)
+		t.Errorf("while the guest boots, it reports %+v", first)
 	}
 	must(t, h.PowerOff(h.ctx, web))
 	for _, path := range []string{web, db} {
@@ -86,16 +86,16 @@ func TestAGuestBootsWithItsVM(t *testing.T) {
 		h.until(path+" has booted", func() bool { return everything(told(path)) })
 	}
 	if second := told(web); !second.BootTime.After(*first.BootTime) || second.IP == told(db).IP {
-		t.Errorf("%s tells %+v, and %s %+v", web, second, db, told(db))
+		t.Errorf("%s reports %+v, and %s %+v", web, second, db, told(db))
 	}
 	must(t, h.PowerOff(h.ctx, web))
 	if off := told(web); !nothing(off) || off.BootTime != nil {
-		t.Errorf("while the VM is off its guest tells %+v", off)
+		t.Errorf("while the VM is off, its guest reports %+v", off)
 	}
 	must(t, h.Set(h.ctx, db, map[string]string{sim.GuestShutdown: "1h"}))
 	must(t, h.ShutdownGuest(h.ctx, db))
 	if down := told(db); !down.On || !nothing(down) {
-		t.Errorf("while the guest shuts down it tells %+v", down)
+		t.Errorf("while the guest shuts down, it reports %+v", down)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestAGuestThatNeverBootsTellsNothing(t *testing.T) {
 	vms, err := h.VMs(h.ctx)
 	must(t, err)
 	if web := vms[root+"/web"]; web.Tools || web.Heartbeat || web.IP != "" || web.Extra["guestinfo.ready"] != "" {
-		t.Errorf("the guest that never boots tells %+v", web)
+		t.Errorf("the guest that never boots reports %+v", web)
 	}
 }
 

@@ -110,7 +110,7 @@ func TestACallEndsForItsClientWhenItGivesUpAndForTheServerWhenItIsDone(t *testin
 		t.Fatal("the client had an answer")
 	}
 	record := func() sim.Record { return proxy.Changes("CreateFolder")[0] }
-	h.until("the proxy has seen that the client is gone", func() bool { return !record().Closed.IsZero() })
+	h.until("the proxy has seen that the client disconnected", func() bool { return !record().Closed.IsZero() })
 	if r := record(); !r.End.IsZero() || !r.Answered.IsZero() {
 		t.Errorf("while the server is at it the record is %+v", r)
 	}

@@ -43,6 +43,6 @@ func TestWhoWatchesAVMLearnsThatItWasConverted(t *testing.T) {
 		return len(seen) == 3
 	})
 	if err != nil || len(seen) != 3 || seen[0] || !seen[1] || seen[2] {
-		t.Errorf("the watch told %v, %v; want that it became a template and a VM again", seen, err)
+		t.Errorf("the watch reported %v, %v; want that it became a template and a VM again", seen, err)
 	}
 }

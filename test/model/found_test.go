@@ -289,6 +289,10 @@ var found = map[string]History{
 			{time.Minute, "template", 1}, {58 * time.Second, "template-goes", 0}, {0, "template-goes", 0}, {time.Minute, "template", 3}, {0, "restore", 3451},
 		},
 	},
+	"the record of a group is lost while an update waits": { // seed 10380145
+		Setup:  Setup{Replicas: 3, Surge: "2", Unavailable: "2", Quota: Quota{VMs: 6, CPUs: 11}, Others: 1},
+		Events: []Event{{time.Minute, "template", 1}, {0, "size", 2}, {0, "record-lost", 0}},
+	},
 	"two VMs boot while they are outside of the root folder": { // seed 10250728
 		Setup:  Setup{Replicas: 2, Gate: "GuestHeartbeat", MinReady: 30},
 		Events: []Event{{30 * time.Second, "move-away", 0}, {0, "move-away", 5}, {0, "network", 1}},

@@ -182,6 +182,9 @@ func (v *vcenter) release(ordinal int32, ref string) error {
 
 // reconfigure changes size, network and revision.
 func (v *vcenter) reconfigure(ordinal int32, ref, seen, revision string, cpu int32, memory int64, network *string) error {
+	if m := v.vm(ref); m != nil {
+		m.growsTo = cpu
+	}
 	return v.onVM(vsphere.OpReconfigure, ordinal, ref, revision, v.pace.change, func(m *machine) error {
 		grows := (cpu == 0 || cpu >= m.cpu) && (memory == 0 || memory >= m.memory)
 		same := (cpu == 0 || cpu == m.cpu) && (memory == 0 || memory == m.memory)

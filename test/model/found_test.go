@@ -293,6 +293,9 @@ var found = map[string]History{
 		Setup:  Setup{Replicas: 3, Surge: "2", Unavailable: "2", Quota: Quota{VMs: 6, CPUs: 11}, Others: 1},
 		Events: []Event{{time.Minute, "template", 1}, {0, "size", 2}, {0, "record-lost", 0}},
 	},
+	"a quota begins while VMs grow": { // seed 10177337
+		Setup: Setup{Replicas: 3, Gate: "GuestHeartbeat"}, Events: []Event{{0, "template", 1}, {3 * time.Minute, "size", 6}, {0, "quota", 312}},
+	},
 	"two VMs boot while they are outside of the root folder": { // seed 10250728
 		Setup:  Setup{Replicas: 2, Gate: "GuestHeartbeat", MinReady: 30},
 		Events: []Event{{30 * time.Second, "move-away", 0}, {0, "move-away", 5}, {0, "network", 1}},

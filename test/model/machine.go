@@ -19,6 +19,7 @@ type machine struct {
 	boots                   bool
 	hotAdd                  bool
 	cpu                     int32
+	growsTo                 int32 // the CPUs of the last requested change
 	memory                  int64
 	power                   vsphere.PowerState
 	// hidden VMs are missing in the inventory. isTemplate is true for a VM that a user converted.

@@ -13,10 +13,10 @@ func (w *world) ruled(format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// beginQuota counts the group's VMs, running clones and admitted usage, as a new quota does.
+// beginQuota counts the group's VMs, with clones and changes in flight, and its admitted usage, as a new quota does.
 func (w *world) beginQuota() {
 	vms, cpus := w.vc.charged()
-	cpus += w.vc.coming()
+	cpus += w.vc.coming() + w.vc.growing()
 	if r := w.hub.record; r != nil {
 		vms, cpus = max(vms, int64(r.Replicas)), max(cpus, int64(r.Replicas)*int64(r.CPU))
 	}

@@ -114,6 +114,16 @@ func (v *vcenter) coming() (cpus int64) {
 	return cpus
 }
 
+// growing returns the CPUs that changes in flight add to VMs.
+func (v *vcenter) growing() (cpus int64) {
+	for _, t := range slices.Concat(v.tasks, v.orphans) {
+		if m := v.vm(t.op.VM.Value); t.op.Kind == vsphere.OpReconfigure && !t.done && m != nil {
+			cpus += int64(max(0, m.growsTo-m.cpu))
+		}
+	}
+	return cpus
+}
+
 // clones reports whether a VM with this name is being cloned.
 func (v *vcenter) clones(name string) bool {
 	return slices.ContainsFunc(slices.Concat(v.tasks, v.orphans), func(t *task) bool { return t.op.Kind == vsphere.OpClone && t.name == name && !t.done })

@@ -17,9 +17,10 @@ import (
 var release = regexp.MustCompile(`^v[01]\.(([1-9][0-9]*)\.[0-9]+)$`)
 
 // shared returns what all go.mod files must require in one version, and that version. Most modules need no common version. Vulnerabilities
-// in x/net and x/oauth2 affect every program that serves or calls.
+// in x/net and x/oauth2 affect every program that serves or calls. Pages name commands of govc, which a test compares with the govmomi of the product.
 func shared(path, version string) (what, one string) {
-	if path == "golang.org/x/net" || path == "golang.org/x/oauth2" {
+	switch path {
+	case "golang.org/x/net", "golang.org/x/oauth2", "github.com/vmware/govmomi":
 		return path, version
 	}
 	if parts := release.FindStringSubmatch(version); parts != nil && strings.HasPrefix(path, "k8s.io/") {

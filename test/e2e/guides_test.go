@@ -1,0 +1,282 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"flag"
+	"fmt"
+	"math/big"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/codeconnect/vmgroup-operator/test/e2e/pages"
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
+	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
+)
+
+var guides = flag.String("guides", ".", "regular expression: run only the how-to guides whose path below docs matches, and those that install and uninstall the operator")
+
+// pageTimeout ends a page with a command that waits for ever.
+const pageTimeout = 15 * time.Minute
+
+// accountOfPages is the operator's account, as the tutorial creates it.
+const accountOfPages = "vmgroups@vsphere.local"
+
+// tutorialAndGuidesRun runs the code blocks of the tutorial and the how-to guides by the table in test/e2e/pages, in a copy of the repository, with kubectl, Helm and
+// govc, against a vCenter of their own. The tutorial installs the operator on the hub, which is also the member.
+func tutorialAndGuidesRun(t *testing.T) {
+	clone := filepath.Join(world.dir, "pages")
+	must(t, copyRepository(world.root, clone))
+	reader := newReader(t, clone)
+	selected := regexp.MustCompile(*guides)
+	for _, page := range pages.Table {
+		stands := strings.HasPrefix(page.Name, "tutorial/") || page.Name == "how-to/uninstall.md"
+		if !stands && !selected.MatchString(page.Name) {
+			continue
+		}
+		began := time.Now()
+		if page.Section != "" {
+			world.uninstalled = append(world.uninstalled, began)
+		}
+		// The other pages do not need each other.
+		if !t.Run(page.Name+strings.ReplaceAll(page.Section, "## ", ": "), func(t *testing.T) { reader.follow(t, page) }) && stands {
+			t.FailNow()
+		}
+		if page.Section != "" {
+			world.gone = append(world.gone, time.Now())
+		}
+		fmt.Printf("e2e: %s %s took %s\n", page.Name, page.Section, time.Since(began).Round(100*time.Millisecond))
+	}
+}
+
+// reader is a person who follows the pages.
+type reader struct {
+	clone string
+	// programs is the directory of programs that record failures, and dry the one of programs that change nothing in the cluster.
+	programs, dry string
+	// failed is the file with the commands that failed: a shell does not end at each.
+	failed      string
+	environment []string
+}
+
+// follow runs the blocks of a page.
+func (r *reader) follow(t *testing.T, page pages.Page) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(r.clone, "docs", page.Name))
+	must(t, err)
+	script, err := page.Script(string(content))
+	must(t, err)
+	must(t, os.WriteFile(r.failed, nil, 0o600))
+	wrappers := r.programs
+	if page.Dry {
+		wrappers = r.dry
+	}
+	ctx, cancel := context.WithTimeoutCause(t.Context(), pageTimeout, fmt.Errorf("not within %s", pageTimeout))
+	defer cancel()
+	command := exec.CommandContext(ctx, "bash", "-c", pages.Prelude+script)
+	command.Dir, command.Env, command.WaitDelay = r.clone, append(r.environment, "WRAPPERS="+wrappers), 10*time.Second
+	var typed strings.Builder
+	for _, line := range page.Types {
+		typed.WriteString(os.Expand(line, r.value) + "\n")
+	}
+	command.Stdin = strings.NewReader(typed.String())
+	out, err := command.CombinedOutput()
+	world.heard(string(out))
+	failed, readErr := os.ReadFile(r.failed)
+	must(t, readErr)
+	if err != nil || len(failed) > 0 || !strings.HasSuffix(strings.TrimSpace(string(out)), pages.Done) {
+		t.Fatalf("%v %v\nfailed commands:\n%s\noutput:\n%s", err, context.Cause(ctx), failed, tail(string(out), 12000))
+	}
+	for _, pattern := range page.Shows {
+		if !regexp.MustCompile(pattern).Match(out) {
+			t.Errorf("the commands print nothing that matches %s:\n%s", pattern, tail(string(out), 12000))
+		}
+	}
+}
+
+func tail(text string, most int) string { return text[max(0, len(text)-most):] }
+
+// value of a variable of the environment.
+func (r *reader) value(name string) string {
+	value := ""
+	for _, variable := range r.environment {
+		if rest, ok := strings.CutPrefix(variable, name+"="); ok {
+			value = rest
+		}
+	}
+	return value
+}
+
+// newReader starts a vCenter and a registry for the pages, and makes the programs of the reader.
+func newReader(t *testing.T, clone string) *reader {
+	t.Helper()
+	dir := filepath.Join(world.dir, "reader")
+	r := &reader{clone: clone, programs: filepath.Join(dir, "programs"), dry: filepath.Join(dir, "dry"), failed: filepath.Join(dir, "failed")}
+	bare := filepath.Join(dir, "bare")
+	for _, each := range []string{r.programs, r.dry, bare, filepath.Join(clone, "bin")} {
+		must(t, os.MkdirAll(each, 0o700))
+	}
+	kubectl, err := assets.Kubectl(t.Context(), os.Stderr)
+	must(t, err)
+	programs := map[string]string{"kubectl": kubectl, "helm": world.helm.path, "manager": filepath.Join(world.dir, "manager-"+thisVersion)}
+	for name, tool := range map[string]string{"govc": "govc", "jq": "gojq", "kustomize": "kustomize"} {
+		programs[name], err = assets.Tool(t.Context(), tool, os.Stderr)
+		must(t, err)
+	}
+	for _, name := range []string{"curl", "make", "openssl"} {
+		programs[name], err = exec.LookPath(name)
+		must(t, err)
+	}
+	for name, path := range programs {
+		must(t, os.Symlink(path, filepath.Join(bare, name)))
+		must(t, os.WriteFile(filepath.Join(r.programs, name), []byte(wrapper(name, path, r.failed, "")), 0o700))
+		must(t, os.WriteFile(filepath.Join(r.dry, name), []byte(wrapper(name, path, r.failed, dryRunOf[name])), 0o700))
+	}
+	must(t, os.Symlink(filepath.Join(r.programs, "manager"), filepath.Join(clone, "bin", "manager")))
+	config := filepath.Join(dir, "kubeconfig")
+	must(t, hubAsMember(config))
+	r.environment = append(peoplesEnvironment(t), "KUBECONFIG="+config, "GOVMOMI_HOME="+dir, "TAG="+thisVersion, "VC_PASS="+stack.Password, "NODE="+world.hub.NodeAddress(),
+		"DIGEST=sha256:"+strings.Repeat("0123456789abcdef", 4), "REGISTRY="+startRegistry(t))
+	r.environment = append(r.environment, "PATH="+bare+string(filepath.ListSeparator)+r.value("PATH"))
+	r.environment = append(r.environment, startVCenterOfPages(t, dir)...)
+	return r
+}
+
+// wrapper is a program that runs another one, and records its failure. dry are lines of a shell that replace the call of "$real". A check of a vCenter does not wait to
+// count sessions again, and a program that is to be killed gets the signal itself. Exit code 141 is no failure: the next program of a pipe has read enough.
+func wrapper(name, path, failed, dry string) string {
+	if dry == "" {
+		dry = `"$real" "$@"`
+	}
+	return fmt.Sprintf(`#!/bin/bash
+real=%[1]q
+case " $* " in
+*" port-forward "*) exec "$real" "$@" ;;
+*" check vcenter "*) set -- "$@" --settle=0 ;;
+esac
+%[2]s
+code=$?
+if [ $code != 0 ] && [ $code != 141 ]; then printf '%%s: exit code %%d\n' "%[3]s ${*:1:4} …" $code >>%[4]q; fi
+exit $code
+`, path, dry, name, failed)
+}
+
+// dryRunOf are the lines for programs that change the cluster. What is created can exist already, and what is waited for does not happen.
+var dryRunOf = map[string]string{
+	"kubectl": `set -o pipefail
+verb=
+for word in "$@"; do
+	case "$word" in
+	annotate | apply | create | delete | label | patch | scale | wait) verb=$word; break ;;
+	get | logs | exec | events | auth | describe) break ;;
+	esac
+done
+case "$verb" in
+'') "$real" "$@" ;;
+create) "$real" "$@" --dry-run=client --output=json | "$real" apply --dry-run=server --filename=- ;;
+wait)
+	words=()
+	for word in "$@"; do
+		case "$word" in wait) words+=(get) ;; --for=* | --timeout=*) ;; *) words+=("$word") ;; esac
+	done
+	"$real" "${words[@]}"
+	;;
+*) "$real" "$@" --dry-run=server ;;
+esac`,
+	"helm": `case "$1" in
+install | upgrade | rollback) "$real" "$@" --dry-run=server ;;
+uninstall) "$real" "$@" --dry-run ;;
+*) "$real" "$@" ;;
+esac`,
+}
+
+// hubAsMember writes a kubeconfig with the hub as its current context, and as context team-a.
+func hubAsMember(file string) error {
+	config, err := clientcmd.LoadFromFile(world.hub.cluster.KubeconfigFile)
+	if err != nil {
+		return err
+	}
+	config.Contexts["team-a"] = config.Contexts[config.CurrentContext].DeepCopy()
+	return clientcmd.WriteToFile(*config, file)
+}
+
+// startVCenterOfPages starts a simulator with the names of the pages, behind a server with a certificate for the address that Pods reach. It returns the variables of
+// the environment that describe it.
+func startVCenterOfPages(t *testing.T, dir string) []string {
+	t.Helper()
+	simulator, err := sim.Start(sim.Options{
+		Username: accountOfPages, Password: stack.Password, Templates: []string{}, Privileges: append(sim.AdoptionPrivileges, sim.OperatorPrivileges...),
+	})
+	must(t, err)
+	t.Cleanup(simulator.Close)
+	person, err := sim.NewOperator(t.Context(), simulator.URL, sim.AdminUsername, sim.AdminPassword)
+	must(t, err)
+	t.Cleanup(person.Close)
+	const folder = "/DC0/vm/templates"
+	must(t, person.CreateFolders(t.Context(), folder))
+	ready, writes := sim.GuestWrites("guestinfo.ready", 0, "done")
+	for _, name := range []string{"debian-12", "windows-2022", template} {
+		must(t, person.AddTemplate(t.Context(), folder, name))
+		must(t, person.SetTemplate(t.Context(), folder+"/"+name, map[string]string{sim.GuestBoot: "0s", ready: writes}))
+	}
+	must(t, person.RenameDatacenter(t.Context(), "/DC0", "DC1"))
+
+	certificate, authority := selfSigned(t, world.hub.HostAddress())
+	target, err := url.Parse(simulator.URL)
+	must(t, err)
+	front, err := faultproxy.New(faultproxy.Options{
+		Target: target, Listen: world.hub.HostAddress() + ":0", TLS: &tls.Config{Certificates: []tls.Certificate{certificate}},
+	})
+	must(t, err)
+	t.Cleanup(front.Close)
+	file := filepath.Join(dir, "authority.pem")
+	must(t, os.WriteFile(file, authority, 0o600))
+	host := strings.TrimPrefix(front.URL, "https://")
+	environment := []string{
+		"VCENTER=" + host, "THUMBPRINT=" + thumbprint(t, host), "GOVC_URL=" + front.URL, "GOVC_USERNAME=" + sim.AdminUsername,
+		"GOVC_PASSWORD=" + sim.AdminPassword, "GOVC_TLS_CA_CERTS=" + file, "GOVMOMI_HOME=" + dir,
+	}
+	govc, err := assets.Tool(t.Context(), "govc", os.Stderr)
+	must(t, err)
+	rename := exec.CommandContext(t.Context(), govc, "object.rename", "/DC1/host/DC0_C0", "Cluster1")
+	rename.Env = append(os.Environ(), environment...)
+	out, err := rename.CombinedOutput()
+	if err != nil {
+		t.Fatalf("rename the cluster: %v: %s", err, out)
+	}
+	return environment
+}
+
+// selfSigned makes a certificate for an address that is its own authority.
+func selfSigned(t *testing.T, address string) (tls.Certificate, []byte) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(t, err)
+	content := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "vCenter of the pages"}, IPAddresses: []net.IP{net.ParseIP(address)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(1, 0, 0), IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, content, content, &key.PublicKey, key)
+	must(t, err)
+	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})
+}

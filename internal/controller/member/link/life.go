@@ -24,7 +24,7 @@ func newLife(of context.Context) life {
 
 // begin waits for the previous incarnation, and for started. It returns false if the connection must end.
 func (l *life) begin(started <-chan struct{}) bool {
-	// This wait cannot be cancelled on purpose: the next incarnation waits for this one, and so for all
+	// This wait cannot be canceled on purpose: the next incarnation waits for this one, and so for all
 	// before it.
 	if l.before != nil {
 		<-l.before

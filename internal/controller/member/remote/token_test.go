@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -21,7 +22,7 @@ func TestAReplacedTokenKeepsConnectionsAndWatches(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		if r.URL.Path != "/watch" {
-			_, _ = fmt.Fprintf(w, `{"gitVersion":%q}`, r.Header.Get("Authorization"))
+			_ = json.NewEncoder(w).Encode(map[string]string{"gitVersion": r.Header.Get("Authorization")})
 			return
 		}
 		for {

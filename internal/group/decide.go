@@ -149,9 +149,8 @@ func (s *Snapshot) own() Decision {
 	return Decision{Step: AddFinalizer}
 }
 
-// raise decides about a group whose status has a later epoch than the shard map. No other replica can act on the group
-// now. So the shard map was restored or recreated, or a user who can write status invented that epoch. So a member
-// raises the shard map, for all members, a bounded distance and rarely. A group that asks for more is held alone.
+// raise decides about a group whose status has a later epoch than the shard map. No other replica can act on the group now. So the shard map was restored or recreated, or a
+// user who can write status invented that epoch. So a member raises the shard map, for all members, a bounded distance and rarely. A group that asks for more is held alone.
 func (s *Snapshot) raise() Decision {
 	shown := s.Group.Status.Ownership.Epoch
 	held := func(after time.Duration, why string) Decision {

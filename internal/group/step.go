@@ -19,8 +19,7 @@ const (
 	ReadDefinition Step = "ReadDefinition"
 	// ClaimAdoption claims the VMs of another group before their adoption. Its answer is Adoption.Answer.
 	ClaimAdoption Step = "ClaimAdoption"
-	// RecordOwner writes Status, which differs from the status of the group in its owner at most. The write proves that the API server has
-	// this version of the group.
+	// RecordOwner writes Status, which differs from the status of the group in its owner at most. The write proves that the API server has this version of the group.
 	RecordOwner Step = "RecordOwner"
 	// MakeFolder creates the folder of the group unless it exists. Its answer is FolderMade.
 	MakeFolder Step = "MakeFolder"

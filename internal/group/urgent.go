@@ -38,9 +38,8 @@ func Urgent(old, next v1alpha1.VmGroupStatus) bool {
 	return false
 }
 
-// urgentOf is Urgent for one VM. For a VM that is restarted, the end of its guest's shutdown is stored before the VM is started: otherwise another replica would take the new
-// guest for the old one, and wait for its end. A refused change is stored before the start as well: otherwise another replica would stop the VM again. A VM that is not ready any
-// more is stored, since minReadySeconds must begin again even if the VM is ready at the next pass.
+// urgentOf is Urgent for one VM. Without the end of a guest's shutdown in status, another replica would take the new guest for the old one, and wait for its end. Without a
+// refused change, it would stop the VM again. Without the end of readiness, minReadySeconds would not begin again for a VM that is ready at the next pass.
 func urgentOf(was, vm *v1alpha1.VMStatus) bool {
 	return vm.MoRef == "" && was.UUID != vm.UUID || vm.Phase == v1alpha1.VMAdopting && was.MoRef != vm.MoRef ||
 		vm.ShutdownTime != nil && !vm.ShutdownTime.Equal(was.ShutdownTime) || vm.Updating && !was.Updating ||

@@ -19,6 +19,21 @@ kept() {
 	kubectl annotate vmgroup "$2" -n "$1" "vm.codeconnect.vmworld.com/release=$kept"
 	kubectl delete vmgroup "$2" -n "$1"
 }
+# refused PATTERN COMMAND runs a command until it fails with output that matches. A policy takes effect in a member shortly after it is ready.
+refused() {
+	local pattern=$1 input output
+	shift
+	input=$(cat)
+	for _ in {1..60}; do
+		if ! output=$(PATH=$real "$@" <<<"$input" 2>&1) && grep --quiet "$pattern" <<<"$output"; then
+			printf '%s\n' "$output"
+			return
+		fi
+		sleep 1
+	done
+	printf '%s\n' "$output"
+	return 1
+}
 # ordinary VM converts a template to a VM, as a person has it who begins to read how to prepare one.
 ordinary() { govc vm.markasvm -pool Cluster1/Resources "/DC1/vm/templates/$1"; }
 `
@@ -126,10 +141,18 @@ kubectl wait --for=delete vmgroup/other -n shop --timeout=5m`,
 		After:  "kubectl delete vmgroup web",
 	},
 	{
-		Name:  "how-to/limits-and-quota.md",
-		Names: []string{`["team-*"]`, "[local]"},
-		Shows: []string{`vmgrouppolicy\S*/dev condition met`},
-		After: "kubectl delete vmgrouppolicy dev",
+		Name: "how-to/limits-and-quota.md",
+		Before: `
+kubectl create namespace shop --dry-run=client -o yaml | kubectl apply -f -
+kubectl label namespace shop stage=dev`,
+		Names: []string{
+			`["team-*"]`, "[local]", `["linux-*"]`, `["*"]`, "linux-12", "debian-12",
+			"kubectl --context team-a create", `refused "exceeds the quota of 100 CPUs" kubectl --context team-a create`,
+		},
+		Shows: []string{`vmgrouppolicy\S*/dev condition met`, `exceeds the quota of 100 CPUs of VmGroupPolicy "dev" in namespace "shop"`},
+		After: `
+kubectl delete vmgrouppolicy dev
+kubectl label namespace shop stage-`,
 	},
 	{
 		Name:   "how-to/autoscale.md",

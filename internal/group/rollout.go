@@ -176,7 +176,7 @@ func (s *Snapshot) adds(from []string) int32 {
 	return max(replaced, restarted)
 }
 
-// inPlace returns the change of VMs from a revision to spec, if the shape of the revision is known.
+// inPlace returns how VMs of a revision are changed in place to the revision of spec, if the shape of the former is known.
 func (s *Snapshot) inPlace(shapes []plan.Shape, revision string) (c plan.InPlace, known bool) {
 	at := slices.IndexFunc(shapes, func(shape plan.Shape) bool { return shape.Recorded.Revision == revision })
 	if at < 0 {

@@ -149,7 +149,7 @@ func knowsOrdinals(ordinals ...int32) option {
 	}
 }
 
-// goneVMs are recorded, and vCenter confirmed their deletion.
+// goneVMs returns an option: status lists these VMs, and vCenter has confirmed their deletion.
 func goneVMs(ordinals ...int32) option {
 	return func(in *Input) {
 		knowsOrdinals(ordinals...)(in)

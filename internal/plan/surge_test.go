@@ -22,7 +22,7 @@ func newSaga(t fataler, vms int32) *saga {
 	return s
 }
 
-// first are the VMs that a group has now, by reference.
+// first holds the present VMs of a group, keyed by reference.
 func (s *saga) first() map[string]string {
 	vms := map[string]string{}
 	for _, vm := range s.sorted() {

@@ -111,9 +111,9 @@ func TestRealFaultsFireExactlyTheirAlerts(t *testing.T) {
 	}
 }
 
-// TestRecordingsGoOnAsTheyBegan: counters grow at the rate between two scrapes of a phase, by their growth between
-// phases, and restart with their process.
-func TestRecordingsGoOnAsTheyBegan(t *testing.T) {
+// TestCountersOfARecordingGrowDuringAPhaseAndBetweenPhases checks the rate between two scrapes of a phase, the jump to
+// the next phase, and the restart of a process.
+func TestCountersOfARecordingGrowDuringAPhaseAndBetweenPhases(t *testing.T) {
 	scrapes, err := parseRecording(strings.NewReader(strings.Join([]string{
 		"# before 0 a up", "vmgroup_drift_total{kind=\"moved\"} 10", "vmgroup_vms 5",
 		"# before 30000 a up", "vmgroup_drift_total{kind=\"moved\"} 12", "vmgroup_vms 5",

@@ -73,8 +73,8 @@ func parseRecording(from io.Reader) (all []recorded, err error) {
 }
 
 // replay stretches the scrapes of a fault over the time of a run. Gauges keep the value of the last scrape of a phase.
-// Counters first grow by their growth until the phase, and then at the rate between its two scrapes. Timestamps keep
-// their distance from the present moment, except for the start of the running task.
+// At the beginning of a phase, counters jump to the value of its first scrape. During the phase, they grow at the rate
+// between its two scrapes. Timestamps keep their distance from the present moment, except for the start of the running task.
 type replay struct {
 	scrapes []recorded
 	list    map[string]metric

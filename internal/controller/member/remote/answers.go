@@ -107,7 +107,7 @@ func isWatch(query url.Values) bool {
 	return watch == "true" || watch == "1"
 }
 
-// check refuses an answer by its headers, and chooses the limit of its body.
+// check refuses an answer whose headers are invalid, and chooses the maximum size of its body.
 func (a answers) check(response *http.Response, body *boundedBody) error {
 	if n := headerBytes(response.Header); n > a.guard.Limits.Headers {
 		return a.guard.Refuse(&LimitError{What: "the headers of the answer for " + body.what + " are too long",

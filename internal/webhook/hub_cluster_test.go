@@ -128,7 +128,7 @@ func TestOneCountOfGroupsAtATime(t *testing.T) {
 	go func() { first <- s.askHub(VmGroupPolicyPath, asked()) }()
 	<-inside
 	for range hubRequests/2 - 1 {
-		if got := s.askHub(VmGroupPolicyPath, asked()); len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "is not said") {
+		if got := s.askHub(VmGroupPolicyPath, asked()); len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "is not known") {
 			t.Errorf("while another policy is counted: %q", got.Warnings)
 		}
 	}

@@ -12,7 +12,7 @@ var (
 	MemberStorageRestored = define("vmgroup_member_storage_restored_timestamp_seconds", Gauge, Everyone,
 		"When this replica last found that a member's storage had gone back to a backup.", object("member"))
 	MemberCredentialExpires = define("vmgroup_member_credential_expiration_timestamp_seconds", Gauge, Everyone,
-		"When a credential with which the hub reaches the member expires. Absent if the credential has no expiry that the operator can read.",
+		"When the first credential with which the hub reaches the member expires, and which. Absent while that is more than 30 days ahead or unknown.",
 		object("member"), oneOf("identity", "member", "bootstrap"))
 	MassDeletionAllowedUntil = define("vmgroup_mass_deletion_allowed_until_timestamp_seconds", Gauge, Everyone,
 		"Until when an annotation of the MemberCluster switches the mass-deletion breaker off, while it does.", object("member"))

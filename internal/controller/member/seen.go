@@ -60,13 +60,8 @@ func (s standing) member(name string, seen link.Observation, admission bool, now
 	if counts, _ := allowance.Counts(until, now); counts {
 		found.AllowedUntil = until
 	}
-	for _, h := range s.held {
-		if !h.Expires.IsZero() {
-			if found.Expires == nil {
-				found.Expires = map[string]time.Time{}
-			}
-			found.Expires[h.Identity] = h.Expires
-		}
+	if next := credential.Next(s.held, now); next != nil {
+		found.Expires, found.Identity = next.Expires, next.Identity
 	}
 	return found
 }

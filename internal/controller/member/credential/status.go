@@ -46,6 +46,17 @@ func first(all []Held) *Held {
 	return first
 }
 
+// soon is how long before its expiry a credential has a metric: 50 members with two credentials each would be many series.
+const soon = 30 * 24 * time.Hour
+
+// Next returns the credential that expires first, or nil if that is not within 30 days or unknown.
+func Next(all []Held, now time.Time) *Held {
+	if next := first(all); next != nil && next.Expires.Before(now.Add(soon)) {
+		return next
+	}
+	return nil
+}
+
 // Condition returns condition CredentialsValid of credentials that their user renews.
 func Condition(all []Held, now time.Time) metav1.Condition {
 	c := metav1.Condition{Type: v1alpha1.ConditionCredentialsValid, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonUserManaged}

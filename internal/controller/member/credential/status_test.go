@@ -51,6 +51,19 @@ func TestConditionOfCredentials(t *testing.T) {
 	}
 }
 
+func TestTheNextExpiryIsReportedAMonthAhead(t *testing.T) {
+	all := []Held{{Identity: Member, Expires: noon.Add(40 * 24 * time.Hour)}, {Identity: Bootstrap, Expires: noon.Add(31 * 24 * time.Hour)}}
+	if next := Next(all, noon); next != nil {
+		t.Errorf("31 days ahead: %+v", next)
+	}
+	if next := Next(all, noon.Add(2*24*time.Hour)); next == nil || next.Identity != Bootstrap {
+		t.Errorf("29 days ahead: %+v", next)
+	}
+	if next := Next(all, noon.Add(99*24*time.Hour)); next == nil || next.Identity != Bootstrap {
+		t.Errorf("after the expiry: %+v", next)
+	}
+}
+
 func TestStatusHasCredentialsWithAKnownExpiry(t *testing.T) {
 	if got := Status([]Held{{Identity: Member}}); got != nil {
 		t.Errorf("got %+v", got)

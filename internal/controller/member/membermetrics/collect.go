@@ -22,8 +22,9 @@ type Member struct {
 	Admission *bool
 	// AllowedUntil is until when the mass-deletion breaker is switched off, or zero while it is not.
 	AllowedUntil time.Time
-	// Expires is when credentials expire, by identity.
-	Expires map[string]time.Time
+	// Expires is when the first of the credentials expires, that of Identity. It is zero while that is far ahead, or unknown.
+	Expires  time.Time
+	Identity string
 }
 
 // Source is what sees members. *member.Provider implements it.
@@ -59,8 +60,8 @@ func (c Collector) Collect(out chan<- prometheus.Metric) {
 		if !m.AllowedUntil.IsZero() {
 			out <- metrics.MassDeletionAllowedUntil.Value(float64(m.AllowedUntil.Unix()), m.Name)
 		}
-		for identity, at := range m.Expires {
-			out <- metrics.MemberCredentialExpires.Value(float64(at.Unix()), m.Name, identity)
+		if !m.Expires.IsZero() {
+			out <- metrics.MemberCredentialExpires.Value(float64(m.Expires.Unix()), m.Name, m.Identity)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func TestEachReplicaReportsItsViewAndTheLeaderAdmission(t *testing.T) {
 	ready, not := true, false
 	all := seen{
 		{Name: "m-1", Up: true, Reason: "Engaged", Admission: &ready},
-		{Name: "m-2", Reason: "MemberUnreachable", Admission: &not, AllowedUntil: time.Unix(1000, 0), Expires: map[string]time.Time{"bootstrap": time.Unix(2000, 0)}},
+		{Name: "m-2", Reason: "MemberUnreachable", Admission: &not, AllowedUntil: time.Unix(1000, 0), Expires: time.Unix(2000, 0), Identity: "bootstrap"},
 		{Name: "m-3", Reason: "Connecting"},
 	}
 	want := map[string]float64{

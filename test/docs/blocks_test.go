@@ -15,7 +15,7 @@ const mostExceptions = 10
 
 // TestEveryBlockOfTutorialAndGuidesRunsOrIsAnException is for those who edit a page: test/e2e runs the blocks by the same table.
 func TestEveryBlockOfTutorialAndGuidesRunsOrIsAnException(t *testing.T) {
-	excepted, rows, blocks := map[table.Exception]int{}, map[int]bool{}, 0
+	excepted, blocks := map[table.Exception]int{}, 0
 	for _, folder := range []string{"tutorial", "how-to"} {
 		for _, file := range filesIn(t, filepath.Join(root, "docs", folder), ".md") {
 			name, err := filepath.Rel(filepath.Join(root, "docs"), file)
@@ -28,34 +28,14 @@ func TestEveryBlockOfTutorialAndGuidesRunsOrIsAnException(t *testing.T) {
 			}
 			for _, block := range found {
 				blocks++
-				covering := 0
-				for i, row := range table.Table {
-					if row.Covers(filepath.ToSlash(name), block) {
-						covering, rows[i] = covering+1, true
-					}
-				}
 				exception := table.Excepted(filepath.ToSlash(name), block)
 				if exception != nil {
 					excepted[*exception]++
 				}
-				if covering > 1 || covering == 0 && exception == nil {
-					t.Errorf("docs/%s: block %q below %q belongs to %d rows of test/e2e/pages, want one", name, block.First(), block.Heading, covering)
+				if rows := rowsOf(filepath.ToSlash(name), block); rows > 1 || rows == 0 && exception == nil {
+					t.Errorf("docs/%s: block %q below %q belongs to %d rows of test/e2e/pages, want one", name, block.First(), block.Heading, rows)
 				}
 			}
-		}
-	}
-	for i, row := range table.Table {
-		if !rows[i] {
-			t.Errorf("no block belongs to the row of docs/%s %s", row.Name, row.Section)
-			continue
-		}
-		script, err := row.Script(read(t, filepath.Join(root, "docs", row.Name)))
-		if err != nil {
-			t.Errorf("docs/%s %s: %v", row.Name, row.Section, err)
-			continue
-		}
-		if out, err := exec.CommandContext(t.Context(), "bash", "-n", "-c", table.Prelude+script).CombinedOutput(); err != nil || len(out) > 0 {
-			t.Errorf("docs/%s: no shell reads the commands: %v: %s", row.Name, err, out)
 		}
 	}
 	for _, exception := range table.Exceptions {
@@ -68,5 +48,29 @@ func TestEveryBlockOfTutorialAndGuidesRunsOrIsAnException(t *testing.T) {
 	}
 	if blocks < 90 {
 		t.Errorf("only %d blocks were found", blocks)
+	}
+}
+
+// rowsOf returns the number of rows that a block belongs to.
+func rowsOf(page string, block commands.Fenced) (count int) {
+	for _, row := range table.Table {
+		if row.Covers(page, block) {
+			count++
+		}
+	}
+	return count
+}
+
+// TestEachRowFitsItsPage checks that a row has blocks, that its examples are in them, and that a shell can read the commands.
+func TestEachRowFitsItsPage(t *testing.T) {
+	for _, row := range table.Table {
+		script, err := row.Script(read(t, filepath.Join(root, "docs", row.Name)))
+		if err != nil {
+			t.Errorf("docs/%s %s: %v", row.Name, row.Section, err)
+			continue
+		}
+		if out, err := exec.CommandContext(t.Context(), "bash", "-n", "-c", table.Prelude+script).CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("docs/%s: no shell reads the commands: %v: %s", row.Name, err, out)
+		}
 	}
 }

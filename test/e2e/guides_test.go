@@ -20,6 +20,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,7 +94,7 @@ func (r *reader) follow(t *testing.T, page pages.Page) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), pageTimeout, fmt.Errorf("not within %s", pageTimeout))
 	defer cancel()
 	command := exec.CommandContext(ctx, "bash", "-c", pages.Prelude+script)
-	command.Dir, command.Env, command.WaitDelay = r.clone, append(r.environment, "WRAPPERS="+wrappers), 10*time.Second
+	command.Dir, command.Env, command.WaitDelay = r.clone, slices.Concat(r.environment, []string{"WRAPPERS=" + wrappers}), 10*time.Second
 	var typed strings.Builder
 	for _, line := range page.Types {
 		typed.WriteString(os.Expand(line, r.value) + "\n")

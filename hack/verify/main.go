@@ -50,7 +50,7 @@ func run() (failed int, err error) {
 	}{
 		{"generated files are up to date, run `make generate manifests fmt`", generated},
 		{"every go.mod is tidy", tidy},
-		{"all modules have one x/net, one x/oauth2 and one patch of each Kubernetes minor", oneVersion},
+		{"all modules have one x/net, one x/oauth2, one govmomi and one patch of each Kubernetes minor", oneVersion},
 		{"the operator has no evaluator of the Common Expression Language", withoutCEL},
 		{"the operator has not grown: " + ratchet.File, ratchet.Check},
 		{"no folder has more rejected terms than " + words.File + " allows", words.Check},

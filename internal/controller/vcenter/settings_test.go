@@ -2,6 +2,7 @@ package vcenter
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
 // newSettings are the settings of a VCenter that was connected before.
@@ -183,7 +185,11 @@ func (f *refusal) ends(n newSettings) {
 	if _, serves := f.Pool.Server(f.vc.Name); serves {
 		f.Error("groups are served by a server that is not trusted any more")
 	}
-	f.pass(v1alpha1.ConditionReady)
+	// The connection that was refused ends at its own time.
+	await.True(f.T, "a third connection", func() bool {
+		f.pass(v1alpha1.ConditionReady)
+		return len(f.dialed) == 3
+	}, func() string { return fmt.Sprint(f.diary.read()) })
 	f.dialed[len(f.dialed)-1].becomes(vsphere.Health{Err: &vsphere.Error{Kind: n.fails, Op: "connect", Err: errors.New("planted")}})
 	if reason := f.pass(v1alpha1.ConditionReady); len(f.dialed) != 3 || reason != n.reason {
 		f.Errorf("after %d connections Ready says %q", len(f.dialed), reason)

@@ -47,6 +47,6 @@ func (s *Snapshot) wayOut(installation string) string {
 		return fmt.Sprintf(" kubectl annotate %s %s %s=%s;", kind, object, v1alpha1.PredecessorAnnotation, installation)
 	}
 	missing := name("membercluster", s.Member, s.Predecessors.Member) + name("vcenter", s.VCenter, s.Predecessors.VCenter)
-	return fmt.Sprintf("If that installation lives, take the member away from one of the two hubs. If it is lost for good, a hub administrator "+
-		"says so:%s where that is done already, the conditions of that object have the reason", missing)
+	return fmt.Sprintf("If that installation lives, take the member away from one of the two hubs. If it is permanently lost, a hub administrator "+
+		"confirms that:%s if an object has the annotation already, its conditions have the reason", missing)
 }

@@ -23,7 +23,7 @@ func takenBy(in Input, p Plan) taken {
 			continue
 		}
 		t.there++
-		if unproven := !s.Available && (s.Revision == p.Rollout.Revision || s.Updating); !unproven && !slices.Contains(p.Doomed, s.Ordinal) {
+		if unproven := !s.Available && (s.Revision == p.Rollout.Revision || s.Updating && !awaitsItsStop(s)); !unproven && !slices.Contains(p.Doomed, s.Ordinal) {
 			t.left++
 		}
 		if (chosenNow(in, p, s) || stoppedNow(in, s) || goesDownNow(in, p, s)) && slices.Contains(from, s.Revision) && !needless(in, p, s) && !didNotReturn(in, s) {
@@ -33,6 +33,11 @@ func takenBy(in Input, p Plan) taken {
 		}
 	}
 	return t
+}
+
+// awaitsItsStop is true for a VM that is as ready as when it was chosen for a restart.
+func awaitsItsStop(s VMStatus) bool {
+	return s.Updating && s.Phase == v1alpha1.VMReady && s.ReadySince.Before(s.StoppedAt)
 }
 
 // goesDownNow is true for an available VM that was already chosen for a restart: no action was taken on it until now.

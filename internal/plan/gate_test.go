@@ -117,6 +117,24 @@ func TestAVMThatWasAvailableByAnotherGateIsNotTakenForOneThatIsMissing(t *testin
 	}
 }
 
+// TestAVMThatAwaitsItsStopLetsTheNextGoFirstAfterANewGate: web-1 was chosen for a restart, and no action was taken
+// before spec got another gate. web-2 has never been available, so its restart costs nothing.
+func TestAVMThatAwaitsItsStopLetsTheNextGoFirstAfterANewGate(t *testing.T) {
+	old := func(vm *vsphere.VM) { s := *vm.Stamp; s.Revision = resized.Revision; vm.Stamp = &s }
+	in := input(2, has(makeVM(0, old, answers), makeVM(1, old, answers), makeVM(2, old, answers)), spec(gate(v1alpha1.GateGuestIP, 30)), judgedBy("", time.Hour), func(in *Input) {
+		in.Rollout = &Rollout{Revision: revision, From: []string{resized.Revision}, Start: epoch.Add(-time.Hour)}
+		in.Shapes, in.Surge = []Shape{{Recorded: resized}}, muchRoom
+		chosen, young := &in.Known[1], &in.Known[2]
+		chosen.Updating, chosen.StoppedAt, chosen.Phase = true, epoch.Add(-time.Second), v1alpha1.VMStarting
+		young.ReadySince, young.Phase = time.Time{}, v1alpha1.VMStarting
+	})
+	p := Compute(in)
+	checkRules(t, in, p)
+	if got := actionsOf(p); got != "ShutdownGuest web-2" {
+		t.Errorf("actions are %q", got)
+	}
+}
+
 // TestAScaleDownKeepsWhatWasAvailableByAnotherGate: the VM that was sick until now leaves, not the newest.
 func TestAScaleDownKeepsWhatWasAvailableByAnotherGate(t *testing.T) {
 	in := input(1, has(makeVM(0, answers), makeVM(1, answers)), spec(gate(v1alpha1.GateGuestIP, 30)))

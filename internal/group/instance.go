@@ -23,8 +23,8 @@ func (s *Snapshot) AnotherVCenter(seen vsphere.Observation, accepted string) *pl
 	}
 	return &plan.Blocker{Reason: v1alpha1.ReasonAnotherVCenter, Terminal: true, Message: fmt.Sprintf(
 		"VCenter %q leads to another vCenter (instance %s) than the one that this group's VMs are in (instance %s). Nothing is done with the group. "+
-			"Let the VCenter's spec.server lead back, or create a VCenter of this name that does. Only if those VMs are lost for good, or were moved, "+
-			"a hub administrator says so: kubectl annotate vcenter %s %s=%s; then VMs that are missing are cloned anew",
+			"Set the VCenter's spec.server to the former vCenter, or create a VCenter of this name for it. Only if those VMs are lost for good or were moved, "+
+			"a hub administrator confirms the new vCenter: kubectl annotate vcenter %s %s=%s; then the operator clones the missing VMs again",
 		s.VCenter, here, untrusted.Name(known), s.VCenter, v1alpha1.AcceptInstanceAnnotation, here)}
 }
 

@@ -44,7 +44,7 @@ func (s *Snapshot) unrecorded() string {
 	if s.Admitted != nil || s.record.Unread != "" || !shaped(shown) {
 		return ""
 	}
-	return fmt.Sprintf("The hub has no record of what status.admitted shows (%s). If it is right, a hub administrator accepts what all groups of MemberCluster %q show, for at most an hour: %s",
+	return fmt.Sprintf("The hub has no record that the spec in status.admitted (%s) was admitted. If that spec is right, a hub administrator can have the hub accept status.admitted of all groups of MemberCluster %q for at most an hour: %s",
 		policy.Describe(*shown), s.Member, allowance.Command("membercluster", s.Member, v1alpha1.AcceptAdmittedAnnotation))
 }
 

@@ -34,7 +34,7 @@ var (
 		"Bytes that this replica made the hub's etcd keep because of members, by kind.",
 		oneOf("kind", "record", "ledger", "receipt", "event"))
 	HubWriteWaits = define("vmgroup_hub_write_wait_seconds_total", Counter, Process,
-		"Time that writes on the hub have waited for a member's budget, by member. Writes that wait at the same time count one by one.",
+		"Time that writes on the hub have waited for a member's budget, by member. If several writes wait at the same time, the time of each one is added.",
 		object("member"))
 
 	AdmissionRequests = define("vmgroup_admission_requests_total", Counter, Process, "Admission requests, by webhook, member and verdict.",

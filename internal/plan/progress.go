@@ -179,7 +179,7 @@ func (p *planner) waitsForOthers() string {
 		case m.status.Phase == v1alpha1.VMCloning:
 			note("cloning %s", m)
 		case m.status.Available && p.change(m) == changeLive && p.ops.reconfigureFailure(m.status.Ordinal, p.roll.Revision) != nil:
-			note("%s could not be changed, which is tried again", m)
+			note("the change of %s failed and is retried", m)
 		case p.ops.running(m.status.Ordinal, vsphere.OpReconfigure) || m.changes:
 			note("changing %s", m)
 		case m.status.Available, m.spared:
@@ -195,7 +195,7 @@ func (p *planner) waitsForOthers() string {
 		}
 	}
 	for _, what := range []string{
-		"removing %s", mayShutDown, staysReady, "cloning %s", "starting %s", "changing %s", "%s could not be changed, which is tried again",
+		"removing %s", mayShutDown, staysReady, "cloning %s", "starting %s", "changing %s", "the change of %s failed and is retried",
 	} {
 		if name := first[what]; name != "" {
 			return fmt.Sprintf(what, name)

@@ -98,11 +98,11 @@ func TestVmGroupPolicies(t *testing.T) {
 	for _, c := range []hubStory[*v1alpha1.VmGroupPolicy]{
 		{
 			story: "groups that break it", object: made(defaultPolicy()),
-			warnings: []string{"3 of 9 groups that this policy holds for break it: they keep their VMs, but do not grow until they comply"},
+			warnings: []string{"3 of the 9 groups that this policy applies to violate it: they keep their VMs, but cannot grow until they comply"},
 		},
 		{
 			story: "groups that break it, and it only warns", object: made(warns),
-			warnings: []string{"3 of 9 groups that this policy holds for break it; it only warns"},
+			warnings: []string{"3 of the 9 groups that this policy applies to violate it; they are not held, because the policy's mode is Warn"},
 		},
 	} {
 		c.check(t, s, VmGroupPolicyPath, false)

@@ -158,8 +158,8 @@ func (v policyValidator) warnImpact(ctx context.Context, p *v1alpha1.VmGroupPoli
 		return
 	}
 	if cmp.Or(p.Spec.Mode, v1alpha1.PolicyEnforce) == v1alpha1.PolicyWarn {
-		warn.add(fmt.Sprintf("%d of %d groups that this policy holds for break it; it only warns", broken, matched))
+		warn.add(fmt.Sprintf("%d of the %d groups that this policy applies to violate it; they are not held, because the policy's mode is Warn", broken, matched))
 		return
 	}
-	warn.add(fmt.Sprintf("%d of %d groups that this policy holds for break it: they keep their VMs, but do not grow until they comply", broken, matched))
+	warn.add(fmt.Sprintf("%d of the %d groups that this policy applies to violate it: they keep their VMs, but cannot grow until they comply", broken, matched))
 }

@@ -87,7 +87,11 @@ func certificateEnds(f *survey.Facts, _ Settings) []Finding {
 	}
 	says := fmt.Sprintf("The certificate ends on %s.", c.NotAfter.UTC().Format(time.DateOnly))
 	if c.NotAfter.Before(f.Began) {
-		says = fmt.Sprintf("The certificate ended on %s, and only the way it is checked accepts it.", c.NotAfter.UTC().Format(time.DateOnly))
+		because := "it compares only the thumbprint"
+		if c.Unchecked {
+			because = "spec.tls.insecureSkipVerify is true"
+		}
+		says = fmt.Sprintf("The certificate expired on %s. The operator still accepts it, because %s.", c.NotAfter.UTC().Format(time.DateOnly), because)
 	}
 	return []Finding{{
 		ID: "certificate-ends", Level: Warn, Says: says,

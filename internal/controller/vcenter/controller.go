@@ -372,7 +372,7 @@ func (r *Reconciler) inUse(ctx context.Context, vc *v1alpha1.VCenter) string {
 	if groups == 0 && (vms == 0 || r.givenUp(ctx, vc)) {
 		return ""
 	}
-	return fmt.Sprintf("%d VmGroups use this VCenter and %d VMs of this installation are in it; its deletion waits until these are deleted, since no replica could reach them without it", groups, vms)
+	return fmt.Sprintf("%d VmGroups use this VCenter, and %d VMs of this installation are in its vCenter. The VCenter is deleted once these groups and VMs are deleted, because no replica can reach the VMs without it", groups, vms)
 }
 
 // leave logs out of a vCenter that no group uses any more. A replica that does not lead checks again until the object is deleted: the leader

@@ -66,6 +66,6 @@ func (p *planner) counts(m *member) {
 	p.wake(at)
 }
 
-// serves is true for a VM that is available, or that was available before spec got another gate. Taking away the latter costs as much, and its unavailability allows no other
-// removal.
-func (m *member) serves() bool { return m.status.Available || m.byFormerGate }
+// serves is true for a VM that is available. It is also true for one that was available before spec got another gate or before its guest was asked to shut down: taking it away
+// costs as much, and its unavailability allows no other removal.
+func (m *member) serves() bool { return m.status.Available || m.byFormerGate || m.mayFollow }

@@ -117,11 +117,13 @@ func TestAVMThatWasAvailableByAnotherGateIsNotTakenForOneThatIsMissing(t *testin
 	}
 }
 
+// ofResized is a VM of revision [resized].
+func ofResized(vm *vsphere.VM) { s := *vm.Stamp; s.Revision = resized.Revision; vm.Stamp = &s }
+
 // TestAVMThatAwaitsItsStopLetsTheNextGoFirstAfterANewGate: web-1 was chosen for a restart, and no action was taken
 // before spec got another gate. web-2 has never been available, so its restart costs nothing.
 func TestAVMThatAwaitsItsStopLetsTheNextGoFirstAfterANewGate(t *testing.T) {
-	old := func(vm *vsphere.VM) { s := *vm.Stamp; s.Revision = resized.Revision; vm.Stamp = &s }
-	in := input(2, has(makeVM(0, old, answers), makeVM(1, old, answers), makeVM(2, old, answers)), spec(gate(v1alpha1.GateGuestIP, 30)), judgedBy("", time.Hour), func(in *Input) {
+	in := input(2, has(makeVM(0, ofResized, answers), makeVM(1, ofResized, answers), makeVM(2, ofResized, answers)), spec(gate(v1alpha1.GateGuestIP, 30)), judgedBy("", time.Hour), func(in *Input) {
 		in.Rollout = &Rollout{Revision: revision, From: []string{resized.Revision}, Start: epoch.Add(-time.Hour)}
 		in.Shapes, in.Surge = []Shape{{Recorded: resized}}, muchRoom
 		chosen, young := &in.Known[1], &in.Known[2]

@@ -51,6 +51,8 @@ type member struct {
 	wasReady bool
 	// byFormerGate is true for a VM that would be available if spec had not got another gate since.
 	byFormerGate bool
+	// mayFollow is true for a VM that would be available if its guest could not still follow an earlier request to shut down.
+	mayFollow bool
 	// surge is true for a VM that an update added above the wanted number.
 	surge bool
 	// wrongPower is true if the power state was changed from outside and a repair would change it back.

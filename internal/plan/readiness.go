@@ -102,7 +102,7 @@ func (p *planner) assessRunning(m *member) {
 }
 
 // mayGoDown makes a VM unavailable while its guest can still follow a request to shut down. spec wanted the VM off at the request, and wants it on now. Otherwise an update could
-// take another VM away meanwhile and leave too few.
+// take another VM away meanwhile and leave too few. The update does not take this VM away instead, because its guest possibly stays.
 func (p *planner) mayGoDown(m *member) {
 	asked, _ := p.asked(m)
 	if m.vm.Tombstone || m.status.Updating || asked.IsZero() || p.ops.guests.overdue(asked) {
@@ -110,6 +110,7 @@ func (p *planner) mayGoDown(m *member) {
 	}
 	end := p.ops.guests.end(asked)
 	p.wake(end)
+	m.mayFollow = m.serves()
 	m.status.Available, m.byFormerGate, m.status.ShutdownTime = false, false, asked
 	m.status.Message = fmt.Sprintf("its guest was asked to shut down at %s, before the VM was wanted on again, and may follow until %s UTC",
 		asked.UTC().Format(time.TimeOnly), end.UTC().Format(time.TimeOnly))

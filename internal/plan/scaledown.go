@@ -51,7 +51,7 @@ func (p *planner) leavingRank(m *member) int {
 		return 0
 	case p.unhealthy(m):
 		return 1
-	case !m.serves():
+	case !m.serves(), m.mayFollow:
 		return 2
 	case p.outdated(m):
 		return 3

@@ -171,3 +171,19 @@ func TestAVMWhoseGuestFollowsAnOldRequestIsPoweredOnThoughRepairOnlyObserves(t *
 		})
 	}
 }
+
+// TestAnUpdateDoesNotTakeTheOnlyRunningVMBecauseItsGuestMayStillShutDown: the group was powered off, and its guests were
+// asked to shut down. Then spec wanted it on again and resized. web-1 is off already, and web-0 still runs.
+func TestAnUpdateDoesNotTakeTheOnlyRunningVMBecauseItsGuestMayStillShutDown(t *testing.T) {
+	in := input(1, has(makeVM(0, ofResized, answers), makeVM(1, ofResized, power(vsphere.PoweredOff))), func(in *Input) {
+		in.Rollout = &Rollout{Revision: revision, From: []string{resized.Revision}, Start: epoch.Add(-time.Hour)}
+		in.Shapes, in.Surge = []Shape{{Recorded: resized}}, muchRoom
+		in.Known[0].ShutdownTime = epoch.Add(-20 * time.Second)
+		in.Known[1].Phase, in.Known[1].ReadySince = v1alpha1.VMStarting, time.Time{}
+	})
+	p := Compute(in)
+	checkRules(t, in, p)
+	if got := actionsOf(p); got != "ReconfigureVM web-1" {
+		t.Errorf("actions are %q", got)
+	}
+}

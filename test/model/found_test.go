@@ -306,6 +306,12 @@ var found = map[string]History{
 			{time.Minute, "lose", 0}, {time.Minute, "template", 1}, {0, "power", 0}, {time.Minute, "restore", 1}, {time.Minute, "restore", 0},
 		},
 	},
+	"the host of the only VM of a new template goes, and no VM of the older one can be cloned": { // seed 11325169
+		Setup: Setup{Replicas: 2, Gate: "GuestIP"},
+		Events: []Event{
+			{0, "template-of-spec-goes", 0}, {48 * time.Second, "lose", 0}, {0, "template-and-scale", 930}, {0, "template", 3}, {time.Minute, "host", 1},
+		},
+	},
 }
 
 func TestWhatWasFoundBefore(t *testing.T) {

@@ -291,14 +291,14 @@ func (w *world) added(spec *v1alpha1.VmGroupSpec) int32 {
 	return most
 }
 
-// triedOut reports whether an update cannot continue: it has as many VMs of the new revision as it can risk, and none is available.
-// In addition, no VM of an older revision can be cloned.
+// triedOut reports whether an update cannot continue: it has as many VMs of the new revision as it can risk, and none is available,
+// because one failed or its host is away. In addition, no VM of an older revision can be cloned.
 func (w *world) triedOut(g *v1alpha1.VmGroup) bool {
 	r, spec := g.Status.Rollout, &g.Spec
-	if r == nil || len(r.From) == 0 || len(r.Failed) == 0 {
+	if r == nil || len(r.From) == 0 {
 		return false
 	}
-	tried := 0
+	tried, unproven := 0, len(r.Failed) > 0
 	for _, m := range w.vc.living() {
 		if m.stamp.Revision != r.Revision || slices.Contains(g.Status.Deleting, m.stamp.Ordinal) {
 			continue
@@ -306,8 +306,9 @@ func (w *world) triedOut(g *v1alpha1.VmGroup) bool {
 		if tried++; m.available(w.now, spec) {
 			return false
 		}
+		unproven = unproven || m.hostAway
 	}
-	return tried >= max(1, surgeOf(spec)+unavailableOf(spec)) && !slices.ContainsFunc(g.Status.Revisions, func(older v1alpha1.Revision) bool {
+	return unproven && tried >= max(1, surgeOf(spec)+unavailableOf(spec)) && !slices.ContainsFunc(g.Status.Revisions, func(older v1alpha1.Revision) bool {
 		was := plan.Apply(older, *spec)
 		return slices.Contains(r.From, older.Revision) && w.clonable(&was)
 	})

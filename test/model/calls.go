@@ -79,6 +79,7 @@ func (v *vcenter) onVM(kind vsphere.OperationKind, ordinal int32, ref, revision 
 			return err
 		}
 		effect(there)
+		there.strayed = there.strayed || kind == vsphere.OpAdopt && t.unrecorded
 		return nil
 	}
 	return v.submit(t, d)

@@ -169,6 +169,9 @@ func (w *world) gone([]*machine) {
 		return
 	}
 	for _, m := range w.vc.own() {
+		if m.strayed {
+			continue // it was reported as a copy, and is reported as orphaned
+		}
 		w.audit.violated(w, "left-behind", "%s (%s) is left, and the group was deleted", m.name, m.ref)
 	}
 }

@@ -306,6 +306,12 @@ var found = map[string]History{
 			{time.Minute, "lose", 0}, {time.Minute, "template", 1}, {0, "power", 0}, {time.Minute, "restore", 1}, {time.Minute, "restore", 0},
 		},
 	},
+	"status comes back from a backup while a VM is adopted, and is lost": { // seed 11177022
+		Setup: Setup{Replicas: 1, Surge: "100%", Unavailable: "100%", Slow: true, Adopts: 3},
+		Events: []Event{
+			{0, "template", 1}, {26 * time.Second, "pause-update", 1}, {10 * time.Minute, "scale", 2}, {14 * time.Second, "restore", 0}, {10 * time.Second, "wipe-status", 0},
+		},
+	},
 	"the host of the only VM of a new template goes, and no VM of the older one can be cloned": { // seed 11325169
 		Setup: Setup{Replicas: 2, Gate: "GuestIP"},
 		Events: []Event{

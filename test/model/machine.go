@@ -50,6 +50,8 @@ type machine struct {
 	unsized bool
 	// unrecorded means that a restored status does not contain the VM.
 	unrecorded bool
+	// strayed means that a status was restored while the VM was adopted. That status can give its ordinal to another VM.
+	strayed bool
 	// copied means that the last status before a deletion of the group listed it as a copy.
 	copied bool
 	// disk is true while it has a disk of another owner.

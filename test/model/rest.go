@@ -318,7 +318,7 @@ func (w *world) triedOut(g *v1alpha1.VmGroup) bool {
 // it for one, because its instance UUID is that of an earlier, lost VM. The operator does not act on it until a user has decided.
 func returned(st *v1alpha1.VmGroupStatus, m *machine) bool {
 	c := condition(st, v1alpha1.ConditionForeignVMs)
-	return m.unrecorded && c != nil && strings.Contains(c.Message, "("+m.ref+")")
+	return (m.unrecorded || m.strayed) && c != nil && strings.Contains(c.Message, "("+m.ref+")")
 }
 
 // copies counts the VMs, and their CPUs, that a restored status takes for copies. They count in totals, but the group claims nothing for them. A deletion of

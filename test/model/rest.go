@@ -292,7 +292,7 @@ func (w *world) added(spec *v1alpha1.VmGroupSpec) int32 {
 }
 
 // triedOut reports whether an update cannot continue: it has as many VMs of the new revision as it can risk, and none is available,
-// because one failed or its host is away. In addition, no VM of an older revision can be cloned.
+// because one failed or its host is disconnected. In addition, no VM of an older revision can be cloned.
 func (w *world) triedOut(g *v1alpha1.VmGroup) bool {
 	r, spec := g.Status.Rollout, &g.Spec
 	if r == nil || len(r.From) == 0 {

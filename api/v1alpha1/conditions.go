@@ -218,6 +218,9 @@ const (
 	ReasonKubeconfigNotFound = "KubeconfigNotFound" // the Secret with the kubeconfig does not exist
 	ReasonUserManaged        = "UserManaged"        // a user renews the credentials of the kubeconfigs; the message has their expiry
 	ReasonCredentialsExpired = "CredentialsExpired" // the credential of a kubeconfig has expired
+	ReasonRenewed            = "Renewed"            // the operator renews the tokens; the message has their expiry
+	ReasonRenewalFails       = "RenewalFails"       // the operator could not renew a token, which is still valid
+	ReasonCredentialsRevoked = "CredentialsRevoked" // the member does not accept a token that has not expired
 	ReasonKubeconfigRefused  = "KubeconfigRefused"  // the kubeconfig is malformed, or has fields that the operator does not accept
 	ReasonMemberUnreachable  = "MemberUnreachable"  // the API server of the member does not respond
 	// ReasonLimitExceeded: the member's API server sends more than the operator accepts, or names that Kubernetes does not allow. Of a

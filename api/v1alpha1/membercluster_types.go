@@ -101,6 +101,35 @@ type MassDeletion struct {
 	MaxVMs *intstr.IntOrString `json:"maxVMs,omitempty"`
 }
 
+// CredentialRenewal specifies who renews the credentials of a member.
+// +kubebuilder:validation:Enum=None;ServiceAccountToken
+type CredentialRenewal string
+
+// Values of CredentialRenewal.
+const (
+	// RenewalNone: you renew the kubeconfigs.
+	RenewalNone CredentialRenewal = "None"
+	// RenewalServiceAccountToken: each ServiceAccount whose token is in a kubeconfig requests its own next token.
+	RenewalServiceAccountToken CredentialRenewal = "ServiceAccountToken"
+)
+
+// CredentialsSpec specifies how the credentials in a member's kubeconfigs stay valid.
+type CredentialsSpec struct {
+	// renewal is ServiceAccountToken or None. With ServiceAccountToken, the kubeconfigs must have tokens of ServiceAccounts of the member.
+	// The operator requests a new token for each ServiceAccount before its token expires, and keeps it in a Secret of its own. It does not
+	// change the Secret of the kubeconfig. With None, you renew the kubeconfigs.
+	// +optional
+	// +kubebuilder:default=None
+	Renewal CredentialRenewal `json:"renewal,omitempty"`
+	// tokenLifetimeSeconds is the lifetime that the operator requests for each token, from 10 minutes to 7 days. The member's API server can
+	// issue a token with a shorter lifetime. The default is 7 days.
+	// +optional
+	// +kubebuilder:default=604800
+	// +kubebuilder:validation:Minimum=600
+	// +kubebuilder:validation:Maximum=604800
+	TokenLifetimeSeconds int32 `json:"tokenLifetimeSeconds,omitempty"`
+}
+
 // MemberClusterSpec specifies how the hub reaches a member cluster.
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.clusterUID) || (has(self.clusterUID) && self.clusterUID == oldSelf.clusterUID)",fieldPath=".clusterUID",messageExpression="'spec.clusterUID says which cluster this MemberCluster is, and can neither be changed nor removed. Keep clusterUID: ' + oldSelf.clusterUID + ' in what you write. For another cluster, create another MemberCluster.'",message="spec.clusterUID can neither be changed nor removed"
@@ -113,6 +142,9 @@ type MemberClusterSpec struct {
 	// objects. The identity of kubeconfigSecretRef then does not need these permissions. If left out, kubeconfigSecretRef is used.
 	// +optional
 	BootstrapKubeconfigSecretRef *KubeconfigReference `json:"bootstrapKubeconfigSecretRef,omitempty"`
+	// credentials specifies how the credentials in these kubeconfigs stay valid.
+	// +optional
+	Credentials *CredentialsSpec `json:"credentials,omitempty"`
 	// clusterUID is the UID of the namespace kube-system of the cluster that this MemberCluster is pinned to. The operator writes the first
 	// UID that the cluster shows, and refuses any other from then on. Once set, it can be neither changed nor removed. Keep it in backups.
 	// An applied manifest can leave it out.
@@ -143,9 +175,13 @@ type MemberClusterSpec struct {
 
 // MemberCredential describes a credential with which the hub reaches a member.
 type MemberCredential struct {
-	// expirationTime is when the credential expires. It is the expiry of the token or of the client certificate in the kubeconfig.
+	// expirationTime is when the credential expires. It is the expiry of the token or of the client certificate in the kubeconfig, or that
+	// of the token that the operator requested last.
 	// +optional
 	ExpirationTime *metav1.Time `json:"expirationTime,omitempty"`
+	// renewalTime is when the operator requests the next token. It is absent if the operator does not renew the credential.
+	// +optional
+	RenewalTime *metav1.Time `json:"renewalTime,omitempty"`
 }
 
 // MemberCredentials describes the credentials with which the hub reaches a member. A credential whose expiry the operator cannot read is
@@ -239,6 +275,7 @@ type MemberClusterStatus struct {
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 40",message="a MemberCluster's name may have at most 40 characters: it names a vCenter folder and is part of a URL"
 // +kubebuilder:validation:XValidation:rule="(self.metadata.name == 'local') != has(self.spec.kubeconfigSecretRef)",message="spec.kubeconfigSecretRef is required, and must be left out only for the member named local, which is the hub itself"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name != 'local' || !has(self.spec.bootstrapKubeconfigSecretRef)",message="spec.bootstrapKubeconfigSecretRef must be left out for the member named local, which is the hub itself"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name != 'local' || !has(self.spec.credentials)",message="spec.credentials must be left out for the member named local, which is the hub itself"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.admission) || !has(self.spec.admission.url) || self.spec.admission.url.size() == 0 || self.spec.admission.url.startsWith('https://')",message="spec.admission.url must begin with https://"
 type MemberCluster struct {
 	metav1.TypeMeta `json:",inline"`

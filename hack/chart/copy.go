@@ -17,7 +17,7 @@ type folder struct {
 var copies = []folder{
 	{to: "crds", from: "crd/bases"},
 	{to: "files/rbac", from: "rbac", files: []string{
-		"role.yaml", "role_binding.yaml", "metrics_auth_role.yaml", "metrics_reader_role.yaml", "flow_schema.yaml", "logins.yaml",
+		"role.yaml", "role_binding.yaml", "metrics_auth_role.yaml", "metrics_reader_role.yaml", "flow_schema.yaml", "logins.yaml", "member_tokens.yaml",
 	}},
 	{to: "files/events", from: "events", files: []string{"role.yaml"}},
 	{to: "files/webhook", from: "webhook", files: []string{"manifests.yaml", "role.yaml"}},

@@ -23,6 +23,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/objects"
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/renewal"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
@@ -193,6 +194,13 @@ func TestTheOperatorMakesOneSecretOfItsNamespace(t *testing.T) {
 		for _, name := range []string{"", "vc-creds"} {
 			if a := (access{verb: verb, resource: "secrets", namespace: namespace, name: name}); may(t, hubUser, a) {
 				t.Errorf("%s may %s", hubUser, a)
+			}
+		}
+	}
+	for _, name := range renewal.Secrets() {
+		for verb, allowed := range map[string]bool{"update": true, "create": false, "delete": false} {
+			if a := (access{verb: verb, resource: "secrets", namespace: namespace, name: name}); may(t, hubUser, a) != allowed {
+				t.Errorf("%s may %s: %t, want %t", hubUser, a, !allowed, allowed)
 			}
 		}
 	}

@@ -29,6 +29,7 @@ var same = map[string]string{
 	"rbac/metrics_reader_role.yaml":                "default",
 	"rbac/flow_schema.yaml":                        "default",
 	"rbac/logins.yaml":                             "default",
+	"rbac/member_tokens.yaml":                      "default",
 	"webhook/role.yaml":                            "default",
 	"webhook/manifests.yaml":                       "default",
 	"certmanager/issuers.yaml":                     "default",

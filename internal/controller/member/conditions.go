@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -58,11 +59,20 @@ func setCredentials(status *v1alpha1.MemberClusterStatus, in statusInput) {
 	case in.name == v1alpha1.LocalMember:
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionCredentialsValid)
 	case len(in.held) > 0:
-		set(status, in, credential.Condition(in.held, in.now))
+		set(status, in, credential.Condition(in.held, attemptsOf(in), in.now))
 	case in.config != nil:
 		set(status, in, metav1.Condition{Type: v1alpha1.ConditionCredentialsValid, Status: metav1.ConditionUnknown, Reason: in.config.Reason,
 			Message: "The kubeconfig could not be read; see condition Ready."})
 	}
+}
+
+// attemptsOf returns what the connection knows of the tokens.
+func attemptsOf(in statusInput) credential.Attempts {
+	attempts := credential.Attempts{Failed: in.seen.Renewal}
+	if p := in.seen.Problem; in.config == nil && p != nil && p.Reason == v1alpha1.ReasonUnauthorized {
+		attempts.Rejected = apierrors.IsUnauthorized(p.Cause)
+	}
+	return attempts
 }
 
 // setMassDeletion reports how many groups and VMs are held.

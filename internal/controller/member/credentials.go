@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/credential"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/renewal"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
@@ -33,6 +35,8 @@ type credentials struct {
 	token, bootstrapToken *remote.Token
 	// fingerprint of both, without the values of their tokens.
 	fingerprint string
+	// renewal specifies how the operator renews the tokens.
+	renewal settings.Renewal
 	// held are both, as status describes them.
 	held []credential.Held
 }
@@ -65,12 +69,12 @@ func targetOf(mc *v1alpha1.MemberCluster, clusterUID string, found credentials) 
 		Name:        mc.Name,
 		UID:         mc.UID,
 		Created:     mc.CreationTimestamp.Time,
-		Fingerprint: fmt.Sprintf("%s/%s/%s/%s/%s", mc.UID, clusterUID, mc.Spec.Manage, mc.Annotations[v1alpha1.PredecessorAnnotation], found.fingerprint),
+		Fingerprint: fmt.Sprintf("%s/%s/%s/%s/%s/%s", mc.UID, clusterUID, mc.Spec.Manage, mc.Annotations[v1alpha1.PredecessorAnnotation], found.fingerprint, found.renewal.Lifetime),
 		Predecessor: mc.Annotations[v1alpha1.PredecessorAnnotation],
 		Config:      found.runtime,
 		Token:       found.token,
 
-		Bootstrap: found.bootstrap, BootstrapToken: found.bootstrapToken,
+		Bootstrap: found.bootstrap, BootstrapToken: found.bootstrapToken, Renewal: found.renewal,
 		Manage:    mc.Spec.Manage,
 		Settings:  settingsOf(mc),
 		Admission: admissionSettingsOf(&mc.Spec),
@@ -106,27 +110,69 @@ func (r *Reconciler) credentials(ctx context.Context, mc *v1alpha1.MemberCluster
 	if result.runtime, failed, err = r.kubeconfig(ctx, mc.Spec.KubeconfigSecretRef); failed != nil || err != nil {
 		return credentials{}, failed, err
 	}
-	result.held = append(result.held, held(credential.Member, opts.Namespace, mc.Spec.KubeconfigSecretRef, result.runtime))
-	result.fingerprint, result.token = credential.Fingerprint(result.runtime), tokenOf(result.runtime)
+	result.renewal = settings.Renewal{Lifetime: lifetimeOf(&mc.Spec), Config: credential.Fingerprint(result.runtime)}
+	if failed, err = r.useRenewed(ctx, mc, credential.Member, mc.Spec.KubeconfigSecretRef, result.runtime); failed != nil || err != nil {
+		return credentials{}, failed, err
+	}
+	result.held = append(result.held, r.held(mc, credential.Member, mc.Spec.KubeconfigSecretRef, result.runtime))
+	result.fingerprint, result.token = result.renewal.Config, tokenOf(result.runtime)
 	ref := mc.Spec.BootstrapKubeconfigSecretRef
 	if ref == nil {
 		return result, nil, nil
 	}
 	bootstrap, failed, err := r.kubeconfig(ctx, ref)
+	if bootstrap != nil {
+		result.renewal.Bootstrap = credential.Fingerprint(bootstrap)
+		if failed, err = r.useRenewed(ctx, mc, credential.Bootstrap, ref, bootstrap); failed != nil || err != nil {
+			bootstrap = nil
+		}
+	}
 	if failed != nil {
 		failed.Message = "spec.bootstrapKubeconfigSecretRef: " + failed.Message
 	}
 	result.bootstrap = bootstrap
 	if bootstrap != nil {
-		result.held = append(result.held, held(credential.Bootstrap, opts.Namespace, ref, bootstrap))
-		result.fingerprint += "/" + credential.Fingerprint(bootstrap)
+		result.held = append(result.held, r.held(mc, credential.Bootstrap, ref, bootstrap))
+		result.fingerprint += "/" + result.renewal.Bootstrap
 		result.bootstrapToken = tokenOf(bootstrap)
 	}
 	return result, failed, err
 }
 
-func held(identity, namespace string, ref *v1alpha1.KubeconfigReference, config *rest.Config) credential.Held {
-	return credential.Held{Identity: identity, Namespace: namespace, Secret: ref.Name, Key: keyOf(ref), Expires: credential.Expiry(config)}
+func (r *Reconciler) held(mc *v1alpha1.MemberCluster, identity string, ref *v1alpha1.KubeconfigReference, config *rest.Config) credential.Held {
+	opts := r.provider.Options()
+	h := credential.Held{Identity: identity, Namespace: opts.Namespace, Secret: ref.Name, Key: keyOf(ref), Expires: credential.Expiry(config)}
+	if account, ok := credential.AccountOf(config.BearerToken); ok && lifetimeOf(&mc.Spec) > 0 {
+		h.Account = account.Namespace + "/" + account.Name
+		h.Renews = renewal.Due(account, opts.Timings.RenewAfter, mc.Name, identity)
+	}
+	return h
+}
+
+// lifetimeOf is the lifetime of the tokens that the operator requests, or zero if it renews none.
+func lifetimeOf(spec *v1alpha1.MemberClusterSpec) time.Duration {
+	if c := spec.Credentials; c != nil && c.Renewal == v1alpha1.RenewalServiceAccountToken {
+		return time.Duration(c.TokenLifetimeSeconds) * time.Second
+	}
+	return 0
+}
+
+// useRenewed replaces the token of a kubeconfig by the newest one, which the operator has requested, or returns why it cannot renew it.
+func (r *Reconciler) useRenewed(ctx context.Context, mc *v1alpha1.MemberCluster, identity string, ref *v1alpha1.KubeconfigReference, config *rest.Config) (*remote.Problem, error) {
+	if lifetimeOf(&mc.Spec) == 0 {
+		return nil, nil
+	}
+	if _, ok := credential.AccountOf(config.BearerToken); !ok {
+		return &remote.Problem{Reason: v1alpha1.ReasonKubeconfigRefused, Lasting: true, Message: fmt.Sprintf(
+			"spec.credentials.renewal is ServiceAccountToken, and the kubeconfig in Secret %q, key %q, has no token of a ServiceAccount with an expiry. Write a kubeconfig with such a token "+
+				"into the Secret, or set spec.credentials.renewal to None.", ref.Name, keyOf(ref))}, nil
+	}
+	stored, err := r.provider.Options().Tokens.Get(ctx, mc.Name, identity, credential.Fingerprint(config))
+	if err != nil {
+		return nil, err
+	}
+	config.BearerToken = credential.Newer(config.BearerToken, stored)
+	return nil, nil
 }
 
 // tokenOf takes the token out of a configuration. It returns nil if there is none.

@@ -37,6 +37,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/renewal"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
@@ -115,6 +116,11 @@ func installVia(t *testing.T, hub *localcluster.ControlPlane, config *rest.Confi
 	err := in.hub.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: in.namespace}})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
+	}
+	for _, name := range renewal.Secrets() {
+		if err := in.hub.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: in.namespace, Name: name}}); client.IgnoreAlreadyExists(err) != nil {
+			t.Fatal(err)
+		}
 	}
 	opts := testOptions{Options: settings.Options{
 		Namespace: in.namespace, InstallationUID: uid, HubName: "hub of " + uid, HubConfig: hub.Config,

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -23,6 +24,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/join"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/renewal"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
@@ -46,6 +48,7 @@ type Reconciler struct {
 // New returns a controller over the members of provider that reads the hub with its cached client, and the hub's API server
 // with live. recorder writes the hub's events.
 func New(hub client.Client, live client.Reader, recorder events.EventRecorder, provider *link.Provider) *Reconciler {
+	provider.StoreTokens(renewal.NewStore(hub, provider.Options().Namespace))
 	return &Reconciler{
 		client: hub, live: live, recorder: recorder, provider: provider,
 		pins:     join.NewPins(hub, live, provider.Options().Namespace, provider),
@@ -176,6 +179,9 @@ func (r *Reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, want
 	err := r.client.Patch(ctx, mc, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("remove the finalizer: %w", err)
+	}
+	if err := r.provider.Options().Tokens.Drop(ctx, mc.Name); err != nil {
+		log.FromContext(ctx).Error(err, "The renewed tokens of the member could not be deleted; they expire")
 	}
 	r.forget(mc.Name)
 	return nil

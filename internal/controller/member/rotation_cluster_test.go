@@ -42,7 +42,13 @@ func serviceAccountKubeconfig(t *testing.T, server *localcluster.ControlPlane, a
 	if err := member.SubResource("token").Create(t.Context(), owner, request); err != nil {
 		t.Fatal(err)
 	}
-	content, err := server.UserKubeconfig(account)
+	return kubeconfigWith(t, server, account, request.Status.Token)
+}
+
+// kubeconfigWith returns a kubeconfig with a token.
+func kubeconfigWith(t *testing.T, server *localcluster.ControlPlane, user, token string) []byte {
+	t.Helper()
+	content, err := server.UserKubeconfig(user)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +57,7 @@ func serviceAccountKubeconfig(t *testing.T, server *localcluster.ControlPlane, a
 		t.Fatal(err)
 	}
 	for name := range file.AuthInfos {
-		file.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: request.Status.Token}
+		file.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: token}
 	}
 	if content, err = clientcmd.Write(*file); err != nil {
 		t.Fatal(err)

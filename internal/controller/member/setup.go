@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/renewal"
 )
 
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=memberclusters,verbs=get;list;watch;patch
@@ -46,7 +47,7 @@ func (r *Reconciler) SetupWithManager(hub manager.Manager) error {
 	return nil
 }
 
-// membersOfSecret finds the MemberClusters whose kubeconfig is in a Secret. There are few of both, so a list from
+// membersOfSecret finds the MemberClusters whose kubeconfig or renewed tokens are in a Secret. There are few of both, so a list from
 // the cache suffices.
 func (r *Reconciler) membersOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
 	if secret.GetNamespace() != r.provider.Options().Namespace {
@@ -61,6 +62,10 @@ func (r *Reconciler) membersOfSecret(ctx context.Context, secret client.Object) 
 	var requests []reconcile.Request
 	for i := range list.Items {
 		spec := &list.Items[i].Spec
+		if lifetimeOf(spec) > 0 && renewal.SecretOf(list.Items[i].Name) == secret.GetName() {
+			requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: list.Items[i].Name}})
+			continue
+		}
 		for _, ref := range []*v1alpha1.KubeconfigReference{spec.KubeconfigSecretRef, spec.BootstrapKubeconfigSecretRef} {
 			if ref != nil && ref.Name == secret.GetName() {
 				requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: list.Items[i].Name}})

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -272,7 +273,7 @@ func (s *Stack) equipHub(ctx context.Context, hub *Cluster) error {
 	if s.opts.VCenter != nil {
 		s.opts.VCenter(&vcenter.Spec)
 	}
-	return createAll(ctx, hub, operatorNamespace(), loginMemory(), credentialsSecret(), vcenter)
+	return createAll(ctx, hub, slices.Concat([]client.Object{operatorNamespace(), loginMemory(), credentialsSecret(), vcenter}, memberTokens())...)
 }
 
 func createAll(ctx context.Context, hub *Cluster, objects ...client.Object) error {
@@ -298,6 +299,16 @@ func operatorNamespace() *corev1.Namespace {
 // loginMemory is the Secret in which the operator remembers logins. An installation creates it empty.
 func loginMemory() *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "vmgroup-operator-logins"}}
+}
+
+// memberTokens are the Secrets in which the operator keeps renewed tokens. An installation creates them empty.
+func memberTokens() []client.Object {
+	const shards = 8
+	all := make([]client.Object, 0, shards)
+	for n := range shards {
+		all = append(all, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: fmt.Sprintf("vmgroup-operator-member-tokens-%d", n)}})
+	}
+	return all
 }
 
 func applyCRDs(ctx context.Context, hub *Cluster) error {

@@ -47,8 +47,9 @@ func Expiry(config *rest.Config) time.Time {
 type claims struct {
 	Issuer  string `json:"iss"`
 	Subject string `json:"sub"`
-	// Expiry can have a fraction.
+	// Expiry and Issued can have a fraction.
 	Expiry float64 `json:"exp"`
+	Issued float64 `json:"iat"`
 }
 
 // claimsOf returns the claims of a JSON Web Token, or false. The signature is not verified.
@@ -63,11 +64,16 @@ func claimsOf(token string) (c claims, ok bool) {
 
 // ofToken returns the expiry of a JSON Web Token, or zero.
 func ofToken(token string) time.Time {
-	c, ok := claimsOf(token)
-	if !ok || c.Expiry <= 0 || c.Expiry > float64(latest.Unix()) {
+	c, _ := claimsOf(token)
+	return timeOf(c.Expiry)
+}
+
+// timeOf returns the time of a claim, or zero if the API cannot hold it.
+func timeOf(seconds float64) time.Time {
+	if !(seconds > 0 && seconds <= float64(latest.Unix())) {
 		return time.Time{}
 	}
-	return time.Unix(int64(c.Expiry), 0).UTC()
+	return time.Unix(int64(seconds), 0).UTC()
 }
 
 // ofCertificate returns the end of the first certificate, which is the client's, or zero.

@@ -35,7 +35,7 @@ func TestConditionOfCredentials(t *testing.T) {
 		"expires at this moment": {[]Held{of(Member, noon)}, metav1.ConditionFalse, v1alpha1.ReasonCredentialsExpired, []string{"expired at 2026-03-01T12:00:00Z"}, time.Time{}},
 	} {
 		t.Run(story, func(t *testing.T) {
-			got := Condition(test.all, noon)
+			got := Condition(test.all, Attempts{}, noon)
 			if got.Type != v1alpha1.ConditionCredentialsValid || got.Status != test.status || got.Reason != test.reason {
 				t.Errorf("got %+v", got)
 			}
@@ -71,5 +71,58 @@ func TestStatusHasCredentialsWithAKnownExpiry(t *testing.T) {
 	got := Status([]Held{{Identity: Member}, {Identity: Bootstrap, Expires: noon}})
 	if got == nil || got.Member != nil || got.Bootstrap == nil || !got.Bootstrap.ExpirationTime.Time.Equal(noon) {
 		t.Errorf("got %+v", got)
+	}
+}
+
+func TestConditionOfRenewedTokens(t *testing.T) {
+	of := func(identity string, expires time.Time) Held {
+		return Held{Identity: identity, Namespace: "operator", Secret: "team-a", Key: identity, Expires: expires, Account: "ns/" + identity, Renews: expires.Add(-time.Hour)}
+	}
+	soon, later, past := noon.Add(time.Hour), noon.Add(48*time.Hour), noon.Add(-time.Hour)
+	for story, test := range map[string]struct {
+		all      []Held
+		attempts Attempts
+		status   metav1.ConditionStatus
+		reason   string
+		words    []string
+	}{
+		"renewed": {
+			[]Held{of(Member, later), of(Bootstrap, soon)}, Attempts{}, metav1.ConditionTrue, v1alpha1.ReasonRenewed, []string{"ns/bootstrap, expires at 2026-03-01T13:00:00Z"},
+		},
+		"a renewal fails": {
+			[]Held{of(Member, later), of(Bootstrap, later)}, Attempts{Failed: map[string]string{Bootstrap: "It says no."}}, metav1.ConditionTrue, v1alpha1.ReasonRenewalFails,
+			[]string{"token of ServiceAccount ns/bootstrap, which expires at 2026-03-03T12:00:00Z", "It says no."},
+		},
+		"expired": {
+			[]Held{of(Member, later), of(Bootstrap, past)}, Attempts{Failed: map[string]string{Bootstrap: "It says no."}}, metav1.ConditionFalse, v1alpha1.ReasonCredentialsExpired,
+			[]string{"ns/bootstrap expired at 2026-03-01T11:00:00Z", "kubectl patch secret team-a -n operator"},
+		},
+		"revoked": {
+			[]Held{of(Member, later), of(Bootstrap, later)}, Attempts{Rejected: true}, metav1.ConditionFalse, v1alpha1.ReasonCredentialsRevoked,
+			[]string{"does not accept the token of ServiceAccount ns/member", "kubectl patch secret team-a -n operator"},
+		},
+		"expired, and so rejected": {[]Held{of(Member, past)}, Attempts{Rejected: true}, metav1.ConditionFalse, v1alpha1.ReasonCredentialsExpired, []string{"before the operator could renew it"}},
+	} {
+		t.Run(story, func(t *testing.T) {
+			got := Condition(test.all, test.attempts, noon)
+			if got.Status != test.status || got.Reason != test.reason {
+				t.Errorf("got %+v", got)
+			}
+			for _, words := range test.words {
+				if !strings.Contains(got.Message, words) {
+					t.Errorf("message %q lacks %q", got.Message, words)
+				}
+			}
+		})
+	}
+}
+
+func TestARenewedTokenIsReportedOnceItsRenewalIsOverdue(t *testing.T) {
+	all := []Held{{Identity: Member, Expires: noon.Add(24 * time.Hour), Account: "ns/a", Renews: noon}}
+	if next := Next(all, noon.Add(9*time.Minute)); next != nil {
+		t.Errorf("9 minutes late: %+v", next)
+	}
+	if next := Next(all, noon.Add(10*time.Minute)); next == nil {
+		t.Error("10 minutes late: it is not reported")
 	}
 }

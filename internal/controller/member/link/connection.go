@@ -16,6 +16,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/join"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/leave"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/renewal"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 )
@@ -32,6 +33,8 @@ type connection struct {
 	// keeper of the admission objects.
 	keeper *admission.Keeper
 	joiner *join.Joiner
+	// renewer of the tokens.
+	renewer *renewal.Renewer
 
 	// ---- term counts how often this replica lost its commission. Findings of an earlier term are invalid.
 	term      int
@@ -62,6 +65,10 @@ func newConnection(p *Provider, target settings.Target, previous *connection) *c
 	}
 	c.joiner = join.NewJoiner(&p.opts, &c.target, c, c.log)
 	c.keeper = admission.NewKeeper(&p.opts, &c.target, c, c.log)
+	c.renewer = renewal.New(renewal.Config{
+		Member: target.Name, Lifetime: target.Renewal.Lifetime, After: p.opts.Timings.RenewAfter, Retry: p.opts.Timings.RenewRetry(), Now: p.opts.Now,
+		Store: p.opts.Tokens, Link: c, Log: c.log,
+	})
 	return c
 }
 

@@ -75,6 +75,7 @@ func (c *connection) watchHealth(ctx context.Context, apis remote.APIs, uid stri
 			c.enter(Silent, behind)
 		case recovered || isBehind:
 			c.log.Info("The member is served again")
+			c.renewer.Wake()
 			c.enter(Engaged, nil)
 		}
 		isBehind = behind != nil

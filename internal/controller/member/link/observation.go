@@ -1,6 +1,7 @@
 package link
 
 import (
+	"maps"
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/admission"
@@ -32,10 +33,27 @@ type Observation struct {
 	EngagedAt time.Time
 	// RestoredAt is when the operator detected that the member's storage went back to a backup, zero if it did not.
 	RestoredAt time.Time
+	// Renewal is why the last attempt to renew a token failed, by identity. It has no entry for a token that needs none.
+	Renewal map[string]string
 	// Commissioned: at the controller's last check, this replica led and had set the finalizer; see [connection.Leading].
 	Commissioned bool
 	// tried: an attempt has ended, or the member is engaged; false again while its caches are refilled.
 	tried bool
+}
+
+// NoteRenewal implements renewal.Link.
+func (c *connection) NoteRenewal(identity, failed string) {
+	c.update(func(seen *Observation) {
+		seen.Renewal = maps.Clone(seen.Renewal) // copies are independent
+		if failed == "" {
+			delete(seen.Renewal, identity)
+			return
+		}
+		if seen.Renewal == nil {
+			seen.Renewal = map[string]string{}
+		}
+		seen.Renewal[identity] = failed
+	})
 }
 
 // NoteVersion implements join.Link.

@@ -22,6 +22,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/join"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/leave"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/renewal"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/passes"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
@@ -167,6 +168,9 @@ func (p *Provider) Source(hub client.Reader) source.Source {
 // Options are those that the Provider was created with.
 func (p *Provider) Options() *settings.Options { return &p.opts }
 
+// StoreTokens sets the Store of renewed tokens, which can need the manager that this Provider is for. Call it before Start.
+func (p *Provider) StoreTokens(store *renewal.Store) { p.opts.Tokens = store }
+
 // Render sets the Renderer, which can need the manager that this Provider is for. Call it before Start.
 func (p *Provider) Render(renderer install.Renderer) { p.opts.Renderer = renderer }
 
@@ -181,7 +185,8 @@ func (p *Provider) Ensure(target settings.Target, commissioned bool) {
 		p.replaceLocked(target, commissioned)
 		return
 	}
-	if current.target.Renew(&target) && !current.seen.State.hasCaches() {
+	renewed := current.target.Renew(&target)
+	if renewed && !current.seen.State.hasCaches() {
 		p.replaceLocked(target, commissioned)
 		return
 	}
@@ -201,6 +206,9 @@ func (p *Provider) Ensure(target settings.Target, commissioned bool) {
 	}
 	if due || changedAdmission {
 		current.keeper.Wake()
+	}
+	if due || renewed {
+		current.renewer.Wake()
 	}
 }
 

@@ -21,7 +21,9 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/caches"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/credential"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/renewal"
 	"github.com/codeconnect/vmgroup-operator/internal/events"
 )
 
@@ -80,7 +82,23 @@ func (c *connection) serve(apis remote.APIs, uid string) (wasEngaged bool, err e
 	c.contact()
 	c.enter(Engaged, nil)
 	defer c.keeper.Keep(ctx, apis, uid)()
+	defer c.renewer.Keep(ctx, c.renewed(apis)...)()
 	return true, c.watchHealth(ctx, apis, uid, kept, stopped)
+}
+
+// renewed are the identities whose tokens the operator renews.
+func (c *connection) renewed(apis remote.APIs) []renewal.Identity {
+	var all []renewal.Identity
+	if c.target.Renewal.Lifetime == 0 || c.provider.opts.Tokens == nil {
+		return nil
+	}
+	if c.target.Token != nil {
+		all = append(all, renewal.Identity{Name: credential.Member, Token: c.target.Token, Fingerprint: c.target.Renewal.Config, API: apis.Runtime})
+	}
+	if c.target.BootstrapToken != nil {
+		all = append(all, renewal.Identity{Name: credential.Bootstrap, Token: c.target.BootstrapToken, Fingerprint: c.target.Renewal.Bootstrap, API: apis.Bootstrap})
+	}
+	return all
 }
 
 // memberCluster is a member's cluster whose clients check the answers, and whose events arrive in order.

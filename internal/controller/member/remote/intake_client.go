@@ -117,6 +117,10 @@ type intakeSubResource struct {
 	guard *Guard
 }
 
+func (s intakeSubResource) Create(ctx context.Context, object, sub client.Object, opts ...client.SubResourceCreateOption) error {
+	return s.guard.answered(sub, s.SubResourceClient.Create(ctx, object, sub, opts...))
+}
+
 func (s intakeSubResource) Update(ctx context.Context, object client.Object, opts ...client.SubResourceUpdateOption) error {
 	return s.guard.answered(object, s.SubResourceClient.Update(ctx, object, opts...))
 }

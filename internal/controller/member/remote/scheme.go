@@ -23,7 +23,7 @@ func SchemeOf(kinds map[schema.GroupVersion][]runtime.Object) *runtime.Scheme {
 // NewScheme is the scheme of the requests that join a member. CRDs and admission objects are read and written as maps.
 func NewScheme() *runtime.Scheme {
 	return SchemeOf(map[schema.GroupVersion][]runtime.Object{
-		corev1.SchemeGroupVersion:           {&corev1.Namespace{}, &corev1.ConfigMap{}},
-		authenticationv1.SchemeGroupVersion: {&authenticationv1.SelfSubjectReview{}},
+		corev1.SchemeGroupVersion:           {&corev1.Namespace{}, &corev1.ConfigMap{}, &corev1.ServiceAccount{}},
+		authenticationv1.SchemeGroupVersion: {&authenticationv1.SelfSubjectReview{}, &authenticationv1.TokenRequest{}},
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/renewal"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 )
@@ -50,6 +51,8 @@ type Options struct {
 	Renderer install.Renderer
 	// Fleet gets the state of each member, and has its groups and orphans. Required.
 	Fleet *fleet.Fleet
+	// Tokens has the tokens that the operator has renewed. It is nil if it renews none.
+	Tokens *renewal.Store
 	// Now is the clock; time.Now when nil.
 	Now func() time.Time
 	// Timings are the defaults where zero.

@@ -25,6 +25,7 @@ type Target struct {
 	// Token and BootstrapToken authenticate with Config and Bootstrap, which do not have them. They are nil if these have
 	// other credentials. An incarnation keeps its own, and replaces their values.
 	Token, BootstrapToken *remote.Token
+	Renewal               Renewal
 	Manage                v1alpha1.Manage
 	Settings              fleet.Settings
 	// Predecessor is the installation whose claim and groups are taken over, or empty.
@@ -41,6 +42,14 @@ type Target struct {
 	EquippedUID string
 	// Leaving incarnations release the claim and end.
 	Leaving bool
+}
+
+// Renewal specifies how tokens are renewed.
+type Renewal struct {
+	// Lifetime is requested for each token. It is zero if the operator renews none.
+	Lifetime time.Duration
+	// Config and Bootstrap are the fingerprints of both configurations; see [credential.Fingerprint].
+	Config, Bootstrap string
 }
 
 // Admission is spec.admission; it changes without a new connection.

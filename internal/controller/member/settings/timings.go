@@ -56,6 +56,10 @@ type Timings struct {
 	// Settle is how long a member that is left must stay without the operator's finalizers before its claim is released: an
 	// outdated replica could restore them (2 s).
 	Settle time.Duration
+	// RenewAfter bounds the age at which a token is renewed (24 h).
+	RenewAfter time.Duration
+	// RenewRetryMin and RenewRetryMax bound the pause after a renewal that failed (10 s, 10 min).
+	RenewRetryMin, RenewRetryMax time.Duration
 	// Counts is the minimum pause between two writes of a member's counts (10 s).
 	Counts time.Duration
 }
@@ -88,6 +92,9 @@ func (t Timings) WithDefaults() Timings {
 		{&t.Leave, 30 * time.Second},
 		{&t.Settle, 2 * time.Second},
 		{&t.Counts, 10 * time.Second},
+		{&t.RenewAfter, 24 * time.Hour},
+		{&t.RenewRetryMin, 10 * time.Second},
+		{&t.RenewRetryMax, 10 * time.Minute},
 	} {
 		if *item.value <= 0 {
 			*item.value = item.fallback
@@ -106,6 +113,11 @@ func (t Timings) Remote() remote.Timeouts {
 // Retry is the pause between attempts: it doubles, and never exceeds BackoffMax.
 func (t Timings) Retry() wait.Backoff {
 	return wait.Backoff{Duration: t.BackoffMin / 2, Factor: 2, Jitter: 2, Cap: t.BackoffMax / 3, Steps: math.MaxInt}
+}
+
+// RenewRetry is the pause between attempts to renew a token: it doubles, and never exceeds RenewRetryMax.
+func (t Timings) RenewRetry() wait.Backoff {
+	return wait.Backoff{Duration: t.RenewRetryMin, Factor: 2, Jitter: 0.1, Cap: t.RenewRetryMax, Steps: math.MaxInt}
 }
 
 // Spread draws from half to three halves of d, so that members that failed together do not reconnect together.

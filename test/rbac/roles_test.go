@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write the golden files")
 // TestWhatEachIdentityIsGranted compares the rules of every ServiceAccount and group with a file in testdata. A change
 // that widens the operator's permissions on the hub or in a member must change that file, where a reviewer sees it.
 func TestWhatEachIdentityIsGranted(t *testing.T) {
-	for _, directory := range []string{"default", "with-webhooks", "member", "local-member"} {
+	for _, directory := range []string{"default", "with-webhooks", "member", "member-renewal", "local-member"} {
 		t.Run(directory, func(t *testing.T) {
 			got := strings.Join(grants(t, kustomization(t, "config/"+directory)), "\n") + "\n"
 			golden := filepath.Join("testdata", directory+".txt")

@@ -14,6 +14,9 @@ var (
 	MemberCredentialExpires = define("vmgroup_member_credential_expiration_timestamp_seconds", Gauge, Everyone,
 		"When the first credential with which the hub reaches the member expires, and which. Absent while that is more than 30 days ahead or unknown.",
 		object("member"), oneOf("identity", "member", "bootstrap"))
+	MemberCredentialRenews = define("vmgroup_member_credential_renewal_timestamp_seconds", Gauge, Everyone,
+		"When the operator should have renewed a token of the member, and which. Absent unless the renewal is more than 10 minutes overdue.",
+		object("member"), oneOf("identity", "member", "bootstrap"))
 	MassDeletionAllowedUntil = define("vmgroup_mass_deletion_allowed_until_timestamp_seconds", Gauge, Everyone,
 		"Until when an annotation of the MemberCluster switches the mass-deletion breaker off, while it does.", object("member"))
 )

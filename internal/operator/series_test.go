@@ -133,8 +133,12 @@ func (l seenMembers) Seen() (all []membermetrics.Member) {
 	ready := !l.broken
 	for i := range fleetMembers {
 		m := membermetrics.Member{Name: memberNamed(i), Up: ready, Reason: l.reason("Engaged", "MemberUnreachable"), Admission: &ready}
-		if i%10 == 0 && l.broken { // a credential in ten expires soon
-			m.Expires, m.Identity = scraped, "bootstrap"
+		if i%10 == 0 && l.broken { // a credential in ten expires soon, or is not renewed
+			if m.Identity = "bootstrap"; i%20 == 0 {
+				m.Expires = scraped
+			} else {
+				m.Renews = scraped
+			}
 		}
 		if l.broken {
 			m.AllowedUntil = scraped.Add(time.Minute)

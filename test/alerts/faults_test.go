@@ -155,16 +155,17 @@ func TestCountersOfARecordingGrowDuringAPhaseAndBetweenPhases(t *testing.T) {
 var notInFaults = map[string]string{
 	"vmgroup_mass_deletion_allowed_until_timestamp_seconds":  "an annotation of a MemberCluster",
 	"vmgroup_member_credential_expiration_timestamp_seconds": "a kubeconfig that expires",
-	"vmgroup_released_vms":                              "a deletion that keeps VMs",
-	"vmgroup_rollouts":                                  "an update of a VmGroup",
-	"vmgroup_quota_groups_held_by_vcenter":              "a quota of a vCenter that does not respond",
-	"vmgroup_queue_waiting":                             "more VmGroups than workers",
-	"vmgroup_policy_violations":                         "VmGroups that are older than a policy",
-	"vmgroup_hub_write_wait_seconds_total":              "a member whose users write much",
-	"vmgroup_member_storage_restored_timestamp_seconds": "an etcd from a backup",
-	"vmgroup_groups_held":                               "a mass deletion, or too many unhealthy VMs",
-	"vmgroup_groups_not_ready":                          "fifteen minutes without being ready",
-	"vmgroup_sharding_fence_rejections_total":           "a call that was about to be sent when the right to act ended",
+	"vmgroup_member_credential_renewal_timestamp_seconds":    "a member that issues no token",
+	"vmgroup_released_vms":                                   "a deletion that keeps VMs",
+	"vmgroup_rollouts":                                       "an update of a VmGroup",
+	"vmgroup_quota_groups_held_by_vcenter":                   "a quota of a vCenter that does not respond",
+	"vmgroup_queue_waiting":                                  "more VmGroups than workers",
+	"vmgroup_policy_violations":                              "VmGroups that are older than a policy",
+	"vmgroup_hub_write_wait_seconds_total":                   "a member whose users write much",
+	"vmgroup_member_storage_restored_timestamp_seconds":      "an etcd from a backup",
+	"vmgroup_groups_held":                                    "a mass deletion, or too many unhealthy VMs",
+	"vmgroup_groups_not_ready":                               "fifteen minutes without being ready",
+	"vmgroup_sharding_fence_rejections_total":                "a call that was about to be sent when the right to act ended",
 }
 
 // TestRecordingsHaveEveryMetric: a metric that the product does not report in any fault is one that rules and

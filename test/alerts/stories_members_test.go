@@ -44,6 +44,12 @@ var memberStories = []story{
 		want:   []string{"VmGroupMemberCredentialExpires: The credential member of member m-1 has expired."},
 	},
 	{
+		alert:  "VmGroupMemberCredentialNotRenewed",
+		series: []series{stamp(`vmgroup_member_credential_renewal_timestamp_seconds{pod="a",member="m-1",identity="member"}`, -5*time.Minute, -2*time.Hour)},
+		fires:  15 * time.Minute,
+		want:   []string{"VmGroupMemberCredentialNotRenewed: The operator cannot renew the token member of member m-1."},
+	},
+	{
 		alert: "VmGroupBreakerReleased",
 		series: []series{
 			gauge(`vmgroup_mass_deletion_allowed_until_timestamp_seconds{pod="a",member="m-1"}`, absent, float64(epoch.Add(settle+10*time.Minute).Unix())),

@@ -61,7 +61,12 @@ func (s standing) member(name string, seen link.Observation, admission bool, now
 		found.AllowedUntil = until
 	}
 	if next := credential.Next(s.held, now); next != nil {
-		found.Expires, found.Identity = next.Expires, next.Identity
+		found.Identity = next.Identity
+		if next.Account == "" {
+			found.Expires = next.Expires
+		} else {
+			found.Renews = next.Renews
+		}
 	}
 	return found
 }

@@ -22,9 +22,10 @@ type Member struct {
 	Admission *bool
 	// AllowedUntil is until when the mass-deletion breaker is switched off, or zero while it is not.
 	AllowedUntil time.Time
-	// Expires is when the first of the credentials expires, that of Identity. It is zero while that is far ahead, or unknown.
-	Expires  time.Time
-	Identity string
+	// Expires is when the first of the credentials expires, that of Identity. It is zero while that is far ahead, or unknown, and if the operator
+	// renews it. Renews is when the operator should have renewed it. It is zero unless that is overdue.
+	Expires, Renews time.Time
+	Identity        string
 }
 
 // Source is what sees members. *member.Provider implements it.
@@ -43,7 +44,8 @@ type Collector struct {
 
 // Describe implements prometheus.Collector.
 func (c Collector) Describe(out chan<- *prometheus.Desc) {
-	metrics.Describe(out, metrics.MemberUp, metrics.MemberStatus, metrics.MemberAdmissionReady, metrics.MassDeletionAllowedUntil, metrics.MemberCredentialExpires)
+	metrics.Describe(out, metrics.MemberUp, metrics.MemberStatus, metrics.MemberAdmissionReady, metrics.MassDeletionAllowedUntil, metrics.MemberCredentialExpires,
+		metrics.MemberCredentialRenews)
 }
 
 // Collect implements prometheus.Collector.
@@ -62,6 +64,9 @@ func (c Collector) Collect(out chan<- prometheus.Metric) {
 		}
 		if !m.Expires.IsZero() {
 			out <- metrics.MemberCredentialExpires.Value(float64(m.Expires.Unix()), m.Name, m.Identity)
+		}
+		if !m.Renews.IsZero() {
+			out <- metrics.MemberCredentialRenews.Value(float64(m.Renews.Unix()), m.Name, m.Identity)
 		}
 	}
 }

@@ -27,7 +27,7 @@ var passing = []string{
 
 // notOfReady are the reasons of other conditions, and of Ready=True.
 var notOfReady = []string{
-	v1alpha1.ReasonPolicyInForce, v1alpha1.ReasonUserManaged, v1alpha1.ReasonCredentialsExpired, v1alpha1.ReasonConnected, v1alpha1.ReasonEngaged, v1alpha1.ReasonSamePlace, v1alpha1.ReasonDatacenterUnclear,
+	v1alpha1.ReasonPolicyInForce, v1alpha1.ReasonUserManaged, v1alpha1.ReasonCredentialsExpired, v1alpha1.ReasonRenewed, v1alpha1.ReasonRenewalFails, v1alpha1.ReasonCredentialsRevoked, v1alpha1.ReasonConnected, v1alpha1.ReasonEngaged, v1alpha1.ReasonSamePlace, v1alpha1.ReasonDatacenterUnclear,
 	v1alpha1.ReasonRootFolderRenamed, v1alpha1.ReasonVMsElsewhere, v1alpha1.ReasonPrivilegesSufficient, v1alpha1.ReasonInventoryComplete,
 	v1alpha1.ReasonGroupGone, v1alpha1.ReasonOutsideOfRoot, v1alpha1.ReasonNotLookedEverywhere, v1alpha1.ReasonNotAdopted, v1alpha1.ReasonNoSignOfLife,
 	v1alpha1.ReasonPredecessorLives, v1alpha1.ReasonClaimed, v1alpha1.ReasonCRDInstalled, v1alpha1.ReasonRevisionWentBack, v1alpha1.ReasonRemovalsHeld,

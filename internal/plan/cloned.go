@@ -106,11 +106,16 @@ func (p *planner) had(m *member) string {
 	return ""
 }
 
-// proven is true once a target VM has been available.
+// proven is true once a target VM has been available, or could have been if it had stayed ready: status does not record how long it did.
 func (p *planner) proven() bool {
 	return slices.ContainsFunc(p.table(), func(m *member) bool {
 		since := m.status.ReadySince
-		return m.state == present && !m.doomed && m.status.Revision == p.roll.Revision && (m.status.Available || !since.IsZero() && !p.availableAt(since).After(p.in.Now))
+		if m.state != present || m.doomed || m.status.Revision != p.roll.Revision || since.IsZero() && !m.status.Available {
+			return false
+		}
+		at := p.availableAt(since)
+		p.wake(at)
+		return m.status.Available || !at.After(p.in.Now)
 	})
 }
 

@@ -312,6 +312,12 @@ var found = map[string]History{
 			{0, "template", 1}, {26 * time.Second, "pause-update", 1}, {10 * time.Minute, "scale", 2}, {14 * time.Second, "restore", 0}, {10 * time.Second, "wipe-status", 0},
 		},
 	},
+	"the first VM of a new template gets sick before it is available": { // seed 11774883
+		Setup: Setup{Replicas: 3, Gate: "GuestIP", MinReady: 30},
+		Events: []Event{
+			{time.Minute, "template-of-spec-goes", 0}, {0, "lose", 0}, {0, "template-and-scale", 647}, {time.Minute, "sick", 3482},
+		},
+	},
 	"the host of the only VM of a new template goes, and no VM of the older one can be cloned": { // seed 11325169
 		Setup: Setup{Replicas: 2, Gate: "GuestIP"},
 		Events: []Event{

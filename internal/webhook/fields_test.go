@@ -93,6 +93,8 @@ var fieldEffects = map[string]map[string]effect{
 	"MemberCluster": {
 		"kubeconfigSecretRef.name":          {file: "internal/controller/member/credentials.go", text: "r.kubeconfig(ctx, mc.Spec.KubeconfigSecretRef)"},
 		"kubeconfigSecretRef.key":           {file: "internal/controller/member/credentials.go", text: "ref.Key"},
+		"credentials.renewal":               {file: "internal/controller/member/credentials.go", text: "v1alpha1.RenewalServiceAccountToken"},
+		"credentials.tokenLifetimeSeconds":  {file: "internal/controller/member/credentials.go", text: "c.TokenLifetimeSeconds"},
 		"bootstrapKubeconfigSecretRef.name": {file: "internal/controller/member/credentials.go", text: "mc.Spec.BootstrapKubeconfigSecretRef"},
 		"bootstrapKubeconfigSecretRef.key":  {file: "internal/controller/member/credentials.go", text: "ref.Key"},
 		"clusterUID":                        {file: "internal/controller/member/join/pins.go", text: "mc.Spec.ClusterUID"},

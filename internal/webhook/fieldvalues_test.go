@@ -41,6 +41,7 @@ var valueEffects = map[string]map[string]act{
 		"Deny":  {unset: "With Deny, the default"},
 	},
 	"VCenter inventory.mode":                {"Poll": {file: "internal/controller/vcenter/config.go", text: "v1alpha1.InventoryPoll"}},
+	"MemberCluster credentials.renewal":     {"ServiceAccountToken": {file: "internal/controller/member/credentials.go", text: "v1alpha1.RenewalServiceAccountToken"}},
 	"MemberCluster userDataSecrets":         {"Allow": {file: "internal/observe/gather.go", text: "v1alpha1.UserDataAllow"}},
 	"MemberCluster admission.failurePolicy": {"Fail": {file: "internal/admission/objects/webhooks.go", text: "v1alpha1.AdmissionFail"}},
 	"MemberCluster manage":                  {"None": {file: "internal/controller/member/admission/keep.go", text: "v1alpha1.ManageNone"}},

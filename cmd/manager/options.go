@@ -81,8 +81,8 @@ func operatorCommand(operate func(context.Context, options) error) *cobra.Comman
 	flags.DurationVar(&o.GuardAge, "mass-deletion-age", massdeletion.DefaultRules().Age,
 		"Age from which on VmGroups are guarded against mass deletions. What is younger never waits and never counts.")
 	flags.IntVar(&o.Workers, "workers", 16, "Number of VmGroups that are reconciled at a time.")
-	flags.Float64Var(&o.MemberQPS, "member-qps", 100, "Requests a second to each member's API server.")
-	flags.IntVar(&o.MemberBurst, "member-burst", 200, "Requests at once to each member's API server.")
+	flags.Float64Var(&o.MemberQPS, "member-qps", 100, "Maximum number of requests per second to each member's API server, on average.")
+	flags.IntVar(&o.MemberBurst, "member-burst", 200, "Maximum number of requests to each member's API server in a burst, above the average rate.")
 	flags.IntVar(&o.MemberMemory, "member-memory", remote.DefaultKept>>20,
 		"MiB of memory that the cached objects of one member may need; a group of three VMs needs 4 KiB. A member with more is not served.")
 	flags.StringSliceVar(&o.MemberAddresses, "member-addresses", nil,

@@ -40,7 +40,7 @@ const (
 
 // Key identifies a group.
 type Key struct {
-	// Member is the UID of the cluster.
+	// Member identifies the member cluster, by the UID of its namespace kube-system.
 	Member string
 	Group  types.UID
 }

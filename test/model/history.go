@@ -108,7 +108,7 @@ var themes = [][]string{
 // chance means a random variant.
 const chance = -1
 
-// plot is a sequence of related events. Other events come in between, and some of these do not happen.
+// plot is a sequence of related events. A history can have other events between them, and can omit some of them.
 type plot []Event
 
 // plots are sequences that are very rare in random histories: an edit while some VM or template of the older revision is missing or in progress. Their

@@ -213,8 +213,8 @@ func (q question) fits(event types.BaseEvent) bool {
 	return about != nil && fromRef(about.Vm) == q.Before.Ref
 }
 
-// newest returns the newest event of a change and its user, unless something else happened since. A guest that was asked to shut down powers its
-// VM off without a user. The user is then the one who asked.
+// newest returns the newest event about a change, and the user who made the change. It returns false if a later event shows another change. A guest that
+// was asked to shut down powers its VM off without a user. The user is then the one who asked.
 func newest(events []types.BaseEvent, q question) (event *types.Event, user string, ok bool) {
 	events = slices.DeleteFunc(slices.Clone(events), func(e types.BaseEvent) bool { return !q.fits(e) })
 	slices.SortFunc(events, func(a, b types.BaseEvent) int { return cmp.Compare(b.GetEvent().Key, a.GetEvent().Key) })

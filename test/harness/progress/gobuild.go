@@ -114,8 +114,8 @@ func (b GoBuild) stale(ctx context.Context, c *counter) ([]string, error) {
 	}
 }
 
-// On an empty machine, the go command downloads thousands of modules and stops at the first failure. Downloaded modules stay, so run
-// retries three times.
+// On an empty machine, the go command downloads thousands of modules and stops at the first failure. Downloaded modules stay, so
+// each further attempt needs fewer.
 const firstPause, lastPause = 2 * time.Second, 32 * time.Second
 
 // noAnswer matches the go command's errors for an unreachable proxy, or for a proxy that cannot reach its sources. A missing module or

@@ -86,10 +86,10 @@ func (k *keeping) answerFinding(err error) Finding {
 			"%s does not accept the credentials of %s. Renew the Secret; it is picked up at once.", host, identity)}
 	case apierrors.IsForbidden(err):
 		return Finding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionForbidden, fmt.Sprintf(
-			"%s forbids it to the identity of %s: %s. %s", host, identity, remote.AnswerOf(err), remote.RenewRoles)}
+			"%[1]s does not let the operator (with the kubeconfig of %[2]s) install the admission objects: %[3]s. %[4]s", host, identity, remote.AnswerOf(err), remote.RenewRoles)}
 	}
 	return Finding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionFailed,
-		fmt.Sprintf("%s refuses it: %s. It is tried again.", host, remote.AnswerOf(err))}
+		fmt.Sprintf("%s refuses an admission object: %s. The operator retries.", host, remote.AnswerOf(err))}
 }
 
 // compare checks the objects of a member in which the operator does not manage them (spec.manage None). Such a member

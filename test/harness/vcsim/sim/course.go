@@ -8,7 +8,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-// Making is the state that vCenter shows of a VM while its clone runs.
+// Making is the state that vCenter shows of a VM while the task that clones it runs.
 type Making int
 
 const (

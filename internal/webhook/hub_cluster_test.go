@@ -133,7 +133,7 @@ func TestOneCountOfGroupsAtATime(t *testing.T) {
 		}
 	}
 	close(goOn)
-	if got := <-first; len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "1 of 2 groups") {
+	if got := <-first; len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "1 of the 2 groups") {
 		t.Errorf("the first one: %q", got.Warnings)
 	}
 }

@@ -231,7 +231,8 @@ func (a *amounts) sort() {
 // mostReplicas is the maximum number of VMs of a group: if a group asks for more, no VM is cloned.
 const mostReplicas = 500
 
-// older returns the size of the largest shape that VMs are updated from, and the number of such VMs.
+// older returns the size of the largest shape that VMs are updated from, and the number of such VMs, including clones in flight: as long as there is one, a missing VM can be
+// cloned in that shape.
 func (s *Snapshot) older() (largest size, left int64) {
 	from := s.updates().From
 	if u := s.Group.Spec.UpdateStrategy; len(from) == 0 || u != nil && u.Type == v1alpha1.UpdateOnDelete {
@@ -242,12 +243,20 @@ func (s *Snapshot) older() (largest size, left int64) {
 			largest = largest.max(asked(s.Old[i].Spec))
 		}
 	}
+	there := map[int32]bool{}
 	for i := range s.Observation.VMs {
 		if vm := &s.Observation.VMs[i]; s.stamped(*vm) && !vm.Tombstone && slices.Contains(from, vm.Stamp.Revision) {
-			left++
+			there[vm.Stamp.Ordinal] = true
 		}
 	}
-	return largest, left
+	for _, op := range s.Observation.InFlight {
+		if op.Kind == vsphere.OpClone && slices.ContainsFunc(s.Group.Status.VMs, func(vm v1alpha1.VMStatus) bool {
+			return vm.Ordinal == op.Ordinal && slices.Contains(from, vm.Revision)
+		}) {
+			there[op.Ordinal] = true
+		}
+	}
+	return largest, int64(len(there))
 }
 
 // wantsWith returns the usage of the group with this number of VMs, plus its released VMs.

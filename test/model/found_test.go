@@ -312,6 +312,12 @@ var found = map[string]History{
 			{0, "template", 1}, {26 * time.Second, "pause-update", 1}, {10 * time.Minute, "scale", 2}, {14 * time.Second, "restore", 0}, {10 * time.Second, "wipe-status", 0},
 		},
 	},
+	"spec gets smaller while a larger VM is cloned and another one is released": { // seed 11870414
+		Setup: Setup{Replicas: 1, Retain: true, Quota: Quota{VMs: 4, CPUs: 7}, Others: 1},
+		Events: []Event{
+			{0, "scale-by-one", 0}, {0, "outage", 1}, {49 * time.Second, "outage", 0}, {0, "size-and-scale", 3034}, {0, "size", 0},
+		},
+	},
 	"the first VM of a new template gets sick before it is available": { // seed 11774883
 		Setup: Setup{Replicas: 3, Gate: "GuestIP", MinReady: 30},
 		Events: []Event{

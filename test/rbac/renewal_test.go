@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/codeconnect/vmgroup-operator/internal/controller/member/renewal"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/credential"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
@@ -25,7 +25,7 @@ func TestAnIdentityGetsOnlyItsOwnBoundAndShortTokens(t *testing.T) {
 	const namespace, runtime, bootstrap, week = "vmgroup-operator", "vmgroup-operator-member", "vmgroup-operator-bootstrap", 7 * 24 * time.Hour
 	apply(t, kustomization(t, "config/member"))
 	apply(t, kustomization(t, "config/member-renewal"))
-	bound := &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Secret", Name: renewal.SessionSecret}
+	bound := &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Secret", Name: credential.SessionSecret}
 	request := func(as client.Client, account string, lifetime time.Duration, bound *authenticationv1.BoundObjectReference) error {
 		of := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: account}}
 		return as.SubResource("token").Create(t.Context(), of, &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
@@ -63,7 +63,7 @@ func TestAnIdentityGetsOnlyItsOwnBoundAndShortTokens(t *testing.T) {
 	}
 	for _, user := range []string{runtimeUser, bootstrapUser} {
 		for _, a := range []access{
-			{verb: "delete", resource: "secrets", namespace: namespace, name: renewal.SessionSecret},
+			{verb: "delete", resource: "secrets", namespace: namespace, name: credential.SessionSecret},
 			{verb: "delete", group: "admissionregistration.k8s.io", resource: "validatingadmissionpolicies", name: "vmgroup-operator-tokens"},
 			{verb: "patch", group: "admissionregistration.k8s.io", resource: "validatingadmissionpolicybindings", name: "vmgroup-operator-tokens"},
 		} {

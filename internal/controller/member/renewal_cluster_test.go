@@ -66,7 +66,7 @@ func TestTokensRenewThemselvesOnOneConnectionAndARevokedOneIsReported(t *testing
 	servers := clustersForTest(t)
 	in := installed(t, servers.hub, "renews", func(o *testOptions) { o.Timings.RenewAfter = time.Second })
 	member := directClient(t, servers.beta.Config)
-	session := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: renewal.SessionSecret}}
+	session := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: credential.SessionSecret}}
 	if err := member.Create(t.Context(), session); err != nil {
 		t.Fatal(err)
 	}

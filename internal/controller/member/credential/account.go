@@ -8,6 +8,9 @@ import (
 // accountPrefix begins the subject of a ServiceAccount's token.
 const accountPrefix = "system:serviceaccount:"
 
+// SessionSecret is the Secret in a member, beside its ServiceAccounts, to which all tokens are bound. Its deletion revokes them.
+const SessionSecret = "vmgroup-operator-session"
+
 // mostToken bounds a token, in bytes. That of a ServiceAccount has about 1,200. A member's API server issues the tokens, and the hub stores them.
 const mostToken = 8 << 10
 

@@ -129,7 +129,7 @@ func renewalFailure(all []Held, attempts Attempts) (*Held, string) {
 
 // again is how a user creates new tokens.
 func (h Held) again() string {
-	return fmt.Sprintf("Request a new token (kubectl create token, bound to Secret %s), and write a kubeconfig with it into the Secret on the hub: %s", "vmgroup-operator-session", h.renewal())
+	return fmt.Sprintf("Request a new token (kubectl create token, bound to Secret %s), and write a kubeconfig with it into the Secret on the hub: %s", SessionSecret, h.renewal())
 }
 
 // Changes returns when [Condition] changes although the credentials do not, or zero if it does not.

@@ -16,9 +16,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 )
 
-// SessionSecret is the Secret in a member, beside its ServiceAccounts, to which all tokens are bound. Its deletion revokes them.
-const SessionSecret = "vmgroup-operator-session"
-
 // Link is the connection whose tokens are renewed.
 type Link interface {
 	// Leading reports whether this replica can write to the member.
@@ -174,7 +171,7 @@ func (r *Renewer) request(ctx context.Context, of *renewing, account credential.
 	seconds := int64(r.Lifetime / time.Second)
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
 		ExpirationSeconds: &seconds,
-		BoundObjectRef:    &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Secret", Name: SessionSecret},
+		BoundObjectRef:    &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Secret", Name: credential.SessionSecret},
 	}}
 	owner := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: account.Namespace, Name: account.Name}}
 	if err := of.API.Client.SubResource("token").Create(ctx, owner, request); err != nil {

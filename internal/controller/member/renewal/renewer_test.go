@@ -49,7 +49,7 @@ func member(t *testing.T, authorizations chan<- string) *httptest.Server {
 		request := authenticationv1.TokenRequest{}
 		body, _ := io.ReadAll(r.Body)
 		if err := json.Unmarshal(body, &request); err != nil || r.Method != http.MethodPost || r.URL.Path != "/api/v1/namespaces/ns/serviceaccounts/sa/token" ||
-			*request.Spec.ExpirationSeconds != 3600 || request.Spec.BoundObjectRef.Name != SessionSecret {
+			*request.Spec.ExpirationSeconds != 3600 || request.Spec.BoundObjectRef.Name != credential.SessionSecret {
 			t.Errorf("%s %s: %s", r.Method, r.URL.Path, body)
 		}
 		request.TypeMeta = metav1.TypeMeta{Kind: "TokenRequest", APIVersion: "authentication.k8s.io/v1"}

@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -167,6 +166,10 @@ func (r *Reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, want
 	if !done {
 		return nil // its end triggers another pass
 	}
+	// No renewal runs any more. While the finalizer stays, a failure is tried again.
+	if err := r.provider.Options().Tokens.Drop(ctx, mc.Name); err != nil {
+		return err
+	}
 	if how.Cleaned {
 		r.recorder.Eventf(mc, nil, corev1.EventTypeNormal, v1alpha1.EventLeft, "Leave", "The member was left; %d VmGroups were released. They "+
 			"and their VMs stay as they are: the operator's finalizer was removed, so deleting a group does not delete VMs.", how.LetGo)
@@ -179,9 +182,6 @@ func (r *Reconciler) leave(ctx context.Context, mc *v1alpha1.MemberCluster, want
 	err := r.client.Patch(ctx, mc, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("remove the finalizer: %w", err)
-	}
-	if err := r.provider.Options().Tokens.Drop(ctx, mc.Name); err != nil {
-		log.FromContext(ctx).Error(err, "The renewed tokens of the member could not be deleted; they expire")
 	}
 	r.forget(mc.Name)
 	return nil

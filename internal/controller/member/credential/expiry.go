@@ -24,20 +24,19 @@ func Expiry(config *rest.Config) time.Time {
 	var last time.Time
 	for _, c := range []struct {
 		set    bool
-		expiry func() time.Time
+		expiry time.Time
 	}{
-		{config.BearerToken != "", func() time.Time { return ofToken(config.BearerToken) }},
-		{len(config.CertData) > 0, func() time.Time { return ofCertificate(config.CertData) }},
+		{config.BearerToken != "", ofToken(config.BearerToken)},
+		{len(config.CertData) > 0, ofCertificate(config.CertData)},
 	} {
 		if !c.set {
 			continue
 		}
-		expiry := c.expiry()
-		if expiry.IsZero() {
+		if c.expiry.IsZero() {
 			return time.Time{}
 		}
-		if expiry.After(last) {
-			last = expiry
+		if c.expiry.After(last) {
+			last = c.expiry
 		}
 	}
 	return last

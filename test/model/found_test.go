@@ -324,6 +324,10 @@ var found = map[string]History{
 			{time.Minute, "template-of-spec-goes", 0}, {0, "lose", 0}, {0, "template-and-scale", 647}, {time.Minute, "sick", 3482},
 		},
 	},
+	"an update removes two VMs whose guests do not shut down": { // seed 12312511
+		Setup:  Setup{Replicas: 3, Gate: "GuestHeartbeat", MinReady: 30},
+		Events: []Event{{time.Minute, "sick", 14}, {0, "shutdown", 1066}, {0, "template", 6}, {0, "sick", 456}},
+	},
 	"the host of the only VM of a new template goes, and no VM of the older one can be cloned": { // seed 11325169
 		Setup: Setup{Replicas: 2, Gate: "GuestIP"},
 		Events: []Event{

@@ -44,7 +44,7 @@ func Run(h History, logged bool) (*Violation, []string) {
 	return w.audit.violation, log
 }
 
-// rest lets 35 minutes pass, and checks the group.
+// rest lets at least 35 minutes pass, and checks the group.
 func (w *world) rest() {
 	w.say("REST")
 	w.vc.refuse = map[string]refusal{}
@@ -52,6 +52,7 @@ func (w *world) rest() {
 	if w.setup.Slow {
 		w.advance(slowFor)
 	}
+	w.advance(w.shutdowns())
 	for _, part := range []time.Duration{3 * time.Minute, 10 * time.Minute, 11 * time.Minute} {
 		w.advance(part)
 		w.audit.probe(w)
@@ -65,6 +66,21 @@ func (w *world) rest() {
 	w.audit.probe(w)
 	w.audit.atRest(w)
 	w.audit.quiet = time.Time{}
+}
+
+// shutdowns is the additional rest for guests that ignore a shutdown. An update removes their VMs one at a time, and waits for the timeout of each. The rest
+// itself is long enough for one.
+func (w *world) shutdowns() time.Duration {
+	if w.api.group == nil {
+		return 0
+	}
+	ignore := 0
+	for _, m := range w.vc.living() {
+		if m.sick || m.stubborn {
+			ignore++
+		}
+	}
+	return time.Duration(max(0, ignore-1)) * shutdownOf(&w.api.group.Spec)
 }
 
 // former creates the VMs of a deleted group, with a receipt on the hub, and makes the group adopt them.

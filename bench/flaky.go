@@ -47,7 +47,7 @@ func flaky(ctx context.Context, s *session, r *rig) error {
 			continue
 		}
 		s.add("flaky/"+ill.name, pace/healthy, "x healthy", ill.goal,
-			"VMs that run after %s more, beside those with no failure; failures by chance: cut before, cut after, HTTP 503; %d wide, clones of %s",
+			"VMs that run after another %s, compared to a run without failures; random failures: connection cut before or after the call, HTTP 503; %d concurrent tasks, clones of %s",
 			flakyWindow, flakyWidth, r.setup.taskTime)
 	}
 	return nil

@@ -65,7 +65,7 @@ func operatorCommand(operate func(context.Context, options) error) *cobra.Comman
 	flags.StringVar(&o.AdmissionURL, "admission-url", "",
 		"URL by which members reach the webhooks where MemberCluster.spec.admission.url says nothing else, for example https://vmgroups.example.com.")
 	flags.DurationVar(&o.LostReplica, "lost-replica-wait", trust.DefaultLimits().Lost,
-		"For how long a replica that vanished may still answer members, and old certificate authorities stay trusted for it.")
+		"How long members continue to trust the old certificate authorities after a replica disappeared, because it may still answer them.")
 	hostname, _ := os.Hostname()
 	flags.StringVar(&o.PodName, "pod-name", cmp.Or(os.Getenv("POD_NAME"), hostname), "Name of this replica, for people.")
 	flags.StringVar(&o.PodUID, "pod-uid", os.Getenv("POD_UID"),

@@ -25,7 +25,7 @@ const maxCell = 2048
 
 func assessAPIServer(version string, err error) finding {
 	if err != nil {
-		return finding{failure, "API server", oneLine(err), "Check the network between this Pod and the hub's API server, and its kubeconfig or ServiceAccount."}
+		return finding{failure, "API server", oneLine(err), "Check the network between this Pod and the hub's API server, and the kubeconfig or ServiceAccount of this Pod."}
 	}
 	return finding{fine, "API server", "Kubernetes " + version, ""}
 }

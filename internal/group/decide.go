@@ -29,7 +29,7 @@ const (
 	// RaiseInterval is the interval in which the groups of one member can raise the shard map's generation. All of them
 	// are checked for it, so that a restored shard map is raised once.
 	RaiseInterval = time.Hour
-	// newFor is how long after its creation a group is certainly new.
+	// newFor is the age up to which an empty status means that the group is new. Later, it can mean that status was lost.
 	newFor = 2 * time.Minute
 	// soon is the delay until the pass that sees the effect of an expected event.
 	soon = time.Second

@@ -51,7 +51,7 @@ func (f Facts) readiness(blockers []plan.Blocker) readiness {
 	return readiness{metav1.ConditionFalse, reason, message, brief}
 }
 
-// noUpdate are the reasons of UpToDate while no update is in progress.
+// noUpdate has the reasons that condition UpToDate has while no update is in progress.
 var noUpdate = []string{v1alpha1.ReasonUpToDate, v1alpha1.ReasonNotStarted}
 
 // underWay describes the work in progress until the group matches spec.

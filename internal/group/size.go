@@ -22,8 +22,8 @@ func asked(spec v1alpha1.VmGroupSpec) size { return size{int64(spec.CPU), int64(
 
 func (z size) max(o size) size { return size{max(z.cpu, o.cpu), max(z.memory, o.memory)} }
 
-// described returns the size of a VM that vCenter does not show, by its recorded revision, which can differ from that of spec. It is zero for a revision that status does not
-// describe, and for a clone whose intent was lost with status: it has no instance UUID, and its revision is a guess.
+// described returns the size of a VM that vCenter does not show. The size comes from the VM's recorded revision, which can differ from that of spec. The result is zero if
+// status does not describe that revision. It is also zero for a clone whose intent was lost with status: the clone has no instance UUID, and its revision is a guess.
 func (s *Snapshot) described(ordinal int32) size {
 	for i := range s.Group.Status.VMs {
 		if vm := &s.Group.Status.VMs[i]; vm.Ordinal == ordinal && (vm.MoRef != "" || vm.UUID != "") {

@@ -25,7 +25,7 @@ func (r resolver) checkReach(names *group.Names, spec v1alpha1.VmGroupSpec) {
 		return
 	}
 	what := fmt.Sprintf("no host of %s, where the resource pool is, has a datastore of template %s", untrusted.Name(names.Placement.Compute.Path), untrusted.Name(names.Template.Path))
-	instead := fmt.Sprintf("Name one of theirs in spec.placement.datastore, for example %s, or another resource pool", enumerated(there))
+	instead := fmt.Sprintf("Set spec.placement.datastore to a datastore of these hosts, for example %s, or choose another resource pool", enumerated(there))
 	if spec.CloneMode == v1alpha1.CloneLinked {
 		instead = "Use cloneMode Full with a datastore of theirs, or another resource pool"
 	}

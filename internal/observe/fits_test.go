@@ -26,7 +26,7 @@ func TestATemplateOutOfReachOfThePoolNeedsADatastore(t *testing.T) {
 		{"in reach and linked", v1alpha1.CloneLinked, near, vsphere.Ref{}, true, "", true},
 		{"not known", v1alpha1.CloneFull, nil, vsphere.Ref{}, false, "", false},
 		{"out of reach", v1alpha1.CloneFull, far, vsphere.Ref{}, false,
-			"no host of /DC0/host/C2, where the resource pool is, has a datastore of template /DC0/vm/debian (/DC0/datastore/near). Name one of theirs in spec.placement.datastore, for example /DC0/datastore/far", false},
+			"no host of /DC0/host/C2, where the resource pool is, has a datastore of template /DC0/vm/debian (/DC0/datastore/near). Set spec.placement.datastore to a datastore of these hosts, for example /DC0/datastore/far", false},
 		{"out of reach with a datastore", v1alpha1.CloneFull, far, ref, false, "", false},
 		{"out of reach and linked", v1alpha1.CloneLinked, far, ref, true, "Use cloneMode Full with a datastore of theirs", true},
 		{"out of reach, with a datastore, and better linked", v1alpha1.CloneLinkedPreferred, far, ref, true, "", false},

@@ -71,7 +71,7 @@ func (p *planner) explainElsewhere() {
 			Reason: v1alpha1.ReasonVMsLost,
 			Brief:  about(away, "is", "are") + " outside of the operator's root folder",
 			Message: fmt.Sprintf("Outside of the operator's root folder, where the operator does not touch VMs and clones none in their place: %s. "+
-				"Ask a hub administrator: if they carry the stamp of this group (vmgroup.owner in their configuration), move them back into the group's folder, or delete them.", enumerate(p.places(away))),
+				"Ask a hub administrator to check whether these VMs have the stamp of this group (vmgroup.owner in their configuration). If they have it, ask to move them back into the group's folder, or delete them.", enumerate(p.places(away))),
 			Terminal: true,
 		})
 	}

@@ -76,13 +76,13 @@ func (p *planner) stop(m *member, why string) {
 	off := Action{Kind: PowerOffVM}
 	switch {
 	case m.vm.Power != vsphere.PoweredOn:
-		off.Reason = fmt.Sprintf("%s and its power state is %s, so that no guest can be asked", why, m.vm.Power)
+		off.Reason = fmt.Sprintf("%s; its power state is %s, so that no guest can be asked", why, m.vm.Power)
 	case p.spec.shutdown == 0:
-		off.Reason = why + " and spec.shutdown.mode is Hard"
+		off.Reason = why + "; spec.shutdown.mode is Hard"
 	case deaf:
-		off.Reason = why + " and VMware Tools do not run"
+		off.Reason = why + "; VMware Tools do not run"
 	case !asked.IsZero() && p.ops.guests.overdue(asked):
-		off.Reason = fmt.Sprintf("%s and the guest did not shut down within %s", why, p.spec.shutdown)
+		off.Reason = fmt.Sprintf("%s; its guest did not shut down within %s", why, p.spec.shutdown)
 	default:
 		p.await(m, asked, mine, why)
 		return

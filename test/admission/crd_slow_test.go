@@ -112,7 +112,7 @@ func TestOneCommandDestroysNoVMOfAMember(t *testing.T) {
 	goes(t, p, own["web-3"])
 	sameVMs(t, name, before)
 
-	// One group keeps its VM until a CRD exists again.
+	// One deleted group keeps its VM. After the CRD is installed again, a new group adopts it.
 	kept := own["web-6"]
 	annotate(t, cluster, kept.DeepCopy(), v1alpha1.ReleaseAnnotation, kept.UID)
 	goes(t, p, kept)

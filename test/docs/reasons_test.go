@@ -23,7 +23,7 @@ var writers = map[string][]string{
 	"docs/reference/vmgrouppolicy.md": {"internal/controller/policy"},
 }
 
-// onlyRead are conditions of a VCenter that decide over groups.
+// onlyRead has, by page, conditions that code of another kind sets: code of groups only reads these conditions of a VCenter.
 var onlyRead = map[string][]string{"docs/reference/vmgroup.md": {"ConditionReachable", "ConditionCredentialsValid"}}
 
 // TestEveryConditionAndReasonIsOnThePageOfItsKind finds those that the code writes. A reason that a reader cannot

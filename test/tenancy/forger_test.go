@@ -106,7 +106,7 @@ func (f *forger) spec(of *v1alpha1.VmGroup) hostileapi.Object {
 	return spec
 }
 
-// status is the victim's own, or one that names its folder and its VMs in other ways.
+// status is the victim's own status, or a forged one that refers to the victim's folder and VMs.
 func (f *forger) status(of *v1alpha1.VmGroup) any {
 	if f.chance(4) {
 		return of.Status

@@ -140,8 +140,8 @@ func (a *attacker) untilAllSeen(groups int) {
 	}, func() string { return fmt.Sprintf("%d of %d groups are seen", seen, groups) })
 }
 
-// turn has the results during the edits: the number of edits of the other member's users, and the growth of the hub's
-// etcd in bytes.
+// turn has what one round measured: how many edits the users of the other member made, and by how many bytes the hub's etcd
+// grew.
 type turn struct {
 	edits int
 	grew  float64

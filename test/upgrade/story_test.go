@@ -105,8 +105,8 @@ func (s *tale) works(when string, quotaGrows growth, edits following) {
 // racers of each member request more at once: enough that replicas of both versions have some of them.
 const racers = 3
 
-// race requests more than the quota has left, in both members at once. One group gets it, or none if no group has to
-// grow.
+// race makes groups of both members request more than the quota has left, at the same time. One group gets it, or none if no
+// group has to grow.
 func (s *tale) race(when string, quotaGrows growth) {
 	s.Helper()
 	all := make([]*subject, 0, racers*len(members))

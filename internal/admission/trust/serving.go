@@ -10,7 +10,7 @@ const fingerprintLength = 32
 
 // Serving is what a replica publishes about the leaf that it serves.
 type Serving struct {
-	// Leaf is the beginning of its fingerprint, "none" if the replica serves none, "" if unknown.
+	// Leaf is the beginning of the fingerprint of the served certificate. It is "none" if the replica serves none, and "" if unknown.
 	Leaf string
 	// Authority is the beginning of the hash of the authority that signed it, "" if unknown.
 	Authority string

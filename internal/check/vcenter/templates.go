@@ -117,7 +117,7 @@ func templateStorage(f *survey.Facts, _ Settings) []Finding {
 }
 
 func templateTools(f *survey.Facts, _ Settings) []Finding {
-	out := about(f, "old-tools", Warn, "VMware Tools of %s are too old for its hosts.", "Upgrade open-vm-tools in the template.",
+	out := about(f, "old-tools", Warn, "The version of VMware Tools in %s is older than the ESXi hosts expect.", "Upgrade open-vm-tools in the template.",
 		func(t survey.Template) bool {
 			return t.ToolsStatus == "guestToolsTooOld" || t.ToolsStatus == "guestToolsBlacklisted" || t.ToolsStatus == "guestToolsSupportedOld"
 		})

@@ -165,7 +165,7 @@ func (r *Reconciler) removeLeft(ctx context.Context, vc *v1alpha1.VCenter, curre
 	case err != nil:
 		log.FromContext(ctx).Error(err, "An empty folder stays for now", "folder", f.InventoryPath, "moRef", f.Ref.Value)
 	case gone:
-		note := fmt.Sprintf("The empty folder %s (%s) was removed: it was of a VmGroup of member %s that does not exist any more", untrusted.Name(f.InventoryPath), f.Ref.Value, f.Member)
+		note := fmt.Sprintf("The empty folder %s (%s) was removed: it belonged to a VmGroup of member %s, and that VmGroup does not exist any more", untrusted.Name(f.InventoryPath), f.Ref.Value, f.Member)
 		log.FromContext(ctx).Info("An empty folder was removed", "folder", f.InventoryPath, "moRef", f.Ref.Value, "member", f.Member, "namespace", f.Namespace, "uid", f.uid)
 		r.Events.Eventf(vc, nil, corev1.EventTypeNormal, v1alpha1.EventFolderRemoved, "Sweep", "%s", note)
 	}

@@ -511,7 +511,7 @@ func TestAnEpochThatSomebodyMadeUpHoldsThisGroupAndNobodyElse(t *testing.T) {
 	}
 }
 
-// A restored shard map is older than all groups of a member. It passes them all at once, without the made-up ones.
+// A restored shard map has a lower generation than the groups of a member record. One raise passes them all, except groups with a forged generation.
 func TestARingThatIsBehindIsRaisedOnceForAllGroupsOfAMember(t *testing.T) {
 	r := newRig(t)
 	r.gate.epoch = sharding.Epoch{Generation: 1, Number: 7}

@@ -22,7 +22,8 @@ type snapshot struct {
 	waiters []waiter
 }
 
-// hostLimit is the limit of clones of one host, and its headroom.
+// hostLimit has, for one ESXi host, the number of clones that can run at the same time (slots), and how many of these slots are
+// only for the first clone of a group that holds nothing (keep).
 type hostLimit struct{ slots, keep int }
 
 // tenant is a member at the start of the allocation.

@@ -42,8 +42,8 @@ func (s *Server) untracked(ctx context.Context, c *connection) ([]operations.Unt
 	return out, nil
 }
 
-// matters reports whether a task without a known operation can have been started for us. A clone can belong to any account, because a
-// predecessor can have used another one. But its template is in the catalog, and a logged-in account started it.
+// matters reports whether a task without a known operation can have been started for us. Any account can have started a clone,
+// because an earlier replica can have logged in with another one. But its template is in the catalog, and a logged-in account started it.
 func (s *Server) matters(task operations.Untracked, reason any, user string) bool {
 	if !task.Clone {
 		return maybeOurs(reason, user)

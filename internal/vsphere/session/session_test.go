@@ -269,7 +269,7 @@ func TestLoginWhileLoggedIn(t *testing.T) {
 	s, err := session.Open(ctx, cfg)
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close(ctx)) })
-	// The reply of a login is lost after the cookie arrived: the next login uses a connection that is logged in.
+	// The body of a login's reply is lost, and the cookie in its header is not: the next login uses a connection that is logged in.
 	must(t, session.LoginAgain(ctx, s))
 	if n := proxy.Count("Login", "test-agent"); n != 2 {
 		t.Errorf("%d logins, want 2", n)

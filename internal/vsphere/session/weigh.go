@@ -51,7 +51,7 @@ const (
 	inInstruction
 )
 
-// errNoSOAP is not an excess: a web server sends pages for people while vCenter starts.
+// errNoSOAP is no [excess], although the answer is not read further: while vCenter starts, its web server sends HTML pages.
 var errNoSOAP = errors.New("the answer is no SOAP, but has a document type, as web pages have")
 
 // excess is an exceeded limit of an answer.

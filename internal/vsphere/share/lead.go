@@ -118,7 +118,7 @@ func (t *term) hosts(vcenter string, u budget.Usage) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// bound reduces the demand for tasks by clones from hosts without free slots.
+// bound subtracts, from the demand for tasks, those clones whose source host has no free slot: they cannot start. loose has the demand that needs no host.
 func (d *division) bound(loose map[string]int) {
 	usable := maps.Clone(loose)
 	for _, claims := range d.hosts {

@@ -91,7 +91,7 @@ type nobody struct{}
 
 func (nobody) Engage(context.Context, multicluster.ClusterName, cluster.Cluster) error { return nil }
 
-// startedProvider connects often. Its test fails if a connection enters a state that cannot follow.
+// startedProvider connects often. Its test fails if a connection enters a state that must not follow its previous one.
 func startedProvider(t *testing.T, known *fleet.Fleet) *Provider {
 	t.Helper()
 	p, err := NewProvider(settings.Options{Namespace: "operator", InstallationUID: "one", Fleet: known, Timings: settings.Timings{

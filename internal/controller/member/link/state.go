@@ -23,7 +23,7 @@ const (
 )
 
 // Unexpected is logged if a connection enters a state that next does not contain. Tests look for it.
-const Unexpected = "A connection enters a state that cannot follow"
+const Unexpected = "A connection entered a state that must not follow its previous state"
 
 // next has the states that can follow each state.
 var next = map[State][]State{

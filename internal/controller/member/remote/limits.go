@@ -97,7 +97,7 @@ type LimitError struct {
 	Remedy string
 }
 
-// Error is a sentence without the remedy.
+// Error returns a sentence that names the limit. It does not say how to correct that.
 func (e *LimitError) Error() string { return e.What + "; the limit is " + e.Limit }
 
 // RedirectError means that an answer redirected to another address. The credentials are valid for one address only.

@@ -27,7 +27,7 @@ func endAdoption(ctx context.Context, quotas Quotas, p *Pass, s *group.Snapshot)
 	}
 	if folder := seen.Folder; !folder.Ref.IsZero() && folder.Ref != s.FolderRef() {
 		if err := p.Server.DestroyFolder(ctx, folder.Ref); err != nil {
-			log.FromContext(ctx).Error(err, "Failed to remove the folder of the group whose VMs were adopted", "folder", folder.Path)
+			log.FromContext(ctx).Error(err, "Failed to remove the folder of the former group, whose VMs this group has adopted", "folder", folder.Path)
 		}
 	}
 }

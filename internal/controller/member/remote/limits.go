@@ -97,7 +97,7 @@ type LimitError struct {
 	Remedy string
 }
 
-// Error returns a sentence that names the limit. It does not say how to correct that.
+// Error returns a sentence that names the limit, without the remedy.
 func (e *LimitError) Error() string { return e.What + "; the limit is " + e.Limit }
 
 // RedirectError means that an answer redirected to another address. The credentials are valid for one address only.

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"github.com/codeconnect/vmgroup-operator/internal/term"
+
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,24 +26,24 @@ type column struct {
 }
 
 // layout returns rows as lines that fit the terminal's width and height. A zero size has no limit.
-func layout(rows []row, s size) []string {
+func layout(rows []row, s term.Size) []string {
 	shown, more := rows, ""
 	// One line is for the cursor below the table, one for the heading, and one for the number of omitted groups.
-	if room := s.height - 1; s.height > 0 && len(rows) > room-1 {
+	if room := s.Height - 1; s.Height > 0 && len(rows) > room-1 {
 		shown = choose(rows, max(room-2, 0))
 		more = fmt.Sprintf("%s… and %d more groups", indent, len(rows)-len(shown))
 	}
-	lines := fit(columns(shown), s.width)
+	lines := fit(columns(shown), s.Width)
 	if more != "" {
 		lines = append(lines, more)
 	}
-	if s.width > 0 {
+	if s.Width > 0 {
 		for i := range lines {
-			lines[i] = shorten(lines[i], s.width-1) // a full last column would begin a new line on some terminals
+			lines[i] = shorten(lines[i], s.Width-1) // a full last column would begin a new line on some terminals
 		}
 	}
-	if s.height > 0 {
-		lines = lines[:min(len(lines), max(s.height-1, 1))]
+	if s.Height > 0 {
+		lines = lines[:min(len(lines), max(s.Height-1, 1))]
 	}
 	return lines
 }

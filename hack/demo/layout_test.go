@@ -3,6 +3,8 @@
 package main
 
 import (
+	"github.com/codeconnect/vmgroup-operator/internal/term"
+
 	"fmt"
 	"slices"
 	"strings"
@@ -33,7 +35,7 @@ func groups(n int) []row {
 func TestTheTableLeavesOneHeaderOnEveryTerminal(t *testing.T) {
 	for _, width := range []int{20, 40, 79, 80, 100, 120, 161, 162, 200} {
 		for _, height := range []int{3, 5, 10, 24, 60} {
-			screen := size{width, height}
+			screen := term.Size{Width: width, Height: height}
 			terminal := newTerminal(screen)
 			terminal.write("── 7. Delete a VM\n")
 			var drawn []string
@@ -45,7 +47,7 @@ func TestTheTableLeavesOneHeaderOnEveryTerminal(t *testing.T) {
 					t.Fatalf("%d headers on a terminal of %v with %d groups", got, screen, n)
 				}
 			}
-			terminal.write(frameOf(drawn, layout(groups(28), size{width: width}), screen))
+			terminal.write(frameOf(drawn, layout(groups(28), term.Size{Width: width}), screen))
 			if got := terminal.times("MEMBER"); got != 1 {
 				t.Errorf("%d headers on a terminal of %v in the end", got, screen)
 			}
@@ -57,7 +59,7 @@ func TestTheTableLeavesOneHeaderOnEveryTerminal(t *testing.T) {
 }
 
 func TestATerminalThatIsMadeNarrowerLosesNoLine(t *testing.T) {
-	wide, narrow := size{120, 24}, size{60, 24}
+	wide, narrow := term.Size{Width: 120, Height: 24}, term.Size{Width: 60, Height: 24}
 	drawn := layout(groups(4), wide)
 	terminal := newTerminal(narrow) // the state after the previous lines were wrapped again
 	terminal.write("── 7. Delete a VM\n" + frameOf(nil, drawn, narrow))
@@ -68,7 +70,7 @@ func TestATerminalThatIsMadeNarrowerLosesNoLine(t *testing.T) {
 }
 
 func TestWhatHappensIsSeenOnASmallTerminal(t *testing.T) {
-	screen := size{80, 24}
+	screen := term.Size{Width: 80, Height: 24}
 	rows := groups(60)
 	rows[55].vms = "4:Unhealthy 0-3:Ready"
 	terminal := newTerminal(screen)
@@ -81,7 +83,7 @@ func TestWhatHappensIsSeenOnASmallTerminal(t *testing.T) {
 }
 
 func TestPaperHasEveryGroupAndNoLineThatATerminalWraps(t *testing.T) {
-	lines := layout(groups(60), paper)
+	lines := layout(groups(60), term.Paper)
 	if len(lines) != 61 {
 		t.Errorf("%d lines, want a header and 60 groups", len(lines))
 	}
@@ -90,8 +92,8 @@ func TestPaperHasEveryGroupAndNoLineThatATerminalWraps(t *testing.T) {
 			t.Errorf("no column %s: %s", name, lines[0])
 		}
 	}
-	if i := slices.IndexFunc(lines, func(line string) bool { return utf8.RuneCountInString(line) >= usual.width }); i >= 0 {
-		t.Errorf("a terminal of %d columns wraps %q", usual.width, lines[i])
+	if i := slices.IndexFunc(lines, func(line string) bool { return utf8.RuneCountInString(line) >= term.Usual.Width }); i >= 0 {
+		t.Errorf("a terminal of %d columns wraps %q", term.Usual.Width, lines[i])
 	}
 }
 

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"github.com/codeconnect/vmgroup-operator/internal/term"
+
 	"context"
 	"fmt"
 	"strings"
@@ -26,7 +28,7 @@ type table struct {
 }
 
 func newTable(d *demo) *table {
-	_, live := terminalSize(d.out)
+	_, live := term.SizeOf(d.out)
 	return &table{demo: d, live: live, reel: newReel(), stopC: make(chan struct{})}
 }
 
@@ -62,7 +64,7 @@ func (t *table) redraw(ctx context.Context) {
 		case <-done:
 			stopped, done = true, nil
 		case now := <-tick.C:
-			screen, _ := terminalSize(t.demo.out)
+			screen, _ := term.SizeOf(t.demo.out)
 			t.draw(layout(t.reel.show(now), screen), screen)
 			if stopped && !t.reel.behind() {
 				return
@@ -75,12 +77,12 @@ func (t *table) redraw(ctx context.Context) {
 func (t *table) stop() {
 	close(t.stopC)
 	t.wg.Wait()
-	screen, _ := terminalSize(t.demo.out)
-	t.draw(layout(t.rows(), size{width: screen.width}), screen)
+	screen, _ := term.SizeOf(t.demo.out)
+	t.draw(layout(t.rows(), term.Size{Width: screen.Width}), screen)
 }
 
 // draw replaces the previous lines.
-func (t *table) draw(lines []string, screen size) {
+func (t *table) draw(lines []string, screen term.Size) {
 	t.demo.printf("%s", frameOf(t.drawn, lines, screen))
 	if t.live {
 		t.drawn = lines
@@ -88,9 +90,9 @@ func (t *table) draw(lines []string, screen size) {
 }
 
 // frameOf returns the terminal codes that replace the drawn lines.
-func frameOf(drawn, lines []string, screen size) string {
+func frameOf(drawn, lines []string, screen term.Size) string {
 	var b strings.Builder
-	if up := linesOn(drawn, screen.width); up > 0 {
+	if up := linesOn(drawn, screen.Width); up > 0 {
 		fmt.Fprintf(&b, "\r\x1b[%dA\x1b[J", up)
 	}
 	for _, line := range lines {

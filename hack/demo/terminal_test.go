@@ -3,21 +3,20 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
+	"github.com/codeconnect/vmgroup-operator/internal/term"
+
 	"strconv"
 	"strings"
-	"testing"
 )
 
 // terminal simulates the terminal features that the table uses: lines that wrap and scroll, and a cursor.
 type terminal struct {
-	size
+	term.Size
 	lines    [][]rune // including those that scrolled off
 	row, col int
 }
 
-func newTerminal(s size) *terminal { return &terminal{size: s, lines: [][]rune{nil}} }
+func newTerminal(s term.Size) *terminal { return &terminal{Size: s, lines: [][]rune{nil}} }
 
 func (t *terminal) write(text string) {
 	for text != "" {
@@ -25,7 +24,7 @@ func (t *terminal) write(text string) {
 			end := strings.IndexAny(rest, "AJ")
 			switch n, _ := strconv.Atoi(rest[:end]); rest[end] {
 			case 'A':
-				t.row = max(t.row-n, len(t.lines)-t.height, 0)
+				t.row = max(t.row-n, len(t.lines)-t.Height, 0)
 			case 'J':
 				t.lines = append(t.lines[:t.row], t.lines[t.row][:min(t.col, len(t.lines[t.row]))])
 			}
@@ -40,7 +39,7 @@ func (t *terminal) write(text string) {
 		case '\r':
 			t.col = 0
 		default:
-			if t.col == t.width {
+			if t.col == t.Width {
 				t.row, t.col = t.row+1, 0
 			}
 			t.grow()
@@ -70,31 +69,10 @@ func (t *terminal) times(text string) int {
 
 // shows reports whether a text is on the screen.
 func (t *terminal) shows(text string) bool {
-	for _, line := range t.lines[max(len(t.lines)-t.height, 0):] {
+	for _, line := range t.lines[max(len(t.lines)-t.Height, 0):] {
 		if strings.Contains(string(line), text) {
 			return true
 		}
 	}
 	return false
-}
-
-func TestOutputThatIsNoTerminalIsNotDrawnOver(t *testing.T) {
-	t.Setenv("CI", "")
-	t.Setenv("TERM", "xterm")
-	nowhere, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range []*os.File{nowhere, log} {
-		if s, is := terminalSize(file); is {
-			t.Errorf("%s is taken for a terminal of %v", file.Name(), s)
-		}
-		if err := file.Close(); err != nil {
-			t.Error(err)
-		}
-	}
 }

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"github.com/codeconnect/vmgroup-operator/internal/term"
+
 	"context"
 	"fmt"
 	"os"
@@ -24,8 +26,8 @@ func (d *demo) printf(format string, args ...any) { _, _ = fmt.Fprintf(d.out, fo
 
 // fold writes a text in lines of at most 80 columns, or the width of a narrower terminal.
 func (d *demo) fold(first, rest, text string) {
-	screen, _ := terminalSize(d.out)
-	for _, line := range progress.Fold(text, first, rest, min(screen.width-1, progress.Columns)) {
+	screen, _ := term.SizeOf(d.out)
+	for _, line := range progress.Fold(text, first, rest, min(screen.Width-1, progress.Columns)) {
 		d.printf("%s\n", line)
 	}
 }

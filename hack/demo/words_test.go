@@ -3,6 +3,8 @@
 package main
 
 import (
+	"github.com/codeconnect/vmgroup-operator/internal/term"
+
 	"context"
 	"os"
 	"path/filepath"
@@ -48,7 +50,7 @@ func TestATerminalOf80ColumnsWrapsNoLineOfTheDemo(t *testing.T) {
 			}
 		},
 		"a sentence":       func(d *demo) { d.say("%s", longest) },
-		"a table":          func(d *demo) { newTable(d).draw(layout(groups(30), paper), paper) },
+		"a table":          func(d *demo) { newTable(d).draw(layout(groups(30), term.Paper), term.Paper) },
 		"what to try next": (*demo).tryNext,
 		"a tour":           (*demo).lookAround,
 	} {
@@ -58,7 +60,7 @@ func TestATerminalOf80ColumnsWrapsNoLineOfTheDemo(t *testing.T) {
 				t.Errorf("only %d lines were written: %q", len(lines), lines)
 			}
 			for _, line := range lines {
-				if got := utf8.RuneCountInString(line); got >= usual.width {
+				if got := utf8.RuneCountInString(line); got >= term.Usual.Width {
 					t.Errorf("%d columns: %s", got, line)
 				}
 			}
@@ -79,8 +81,8 @@ func TestTheTourIsPrintedAsItIsTested(t *testing.T) {
 		}
 	}
 	// The text and the heading of the table above it fit on one screen.
-	if len(lines) > usual.height-1 {
-		t.Errorf("the tour has %d lines, and a terminal %d", len(lines), usual.height)
+	if len(lines) > term.Usual.Height-1 {
+		t.Errorf("the tour has %d lines, and a terminal %d", len(lines), term.Usual.Height)
 	}
 }
 

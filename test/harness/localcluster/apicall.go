@@ -19,6 +19,10 @@ type APICall struct {
 	Limit string
 	// ResourceVersion in the query of a read, or empty.
 	ResourceVersion string
+	// Path of the request.
+	Path string
+	// DryRun is true if the request changes nothing.
+	DryRun bool
 	// UserAgent of the client.
 	UserAgent string
 	// Header of the request. A hook can change it before the request is forwarded.
@@ -41,7 +45,7 @@ func (c APICall) Writes() bool {
 // /apis/<group>/<version>/<resource>/<name>/<subresource>.
 func ParseAPICall(r *http.Request) APICall {
 	query := r.URL.Query()
-	call := APICall{UserAgent: r.UserAgent(), Header: r.Header, Limit: query.Get("limit"), ResourceVersion: query.Get("resourceVersion")}
+	call := APICall{Path: r.URL.Path, DryRun: query.Has("dryRun"), UserAgent: r.UserAgent(), Header: r.Header, Limit: query.Get("limit"), ResourceVersion: query.Get("resourceVersion")}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
 	case len(parts) > 2 && parts[0] == "api":

@@ -34,9 +34,11 @@ func Share(name string) *Shared {
 	return s
 }
 
-// Run runs the package's tests, ends the control plane, and returns the exit code. It is all that TestMain does.
-func (s *Shared) Run(m *testing.M) int {
-	code := m.Run()
+// Run runs the package's tests, ends the control plane, and returns the exit code. It is all that TestMain does, but for the Stop of others.
+func (s *Shared) Run(m *testing.M) int { return s.Stop(m.Run()) }
+
+// Stop ends the control plane if it was started, and returns the exit code, which is not 0 if that fails.
+func (s *Shared) Stop(code int) int {
 	if s.started == nil {
 		return code
 	}

@@ -14,7 +14,7 @@ LDFLAGS = -s -w -X main.version=$(RELEASE)
 # Each tool uses all cores; two tools in parallel would only interleave their output.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help test test-fast test-race test-slow test-alerts test-crash test-failover test-skew test-upgrade test-e2e test-planted test-mutants demo cluster build image generate manifests fmt lint verify bench drawings tools clean
+.PHONY: help test test-fast test-race test-slow test-alerts test-crash test-failover test-skew test-upgrade test-e2e test-planted test-mutants demo cluster build plugin image generate manifests fmt lint verify bench drawings tools clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "; print "Usage: make <target>\n"} \
@@ -81,6 +81,10 @@ cluster: ## Start a hub that runs Pods and two members, print their kubeconfigs,
 build: ## Build the operator into bin/manager
 	@$(RUN) ./hack/progress -label "compiling the operator" -o bin/manager -ldflags "$(LDFLAGS)" ./cmd/manager
 	@echo "bin/manager $(RELEASE)"
+
+plugin: ## Build the kubectl plugin into bin/kubectl-vmgroup
+	@$(RUN) ./hack/progress -label "compiling the plugin" -o bin/kubectl-vmgroup -ldflags "$(LDFLAGS)" ./cmd/kubectl-vmgroup
+	@echo "bin/kubectl-vmgroup $(RELEASE)"
 
 image: ## Write the image and its SBOM to dist/image; PLATFORM=linux/amd64,linux/arm64 PUSH=registry.example.com/name
 	@$(RUN) ./hack/image -version "$(VERSION)" -platform "$(PLATFORM)" -push "$(PUSH)"

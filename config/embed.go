@@ -23,6 +23,12 @@ var (
 	vmgroupRoles string
 	//go:embed member-rbac/bindings.yaml
 	memberBindings string
+	//go:embed member-renewal/roles.yaml
+	renewalRoles string
+	//go:embed member-renewal/session.yaml
+	session string
+	//go:embed member-renewal/policy.yaml
+	tokenPolicy string
 )
 
 // MemberRBAC returns, as YAML documents, the ServiceAccounts in a member whose tokens go into the hub's kubeconfig
@@ -31,4 +37,9 @@ func MemberRBAC() string {
 	return strings.Join([]string{
 		memberServiceAccounts, runtimeClusterRole, runtimeRole, bootstrapClusterRole, bootstrapRole, limitsReader, vmgroupRoles, memberBindings,
 	}, "---\n")
+}
+
+// MemberRenewal returns, as YAML documents, what the ServiceAccounts in a member need to renew their own tokens, and what limits these tokens.
+func MemberRenewal() string {
+	return strings.Join([]string{renewalRoles, session, tokenPolicy}, "---\n")
 }

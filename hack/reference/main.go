@@ -41,12 +41,13 @@ func run() error {
 		return err
 	}
 	for name, content := range map[string][]byte{
-		"metrics.yaml":  metricsList(metrics.All()),
-		"metrics.md":    metricsPage(metrics.All()),
-		"conditions.md": conditionsPage(conditions),
-		"events.md":     eventsPage(events),
-		"alerts.md":     alerts,
-		"packages.md":   packages,
+		"metrics.yaml":       metricsList(metrics.All()),
+		"metrics.md":         metricsPage(metrics.All()),
+		"conditions.md":      conditionsPage(conditions),
+		"events.md":          eventsPage(events),
+		"alerts.md":          alerts,
+		"packages.md":        packages,
+		"kubectl-vmgroup.md": pluginPage(),
 	} {
 		if err := os.WriteFile(filepath.Join(root, "docs", "reference", name), content, 0o644); err != nil {
 			return err

@@ -52,6 +52,7 @@ func run() (failed int, err error) {
 		{"every go.mod is tidy", tidy},
 		{"all modules have one x/net, one x/oauth2, one govmomi and one patch of each Kubernetes minor", oneVersion},
 		{"the operator has no evaluator of the Common Expression Language", withoutCEL},
+		{"the operator has no part of the kubectl plugin", withoutPlugin},
 		{"the operator has not grown: " + ratchet.File, ratchet.Check},
 		{"no folder has more rejected terms than " + words.File + " allows", words.Check},
 		{"what the pages name exists", pages},

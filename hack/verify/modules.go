@@ -93,3 +93,27 @@ func withoutCEL(ctx context.Context, root string, _ []string) error {
 	}
 	return nil
 }
+
+// pluginParts are packages of the kubectl plugin, which the operator does not need.
+var pluginParts = []string{"k8s.io/cli-runtime/", "charm.land/lipgloss/", "vmgroup-operator/internal/plugin/", "vmgroup-operator/internal/term"}
+
+// withoutPlugin checks that the operator does not link any part of the kubectl plugin.
+func withoutPlugin(ctx context.Context, root string, _ []string) error {
+	return linksNone(ctx, root, "./cmd/manager", pluginParts)
+}
+
+// linksNone checks that a program links none of the packages.
+func linksNone(ctx context.Context, root, program string, parts []string) error {
+	command := exec.CommandContext(ctx, "go", "list", "-deps", program)
+	command.Dir = root
+	out, err := command.Output()
+	if err != nil {
+		return fmt.Errorf("go list -deps %s: %w%s", program, err, stderrOf(err))
+	}
+	for _, part := range parts {
+		if strings.Contains(string(out), part) {
+			return fmt.Errorf("  %s links %s", program, part)
+		}
+	}
+	return nil
+}

@@ -66,3 +66,14 @@ func TestAnEvaluatorOfExpressionsInTheOperatorIsFound(t *testing.T) {
 		t.Error("a module that requires the evaluator passes")
 	}
 }
+
+func TestAPartOfThePluginInTheOperatorIsFound(t *testing.T) {
+	if err := withoutPlugin(t.Context(), "../..", nil); err != nil {
+		t.Errorf("this repository: %v", err)
+	}
+	for _, part := range pluginParts {
+		if err := linksNone(t.Context(), "../..", "./cmd/kubectl-vmgroup", []string{part}); err == nil {
+			t.Errorf("the plugin itself does not link %s: its name is wrong", part)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+//go:build unix && !fast
+
+package cli
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+)
+
+func isTrue(of, reason string) metav1.Condition {
+	return metav1.Condition{Type: of, Status: metav1.ConditionTrue, Reason: reason, Message: reason + " is the reason."}
+}
+
+// TestJoinWaitsForTheOperator: join prints what the operator reports, and fails at once if a person must act.
+func TestJoinWaitsForTheOperator(t *testing.T) {
+	for story, test := range map[string]struct {
+		reports []metav1.Condition
+		code    int
+		says    []string
+	}{
+		"all is well": {
+			[]metav1.Condition{isTrue(v1alpha1.ConditionReady, "Engaged"), isTrue(v1alpha1.ConditionCRDInstalled, "CRDInstalled"), isTrue(v1alpha1.ConditionAdmissionReady, "AdmissionInstalled")},
+			0, []string{"✔ the hub reaches the member", "✔ the CRD is in place", "✔ the admission objects are in place", "Joined in "},
+		},
+		"no webhook": {
+			[]metav1.Condition{isTrue(v1alpha1.ConditionReady, "Engaged"), isTrue(v1alpha1.ConditionCRDInstalled, "CRDInstalled"), isTrue(v1alpha1.ConditionAdmissionReady, "NoWebhook")},
+			0, []string{"· the member calls no webhook of the hub", "NoWebhook is the reason.", "Joined in "},
+		},
+		"a person must act": {
+			[]metav1.Condition{isTrue(v1alpha1.ConditionStalled, "AnotherCluster")}, cluster.ExitNotWell, []string{"AnotherCluster: AnotherCluster is the reason."},
+		},
+	} {
+		t.Run(story, func(t *testing.T) {
+			b := newBench(t)
+			reported := make(chan struct{})
+			go func() {
+				defer close(reported)
+				await.NoError(t, "the MemberCluster", func() error {
+					return b.hub.Get(t.Context(), types.NamespacedName{Name: "waits"}, &v1alpha1.MemberCluster{})
+				})
+				b.operator("waits", test.reports...)
+			}()
+			out, err := b.join("waits", "--wait", "1m")
+			<-reported
+			if err != nil {
+				out += err.Error()
+			}
+			if ExitCode(err) != test.code {
+				t.Errorf("exit code %d, want %d", ExitCode(err), test.code)
+			}
+			for _, line := range test.says {
+				if !strings.Contains(out, line) {
+					t.Errorf("it does not say %q:\n%s", line, out)
+				}
+			}
+		})
+	}
+}
+
+// TestJoinDoesNotTakeAnOldStateForAnAnswer: the tokens of the member were revoked, and join gives the operator new ones.
+func TestJoinDoesNotTakeAnOldStateForAnAnswer(t *testing.T) {
+	b := newBench(t)
+	_, err := b.join("revoked")
+	b.must(err)
+	stalled := isTrue(v1alpha1.ConditionStalled, "Unauthorized")
+	b.operator("revoked", stalled)
+	secret := &corev1.Secret{}
+	key := types.NamespacedName{Namespace: operatorNamespace, Name: "revoked-join"}
+	b.must(b.hub.Get(t.Context(), key, secret))
+	was := secret.ResourceVersion
+	reported := make(chan struct{})
+	go func() {
+		defer close(reported)
+		await.NoError(t, "new tokens", func() error {
+			if err := b.hub.Get(t.Context(), key, secret); err != nil || secret.ResourceVersion == was {
+				return errors.Join(err, errors.New("the Secret has not changed"))
+			}
+			return nil
+		})
+		stalled.Status, stalled.Reason = metav1.ConditionFalse, "Engaged"
+		b.operator("revoked", stalled, isTrue(v1alpha1.ConditionReady, "Engaged"), isTrue(v1alpha1.ConditionCRDInstalled, "CRDInstalled"), isTrue(v1alpha1.ConditionAdmissionReady, "AdmissionInstalled"))
+	}()
+	out, err := b.join("revoked", "--wait", "1m")
+	<-reported
+	b.must(err)
+	if !strings.Contains(out, "MemberCluster revoked   (unchanged)") {
+		t.Errorf("the MemberCluster was not changed, and it says\n%s", out)
+	}
+}
+
+// TestLeaveRemovesWhatJoinHasMade and asks first.
+func TestLeaveRemovesWhatJoinHasMade(t *testing.T) {
+	b := newBench(t)
+	_, err := b.join("goes")
+	b.must(err)
+	before := b.versions()
+	if out, err := b.run("member", "leave", "goes", "--member-context", "edge"); ExitCode(err) != cluster.ExitUsage || !strings.Contains(out, "has 0 VmGroups with 0 VMs") {
+		t.Errorf("without an answer: %v\n%s", err, out)
+	}
+	b.same("without an answer", before, b.versions())
+	if _, err := b.run("member", "leave", "goes", "--yes", "--member-context", "hub"); ExitCode(err) != cluster.ExitUsage || !strings.Contains(err.Error(), "is not the cluster") {
+		t.Errorf("with the context of another cluster: %v", err)
+	}
+	b.same("with the context of another cluster", before, b.versions())
+	_, err = b.run("member", "leave", "goes", "--yes", "--member-context", "edge")
+	b.must(err)
+	if left := b.versions(); len(left) > 0 {
+		t.Errorf("there are still %v", left)
+	}
+	b.finalize("vmgroup-operator")
+	if _, err := b.run("member", "leave", "goes", "--yes"); ExitCode(err) != cluster.ExitUsage || !strings.Contains(err.Error(), `no MemberCluster "goes"`) {
+		t.Errorf("a second time: %v", err)
+	}
+}
+
+// finalize ends the deletion of a namespace in the member, in the place of Kubernetes' controllers.
+func (b *bench) finalize(name string) {
+	b.Helper()
+	ns := &corev1.Namespace{}
+	b.must(b.member.Get(b.Context(), types.NamespacedName{Name: name}, ns))
+	if ns.DeletionTimestamp.IsZero() {
+		b.Errorf("namespace %s stays", name)
+	}
+	ns.Spec.Finalizers = nil
+	b.must(client.IgnoreNotFound(b.member.SubResource("finalize").Update(b.Context(), ns)))
+}
+
+// TestContextsTellsTheRoleOfEach also of those that do not respond.
+func TestContextsTellsTheRoleOfEach(t *testing.T) {
+	b := newBench(t)
+	b.make(b.member, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: install.ClaimName}, Data: map[string]string{install.ClaimInstallationKey: b.uid(b.hub)},
+	})
+	b.file.Clusters["gone"] = &clientcmdapi.Cluster{Server: "https://127.0.0.1:1"}
+	b.file.Contexts["gone"] = &clientcmdapi.Context{Cluster: "gone", AuthInfo: "hub"}
+	out, err := b.run("contexts")
+	b.must(err)
+	for _, want := range []string{"edge member " + b.uid(b.member) + " " + b.uid(b.hub), "hub hub " + b.uid(b.hub), "gone unknown The cluster of context"} {
+		if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
+			t.Errorf("it lacks %q:\n%s", want, out)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
+)
+
+func listCommand(o *Options) *cobra.Command {
+	format, noHeaders := genericclioptions.NewPrintFlags("").WithTypeSetter(cluster.Scheme()), false
+	c := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the members of the hub, those that are not ready first", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return list(c, o, format, noHeaders) },
+	}
+	format.AddFlags(c)
+	c.Flags().BoolVar(&noHeaders, "no-headers", false, "Print no headers.")
+	return c
+}
+
+func list(c *cobra.Command, o *Options, format *genericclioptions.PrintFlags, noHeaders bool) error {
+	contexts, err := cluster.Load(o.flags)
+	if err != nil {
+		return err
+	}
+	hub, err := o.hub(c, contexts)
+	if err != nil {
+		return err
+	}
+	members := &v1alpha1.MemberClusterList{}
+	if err := hub.List(c.Context(), members); err != nil {
+		return cluster.Explain(hub.Context, hub.Config.Host, err)
+	}
+	if *format.OutputFormat != "" {
+		printer, err := format.ToPrinter()
+		if err != nil {
+			return cluster.Usage("%v", err)
+		}
+		return printer.PrintObj(members, o.Out)
+	}
+	sortMembers(members.Items)
+	return printTable(o.Out, memberTable(members.Items, o.Now()), noHeaders, listDrops...)
+}
+
+func sortMembers(members []v1alpha1.MemberCluster) {
+	slices.SortStableFunc(members, func(a, b v1alpha1.MemberCluster) int {
+		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// rank orders members: those that a person must check come first.
+func rank(mc *v1alpha1.MemberCluster) int {
+	if meta.IsStatusConditionTrue(mc.Status.Conditions, v1alpha1.ConditionReady) {
+		return 1
+	}
+	return 0
+}
+
+// listDrops are the columns that a narrow terminal does not show, the least important first.
+var listDrops = []string{"Kubernetes", "Age", "VMs", "Groups"}
+
+func memberTable(members []v1alpha1.MemberCluster, now time.Time) *metav1.Table {
+	table := columns("Name", "Ready", "Reason", "Groups", "VMs", "Ready-VMs", "Credential", "Kubernetes", "Age")
+	for i := range members {
+		mc := &members[i]
+		ready, reason := "Unknown", ""
+		if c := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionReady); c != nil {
+			ready, reason = string(c.Status), c.Reason
+		}
+		table.Rows = append(table.Rows, metav1.TableRow{
+			Cells: []any{
+				mc.Name, ready, reason, int64(mc.Status.Groups), int64(mc.Status.VMs), int64(mc.Status.ReadyVMs), credentialOf(mc, now),
+				untrusted.Text(mc.Status.KubernetesVersion, 20), duration.HumanDuration(now.Sub(mc.CreationTimestamp.Time)),
+			},
+		})
+	}
+	return table
+}
+
+// credentialOf says for how long the credentials are valid: until the first of them expires.
+func credentialOf(mc *v1alpha1.MemberCluster, now time.Time) string {
+	if c := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionCredentialsValid); c != nil && c.Status == metav1.ConditionFalse {
+		return c.Reason
+	}
+	first := firstExpiry(mc)
+	switch {
+	case first.IsZero():
+		return "<unknown>"
+	case !first.After(now):
+		return v1alpha1.ReasonCredentialsExpired
+	}
+	return duration.HumanDuration(first.Sub(now))
+}
+
+func firstExpiry(mc *v1alpha1.MemberCluster) (first time.Time) {
+	if mc.Status.Credentials == nil {
+		return first
+	}
+	for _, c := range []*v1alpha1.MemberCredential{mc.Status.Credentials.Member, mc.Status.Credentials.Bootstrap} {
+		if c != nil && c.ExpirationTime != nil && (first.IsZero() || c.ExpirationTime.Time.Before(first)) {
+			first = c.ExpirationTime.Time
+		}
+	}
+	return first
+}

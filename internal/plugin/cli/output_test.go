@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/term"
+)
+
+var update = flag.Bool("update", false, "write testdata/*.golden instead of comparing with them")
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func ago(d time.Duration) metav1.Time { return metav1.NewTime(noon.Add(-d)) }
+
+// member is a MemberCluster with conditions of the form "Type=Status/Reason: message".
+func member(name string, conditions ...string) v1alpha1.MemberCluster {
+	mc := v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: ago(41 * 24 * time.Hour)}}
+	for _, text := range conditions {
+		head, message, _ := strings.Cut(text, ": ")
+		kind, state, _ := strings.Cut(head, "=")
+		status, reason, _ := strings.Cut(state, "/")
+		mc.Status.Conditions = append(mc.Status.Conditions, metav1.Condition{
+			Type: kind, Status: metav1.ConditionStatus(status), Reason: reason, Message: message, LastTransitionTime: ago(4 * time.Minute),
+		})
+	}
+	return mc
+}
+
+func well(name string) v1alpha1.MemberCluster {
+	mc := member(name, "Ready=True/Engaged: The member is served.", "CredentialsValid=True/Renewed: The tokens are renewed.", "Claimed=True/Claimed: This installation serves the member.",
+		"CRDInstalled=True/CRDInstalled: The CRD is up to date.", "AdmissionReady=True/AdmissionInstalled: Everything is in place.")
+	mc.Status.Groups, mc.Status.VMs, mc.Status.ReadyVMs, mc.Status.KubernetesVersion = 12, 40, 40, "v1.36.5"
+	expires := metav1.NewTime(noon.Add(6*24*time.Hour + time.Hour))
+	mc.Status.Credentials = &v1alpha1.MemberCredentials{Member: &v1alpha1.MemberCredential{ExpirationTime: &expires}}
+	return mc
+}
+
+func unreachable(name string) v1alpha1.MemberCluster {
+	mc := member(name, "Ready=False/MemberUnreachable: dial tcp 10.9.7.2:6443: i/o timeout", "CredentialsValid=Unknown/Connecting: It was not asked.", "OrphanedVMs=True/GroupGone: 2 VMs have no group.")
+	mc.Status.Groups, mc.Status.VMs, mc.Status.KubernetesVersion = 2, 6, "v1.35.1"
+	return mc
+}
+
+func compare(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%swant\n%s", name, got, want)
+	}
+}
+
+func TestTheListHasMembersThatAreNotReadyFirst(t *testing.T) {
+	expired := well("old")
+	past := ago(time.Hour)
+	expired.Status.Credentials.Member.ExpirationTime = &past
+	revoked := member("stolen", "Ready=False/Unauthorized: 401", "CredentialsValid=False/CredentialsRevoked: 401")
+	members := []v1alpha1.MemberCluster{well("a"), unreachable("edge-7"), expired, member("new"), revoked}
+	sortMembers(members)
+	for name, width := range map[string]int{"list-80": 80, "list-120": 120, "list-200": 200, "list-no-terminal": 0} {
+		out := &bytes.Buffer{}
+		if err := fitTable(out, memberTable(members, noon), false, width, listDrops); err != nil {
+			t.Fatal(err)
+		}
+		compare(t, name, out.String())
+	}
+}
+
+func TestTheCheckOfAMember(t *testing.T) {
+	for name, test := range map[string]struct {
+		of  v1alpha1.MemberCluster
+		bad bool
+	}{
+		"well": {well("a"), false}, "unreachable": {unreachable("edge-7"), true}, "silent": {member("new"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := &bytes.Buffer{}
+			r := &checkReport{out: steps{out, term.Style{}}, now: noon}
+			r.conditions(&test.of)
+			if r.bad != test.bad {
+				t.Errorf("bad is %t", r.bad)
+			}
+			compare(t, "check-"+name, out.String())
+		})
+	}
+}

@@ -1,0 +1,140 @@
+// Package cli is the command line of kubectl vmgroup.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
+	"github.com/codeconnect/vmgroup-operator/internal/term"
+)
+
+// hubContextVariable names the context of the hub if --hub-context does not.
+const hubContextVariable = "VMGROUP_HUB_CONTEXT"
+
+// Options are those of all commands.
+type Options struct {
+	genericiooptions.IOStreams
+	// Version of the plugin.
+	Version string
+	// Now is the clock.
+	Now func() time.Time
+
+	flags      *genericclioptions.ConfigFlags
+	hubContext string
+	namespace  string
+	ascii      bool
+}
+
+// New returns the command line.
+func New(o Options) *cobra.Command {
+	o.flags = genericclioptions.NewConfigFlags(true)
+	root := &cobra.Command{
+		Use:   "kubectl-vmgroup",
+		Short: "Operate groups of VMs across clusters",
+		Long: `kubectl vmgroup joins member clusters to a hub of the VmGroup operator, and reports on them.
+
+The hub is the cluster in which the operator runs. Its context is --hub-context, else $VMGROUP_HUB_CONTEXT, else the current context.
+
+Exit codes: 0 if all is well, 1 if something is not well, 2 for wrong arguments, 3 if a cluster cannot be reached or lacks a permission.`,
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl vmgroup"},
+		SilenceUsage:  true,
+		SilenceErrors: true, // main prints them, once
+	}
+	root.SetIn(o.In)
+	root.SetOut(o.Out)
+	root.SetErr(o.ErrOut)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return cluster.Usage("%v. See %s --help", err, c.CommandPath())
+	})
+	flags := root.PersistentFlags()
+	o.flags.AddFlags(flags)
+	flags.StringVar(&o.hubContext, "hub-context", "", "Context of the hub in the kubeconfig. The default is $"+hubContextVariable+", else the current context.")
+	flags.StringVar(&o.namespace, "operator-namespace", "", "Namespace of the operator on the hub. The default is that of its Pods.")
+	flags.BoolVar(&o.ascii, "ascii", false, "Print ASCII characters instead of symbols.")
+	root.AddCommand(memberCommand(&o), contextsCommand(&o), versionCommand(&o))
+	return root
+}
+
+// ExitCode returns the exit code of a command that ended with this error.
+func ExitCode(err error) int {
+	var failure *cluster.Failure
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &failure):
+		return failure.Code
+	case strings.HasPrefix(err.Error(), "unknown command"), strings.HasPrefix(err.Error(), "accepts "), strings.HasPrefix(err.Error(), "required flag"):
+		return cluster.ExitUsage
+	}
+	return cluster.ExitUnreachable
+}
+
+// Print writes an error as one sentence.
+func Print(w io.Writer, err error) { _, _ = fmt.Fprintln(w, "Error:", err) }
+
+// hub opens the hub, and checks that it is one.
+func (o *Options) hub(c *cobra.Command, contexts *cluster.Contexts) (*cluster.Cluster, error) {
+	name := o.hubContext
+	if name == "" {
+		name = os.Getenv(hubContextVariable)
+	}
+	if name == "" {
+		name = contexts.Current()
+	}
+	if name == "" {
+		return nil, cluster.Usage("The kubeconfig has no current context. Set --hub-context to the context of the hub.")
+	}
+	hub, err := contexts.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	switch is, err := hub.IsHub(c.Context()); {
+	case err != nil:
+		return nil, err
+	case !is:
+		return nil, cluster.Usage("The cluster of context %q is not a hub: it does not serve MemberClusters. Set --hub-context to the context of the hub.", name)
+	}
+	if o.namespace == "" {
+		o.namespace = hub.OperatorNamespace(c.Context())
+	}
+	return hub, nil
+}
+
+// style of the standard output.
+func (o *Options) style() term.Style {
+	if file, ok := o.Out.(*os.File); ok {
+		return term.StyleOf(file, o.ascii)
+	}
+	return term.Style{ASCII: o.ascii}
+}
+
+// steps prints the steps of a command.
+type steps struct {
+	out   io.Writer
+	style term.Style
+}
+
+func (s *steps) line(m term.Mark, text, detail string) {
+	if detail != "" {
+		text += "   (" + detail + ")"
+	}
+	_, _ = fmt.Fprintf(s.out, "  %s %s\n", s.style.Mark(m), text)
+}
+
+// Done implements enroll.Reporter.
+func (s *steps) Done(step, detail string) { s.line(term.OK, step, detail) }
+
+// Skipped implements enroll.Reporter.
+func (s *steps) Skipped(step, why string) {
+	s.line(term.Note, step, "")
+	_, _ = fmt.Fprintf(s.out, "      %s\n", why)
+}

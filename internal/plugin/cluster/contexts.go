@@ -1,0 +1,64 @@
+package cluster
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Contexts are those of the user's kubeconfig.
+type Contexts struct {
+	file   clientcmdapi.Config
+	access clientcmd.ConfigAccess
+	// overrides are the flags that hold for each context: impersonation and the request timeout.
+	overrides clientcmd.ConfigOverrides
+}
+
+// Load reads the kubeconfig of the flags.
+func Load(flags *genericclioptions.ConfigFlags) (*Contexts, error) {
+	loader := flags.ToRawKubeConfigLoader()
+	file, err := loader.RawConfig()
+	if err != nil {
+		return nil, Usage("The kubeconfig cannot be read: %v", err)
+	}
+	c := &Contexts{file: file, access: loader.ConfigAccess()}
+	if name := *flags.Context; name != "" {
+		c.file.CurrentContext = name
+	}
+	c.overrides.Timeout = *flags.Timeout
+	c.overrides.AuthInfo = clientcmdapi.AuthInfo{
+		Impersonate: *flags.Impersonate, ImpersonateUID: *flags.ImpersonateUID, ImpersonateGroups: *flags.ImpersonateGroup,
+	}
+	return c, nil
+}
+
+// Current is the name of the context of --context, or else of the current one. It is empty if there is none.
+func (c *Contexts) Current() string { return c.file.CurrentContext }
+
+// Names of all contexts, in order.
+func (c *Contexts) Names() []string { return slices.Sorted(maps.Keys(c.file.Contexts)) }
+
+// Config returns the client configuration of a context.
+func (c *Contexts) Config(name string) (*rest.Config, error) {
+	if _, ok := c.file.Contexts[name]; !ok {
+		return nil, Usage("The kubeconfig has no context %q. kubectl config get-contexts lists them.", name)
+	}
+	config, err := clientcmd.NewNonInteractiveClientConfig(c.file, name, &c.overrides, c.access).ClientConfig()
+	if err != nil {
+		return nil, Usage("Context %q of the kubeconfig cannot be used: %v", name, err)
+	}
+	return config, nil
+}
+
+// Open returns the cluster of a context. It connects to nothing.
+func (c *Contexts) Open(name string) (*Cluster, error) {
+	config, err := c.Config(name)
+	if err != nil {
+		return nil, err
+	}
+	return New(name, config)
+}

@@ -190,6 +190,7 @@ func (s *Snapshot) quotaQuestion(wants policy.Usage, claims bool) QuotaQuestion 
 	}
 	switch {
 	case !s.Observation.Complete || s.misses() || s.clonesUnknown(): // the sizes of its VMs are unknown
+	case !admitted && s.record.Unread != "": // the group can be held at a record that needs the grant
 	case admitted:
 		q.Returns, q.Occupies = true, Occupies(s.Group, *s.Admitted).Max(s.taken()).Max(Shows(s.Group))
 	default:

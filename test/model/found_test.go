@@ -324,6 +324,10 @@ var found = map[string]History{
 			{time.Minute, "template-of-spec-goes", 0}, {0, "lose", 0}, {0, "template-and-scale", 647}, {time.Minute, "sick", 3482},
 		},
 	},
+	"a group is scaled to 0 and loses its status while the hub is unreachable": { // seed 12159748
+		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 4, CPUs: 8}},
+		Events: []Event{{0, "hub", 1}, {0, "scale", 0}, {0, "wipe-status", 0}, {time.Minute, "scale", 713}, {0, "hub", 0}},
+	},
 	"an update removes two VMs whose guests do not shut down": { // seed 12312511
 		Setup:  Setup{Replicas: 3, Gate: "GuestHeartbeat", MinReady: 30},
 		Events: []Event{{time.Minute, "sick", 14}, {0, "shutdown", 1066}, {0, "template", 6}, {0, "sick", 456}},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
@@ -231,11 +232,12 @@ func (a *amounts) sort() {
 // mostReplicas is the maximum number of VMs of a group: if a group asks for more, no VM is cloned.
 const mostReplicas = 500
 
-// older returns the size of the largest shape that VMs are updated from, and the number of such VMs, including clones in flight: as long as there is one, a missing VM can be
-// cloned in that shape.
+// older returns the size of the largest shape that VMs are updated from, and the number of such VMs, including clones in flight: as long as there is one, and no VM of spec's
+// revision is available, a missing VM can be cloned in that shape.
 func (s *Snapshot) older() (largest size, left int64) {
-	from := s.updates().From
-	if u := s.Group.Spec.UpdateStrategy; len(from) == 0 || u != nil && u.Type == v1alpha1.UpdateOnDelete {
+	update := s.updates()
+	from := update.From
+	if u := s.Group.Spec.UpdateStrategy; len(from) == 0 || u != nil && u.Type == v1alpha1.UpdateOnDelete || s.proven(update.Revision) {
 		return size{}, 0
 	}
 	for i := range s.Old {
@@ -257,6 +259,18 @@ func (s *Snapshot) older() (largest size, left int64) {
 		}
 	}
 	return largest, int64(len(there))
+}
+
+// proven reports whether a VM of a revision is available, by status, and still exists.
+func (s *Snapshot) proven(revision string) bool {
+	least := time.Duration(0)
+	if r := s.Group.Spec.Readiness; r != nil {
+		least = time.Duration(r.MinReadySeconds) * time.Second
+	}
+	return slices.ContainsFunc(s.Group.Status.VMs, func(vm v1alpha1.VMStatus) bool {
+		_, there := s.sizes[vm.Ordinal]
+		return there && vm.Revision == revision && vm.Phase == v1alpha1.VMReady && vm.ReadySince != nil && !s.Now.Before(vm.ReadySince.Add(least))
+	})
 }
 
 // wantsWith returns the usage of the group with this number of VMs, plus its released VMs.

@@ -328,6 +328,10 @@ var found = map[string]History{
 		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 4, CPUs: 8}},
 		Events: []Event{{0, "hub", 1}, {0, "scale", 0}, {0, "wipe-status", 0}, {time.Minute, "scale", 713}, {0, "hub", 0}},
 	},
+	"spec goes back to smaller VMs, and only an unproven revision needs the larger size": { // seed 12226874
+		Setup:  Setup{Replicas: 3, Gate: "GuestHeartbeat", Quota: Quota{VMs: 6, CPUs: 11}, Others: 1},
+		Events: []Event{{0, "size-and-scale", 7}, {time.Minute, "undo", 0}},
+	},
 	"an update removes two VMs whose guests do not shut down": { // seed 12312511
 		Setup:  Setup{Replicas: 3, Gate: "GuestHeartbeat", MinReady: 30},
 		Events: []Event{{time.Minute, "sick", 14}, {0, "shutdown", 1066}, {0, "template", 6}, {0, "sick", 456}},

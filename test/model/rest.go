@@ -261,6 +261,10 @@ func (w *world) full(spec *v1alpha1.VmGroupSpec, lacks int) bool {
 	for _, m := range w.vc.living() {
 		all.CPU += max(0, int64(spec.CPU)-int64(m.cpu))
 	}
+	if !slices.ContainsFunc(w.vc.living(), func(m *machine) bool { return m.stamp.Revision == plan.Revision(*spec) && m.available(w.now, spec) }) {
+		// Each VM can be lost and return as an older, larger one.
+		all.CPU = max(all.CPU, int64(replicas(spec))*int64(w.added(spec)))
+	}
 	return w.ledger.limited() && !w.ledger.room(before, all)
 }
 

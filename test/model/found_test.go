@@ -332,6 +332,12 @@ var found = map[string]History{
 		Setup:  Setup{Replicas: 3, Gate: "GuestHeartbeat", Quota: Quota{VMs: 6, CPUs: 11}, Others: 1},
 		Events: []Event{{0, "size-and-scale", 7}, {time.Minute, "undo", 0}},
 	},
+	"VMs are wanted off and on again during an update": { // seed 12456824
+		Setup: Setup{Replicas: 1, Surge: "50%", Unavailable: "50%", MinReady: 30},
+		Events: []Event{
+			{0, "scale", 5}, {42 * time.Second, "template", 1}, {0, "power", 0}, {0, "size-and-scale", 1943}, {0, "power", 1}, {0, "sick", 1464},
+		},
+	},
 	"an update removes two VMs whose guests do not shut down": { // seed 12312511
 		Setup:  Setup{Replicas: 3, Gate: "GuestHeartbeat", MinReady: 30},
 		Events: []Event{{time.Minute, "sick", 14}, {0, "shutdown", 1066}, {0, "template", 6}, {0, "sick", 456}},

@@ -147,7 +147,7 @@ func (m *machine) look(now time.Time, spec *v1alpha1.VmGroupSpec) {
 	gate, least := readinessOf(spec)
 	since, ready := m.readySince(now, gate)
 	switch {
-	case !ready:
+	case !ready, spec.PowerState == v1alpha1.PoweredOff: // the operator waits again once the VM is wanted on
 		m.seenReady = time.Time{}
 	case m.seenReady.IsZero() || m.seenReady.Before(since) || now.Sub(m.lookedAt) > least && m.blinked:
 		m.seenReady = now

@@ -23,6 +23,9 @@ func (p *planner) changeInPlace(b *budget) {
 		if cuts && (p.reconnects(m) || !b.lend(p.spec.update.unavailable)) {
 			continue
 		}
+		if m.defies && p.networkDiffers(m) && b.available < 0 {
+			continue // its guest still runs, and too few others are available
+		}
 		p.reconfigure(m)
 	}
 }

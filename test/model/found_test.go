@@ -338,6 +338,12 @@ var found = map[string]History{
 			{0, "scale", 5}, {42 * time.Second, "template", 1}, {0, "power", 0}, {0, "size-and-scale", 1943}, {0, "power", 1}, {0, "sick", 1464},
 		},
 	},
+	"a guest did not shut down for another size, and spec asks for another network": { // seed 12492010
+		Setup: Setup{Replicas: 1},
+		Events: []Event{
+			{time.Minute, "size-and-scale", 4}, {0, "stubborn", 683}, {time.Minute + 24*time.Second, "size-and-scale", 5}, {time.Minute + 42*time.Second, "scale", 3449}, {0, "network", 1},
+		},
+	},
 	"an update removes two VMs whose guests do not shut down": { // seed 12312511
 		Setup:  Setup{Replicas: 3, Gate: "GuestHeartbeat", MinReady: 30},
 		Events: []Event{{time.Minute, "sick", 14}, {0, "shutdown", 1066}, {0, "template", 6}, {0, "sick", 456}},

@@ -122,6 +122,7 @@ var slowStories = []slowStory{
 	{11, "internal/check/vcenter", "TestAProbeThatIsKilledAtAnyCallLeavesNothing", 60},
 	{11, "internal/vsphere/session", "TestAnswersAfterALoginAreWeighed", 20},
 	{11, "internal/command", everywhere, 20},
+	{11, "internal/plugin/cli", everywhere, 90},
 	{11, "internal/server", everywhere, 20},
 	{11, "failover", "TestFailoverSumsOverReplicasAreTheTruthAtRestAndAfterAKill", 60},
 	{12, "faults", "TestASoakFiresNoAlert", 760},

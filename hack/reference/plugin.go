@@ -23,7 +23,7 @@ func pluginPage() []byte {
 	fmt.Fprintf(out, "# kubectl vmgroup\n\n<!-- %s -->\n\n%s\n\n", generated("the commands in internal/plugin/cli"), root.Long)
 	out.WriteString("`make plugin` builds `bin/kubectl-vmgroup`. Copy it into a directory of `$PATH`: kubectl then runs it as `kubectl vmgroup`.\n\n## Flags of all commands\n\n")
 	flagTable(out, root.PersistentFlags(), ofKubectl)
-	out.WriteString("\nAll flags that `kubectl options` lists are accepted too, for example `--context`, `--kubeconfig` and `--as`.\n")
+	out.WriteString("\nOf the flags of kubectl, `--kubeconfig`, `--context`, `--as`, `--as-group`, `--as-uid` and `--request-timeout` have their usual meaning. `--as` applies to both clusters.\n")
 	commands(out, root)
 	return out.Bytes()
 }

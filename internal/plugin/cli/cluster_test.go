@@ -5,7 +5,7 @@ package cli
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"encoding/json"
 	"maps"
 	"net/http"
 	"os"
@@ -257,7 +257,10 @@ func answers(path string, edit func([]byte) []byte) func(localcluster.APICall) f
 
 // version makes an API server report another version.
 func version(v string) func(localcluster.APICall) faultproxy.Fault {
-	return answers("/version", func([]byte) []byte { return fmt.Appendf(nil, `{"gitVersion":%q}`, v) })
+	return answers("/version", func([]byte) []byte {
+		content, _ := json.Marshal(map[string]string{"gitVersion": v}) // a string is never refused
+		return content
+	})
 }
 
 // terminating makes the namespace of the identities look as if it was being deleted.

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
@@ -82,7 +83,10 @@ func roleOf(ctx context.Context, o *Options, all *cluster.Contexts, name string)
 		return fail(err)
 	}
 	claim := &corev1.ConfigMap{}
-	if err := of.Get(ctx, types.NamespacedName{Namespace: metav1.NamespaceSystem, Name: install.ClaimName}, claim); err == nil {
+	switch err := of.Get(ctx, types.NamespacedName{Namespace: metav1.NamespaceSystem, Name: install.ClaimName}, claim); {
+	case client.IgnoreNotFound(err) != nil:
+		return fail(cluster.Explain(name, of.Config.Host, err))
+	case err == nil:
 		r.hub = untrusted.Text(claim.Data[install.ClaimInstallationKey], 40)
 	}
 	switch {

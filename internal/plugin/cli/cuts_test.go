@@ -3,4 +3,4 @@
 package cli
 
 // everyCut is the distance of the calls at which a join is interrupted. The slow tests interrupt it at each.
-const everyCut = 9
+const everyCut = 17

@@ -110,7 +110,7 @@ func TestLeaveRemovesWhatJoinHasMade(t *testing.T) {
 		t.Errorf("without an answer: %v\n%s", err, out)
 	}
 	b.same("without an answer", before, b.versions())
-	if _, err := b.run("member", "leave", "goes", "--yes", "--member-context", "hub"); ExitCode(err) != cluster.ExitUsage || !strings.Contains(err.Error(), "is not the cluster") {
+	if _, err := b.run("member", "leave", "goes", "--yes", "--member-context", "hub"); ExitCode(err) != cluster.ExitUsage || !strings.Contains(err.Error(), "is the hub itself") {
 		t.Errorf("with the context of another cluster: %v", err)
 	}
 	b.same("with the context of another cluster", before, b.versions())
@@ -123,6 +123,55 @@ func TestLeaveRemovesWhatJoinHasMade(t *testing.T) {
 	if _, err := b.run("member", "leave", "goes", "--yes"); ExitCode(err) != cluster.ExitUsage || !strings.Contains(err.Error(), `no MemberCluster "goes"`) {
 		t.Errorf("a second time: %v", err)
 	}
+}
+
+// TestLeaveCompletesAnInterruptedOne whose MemberCluster was deleted already.
+func TestLeaveCompletesAnInterruptedOne(t *testing.T) {
+	b := newBench(t)
+	_, err := b.join("half")
+	b.must(err)
+	b.must(b.hub.Delete(t.Context(), &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "half"}}))
+	_, err = b.run("member", "leave", "half", "--yes", "--member-context", "edge")
+	b.must(err)
+	if left := b.versions(); len(left) > 0 {
+		t.Errorf("there are still %v", left)
+	}
+	b.finalize("vmgroup-operator")
+}
+
+// TestAnotherHubKeepsItsMember although a user of this hub joined it with a bundle, and tidies up.
+func TestAnotherHubKeepsItsMember(t *testing.T) {
+	b := newBench(t)
+	_, err := b.join("theirs")
+	b.must(err)
+	b.make(b.member, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: install.ClaimName}, Data: map[string]string{install.ClaimInstallationKey: "another"},
+	})
+	before := b.versions()
+	for _, args := range [][]string{{"leave", "theirs", "--yes"}, {"revoke", "theirs", "--server", b.servers.member.Config.Host}} {
+		if _, err := b.run(append([]string{"member", "--member-context", "edge"}, args...)...); ExitCode(err) != cluster.ExitUsage || !strings.Contains(err.Error(), `Installation "another"`) {
+			t.Errorf("%s: %v", args[0], err)
+		}
+	}
+	if _, err := b.run("member", "leave", "local", "--yes", "--member-context", "hub"); ExitCode(err) != cluster.ExitUsage {
+		t.Errorf("the hub as a member: %v", err)
+	}
+	b.same("refused commands", before, b.versions())
+}
+
+// TestLeaveNamesTheSecretsOfOthers and deletes none of them.
+func TestLeaveNamesTheSecretsOfOthers(t *testing.T) {
+	b := newBench(t)
+	b.make(b.hub, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "manual-join"}})
+	b.must(b.hub.Create(t.Context(), &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "manual"}, Spec: v1alpha1.MemberClusterSpec{
+		KubeconfigSecretRef: &v1alpha1.KubeconfigReference{Name: "by-hand"},
+	}}))
+	out, err := b.run("member", "leave", "manual", "--yes")
+	b.must(err)
+	if !strings.Contains(out, "by-hand in namespace operator") {
+		t.Errorf("it does not name the Secret:\n%s", out)
+	}
+	b.must(b.hub.Get(t.Context(), types.NamespacedName{Namespace: operatorNamespace, Name: "manual-join"}, &corev1.Secret{}))
 }
 
 // finalize ends the deletion of a namespace in the member, in the place of Kubernetes' controllers.

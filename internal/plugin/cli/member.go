@@ -42,31 +42,78 @@ func (f *memberFlags) add(c *cobra.Command, lifetime time.Duration) {
 	flags.DurationVar(&f.lifetime, "token-lifetime", lifetime, "Lifetime of each token that the operator requests, from 10m to 168h.")
 }
 
-func (f *memberFlags) check() error {
+// check validates the flags. A lifetime that was not given is zero afterwards.
+func (f *memberFlags) check(c *cobra.Command) error {
 	if f.lifetime < leastLifetime || f.lifetime > mostLifetime || f.lifetime%time.Second != 0 {
 		return cluster.Usage("--token-lifetime must be from 10m to 168h, in whole seconds.")
+	}
+	if !c.Flags().Changed("token-lifetime") && c.Name() != "prepare" {
+		f.lifetime = 0
 	}
 	return nil
 }
 
-// preparation opens the member.
-func (f *memberFlags) preparation(ctx context.Context, o *Options, contexts *cluster.Contexts) (*enroll.Preparation, cluster.Facts, error) {
-	if err := f.check(); err != nil {
-		return nil, cluster.Facts{}, err
-	}
+// open opens the member.
+func (f *memberFlags) open(ctx context.Context, o *Options, contexts *cluster.Contexts) (*cluster.Cluster, cluster.Facts, error) {
 	member, err := contexts.Open(f.context)
 	if err != nil {
 		return nil, cluster.Facts{}, err
 	}
-	address, err := contexts.Address(f.context, f.server, f.authority)
-	if err != nil {
-		return nil, cluster.Facts{}, err
-	}
 	facts, err := member.Ask(ctx, o.Now)
-	if err != nil {
-		return nil, cluster.Facts{}, err
+	return member, facts, err
+}
+
+// pair is a member and the hub that is to serve it.
+type pair struct {
+	*enroll.Preparation
+	*enroll.Registration
+	member, hub cluster.Facts
+}
+
+// pair opens both clusters, and checks that they fit. Without --server, a member that has joined keeps its address.
+func (f *memberFlags) pair(c *cobra.Command, o *Options, name string, r enroll.Registration) (*pair, error) {
+	ctx := c.Context()
+	if err := f.check(c); err != nil {
+		return nil, err
 	}
-	return &enroll.Preparation{Member: member, UID: facts.UID, Address: address, Lifetime: f.lifetime}, facts, nil
+	contexts, err := cluster.Load(o.flags)
+	if err != nil {
+		return nil, err
+	}
+	hub, err := o.hub(c, contexts)
+	if err != nil {
+		return nil, err
+	}
+	hubFacts, err := hub.Ask(ctx, o.Now)
+	if err != nil {
+		return nil, err
+	}
+	member, facts, err := f.open(ctx, o, contexts)
+	if err != nil {
+		return nil, err
+	}
+	if err := enroll.Preflight(ctx, member, hubFacts, facts); err != nil {
+		return nil, err
+	}
+	r.Hub, r.Namespace, r.Name, r.ClusterUID, r.Lifetime = hub, o.namespace, name, facts.UID, f.lifetime
+	if err := r.Read(ctx); err != nil {
+		return nil, err
+	}
+	address, err := f.address(ctx, contexts, &r)
+	if err != nil {
+		return nil, err
+	}
+	return &pair{&enroll.Preparation{Member: member, UID: facts.UID, Address: address, Lifetime: r.Lifetime}, &r, facts, hubFacts}, nil
+}
+
+// address returns how the hub reaches the member.
+func (f *memberFlags) address(ctx context.Context, contexts *cluster.Contexts, r *enroll.Registration) (cluster.Address, error) {
+	if f.server == "" && f.authority == "" {
+		if stored, found, err := r.Address(ctx); err != nil || found {
+			return stored, err
+		}
+	}
+	return contexts.Address(f.context, f.server, f.authority)
 }
 
 func checkName(name string) error {
@@ -96,7 +143,7 @@ MemberCluster on the hub. A second run changes only what is missing. Nothing is 
   kubectl vmgroup member join edge-8 --member-context edge-8
 
   # Two persons: the first has access to the member only, the second to the hub only
-  kubectl vmgroup member prepare --context edge-8 > edge-8.yaml
+  kubectl vmgroup member prepare --context edge-8 --output edge-8.yaml
   kubectl vmgroup member join edge-8 --bundle edge-8.yaml`,
 		RunE: func(c *cobra.Command, args []string) error { return j.run(c, args[0]) },
 	}
@@ -107,6 +154,8 @@ MemberCluster on the hub. A second run changes only what is missing. Nothing is 
 	flags.StringVar(&j.failurePolicy, "failure-policy", "", "Ignore or Fail: what the member does with requests while it cannot reach the webhooks (spec.admission.failurePolicy).")
 	flags.DurationVar(&j.wait, "wait", time.Minute, "How long to wait until the operator serves the member. 0 does not wait.")
 	c.MarkFlagsMutuallyExclusive("bundle", "member-context")
+	c.MarkFlagsMutuallyExclusive("bundle", "server")
+	c.MarkFlagsMutuallyExclusive("bundle", "certificate-authority-file")
 	c.MarkFlagsOneRequired("bundle", "member-context")
 	return c
 }
@@ -116,77 +165,74 @@ func (j *joinOptions) run(c *cobra.Command, name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	switch v1alpha1.AdmissionFailurePolicy(j.failurePolicy) {
+	r := enroll.Registration{WebhookURL: j.webhookURL, FailurePolicy: v1alpha1.AdmissionFailurePolicy(j.failurePolicy)}
+	switch r.FailurePolicy {
 	case "", v1alpha1.AdmissionIgnore, v1alpha1.AdmissionFail:
 	default:
 		return cluster.Usage("--failure-policy must be Ignore or Fail.")
 	}
-	contexts, err := cluster.Load(j.flags)
-	if err != nil {
-		return err
-	}
-	hub, err := j.hub(c, contexts)
-	if err != nil {
-		return err
-	}
-	hubFacts, err := hub.Ask(ctx, j.Now)
-	if err != nil {
-		return err
-	}
-	r := &enroll.Registration{
-		Hub: hub, Namespace: j.namespace, Name: name, Lifetime: j.lifetime,
-		WebhookURL: j.webhookURL, FailurePolicy: v1alpha1.AdmissionFailurePolicy(j.failurePolicy),
-	}
-	report := &steps{j.Out, j.style()}
-	began := j.Now()
+	report, began := &steps{j.Out, j.style()}, j.Now()
+	joined := j.join
 	if j.bundle != "" {
-		err = j.accept(ctx, r, hubFacts, report)
-	} else {
-		err = j.join(ctx, r, hubFacts, contexts, report)
+		joined = j.accept
 	}
+	of, err := joined(c, name, r, report)
 	if err != nil || j.wait == 0 {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, j.wait)
 	defer cancel()
-	if err := r.Await(ctx, report); err != nil {
+	if err := of.Await(ctx, report); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(j.Out, "Joined in %.1f s. Grant it a vCenter next, unless a grant matches it: kubectl --context %s edit vcenter\n", j.Now().Sub(began).Seconds(), hub.Context)
+	_, err = fmt.Fprintf(j.Out, "Joined in %.1f s. Grant it a vCenter next, unless a grant matches it: kubectl --context %s edit vcenter\n", j.Now().Sub(began).Seconds(), of.Hub.Context)
 	return err
 }
 
-func (j *joinOptions) join(ctx context.Context, r *enroll.Registration, hub cluster.Facts, contexts *cluster.Contexts, report enroll.Reporter) error {
-	p, facts, err := j.preparation(ctx, j.Options, contexts)
+// join uses the contexts of both clusters.
+func (j *joinOptions) join(c *cobra.Command, name string, r enroll.Registration, report enroll.Reporter) (*enroll.Registration, error) {
+	both, err := j.pair(c, j.Options, name, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := enroll.Preflight(ctx, p.Member, hub, facts); err != nil {
-		return err
-	}
-	r.ClusterUID = facts.UID
-	j.title(r, p.Address.Server, facts, hub)
-	return enroll.Join(ctx, p, r, report)
+	j.title(both.Registration, both.Preparation.Address.Server, both.member, both.hub)
+	return both.Registration, enroll.Join(c.Context(), both.Preparation, both.Registration, report)
 }
 
-func (j *joinOptions) accept(ctx context.Context, r *enroll.Registration, hub cluster.Facts, report enroll.Reporter) error {
-	if err := j.check(); err != nil {
-		return err
+// accept uses the bundle of another person.
+func (j *joinOptions) accept(c *cobra.Command, name string, r enroll.Registration, report enroll.Reporter) (*enroll.Registration, error) {
+	if err := j.check(c); err != nil {
+		return nil, err
 	}
 	content, err := os.ReadFile(j.bundle)
 	if err != nil {
-		return cluster.Usage("The bundle cannot be read: %v", err)
+		return nil, cluster.Usage("The bundle cannot be read: %v", err)
 	}
 	b, err := enroll.ReadBundle(content, j.Now())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if b.ClusterUID == hub.UID {
-		return cluster.Usage("The bundle is one of the hub itself. The hub is the MemberCluster named local: set localMember.enabled in the chart.")
+	contexts, err := cluster.Load(j.flags)
+	if err != nil {
+		return nil, err
 	}
-	r.ClusterUID = b.ClusterUID
-	j.title(r, b.Server, cluster.Facts{UID: b.ClusterUID}, hub)
-	return enroll.Accept(ctx, b, r, report)
+	hub, err := j.hub(c, contexts)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := hub.Ask(c.Context(), j.Now)
+	if err != nil {
+		return nil, err
+	}
+	if b.ClusterUID == facts.UID {
+		return nil, cluster.Usage("The bundle is one of the hub itself. The hub is the MemberCluster named local: set localMember.enabled in the chart.")
+	}
+	r.Hub, r.Namespace, r.Name, r.ClusterUID, r.Lifetime = hub, j.namespace, name, b.ClusterUID, j.lifetime
+	if err := r.Read(c.Context()); err != nil {
+		return nil, err
+	}
+	j.title(&r, b.Server, cluster.Facts{UID: b.ClusterUID}, facts)
+	return &r, enroll.Accept(c.Context(), b, &r, report)
 }
 
 // title prints which cluster joins which hub.

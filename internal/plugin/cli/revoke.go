@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -26,51 +27,45 @@ With --only, the operator gets no new tokens: VmGroups and VMs of the member sta
 }
 
 func revoke(c *cobra.Command, o *Options, f *memberFlags, args []string, only bool) error {
-	ctx := c.Context()
+	ctx, report := c.Context(), &steps{o.Out, o.style()}
 	if only == (len(args) == 1) {
 		return cluster.Usage("Give the NAME of the MemberCluster whose tokens to replace, or --only.")
 	}
-	contexts, err := cluster.Load(o.flags)
-	if err != nil {
-		return err
-	}
-	p, facts, err := f.preparation(ctx, o, contexts)
-	if err != nil {
-		return err
-	}
-	report := &steps{o.Out, o.style()}
 	if only {
-		return revoked(c, p, report)
+		contexts, err := cluster.Load(o.flags)
+		if err != nil {
+			return err
+		}
+		member, _, err := f.open(ctx, o, contexts)
+		if err != nil {
+			return err
+		}
+		return revoked(c, member, report)
 	}
-	hub, err := o.hub(c, contexts)
+	if err := checkName(args[0]); err != nil {
+		return err
+	}
+	both, err := f.pair(c, o, args[0], enroll.Registration{})
 	if err != nil {
 		return err
 	}
-	mc, err := findMember(ctx, hub, args[0])
-	if err != nil {
+	if !both.Exists() {
+		return cluster.Usage("The hub has no MemberCluster %q. kubectl vmgroup member list shows them.", args[0])
+	}
+	if err := errors.Join(both.Preparation.Rehearse(ctx), both.Registration.Rehearse(ctx)); err != nil {
 		return err
 	}
-	if enroll.UIDOf(mc) != facts.UID {
-		return cluster.Usage("Context %q is not the cluster of MemberCluster %q: its UID is %s, and that of the MemberCluster %q.", f.context, mc.Name, facts.UID, enroll.UIDOf(mc))
-	}
-	r := &enroll.Registration{Hub: hub, Namespace: o.namespace, Name: mc.Name, ClusterUID: facts.UID, Lifetime: f.lifetime}
-	if err := r.Rehearse(ctx); err != nil {
+	if err := revoked(c, both.Member, report); err != nil {
 		return err
 	}
-	if err := p.Rehearse(ctx); err != nil {
-		return err
-	}
-	if err := revoked(c, p, report); err != nil {
-		return err
-	}
-	if err := enroll.Replace(ctx, p, r, report); err != nil {
-		return fmt.Errorf("the tokens are revoked, and the operator has no new ones. Run kubectl vmgroup member join %s --member-context %s: %w", mc.Name, f.context, err)
+	if err := enroll.Replace(ctx, both.Preparation, both.Registration, report); err != nil {
+		return fmt.Errorf("the tokens are revoked, and the operator has no new ones. Run kubectl vmgroup member join %s --member-context %s: %w", args[0], f.context, err)
 	}
 	return nil
 }
 
-func revoked(c *cobra.Command, p *enroll.Preparation, report enroll.Reporter) error {
-	was, err := enroll.Revoke(c.Context(), p.Member)
+func revoked(c *cobra.Command, member *cluster.Cluster, report enroll.Reporter) error {
+	was, err := enroll.Revoke(c.Context(), member)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
 	"github.com/codeconnect/vmgroup-operator/internal/term"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // hubContextVariable names the context of the hub if --hub-context does not.
@@ -36,7 +36,7 @@ type Options struct {
 
 // New returns the command line.
 func New(o Options) *cobra.Command {
-	o.flags = genericclioptions.NewConfigFlags(true)
+	o.flags = connection()
 	root := &cobra.Command{
 		Use:   "kubectl-vmgroup",
 		Short: "Operate groups of VMs across clusters",
@@ -58,10 +58,19 @@ Exit codes: 0 if all is well, 1 if something is not well, 2 for wrong arguments,
 	flags := root.PersistentFlags()
 	o.flags.AddFlags(flags)
 	flags.StringVar(&o.hubContext, "hub-context", "", "Context of the hub in the kubeconfig. The default is $"+hubContextVariable+", else the current context.")
-	flags.StringVar(&o.namespace, "operator-namespace", "", "Namespace of the operator on the hub. The default is that of its Pods.")
+	flags.StringVar(&o.namespace, "operator-namespace", "", "Namespace of the operator on the hub. The default is that of its ServiceAccount.")
 	flags.BoolVar(&o.ascii, "ascii", false, "Print ASCII characters instead of symbols.")
 	root.AddCommand(memberCommand(&o), contextsCommand(&o), versionCommand(&o))
 	return root
+}
+
+// connection returns the flags of kubectl that choose contexts and users. The others describe one connection, and the plugin has two.
+func connection() *genericclioptions.ConfigFlags {
+	all := genericclioptions.NewConfigFlags(true)
+	return &genericclioptions.ConfigFlags{
+		KubeConfig: all.KubeConfig, Context: all.Context, Impersonate: all.Impersonate, ImpersonateUID: all.ImpersonateUID, ImpersonateGroup: all.ImpersonateGroup,
+		Timeout: all.Timeout,
+	}
 }
 
 // ExitCode returns the exit code of a command that ended with this error.
@@ -72,14 +81,14 @@ func ExitCode(err error) int {
 		return 0
 	case errors.As(err, &failure):
 		return failure.Code
-	case strings.HasPrefix(err.Error(), "unknown command"), strings.HasPrefix(err.Error(), "accepts "), strings.HasPrefix(err.Error(), "required flag"):
-		return cluster.ExitUsage
 	}
-	return cluster.ExitUnreachable
+	return cluster.ExitUsage // of cobra
 }
 
 // Print writes an error as one sentence.
-func Print(w io.Writer, err error) { _, _ = fmt.Fprintln(w, "Error:", err) }
+func Print(w io.Writer, err error) {
+	_, _ = fmt.Fprintln(w, "Error:", untrusted.Text(err.Error(), longestMessage))
+}
 
 // hub opens the hub, and checks that it is one.
 func (o *Options) hub(c *cobra.Command, contexts *cluster.Contexts) (*cluster.Cluster, error) {
@@ -127,7 +136,7 @@ func (s *steps) line(m term.Mark, text, detail string) {
 	if detail != "" {
 		text += "   (" + detail + ")"
 	}
-	_, _ = fmt.Fprintf(s.out, "  %s %s\n", s.style.Mark(m), text)
+	_, _ = fmt.Fprintf(s.out, "  %s %s\n", s.style.Mark(m), untrusted.Text(text, longestMessage))
 }
 
 // Done implements enroll.Reporter.
@@ -136,5 +145,5 @@ func (s *steps) Done(step, detail string) { s.line(term.OK, step, detail) }
 // Skipped implements enroll.Reporter.
 func (s *steps) Skipped(step, why string) {
 	s.line(term.Note, step, "")
-	_, _ = fmt.Fprintf(s.out, "      %s\n", why)
+	_, _ = fmt.Fprintf(s.out, "      %s\n", untrusted.Text(why, longestMessage))
 }

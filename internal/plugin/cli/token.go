@@ -3,7 +3,6 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/enroll"
 )
 
@@ -21,32 +20,12 @@ a MemberCluster on the hub that refers to Secret NAME-join, with the keys member
 }
 
 func token(c *cobra.Command, o *Options, f *memberFlags, name string) error {
-	ctx := c.Context()
 	if err := checkName(name); err != nil {
 		return err
 	}
-	contexts, err := cluster.Load(o.flags)
+	both, err := f.pair(c, o, name, enroll.Registration{})
 	if err != nil {
 		return err
 	}
-	hub, err := o.hub(c, contexts)
-	if err != nil {
-		return err
-	}
-	hubFacts, err := hub.Ask(ctx, o.Now)
-	if err != nil {
-		return err
-	}
-	p, facts, err := f.preparation(ctx, o, contexts)
-	if err != nil {
-		return err
-	}
-	if err := enroll.Preflight(ctx, p.Member, hubFacts, facts); err != nil {
-		return err
-	}
-	r := &enroll.Registration{Hub: hub, Namespace: o.namespace, Name: name, ClusterUID: facts.UID, Lifetime: f.lifetime}
-	if _, err := r.Current(ctx); err != nil {
-		return err
-	}
-	return enroll.Renew(ctx, p, r, &steps{o.Out, o.style()})
+	return enroll.Renew(c.Context(), both.Preparation, both.Registration, &steps{o.Out, o.style()})
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"crypto/x509"
 	"net"
 	"net/url"
@@ -15,6 +16,11 @@ type Address struct {
 	CertificateAuthority []byte `json:"certificateAuthority,omitempty"`
 	// TLSServerName replaces the host name in the check of the certificate.
 	TLSServerName string `json:"tlsServerName,omitempty"`
+}
+
+// Equal reports whether both are the same way to the same server.
+func (a Address) Equal(b Address) bool {
+	return a.Server == b.Server && a.TLSServerName == b.TLSServerName && bytes.Equal(a.CertificateAuthority, b.CertificateAuthority)
 }
 
 // Check returns a failure if the operator would refuse the address. A loopback address must be explicit, because it means another machine on

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // Cluster is one cluster, as a context of the kubeconfig reaches it.
@@ -61,7 +63,7 @@ func (c *Cluster) Ask(ctx context.Context, now func() time.Time) (Facts, error) 
 	if err := c.Get(ctx, types.NamespacedName{Name: metav1.NamespaceSystem}, kubeSystem); err != nil {
 		return Facts{}, Explain(c.Context, c.Config.Host, err)
 	}
-	return Facts{UID: string(kubeSystem.UID), Version: info.GitVersion, Clock: clock}, nil
+	return Facts{UID: untrusted.Text(string(kubeSystem.UID), 64), Version: untrusted.Text(info.GitVersion, 64), Clock: clock}, nil
 }
 
 // version reads the version, and the clock from the header Date, which has a resolution of a second.

@@ -62,6 +62,8 @@ func Explain(name, server string, err error) error {
 	var authority x509.UnknownAuthorityError
 	var dial *net.OpError
 	switch {
+	case errors.Is(err, context.Canceled):
+		sentence = "Interrupted."
 	case errors.As(err, &authority):
 		sentence = fmt.Sprintf("The certificate of %s is signed by an authority that context %q does not trust. Set certificate-authority-data of its cluster in the kubeconfig.", server, name)
 	case apierrors.IsUnauthorized(err):

@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 
-	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
-
-// operatorLabels select the Pods and Secrets of the operator.
-var operatorLabels = client.MatchingLabels{"app.kubernetes.io/name": "vmgroup-operator"}
 
 // DefaultNamespace of the operator on the hub.
 const DefaultNamespace = "vmgroup-operator-system"
@@ -29,12 +26,16 @@ func (c *Cluster) IsHub(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// OperatorNamespace returns the namespace of the operator on the hub: that of its Pods. If the user may not list Pods, or none runs, it returns
-// [DefaultNamespace].
+// operatorBinding binds the ServiceAccount of the operator, whatever the namespace. Only administrators of the hub can write it: a Pod with the
+// operator's labels can be another user's, and the namespace gets tokens.
+const operatorBinding = "vmgroup-operator-manager"
+
+// OperatorNamespace returns the namespace of the operator's ServiceAccount. If the user may not read its ClusterRoleBinding, or there is none, it
+// returns [DefaultNamespace].
 func (c *Cluster) OperatorNamespace(ctx context.Context) string {
-	pods := &corev1.PodList{}
-	if err := c.List(ctx, pods, operatorLabels, client.Limit(1)); err != nil || len(pods.Items) == 0 {
+	binding := &rbacv1.ClusterRoleBinding{}
+	if err := c.Get(ctx, types.NamespacedName{Name: operatorBinding}, binding); err != nil || len(binding.Subjects) != 1 || binding.Subjects[0].Namespace == "" {
 		return DefaultNamespace
 	}
-	return pods.Items[0].Namespace
+	return binding.Subjects[0].Namespace
 }

@@ -58,6 +58,9 @@ func (j *journal) apply(ctx context.Context, object *unstructured.Unstructured) 
 	isNew := apierrors.IsNotFound(err)
 	written := object.DeepCopy()
 	if err := j.of.Apply(ctx, client.ApplyConfigurationFromUnstructured(written), client.FieldOwner(fieldManager), client.ForceOwnership); err != nil {
+		if isNew {
+			j.findCreated(ctx, object)
+		}
 		return j.explain(object, err)
 	}
 	if isNew {
@@ -67,6 +70,22 @@ func (j *journal) apply(ctx context.Context, object *unstructured.Unstructured) 
 		j.changed++
 	}
 	return nil
+}
+
+// findCreated records an object that was created although the answer was lost.
+func (j *journal) findCreated(ctx context.Context, object *unstructured.Unstructured) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	defer cancel()
+	found := &unstructured.Unstructured{}
+	found.SetGroupVersionKind(object.GroupVersionKind())
+	if err := j.of.Get(ctx, client.ObjectKeyFromObject(object), found); err == nil {
+		j.created = append(j.created, found)
+	}
+}
+
+// made reports whether this run has created an object of a kind.
+func (j *journal) made(kind string) bool {
+	return slices.ContainsFunc(j.created, func(object *unstructured.Unstructured) bool { return object.GetKind() == kind })
 }
 
 // sameContent compares two states of an object. The API server can write only its bookkeeping after the first of two equal applies.

@@ -33,7 +33,10 @@ func (r *Registration) Await(ctx context.Context, report Reporter) error {
 	defer ticker.Stop()
 	stale := time.NewTimer(staleFor)
 	defer stale.Stop()
-	before, reached := meta.FindStatusCondition(r.before, v1alpha1.ConditionStalled), 0
+	reached, before := 0, (*metav1.Condition)(nil)
+	if r.current != nil {
+		before = meta.FindStatusCondition(r.current.Status.Conditions, v1alpha1.ConditionStalled)
+	}
 	mc := &v1alpha1.MemberCluster{}
 	for {
 		err := r.Hub.Get(ctx, types.NamespacedName{Name: r.Name}, mc)

@@ -2,6 +2,7 @@ package enroll
 
 import (
 	"bytes"
+	"regexp"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,6 +51,9 @@ func (b *Bundle) Write() ([]byte, error) {
 	return yaml.Marshal(b)
 }
 
+// plainUID is what MemberCluster.spec.clusterUID can be.
+var plainUID = regexp.MustCompile(`^[0-9A-Za-z][-._0-9A-Za-z]{0,63}$`)
+
 // ReadBundle returns the bundle of a file. It refuses a file of another kind, a bundle without tokens, and one that has expired. The error has no
 // content of the file.
 func ReadBundle(content []byte, now time.Time) (*Bundle, error) {
@@ -62,8 +66,8 @@ func ReadBundle(content []byte, now time.Time) (*Bundle, error) {
 			return nil, cluster.Usage("The bundle has no token of identity %q. Run `kubectl vmgroup member prepare` again.", i)
 		}
 	}
-	if b.ClusterUID == "" {
-		return nil, cluster.Usage("The bundle does not name its cluster. Run `kubectl vmgroup member prepare` again.")
+	if !plainUID.MatchString(b.ClusterUID) {
+		return nil, cluster.Usage("The bundle does not name its cluster by a UID. Run `kubectl vmgroup member prepare` again.")
 	}
 	if !now.Before(b.Expires) {
 		return nil, cluster.Usage("The tokens of the bundle expired at %s. Run `kubectl vmgroup member prepare` again.", b.Expires.UTC().Format(time.RFC3339))

@@ -11,10 +11,6 @@ import (
 
 // Join makes the hub serve the member, and reports each step. A failure before the MemberCluster is written removes what this call has created.
 func Join(ctx context.Context, p *Preparation, r *Registration, report Reporter) error {
-	current, err := r.Current(ctx)
-	if err != nil {
-		return err
-	}
 	if err := errors.Join(p.Rehearse(ctx), r.Rehearse(ctx)); err != nil {
 		return err
 	}
@@ -25,11 +21,11 @@ func Join(ctx context.Context, p *Preparation, r *Registration, report Reporter)
 		return undone(err, p)
 	}
 	report.Done(fmt.Sprintf("%d objects in the member: identities, roles, token policy", all), changes(created, changed))
-	has, err := r.HasCredentials(ctx, current, p.Address)
+	has, err := r.HasCredentials(ctx, p.Address)
 	if err != nil {
 		return undone(err, p)
 	}
-	if has {
+	if has && !p.journal.made("Secret") && !p.journal.made("ServiceAccount") { // otherwise the tokens were revoked
 		report.Done("the operator renews the tokens", "unchanged")
 	} else {
 		bundle, err := p.Tokens(ctx)
@@ -51,9 +47,6 @@ func Join(ctx context.Context, p *Preparation, r *Registration, report Reporter)
 
 // Accept makes the hub serve the member of a bundle. It needs no access to the member.
 func Accept(ctx context.Context, b *Bundle, r *Registration, report Reporter) error {
-	if _, err := r.Current(ctx); err != nil {
-		return err
-	}
 	if err := r.Rehearse(ctx); err != nil {
 		return err
 	}
@@ -84,7 +77,7 @@ func undone(failed error, all ...undoable) error {
 	defer cancel()
 	for _, each := range all {
 		if err := each.Undo(ctx); err != nil {
-			failed = fmt.Errorf("%w Not everything could be removed again; run the same command to complete it: %w", failed, err)
+			failed = fmt.Errorf("%w. Not everything that this run created could be removed (%w): run the same command again to complete it", failed, err)
 		}
 	}
 	return failed

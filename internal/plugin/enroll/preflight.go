@@ -34,7 +34,7 @@ func Preflight(ctx context.Context, member *cluster.Cluster, hubFacts, memberFac
 	if skew := (memberFacts.Clock - hubFacts.Clock).Abs(); skew > mostSkew {
 		return cluster.Usage("The clocks of the member and the hub differ by %s. Correct the time of the machines: otherwise tokens seem to be expired, or not valid yet.", skew.Round(time.Second))
 	}
-	if err := unclaimed(ctx, member, hubFacts); err != nil {
+	if err := Unclaimed(ctx, member, hubFacts.UID); err != nil {
 		return err
 	}
 	return fit(ctx, member, memberFacts)
@@ -53,20 +53,24 @@ func fit(ctx context.Context, member *cluster.Cluster, facts cluster.Facts) erro
 	return nil
 }
 
-// unclaimed checks that no other installation serves the member.
-func unclaimed(ctx context.Context, member *cluster.Cluster, hub cluster.Facts) error {
-	claim := &corev1.ConfigMap{}
-	err := member.Get(ctx, types.NamespacedName{Namespace: metav1.NamespaceSystem, Name: install.ClaimName}, claim)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
-		return cluster.Explain(member.Context, member.Config.Host, err)
-	case claim.Data[install.ClaimInstallationKey] == hub.UID:
-		return nil
+// Unclaimed checks that no other installation than that of the hub serves the member.
+func Unclaimed(ctx context.Context, member *cluster.Cluster, installation string) error {
+	claim, err := claimOf(ctx, member)
+	if err != nil || claim == nil || claim.Data[install.ClaimInstallationKey] == installation {
+		return err
 	}
 	return cluster.Usage("Installation %s of hub %s serves this member. Delete its MemberCluster on that hub first. If that hub is lost, see docs/runbooks/disaster-recovery.md.",
 		untrusted.Quoted(claim.Data[install.ClaimInstallationKey]), untrusted.Quoted(claim.Data[install.ClaimHubKey]))
+}
+
+// claimOf returns the claim on the member, or nil.
+func claimOf(ctx context.Context, member *cluster.Cluster) (*corev1.ConfigMap, error) {
+	claim := &corev1.ConfigMap{}
+	err := member.Get(ctx, types.NamespacedName{Namespace: metav1.NamespaceSystem, Name: install.ClaimName}, claim)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return claim, cluster.Explain(member.Context, member.Config.Host, err)
 }
 
 // ownCRD checks that a CRD of VmGroups in the member is the operator's.

@@ -4,15 +4,17 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
+	"encoding/json"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
@@ -27,15 +29,18 @@ type Registration struct {
 	Name string
 	// ClusterUID of the member.
 	ClusterUID string
-	// Lifetime of the tokens that the operator requests.
+	// Lifetime of the tokens that the operator requests. Zero leaves it as it is, or is [DefaultLifetime].
 	Lifetime time.Duration
-	// WebhookURL and FailurePolicy are spec.admission. Fields that are empty are left as they are.
+	// WebhookURL and FailurePolicy are spec.admission. Empty ones are left as they are.
 	WebhookURL    string
 	FailurePolicy v1alpha1.AdmissionFailurePolicy
 	journal       journal
-	// before are the conditions of the MemberCluster before this run.
-	before []metav1.Condition
+	// current is the MemberCluster before this run, or nil.
+	current *v1alpha1.MemberCluster
 }
+
+// DefaultLifetime of tokens.
+const DefaultLifetime = 7 * 24 * time.Hour
 
 // UIDOf returns the UID of the cluster that a MemberCluster is pinned to, or that it has shown. It is empty if neither is known.
 func UIDOf(mc *v1alpha1.MemberCluster) string {
@@ -45,58 +50,111 @@ func UIDOf(mc *v1alpha1.MemberCluster) string {
 // secretName is the Secret with both kubeconfigs.
 func (r *Registration) secretName() string { return r.Name + "-join" }
 
-// Current returns the MemberCluster, or nil. It fails if another MemberCluster has the cluster, or if this one has another cluster.
-func (r *Registration) Current(ctx context.Context) (*v1alpha1.MemberCluster, error) {
+// Read reads the MemberCluster, if there is one. It fails if another MemberCluster has the cluster, or if this one has another cluster.
+func (r *Registration) Read(ctx context.Context) error {
 	all := &v1alpha1.MemberClusterList{}
 	if err := r.Hub.List(ctx, all); err != nil {
-		return nil, cluster.Explain(r.Hub.Context, r.Hub.Config.Host, err)
+		return cluster.Explain(r.Hub.Context, r.Hub.Config.Host, err)
 	}
-	var found *v1alpha1.MemberCluster
 	for i := range all.Items {
 		mc := &all.Items[i]
 		uid := UIDOf(mc)
 		switch {
 		case mc.Name != r.Name && uid == r.ClusterUID:
-			return nil, cluster.Usage("The cluster is already MemberCluster %q of this hub. Use that name, or remove it first: kubectl vmgroup member leave %s", mc.Name, mc.Name)
+			return cluster.Usage("The cluster is already MemberCluster %q of this hub. Use that name, or remove it first: kubectl vmgroup member leave %s", mc.Name, mc.Name)
 		case mc.Name != r.Name:
 		case uid != "" && uid != r.ClusterUID:
-			return nil, cluster.Usage("MemberCluster %q of this hub is another cluster (UID %s). Use another name, or the context of that cluster.", r.Name, uid)
+			return cluster.Usage("MemberCluster %q of this hub is another cluster (UID %s). Use another name, or the context of that cluster.", r.Name, uid)
 		case !mc.DeletionTimestamp.IsZero():
-			return nil, cluster.Usage("MemberCluster %q is being deleted. Wait until the deletion ends: kubectl wait --for=delete membercluster/%s", r.Name, r.Name)
+			return cluster.Usage("MemberCluster %q is being deleted. Wait until the deletion ends: kubectl wait --for=delete membercluster/%s", r.Name, r.Name)
 		default:
-			found = mc
+			r.current = mc
 		}
 	}
-	if found != nil {
-		r.before = found.Status.Conditions
+	if r.current != nil {
+		r.keep()
 	}
-	return found, nil
+	if r.Lifetime == 0 {
+		r.Lifetime = DefaultLifetime
+	}
+	return nil
 }
 
-// HasCredentials reports whether the member needs no new tokens: the operator uses those of the Secret of this package, for the same address, and
-// they are valid.
-func (r *Registration) HasCredentials(ctx context.Context, mc *v1alpha1.MemberCluster, address cluster.Address) (bool, error) {
-	if mc == nil || !r.refersToSecret(mc) || !meta.IsStatusConditionTrue(mc.Status.Conditions, v1alpha1.ConditionCredentialsValid) {
-		return false, nil
+// Exists reports whether there is a MemberCluster.
+func (r *Registration) Exists() bool { return r.current != nil }
+
+// keep takes over what an earlier run has set and this one does not mention: server-side apply would remove it.
+func (r *Registration) keep() {
+	spec := &r.current.Spec
+	if c := spec.Credentials; r.Lifetime == 0 && c != nil && c.Renewal == v1alpha1.RenewalServiceAccountToken {
+		r.Lifetime = time.Duration(c.TokenLifetimeSeconds) * time.Second
+	}
+	if spec.Admission == nil {
+		return
+	}
+	if r.WebhookURL == "" && r.owns("url") {
+		r.WebhookURL = spec.Admission.URL
+	}
+	if r.FailurePolicy == "" && r.owns("failurePolicy") {
+		r.FailurePolicy = spec.Admission.FailurePolicy
+	}
+}
+
+// owns reports whether an earlier run has set a field of spec.admission.
+func (r *Registration) owns(field string) bool {
+	return slices.ContainsFunc(r.current.ManagedFields, func(e metav1.ManagedFieldsEntry) bool {
+		if e.Manager != fieldManager || e.FieldsV1 == nil {
+			return false
+		}
+		var fields struct {
+			Spec struct {
+				Admission map[string]json.RawMessage `json:"f:admission"`
+			} `json:"f:spec"`
+		}
+		return json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields) == nil && fields.Spec.Admission["f:"+field] != nil
+	})
+}
+
+// Address returns the address in the Secret of an earlier run, or false.
+func (r *Registration) Address(ctx context.Context) (a cluster.Address, found bool, err error) {
+	if r.current == nil || !r.refersToSecret(r.current) {
+		return a, false, nil
 	}
 	secret := &corev1.Secret{}
 	if err := r.Hub.Get(ctx, types.NamespacedName{Namespace: r.Namespace, Name: r.secretName()}, secret); err != nil {
-		if apierrors.IsNotFound(err) {
-			return false, nil
-		}
-		return false, cluster.Explain(r.Hub.Context, r.Hub.Config.Host, err)
+		return a, false, client.IgnoreNotFound(err)
 	}
 	for _, i := range identities {
-		file, err := clientcmd.Load(secret.Data[string(i)])
-		if err != nil || file.Clusters["member"] == nil {
-			return false, nil //nolint:nilerr // a Secret with other content is written again
+		of, ok := addressIn(secret.Data[string(i)])
+		if !ok || found && !of.Equal(a) {
+			return a, false, nil
 		}
-		c := file.Clusters["member"]
-		if c.Server != address.Server || c.TLSServerName != address.TLSServerName || string(c.CertificateAuthorityData) != string(address.CertificateAuthority) {
-			return false, nil
-		}
+		a, found = of, true
 	}
-	return true, nil
+	return a, found, nil
+}
+
+// addressIn returns the address in a kubeconfig of this package.
+func addressIn(content []byte) (cluster.Address, bool) {
+	file, err := clientcmd.Load(content)
+	if err != nil || file.Clusters["member"] == nil {
+		return cluster.Address{}, false
+	}
+	c := file.Clusters["member"]
+	return cluster.Address{Server: c.Server, CertificateAuthority: c.CertificateAuthorityData, TLSServerName: c.TLSServerName}, true
+}
+
+// HasCredentials reports whether the member needs no new tokens: the operator uses those of the Secret of this package, for the same address, and
+// they are valid, as far as the operator knows.
+func (r *Registration) HasCredentials(ctx context.Context, address cluster.Address) (bool, error) {
+	if r.current == nil || !meta.IsStatusConditionTrue(r.current.Status.Conditions, v1alpha1.ConditionCredentialsValid) {
+		return false, nil
+	}
+	stored, found, err := r.Address(ctx)
+	if err != nil {
+		return false, cluster.Explain(r.Hub.Context, r.Hub.Config.Host, err)
+	}
+	return found && stored.Equal(address), nil
 }
 
 func (r *Registration) refersToSecret(mc *v1alpha1.MemberCluster) bool {

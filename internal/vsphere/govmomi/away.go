@@ -17,21 +17,21 @@ func (s *Server) answering(ctx context.Context, tell func(error)) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answers := make(chan error)
+	knock := func() {
+		select {
+		case answers <- s.knock(ctx):
+		case <-ctx.Done():
+		}
+	}
 	pause, kind, told := knockPause, s.awayFor(), s.cfg.Now()
-	next := time.NewTimer(0)
-	defer next.Stop()
+	go knock()
+	next := time.NewTimer(pause)
 	for {
 		select {
 		case <-ctx.Done():
 			return false
 		case <-next.C:
-			go func() {
-				err := s.knock(ctx)
-				select {
-				case answers <- err:
-				case <-ctx.Done():
-				}
-			}()
+			go knock()
 			next.Reset(pause)
 		case err := <-answers:
 			if err == nil {

@@ -164,8 +164,11 @@ func TestLeaveNamesTheSecretsOfOthers(t *testing.T) {
 	b := newBench(t)
 	b.make(b.hub, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: "manual-join"}})
 	b.must(b.hub.Create(t.Context(), &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "manual"}, Spec: v1alpha1.MemberClusterSpec{
-		KubeconfigSecretRef: &v1alpha1.KubeconfigReference{Name: "by-hand"},
+		KubeconfigSecretRef: &v1alpha1.KubeconfigReference{Name: "by-hand"}, ClusterUID: "another",
 	}}))
+	if _, err := b.run("member", "leave", "manual", "--yes", "--member-context", "edge"); ExitCode(err) != cluster.ExitUsage || !strings.Contains(err.Error(), "is not the cluster of") {
+		t.Errorf("with the context of another cluster: %v", err)
+	}
 	out, err := b.run("member", "leave", "manual", "--yes")
 	b.must(err)
 	if !strings.Contains(out, "by-hand in namespace operator") {

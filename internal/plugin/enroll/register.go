@@ -122,7 +122,7 @@ func (r *Registration) Address(ctx context.Context) (a cluster.Address, found bo
 	}
 	secret := &corev1.Secret{}
 	if err := r.Hub.Get(ctx, types.NamespacedName{Namespace: r.Namespace, Name: r.secretName()}, secret); err != nil {
-		return a, false, client.IgnoreNotFound(err)
+		return a, false, cluster.Explain(r.Hub.Context, r.Hub.Config.Host, client.IgnoreNotFound(err))
 	}
 	for _, i := range identities {
 		of, ok := addressIn(secret.Data[string(i)])
@@ -151,10 +151,7 @@ func (r *Registration) HasCredentials(ctx context.Context, address cluster.Addre
 		return false, nil
 	}
 	stored, found, err := r.Address(ctx)
-	if err != nil {
-		return false, cluster.Explain(r.Hub.Context, r.Hub.Config.Host, err)
-	}
-	return found && stored.Equal(address), nil
+	return found && stored.Equal(address), err
 }
 
 func (r *Registration) refersToSecret(mc *v1alpha1.MemberCluster) bool {

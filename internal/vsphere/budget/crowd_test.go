@@ -18,8 +18,8 @@ type crowd struct {
 	// behind are groups that lack no VM.
 	behind map[string]bool
 	due    []string
-	// length of the next clone.
-	length func() time.Duration
+	// length of a group's next clone.
+	length func(group string) time.Duration
 }
 
 const cloneTime = time.Minute
@@ -28,7 +28,7 @@ func newCrowd(limits Limits) *crowd {
 	c := &crowd{
 		clock: &manual{}, missing: map[string]int{}, cloning: map[string]int{},
 		began: map[string]time.Time{}, ended: map[string]time.Time{}, behind: map[string]bool{},
-		length: func() time.Duration { return cloneTime },
+		length: func(string) time.Duration { return cloneTime },
 	}
 	c.Budget = NewWithClock(limits, notify(func(g string) { c.due = append(c.due, g) }), c.clock.clock(), time.Second)
 	return c
@@ -57,7 +57,7 @@ func (c *crowd) serve() {
 			c.missing[group]--
 			c.cloning[group]++
 			done := c.Start(group, "h")
-			c.clock.afterFunc(c.length(), func() {
+			c.clock.afterFunc(c.length(group), func() {
 				c.cloning[group]--
 				if c.cloning[group]+c.missing[group] == 0 {
 					c.ended[group] = c.clock.Now()

@@ -16,17 +16,15 @@ func headroom(slots int) int {
 	return max(1, slots/headroomShare)
 }
 
-// owe selects the members that can use the headroom although their groups hold slots: another waiting member has more slots, by more than
-// the headroom. That member could otherwise take all slots, one by one, with groups that hold none, because every freed slot is headroom
-// first.
+// owe selects the members that can use the headroom although their groups hold slots: another member has more slots, by more than the
+// headroom. That member could otherwise take all slots, one by one, with groups that hold none, because every freed slot is headroom
+// first. Those groups need not wait for it.
 func (b *Budget) owe(s *snapshot) {
 	s.owedOnHost = make(map[string]int, len(b.heldBy))
 	for host, members := range b.heldBy {
 		most := 0
 		for m := range members {
-			if len(m.queues) > 0 {
-				most = max(most, m.held)
-			}
+			most = max(most, m.held)
 		}
 		_, keep := s.room(host)
 		s.owed, s.owedOnHost[host] = max(s.owed, most-s.keep), most-keep

@@ -66,6 +66,45 @@ func TestABigGroupHasItsMembersShareBesideManySmallOnesOfAnother(t *testing.T) {
 	}
 }
 
+// A member's small groups use the headroom at once, and then none of them waits. Their long clones must not keep another member, whose
+// clones end earlier, below its share.
+func TestAMemberHasItsShareBesideSmallGroupsThatDoNotWait(t *testing.T) {
+	for name, limits := range map[string]Limits{"tasks": {Tasks: 16}, "clones of a host": {Tasks: 64, TasksPerHost: 16}} {
+		t.Run(name, func(t *testing.T) {
+			c := newCrowd(limits)
+			started := 0
+			c.length = func(group string) time.Duration {
+				if group != "big/0" {
+					return 100 * cloneTime
+				}
+				started++
+				return time.Duration(4+started%5) * tick
+			}
+			c.comes("another/0", 0) // with only one group, there is no headroom
+			c.comes("big/0", 1000)
+			for came := 0; came < 9; {
+				c.clock.advance(tick)
+				if held, _, _ := c.Load(); held < 16 {
+					c.comes(fmt.Sprint("many/", came), 1)
+					came++
+				}
+			}
+			for range 50 {
+				c.clock.advance(tick)
+				// Two of 16 slots are headroom; two members share the rest.
+				if c.cloning["big/0"] < 6 {
+					t.Fatalf("the big group has %d slots, want at least 6", c.cloning["big/0"])
+				}
+			}
+			for group, n := range c.missing {
+				if n > 0 && group != "big/0" {
+					t.Errorf("%s waits", group)
+				}
+			}
+		})
+	}
+}
+
 // A clone and its follow-up tasks are one turn: the first cloned VM runs before others are begun.
 func TestAVMThatWasClonedNeedNotWaitForTheClonesOfAllOthers(t *testing.T) {
 	r := newRig(t, Limits{Tasks: 1})
@@ -138,7 +177,7 @@ func TestNoMemberStaysBelowItsShare(t *testing.T) {
 			limits = Limits{Tasks: 100, TasksPerHost: width}
 		}
 		w := &tenants{crowd: newCrowd(limits), width: width, below: map[string][]shortage{}}
-		w.length = func() time.Duration { return time.Duration(rapid.IntRange(1, 6).Draw(t, "length")) * tick }
+		w.length = func(string) time.Duration { return time.Duration(rapid.IntRange(1, 6).Draw(t, "length")) * tick }
 		members := rapid.IntRange(1, 4).Draw(t, "members")
 		came := 0
 		for range rapid.IntRange(1, 20).Draw(t, "arrivals") {

@@ -253,6 +253,7 @@ const (
 	// Reasons of AdmissionReady.
 	ReasonAdmissionInstalled  = "AdmissionInstalled"  // everything is in place
 	ReasonAdmissionPending    = "AdmissionPending"    // not installed yet
+	ReasonDefaultsPending     = "DefaultsPending"     // all is in place except the policy that sets defaults
 	ReasonAdmissionForbidden  = "AdmissionForbidden"  // the operator's identity lacks permission to install the objects
 	ReasonAdmissionFailed     = "AdmissionFailed"     // the member refused an object
 	ReasonAdmissionNotManaged = "AdmissionNotManaged" // spec.manage is None

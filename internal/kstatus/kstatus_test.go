@@ -31,7 +31,7 @@ var notOfReady = []string{
 	v1alpha1.ReasonRootFolderRenamed, v1alpha1.ReasonVMsElsewhere, v1alpha1.ReasonPrivilegesSufficient, v1alpha1.ReasonInventoryComplete,
 	v1alpha1.ReasonGroupGone, v1alpha1.ReasonOutsideOfRoot, v1alpha1.ReasonNotLookedEverywhere, v1alpha1.ReasonNotAdopted, v1alpha1.ReasonNoSignOfLife,
 	v1alpha1.ReasonPredecessorLives, v1alpha1.ReasonClaimed, v1alpha1.ReasonCRDInstalled, v1alpha1.ReasonRevisionWentBack, v1alpha1.ReasonRemovalsHeld,
-	v1alpha1.ReasonAllowanceInvalid, v1alpha1.ReasonAdmissionInstalled, v1alpha1.ReasonAdmissionPending, v1alpha1.ReasonAdmissionForbidden,
+	v1alpha1.ReasonAllowanceInvalid, v1alpha1.ReasonAdmissionInstalled, v1alpha1.ReasonAdmissionPending, v1alpha1.ReasonDefaultsPending, v1alpha1.ReasonAdmissionForbidden,
 	v1alpha1.ReasonAdmissionFailed, v1alpha1.ReasonAdmissionNotManaged, v1alpha1.ReasonNoWebhook, v1alpha1.ReasonCABundleBehind,
 }
 

@@ -355,7 +355,7 @@ func TestNewKindsAreNotMutatedBeforeAPIServersKnowTheirSchema(t *testing.T) {
 		o.Timings.SchemaLag = time.Hour
 	})
 	in.join("alpha", servers.alpha.Kubeconfig())
-	in.awaitAdmission("alpha", metav1.ConditionFalse, v1alpha1.ReasonAdmissionPending)
+	in.awaitAdmission("alpha", metav1.ConditionFalse, v1alpha1.ReasonDefaultsPending)
 	if target := fake.lastTarget(); target.ServesMutatingPolicies {
 		t.Errorf("target = %+v, want no mutating policies before a CRD that is minutes old", target)
 	}

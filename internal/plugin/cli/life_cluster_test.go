@@ -38,6 +38,13 @@ func TestJoinWaitsForTheOperator(t *testing.T) {
 			[]metav1.Condition{isTrue(v1alpha1.ConditionReady, "Engaged"), isTrue(v1alpha1.ConditionCRDInstalled, "CRDInstalled"), isTrue(v1alpha1.ConditionAdmissionReady, "NoWebhook")},
 			0, []string{"· the member calls no webhook of the hub", "NoWebhook is the reason.", "Joined in "},
 		},
+		"defaults follow": {
+			[]metav1.Condition{
+				isTrue(v1alpha1.ConditionReady, "Engaged"), isTrue(v1alpha1.ConditionCRDInstalled, "CRDInstalled"),
+				{Type: v1alpha1.ConditionAdmissionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDefaultsPending, Message: "They follow."},
+			},
+			0, []string{"· the member calls no webhook of the hub", "They follow.", "Joined in "},
+		},
 		"a person must act": {
 			[]metav1.Condition{isTrue(v1alpha1.ConditionStalled, "AnotherCluster")}, cluster.ExitNotWell, []string{"AnotherCluster: AnotherCluster is the reason."},
 		},

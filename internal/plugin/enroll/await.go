@@ -49,12 +49,13 @@ func (r *Registration) Await(ctx context.Context, report Reporter) error {
 		current := mc.Status.ObservedGeneration == mc.Generation
 		for current && reached < len(milestones) {
 			c := meta.FindStatusCondition(mc.Status.Conditions, milestones[reached].condition)
-			if c == nil || c.Status != metav1.ConditionTrue {
+			if c == nil || c.Status != metav1.ConditionTrue && c.Reason != v1alpha1.ReasonDefaultsPending {
 				break
 			}
-			if c.Reason == v1alpha1.ReasonNoWebhook {
+			switch c.Reason {
+			case v1alpha1.ReasonNoWebhook, v1alpha1.ReasonDefaultsPending:
 				report.Skipped("the member calls no webhook of the hub", c.Message)
-			} else {
+			default:
 				report.Done(milestones[reached].step, "")
 			}
 			reached++

@@ -20,7 +20,7 @@ func Join(ctx context.Context, p *Preparation, r *Registration, report Reporter)
 	if err != nil {
 		return undone(err, p)
 	}
-	report.Done(fmt.Sprintf("%d objects in the member: identities, roles, token policy", all), changes(created, changed))
+	report.Done(fmt.Sprintf("%d objects in the member: identities, roles, token policy", all), changes(all, created, changed))
 	has, err := r.HasCredentials(ctx, p.Address)
 	if err != nil {
 		return undone(err, p)
@@ -84,16 +84,16 @@ func undone(failed error, all ...undoable) error {
 }
 
 // changes describes what a run has done to one or more objects.
-func changes(created, changed int) string {
+func changes(all, created, changed int) string {
 	switch {
-	case created > 0 && changed > created:
-		return fmt.Sprintf("%d created, %d changed", created, changed-created)
-	case created > 0:
+	case changed == 0:
+		return "unchanged"
+	case created == all:
 		return "created"
-	case changed > 0:
+	case created == 0 && changed == all:
 		return "changed"
 	}
-	return "unchanged"
+	return fmt.Sprintf("%d created, %d changed", created, changed-created)
 }
 
 // Prepare makes the member side only. Its bundle is for the administrator of the hub. A failure removes what this call has created.

@@ -186,7 +186,7 @@ func (r *Registration) MemberCluster(ctx context.Context) (string, error) {
 	r.journal.of = r.Hub
 	created, changed := len(r.journal.created), r.journal.changed
 	err := r.journal.apply(ctx, r.memberCluster())
-	return changes(len(r.journal.created)-created, r.journal.changed-changed), err
+	return changes(1, len(r.journal.created)-created, r.journal.changed-changed), err
 }
 
 // Undo removes what this registration has created. It returns an error that names what stays.

@@ -30,9 +30,9 @@ var errAnotherCluster = errors.New("another cluster answers under the member's a
 func installedFinding(bundle install.Bundle, serves bool, lag time.Duration) Finding {
 	switch {
 	case bundle.NoWebhook != "" && serves && lag > 0:
-		return Finding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionPending, fmt.Sprintf(
-			"All is in place but what fills in defaults: API servers do not know the new schema of VmGroups yet. It comes in %s. "+
-				"Until then a VmGroup has to say cpu, memory and template. The webhook is not in place: %s", lag.Round(time.Second), bundle.NoWebhook)}
+		return Finding{metav1.ConditionFalse, v1alpha1.ReasonDefaultsPending, fmt.Sprintf(
+			"All is in place except the policy that sets defaults: API servers do not know the new schema of VmGroups yet. It follows in %s. "+
+				"Until then, a VmGroup must set cpu, memory and template. The webhook is not in place: %s", lag.Round(time.Second), bundle.NoWebhook)}
 	case bundle.NoWebhook != "" && !serves:
 		return Finding{metav1.ConditionTrue, v1alpha1.ReasonNoWebhook,
 			"The admission policies are in place. Nothing fills in defaults, since the member serves no MutatingAdmissionPolicies of " +

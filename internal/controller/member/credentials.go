@@ -141,7 +141,7 @@ func (r *Reconciler) credentials(ctx context.Context, mc *v1alpha1.MemberCluster
 
 func (r *Reconciler) held(mc *v1alpha1.MemberCluster, identity string, ref *v1alpha1.KubeconfigReference, config *rest.Config) credential.Held {
 	opts := r.provider.Options()
-	h := credential.Held{Identity: identity, Namespace: opts.Namespace, Secret: ref.Name, Key: keyOf(ref), Expires: credential.Expiry(config)}
+	h := credential.Held{MemberCluster: mc.Name, Identity: identity, Namespace: opts.Namespace, Secret: ref.Name, Key: keyOf(ref), Expires: credential.Expiry(config)}
 	if account, ok := credential.AccountOf(config.BearerToken); ok && lifetimeOf(&mc.Spec) > 0 {
 		h.Account = account.Namespace + "/" + account.Name
 		h.Renews = renewal.Due(account, opts.Timings.RenewAfter, mc.Name, identity)

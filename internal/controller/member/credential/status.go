@@ -19,6 +19,8 @@ const (
 
 // Held is a credential in a Secret of the operator's namespace.
 type Held struct {
+	// MemberCluster is the name of the member.
+	MemberCluster string
 	// Identity is [Member] or [Bootstrap].
 	Identity string
 	// Namespace, Secret and Key have the kubeconfig.
@@ -129,7 +131,8 @@ func renewalFailure(all []Held, attempts Attempts) (*Held, string) {
 
 // again is how a user creates new tokens.
 func (h Held) again() string {
-	return fmt.Sprintf("Request a new token (kubectl create token, bound to Secret %s), and write a kubeconfig with it into the Secret on the hub: %s", SessionSecret, h.renewal())
+	return fmt.Sprintf("Give the operator new tokens: kubectl vmgroup member join %s --member-context CONTEXT. Without the plugin, request a new token "+
+		"(kubectl create token, bound to Secret %s), and write a kubeconfig with it into the Secret on the hub: %s", h.MemberCluster, SessionSecret, h.renewal())
 }
 
 // Changes returns when [Condition] changes although the credentials do not, or zero if it does not.

@@ -76,7 +76,7 @@ func TestStatusHasCredentialsWithAKnownExpiry(t *testing.T) {
 
 func TestConditionOfRenewedTokens(t *testing.T) {
 	of := func(identity string, expires time.Time) Held {
-		return Held{Identity: identity, Namespace: "operator", Secret: "team-a", Key: identity, Expires: expires, Account: "ns/" + identity, Renews: expires.Add(-time.Hour)}
+		return Held{MemberCluster: "team-a", Identity: identity, Namespace: "operator", Secret: "team-a", Key: identity, Expires: expires, Account: "ns/" + identity, Renews: expires.Add(-time.Hour)}
 	}
 	soon, later, past := noon.Add(time.Hour), noon.Add(48*time.Hour), noon.Add(-time.Hour)
 	for story, test := range map[string]struct {
@@ -99,7 +99,7 @@ func TestConditionOfRenewedTokens(t *testing.T) {
 		},
 		"revoked": {
 			[]Held{of(Member, later), of(Bootstrap, later)}, Attempts{Rejected: true}, metav1.ConditionFalse, v1alpha1.ReasonCredentialsRevoked,
-			[]string{"does not accept the token of ServiceAccount ns/member", "kubectl patch secret team-a -n operator"},
+			[]string{"does not accept the token of ServiceAccount ns/member", "kubectl vmgroup member join team-a --member-context CONTEXT. ", "kubectl patch secret team-a -n operator"},
 		},
 		"expired, and so rejected": {[]Held{of(Member, past)}, Attempts{Rejected: true}, metav1.ConditionFalse, v1alpha1.ReasonCredentialsExpired, []string{"before the operator could renew it"}},
 	} {

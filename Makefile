@@ -10,6 +10,8 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 # Git tag v1.2.3 and chart version 1.2.3 are the same version; hack/image converts it the same way.
 RELEASE = $(shell printf '%s' '$(VERSION)' | sed 's/^v\([0-9]\)/\1/')
 LDFLAGS = -s -w -X main.version=$(RELEASE)
+# PLUGIN builds the kubectl plugin.
+PLUGIN = $(RUN) ./hack/progress -label "compiling the plugin" -o bin/kubectl-vmgroup -ldflags "$(LDFLAGS)" ./cmd/kubectl-vmgroup
 
 # Each tool uses all cores; two tools in parallel would only interleave their output.
 .NOTPARALLEL:
@@ -69,7 +71,7 @@ test-mutants: ## Mutate the pure packages one line at a time, and print mutants 
 
 demo: ## Run the operator on three local clusters and a vCenter simulator; DEMO=stay keeps it running
 	@began=$$(date +%s) && $(RUN) ./hack/tool assets >/dev/null && \
-		$(RUN) ./hack/progress -label "compiling the demo" -o bin/demo ./hack/demo && \
+		$(PLUGIN) && $(RUN) ./hack/progress -label "compiling the demo" -o bin/demo ./hack/demo && \
 		DEMO="$(DEMO)" DEMO_BEGAN="$$began" ./bin/demo
 
 cluster: ## Start a hub that runs Pods and two members, print their kubeconfigs, run until Ctrl-C; needs root on Linux
@@ -83,7 +85,7 @@ build: ## Build the operator into bin/manager
 	@echo "bin/manager $(RELEASE)"
 
 plugin: ## Build the kubectl plugin into bin/kubectl-vmgroup
-	@$(RUN) ./hack/progress -label "compiling the plugin" -o bin/kubectl-vmgroup -ldflags "$(LDFLAGS)" ./cmd/kubectl-vmgroup
+	@$(PLUGIN)
 	@echo "bin/kubectl-vmgroup $(RELEASE)"
 
 image: ## Write the image and its SBOM to dist/image; PLATFORM=linux/amd64,linux/arm64 PUSH=registry.example.com/name

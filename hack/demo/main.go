@@ -44,7 +44,7 @@ func run(ctx context.Context, stay bool) (err error) {
 	d := &demo{out: os.Stdout, began: beginning(began)}
 	d.say("Starting a hub, two member clusters (real kube-apiserver and etcd), a simulated vCenter and three replicas of the manager.")
 	s, err := stack.Start(ctx, stack.Options{
-		Members: []string{"team-a", "team-b"}, Replicas: 3,
+		Members: []string{"team-a", "team-b"}, Unjoined: true, Replicas: 3,
 		Sim: sim.Options{
 			Templates: []string{"vm-operator-template", "debian-12"}, CloneDelay: 700 * time.Millisecond,
 		},
@@ -63,7 +63,13 @@ func run(ctx context.Context, stay bool) (err error) {
 	}()
 	d.say("Up after %s.", since(began))
 	d.stack = s
+	forget, err := d.writeKubeconfig()
+	if err != nil {
+		return err
+	}
+	defer forget()
 	if err := d.play(ctx, []step{
+		{"Both clusters join the hub", d.join},
 		{"Both teams apply their samples", d.apply},
 		{"Scale team-a's vg-1 from 3 to 5", d.scale},
 		{"A person powers a VM off in vCenter", d.powerOff},

@@ -103,14 +103,12 @@ func (d *demo) createGroup(ctx context.Context, member string, group *v1alpha1.V
 }
 
 func (d *demo) apply(ctx context.Context) error {
-	if err := d.joined(ctx); err != nil {
-		return err
-	}
 	replicas := int32(2)
 	web := &v1alpha1.VmGroup{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
 		Spec:       v1alpha1.VmGroupSpec{CPU: 2, Memory: 4, Template: "debian-12", Replicas: &replicas},
 	}
+	began := time.Now()
 	err := errors.Join(
 		d.sampleOf(ctx, "team-a", "vg-1.yaml"),
 		d.sampleOf(ctx, "team-a", "vg-2.yaml"),
@@ -121,7 +119,6 @@ func (d *demo) apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	began := time.Now()
 	if _, err := d.group(ctx, "team-a", "vg-1", func(g *v1alpha1.VmGroup) bool { return g.Status.ReadyReplicas > 0 }); err != nil {
 		return err
 	}
@@ -140,25 +137,6 @@ func (d *demo) apply(ctx context.Context) error {
 		return fmt.Errorf("vg-2's message does not name its template %q: %s", vg2.Spec.Template, vg2.Status.LastMessage)
 	}
 	return d.exactly(ctx, 8)
-}
-
-// joined waits until both members are engaged, and until their API servers list the new kind, which takes a moment longer.
-func (d *demo) joined(ctx context.Context) error {
-	for name, cluster := range d.stack.Members {
-		member := &v1alpha1.MemberCluster{}
-		if err := await.Condition(ctx, "member "+name+" to be ready", func(ctx context.Context) (bool, error) {
-			err := d.stack.Hub.Get(ctx, client.ObjectKey{Name: name}, member)
-			return stack.IsReady(member.Status.Conditions), err
-		}); err != nil {
-			return err
-		}
-		if err := await.Condition(ctx, "VmGroups in "+name, func(ctx context.Context) (bool, error) {
-			return cluster.List(ctx, &v1alpha1.VmGroupList{}) == nil, nil
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (d *demo) scale(ctx context.Context) error {

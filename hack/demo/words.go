@@ -3,23 +3,14 @@
 package main
 
 import (
-	"github.com/codeconnect/vmgroup-operator/internal/term"
-
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/codeconnect/vmgroup-operator/hack/demo/tour"
-	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
+	"github.com/codeconnect/vmgroup-operator/internal/term"
 	"github.com/codeconnect/vmgroup-operator/test/harness/progress"
 )
-
-// kubeconfig is the file for the clusters of a running demo, relative to the root of the repository.
-const kubeconfig = "bin/demo.kubeconfig"
 
 // printf writes to the terminal. It ignores errors: if the terminal was closed, the step still counts.
 func (d *demo) printf(format string, args ...any) { _, _ = fmt.Fprintf(d.out, format, args...) }
@@ -52,25 +43,16 @@ func (d *demo) tryNext() {
 	}
 }
 
-// stay prints commands for the running demo, and waits until the user ends it.
+// stay starts a cluster that users can join, prints commands for the running demo, and waits until the user ends it.
 func (d *demo) stay(ctx context.Context) error {
-	root, err := assets.Root()
+	spare, err := d.stack.StartCluster(ctx, tour.Spare)
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(root, kubeconfig)
-	clusters := map[string][]byte{"hub": d.stack.Hub.Kubeconfig()}
-	for name, member := range d.stack.Members {
-		clusters[name] = member.Kubeconfig()
-	}
-	content, err := tour.Kubeconfig(metav1.NamespaceDefault, clusters)
-	if err != nil {
+	defer func() { _ = spare.Stop() }()
+	if _, err := d.writeKubeconfig(spare); err != nil {
 		return err
 	}
-	if err := os.WriteFile(file, content, 0o600); err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(file) }()
 	d.lookAround()
 	<-ctx.Done()
 	return nil
@@ -80,11 +62,12 @@ func (d *demo) stay(ctx context.Context) error {
 func (d *demo) lookAround() {
 	d.printf("\n")
 	d.say("Everything held so far, in %s, and stays up. From another terminal, in this directory:", progress.Elapsed(time.Since(d.began)))
-	d.printf("\n  export KUBECONFIG=%s\n", kubeconfig)
+	d.printf("\n  export KUBECONFIG=%s PATH=$PWD/bin:$PATH\n", kubeconfig)
 	for _, c := range tour.Commands() {
 		d.printf("\n  # %s\n  %s\n", c.Shows, c.Line)
 	}
 	d.printf("\n")
+	d.say("docs/tutorial/demo.md leads through your first hour.")
 	d.say("Ctrl-C takes everything away.")
 }
 

@@ -8,6 +8,13 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
+const (
+	// Hub is the context of the hub.
+	Hub = "hub"
+	// Spare is the context of a cluster that has not joined.
+	Spare = "team-c"
+)
+
 // Command is a shell command, with a description of its output.
 type Command struct{ Shows, Line string }
 
@@ -22,9 +29,11 @@ func Commands() []Command {
 	}
 }
 
-// Kubeconfig merges the kubeconfigs of clusters. Each cluster has a context with its name. namespace is the default namespace.
+// Kubeconfig merges the kubeconfigs of clusters. Each cluster has a context with its name, and that of the hub is the current one. namespace is the
+// default namespace.
 func Kubeconfig(namespace string, clusters map[string][]byte) ([]byte, error) {
 	joined := clientcmdapi.NewConfig()
+	joined.CurrentContext = Hub
 	for name, content := range clusters {
 		config, err := clientcmd.Load(content)
 		if err != nil {

@@ -46,6 +46,8 @@ const (
 type Options struct {
 	// Members are the names of member clusters to start and join.
 	Members []string
+	// Unjoined starts the members without joining them. The caller joins them.
+	Unjoined bool
 	// Sim configures the simulated vCenter. Only Templates and CloneDelay are used.
 	Sim sim.Options
 	// MemberPrograms is a directory with kube-apiserver and etcd for the members. Empty means the programs of the hub.
@@ -159,14 +161,8 @@ func Start(ctx context.Context, opts Options) (_ *Stack, err error) {
 			return nil, err
 		}
 	}
-	for _, name := range opts.Members {
-		kubeconfig, err := s.Members[name].MemberKubeconfig()
-		if err != nil {
-			return nil, err
-		}
-		if err := s.Join(ctx, name, kubeconfig); err != nil {
-			return nil, err
-		}
+	if err := s.joinMembers(ctx); err != nil {
+		return nil, err
 	}
 	if opts.Replicas != 0 {
 		return s, s.startReplicas(ctx)
@@ -357,6 +353,22 @@ func isServed(ctx context.Context, hub *Cluster, definition *apiextensionsv1.Cus
 	})
 	err := hub.List(ctx, list, client.Limit(1))
 	return err == nil, err
+}
+
+func (s *Stack) joinMembers(ctx context.Context) error {
+	if s.opts.Unjoined {
+		return nil
+	}
+	for _, name := range s.opts.Members {
+		kubeconfig, err := s.Members[name].MemberKubeconfig()
+		if err != nil {
+			return err
+		}
+		if err := s.Join(ctx, name, kubeconfig); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Join creates a MemberCluster and its Secret on the hub.

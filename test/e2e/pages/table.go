@@ -49,6 +49,36 @@ ordinary() { govc vm.markasvm -pool Cluster1/Resources "/DC1/vm/templates/$1"; }
 //   - REGISTRY, DIGEST: a registry, and the digest of an image that no registry has
 var Table = []Page{
 	{
+		Name: "tutorial/demo.md",
+		// The demo builds programs into a copy, because the other pages use theirs.
+		Before: `
+cp -R . ../demo && cd ../demo && rm -rf bin
+PATH=$PWD/bin:$PATH
+demo() {
+	set -m # the demo gets Ctrl-C, as in a terminal
+	make "$@" >demo.log 2>&1 &
+	set +m
+	demo=$!
+	until grep --quiet "Ctrl-C takes everything" demo.log; do
+		kill -0 "$demo" || { tail -n 40 demo.log; return 1; }
+		sleep 1
+	done
+}
+ends() {
+	kill -INT -- "-$demo"
+	wait "$demo" || true
+	grep --quiet "demo: ok" demo.log
+}`,
+		Names: []string{
+			"make demo DEMO=stay", "demo demo DEMO=stay",
+			`kubectl --context team-c patch vmgroup web --type=merge -p '{"spec":{"cpu":16}}'`,
+			`refused "exceeds the maximum 4 of VmGroupPolicy" kubectl --context team-c patch vmgroup web --type=merge -p '{"spec":{"cpu":16}}'`,
+			"kubectl vmgroup member check", `refused "CredentialsRevoked" kubectl vmgroup member check`,
+		},
+		Shows: []string{`(?m)^Joined in `, `correct the name, or create it`, `you to member +Kubernetes v1`, `vmgroup\S*/web condition met`},
+		After: "ends",
+	},
+	{
 		Name: "tutorial/first-hour.md",
 		Before: `
 VC_ADMIN=$GOVC_PASSWORD

@@ -127,6 +127,8 @@ var slowStories = []slowStory{
 	{11, "failover", "TestFailoverSumsOverReplicasAreTheTruthAtRestAndAfterAKill", 60},
 	{12, "faults", "TestASoakFiresNoAlert", 760},
 	{13, "faults", "TestFaultsAreReported", 500},
+	{13, "internal/controller/member", "TestTokensRenewThemselvesOnOneConnectionAndARevokedOneIsReported", 290},
+	{13, "internal/controller/member", "TestRenewalContinuesAfterAnOutageOfTheMemberAndARestartOfAllReplicas", 40},
 }
 
 // parts returns the number of the last part.

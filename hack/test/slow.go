@@ -116,6 +116,7 @@ var slowStories = []slowStory{
 	{9, "tenancy", "TestAHostileMemberWithOneGroupAndAnyAnnotationKeepsTheOperatorSmall", 110},
 	{9, "tenancy", "TestTenThousandEditsOfPausedGroupsFillNoHubAndDelayNobody", 450},
 	{10, "model", "TestRandomHistoriesForTenMinutes", 600},
+	{10, "internal/plugin/cli", "TestAnInterruptedJoinIsCompletedOrUndoneByTheNext", 60},
 	{11, "massdeletion", "TestTheCRDsOfTheHubDestroyNothing", 90},
 	{11, "tenancy", "TestVCentersWhoseAnswersHaveNoEndKeepTheOperatorSmall", 150},
 	{11, "integration", "TestAManagerThatEndsInTheMiddleOfClonesLeavesNoVMTooMany", 75},

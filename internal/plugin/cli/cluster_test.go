@@ -62,10 +62,14 @@ func newBench(t testing.TB) *bench {
 	b.context("hub", b.servers.hub.Kubeconfig())
 	b.context("edge", b.servers.member.Kubeconfig())
 	b.file.CurrentContext = "hub"
-	for _, definition := range crd.Hub() {
-		b.must(client.IgnoreAlreadyExists(b.hub.Create(t.Context(), definition)))
+	if err := b.hub.List(t.Context(), &v1alpha1.MemberClusterList{}); meta.IsNoMatchError(err) {
+		for _, definition := range crd.Hub() {
+			b.must(client.IgnoreAlreadyExists(b.hub.Create(t.Context(), definition)))
+		}
+		await.NoError(t, "MemberClusters to be served", func() error { return b.hub.List(t.Context(), &v1alpha1.MemberClusterList{}) })
+	} else {
+		b.must(err)
 	}
-	await.NoError(t, "MemberClusters to be served", func() error { return b.hub.List(t.Context(), &v1alpha1.MemberClusterList{}) })
 	b.must(client.IgnoreAlreadyExists(b.hub.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operatorNamespace}})))
 	t.Cleanup(b.clean)
 	return b
@@ -102,6 +106,23 @@ func (b *bench) clean() {
 		object.SetFinalizers(nil)
 		b.must(client.IgnoreNotFound(b.of(object).Delete(ctx, object)))
 	}
+	b.must(client.IgnoreNotFound(b.member.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: identities}})))
+	b.endNamespace(ctx)
+}
+
+// identities is the namespace of the operator's identities in a member.
+const identities = "vmgroup-operator"
+
+// endNamespace ends the deletion of the namespace of the identities, as the namespace controller does. The plugin has deleted its content.
+func (b *bench) endNamespace(ctx context.Context) {
+	b.Helper()
+	namespace := &corev1.Namespace{}
+	err := b.member.Get(ctx, types.NamespacedName{Name: identities}, namespace)
+	if b.must(client.IgnoreNotFound(err)); err != nil || namespace.DeletionTimestamp.IsZero() {
+		return
+	}
+	namespace.Spec.Finalizers = nil
+	b.must(b.member.SubResource("finalize").Update(ctx, namespace))
 }
 
 // of returns the client of an object of the inventory.
@@ -115,8 +136,7 @@ func (b *bench) of(object client.Object) client.Client {
 	return b.member
 }
 
-// inventory returns what the plugin has created on both sides, without the namespace of the identities, which an API server without controllers
-// does not delete.
+// inventory returns what the plugin has created on both sides, without the namespace of the identities.
 func (b *bench) inventory(ctx context.Context) (all []client.Object) {
 	b.Helper()
 	for _, list := range []struct {

@@ -92,6 +92,8 @@ func changes(all, created, changed int) string {
 		return "created"
 	case created == 0 && changed == all:
 		return "changed"
+	case created == changed:
+		return fmt.Sprintf("%d created", created)
 	}
 	return fmt.Sprintf("%d created, %d changed", created, changed-created)
 }

@@ -246,8 +246,7 @@ const (
 	ReasonCRDFailed          = "CRDFailed"        // the VmGroup CRD could not be installed or is not served
 	ReasonLocalDisabled      = "LocalDisabled"    // the hub is disabled as a member
 	ReasonRevisionWentBack   = "RevisionWentBack" // the storage of the member has a lower revision than before
-	// ReasonRemovalsHeld: VmGroups have MassDeletion.
-	ReasonRemovalsHeld = "RemovalsHeld"
+	ReasonRemovalsHeld       = "RemovalsHeld"     // VmGroups have MassDeletion
 	// ReasonAllowanceInvalid, also of a VCenter: an annotation is not a time, or is too far ahead.
 	ReasonAllowanceInvalid = "AllowanceInvalid"
 	// Reasons of AdmissionReady.

@@ -21,6 +21,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
+	"github.com/codeconnect/vmgroup-operator/internal/kubeconfig"
 )
 
 // defaultKubeconfigKey is the schema's default of a KubeconfigReference's key.
@@ -204,8 +205,8 @@ func (r *Reconciler) kubeconfig(ctx context.Context, ref *v1alpha1.KubeconfigRef
 		return nil, &remote.Problem{Reason: v1alpha1.ReasonKubeconfigNotFound, Lasting: true, Message: fmt.Sprintf(
 			"Secret %q in namespace %q has no key %q.", ref.Name, opts.Namespace, key)}, nil
 	}
-	config, err := remote.ParseKubeconfig(content)
-	var refused *remote.RefusedError
+	config, err := kubeconfig.Parse(content)
+	var refused *kubeconfig.RefusedError
 	if errors.As(err, &refused) {
 		return nil, &remote.Problem{Reason: v1alpha1.ReasonKubeconfigRefused, Lasting: true, Message: fmt.Sprintf(
 			"Secret %q, key %q: %s.", ref.Name, key, refused.Error())}, nil

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
+	"github.com/codeconnect/vmgroup-operator/internal/kubeconfig"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/localcluster"
 )
@@ -79,7 +79,7 @@ func TestARenewedTokenKeepsTheConnectionAndTheOldOneIsNotUsedAnyMore(t *testing.
 	if err := member.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "first-token"}}); err != nil {
 		t.Fatal(err)
 	}
-	config, err := remote.ParseKubeconfig(first)
+	config, err := kubeconfig.Parse(first)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,9 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -30,7 +34,9 @@ func memberCommand(o *Options) *cobra.Command {
 // memberFlags specify the way to a member.
 type memberFlags struct {
 	context, server, authority string
-	lifetime                   time.Duration
+	// secret has a kubeconfig on the hub, as NAMESPACE/NAME. It replaces context.
+	secret   string
+	lifetime time.Duration
 }
 
 // add adds the flags, with a default of --token-lifetime.
@@ -63,6 +69,34 @@ func (f *memberFlags) open(ctx context.Context, o *Options, contexts *cluster.Co
 	return member, facts, err
 }
 
+// secretKeys are the keys under which programs store kubeconfigs, Cluster API first.
+var secretKeys = []string{"value", "kubeconfig"}
+
+// load reads the kubeconfig of --from-secret from the hub, and makes it the context.
+func (f *memberFlags) load(ctx context.Context, hub *cluster.Cluster, contexts *cluster.Contexts) error {
+	if f.secret == "" {
+		return nil
+	}
+	namespace, name, ok := strings.Cut(f.secret, "/")
+	if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return cluster.Usage("--from-secret must be of the form NAMESPACE/NAME.")
+	}
+	secret := &corev1.Secret{}
+	switch err := hub.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, secret); {
+	case apierrors.IsNotFound(err):
+		return cluster.Usage("The hub has no Secret %q in namespace %q.", name, namespace)
+	case err != nil:
+		return cluster.Explain(hub.Context, hub.Config.Host, err)
+	}
+	for _, key := range secretKeys {
+		if content, ok := secret.Data[key]; ok {
+			f.context = "Secret " + f.secret
+			return contexts.Add(f.context, content)
+		}
+	}
+	return cluster.Usage("Secret %q in namespace %q has no kubeconfig: it has neither key %s.", name, namespace, strings.Join(secretKeys, " nor "))
+}
+
 // pair is a member and the hub that is to serve it.
 type pair struct {
 	*enroll.Preparation
@@ -86,6 +120,9 @@ func (f *memberFlags) pair(c *cobra.Command, o *Options, name string, r enroll.R
 	}
 	hubFacts, err := hub.Ask(ctx, o.Now)
 	if err != nil {
+		return nil, err
+	}
+	if err := f.load(ctx, hub, contexts); err != nil {
 		return nil, err
 	}
 	member, facts, err := f.open(ctx, o, contexts)
@@ -142,6 +179,9 @@ MemberCluster on the hub. A second run changes only what is missing. Nothing is 
 		Example: `  # The context edge-8 can create ClusterRoles in the member, the current one can create MemberClusters on the hub
   kubectl vmgroup member join edge-8 --member-context edge-8
 
+  # A cluster of Cluster API, whose Secret is on the hub
+  kubectl vmgroup member join edge-9 --from-secret clusters/edge-9-kubeconfig
+
   # Two persons: the first has access to the member only, the second to the hub only
   kubectl vmgroup member prepare --context edge-8 --output edge-8.yaml
   kubectl vmgroup member join edge-8 --bundle edge-8.yaml`,
@@ -149,14 +189,15 @@ MemberCluster on the hub. A second run changes only what is missing. Nothing is 
 	}
 	j.add(c, mostLifetime)
 	flags := c.Flags()
+	flags.StringVar(&j.secret, "from-secret", "", "Secret on the hub with a kubeconfig of the member, as NAMESPACE/NAME, instead of --member-context. Cluster API stores such Secrets. It is used, and not copied.")
 	flags.StringVar(&j.bundle, "bundle", "", "File that `member prepare` wrote, instead of --member-context.")
 	flags.StringVar(&j.webhookURL, "webhook-url", "", "URL by which the member reaches the hub's webhooks (spec.admission.url).")
 	flags.StringVar(&j.failurePolicy, "failure-policy", "", "Ignore or Fail: what the member does with requests while it cannot reach the webhooks (spec.admission.failurePolicy).")
 	flags.DurationVar(&j.wait, "wait", time.Minute, "How long to wait until the operator serves the member. 0 does not wait.")
-	c.MarkFlagsMutuallyExclusive("bundle", "member-context")
+	c.MarkFlagsMutuallyExclusive("bundle", "member-context", "from-secret")
 	c.MarkFlagsMutuallyExclusive("bundle", "server")
 	c.MarkFlagsMutuallyExclusive("bundle", "certificate-authority-file")
-	c.MarkFlagsOneRequired("bundle", "member-context")
+	c.MarkFlagsOneRequired("bundle", "member-context", "from-secret")
 	return c
 }
 

@@ -8,6 +8,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/codeconnect/vmgroup-operator/internal/kubeconfig"
 )
 
 // Contexts are those of the user's kubeconfig.
@@ -52,6 +54,23 @@ func (c *Contexts) Config(name string) (*rest.Config, error) {
 		return nil, Usage("Context %q of the kubeconfig cannot be used: %v", name, err)
 	}
 	return config, nil
+}
+
+// Add adds the cluster of a kubeconfig that another person or program has stored, as a context. Unlike the user's own kubeconfig, it cannot start
+// programs or read files.
+func (c *Contexts) Add(name string, content []byte) error {
+	config, err := kubeconfig.Parse(content)
+	if err != nil {
+		return Usage("%s: %v.", name, err)
+	}
+	c.file.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
+	c.file.Clusters[name] = &clientcmdapi.Cluster{
+		Server: config.Host, CertificateAuthorityData: config.CAData, TLSServerName: config.ServerName, DisableCompression: config.DisableCompression,
+	}
+	c.file.AuthInfos[name] = &clientcmdapi.AuthInfo{
+		Token: config.BearerToken, Username: config.Username, Password: config.Password, ClientCertificateData: config.CertData, ClientKeyData: config.KeyData,
+	}
+	return nil
 }
 
 // Open returns the cluster of a context. It connects to nothing.

@@ -1,4 +1,5 @@
-package remote
+// Package kubeconfig parses kubeconfigs of others, which can be hostile.
+package kubeconfig
 
 import (
 	"crypto/tls"
@@ -11,8 +12,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// MaxKubeconfigBytes bounds a kubeconfig. A usual one has 3 to 10 KiB.
-const MaxKubeconfigBytes = 64 << 10
+// MaxBytes bounds a kubeconfig. A usual one has 3 to 10 KiB.
+const MaxBytes = 64 << 10
 
 // RefusedError is the reason why a kubeconfig is not used. It never holds a secret.
 type RefusedError struct {
@@ -30,18 +31,17 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the kubeconfig's field %s %s", e.Field, e.Problem)
 }
 
-// ParseKubeconfig turns a kubeconfig into a client configuration, or returns a [*RefusedError].
+// Parse turns a kubeconfig into a client configuration, or returns a [*RefusedError].
 //
-// A kubeconfig is code: it can start programs, read the operator's files, send its traffic through a proxy
-// or impersonate another user. So it must be self-contained: an https server, inline certificate data (the
-// system's authorities if omitted), and an inline token, client certificate or password. The result is
-// assembled from the very fields that were checked, with no defaults from the environment.
-func ParseKubeconfig(content []byte) (*rest.Config, error) {
+// A kubeconfig is code: it can start programs, read the reader's files, send its traffic through a proxy or impersonate another user. So it must be
+// self-contained: an https server, inline certificate data (the system's authorities if omitted), and an inline token, client certificate or
+// password. The result is assembled from the very fields that were checked, with no defaults from the environment.
+func Parse(content []byte) (*rest.Config, error) {
 	if len(content) == 0 {
 		return nil, &RefusedError{Problem: "is empty"}
 	}
-	if len(content) > MaxKubeconfigBytes {
-		return nil, &RefusedError{Problem: fmt.Sprintf("has %d bytes; at most %d are read", len(content), MaxKubeconfigBytes)}
+	if len(content) > MaxBytes {
+		return nil, &RefusedError{Problem: fmt.Sprintf("has %d bytes; at most %d are read", len(content), MaxBytes)}
 	}
 	file, err := clientcmd.Load(content)
 	if err != nil {
@@ -103,11 +103,9 @@ func checkCluster(cluster *clientcmdapi.Cluster) error {
 	const prefix = "clusters[].cluster."
 	switch {
 	case cluster.InsecureSkipTLSVerify:
-		return &RefusedError{prefix + "insecure-skip-tls-verify",
-			"is true, which lets anybody in between read the credentials; set certificate-authority-data instead"}
+		return &RefusedError{prefix + "insecure-skip-tls-verify", "is true, which lets anybody in between read the credentials; set certificate-authority-data instead"}
 	case cluster.CertificateAuthority != "":
-		return &RefusedError{prefix + "certificate-authority",
-			"is a file path; put the content into certificate-authority-data"}
+		return &RefusedError{prefix + "certificate-authority", "is a file path; put the content into certificate-authority-data"}
 	case cluster.ProxyURL != "":
 		return &RefusedError{prefix + "proxy-url", "is set; the operator does not take proxies from kubeconfigs"}
 	}

@@ -1,4 +1,4 @@
-package remote
+package kubeconfig
 
 import (
 	"crypto/ecdsa"
@@ -55,7 +55,7 @@ users:
 `, current, cluster, user)
 }
 
-func TestParseKubeconfigRefusesWhatReachesOutsideTheFile(t *testing.T) {
+func TestParseRefusesWhatReachesOutsideTheFile(t *testing.T) {
 	certificate, key := testPair(t)
 	_, otherKey := testPair(t)
 	const server, token = `server: "https://m.example.com:6443"`, `token: s3cr3t-canary`
@@ -64,7 +64,7 @@ func TestParseKubeconfigRefusesWhatReachesOutsideTheFile(t *testing.T) {
 		name, content, field string
 	}{
 		{"empty", "", ""},
-		{"too large", strings.Repeat("#", MaxKubeconfigBytes+1), ""},
+		{"too large", strings.Repeat("#", MaxBytes+1), ""},
 		{"not YAML", "a: [s3cr3t-canary", ""},
 		{"another kind", "apiVersion: v1\nkind: Secret\n", ""},
 		{"no contexts", "apiVersion: v1\nkind: Config\n", "current-context"},
@@ -100,7 +100,7 @@ func TestParseKubeconfigRefusesWhatReachesOutsideTheFile(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			config, err := ParseKubeconfig([]byte(test.content))
+			config, err := Parse([]byte(test.content))
 			var refusal *RefusedError
 			if !errors.As(err, &refusal) || config != nil {
 				t.Fatalf("got %v, %v; want a refusal", config, err)
@@ -115,11 +115,11 @@ func TestParseKubeconfigRefusesWhatReachesOutsideTheFile(t *testing.T) {
 	}
 }
 
-func TestParseKubeconfigAccepts(t *testing.T) {
+func TestParseAccepts(t *testing.T) {
 	certificate, key := testPair(t)
 	const server = `server: "https://m.example.com:6443/prefix"`
 	t.Run("token, system authorities, the only context", func(t *testing.T) {
-		config, err := ParseKubeconfig([]byte(kubeconfigWith(`""`, server, `token: t`)))
+		config, err := Parse([]byte(kubeconfigWith(`""`, server, `token: t`)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +128,7 @@ func TestParseKubeconfigAccepts(t *testing.T) {
 		}
 	})
 	t.Run("client certificate, own authority, server name", func(t *testing.T) {
-		config, err := ParseKubeconfig([]byte(kubeconfigWith("c",
+		config, err := Parse([]byte(kubeconfigWith("c",
 			server+`, tls-server-name: api, certificate-authority-data: `+certificate,
 			`client-certificate-data: `+certificate+`, client-key-data: `+key)))
 		if err != nil {
@@ -141,7 +141,7 @@ func TestParseKubeconfigAccepts(t *testing.T) {
 	t.Run("an unsafe user that is not used", func(t *testing.T) {
 		content := strings.Replace(kubeconfigWith("c", server, `username: u, password: p`), "users:\n",
 			"users:\n- {name: other, user: {tokenFile: /etc/passwd}}\n", 1)
-		config, err := ParseKubeconfig([]byte(content))
+		config, err := Parse([]byte(content))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestParseKubeconfigAccepts(t *testing.T) {
 	})
 }
 
-func FuzzParseKubeconfig(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	certificate, key := testPair(f)
 	f.Add([]byte(kubeconfigWith("c", `server: "https://h"`, `token: t`)))
 	f.Add([]byte(kubeconfigWith("c", `server: "https://h", certificate-authority-data: `+certificate, `client-certificate-data: `+certificate+`, client-key-data: `+key)))
@@ -159,7 +159,7 @@ func FuzzParseKubeconfig(f *testing.F) {
 	f.Add([]byte("apiVersion: v1\nkind: Config\nclusters: [null]\nusers: [{}]\n"))
 	f.Add([]byte("a: &a [*a]"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		config, err := ParseKubeconfig(content)
+		config, err := Parse(content)
 		if err != nil {
 			if refusal := (*RefusedError)(nil); !errors.As(err, &refusal) || config != nil {
 				t.Fatalf("config %v, error of type %T", config, err)

@@ -43,10 +43,8 @@ type member struct {
 	leaves RemovalCause
 	// awaits is true for a doomed member that is wanted again if a suspect VM turns out to be deleted.
 	awaits bool
-	// kept members are deleted or intended and keep ordinal and status although no VM is created for them.
-	kept bool
-	// dropped members leave the table.
-	dropped bool
+	// kept members are deleted or intended and keep ordinal and status although no VM is created for them. dropped members leave the table.
+	kept, dropped bool
 	// wasReady is true if the VM has passed its readiness gate before.
 	wasReady bool
 	// byFormerGate is true for a VM that would be available if spec had not got another gate since.

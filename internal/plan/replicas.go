@@ -34,11 +34,11 @@ func (p *planner) replicas() {
 	}
 }
 
-// fill creates missing VMs. A suspect VM that was chosen to leave can still stay: see reprieve.
+// fill creates missing VMs. A suspect VM that was chosen to leave can still stay: see reprieve. A deleted VM can be followed.
 func (p *planner) fill(have int32) {
 	room := p.wanted() - have
 	for _, m := range p.table() {
-		if m.missing() && m.kept || m.doomed && m.state == suspect {
+		if m.missing() && m.kept || m.doomed && m.state == suspect || p.followed(m) {
 			room--
 		}
 	}
@@ -70,6 +70,11 @@ func (p *planner) fill(have int32) {
 	}
 	p.nameSurge(made)
 	slices.Sort(p.ordinals)
+}
+
+// followed is true for a deleted VM of a restored status if another VM of the group has its ordinal since. This pass drops the record, and the next one adopts that VM.
+func (p *planner) followed(m *member) bool {
+	return m.state == gone && slices.ContainsFunc(p.unclaimed[m.status.Ordinal], func(vm *vsphere.VM) bool { return p.genuine(vm, nil) })
 }
 
 // cloneOrSay clones the VM of an ordinal in its revision, or reports why it cannot be cloned.
@@ -106,9 +111,7 @@ func (p *planner) occupied(ordinal int32) bool {
 // create plans a clone. If this clone was planned before, it keeps its incarnation and UUID. The VM of the earlier plan can then appear late and still be recognized. A VM that
 // replaces a lost one gets the next incarnation. create skips an incarnation whose UUID another VM has.
 func (p *planner) create(ordinal int32, m *member, revision, reason string) {
-	status := VMStatus{
-		Ordinal: ordinal, Name: VMName(p.in.Name, ordinal), Phase: v1alpha1.VMCloning, Revision: revision,
-	}
+	status := VMStatus{Ordinal: ordinal, Name: VMName(p.in.Name, ordinal), Phase: v1alpha1.VMCloning, Revision: revision}
 	if m == nil {
 		m = &member{state: intended}
 	} else {
@@ -130,9 +133,7 @@ func (p *planner) create(ordinal int32, m *member, revision, reason string) {
 	}
 	m.status, m.kept = status, true
 	p.insert(m)
-	p.try(m, Action{
-		Kind: CreateVM, UUID: status.UUID, Incarnation: status.Incarnation, Revision: status.Revision, Reason: reason,
-	})
+	p.try(m, Action{Kind: CreateVM, UUID: status.UUID, Incarnation: status.Incarnation, Revision: status.Revision, Reason: reason})
 }
 
 // stale is true for a VM that no longer exists as far as is known. A person can have registered it again since vCenter was asked. Earlier attempts to replace the VM can have

@@ -324,6 +324,13 @@ var found = map[string]History{
 			{time.Minute, "template-of-spec-goes", 0}, {0, "lose", 0}, {0, "template-and-scale", 647}, {time.Minute, "sick", 3482},
 		},
 	},
+	"a restored status names a deleted VM whose successor it does not have": { // seed 12724970
+		Setup: Setup{Replicas: 2, Quota: Quota{VMs: 2}},
+		Events: []Event{
+			{time.Minute, "lose", 0}, {6 * time.Second, "wipe-status", 0}, {18 * time.Second, "dies", 0}, {0, "budget", 3}, {0, "template", 1}, {0, "wipe-status", 0},
+			{time.Minute, "restore", 0},
+		},
+	},
 	"a group is scaled to 0 and loses its status while the hub is unreachable": { // seed 12159748
 		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 4, CPUs: 8}},
 		Events: []Event{{0, "hub", 1}, {0, "scale", 0}, {0, "wipe-status", 0}, {time.Minute, "scale", 713}, {0, "hub", 0}},

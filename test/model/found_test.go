@@ -331,6 +331,10 @@ var found = map[string]History{
 			{time.Minute, "restore", 0},
 		},
 	},
+	"a quota begins and the record is lost before a deletion is confirmed": { // seed 12936018
+		Setup:  Setup{Replicas: 4},
+		Events: []Event{{time.Minute, "template", 1}, {109 * time.Second, "quota", 557}, {0, "record-lost", 0}},
+	},
 	"a group is scaled to 0 and loses its status while the hub is unreachable": { // seed 12159748
 		Setup:  Setup{Replicas: 1, Quota: Quota{VMs: 4, CPUs: 8}},
 		Events: []Event{{0, "hub", 1}, {0, "scale", 0}, {0, "wipe-status", 0}, {time.Minute, "scale", 713}, {0, "hub", 0}},

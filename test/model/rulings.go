@@ -13,14 +13,32 @@ func (w *world) ruled(format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// beginQuota counts the group's VMs, with clones and changes in flight, and its admitted usage, as a new quota does.
+// beginQuota counts the group's VMs, with clones and changes in flight, and its admitted usage, as a new quota does. A deleted VM counts until the operator
+// knows that.
 func (w *world) beginQuota() {
 	vms, cpus := w.vc.charged()
 	cpus += w.vc.coming() + w.vc.growing()
+	if g := w.api.group; g != nil {
+		for _, vm := range g.Status.VMs {
+			if at, deleted := w.vc.removed[vm.MoRef]; deleted && (w.vc.away || w.now.Before(at.Add(confirmAfter))) {
+				vms, cpus = vms+1, cpus+cpusOf(g, vm.Revision)
+			}
+		}
+	}
 	if r := w.hub.record; r != nil {
 		vms, cpus = max(vms, int64(r.Replicas)), max(cpus, int64(r.Replicas)*int64(r.CPU))
 	}
 	w.ledger.begin(vms, cpus)
+}
+
+// cpusOf returns the CPUs of a VM of a revision.
+func cpusOf(g *v1alpha1.VmGroup, revision string) int64 {
+	for _, r := range g.Status.Revisions {
+		if r.Revision == revision {
+			return int64(r.CPU)
+		}
+	}
+	return int64(g.Spec.CPU)
 }
 
 // rulings are actions of hub administrators and of the hub.

@@ -31,7 +31,7 @@ func (p *planner) progress() Update {
 	case p.plan.StampedBy != "":
 		return Update{v1alpha1.ReasonRolloutPending, counts + "; nothing is updated while another installation of the operator has stamped VMs of the group."}
 	case p.in.UpdateBlocked != nil:
-		return Update{v1alpha1.ReasonRolloutPending, fmt.Sprintf("%s; the others wait until spec is allowed: %s", counts, sentence(p.in.UpdateBlocked.Message))}
+		return Update{v1alpha1.ReasonRolloutPending, fmt.Sprintf("%s; the others wait: %s", counts, sentence(p.in.UpdateBlocked.Message))}
 	case p.stopped():
 		return Update{v1alpha1.ReasonRolloutStopped, fmt.Sprintf("%s; stopped, because %s. Nothing more is updated. %s", counts, p.whoFailed(), p.afterFailure())}
 	case p.spec.update.onDelete:

@@ -83,7 +83,7 @@ func (k *keeping) answerFinding(err error) Finding {
 	switch {
 	case apierrors.IsUnauthorized(err):
 		return Finding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionForbidden, fmt.Sprintf(
-			"%s does not accept the credentials of %s. Renew the Secret; it is picked up at once.", host, identity)}
+			"%s does not accept the credentials of %s. Condition CredentialsValid names the remedy.", host, identity)}
 	case apierrors.IsForbidden(err):
 		return Finding{metav1.ConditionFalse, v1alpha1.ReasonAdmissionForbidden, fmt.Sprintf(
 			"%[1]s does not let the operator (with the kubeconfig of %[2]s) install the admission objects: %[3]s. %[4]s", host, identity, remote.AnswerOf(err), remote.RenewRoles)}

@@ -134,6 +134,6 @@ func (c *connection) silent(api *remote.API, err error, failures int) {
 		c.log.Error(err, "The member does not answer; it stays engaged", "reason", p.Reason)
 		api.Reset()
 	}
-	p.Message += " It stays engaged with what was last seen of it."
+	p.Message += " VmGroups and VMs stay as they are until the member answers again."
 	c.enter(Silent, p)
 }

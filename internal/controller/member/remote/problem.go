@@ -111,7 +111,7 @@ func classifyStatus(host string, status apierrors.APIStatus, err error) *Problem
 	switch {
 	case apierrors.IsUnauthorized(err):
 		return &Problem{Reason: v1alpha1.ReasonUnauthorized, Cause: err, Message: fmt.Sprintf(
-			"%s does not accept the credentials in the kubeconfig. Renew the Secret; it is picked up at once.", host)}
+			"%s does not accept the operator's credentials. Condition CredentialsValid names the remedy.", host)}
 	case apierrors.IsForbidden(err):
 		return &Problem{Reason: v1alpha1.ReasonUnauthorized, Cause: err, Message: fmt.Sprintf(
 			"%s forbids what the operator needs: %s. %s", host, answer, RenewRoles)}

@@ -70,7 +70,7 @@ func TestProblemsAreNamed(t *testing.T) {
 		reason  string
 		message string
 	}{
-		{"unauthorized", trusting(answering(401)), v1alpha1.ReasonUnauthorized, "does not accept the credentials"},
+		{"unauthorized", trusting(answering(401)), v1alpha1.ReasonUnauthorized, "does not accept the operator's credentials"},
 		{"forbidden", trusting(answering(403)), v1alpha1.ReasonUnauthorized, "forbids"},
 		{"server error", trusting(answering(500)), v1alpha1.ReasonMemberUnreachable, "answers with an error"},
 		{"unknown authority", &rest.Config{Host: answering(200).URL}, v1alpha1.ReasonMemberUnreachable, "unknown authority"},

@@ -62,7 +62,7 @@ func (d *demo) stay(ctx context.Context) error {
 func (d *demo) lookAround() {
 	d.printf("\n")
 	d.say("Everything held so far, in %s, and stays up. From another terminal, in this directory:", progress.Elapsed(time.Since(d.began)))
-	d.printf("\n  export KUBECONFIG=%s PATH=$PWD/bin:$PATH\n", kubeconfig)
+	d.printf("\n  export KUBECONFIG=$PWD/%s PATH=$PWD/bin:$PATH\n", kubeconfig)
 	for _, c := range tour.Commands() {
 		d.printf("\n  # %s\n  %s\n", c.Shows, c.Line)
 	}

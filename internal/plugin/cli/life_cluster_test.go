@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -16,6 +17,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/enroll"
+	"github.com/codeconnect/vmgroup-operator/internal/term"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
@@ -23,52 +26,58 @@ func isTrue(of, reason string) metav1.Condition {
 	return metav1.Condition{Type: of, Status: metav1.ConditionTrue, Reason: reason, Message: reason + " is the reason."}
 }
 
-// TestJoinWaitsForTheOperator: join prints what the operator reports, and fails at once if a person must act.
 func TestJoinWaitsForTheOperator(t *testing.T) {
+	b := newBench(t)
+	reported := make(chan struct{})
+	go func() {
+		defer close(reported)
+		await.NoError(t, "the MemberCluster", func() error {
+			return b.hub.Get(t.Context(), types.NamespacedName{Name: "waits"}, &v1alpha1.MemberCluster{})
+		})
+		b.operator("waits", isTrue(v1alpha1.ConditionReady, "Engaged"), isTrue(v1alpha1.ConditionCRDInstalled, "CRDInstalled"), isTrue(v1alpha1.ConditionAdmissionReady, "AdmissionInstalled"))
+	}()
+	out, err := b.join("waits", "--wait", "1m")
+	<-reported
+	b.must(err)
+	for _, line := range []string{"✔ the hub reaches the member", "✔ the CRD is in place", "✔ the admission objects are in place", "Joined in "} {
+		if !strings.Contains(out, line) {
+			t.Errorf("it does not say %q:\n%s", line, out)
+		}
+	}
+}
+
+// TestAwaitReportsWhatTheOperatorReports, and fails at once if a person must act.
+func TestAwaitReportsWhatTheOperatorReports(t *testing.T) {
+	b := newBench(t)
+	hub, err := cluster.New("hub", b.servers.hub.Config)
+	b.must(err)
+	ready, crd := isTrue(v1alpha1.ConditionReady, "Engaged"), isTrue(v1alpha1.ConditionCRDInstalled, "CRDInstalled")
 	for story, test := range map[string]struct {
 		reports []metav1.Condition
 		code    int
 		says    []string
 	}{
-		"all is well": {
-			[]metav1.Condition{isTrue(v1alpha1.ConditionReady, "Engaged"), isTrue(v1alpha1.ConditionCRDInstalled, "CRDInstalled"), isTrue(v1alpha1.ConditionAdmissionReady, "AdmissionInstalled")},
-			0, []string{"✔ the hub reaches the member", "✔ the CRD is in place", "✔ the admission objects are in place", "Joined in "},
-		},
-		"no webhook": {
-			[]metav1.Condition{isTrue(v1alpha1.ConditionReady, "Engaged"), isTrue(v1alpha1.ConditionCRDInstalled, "CRDInstalled"), isTrue(v1alpha1.ConditionAdmissionReady, "NoWebhook")},
-			0, []string{"· the member calls no webhook of the hub", "NoWebhook is the reason.", "Joined in "},
-		},
-		"defaults follow": {
-			[]metav1.Condition{
-				isTrue(v1alpha1.ConditionReady, "Engaged"), isTrue(v1alpha1.ConditionCRDInstalled, "CRDInstalled"),
-				{Type: v1alpha1.ConditionAdmissionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDefaultsPending, Message: "They follow."},
-			},
-			0, []string{"· the member calls no webhook of the hub", "They follow.", "Joined in "},
-		},
-		"a person must act": {
-			[]metav1.Condition{isTrue(v1alpha1.ConditionStalled, "AnotherCluster")}, cluster.ExitNotWell, []string{"AnotherCluster: AnotherCluster is the reason."},
-		},
+		"no webhook": {[]metav1.Condition{ready, crd, isTrue(v1alpha1.ConditionAdmissionReady, "NoWebhook")}, 0, []string{"· the member calls no webhook of the hub", "NoWebhook is the reason."}},
+		"defaults follow": {[]metav1.Condition{ready, crd,
+			{Type: v1alpha1.ConditionAdmissionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDefaultsPending, Message: "They follow."},
+		}, 0, []string{"· the member calls no webhook of the hub", "They follow."}},
+		"a person must act": {[]metav1.Condition{isTrue(v1alpha1.ConditionStalled, "AnotherCluster")}, cluster.ExitNotWell, []string{"AnotherCluster: AnotherCluster is the reason."}},
 	} {
 		t.Run(story, func(t *testing.T) {
-			b := newBench(t)
-			reported := make(chan struct{})
-			go func() {
-				defer close(reported)
-				await.NoError(t, "the MemberCluster", func() error {
-					return b.hub.Get(t.Context(), types.NamespacedName{Name: "waits"}, &v1alpha1.MemberCluster{})
-				})
-				b.operator("waits", test.reports...)
-			}()
-			out, err := b.join("waits", "--wait", "1m")
-			<-reported
+			name := strings.ReplaceAll(story, " ", "-")
+			b := &bench{TB: t, hub: b.hub}
+			b.make(b.hub, &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.MemberClusterSpec{KubeconfigSecretRef: &v1alpha1.KubeconfigReference{Name: name}}})
+			b.operator(name, test.reports...)
+			out := &bytes.Buffer{}
+			err := (&enroll.Registration{Hub: hub, Name: name}).Await(t.Context(), &steps{out, term.Style{}})
 			if err != nil {
-				out += err.Error()
+				out.WriteString(err.Error())
 			}
 			if ExitCode(err) != test.code {
 				t.Errorf("exit code %d, want %d", ExitCode(err), test.code)
 			}
 			for _, line := range test.says {
-				if !strings.Contains(out, line) {
+				if !strings.Contains(out.String(), line) {
 					t.Errorf("it does not say %q:\n%s", line, out)
 				}
 			}

@@ -44,7 +44,7 @@ func TestOutageAnUnreachableMemberKeepsItsVMsUntilItAnswersAgain(t *testing.T) {
 	if err := w.Person.Destroy(t.Context(), folderOf(t, grows)+"/grows-1"); err != nil {
 		t.Fatal(err)
 	}
-	untilMember(t, w, p.member, "False", v1alpha1.ReasonMemberUnreachable, p.cluster.Proxy.URL, "stays engaged")
+	untilMember(t, w, p.member, "False", v1alpha1.ReasonMemberUnreachable, p.cluster.Proxy.URL, "stay as they are")
 	othersAreServed(t, w, "team-a", "cut-others")
 	v.neitherMadeNorDestroyed("while the member is unreachable")
 

@@ -34,7 +34,7 @@ func (p *planner) replicas() {
 	}
 }
 
-// fill creates missing VMs. A suspect VM that was chosen to leave can still stay: see reprieve. A deleted VM can be followed.
+// fill creates missing VMs. A suspect VM that was chosen to leave can still stay: see reprieve. A deleted VM can have a successor: see followed.
 func (p *planner) fill(have int32) {
 	room := p.wanted() - have
 	for _, m := range p.table() {

@@ -186,7 +186,7 @@ func TestTokensRenewThemselvesOnOneConnectionAndARevokedOneIsReported(t *testing
 	r.awaitCredentials("beta", metav1.ConditionTrue, v1alpha1.ReasonRenewed)
 	after := r.disturbances()
 	t.Logf("%d reads", reads)
-	if reads < 100 || len(failed) > 0 || !maps.Equal(before, after) || r.path.connections() != connections {
+	if reads < 10*renewals || len(failed) > 0 || !maps.Equal(before, after) || r.path.connections() != connections {
 		t.Errorf("of %d reads %d failed (%v), and %d connections were opened; refused requests and ended watches before: %v, after: %v",
 			reads, len(failed), failed, r.path.connections()-connections, before, after)
 	}

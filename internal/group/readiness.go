@@ -68,10 +68,13 @@ func (f Facts) underWay(counts string) (reason, message string) {
 		return v1alpha1.ReasonRepairing, counts + "; repairing what was changed outside of the operator" + waitsFor(p.VMs)
 	case p.Existing < p.Desired:
 		return v1alpha1.ReasonScalingUp, fmt.Sprintf("%d of %s there; %s", p.Existing, are(p.Desired), cloning(p.VMs))
-	case p.Existing > most && len(p.Doomed) == 0 && slices.Contains(noUpdate, p.Update.Reason):
-		return v1alpha1.ReasonRolloutProgressing, fmt.Sprintf("%s wanted, and there are %d: what the update added leaves once enough others are available%s",
-			are(p.Desired), p.Existing, waitingFor(p.VMs))
-	case p.Existing > most || len(p.Doomed) > 0:
+	case p.Existing > most && len(p.Doomed) == 0:
+		reason = v1alpha1.ReasonScalingDown
+		if slices.Contains(noUpdate, p.Update.Reason) {
+			reason = v1alpha1.ReasonRolloutProgressing
+		}
+		return reason, fmt.Sprintf("%s wanted, and there are %d: what the update added leaves once enough others are available%s", are(p.Desired), p.Existing, waitingFor(p.VMs))
+	case len(p.Doomed) > 0:
 		return v1alpha1.ReasonScalingDown, fmt.Sprintf("%s wanted; removing %d%s%s", are(p.Desired), len(p.Doomed), f.guests(), delayed(p.VMs))
 	case f.Spec.PowerState == v1alpha1.PoweredOff:
 		return v1alpha1.ReasonStopping, fmt.Sprintf("%d of %s stopped%s", p.Ready, are(p.Desired), waitingFor(p.VMs))

@@ -331,6 +331,18 @@ var found = map[string]History{
 			{time.Minute, "restore", 0},
 		},
 	},
+	"a paused update may add no more VMs, and the one that it added is the only available one": { // seed 13429801
+		Setup: Setup{Replicas: 1, Gate: "GuestHeartbeat"},
+		Events: []Event{
+			{0, "template", 6}, {0, "scale", 248}, {52 * time.Second, "pause-update", 1}, {0, "sick", 780}, {0, "sick", 154}, {time.Minute, "budget", 3692},
+		},
+	},
+	"retained VMs take the quota of an update, and the template of the older revision is denied": { // seed 13418686
+		Setup: Setup{Replicas: 3, Surge: "2", Unavailable: "2", Quota: Quota{VMs: 4}},
+		Events: []Event{
+			{time.Minute, "template", 1}, {0, "retain", 0}, {0, "deny", 6}, {time.Second, "lose", 0}, {0, "retain", 1},
+		},
+	},
 	"a quota begins and the record is lost before a deletion is confirmed": { // seed 12936018
 		Setup:  Setup{Replicas: 4},
 		Events: []Event{{time.Minute, "template", 1}, {109 * time.Second, "quota", 557}, {0, "record-lost", 0}},

@@ -224,7 +224,9 @@ func (a *audit) lacks(w *world, g *v1alpha1.VmGroup) {
 	if says(v1alpha1.ConditionUpToDate, v1alpha1.ReasonRolloutStopped) {
 		return
 	}
-	if w.full(spec, replicas(spec)-w.staying(st)) && (says(v1alpha1.ConditionReady, v1alpha1.ReasonQuotaExceeded) || says(v1alpha1.ConditionPolicyCompliant, v1alpha1.ReasonQuotaExceeded)) {
+	compliant := v1alpha1.ConditionPolicyCompliant
+	if w.full(spec, replicas(spec)-w.staying(st)) &&
+		(says(v1alpha1.ConditionReady, v1alpha1.ReasonQuotaExceeded) || says(compliant, v1alpha1.ReasonQuotaExceeded, v1alpha1.ReasonPolicyTightened)) {
 		return
 	}
 	if w.hub.trips && says(v1alpha1.ConditionReady, v1alpha1.ReasonMassDeletion) {

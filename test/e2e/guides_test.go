@@ -11,8 +11,10 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"net/url"
@@ -22,6 +24,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -49,9 +52,10 @@ func tutorialAndGuidesRun(t *testing.T) {
 	must(t, copyRepository(world.root, clone))
 	reader := newReader(t, clone)
 	selected := regexp.MustCompile(*guides)
+	report := reader.apart(t, selected)
 	for _, page := range pages.Table {
 		stands := strings.HasPrefix(page.Name, "tutorial/") || page.Name == "how-to/uninstall.md"
-		if !stands && !selected.MatchString(page.Name) {
+		if page.Apart || !stands && !selected.MatchString(page.Name) {
 			continue
 		}
 		if page.Section != "" && t.Failed() {
@@ -62,42 +66,92 @@ func tutorialAndGuidesRun(t *testing.T) {
 			world.uninstalled = append(world.uninstalled, began)
 		}
 		// The other pages do not need each other.
-		if !t.Run(page.Name+strings.ReplaceAll(page.Section, "## ", ": "), func(t *testing.T) { reader.follow(t, page) }) && stands {
+		if !t.Run(page.Name+strings.ReplaceAll(page.Section, "## ", ": "), func(t *testing.T) { reader.run(t.Context(), page, clone).check(t) }) && stands {
 			t.FailNow()
 		}
 		if page.Section != "" {
 			world.gone = append(world.gone, time.Now())
 		}
-		fmt.Printf("e2e: %s %s took %s\n", page.Name, page.Section, time.Since(began).Round(100*time.Millisecond))
+	}
+	report()
+}
+
+// apart starts the selected pages that run beside the others, and returns a function that reports how they ended. The end of the test ends them too.
+func (r *reader) apart(t *testing.T, selected *regexp.Regexp) func() {
+	ended := map[string]chan outcome{}
+	for i, page := range pages.Table {
+		if !page.Apart || !selected.MatchString(page.Name) {
+			continue
+		}
+		clone := filepath.Join(world.dir, fmt.Sprintf("pages-%d", i))
+		must(t, copyRepository(world.root, clone))
+		end := make(chan outcome, 1)
+		ended[page.Name] = end
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		t.Cleanup(func() { cancel(); <-done })
+		go func() {
+			defer close(done)
+			end <- r.run(ctx, page, clone)
+		}()
+	}
+	return func() {
+		for name, end := range ended {
+			t.Run(name, func(t *testing.T) { (<-end).check(t) })
+		}
 	}
 }
 
 // reader is a person who follows the pages.
 type reader struct {
-	clone string
 	// programs is the directory of programs that record failures, and dry the one of programs that change nothing in the cluster.
 	programs, dry string
-	// failed is the file with the commands that failed: a shell does not end at each.
-	failed      string
-	environment []string
+	environment   []string
 }
 
-// follow runs the blocks of a page.
-func (r *reader) follow(t *testing.T, page pages.Page) {
-	t.Helper()
-	content, err := os.ReadFile(filepath.Join(r.clone, "docs", page.Name))
-	must(t, err)
+// outcome is how the commands of a page ended.
+type outcome struct {
+	page   pages.Page
+	output string
+	// failed are the commands that failed: a shell does not end at each.
+	failed string
+	took   time.Duration
+	err    error
+}
+
+// run runs the blocks of a page in a copy of the repository.
+func (r *reader) run(ctx context.Context, page pages.Page, clone string) (o outcome) {
+	o.page = page
+	began := time.Now()
+	defer func() { o.took = time.Since(began) }()
+	content, err := os.ReadFile(filepath.Join(clone, "docs", page.Name))
+	if err != nil {
+		o.err = err
+		return o
+	}
 	script, err := page.Script(string(content))
-	must(t, err)
-	must(t, os.WriteFile(r.failed, nil, 0o600))
+	if err != nil {
+		o.err = err
+		return o
+	}
 	wrappers := r.programs
 	if page.Dry {
 		wrappers = r.dry
 	}
-	ctx, cancel := context.WithTimeoutCause(t.Context(), pageTimeout, fmt.Errorf("not within %s", pageTimeout))
+	failed, err := os.CreateTemp(world.dir, "failed-")
+	if err != nil {
+		o.err = err
+		return o
+	}
+	defer func() { _ = failed.Close() }()
+	ctx, cancel := context.WithTimeoutCause(ctx, pageTimeout, fmt.Errorf("not within %s", pageTimeout))
 	defer cancel()
 	command := exec.CommandContext(ctx, "bash", "-c", pages.Prelude+script)
-	command.Dir, command.Env, command.WaitDelay = r.clone, slices.Concat(r.environment, []string{"WRAPPERS=" + wrappers}), 10*time.Second
+	command.Dir, command.WaitDelay = clone, 10*time.Second
+	// The signal reaches the command for which the shell waits, so that the shell ends what it started.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGTERM) }
+	command.Env = slices.Concat(r.environment, []string{"WRAPPERS=" + wrappers, "FAILED=" + failed.Name()})
 	var typed strings.Builder
 	for _, line := range page.Types {
 		typed.WriteString(os.Expand(line, r.value) + "\n")
@@ -105,16 +159,24 @@ func (r *reader) follow(t *testing.T, page pages.Page) {
 	command.Stdin = strings.NewReader(typed.String())
 	out, err := command.CombinedOutput()
 	world.heard(string(out))
-	failed, readErr := os.ReadFile(r.failed)
-	must(t, readErr)
-	if err != nil || len(failed) > 0 || !strings.HasSuffix(strings.TrimSpace(string(out)), pages.Done) {
-		t.Fatalf("%v %v\nfailed commands:\n%s\noutput:\n%s", err, context.Cause(ctx), failed, tail(string(out), 12000))
+	commands, readErr := io.ReadAll(failed)
+	o.output, o.failed = string(out), string(commands)
+	o.err = errors.Join(err, context.Cause(ctx), readErr)
+	return o
+}
+
+// check compares an outcome with what the page promises.
+func (o outcome) check(t *testing.T) {
+	t.Helper()
+	if o.err != nil || o.failed != "" || !strings.HasSuffix(strings.TrimSpace(o.output), pages.Done) {
+		t.Fatalf("%v\nfailed commands:\n%s\noutput:\n%s", o.err, o.failed, tail(o.output, 12000))
 	}
-	for _, pattern := range page.Shows {
-		if !regexp.MustCompile(pattern).Match(out) {
-			t.Errorf("the commands print nothing that matches %s:\n%s", pattern, tail(string(out), 12000))
+	for _, pattern := range o.page.Shows {
+		if !regexp.MustCompile(pattern).MatchString(o.output) {
+			t.Errorf("the commands print nothing that matches %s:\n%s", pattern, tail(o.output, 12000))
 		}
 	}
+	fmt.Printf("e2e: %s %s took %s\n", o.page.Name, o.page.Section, o.took.Round(100*time.Millisecond))
 }
 
 func tail(text string, most int) string { return text[max(0, len(text)-most):] }
@@ -134,7 +196,7 @@ func (r *reader) value(name string) string {
 func newReader(t *testing.T, clone string) *reader {
 	t.Helper()
 	dir := filepath.Join(world.dir, "reader")
-	r := &reader{clone: clone, programs: filepath.Join(dir, "programs"), dry: filepath.Join(dir, "dry"), failed: filepath.Join(dir, "failed")}
+	r := &reader{programs: filepath.Join(dir, "programs"), dry: filepath.Join(dir, "dry")}
 	bare := filepath.Join(dir, "bare")
 	for _, each := range []string{r.programs, r.dry, bare, filepath.Join(clone, "bin")} {
 		must(t, os.MkdirAll(each, 0o700))
@@ -152,8 +214,8 @@ func newReader(t *testing.T, clone string) *reader {
 	}
 	for name, path := range programs {
 		must(t, os.Symlink(path, filepath.Join(bare, name)))
-		must(t, os.WriteFile(filepath.Join(r.programs, name), []byte(wrapper(name, path, r.failed, "")), 0o700))
-		must(t, os.WriteFile(filepath.Join(r.dry, name), []byte(wrapper(name, path, r.failed, dryRunOf[name])), 0o700))
+		must(t, os.WriteFile(filepath.Join(r.programs, name), []byte(wrapper(name, path, "")), 0o700))
+		must(t, os.WriteFile(filepath.Join(r.dry, name), []byte(wrapper(name, path, dryRunOf[name])), 0o700))
 	}
 	must(t, os.Symlink(filepath.Join(r.programs, "manager"), filepath.Join(clone, "bin", "manager")))
 	config := filepath.Join(dir, "kubeconfig")
@@ -167,7 +229,7 @@ func newReader(t *testing.T, clone string) *reader {
 
 // wrapper is a program that runs another one, and records its failure. dry are lines of a shell that replace the call of "$real". A check of a vCenter does not wait to
 // count sessions again, and a program that is to be killed gets the signal itself. Exit code 141 is no failure: the next program of a pipe has read enough.
-func wrapper(name, path, failed, dry string) string {
+func wrapper(name, path, dry string) string {
 	if dry == "" {
 		dry = `"$real" "$@"`
 	}
@@ -179,9 +241,9 @@ case " $* " in
 esac
 %[2]s
 code=$?
-if [ $code != 0 ] && [ $code != 141 ]; then printf '%%s: exit code %%d\n' "%[3]s ${*:1:4} …" $code >>%[4]q; fi
+if [ $code != 0 ] && [ $code != 141 ]; then printf '%%s: exit code %%d\n' "%[3]s ${*:1:4} …" $code >>"$FAILED"; fi
 exit $code
-`, path, dry, name, failed)
+`, path, dry, name)
 }
 
 // dryRunOf are the lines for programs that change the cluster. What is created can exist already, and what is waited for does not happen.

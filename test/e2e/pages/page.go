@@ -20,6 +20,8 @@ type Page struct {
 	Section string
 	// Dry sends changes of the cluster as server-side dry runs, where a real change would end what the next pages need. Otherwise all commands run as they are.
 	Dry bool
+	// Apart runs the page beside the others, in a copy of the repository of its own: it has its own clusters, and waits for them most of the time.
+	Apart bool
 	// Before are commands that create what the page takes for granted, and After are commands that remove it. They always run as they are.
 	Before, After string
 	// Names has pairs: an example of the page, and a shell expression with the value in the tests. Each example must be in a block.

@@ -49,22 +49,23 @@ ordinary() { govc vm.markasvm -pool Cluster1/Resources "/DC1/vm/templates/$1"; }
 //   - REGISTRY, DIGEST: a registry, and the digest of an image that no registry has
 var Table = []Page{
 	{
-		Name: "tutorial/demo.md",
-		// The demo builds programs into a copy, because the other pages use theirs.
+		Name:  "tutorial/demo.md",
+		Apart: true,
 		Before: `
-cp -R . ../demo && cd ../demo && rm -rf bin
 PATH=$PWD/bin:$PATH
 demo() {
 	set -m # the demo gets Ctrl-C, as in a terminal
 	make "$@" >demo.log 2>&1 &
 	set +m
 	demo=$!
+	trap 'kill -INT -- "-$demo"' EXIT
 	until grep --quiet "Ctrl-C takes everything" demo.log; do
 		kill -0 "$demo" || { tail -n 40 demo.log; return 1; }
 		sleep 1
 	done
 }
 ends() {
+	trap - EXIT
 	kill -INT -- "-$demo"
 	wait "$demo" || true
 	grep --quiet "demo: ok" demo.log

@@ -51,9 +51,6 @@ func (f Facts) readiness(blockers []plan.Blocker) readiness {
 	return readiness{metav1.ConditionFalse, reason, message, brief}
 }
 
-// noUpdate has the reasons that condition UpToDate has while no update is in progress.
-var noUpdate = []string{v1alpha1.ReasonUpToDate, v1alpha1.ReasonNotStarted}
-
 // underWay describes the work in progress until the group matches spec.
 func (f Facts) underWay(counts string) (reason, message string) {
 	p, most := f.Plan, f.Plan.Desired+f.Plan.Surge
@@ -69,11 +66,8 @@ func (f Facts) underWay(counts string) (reason, message string) {
 	case p.Existing < p.Desired:
 		return v1alpha1.ReasonScalingUp, fmt.Sprintf("%d of %s there; %s", p.Existing, are(p.Desired), cloning(p.VMs))
 	case p.Existing > most && len(p.Doomed) == 0:
-		reason = v1alpha1.ReasonScalingDown
-		if slices.Contains(noUpdate, p.Update.Reason) {
-			reason = v1alpha1.ReasonRolloutProgressing
-		}
-		return reason, fmt.Sprintf("%s wanted, and there are %d: what the update added leaves once enough others are available%s", are(p.Desired), p.Existing, waitingFor(p.VMs))
+		return v1alpha1.ReasonScalingDown, fmt.Sprintf("%s wanted, and there are %d: what the update added leaves once enough others are available%s",
+			are(p.Desired), p.Existing, waitingFor(p.VMs))
 	case len(p.Doomed) > 0:
 		return v1alpha1.ReasonScalingDown, fmt.Sprintf("%s wanted; removing %d%s%s", are(p.Desired), len(p.Doomed), f.guests(), delayed(p.VMs))
 	case f.Spec.PowerState == v1alpha1.PoweredOff:

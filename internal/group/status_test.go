@@ -117,7 +117,7 @@ func TestStatusTellsTheStateOfAGroup(t *testing.T) {
 				f.Plan.VMs[1].Available, f.Plan.VMs[1].Phase = false, v1alpha1.VMUnhealthy
 			},
 			phase: v1alpha1.PhasePending, message: "1 VM is wanted, and there are 2: what the update added leaves once enough others are available; vg-1-1 is in phase Unhealthy",
-			ready: "False", reason: v1alpha1.ReasonRolloutProgressing, present: []string{v1alpha1.ConditionReconciling},
+			ready: "False", reason: v1alpha1.ReasonScalingDown, present: []string{v1alpha1.ConditionReconciling},
 		},
 		{
 			story: "scaling up",

@@ -66,7 +66,7 @@ func check(c *cobra.Command, o *Options, name, memberContext string) error {
 		}
 	}
 	if report.bad {
-		return &cluster.Failure{Code: cluster.ExitNotWell, Sentence: fmt.Sprintf("MemberCluster %q is not well.", name)}
+		return cluster.NotWell("MemberCluster %q is not well.", name)
 	}
 	return nil
 }

@@ -52,6 +52,11 @@ func Usage(format string, args ...any) *Failure {
 	return &Failure{Code: ExitUsage, Sentence: fmt.Sprintf(format, args...)}
 }
 
+// NotWell returns a failure with [ExitNotWell].
+func NotWell(format string, args ...any) *Failure {
+	return &Failure{Code: ExitNotWell, Sentence: fmt.Sprintf(format, args...)}
+}
+
 // Explain returns the failure of a request to the server of a context. Answers are foreign text.
 func Explain(name, server string, err error) error {
 	var known *Failure

@@ -76,7 +76,7 @@ ends() {
 			`refused "exceeds the maximum 4 of VmGroupPolicy" kubectl --context team-c patch vmgroup web --type=merge -p '{"spec":{"cpu":16}}'`,
 			"kubectl vmgroup member check", `refused "CredentialsRevoked" kubectl vmgroup member check`,
 		},
-		Shows: []string{`(?m)^Joined in `, `correct the name, or create it`, `you to member +Kubernetes v1`, `vmgroup\S*/web condition met`},
+		Shows: []string{`(?m)^Joined in `, `(?m)^default/web of team-c: bucket \d+, held by `, `correct the name, or create it`, `you to member +Kubernetes v1`, `vmgroup\S*/web condition met`},
 		After: "ends",
 	},
 	{

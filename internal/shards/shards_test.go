@@ -1,4 +1,4 @@
-package command
+package shards
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ func TestShardsAreATable(t *testing.T) {
 		Sessions: []hub.Session{session("s2", "pod-b", protocol.Ready), session("s1", "pod-a", protocol.Draining), session("s3", "", "")},
 	}
 	var out bytes.Buffer
-	if err := printShards(&out, snapshot, now); err != nil {
+	if err := Print(&out, snapshot, now); err != nil {
 		t.Fatal(err)
 	}
 	want := `REPLICA   SESSION   STATE          BUCKETS   LEADER   RENEWED
@@ -43,12 +43,12 @@ pod-b     s2        ready          2         yes      1.2s ago
 	}
 	out.Reset()
 	evil := "x\x1b[2J\t\u202ey\n"
-	if err := printShards(&out, hub.Snapshot{Found: true, Sessions: []hub.Session{session(evil, evil, protocol.State(evil))}}, now); err != nil ||
+	if err := Print(&out, hub.Snapshot{Found: true, Sessions: []hub.Session{session(evil, evil, protocol.State(evil))}}, now); err != nil ||
 		!strings.Contains(out.String(), "\nx�[2J �y    x�[2J �y    x�[2J �y    0 ") {
 		t.Errorf("a Lease of another writer is printed as %q, error %v", out.String(), err)
 	}
 	out.Reset()
-	if err := printShards(&out, hub.Snapshot{}, now); err != nil || !strings.Contains(out.String(), "no shard map yet") {
+	if err := Print(&out, hub.Snapshot{}, now); err != nil || !strings.Contains(out.String(), "no shard map yet") {
 		t.Errorf("without a shard map it prints %q, error %v", out.String(), err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 
-	"github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
 	"github.com/codeconnect/vmgroup-operator/internal/shards"
 )
 
@@ -29,15 +28,11 @@ func printShards(ctx context.Context, namespace string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("find the hub's API server: %w", err)
 	}
-	client, err := hub.New(kubeconfig, hub.Options{Namespace: namespace})
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	snapshot, err := client.Snapshot(ctx)
+	snapshot, err := shards.Read(ctx, kubeconfig, namespace)
 	if err != nil {
-		return fmt.Errorf("read the shard map and the sessions in namespace %q: %w", namespace, err)
+		return err
 	}
 	return shards.Print(out, snapshot, time.Now())
 }

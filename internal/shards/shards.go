@@ -1,23 +1,48 @@
-// Package shards prints which replica holds which share of the groups, for manager shards and kubectl vmgroup shards.
+// Package shards reads and prints which replica holds which share of the groups, for manager shards and kubectl vmgroup shards.
 package shards
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"slices"
 	"text/tabwriter"
 	"time"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
+	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // maxCell limits a cell of the table, in bytes.
 const maxCell = 2048
 
+// Snapshot is the shard map and the sessions of the replicas.
+type Snapshot = hub.Snapshot
+
+// Read reads the shard map and the sessions in the operator's namespace.
+func Read(ctx context.Context, kubeconfig *rest.Config, namespace string) (Snapshot, error) {
+	client, err := hub.New(kubeconfig, hub.Options{Namespace: namespace})
+	if err != nil {
+		return Snapshot{}, err
+	}
+	s, err := client.Snapshot(ctx)
+	if err != nil {
+		err = fmt.Errorf("read the shard map and the sessions in namespace %q: %w", namespace, err)
+	}
+	return s, err
+}
+
+// BucketOf returns the bucket of a VmGroup of the cluster with a UID.
+func BucketOf(s Snapshot, clusterUID, namespace, name string) int {
+	return ring.Bucket(clusterUID, namespace, name, len(s.Ring.Buckets))
+}
+
 // Print prints a row for each session, and rows for buckets without a session.
-func Print(out io.Writer, s hub.Snapshot, now time.Time) error {
+func Print(out io.Writer, s Snapshot, now time.Time) error {
 	if !s.Found {
 		_, err := fmt.Fprintln(out, "There is no shard map yet: no replica has run here, or the shard map was deleted and the replicas create it again.")
 		return err

@@ -3,15 +3,12 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
-	sharding "github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
-	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
 	"github.com/codeconnect/vmgroup-operator/internal/shards"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
@@ -58,17 +55,13 @@ func printShards(c *cobra.Command, o *Options, of, member string) error {
 			return cluster.NotWell("The hub does not serve member %q yet, so no replica holds its groups. See kubectl vmgroup member check %s.", member, member)
 		}
 	}
-	client, err := sharding.New(hub.Config, sharding.Options{Namespace: o.namespace})
-	if err != nil {
-		return err
-	}
-	snapshot, err := client.Snapshot(c.Context())
+	snapshot, err := shards.Read(c.Context(), hub.Config, o.namespace)
 	if err != nil {
 		return cluster.Explain(hub.Context, hub.Config.Host, err)
 	}
 	held := true
 	if of != "" && snapshot.Found {
-		bucket := ring.Bucket(uid, namespace, name, len(snapshot.Ring.Buckets))
+		bucket := shards.BucketOf(snapshot, uid, namespace, name)
 		var holder string
 		holder, held = holderOf(snapshot, bucket)
 		_, _ = fmt.Fprintf(o.Out, "%s of %s: bucket %d, %s\n", of, member, bucket, holder)
@@ -83,19 +76,20 @@ func printShards(c *cobra.Command, o *Options, of, member string) error {
 }
 
 // holderOf describes who holds a bucket. held is true if a session does whose Lease exists.
-func holderOf(s sharding.Snapshot, bucket int) (holder string, held bool) {
+func holderOf(s shards.Snapshot, bucket int) (holder string, held bool) {
 	session := s.Ring.Buckets[bucket].Holder
 	if session == "" {
 		return "held by no replica: one takes it within seconds", false
 	}
-	at := slices.IndexFunc(s.Sessions, func(of sharding.Session) bool { return of.Session == session })
-	session = untrusted.Name(session)
-	if at < 0 {
-		return fmt.Sprintf("held by session %s, which has no Lease any more: another replica takes it within seconds", session), false
+	for _, of := range s.Sessions {
+		if of.Session != session {
+			continue
+		}
+		host := "a replica without a name"
+		if of.Host != "" {
+			host = untrusted.Name(of.Host)
+		}
+		return fmt.Sprintf("held by %s (session %s, %s)", host, untrusted.Name(session), untrusted.Name(string(cmp.Or(of.State, "unknown")))), true
 	}
-	host, state := "a replica without a name", cmp.Or(s.Sessions[at].State, "unknown")
-	if name := s.Sessions[at].Host; name != "" {
-		host = untrusted.Name(name)
-	}
-	return fmt.Sprintf("held by %s (session %s, %s)", host, session, untrusted.Name(string(state))), true
+	return fmt.Sprintf("held by session %s, which has no Lease any more: another replica takes it within seconds", untrusted.Name(session)), false
 }

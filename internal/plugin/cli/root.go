@@ -40,9 +40,10 @@ func New(o Options) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kubectl-vmgroup",
 		Short: "Operate groups of VMs across clusters",
-		Long: `kubectl vmgroup joins member clusters to a hub of the VmGroup operator, and reports on them.
+		Long: `kubectl vmgroup joins member clusters to a hub of the VmGroup operator, reports on them, and intervenes in VmGroups.
 
-The hub is the cluster in which the operator runs. Its context is --hub-context, else $VMGROUP_HUB_CONTEXT, else the current context.
+The hub is the cluster in which the operator runs. Its context is --hub-context, else $VMGROUP_HUB_CONTEXT, else the current context. Commands for VmGroups use
+the current context, or that of --context.
 
 Exit codes: 0 if all is well, 1 if something is not well, 2 for wrong arguments, 3 if a cluster cannot be reached or lacks a permission.`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl vmgroup"},
@@ -60,6 +61,7 @@ Exit codes: 0 if all is well, 1 if something is not well, 2 for wrong arguments,
 	flags.StringVar(&o.hubContext, "hub-context", "", "Context of the hub in the kubeconfig. The default is $"+hubContextVariable+", else the current context.")
 	flags.StringVar(&o.namespace, "operator-namespace", "", "Namespace of the operator on the hub. The default is that of its ServiceAccount.")
 	flags.BoolVar(&o.ascii, "ascii", false, "Print ASCII characters instead of symbols.")
+	root.AddCommand(pauseCommand(&o), resumeCommand(&o), confirmCommand(&o), keepCommand(&o), forgetCommand(&o), adoptCommand(&o), allowCommand(&o), acceptCommand(&o))
 	root.AddCommand(memberCommand(&o), shardsCommand(&o), contextsCommand(&o), versionCommand(&o))
 	return root
 }

@@ -41,7 +41,9 @@ type Facts struct {
 func New(name string, config *rest.Config) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = 100, 100 // a person waits
-	config.WarningHandler, config.WarningHandlerWithContext = rest.NoWarnings{}, nil
+	if config.WarningHandlerWithContext == nil {
+		config.WarningHandler = rest.NoWarnings{}
+	}
 	http, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, Usage("context %q cannot be used: %v", name, err)

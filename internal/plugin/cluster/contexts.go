@@ -1,9 +1,11 @@
 package cluster
 
 import (
+	"io"
 	"maps"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -18,6 +20,8 @@ type Contexts struct {
 	access clientcmd.ConfigAccess
 	// overrides are the flags that hold for each context: impersonation and the request timeout.
 	overrides clientcmd.ConfigOverrides
+	// warnings gets those of API servers. If it is nil, they are not shown.
+	warnings rest.WarningHandlerWithContext
 }
 
 // Load reads the kubeconfig of the flags.
@@ -56,6 +60,17 @@ func (c *Contexts) Config(name string) (*rest.Config, error) {
 	return config, nil
 }
 
+// Namespace returns the namespace of a context.
+func (c *Contexts) Namespace(name string) string {
+	if chosen, ok := c.file.Contexts[name]; ok && chosen.Namespace != "" {
+		return chosen.Namespace
+	}
+	return metav1.NamespaceDefault
+}
+
+// Warn writes the warnings of API servers and their webhooks from now on, a line each.
+func (c *Contexts) Warn(out io.Writer) { c.warnings = &warnings{out: out} }
+
 // Add adds the cluster of a kubeconfig that another person or program has stored, as a context. Unlike the user's own kubeconfig, it cannot start
 // programs or read files.
 func (c *Contexts) Add(name string, content []byte) error {
@@ -79,5 +94,6 @@ func (c *Contexts) Open(name string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	config.WarningHandlerWithContext = c.warnings
 	return New(name, config)
 }

@@ -15,8 +15,11 @@ import (
 const DefaultNamespace = "vmgroup-operator-system"
 
 // IsHub reports whether the cluster serves MemberClusters.
-func (c *Cluster) IsHub(ctx context.Context) (bool, error) {
-	_, err := c.RESTMapper().RESTMapping(v1alpha1.GroupVersion.WithKind("MemberCluster").GroupKind(), v1alpha1.GroupVersion.Version)
+func (c *Cluster) IsHub(ctx context.Context) (bool, error) { return c.Serves(ctx, "MemberCluster") }
+
+// Serves reports whether the cluster serves a kind of the operator's API.
+func (c *Cluster) Serves(ctx context.Context, kind string) (bool, error) {
+	_, err := c.RESTMapper().RESTMapping(v1alpha1.GroupVersion.WithKind(kind).GroupKind(), v1alpha1.GroupVersion.Version)
 	if meta.IsNoMatchError(err) {
 		return false, nil
 	}

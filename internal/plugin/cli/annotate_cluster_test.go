@@ -1,0 +1,240 @@
+//go:build unix && !fast
+
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/config/crd"
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/annotate"
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
+	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
+)
+
+// interventions are objects of each kind on a hub that is also a member.
+type interventions struct {
+	*bench
+	group    *v1alpha1.VmGroup
+	kubectl  string
+	settings []string
+}
+
+func newInterventions(t *testing.T) *interventions {
+	t.Helper()
+	i := &interventions{bench: newBench(t)}
+	// It stays: without a namespace controller, a deleted namespace does not go.
+	i.must(client.IgnoreAlreadyExists(i.hub.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "intervened"}})))
+	i.group = i.newGroup("web")
+	i.make(i.hub, i.group)
+	i.make(i.hub, &v1alpha1.MemberCluster{
+		ObjectMeta: metav1.ObjectMeta{Name: "intervened"}, Spec: v1alpha1.MemberClusterSpec{KubeconfigSecretRef: &v1alpha1.KubeconfigReference{Name: "intervened"}},
+	})
+	vc := &v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "intervened"}, Spec: v1alpha1.VCenterSpec{Server: "https://vcenter.example.com"}}
+	vc.Spec.CredentialsSecretRef.Name = "vc-creds"
+	i.make(i.hub, vc)
+	vc.Status.InstanceUUID = "0f6f1f0e-6c1f-4e6b-9df0-5a0d2f1c7c11"
+	i.must(i.hub.Status().Update(t.Context(), vc))
+	kubectl, err := assets.Kubectl(t.Context(), os.Stderr)
+	i.must(err)
+	file := filepath.Join(t.TempDir(), "config")
+	i.must(clientcmd.WriteToFile(*i.file, file))
+	i.kubectl, i.settings = kubectl, append(os.Environ(), "KUBECONFIG="+file)
+	return i
+}
+
+func (i *interventions) newGroup(name string) *v1alpha1.VmGroup {
+	replicas := int32(1)
+	return &v1alpha1.VmGroup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "intervened", Name: name, Labels: map[string]string{"app": name}},
+		Spec:       v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "debian-12", Replicas: &replicas},
+	}
+}
+
+// annotation of an object as it is stored.
+func (i *interventions) annotation(object client.Object, key string) string {
+	i.Helper()
+	i.must(i.hub.Get(i.Context(), client.ObjectKeyFromObject(object), object))
+	return object.GetAnnotations()[key]
+}
+
+// TestEachVerbDoesWhatItsKubectlCommandDoes runs the command that each verb prints, and the verb.
+func TestEachVerbDoesWhatItsKubectlCommandDoes(t *testing.T) {
+	i := newInterventions(t)
+	namespace, member, vcenter := &corev1.Namespace{}, &v1alpha1.MemberCluster{}, &v1alpha1.VCenter{}
+	namespace.Name, member.Name, vcenter.Name = "intervened", "intervened", "intervened"
+	definition := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: crd.VmGroupCRD().Name}}
+	const uid = "5e2f0c6d-1f0a-4c57-9d1e-0a6f3b7c2d11"
+	for line, test := range map[string]struct {
+		object client.Object
+		key    string
+		// value is empty for a time.
+		value func() string
+		back  string
+	}{
+		"pause web -n intervened":                             {i.group, v1alpha1.PausedAnnotation, func() string { return "true" }, "resume web -n intervened"},
+		"confirm vmgroup -l app=web -n intervened":            {i.group, v1alpha1.ConfirmDeletionAnnotation, func() string { return string(i.group.UID) }, ""},
+		"keep --all -n intervened":                            {i.group, v1alpha1.ReleaseAnnotation, func() string { return string(i.group.UID) }, ""},
+		"forget web -n intervened":                            {i.group, v1alpha1.ForgetAnnotation, func() string { return string(i.group.UID) }, ""},
+		"adopt web -n intervened --from " + uid:               {i.group, v1alpha1.AdoptAnnotation, func() string { return uid }, "adopt web -n intervened --undo"},
+		"adopt web -n intervened --legacy":                    {i.group, v1alpha1.AdoptAnnotation, func() string { return v1alpha1.AdoptLegacy }, "adopt web -n intervened --undo"},
+		"adopt web -n intervened --abandon":                   {i.group, v1alpha1.AdoptAnnotation, func() string { return v1alpha1.AdoptAbandon }, "adopt web -n intervened --undo"},
+		"confirm namespace intervened":                        {namespace, v1alpha1.ConfirmDeletionAnnotation, func() string { return string(namespace.UID) }, ""},
+		"confirm crd":                                         {definition, v1alpha1.ConfirmDeletionAnnotation, func() string { return string(definition.UID) }, ""},
+		"confirm member intervened":                           {member, v1alpha1.ConfirmDeletionAnnotation, func() string { return string(member.UID) }, ""},
+		"confirm vcenter intervened":                          {vcenter, v1alpha1.ConfirmDeletionAnnotation, func() string { return string(vcenter.UID) }, ""},
+		"allow mass-deletion --member intervened":             {member, v1alpha1.AllowMassDeletionAnnotation, nil, ""},
+		"allow adoption --member intervened":                  {member, v1alpha1.AllowAdoptionAnnotation, nil, ""},
+		"allow admitted --member intervened":                  {member, v1alpha1.AcceptAdmittedAnnotation, nil, ""},
+		"allow forget --member intervened":                    {member, v1alpha1.AllowForgetAnnotation, nil, ""},
+		"allow forget --vcenter intervened":                   {vcenter, v1alpha1.AllowForgetAnnotation, nil, ""},
+		"accept empty-inventory --vcenter intervened":         {vcenter, v1alpha1.AcceptEmptyAnnotation, func() string { return vcenter.Status.InstanceUUID }, ""},
+		"accept instance " + uid + " --vcenter intervened":    {vcenter, v1alpha1.AcceptInstanceAnnotation, func() string { return uid }, "accept instance --vcenter intervened --undo"},
+		"accept cluster-uid " + uid + " --member intervened":  {member, v1alpha1.TakeClusterUIDAnnotation, func() string { return uid }, "accept cluster-uid --member intervened --undo"},
+		"accept predecessor " + uid + " --member intervened":  {member, v1alpha1.PredecessorAnnotation, func() string { return uid }, "accept predecessor --member intervened --undo"},
+		"accept predecessor " + uid + " --vcenter intervened": {vcenter, v1alpha1.PredecessorAnnotation, func() string { return uid }, "accept predecessor --vcenter intervened --undo"},
+	} {
+		t.Run(line, func(t *testing.T) {
+			args, back := strings.Fields(line), strings.Fields(test.back)
+			if len(back) == 0 {
+				back = append(strings.Fields(line), "--undo")
+			}
+			is := func(after string) {
+				t.Helper()
+				value := i.annotation(test.object, test.key)
+				if test.value == nil {
+					until, err := time.Parse(time.RFC3339, value)
+					if in := time.Until(until); err != nil || in < 29*time.Minute || in > 31*time.Minute {
+						t.Errorf("after %s, %s is %q", after, test.key, value)
+					}
+				} else if value != test.value() {
+					t.Errorf("after %s, %s is %q, want %q", after, test.key, value, test.value())
+				}
+			}
+			isNot := func(after string) {
+				t.Helper()
+				if value := i.annotation(test.object, test.key); value != "" {
+					t.Errorf("after %s, %s is %q", after, test.key, value)
+				}
+			}
+			run := func(args ...string) string {
+				t.Helper()
+				out, err := i.run(args...)
+				if err != nil {
+					t.Fatalf("%v: %v\n%s", args, err, out)
+				}
+				return out
+			}
+			command := run(append(args, "--dry-run=client")...)
+			isNot("a dry run of the client")
+			run(append(args, "--dry-run=server")...)
+			isNot("a dry run of the server")
+			typed := func(line string) {
+				t.Helper()
+				shell := exec.CommandContext(t.Context(), "sh", "-ec", strings.ReplaceAll(line, "kubectl ", i.kubectl+" "))
+				shell.Env = i.settings
+				if out, err := shell.CombinedOutput(); err != nil {
+					t.Fatalf("%s: %v\n%s", line, err, out)
+				}
+			}
+			typed(command)
+			is("the printed command")
+			typed(run(append(back, "--dry-run=client")...))
+			isNot("the printed command that takes it back")
+			run(args...)
+			is("the verb")
+			if out := run(args...); test.value != nil && !strings.Contains(out, "nothing to change") {
+				t.Errorf("a second time:\n%s", out)
+			}
+			run(back...)
+			isNot("taking it back")
+		})
+	}
+}
+
+func TestVerbsRefuseWhatTheyCannotDo(t *testing.T) {
+	i := newInterventions(t)
+	for line, test := range map[string]struct {
+		code int
+		says string
+	}{
+		"pause":                                                      {cluster.ExitUsage, "Choose VmGroups"},
+		"pause web --all -n intervened":                              {cluster.ExitUsage, "Choose VmGroups"},
+		"pause none -n intervened":                                   {cluster.ExitUsage, `no VmGroup "none"`},
+		"pause -l app=none -n intervened":                            {cluster.ExitUsage, "no such VmGroup"},
+		"pause -l app=( -n intervened":                               {cluster.ExitUsage, "--selector"},
+		"pause web -n intervened --dry-run=yes":                      {cluster.ExitUsage, "--dry-run"},
+		"pause web --context edge":                                   {cluster.ExitUsage, "does not serve VmGroups"},
+		"adopt web -n intervened":                                    {cluster.ExitUsage, "from"},
+		"adopt web -n intervened --from a;b":                         {cluster.ExitUsage, "no UID"},
+		"adopt web -n intervened --legacy --from a":                  {cluster.ExitUsage, "legacy"},
+		"confirm namespace":                                          {cluster.ExitUsage, "at least 1"},
+		"confirm namespace none":                                     {cluster.ExitUsage, `no Namespace "none"`},
+		"confirm vcenter none":                                       {cluster.ExitUsage, `no VCenter "none"`},
+		"allow mass-deletion":                                        {cluster.ExitUsage, "member"},
+		"allow mass-deletion --member none":                          {cluster.ExitUsage, `no MemberCluster "none"`},
+		"allow mass-deletion --member intervened --for 2h":           {cluster.ExitUsage, "at most 1h"},
+		"allow mass-deletion --member intervened --for -1m":          {cluster.ExitUsage, "at most 1h"},
+		"allow forget --member intervened --vcenter intervened":      {cluster.ExitUsage, "vcenter"},
+		"allow mass-deletion --member intervened --hub-context edge": {cluster.ExitUsage, "not a hub"},
+		"accept instance --vcenter intervened":                       {cluster.ExitUsage, "usage"},
+		"accept instance $(id) --vcenter intervened":                 {cluster.ExitUsage, "usage"},
+		"accept empty-inventory x --vcenter intervened":              {cluster.ExitUsage, "usage"},
+	} {
+		t.Run(line, func(t *testing.T) {
+			if out, err := i.run(strings.Fields(line)...); ExitCode(err) != test.code || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("exit code %d, error %v\n%s", ExitCode(err), err, out)
+			}
+		})
+	}
+	if value := i.annotation(i.group, v1alpha1.PausedAnnotation); value != "" {
+		t.Errorf("the group is paused: %q", value)
+	}
+}
+
+// TestAConfirmationDoesNotReachAnotherObjectOfTheName that was created after the one that a person saw.
+func TestAConfirmationDoesNotReachAnotherObjectOfTheName(t *testing.T) {
+	i := newInterventions(t)
+	seen := i.newGroup("again")
+	i.must(i.hub.Create(t.Context(), seen))
+	change := annotate.Change{Object: seen, Resource: resourceGroup, Key: v1alpha1.ConfirmDeletionAnnotation, Value: string(seen.UID)}
+	i.must(i.hub.Delete(t.Context(), seen))
+	other := i.newGroup("again")
+	i.make(i.hub, other)
+	hub, err := cluster.New("hub", i.servers.hub.Config)
+	i.must(err)
+	if err := change.Apply(t.Context(), hub, false); err == nil {
+		t.Error("the change was applied to another object")
+	}
+	if value := i.annotation(other, v1alpha1.ConfirmDeletionAnnotation); value != "" {
+		t.Errorf("the new object has the annotation %q", value)
+	}
+}
+
+func TestVerbsTellWhenTheyHaveNoEffectYet(t *testing.T) {
+	i := newInterventions(t)
+	out, err := i.run("keep", "web", "-n", "intervened")
+	i.must(err)
+	if !strings.Contains(out, "The group is not being deleted.") {
+		t.Errorf("keep:\n%s", out)
+	}
+	i.must(i.hub.Get(t.Context(), client.ObjectKeyFromObject(i.group), i.group))
+	i.group.Spec.Paused = true
+	i.must(i.hub.Update(t.Context(), i.group))
+	out, err = i.run("resume", "web", "-n", "intervened")
+	i.must(err)
+	if !strings.Contains(out, "spec.paused is true") {
+		t.Errorf("resume:\n%s", out)
+	}
+}

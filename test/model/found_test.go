@@ -331,6 +331,12 @@ var found = map[string]History{
 			{time.Minute, "restore", 0},
 		},
 	},
+	"a VM goes missing while it is released, and status is lost twice": { // seed 13881591
+		Setup: Setup{Replicas: 1, Retain: true, Quota: Quota{VMs: 5}, Others: 1},
+		Events: []Event{
+			{time.Minute, "edit-in-between", 0}, {0, "wipe-status", 0}, {0, "hide", 0}, {0, "wipe-status", 0},
+		},
+	},
 	"a paused update may add no more VMs, and the one that it added is the only available one": { // seed 13429801
 		Setup: Setup{Replicas: 1, Gate: "GuestHeartbeat"},
 		Events: []Event{

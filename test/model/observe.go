@@ -50,13 +50,19 @@ func (v *vcenter) observeVM(m *machine, uid, folder string, known bool, o *vsphe
 		if stamped && !known {
 			o.Complete, o.Incomplete = false, "VM "+m.name+" is missing from the inventory and is being looked up"
 		}
+		v.observeReleased(m, uid, o)
 		return
 	}
-	if m.stamp == nil && m.mark != nil && m.mark.Group == uid {
-		o.Released = append(o.Released, m.shown(v.world.now))
-	}
+	v.observeReleased(m, uid, o)
 	if stamped || known || folder != "" && m.folder == folder {
 		o.VMs = append(o.VMs, m.shown(v.world.now))
+	}
+}
+
+// observeReleased adds a VM that the group released. The inventory keeps a missing one until vCenter answers whether it exists.
+func (v *vcenter) observeReleased(m *machine, uid string, o *vsphere.Observation) {
+	if m.stamp == nil && m.mark != nil && m.mark.Group == uid {
+		o.Released = append(o.Released, m.shown(v.world.now))
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
@@ -17,52 +16,31 @@ import (
 )
 
 func listCommand(o *Options) *cobra.Command {
-	format, noHeaders := genericclioptions.NewPrintFlags("").WithTypeSetter(cluster.Scheme()), false
-	c := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the members of the hub, those that are not ready first", Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return list(c, o, format, noHeaders) },
-	}
-	format.AddFlags(c)
-	c.Flags().BoolVar(&noHeaders, "no-headers", false, "Print no headers.")
-	return c
-}
-
-func list(c *cobra.Command, o *Options, format *genericclioptions.PrintFlags, noHeaders bool) error {
-	contexts, err := cluster.Load(o.flags)
-	if err != nil {
-		return err
-	}
-	hub, err := o.hub(c, contexts)
-	if err != nil {
-		return err
-	}
-	members := &v1alpha1.MemberClusterList{}
-	if err := hub.List(c.Context(), members); err != nil {
-		return cluster.Explain(hub.Context, hub.Config.Host, err)
-	}
-	if *format.OutputFormat != "" {
-		printer, err := format.ToPrinter()
+	c := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the members of the hub, those that are not ready first", Args: cobra.NoArgs}
+	l := newListing(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		contexts, err := cluster.Load(o.flags)
 		if err != nil {
-			return cluster.Usage("%v", err)
+			return err
 		}
-		return printer.PrintObj(members, o.Out)
+		hub, err := o.hub(c, contexts)
+		if err != nil {
+			return err
+		}
+		members := &v1alpha1.MemberClusterList{}
+		if err := hub.List(c.Context(), members); err != nil {
+			return cluster.Explain(hub.Context, hub.Config.Host, err)
+		}
+		sortMembers(members.Items)
+		return l.print(o, members, func() *metav1.Table { return memberTable(members.Items, o.Now()) }, listDrops...)
 	}
-	sortMembers(members.Items)
-	return printTable(o.Out, memberTable(members.Items, o.Now()), noHeaders, listDrops...)
+	return c
 }
 
 func sortMembers(members []v1alpha1.MemberCluster) {
 	slices.SortStableFunc(members, func(a, b v1alpha1.MemberCluster) int {
-		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(notReadyFirst(a.Status.Conditions)-notReadyFirst(b.Status.Conditions), cmp.Compare(a.Name, b.Name))
 	})
-}
-
-// rank orders members: those that a person must check come first.
-func rank(mc *v1alpha1.MemberCluster) int {
-	if meta.IsStatusConditionTrue(mc.Status.Conditions, v1alpha1.ConditionReady) {
-		return 1
-	}
-	return 0
 }
 
 // listDrops are the columns that a narrow terminal does not show, the least important first.

@@ -83,6 +83,54 @@ func TestTheListHasMembersThatAreNotReadyFirst(t *testing.T) {
 	}
 }
 
+// groupIn is a VmGroup in a phase, with condition Ready of the form "Status/Reason".
+func groupIn(namespace, name string, phase v1alpha1.Phase, ready string) v1alpha1.VmGroup {
+	g := v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, CreationTimestamp: ago(41 * 24 * time.Hour)}}
+	g.Spec = v1alpha1.VmGroupSpec{CPU: 2, Memory: 4, Template: "debian-12"}
+	g.Status = v1alpha1.VmGroupStatus{Phase: phase, DesiredReplicas: 5, ReadyReplicas: 2, UpdatedReplicas: 3, VCenter: "vc-north"}
+	if status, reason, ok := strings.Cut(ready, "/"); ok {
+		g.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionStatus(status), Reason: reason, LastTransitionTime: ago(2 * time.Hour)}}
+	}
+	return g
+}
+
+func TestGetHasGroupsThatAPersonMustCheckFirst(t *testing.T) {
+	paused := groupIn("shop", "batch", v1alpha1.PhaseRunning, "True/AllVMsReady")
+	paused.Status.Conditions = append(paused.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionPaused, Status: metav1.ConditionTrue})
+	deleted := groupIn("shop", "old", v1alpha1.PhaseError, "False/DeletionHeld")
+	deleted.DeletionTimestamp = new(ago(time.Minute))
+	groups := []v1alpha1.VmGroup{
+		groupIn("shop", "api", v1alpha1.PhaseRunning, "True/AllVMsReady"), paused, groupIn("shop", "web", v1alpha1.PhaseError, "False/RetainForbidsReplacement"), deleted,
+		groupIn("shop", "lost", v1alpha1.PhaseRunning, "Unknown/Unattended"), groupIn("apps", "new", "", ""), groupIn("apps", "grows", v1alpha1.PhasePending, "False/ScalingUp"),
+		groupIn("shop", "forged", v1alpha1.PhasePending, "False/x\x1b[2J\ny"),
+	}
+	sortGroups(groups)
+	for name, width := range map[string]int{"get-80": 80, "get-120": 120, "get-200": 200, "get-no-terminal": 0} {
+		out := &bytes.Buffer{}
+		if err := fitTable(out, groupTable(groups, true, false, noon), false, width, groupDrops); err != nil {
+			t.Fatal(err)
+		}
+		compare(t, name, out.String())
+	}
+}
+
+func TestTheListOfVCenters(t *testing.T) {
+	north := v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "vc-north", CreationTimestamp: ago(41 * 24 * time.Hour)}}
+	north.Status = v1alpha1.VCenterStatus{Version: "8.0.3", Templates: 12, ReadyVMs: 1100, DesiredVMs: 1112, RunningTasks: 8}
+	north.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Connected"}}
+	north.Status.NotReady = &v1alpha1.NotReadyGroups{Groups: 9, Oldest: new(ago(41 * time.Minute))}
+	south := v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "vc-south", CreationTimestamp: ago(time.Hour)}}
+	south.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "InvalidLogin"}}
+	vcenters := []v1alpha1.VCenter{south, north, {ObjectMeta: metav1.ObjectMeta{Name: "vc-new", CreationTimestamp: ago(time.Second)}}}
+	for name, width := range map[string]int{"vcenters-80": 80, "vcenters-120": 120, "vcenters-200": 200, "vcenters-no-terminal": 0} {
+		out := &bytes.Buffer{}
+		if err := fitTable(out, vcenterTable(vcenters, noon), false, width, vcenterDrops); err != nil {
+			t.Fatal(err)
+		}
+		compare(t, name, out.String())
+	}
+}
+
 func TestTheCheckOfAMember(t *testing.T) {
 	for name, test := range map[string]struct {
 		of  v1alpha1.MemberCluster

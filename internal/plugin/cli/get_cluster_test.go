@@ -1,0 +1,77 @@
+//go:build unix && !fast
+
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
+)
+
+func TestGetShowsWhatTheUserMayRead(t *testing.T) {
+	i := newInterventions(t)
+	other := i.newGroup("api")
+	i.make(i.hub, other)
+	i.make(i.hub, &rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "intervened", Name: "reads"},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"vm.codeconnect.vmworld.com"}, Resources: []string{"vmgroups"}, Verbs: []string{"get", "list"}}},
+	})
+	i.make(i.hub, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "intervened", Name: "reads"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "reads"}, Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: "tenant"}},
+	})
+	file, err := clientcmd.Load(i.user(i.servers.hub, "tenant"))
+	i.must(err)
+	file.Contexts[file.CurrentContext].Namespace = "intervened"
+	content, err := clientcmd.Write(*file)
+	i.must(err)
+	i.context("tenant", content)
+	i.file.Contexts["tenant"].Namespace = "intervened"
+	i.file.CurrentContext = "tenant"
+	for line, test := range map[string]struct {
+		has, lacks []string
+		code       int
+	}{
+		"get":                      {has: []string{"NAME ", "api", "web", "? unknown"}, lacks: []string{"NAMESPACE"}},
+		"get web":                  {has: []string{"web"}, lacks: []string{"api"}},
+		"get -l app=web":           {has: []string{"web"}, lacks: []string{"api"}},
+		"get --ascii --no-headers": {has: []string{"? unknown"}, lacks: []string{"NAME"}},
+		"get -l app=none":          {has: []string{"No VmGroup was found."}},
+		"get -o name":              {has: []string{"vmgroup.vm.codeconnect.vmworld.com/api\nvmgroup.vm.codeconnect.vmworld.com/web\n"}},
+		"get --not-ready -o jsonpath={.items[*].metadata.name}": {has: []string{"api web"}},
+		"get none":                   {has: []string{`no VmGroup "none"`}, code: cluster.ExitUsage},
+		"get web -A":                 {has: []string{"Choose VmGroups"}, code: cluster.ExitUsage},
+		"get -l (":                   {has: []string{"--selector"}, code: cluster.ExitUsage},
+		"get -A":                     {has: []string{"lacks a right"}, lacks: []string{"web"}, code: cluster.ExitUnreachable},
+		"get -n default":             {has: []string{"lacks a right"}, code: cluster.ExitUnreachable},
+		"get --context edge":         {has: []string{"does not serve VmGroups"}, code: cluster.ExitUsage},
+		"vcenter list":               {has: []string{"lacks a right"}, code: cluster.ExitUnreachable},
+		"get -A --context hub":       {has: []string{"NAMESPACE ", "intervened   web"}},
+		"vcenter list --context hub": {has: []string{"intervened   Unknown"}},
+	} {
+		t.Run(line, func(t *testing.T) {
+			out, err := i.run(strings.Fields(line)...)
+			if err != nil {
+				out += err.Error()
+			}
+			if ExitCode(err) != test.code {
+				t.Errorf("exit code %d, want %d", ExitCode(err), test.code)
+			}
+			for _, part := range test.has {
+				if !strings.Contains(out, part) {
+					t.Errorf("it does not say %q:\n%s", part, out)
+				}
+			}
+			for _, part := range test.lacks {
+				if strings.Contains(out, part) {
+					t.Errorf("it says %q:\n%s", part, out)
+				}
+			}
+		})
+	}
+}

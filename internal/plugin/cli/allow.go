@@ -50,7 +50,7 @@ func (h *hubObject) change(c *cobra.Command, hub *cluster.Cluster, key string) (
 	return change, err
 }
 
-// allowances are the commands below allow.
+// allowances are the subcommands of allow.
 var allowances = []struct {
 	use, short, long, key, says string
 	// vcenter: a VCenter can have the annotation, too.
@@ -75,7 +75,7 @@ var allowances = []struct {
 }
 
 func allowCommand(o *Options) *cobra.Command {
-	parent := &cobra.Command{Use: "allow", Short: "Allow for a while what the operator holds back", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	parent := family("allow", "Allow for a while what the operator holds back")
 	for _, a := range allowances {
 		i, on, period := &intervention{Options: o}, &hubObject{}, time.Duration(0)
 		c := &cobra.Command{
@@ -110,7 +110,7 @@ func allowCommand(o *Options) *cobra.Command {
 	return parent
 }
 
-// acceptances are the commands below accept.
+// acceptances are the subcommands of accept.
 var acceptances = []struct {
 	use, short, long, key, says string
 	member, vcenter             bool
@@ -134,7 +134,7 @@ var acceptances = []struct {
 }
 
 func acceptCommand(o *Options) *cobra.Command {
-	parent := &cobra.Command{Use: "accept", Short: "Accept a change that the operator cannot judge", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	parent := family("accept", "Accept a change that the operator cannot judge")
 	for _, a := range acceptances {
 		i, on := &intervention{Options: o}, &hubObject{}
 		c := &cobra.Command{

@@ -86,12 +86,7 @@ func (i *intervention) onHub(c *cobra.Command) (*cluster.Cluster, error) {
 	if err := i.check(); err != nil {
 		return nil, err
 	}
-	contexts, err := cluster.Load(i.flags)
-	if err != nil {
-		return nil, err
-	}
-	contexts.Warn(i.ErrOut)
-	return i.hub(c, contexts)
+	return i.openHub(c)
 }
 
 // find reads a cluster-scoped object. kind is for the error.

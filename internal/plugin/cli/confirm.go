@@ -15,7 +15,7 @@ import (
 const deletion = "The deletion"
 
 func confirmCommand(o *Options) *cobra.Command {
-	c := &cobra.Command{Use: "confirm", Short: "Confirm deletions", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c := family("confirm", "Confirm deletions")
 	groups := groupVerb{
 		use: "vmgroup [NAME...]", short: "Confirm the deletion of VmGroups, or the removal of their VMs", undoable: true,
 		long: `Sets annotation confirm-deletion with the UID of the VmGroup. Where many VMs of a member are being removed, the operator holds VmGroups until that.

@@ -26,7 +26,7 @@ const (
 )
 
 func memberCommand(o *Options) *cobra.Command {
-	c := &cobra.Command{Use: "member", Short: "Join, check and remove member clusters", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c := family("member", "Join, check and remove member clusters")
 	c.AddCommand(joinCommand(o), prepareCommand(o), listCommand(o), checkCommand(o), revokeCommand(o), tokenCommand(o), leaveCommand(o))
 	return c
 }

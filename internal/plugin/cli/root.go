@@ -92,6 +92,21 @@ func Print(w io.Writer, err error) {
 	_, _ = fmt.Fprintln(w, "Error:", untrusted.Text(err.Error(), longestMessage))
 }
 
+// family returns a command that only has subcommands.
+func family(use, short string) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+}
+
+// openHub opens the hub of the user's kubeconfig.
+func (o *Options) openHub(c *cobra.Command) (*cluster.Cluster, error) {
+	contexts, err := cluster.Load(o.flags)
+	if err != nil {
+		return nil, err
+	}
+	contexts.Warn(o.ErrOut)
+	return o.hub(c, contexts)
+}
+
 // hub opens the hub, and checks that it is one.
 func (o *Options) hub(c *cobra.Command, contexts *cluster.Contexts) (*cluster.Cluster, error) {
 	name := o.hubContext

@@ -37,11 +37,7 @@ func printShards(c *cobra.Command, o *Options, of, member string) error {
 	if of != "" && (!ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0) {
 		return cluster.Usage("--of %q is not of the form NAMESPACE/NAME.", of)
 	}
-	contexts, err := cluster.Load(o.flags)
-	if err != nil {
-		return err
-	}
-	hub, err := o.hub(c, contexts)
+	hub, err := o.openHub(c)
 	if err != nil {
 		return err
 	}

@@ -17,18 +17,14 @@ import (
 )
 
 func vcenterCommand(o *Options) *cobra.Command {
-	parent := &cobra.Command{Use: "vcenter", Short: "List VCenters", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	parent := family("vcenter", "List VCenters")
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the VCenters of the hub, those that are not ready first", Args: cobra.NoArgs,
 		Long: "NOT-READY is the number of VmGroups of the VCenter that are not ready, and OLDEST for how long the first of them has not been.",
 	}
 	l := newListing(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		contexts, err := cluster.Load(o.flags)
-		if err != nil {
-			return err
-		}
-		hub, err := o.hub(c, contexts)
+		hub, err := o.openHub(c)
 		if err != nil {
 			return err
 		}

@@ -52,6 +52,8 @@ func TestGetShowsWhatTheUserMayRead(t *testing.T) {
 		"get --context edge":         {has: []string{"does not serve VmGroups"}, code: cluster.ExitUsage},
 		"vcenter list":               {has: []string{"lacks a right"}, code: cluster.ExitUnreachable},
 		"get -A --context hub":       {has: []string{"NAMESPACE ", "intervened   web"}},
+		"status":                     {has: []string{"lacks a right"}, code: cluster.ExitUnreachable},
+		"status --context hub":       {has: []string{"Hub hub   0 replicas", "? VCenter intervened   NotReported", "Next: "}, code: cluster.ExitNotWell},
 		"vcenter list --context hub": {has: []string{"intervened   Unknown"}},
 	} {
 		t.Run(line, func(t *testing.T) {

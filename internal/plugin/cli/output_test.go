@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"charm.land/lipgloss/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/overview"
 	"github.com/codeconnect/vmgroup-operator/internal/term"
 )
 
@@ -38,7 +40,7 @@ func member(name string, conditions ...string) v1alpha1.MemberCluster {
 func well(name string) v1alpha1.MemberCluster {
 	mc := member(name, "Ready=True/Engaged: The member is served.", "CredentialsValid=True/Renewed: The tokens are renewed.", "Claimed=True/Claimed: This installation serves the member.",
 		"CRDInstalled=True/CRDInstalled: The CRD is up to date.", "AdmissionReady=True/AdmissionInstalled: Everything is in place.")
-	mc.Status.Groups, mc.Status.VMs, mc.Status.ReadyVMs, mc.Status.KubernetesVersion = 12, 40, 40, "v1.36.5"
+	mc.Status.Groups, mc.Status.VMs, mc.Status.ReadyVMs, mc.Status.DesiredVMs, mc.Status.KubernetesVersion = 12, 40, 40, 40, "v1.36.5"
 	expires := metav1.NewTime(noon.Add(6*24*time.Hour + time.Hour))
 	mc.Status.Credentials = &v1alpha1.MemberCredentials{Member: &v1alpha1.MemberCredential{ExpirationTime: &expires}}
 	return mc
@@ -147,5 +149,32 @@ func TestTheCheckOfAMember(t *testing.T) {
 			}
 			compare(t, "check-"+name, out.String())
 		})
+	}
+}
+
+func TestTheStatusOfAFleet(t *testing.T) {
+	waits, edge, shop := well("team-b"), unreachable("edge-7"), well("team-a")
+	waits.Status.NotReady = &v1alpha1.NotReadyGroups{Groups: 2, Worst: []v1alpha1.NotReadyGroup{{VCenter: "vc-south", Namespace: "shop", Name: "api"}, {VCenter: "vc-south", Namespace: "shop", Name: "web"}}}
+	shop.Status.NotReady = &v1alpha1.NotReadyGroups{Groups: 1, Worst: []v1alpha1.NotReadyGroup{{VCenter: "vc-north", Namespace: "shop", Name: "web", Reason: "TemplateNotFound", Since: ago(2 * time.Hour)}}}
+	south := v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "vc-south"}}
+	south.Status.Conditions = []metav1.Condition{{
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: "InvalidLogin", LastTransitionTime: ago(12 * time.Minute),
+		Message: `VCenter "vc-south" does not accept the user name or password of Secret "vc-creds". Correct the Secret; the operator tries again at once.`,
+	}}
+	south.Status.NotReady = &v1alpha1.NotReadyGroups{Groups: 2, Worst: []v1alpha1.NotReadyGroup{{Member: "team-b", Namespace: "shop", Name: "api"}, {Member: "team-b", Namespace: "shop", Name: "web"}}}
+	north := v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "vc-north"}}
+	north.Status = v1alpha1.VCenterStatus{ReadyVMs: 1112, DesiredVMs: 1112, Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}}
+	of := overview.Of([]v1alpha1.MemberCluster{waits, edge, shop, well("team-c"), well("team-d")}, []v1alpha1.VCenter{north, south}, noon)
+	for name, width := range map[string]int{"status-80": 80, "status-120": 120, "status-200": 200, "status-no-terminal": 0} {
+		out := &bytes.Buffer{}
+		if err := printOverview(out, term.Style{ASCII: width == 200}, width, "Hub prod   3 replicas, 128 of 128 buckets held, leader 9xw7m", of); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(out.String()) {
+			if width > 0 && lipgloss.Width(line) > width {
+				t.Errorf("a line is wider than %d columns: %s", width, line)
+			}
+		}
+		compare(t, name, out.String())
 	}
 }

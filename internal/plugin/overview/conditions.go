@@ -1,0 +1,69 @@
+package overview
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/term"
+)
+
+// Polarity is how to read the conditions of a kind. A condition that it does not name reports trouble while it is True.
+type Polarity struct {
+	// Good conditions must be True. The first of them is Ready, which must exist.
+	Good []string
+	// Neutral conditions report no trouble.
+	Neutral []string
+}
+
+// Polarities of the kinds on the hub.
+var (
+	OfMember = Polarity{
+		Good: []string{
+			v1alpha1.ConditionReady, v1alpha1.ConditionCredentialsValid, v1alpha1.ConditionClaimed, v1alpha1.ConditionCRDInstalled, v1alpha1.ConditionAdmissionReady,
+		},
+		Neutral: []string{v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled},
+	}
+	OfVCenter = Polarity{
+		Good: []string{
+			v1alpha1.ConditionReady, v1alpha1.ConditionReachable, v1alpha1.ConditionCredentialsValid, v1alpha1.ConditionPrivilegesSufficient, v1alpha1.ConditionInventoryComplete,
+			v1alpha1.ConditionPredecessorGone,
+		},
+		Neutral: []string{v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionKeptVMs},
+	}
+)
+
+// Troubles returns the conditions that a person must check, Ready first, then the other good ones. It leaves out what is unknown because the object is not
+// ready.
+func Troubles(conditions []metav1.Condition, p Polarity) (found []metav1.Condition) {
+	if meta.FindStatusCondition(conditions, v1alpha1.ConditionReady) == nil {
+		return []metav1.Condition{{
+			Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: "NotReported", Message: "The operator has not reported on it. Check that the operator runs on the hub.",
+		}}
+	}
+	for _, name := range p.Good {
+		c := meta.FindStatusCondition(conditions, name)
+		if c != nil && c.Status != metav1.ConditionTrue && (len(found) == 0 || c.Status == metav1.ConditionFalse) {
+			found = append(found, *c)
+		}
+	}
+	for _, c := range conditions {
+		if c.Status == metav1.ConditionTrue && !slices.Contains(p.Good, c.Type) && !slices.Contains(p.Neutral, c.Type) {
+			found = append(found, c)
+		}
+	}
+	return slices.CompactFunc(found, func(a, b metav1.Condition) bool { return a.Reason == b.Reason && a.Message == b.Message })
+}
+
+// markOf returns the mark of an object with trouble.
+func markOf(found []metav1.Condition) term.Mark {
+	switch first := found[0]; {
+	case first.Type != v1alpha1.ConditionReady:
+		return term.Warn
+	case first.Status == metav1.ConditionUnknown:
+		return term.Unknown
+	}
+	return term.Bad
+}

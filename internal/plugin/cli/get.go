@@ -96,7 +96,10 @@ func stateOf(g *v1alpha1.VmGroup) groupState {
 	s := groupState{since: g.CreationTimestamp.Time}
 	status := metav1.ConditionUnknown
 	if c := meta.FindStatusCondition(g.Status.Conditions, v1alpha1.ConditionReady); c != nil {
-		status, s.since, s.ready = c.Status, c.LastTransitionTime.Time, c.Status == metav1.ConditionTrue
+		status, s.ready = c.Status, c.Status == metav1.ConditionTrue
+		if c.LastTransitionTime.Unix() > 0 { // the default of a new VmGroup
+			s.since = c.LastTransitionTime.Time
+		}
 		if !s.ready {
 			s.reason = untrusted.Text(c.Reason, 60)
 		}

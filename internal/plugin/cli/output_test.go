@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"charm.land/lipgloss/v2"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -177,4 +179,40 @@ func TestTheStatusOfAFleet(t *testing.T) {
 		}
 		compare(t, name, out.String())
 	}
+}
+
+func TestTheDescriptionOfAGroup(t *testing.T) {
+	g := groupIn("shop", "web", v1alpha1.PhaseError, "False/TemplateNotFound")
+	g.Generation, g.Status.ObservedGeneration, g.Status.UpdateRevision = 7, 6, "8b1f"
+	g.Status.Folder = &v1alpha1.FolderStatus{Path: "/DC0/vm/vmgroups/team-a/shop/web.3f2a91c0"}
+	g.Status.Conditions[0].Message = `There is no template "debian-13" in VCenter "vc-north". Set spec.template to one of debian-12, debian-13-minimal.`
+	g.Status.Conditions = append(g.Status.Conditions,
+		metav1.Condition{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Message: "Set spec.template."},
+		metav1.Condition{Type: v1alpha1.ConditionUpToDate, Status: metav1.ConditionFalse, Reason: "RolloutWaits", Message: "2 VMs have an older revision.", LastTransitionTime: ago(time.Hour)},
+		metav1.Condition{Type: v1alpha1.ConditionPolicyCompliant, Status: metav1.ConditionTrue},
+		metav1.Condition{Type: v1alpha1.ConditionForeignVMs, Status: metav1.ConditionTrue, Reason: "ForeignVMs", Message: "evil\x1b[2J\nname", LastTransitionTime: ago(time.Hour)})
+	g.Status.VMs = []v1alpha1.VMStatus{
+		{Name: "web-0", Ordinal: 0, Phase: v1alpha1.VMReady, IPAddress: "10.1.4.20", Revision: "5d9c", ReadySince: new(ago(41 * 24 * time.Hour))},
+		{Name: "web-1", Ordinal: 1, Phase: v1alpha1.VMReady, IPAddress: "10.1.4.21", Revision: "8b1f", ReadySince: new(ago(3 * time.Hour))},
+		{Name: "web-2", Ordinal: 2, Phase: v1alpha1.VMFailed, Revision: "8b1f", Message: `There is no template "debian-13".`}, {Name: "web-3", Ordinal: 3},
+	}
+	events := []corev1.Event{
+		{Type: corev1.EventTypeWarning, Reason: "TemplateNotFound", Message: "There is no template.", LastTimestamp: ago(time.Hour), Count: 4},
+		{Type: corev1.EventTypeNormal, Reason: "VMsCreated", Message: "Created 2 VMs: web-0, web-1.", EventTime: metav1.NewMicroTime(noon.Add(-time.Minute))},
+	}
+	for name, width := range map[string]int{"describe-80": 80, "describe-120": 120, "describe-200": 200, "describe-no-terminal": 0} {
+		p, o := &page{width: width}, &Options{Now: func() time.Time { return noon }}
+		p.group("team-a", &g, o, "bucket 93, held by vmgroup-operator-7c9d8b6f5-9xw7m (session 9xw7m, ready)")
+		p.history(events, o)
+		compare(t, name, p.out.String())
+	}
+	large := groupIn("shop", "large", v1alpha1.PhasePending, "False/ScalingUp")
+	for i := range int32(500) {
+		large.Status.VMs = append(large.Status.VMs, v1alpha1.VMStatus{Name: fmt.Sprint("large-", i), Ordinal: i, Phase: v1alpha1.VMReady})
+	}
+	large.Status.VMs[77].Phase = v1alpha1.VMLost
+	p, o := &page{}, &Options{Now: func() time.Time { return noon }}
+	p.group("team-a", &large, o, "")
+	p.history(nil, o)
+	compare(t, "describe-large", p.out.String())
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/conditions"
 	"github.com/codeconnect/vmgroup-operator/internal/term"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
@@ -71,7 +72,7 @@ func (b *builder) vcenters(all []v1alpha1.VCenter) {
 	well, ready, desired := 0, int32(0), int32(0)
 	for i := range all {
 		vc := &all[i]
-		found := Troubles(vc.Status.Conditions, OfVCenter)
+		found := conditions.Troubles(vc.Status.Conditions, conditions.OfVCenter)
 		b.down[vc.Name] = len(found) > 0 && found[0].Type == v1alpha1.ConditionReady
 		if len(found) == 0 {
 			well, ready, desired = well+1, ready+vc.Status.ReadyVMs, desired+vc.Status.DesiredVMs
@@ -81,7 +82,7 @@ func (b *builder) vcenters(all []v1alpha1.VCenter) {
 		if b.down[vc.Name] && vc.Status.NotReady != nil {
 			lines = append(lines, b.waiting(vc.Status.NotReady))
 		}
-		b.add(markOf(found), "VCenter "+vc.Name, b.summary(found), lines...)
+		b.add(conditions.Mark(found), "VCenter "+vc.Name, b.summary(found), lines...)
 		b.next("kubectl describe vcenter " + vc.Name)
 	}
 	if well > 0 {
@@ -111,15 +112,15 @@ func (b *builder) members(all []v1alpha1.MemberCluster) {
 		b.Groups += int(mc.Status.Groups)
 		own, others := b.notReady(mc.Status.NotReady)
 		b.NotReady += own + others
-		found := Troubles(mc.Status.Conditions, OfMember)
+		found := conditions.Troubles(mc.Status.Conditions, conditions.OfMember)
 		title := "Member " + mc.Name
 		switch {
 		case len(found) > 0 && found[0].Type == v1alpha1.ConditionReady:
 			lines := append(b.sentences(found), fmt.Sprintf("%s, %s: they stay as they are", count(int(mc.Status.Groups), "group"), count(int(mc.Status.VMs), "VM")))
-			b.add(markOf(found), title, b.summary(found), lines...)
+			b.add(conditions.Mark(found), title, b.summary(found), lines...)
 			b.next("kubectl vmgroup member check " + mc.Name)
 		case len(found) > 0:
-			b.add(markOf(found), title, b.summary(found), append(b.sentences(found), b.groups(mc.Status.NotReady)...)...)
+			b.add(conditions.Mark(found), title, b.summary(found), append(b.sentences(found), b.groups(mc.Status.NotReady)...)...)
 			b.next("kubectl vmgroup member check " + mc.Name)
 		case own > 0:
 			b.add(term.Warn, title, fmt.Sprintf("%d of %s not ready", own, count(int(mc.Status.Groups), "group")), b.groups(mc.Status.NotReady)...)

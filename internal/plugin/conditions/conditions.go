@@ -1,4 +1,5 @@
-package overview
+// Package conditions reads the conditions of the operator's objects as a person does: which of them report trouble.
+package conditions
 
 import (
 	"slices"
@@ -18,7 +19,7 @@ type Polarity struct {
 	Neutral []string
 }
 
-// Polarities of the kinds on the hub.
+// Polarities of the kinds of the operator.
 var (
 	OfMember = Polarity{
 		Good: []string{
@@ -32,6 +33,10 @@ var (
 			v1alpha1.ConditionPredecessorGone,
 		},
 		Neutral: []string{v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled, v1alpha1.ConditionKeptVMs},
+	}
+	OfGroup = Polarity{
+		Good:    []string{v1alpha1.ConditionReady, v1alpha1.ConditionPolicyCompliant, v1alpha1.ConditionVCenterReachable, v1alpha1.ConditionUpToDate, v1alpha1.ConditionAdopted},
+		Neutral: []string{v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled},
 	}
 )
 
@@ -57,8 +62,8 @@ func Troubles(conditions []metav1.Condition, p Polarity) (found []metav1.Conditi
 	return slices.CompactFunc(found, func(a, b metav1.Condition) bool { return a.Reason == b.Reason && a.Message == b.Message })
 }
 
-// markOf returns the mark of an object with trouble.
-func markOf(found []metav1.Condition) term.Mark {
+// Mark returns the mark of an object with these troubles, at least one.
+func Mark(found []metav1.Condition) term.Mark {
 	switch first := found[0]; {
 	case first.Type != v1alpha1.ConditionReady:
 		return term.Warn

@@ -1,0 +1,63 @@
+package describe
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
+)
+
+// Entry is something that happened to a VmGroup.
+type Entry struct {
+	Time time.Time
+	// Warning is true for an event of type Warning.
+	Warning bool
+	// Reason is the reason of an event.
+	Reason string
+	// Group is the VmGroup, as NAMESPACE/NAME.
+	Group string
+	// Text is the sentence.
+	Text string
+}
+
+// Events returns the entries of events, the newest first.
+func Events(events []corev1.Event) []Entry {
+	entries := make([]Entry, len(events))
+	for i := range events {
+		e := &events[i]
+		text := untrusted.Text(e.Message, longest)
+		if n := times(e); n > 1 {
+			text += fmt.Sprintf(" (%d times)", n)
+		}
+		entries[i] = Entry{
+			Time: lastSeen(e), Warning: e.Type == corev1.EventTypeWarning, Reason: untrusted.Text(e.Reason, 60), Text: text,
+			Group: untrusted.Text(e.InvolvedObject.Namespace+"/"+e.InvolvedObject.Name, 320),
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Group, b.Group)) })
+	return entries
+}
+
+// lastSeen returns when an event was last observed. The API has had several fields for that.
+func lastSeen(e *corev1.Event) time.Time {
+	switch {
+	case e.Series != nil && !e.Series.LastObservedTime.IsZero():
+		return e.Series.LastObservedTime.Time
+	case !e.LastTimestamp.IsZero():
+		return e.LastTimestamp.Time
+	case !e.EventTime.IsZero():
+		return e.EventTime.Time
+	}
+	return e.CreationTimestamp.Time
+}
+
+func times(e *corev1.Event) int32 {
+	if e.Series != nil {
+		return e.Series.Count
+	}
+	return e.Count
+}

@@ -1,4 +1,4 @@
-package annotate
+package change
 
 import (
 	"os/exec"
@@ -17,9 +17,9 @@ func TestTheCommandIsTheOneThatAPersonWouldType(t *testing.T) {
 		change  Change
 		context string
 	}{
-		"kubectl --context team-a annotate vmgroup web -n shop --overwrite vm.codeconnect.vmworld.com/paused=true": {Change{group, "vmgroup", v1alpha1.PausedAnnotation, "true"}, "team-a"},
-		"kubectl --context team-a annotate vmgroup web -n shop vm.codeconnect.vmworld.com/paused-":                 {Change{group, "vmgroup", v1alpha1.PausedAnnotation, ""}, "team-a"},
-		`kubectl --context 'it'\''s mine' annotate namespace shop --overwrite a=2026-01-31T12:00:00Z`:              {Change{namespace, "namespace", "a", "2026-01-31T12:00:00Z"}, "it's mine"},
+		"kubectl --context team-a annotate vmgroup web -n shop --overwrite vm.codeconnect.vmworld.com/paused=true": {Annotation{group, "vmgroup", v1alpha1.PausedAnnotation, "true"}, "team-a"},
+		"kubectl --context team-a annotate vmgroup web -n shop vm.codeconnect.vmworld.com/paused-":                 {Annotation{group, "vmgroup", v1alpha1.PausedAnnotation, ""}, "team-a"},
+		`kubectl --context 'it'\''s mine' annotate namespace shop --overwrite a=2026-01-31T12:00:00Z`:              {Annotation{namespace, "namespace", "a", "2026-01-31T12:00:00Z"}, "it's mine"},
 	} {
 		if got := test.change.Command(test.context); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -42,7 +42,7 @@ func TestAChangeIsDoneOnlyIfTheObjectHasIt(t *testing.T) {
 		key, value string
 		done       bool
 	}{{"a", "1", true}, {"a", "2", false}, {"a", "", false}, {"b", "", true}, {"b", "1", false}, {"empty", "", false}} {
-		if got := (Change{Object: object, Key: test.key, Value: test.value}).Done(); got != test.done {
+		if got := (Annotation{Object: object, Key: test.key, Value: test.value}).Done(); got != test.done {
 			t.Errorf("%s=%s: %t", test.key, test.value, got)
 		}
 	}

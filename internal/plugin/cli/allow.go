@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/plugin/annotate"
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/change"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
@@ -40,14 +40,14 @@ func (h *hubObject) add(c *cobra.Command, member, vcenter bool) {
 }
 
 // change returns a change of the object.
-func (h *hubObject) change(c *cobra.Command, hub *cluster.Cluster, key string) (annotate.Change, error) {
-	change := annotate.Change{Object: &v1alpha1.MemberCluster{}, Resource: resourceMember, Key: key}
+func (h *hubObject) change(c *cobra.Command, hub *cluster.Cluster, key string) (change.Annotation, error) {
+	of := change.Annotation{Object: &v1alpha1.MemberCluster{}, Resource: resourceMember, Key: key}
 	if h.vcenter != "" {
-		change.Object, change.Resource = &v1alpha1.VCenter{}, resourceVCenter
+		of.Object, of.Resource = &v1alpha1.VCenter{}, resourceVCenter
 	}
 	var err error
-	change.Object, err = find[client.Object](c.Context(), hub, kinds[change.Resource], cmp.Or(h.vcenter, h.member), change.Object)
-	return change, err
+	of.Object, err = find[client.Object](c.Context(), hub, kinds[of.Resource], cmp.Or(h.vcenter, h.member), of.Object)
+	return of, err
 }
 
 // allowances are the subcommands of allow.
@@ -88,7 +88,7 @@ func allowCommand(o *Options) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				change, err := on.change(c, hub, a.key)
+				of, err := on.change(c, hub, a.key)
 				if err != nil {
 					return err
 				}
@@ -98,8 +98,8 @@ func allowCommand(o *Options) *cobra.Command {
 				}
 				// The operator compares the time with a clock near the API server, not with that of this computer.
 				until := o.Now().Add(facts.Clock).Add(period).UTC()
-				change.Value = until.Format(time.RFC3339)
-				return i.carryOut(c.Context(), hub, step{Change: change, says: fmt.Sprintf("%s: %s until %s UTC.", titleOf(change.Object, change.Resource), a.says, until.Format("15:04:05"))})
+				of.Value = until.Format(time.RFC3339)
+				return i.carryOut(c.Context(), hub, step{Change: of, says: fmt.Sprintf("%s: %s until %s UTC.", titleOf(of.Object, of.Resource), a.says, until.Format("15:04:05"))})
 			},
 		}
 		on.add(c, true, a.vcenter)
@@ -149,20 +149,20 @@ func acceptCommand(o *Options) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				change, err := on.change(c, hub, a.key)
+				of, err := on.change(c, hub, a.key)
 				if err != nil {
 					return err
 				}
 				says := a.says
 				if named && len(args) > 0 {
-					change.Value, says = args[0], fmt.Sprintf(a.says, args[0])
+					of.Value, says = args[0], fmt.Sprintf(a.says, args[0])
 				}
-				if vc, ok := change.Object.(*v1alpha1.VCenter); ok && !named {
-					if change.Value = vc.Status.InstanceUUID; change.Value == "" && !i.undo {
+				if vc, ok := of.Object.(*v1alpha1.VCenter); ok && !named {
+					if of.Value = vc.Status.InstanceUUID; of.Value == "" && !i.undo {
 						return cluster.NotWell("%s has no instance UUID in status: the operator has not reached the vCenter yet.", titleOf(vc, resourceVCenter))
 					}
 				}
-				return i.carryOut(c.Context(), hub, step{Change: change, says: titleOf(change.Object, change.Resource) + ": " + says + "."})
+				return i.carryOut(c.Context(), hub, step{Change: of, says: titleOf(of.Object, of.Resource) + ": " + says + "."})
 			},
 		}
 		on.add(c, a.member, a.vcenter)

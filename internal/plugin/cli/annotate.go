@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/plugin/annotate"
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/change"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
 	"github.com/codeconnect/vmgroup-operator/internal/term"
 )
@@ -33,7 +33,7 @@ type intervention struct {
 
 // step is a change and the sentence about its result.
 type step struct {
-	annotate.Change
+	change.Change
 	says string
 	// note is what else the person must know, or empty.
 	note string
@@ -104,8 +104,7 @@ func (i *intervention) carryOut(ctx context.Context, in *cluster.Cluster, all ..
 	var failures []error
 	for _, s := range all {
 		if i.undo {
-			s.Value, s.note = "", ""
-			s.says = fmt.Sprintf("Annotation %s is removed from %s.", s.Key, s.title())
+			s = withdrawn(s)
 		}
 		switch {
 		case i.dry == dryClient:
@@ -131,8 +130,18 @@ func (i *intervention) carryOut(ctx context.Context, in *cluster.Cluster, all ..
 	return errors.Join(failures...)
 }
 
+// withdrawn returns the step that removes the annotation of a step.
+func withdrawn(s step) step {
+	of, ok := s.Change.(change.Annotation)
+	if !ok {
+		return s // no other change has --undo
+	}
+	of.Value = ""
+	return step{Change: of, says: fmt.Sprintf("Annotation %s is removed from %s.", of.Key, s.title())}
+}
+
 // title names the object of a step.
-func (s step) title() string { return titleOf(s.Object, s.Resource) }
+func (s step) title() string { return titleOf(s.Target()) }
 
 func titleOf(object client.Object, resource string) string {
 	name := object.GetName()
@@ -158,7 +167,7 @@ const (
 // confirmed is the step that confirms the deletion of an object.
 func confirmed(object client.Object, resource, about string) step {
 	return step{
-		Change: annotate.Change{Object: object, Resource: resource, Key: v1alpha1.ConfirmDeletionAnnotation, Value: string(object.GetUID())},
+		Change: change.Annotation{Object: object, Resource: resource, Key: v1alpha1.ConfirmDeletionAnnotation, Value: string(object.GetUID())},
 		says:   fmt.Sprintf("%s of %s is confirmed, for this object only (UID %s).", about, titleOf(object, resource), object.GetUID()),
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/config/crd"
-	"github.com/codeconnect/vmgroup-operator/internal/plugin/annotate"
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/change"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
 	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
@@ -208,13 +208,13 @@ func TestAConfirmationDoesNotReachAnotherObjectOfTheName(t *testing.T) {
 	i := newInterventions(t)
 	seen := i.newGroup("again")
 	i.must(i.hub.Create(t.Context(), seen))
-	change := annotate.Change{Object: seen, Resource: resourceGroup, Key: v1alpha1.ConfirmDeletionAnnotation, Value: string(seen.UID)}
+	of := change.Annotation{Object: seen, Resource: resourceGroup, Key: v1alpha1.ConfirmDeletionAnnotation, Value: string(seen.UID)}
 	i.must(i.hub.Delete(t.Context(), seen))
 	other := i.newGroup("again")
 	i.make(i.hub, other)
 	hub, err := cluster.New("hub", i.servers.hub.Config)
 	i.must(err)
-	if err := change.Apply(t.Context(), hub, false); err == nil {
+	if err := of.Apply(t.Context(), hub, false); err == nil {
 		t.Error("the change was applied to another object")
 	}
 	if value := i.annotation(other, v1alpha1.ConfirmDeletionAnnotation); value != "" {

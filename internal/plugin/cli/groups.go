@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/plugin/annotate"
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/change"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
@@ -106,7 +106,7 @@ func (v groupVerb) command(o *Options) *cobra.Command {
 
 func ofGroup(g *v1alpha1.VmGroup, key, value, format string, args ...any) step {
 	return step{
-		Change: annotate.Change{Object: g, Resource: resourceGroup, Key: key, Value: value}, says: titleOf(g, resourceGroup) + " " + fmt.Sprintf(format, args...),
+		Change: change.Annotation{Object: g, Resource: resourceGroup, Key: key, Value: value}, says: titleOf(g, resourceGroup) + " " + fmt.Sprintf(format, args...),
 	}
 }
 

@@ -1,0 +1,109 @@
+// Package rollout decides about updates of VmGroups: how far one is, and which spec undoes it.
+package rollout
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
+)
+
+// longest is the number of bytes of a condition's message.
+const longest = 2000
+
+// Progress is how far an update is.
+type Progress struct {
+	// Complete is true if all VMs have the revision of spec and are ready.
+	Complete bool
+	// Waits is true if the update does not continue until a person acts.
+	Waits bool
+	// Text is the sentence about it.
+	Text string
+}
+
+// Of returns the progress of a group's update.
+func Of(g *v1alpha1.VmGroup) Progress {
+	s := &g.Status
+	revision, ready := untrusted.Text(s.UpdateRevision, 64), meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
+	switch {
+	case g.DeletionTimestamp != nil:
+		return Progress{Waits: true, Text: "The VmGroup is being deleted."}
+	case s.ObservedGeneration < g.Generation:
+		return Progress{Text: fmt.Sprintf("The operator has not seen generation %d yet.", g.Generation)}
+	}
+	for _, condition := range []string{v1alpha1.ConditionPaused, v1alpha1.ConditionStalled} {
+		if c := meta.FindStatusCondition(s.Conditions, condition); c != nil && c.Status == metav1.ConditionTrue {
+			return Progress{Waits: true, Text: untrusted.Text(c.Reason, 60) + ": " + untrusted.Text(c.Message, longest)}
+		}
+	}
+	done := fmt.Sprintf("revision %s: %d of %d VMs updated, %d ready", revision, s.UpdatedReplicas, s.DesiredReplicas, s.ReadyReplicas)
+	switch c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionUpToDate); {
+	case c == nil || c.Status == metav1.ConditionTrue:
+		if ready != nil && ready.Status == metav1.ConditionTrue {
+			return Progress{Complete: true, Text: fmt.Sprintf("complete: all %d VMs have revision %s and are ready", s.DesiredReplicas, revision)}
+		}
+		return Progress{Text: done}
+	default:
+		waits := c.Reason == v1alpha1.ReasonRolloutPaused || c.Reason == v1alpha1.ReasonRolloutStopped
+		return Progress{Waits: waits, Text: done + ". " + untrusted.Text(c.Reason, 60) + ": " + untrusted.Text(c.Message, longest)}
+	}
+}
+
+// NoRevisionError reports that a group has no revision to return to.
+type NoRevisionError struct {
+	// Wanted is the revision that was asked for, or empty.
+	Wanted string
+	// Recorded are the revisions of status.
+	Recorded []string
+}
+
+// Error implements error.
+func (e *NoRevisionError) Error() string {
+	if e.Wanted != "" {
+		return fmt.Sprintf("status does not have revision %q, but %q", e.Wanted, e.Recorded)
+	}
+	return "status has no earlier revision than that of spec"
+}
+
+// Undo returns the group with the spec of an earlier revision: of the wanted one, or else of the one that all VMs had before the update, or else of the one
+// before the last. The number of VMs does not change. The error is a [*NoRevisionError].
+func Undo(g *v1alpha1.VmGroup, wanted string) (*v1alpha1.VmGroup, error) {
+	s := &g.Status
+	if wanted == "" {
+		wanted = earlier(s)
+	}
+	failure := &NoRevisionError{Wanted: wanted}
+	for _, r := range s.Revisions {
+		failure.Recorded = append(failure.Recorded, r.Revision)
+		if r.Revision != wanted || wanted == "" {
+			continue
+		}
+		r, undone := r.DeepCopy(), g.DeepCopy()
+		spec := &undone.Spec
+		spec.CPU, spec.Memory, spec.Template, spec.Placement, spec.CloneMode, spec.UserDataSecretRef = r.CPU, r.Memory, r.Template, r.Placement, r.CloneMode, r.UserDataSecretRef
+		if spec.UpdateStrategy == nil && r.ReplaceTrigger != "" {
+			spec.UpdateStrategy = &v1alpha1.UpdateStrategy{}
+		}
+		if spec.UpdateStrategy != nil {
+			spec.UpdateStrategy.ReplaceTrigger = r.ReplaceTrigger
+		}
+		return undone, nil
+	}
+	return nil, failure
+}
+
+// earlier returns the revision before that of spec, or "".
+func earlier(s *v1alpha1.VmGroupStatus) string {
+	if s.CurrentRevision != s.UpdateRevision && s.CurrentRevision != "" {
+		return s.CurrentRevision
+	}
+	for i := len(s.Revisions) - 1; i >= 0; i-- {
+		if r := s.Revisions[i].Revision; r != s.UpdateRevision {
+			return r
+		}
+	}
+	return ""
+}

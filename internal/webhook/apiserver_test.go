@@ -180,6 +180,7 @@ func TestAgainstARealAPIServer(t *testing.T) {
 		{"a default that changed since", (*cluster).refilled},
 		{"scaling", (*cluster).scaling},
 		{"what an update does", (*cluster).foretold},
+		{"an edit of kubectl vmgroup plan", (*cluster).inquiries},
 		{"a group that breaks a policy is labeled and deleted", (*cluster).letGo},
 		{"without policies the failure policy decides", (*cluster).unjudged},
 		{"the hub's own kinds", (*cluster).hubKinds},

@@ -4,14 +4,18 @@ package webhook
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/inquiry"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -43,12 +47,16 @@ func (c *cluster) foretold(w *changingKnowledge) {
 		story  string
 		change func(*v1alpha1.VmGroupSpec)
 		want   string
+		answer inquiry.Plan
 	}{
-		{"one more first", func(*v1alpha1.VmGroupSpec) {}, "this change replaces 3 VMs one by one and needs quota for 1 more meanwhile"},
-		{"one less first", func(s *v1alpha1.VmGroupSpec) { s.UpdateStrategy = strategy(0, 1) }, "this change replaces 3 VMs one by one"},
+		{"one more first", func(*v1alpha1.VmGroupSpec) {}, "this change replaces 3 VMs one by one and needs quota for 1 more meanwhile",
+			inquiry.Plan{Replaces: 3, OneByOne: true, Surge: 1}},
+		{"one less first", func(s *v1alpha1.VmGroupSpec) { s.UpdateStrategy = strategy(0, 1) }, "this change replaces 3 VMs one by one", inquiry.Plan{Replaces: 3, OneByOne: true}},
 		{"fewer", func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(int32(1)) },
-			"this change removes 2 VMs: running-1, running-2, replaces 1 VM and needs quota for 1 more meanwhile"},
-		{"more", func(s *v1alpha1.VmGroupSpec) { s.Replicas, s.UpdateStrategy = new(int32(4)), strategy(0, 1) }, "this change adds 1 VM and replaces 3 VMs one by one"},
+			"this change removes 2 VMs: running-1, running-2, replaces 1 VM and needs quota for 1 more meanwhile",
+			inquiry.Plan{Removes: 2, Removed: []string{"running-1", "running-2"}, Replaces: 1, OneByOne: true, Surge: 1}},
+		{"more", func(s *v1alpha1.VmGroupSpec) { s.Replicas, s.UpdateStrategy = new(int32(4)), strategy(0, 1) }, "this change adds 1 VM and replaces 3 VMs one by one",
+			inquiry.Plan{Adds: 1, Replaces: 3, OneByOne: true}},
 	} {
 		c.warned()
 		after := g.DeepCopy()
@@ -59,6 +67,49 @@ func (c *cluster) foretold(w *changingKnowledge) {
 		}
 		if got := c.warned(); !slices.Equal(got, []string{edit.want}) {
 			c.t.Errorf("%s: warned %q, want %q", edit.story, got, edit.want)
+		}
+		if err := c.Update(c.t.Context(), after.DeepCopy(), client.DryRunAll, client.FieldOwner(inquiry.Manager)); err != nil {
+			c.t.Errorf("%s: %v", edit.story, err)
+		}
+		if got, others, ok := inquiry.Parse(c.warned()); !ok || len(others) > 0 || !reflect.DeepEqual(got.Plan, edit.answer) {
+			c.t.Errorf("%s: the plugin gets %+v and %q", edit.story, got, others)
+		}
+	}
+}
+
+// inquiries sends edits as kubectl vmgroup plan does.
+func (c *cluster) inquiries(w *changingKnowledge) {
+	g := made("inquired", nil)
+	c.create(g)
+	w.put(g)
+	w.foresee(func(asked *v1alpha1.VmGroup) (Preview, error) {
+		p := Preview{VCenter: "default", Known: true, Plan: plan.Plan{Actions: []plan.Action{{Kind: plan.CreateVM, Ordinal: 3}}}}
+		for i := range int32(500) {
+			p.Plan.VMs, p.Plan.Doomed = append(p.Plan.VMs, plan.VMStatus{Name: fmt.Sprintf("a-name-that-is-as-long-as-names-of-groups-are-%d", i), Ordinal: i}), append(p.Plan.Doomed, i)
+		}
+		return p, nil
+	})
+	defer w.foresee(nil)
+	asked := []client.UpdateOption{client.DryRunAll, client.FieldOwner(inquiry.Manager)}
+	edit := func(change func(*v1alpha1.VmGroupSpec), options ...client.UpdateOption) error {
+		c.warned()
+		after := g.DeepCopy()
+		change(&after.Spec)
+		return c.Update(c.t.Context(), after, options...)
+	}
+	fewer := func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(int32(0)) }
+	err := edit(fewer, asked...)
+	if got, _, ok := inquiry.Parse(c.warned()); err != nil || !ok || got.Plan.Removes != 500 || len(got.Plan.Removed) != 20 {
+		c.t.Errorf("the API server shortens an answer: %+v, %v", got, err)
+	}
+	err = edit(func(s *v1alpha1.VmGroupSpec) { s.CPU = 16 }, asked...)
+	if got := c.warned(); len(got) > 0 || !apierrors.IsInvalid(err) {
+		c.t.Errorf("an edit that is refused is answered by %q, %v", got, err)
+	}
+	for story, options := range map[string][]client.UpdateOption{"another field manager": {client.DryRunAll}, "no dry run": {client.FieldOwner(inquiry.Manager)}} {
+		err = edit(fewer, options...)
+		if got := c.warned(); err != nil || len(got) != 1 || !strings.HasPrefix(got[0], "this change removes 500 VMs") {
+			c.t.Errorf("%s: warned %q, %v", story, got, err)
 		}
 	}
 }

@@ -16,6 +16,8 @@ type call struct {
 	turn *turn
 	// failure is set if the operator cannot review the object at present.
 	failure error
+	// asks is true if the sender wants an [inquiry.Answer].
+	asks bool
 }
 
 type callKey struct{}

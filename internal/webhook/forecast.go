@@ -9,6 +9,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/inquiry"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
@@ -22,28 +23,29 @@ var told = []string{
 // forecast returns sentences about what the operator does for a change of old, nil for a new group, into group. For a new group whose VMs can be created, it
 // returns none: the object itself is clear.
 func forecast(old, group *v1alpha1.VmGroup, preview Preview) []string {
-	p := preview.Plan
-	var sentences []string
-	if old != nil {
-		does := effects(old, group, p)
-		switch {
-		case preview.Update.VMs() == 0 || !updatesOtherwise(old, group, preview.Update):
-		case preview.Held != nil:
-			sentences = append(sentences, keep(preview.Update.VMs())+" an older revision: the operator holds the group at what was admitted before until spec complies; see condition PolicyCompliant")
-		default:
-			more, waits := updates(group, preview.Update)
-			does, sentences = append(does, more...), append(sentences, waits...)
-		}
-		if len(does) > 0 {
-			sentences = append([]string{"this change " + join(does)}, sentences...)
+	p := foresee(old, group, preview)
+	if does := phrases(p); old != nil && len(does) > 0 {
+		return append([]string{"this change " + join(does)}, p.Waits...)
+	}
+	return p.Waits
+}
+
+// foresee returns what the operator does for a change of old, nil for a new group, into group.
+func foresee(old, group *v1alpha1.VmGroup, preview Preview) (p inquiry.Plan) {
+	counts(&p, old, group, preview.Plan)
+	if old != nil && preview.Update.VMs() > 0 && updatesOtherwise(old, group, preview.Update) {
+		if preview.Held != nil {
+			p.Waits = append(p.Waits, keep(preview.Update.VMs())+" an older revision: the operator holds the group at what was admitted before until spec complies; see condition PolicyCompliant")
+		} else {
+			updates(&p, group, preview.Update)
 		}
 	}
-	for _, blocker := range p.Blockers {
+	for _, blocker := range preview.Plan.Blockers {
 		if slices.Contains(told, blocker.Reason) {
-			sentences = append(sentences, blocker.Message)
+			p.Waits = append(p.Waits, blocker.Message)
 		}
 	}
-	return sentences
+	return p
 }
 
 // notDone returns a sentence about an accepted edit of the shape that the operator does not carry out: the edit makes nothing worse. It returns "" if the
@@ -55,41 +57,54 @@ func notDone(old, group *v1alpha1.VmGroup, preview Preview) string {
 	return "this change is accepted, and not carried out until spec complies; see condition PolicyCompliant"
 }
 
-func effects(old, group *v1alpha1.VmGroup, p plan.Plan) []string {
-	var does []string
+// counts adds the VMs that come, that leave, and whose power state changes.
+func counts(to *inquiry.Plan, old, group *v1alpha1.VmGroup, p plan.Plan) {
 	count := map[plan.ActionKind]int{}
 	for _, action := range p.Actions {
 		if !slices.Contains(p.Doomed, action.Ordinal) {
 			count[action.Kind]++
 		}
 	}
-	if n := count[plan.CreateVM]; n > 0 {
-		does = append(does, "adds "+vms(n))
+	to.Adds = count[plan.CreateVM]
+	if old == nil {
+		return
 	}
-	if leave := leaving(old, group, p); leave != "" {
-		does = append(does, leave)
-	}
+	to.Removed = namesLeaving(old, p)
+	to.Removes, to.Retained = len(to.Removed), group.Spec.DeletionPolicy == v1alpha1.DeletionRetain
 	if old.Spec.PowerState != group.Spec.PowerState {
-		if n := count[plan.PowerOffVM] + count[plan.ShutdownGuest]; n > 0 {
-			does = append(does, "powers off "+vms(n))
+		to.PowersOff, to.PowersOn = count[plan.PowerOffVM]+count[plan.ShutdownGuest], count[plan.PowerOnVM]
+	}
+}
+
+// phrases describe a plan.
+func phrases(p inquiry.Plan) (does []string) {
+	say := func(n int, format string) {
+		if n > 0 {
+			does = append(does, fmt.Sprintf(format, vms(n)))
 		}
-		if n := count[plan.PowerOnVM]; n > 0 {
-			does = append(does, "powers on "+vms(n))
-		}
+	}
+	say(p.Adds, "adds %s")
+	if p.Removes > 0 {
+		does = append(does, leaving(p))
+	}
+	say(p.PowersOff, "powers off %s")
+	say(p.PowersOn, "powers on %s")
+	say(p.Replaces, "replaces %s"+inTurn(p.Replaces, p))
+	say(p.Restarts, "restarts %s"+inTurn(p.Restarts, p)+" to resize")
+	say(p.Resizes, "resizes %s in place without a restart")
+	say(p.Connects, "connects %s to another network without a restart")
+	if p.Surge > 0 {
+		does = append(does, fmt.Sprintf("needs quota for %d more meanwhile", p.Surge))
 	}
 	return does
 }
 
-// leaving returns what happens to VMs that are to be removed, as a phrase, or "".
-func leaving(old, group *v1alpha1.VmGroup, p plan.Plan) string {
-	names := namesLeaving(old, p)
-	switch {
-	case len(names) == 0:
-		return ""
-	case group.Spec.DeletionPolicy == v1alpha1.DeletionRetain:
-		return "retains " + vms(len(names)) + " (kept in vCenter): " + enumerate(names)
+// leaving is the phrase about VMs that are removed.
+func leaving(p inquiry.Plan) string {
+	if p.Retained {
+		return "retains " + vms(p.Removes) + " (kept in vCenter): " + enumerate(p.Removed)
 	}
-	return "removes " + vms(len(names)) + ": " + enumerate(names)
+	return "removes " + vms(p.Removes) + ": " + enumerate(p.Removed)
 }
 
 // namesLeaving returns the VMs that this change removes, by ordinal. It omits VMs whose removal began earlier.
@@ -117,50 +132,49 @@ func keep(n int) string {
 	return fmt.Sprintf("%d VMs keep", n)
 }
 
-// updates returns the effects on existing VMs that do not match spec, as phrases. waits are sentences about VMs that do not change automatically.
-func updates(of *v1alpha1.VmGroup, u group.Foretold) (does, waits []string) {
+// updates adds the effects on existing VMs that do not match spec, and sentences about VMs that do not change automatically.
+func updates(p *inquiry.Plan, of *v1alpha1.VmGroup, u group.Foretold) {
+	wait := func(n int, format string) {
+		if n > 0 {
+			p.Waits = append(p.Waits, keep(n)+format)
+		}
+	}
 	strategy := strategyOf(of.Spec)
 	switch {
 	case !u.Known:
-		return nil, []string{keep(u.VMs()) + " an older revision: status does not have their shape; a new value of spec.updateStrategy.replaceTrigger replaces all VMs"}
+		wait(u.VMs(), " an older revision: status does not have their shape; a new value of spec.updateStrategy.replaceTrigger replaces all VMs")
+		return
 	case stopped(strategy, u):
-		return nil, []string{keep(u.VMs()) + " an older revision: the update was stopped, since as many VMs did not become ready as spec.updateStrategy.maxFailures allows"}
+		wait(u.VMs(), " an older revision: the update was stopped, since as many VMs did not become ready as spec.updateStrategy.maxFailures allows")
+		return
 	case strategy.Type == v1alpha1.UpdateOnDelete:
-		return nil, []string{keep(u.VMs()) + " an older revision until deleted: spec.updateStrategy.type is OnDelete"}
+		wait(u.VMs(), " an older revision until deleted: spec.updateStrategy.type is OnDelete")
+		return
 	case strategy.Paused:
-		return nil, []string{keep(u.VMs()) + " an older revision for now: spec.updateStrategy.paused is true"}
+		wait(u.VMs(), " an older revision for now: spec.updateStrategy.paused is true")
+		return
 	}
-	if n := u.Replaced; n > 0 && of.Spec.DeletionPolicy == v1alpha1.DeletionRetain {
-		waits = append(waits, keep(n)+" an older revision: only another VM could be like spec, and spec.deletionPolicy is Retain")
-	} else if n > 0 {
-		does = append(does, "replaces "+vms(n)+inTurn(n, strategy))
+	p.Replaces, p.Restarts, p.Resizes, p.Connects, p.OneByOne = u.Replaced, u.Restarted, u.Grown, u.Moved, oneByOne(strategy)
+	if of.Spec.DeletionPolicy == v1alpha1.DeletionRetain {
+		p.Replaces = 0
+		wait(u.Replaced, " an older revision: only another VM could be like spec, and spec.deletionPolicy is Retain")
 	}
-	if n := u.Kept; n > 0 {
-		waits = append(waits, keep(n)+" the size until spec.updateStrategy.maxUnavailable is 1: no VM is added to make up for one that restarts, "+
-			"since spec.deletionPolicy is Retain")
+	wait(u.Kept, " the size until spec.updateStrategy.maxUnavailable is 1: no VM is added to make up for one that restarts, "+
+		"since spec.deletionPolicy is Retain")
+	if p.Replaces+p.Restarts > 0 {
+		p.Surge = int(u.Surge)
 	}
-	if n := u.Restarted; n > 0 {
-		does = append(does, "restarts "+vms(n)+inTurn(n, strategy)+" to resize")
-	}
-	if n := u.Grown; n > 0 {
-		does = append(does, "resizes "+vms(n)+" in place without a restart")
-	}
-	if n := u.Moved; n > 0 {
-		does = append(does, "connects "+vms(n)+" to another network without a restart")
-	}
-	if u.Surge > 0 && len(does) > 0 && u.Replaced+u.Restarted > 0 {
-		does = append(does, fmt.Sprintf("needs quota for %d more meanwhile", u.Surge))
-	}
-	if n := u.Pending; n > 0 {
-		waits = append(waits, keep(n)+" the size until powered off: it cannot change while a VM runs, and spec.updateStrategy.resize is Hot")
-	}
-	return does, waits
+	wait(u.Pending, " the size until powered off: it cannot change while a VM runs, and spec.updateStrategy.resize is Hot")
 }
 
-// inTurn returns the phrase " one by one" if the VMs are updated one at a time.
-func inTurn(n int, strategy v1alpha1.UpdateStrategy) string {
+// oneByOne reports whether the VMs of an update change one at a time.
+func oneByOne(strategy v1alpha1.UpdateStrategy) bool {
 	one := func(v *intstr.IntOrString, is int32) bool { return v == nil || v.Type == intstr.Int && v.IntVal <= is }
-	if n > 1 && one(strategy.MaxSurge, 1) && one(strategy.MaxUnavailable, 0) || n > 1 && strategy.MaxSurge != nil && one(strategy.MaxSurge, 0) && one(strategy.MaxUnavailable, 1) {
+	return one(strategy.MaxSurge, 1) && one(strategy.MaxUnavailable, 0) || strategy.MaxSurge != nil && one(strategy.MaxSurge, 0) && one(strategy.MaxUnavailable, 1)
+}
+
+func inTurn(n int, p inquiry.Plan) string {
+	if n > 1 && p.OneByOne {
 		return " one by one"
 	}
 	return ""

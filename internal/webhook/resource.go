@@ -22,6 +22,7 @@ type byResource struct {
 
 // Handle answers a request about groups or their scale.
 func (b byResource) Handle(ctx context.Context, req admission.Request) admission.Response {
+	callOf(ctx).asks = asks(req)
 	switch {
 	case req.Resource == groupResource && req.SubResource == "":
 		return b.groups.Handle(ctx, req)

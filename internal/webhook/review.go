@@ -2,13 +2,16 @@ package webhook
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/inquiry"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
@@ -21,6 +24,25 @@ type reviewer struct{ knowledge Knowledge }
 type review struct {
 	refused field.ErrorList
 	warnings
+	// asks is true if the sender wants plan instead of sentences about it.
+	asks bool
+	plan inquiry.Plan
+}
+
+// answer returns the warnings for the sender.
+func (said *review) answer() admission.Warnings {
+	if !said.asks || len(said.refused) > 0 {
+		return said.result()
+	}
+	return admission.Warnings{inquiry.Answer{Plan: said.plan, Notes: said.list}.Warning()}
+}
+
+// asks reports whether a request is a dry run of kubectl vmgroup plan.
+func asks(req admission.Request) bool {
+	var options struct {
+		FieldManager string `json:"fieldManager"`
+	}
+	return req.DryRun != nil && *req.DryRun && json.Unmarshal(req.Options.Raw, &options) == nil && options.FieldManager == inquiry.Manager
 }
 
 func (said *review) violations(refused, kept []policy.Violation) {
@@ -35,8 +57,8 @@ func (said *review) violations(refused, kept []policy.Violation) {
 // change reviews the change of old, nil for a new group, into group. group has the namespace and status from the request;
 // only the spec comes from the user.
 func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (review, error) {
-	var said review
 	c := callOf(ctx)
+	said := review{asks: c.asks}
 	switch {
 	case group.DeletionTimestamp != nil:
 		return said, nil
@@ -223,7 +245,13 @@ func (said *review) foretell(old, group *v1alpha1.VmGroup, preview Preview) {
 		if reason == "" {
 			reason = fmt.Sprintf("VCenter %q cannot be checked", preview.VCenter)
 		}
-		said.add("what this does in vCenter cannot be said now: " + reason)
+		if said.plan.Unknown = reason; !said.asks {
+			said.add("what this does in vCenter cannot be said now: " + reason)
+		}
+		return
+	}
+	if said.asks {
+		said.plan = foresee(old, group, preview)
 		return
 	}
 	for _, sentence := range forecast(old, group, preview) {

@@ -42,7 +42,7 @@ func (v scaleValidator) ValidateUpdate(ctx context.Context, old, scale *autoscal
 	if err != nil {
 		return nil, err
 	}
-	return said.result(), refuse("VmGroup", group.Name, said.refused)
+	return said.answer(), refuse("VmGroup", group.Name, said.refused)
 }
 
 // ValidateDelete allows every deletion.

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/inquiry"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
@@ -56,10 +57,13 @@ func (said *review) shrinks(old, group *v1alpha1.VmGroup, p plan.Plan) {
 	if now >= was {
 		return
 	}
-	leave := leaving(old, group, p)
+	var does inquiry.Plan
+	counts(&does, old, group, p)
 	switch {
-	case leave != "":
-		said.add("this change " + leave)
+	case does.Removes > 0 && said.asks:
+		said.plan.Removes, said.plan.Removed, said.plan.Retained = does.Removes, does.Removed, does.Retained
+	case does.Removes > 0:
+		said.add("this change " + leaving(does))
 	case len(p.VMs) == 0, int64(len(p.VMs)-len(p.Doomed)) > now: // the VMs are unknown, or held for now
 		said.add(fmt.Sprintf("this change lowers spec.replicas from %d to %d, and VMs leave; which ones cannot be said now", was, now))
 	}

@@ -62,5 +62,5 @@ func (v groupValidator) answer(ctx context.Context, old, group *v1alpha1.VmGroup
 	if err != nil {
 		return nil, err
 	}
-	return j.result(), refuse("VmGroup", group.Name, j.refused)
+	return j.answer(), refuse("VmGroup", group.Name, j.refused)
 }

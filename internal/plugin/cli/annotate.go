@@ -64,21 +64,27 @@ func (i *intervention) here(ctx context.Context) (*cluster.Cluster, *cluster.Con
 		return nil, nil, err
 	}
 	contexts.Warn(i.ErrOut)
+	in, err := openMember(ctx, contexts)
+	return in, contexts, err
+}
+
+// openMember opens the cluster of the current context, and checks that it serves VmGroups.
+func openMember(ctx context.Context, contexts *cluster.Contexts) (*cluster.Cluster, error) {
 	name := contexts.Current()
 	if name == "" {
-		return nil, nil, cluster.Usage("The kubeconfig has no current context. Set --context to the context of the member.")
+		return nil, cluster.Usage("The kubeconfig has no current context. Set --context to the context of the member.")
 	}
 	in, err := contexts.Open(name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	switch is, err := in.Serves(ctx, "VmGroup"); {
 	case err != nil:
-		return nil, nil, err
+		return nil, err
 	case !is:
-		return nil, nil, cluster.Usage("The cluster of context %q does not serve VmGroups. Set --context to the context of a member.", name)
+		return nil, cluster.Usage("The cluster of context %q does not serve VmGroups. Set --context to the context of a member.", name)
 	}
-	return in, contexts, nil
+	return in, nil
 }
 
 // onHub opens the hub.

@@ -12,9 +12,14 @@ import (
 
 	"charm.land/lipgloss/v2"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/inquiry"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/overview"
 	"github.com/codeconnect/vmgroup-operator/internal/term"
 )
@@ -215,4 +220,23 @@ func TestTheDescriptionOfAGroup(t *testing.T) {
 	p.group("team-a", &large, o, "")
 	p.history(nil, o)
 	compare(t, "describe-large", p.out.String())
+}
+
+func TestThePlanOfAnEdit(t *testing.T) {
+	before, after := groupIn("shop", "web", "", ""), groupIn("shop", "web", "", "")
+	before.Spec.Replicas, after.Spec.Replicas, after.Spec.CPU = new(int32(5)), new(int32(3)), 4
+	out := &bytes.Buffer{}
+	p := &planOptions{Options: &Options{IOStreams: genericiooptions.IOStreams{Out: out}}}
+	for _, answer := range []inquiry.Answer{
+		{Plan: inquiry.Plan{Removes: 2, Removed: []string{"web-3", "web-4\x1b[2J"}, Restarts: 3, OneByOne: true, Surge: 1, Waits: []string{"1 VM waits"}}, Notes: []string{"a note"}},
+		{Plan: inquiry.Plan{Adds: 1, Removes: 30, Removed: []string{"web-0"}, Retained: true, PowersOff: 1, PowersOn: 2, Replaces: 4, Resizes: 5, Connects: 6}},
+		{Plan: inquiry.Plan{Unknown: `VCenter "vc-south" cannot be reached`}}, {},
+	} {
+		p.result(&before, &after, []string{"of another webhook", answer.Warning()})
+	}
+	p.result(nil, &after, nil)
+	p.result(&before, &before, nil)
+	p.refusal(&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"namespace": "shop", "name": "web"}}}, apierrors.NewInvalid(
+		v1alpha1.GroupVersion.WithKind("VmGroup").GroupKind(), "web", field.ErrorList{field.Invalid(field.NewPath("spec", "cpu"), 16, "exceeds the maximum 4"), field.Forbidden(field.NewPath("spec", "template"), "not granted")}))
+	compare(t, "plan", out.String())
 }

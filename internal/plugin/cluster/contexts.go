@@ -71,6 +71,13 @@ func (c *Contexts) Namespace(name string) string {
 // Warn writes the warnings of API servers and their webhooks from now on, a line each.
 func (c *Contexts) Warn(out io.Writer) { c.warnings = &warnings{out: out} }
 
+// Collect keeps the warnings of API servers and their webhooks from now on, instead of writing them.
+func (c *Contexts) Collect() *Collected {
+	collected := &Collected{}
+	c.warnings = collected
+	return collected
+}
+
 // Add adds the cluster of a kubeconfig that another person or program has stored, as a context. Unlike the user's own kubeconfig, it cannot start
 // programs or read files.
 func (c *Contexts) Add(name string, content []byte) error {

@@ -29,3 +29,27 @@ func (w *warnings) HandleWarningHeaderWithContext(_ context.Context, code int, _
 	w.seen[text] = true
 	_, _ = fmt.Fprintln(w.out, "Warning:", untrusted.Text(text, longest))
 }
+
+// Collected has warnings in the order of their arrival.
+type Collected struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
+func (c *Collected) HandleWarningHeaderWithContext(_ context.Context, code int, _, text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if code == 299 && text != "" {
+		c.texts = append(c.texts, text)
+	}
+}
+
+// Take returns the warnings since the last call.
+func (c *Collected) Take() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	texts := c.texts
+	c.texts = nil
+	return texts
+}

@@ -250,12 +250,16 @@ exit $code
 var dryRunOf = map[string]string{
 	"kubectl": `set -o pipefail
 verb=
-for word in "$@"; do
-	case "$word" in
-	annotate | apply | create | delete | label | patch | scale | wait) verb=$word; break ;;
-	get | logs | exec | events | auth | describe) break ;;
-	esac
-done
+if [ "$1" = vmgroup ]; then
+` + dryPlugin + `
+else
+	for word in "$@"; do
+		case "$word" in
+		annotate | apply | create | delete | label | patch | scale | wait) verb=$word; break ;;
+		get | logs | exec | events | auth | describe) break ;;
+		esac
+	done
+fi
 case "$verb" in
 '') "$real" "$@" ;;
 create) "$real" "$@" --dry-run=client --output=json | "$real" apply --dry-run=server --filename=- ;;
@@ -274,6 +278,13 @@ uninstall) "$real" "$@" --dry-run ;;
 *) "$real" "$@" ;;
 esac`,
 }
+
+// dryPlugin are lines of a shell that make a dry run of the verb of kubectl vmgroup in "$@". They refuse other commands of it that change a cluster.
+const dryPlugin = `	case "$2 ${3-}" in
+	pause\ * | resume\ * | confirm\ * | keep\ * | forget\ * | adopt\ * | allow\ * | accept\ *) set -- "$@" --dry-run=server ;;
+	get\ * | shards\ * | contexts\ * | member\ list | member\ check | vcenter\ list) ;;
+	*) echo "kubectl vmgroup $2 ${3-} has no dry run" >&2; exit 1 ;;
+	esac`
 
 // hubAsMember writes a kubeconfig with the hub as its current context, and as context team-a.
 func hubAsMember(file string) error {

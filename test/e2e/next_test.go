@@ -134,17 +134,17 @@ func (o *overlay) chart(ctx context.Context) (string, error) {
 	return into, os.WriteFile(file, content, 0o644)
 }
 
-// buildManager compiles the operator as `make image` does.
-func buildManager(ctx context.Context, root, version, overlayFile, into string) error {
+// buildProgram compiles a program of cmd as `make image` does. overlayFile can be empty.
+func buildProgram(ctx context.Context, root, program, version, overlayFile, into string) error {
 	args := append([]string{"build"}, progress.Flags()...)
 	args = append(args, "-ldflags=-s -w -X main.version="+version, "-o", into)
 	if overlayFile != "" {
 		args = append(args, "-overlay="+overlayFile)
 	}
-	command := exec.CommandContext(ctx, "go", append(args, "./cmd/manager")...)
+	command := exec.CommandContext(ctx, "go", append(args, "./cmd/"+program)...)
 	command.Dir, command.Env = root, progress.Environ(false)
 	if out, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("build version %s of the operator: %w\n%s", version, err, out)
+		return fmt.Errorf("build version %s of %s: %w\n%s", version, program, err, out)
 	}
 	return nil
 }

@@ -121,12 +121,12 @@ func thumbprint(t *testing.T, address string) string {
 	return strings.Join(bytes, ":")
 }
 
-// peoplesEnvironment has kubectl and Helm on its path, and the hub as their cluster.
+// peoplesEnvironment has kubectl, kubectl vmgroup and Helm on its path, and the hub as their cluster.
 func peoplesEnvironment(t *testing.T) []string {
 	t.Helper()
 	kubectl, err := assets.Kubectl(t.Context(), os.Stderr)
 	must(t, err)
-	path := strings.Join([]string{filepath.Dir(world.helm.path), filepath.Dir(kubectl), os.Getenv("PATH")}, string(filepath.ListSeparator))
+	path := strings.Join([]string{world.plugins, filepath.Dir(world.helm.path), filepath.Dir(kubectl), os.Getenv("PATH")}, string(filepath.ListSeparator))
 	// The variables that make passes to its commands, such as this test, are not theirs.
 	inherited := slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "MAKE") || strings.HasPrefix(variable, "MFLAGS=")

@@ -7,23 +7,26 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"strings"
 	"testing"
 
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
 // theCommandsOfRunbooksWork runs each block of commands of each alert's runbook, with the variables of
 // docs/runbooks/README.md. Commands that change an object are sent as dry runs: the API server and the webhooks decide
-// about them, and nothing is stored.
+// about them, and nothing is stored. Annotations would end what the next stories need, for example a paused group.
 func theCommandsOfRunbooksWork(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join(world.root, "docs", "runbooks", "*.md"))
 	must(t, err)
 	block, blocks := regexp.MustCompile("(?s)```sh\n(.*?)```"), 0
-	variables := runbookVariables(t)
+	variables, before := runbookVariables(t), annotationsOfRunbooks(t)
 	for _, page := range pages {
 		name := filepath.Base(page)
 		switch name {
@@ -43,9 +46,22 @@ func theCommandsOfRunbooksWork(t *testing.T) {
 			}
 		}
 	}
+	if after := annotationsOfRunbooks(t); !reflect.DeepEqual(after, before) {
+		t.Errorf("the commands left the annotations %v, before them there were %v", after, before)
+	}
 	if blocks < len(pages) {
 		t.Errorf("%d runbooks have %d blocks of commands", len(pages), blocks)
 	}
+}
+
+// annotationsOfRunbooks are the annotations of the objects that the variables of a runbook's reader name.
+func annotationsOfRunbooks(t *testing.T) []map[string]string {
+	t.Helper()
+	group, member, vcenter := &v1alpha1.VmGroup{}, &v1alpha1.MemberCluster{}, &v1alpha1.VCenter{}
+	must(t, world.members[0].Get(t.Context(), ref("default", groupName(0)), group))
+	must(t, world.hub.Get(t.Context(), ref("", world.members[0].Name), member))
+	must(t, world.hub.Get(t.Context(), ref("", "default"), vcenter))
+	return []map[string]string{group.Annotations, member.Annotations, vcenter.Annotations}
 }
 
 // runbookVariables is the environment of a runbook's reader.
@@ -54,7 +70,8 @@ func runbookVariables(t *testing.T) []string {
 	member := world.members[0]
 	config := filepath.Join(t.TempDir(), "kubeconfig")
 	must(t, mergeKubeconfigs(config, member))
-	return append(peoplesEnvironment(t), "PATH="+dryRuns(t)+string(filepath.ListSeparator)+os.Getenv("PATH"), "KUBECONFIG="+config,
+	path := strings.Join([]string{dryRuns(t), world.plugins, os.Getenv("PATH")}, string(filepath.ListSeparator))
+	return append(peoplesEnvironment(t), "PATH="+path, "KUBECONFIG="+config,
 		"VCENTER=default", "MEMBER="+member.Name, "NAMESPACE=default", "NAME="+groupName(0), "POD="+pods(t)[0].Name)
 }
 
@@ -81,6 +98,10 @@ func dryRuns(t *testing.T) string {
 	kubectl, err := assets.Kubectl(t.Context(), os.Stderr)
 	must(t, err)
 	script := fmt.Sprintf(`#!/bin/sh
+if [ "$1" = vmgroup ]; then
+%[2]s
+	exec %[1]q "$@"
+fi
 for word in "$@"; do
 	case "$word" in
 	annotate | patch | delete) exec %[1]q "$@" --dry-run=server ;;
@@ -88,7 +109,7 @@ for word in "$@"; do
 	esac
 done
 exec %[1]q "$@"
-`, kubectl)
+`, kubectl, dryPlugin)
 	folder := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(folder, "kubectl"), []byte(script), 0o700))
 	return folder

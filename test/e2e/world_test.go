@@ -44,6 +44,8 @@ type setting struct {
 	person    *sim.Operator
 	observer  *failover.Observer
 	helm      *helm
+	// plugins is a directory with kubectl-vmgroup of the tree.
+	plugins string
 	// this is the version of the tree, next one with another field; see overlay.
 	this, next version
 
@@ -131,7 +133,10 @@ func (w *setting) start(ctx context.Context) (err error) {
 	}
 	group.Go(func() error { return w.startVCenter(groupCtx) })
 	group.Go(func() error { return addons.InstallCertManager(groupCtx, started, os.Stderr) })
-	group.Go(func() error { return w.makeVersions(groupCtx) })
+	w.plugins = filepath.Join(w.dir, "plugins")
+	group.Go(func() error {
+		return errors.Join(w.makeVersions(groupCtx), buildProgram(groupCtx, w.root, "kubectl-vmgroup", thisVersion, "", filepath.Join(w.plugins, "kubectl-vmgroup")))
+	})
 	if err := group.Wait(); err != nil {
 		return err
 	}
@@ -186,7 +191,7 @@ func (w *setting) makeVersions(ctx context.Context) error {
 		tag, overlay, chart string
 	}{{&w.this, thisVersion, "", filepath.Join(w.root, "charts", "vmgroup-operator")}, {&w.next, nextVersion, overlayFile, nextChart}} {
 		binary := filepath.Join(w.dir, "manager-"+v.tag)
-		if err := buildManager(ctx, w.root, v.tag, v.overlay, binary); err != nil {
+		if err := buildProgram(ctx, w.root, "manager", v.tag, v.overlay, binary); err != nil {
 			return err
 		}
 		v.image = "vmgroup-operator:" + v.tag

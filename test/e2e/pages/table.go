@@ -147,7 +147,7 @@ group shop web 2
 group shop other 1
 kubectl annotate vmgroup other -n shop vm.codeconnect.vmworld.com/paused=true
 kubectl delete vmgroup other -n shop --wait=false`,
-		Shows: []string{`vmgroup\S*/other annotated`, `(?m)^vmgroup-operator-receipt-`},
+		Shows: []string{`VmGroup "shop/other" keeps its VMs`, `(?m)^vmgroup-operator-receipt-`},
 		After: `
 kubectl annotate vmgroup other -n shop vm.codeconnect.vmworld.com/paused-
 kubectl wait --for=delete vmgroup/other -n shop --timeout=5m`,
@@ -155,7 +155,7 @@ kubectl wait --for=delete vmgroup/other -n shop --timeout=5m`,
 	{
 		Name:   "how-to/adopt-vms.md",
 		Before: "group shop old 2\nkept shop old",
-		Names:  []string{"membercluster NAME", "membercluster local", "5e2f0c6d-1f0a-4c57-9d1e-0a6f3b7c2d11", "$kept", "linux-small", "debian-12"},
+		Names:  []string{"--member NAME", "--member local", "5e2f0c6d-1f0a-4c57-9d1e-0a6f3b7c2d11", "$kept", "linux-small", "debian-12"},
 		Shows:  []string{`vmgroup\S*/web condition met`},
 		After:  "kubectl delete vmgroup web -n shop",
 	},
@@ -198,8 +198,7 @@ group team web 1
 group shop web 1
 kubectl patch vmgroup web -n shop --type=merge --patch '{"spec": {"deletionProtection": "Enabled"}}'`,
 		// The member leaves with the last row. The dry run shows that the confirmation counts.
-		Names: []string{"annotate membercluster team-a", "annotate membercluster local", "get membercluster team-a", "get membercluster local",
-			"delete membercluster team-a", "delete membercluster local --dry-run=server"},
+		Names: []string{"confirm member team-a", "confirm member local", "delete membercluster team-a", "delete membercluster local --dry-run=server"},
 		Shows: []string{`namespace "shop" deleted`, `"local" deleted \(server dry run\)`},
 		After: `
 kubectl annotate membercluster local vm.codeconnect.vmworld.com/confirm-deletion-
@@ -259,7 +258,10 @@ group default web 1
 govc folder.create /DC1/vm/vm-operator/default-web
 govc vm.create -on=false -folder /DC1/vm/vm-operator/default-web -pool /DC1/host/Cluster1/Resources -ds LocalDS_0 -net "VM Network" web-replica-abcdefgh`,
 		Names: []string{"vcqaDC", "DC1"},
-		Shows: []string{`secret/vc-creds configured \(server dry run\)`, `clusterrole\S* "codeconnect-vm-operator" deleted \(server dry run\)`, `vmgroup\S*/web-2 created \(server dry run\)`},
+		Shows: []string{
+			`secret/vc-creds configured \(server dry run\)`, `clusterrole\S* "codeconnect-vm-operator" deleted \(server dry run\)`, `vmgroup\S*/web-2 created \(server dry run\)`,
+			`VmGroup "default/web" adopts its VMs of the original operator\. +\(dry run: nothing is stored\)`,
+		},
 		After: `
 kubectl delete namespace/codeconnect-vm-operator-system clusterrole/codeconnect-vm-operator vmgroup/web
 test -z "$(govc find /DC1/vm/vm-operator -name default-web)"`,
@@ -289,7 +291,7 @@ group default web 1
 group default old 1
 kept default old`,
 		Names: []string{
-			"membercluster team-a", "membercluster local",
+			"--member team-a", "--member local", "confirm member team-a team-b", "confirm member local",
 			"kubectl --context team-a delete crd", "kubectl --context team-a delete --dry-run=server crd",
 		},
 		Shows: []string{`vmgroup\S* "web" deleted`, `vcenter\S*/default patched`, `"vmgrouppolicies\S*" deleted`},

@@ -282,7 +282,8 @@ esac`,
 // dryPlugin are lines of a shell that make a dry run of the verb of kubectl vmgroup in "$@". They refuse other commands of it that change a cluster.
 const dryPlugin = `	case "$2 ${3-}" in
 	pause\ * | resume\ * | confirm\ * | keep\ * | forget\ * | adopt\ * | allow\ * | accept\ *) set -- "$@" --dry-run=server ;;
-	get\ * | shards\ * | contexts\ * | member\ list | member\ check | vcenter\ list) ;;
+	rollout\ pause | rollout\ resume | rollout\ undo | rollout\ replace) set -- "$@" --dry-run=server ;;
+	status\ * | get\ * | describe\ * | events\ * | plan\ * | rollout\ status | shards\ * | contexts\ * | member\ list | member\ check | vcenter\ list) ;;
 	*) echo "kubectl vmgroup $2 ${3-} has no dry run" >&2; exit 1 ;;
 	esac`
 

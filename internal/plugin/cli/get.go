@@ -2,8 +2,10 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,6 +26,7 @@ type getOptions struct {
 	*Options
 	namespace, selector     string
 	allNamespaces, notReady bool
+	allMembers              bool
 }
 
 func getCommand(o *Options) *cobra.Command {
@@ -32,13 +35,17 @@ func getCommand(o *Options) *cobra.Command {
 		Use: "get [NAME...]", Short: "List the VmGroups of a namespace, those that are not ready first",
 		Long: "SINCE is for how long condition Ready has had its value, and REASON why it is not True.",
 		Example: `# All VmGroups of the cluster that are not ready, with the reason
-kubectl vmgroup get -A --not-ready`,
+kubectl vmgroup get -A --not-ready
+
+# Those of all members of the hub that contexts of the kubeconfig reach
+kubectl vmgroup get --all-members --not-ready`,
 	}
 	l := newListing(c)
 	c.RunE = func(c *cobra.Command, names []string) error { return g.run(c, l, names) }
 	flags := c.Flags()
 	flags.StringVarP(&g.namespace, "namespace", "n", "", "Namespace of the VmGroups. The default is that of the context.")
 	flags.BoolVarP(&g.allNamespaces, "all-namespaces", "A", false, "List the VmGroups of all namespaces.")
+	flags.BoolVar(&g.allMembers, "all-members", false, "List the VmGroups of all namespaces of all members of the hub. The command finds the contexts of the members by the UIDs of their clusters.")
 	flags.StringVarP(&g.selector, "selector", "l", "", "Label selector.")
 	flags.BoolVar(&g.notReady, "not-ready", false, "List only VmGroups whose condition Ready is not True.")
 	return c
@@ -49,8 +56,12 @@ func (g *getOptions) run(c *cobra.Command, l *listing, names []string) error {
 	switch {
 	case err != nil:
 		return cluster.Usage("--selector cannot be read: %v.", err)
-	case len(names) > 0 && (g.allNamespaces || g.selector != ""):
-		return cluster.Usage("Choose VmGroups by their names, or by --all-namespaces and --selector.")
+	case len(names) > 0 && (g.allNamespaces || g.allMembers || g.selector != ""):
+		return cluster.Usage("Choose VmGroups by their names, or by --all-namespaces, --all-members and --selector.")
+	case g.allMembers && *l.format.OutputFormat != "":
+		return cluster.Usage("--output shows the objects of one cluster. Use it with --context instead of --all-members.")
+	case g.allMembers:
+		return g.ofAllMembers(c, l, selector)
 	}
 	in, contexts, err := (&intervention{Options: g.Options, dry: dryNone}).here(c.Context())
 	if err != nil {
@@ -60,7 +71,7 @@ func (g *getOptions) run(c *cobra.Command, l *listing, names []string) error {
 	if g.allNamespaces {
 		namespace = metav1.NamespaceAll
 	}
-	groups := &v1alpha1.VmGroupList{}
+	groups, sorted := &v1alpha1.VmGroupList{}, &v1alpha1.VmGroupList{}
 	if err := in.List(c.Context(), groups, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
 		return cluster.Explain(in.Context, in.Config.Host, err)
 	}
@@ -72,12 +83,60 @@ func (g *getOptions) run(c *cobra.Command, l *listing, names []string) error {
 	groups.Items = slices.DeleteFunc(groups.Items, func(is v1alpha1.VmGroup) bool {
 		return len(names) > 0 && !slices.Contains(names, is.Name) || g.notReady && stateOf(&is).ready
 	})
-	sortGroups(groups.Items)
-	if len(groups.Items) == 0 && *l.format.OutputFormat == "" {
+	listed := make([]listedGroup, len(groups.Items))
+	for i := range groups.Items {
+		listed[i] = listedGroup{VmGroup: &groups.Items[i]}
+	}
+	sortGroups(listed)
+	for i := range listed {
+		sorted.Items = append(sorted.Items, *listed[i].VmGroup)
+	}
+	if len(listed) == 0 && *l.format.OutputFormat == "" {
 		_, err := fmt.Fprintln(g.ErrOut, "No VmGroup was found.")
 		return err
 	}
-	return l.print(g.Options, groups, func() *metav1.Table { return groupTable(groups.Items, g.allNamespaces, g.ascii, g.Now()) }, groupDrops...)
+	return l.print(g.Options, sorted, func() *metav1.Table { return g.table(listed) }, groupDrops...)
+}
+
+// ofAllMembers lists the groups of all members that can be asked. A member that cannot is an error, after the list of the others.
+func (g *getOptions) ofAllMembers(c *cobra.Command, l *listing, selector labels.Selector) error {
+	var mu sync.Mutex
+	var listed []listedGroup
+	unasked, err := g.askAll(c, func(ctx context.Context, _ int, of reached) error {
+		groups := &v1alpha1.VmGroupList{}
+		if err := of.List(ctx, groups, client.MatchingLabelsSelector{Selector: selector}); err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for i := range groups.Items {
+			if is := &groups.Items[i]; !g.notReady || !stateOf(is).ready {
+				listed = append(listed, listedGroup{of.member, is})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	sortGroups(listed)
+	if len(listed) == 0 {
+		_, _ = fmt.Fprintln(g.ErrOut, "No VmGroup was found.")
+	} else if err := printTable(g.Out, g.table(listed), l.noHeaders, groupDrops...); err != nil {
+		return err
+	}
+	return unknownMembers(unasked)
+}
+
+func (g *getOptions) table(listed []listedGroup) *metav1.Table {
+	return groupTable(listed, g.allMembers, g.allMembers || g.allNamespaces, g.ascii, g.Now())
+}
+
+// listedGroup is a row of a list.
+type listedGroup struct {
+	// member is empty in the list of one cluster.
+	member string
+	*v1alpha1.VmGroup
 }
 
 // groupState is the state of a VmGroup as a person sees it.
@@ -121,24 +180,27 @@ func stateOf(g *v1alpha1.VmGroup) groupState {
 	return s
 }
 
-func sortGroups(groups []v1alpha1.VmGroup) {
-	slices.SortStableFunc(groups, func(a, b v1alpha1.VmGroup) int {
-		return cmp.Or(cmp.Compare(stateOf(&a).rank, stateOf(&b).rank), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+func sortGroups(groups []listedGroup) {
+	slices.SortStableFunc(groups, func(a, b listedGroup) int {
+		return cmp.Or(cmp.Compare(stateOf(a.VmGroup).rank, stateOf(b.VmGroup).rank), cmp.Compare(a.member, b.member), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 }
 
 // groupDrops are the columns that a narrow terminal does not show, the least important first.
 var groupDrops = []string{"VCenter", "Memory", "CPU", "Updated"}
 
-func groupTable(groups []v1alpha1.VmGroup, namespaces, ascii bool, now time.Time) *metav1.Table {
+func groupTable(groups []listedGroup, members, namespaces, ascii bool, now time.Time) *metav1.Table {
 	names := []string{"Name", "State", "Ready", "Updated", "CPU", "Memory", "VCenter", "Since", "Reason"}
 	if namespaces {
 		names = append([]string{"Namespace"}, names...)
 	}
+	if members {
+		names = append([]string{"Member"}, names...)
+	}
 	table := columns(names...)
 	style := term.Style{ASCII: ascii} // colors would count as characters of the cell
 	for i := range groups {
-		g := &groups[i]
+		g := groups[i].VmGroup
 		s := stateOf(g)
 		cells := []any{
 			g.Name, style.Mark(s.mark) + " " + s.word, fmt.Sprintf("%d/%d", g.Status.ReadyReplicas, g.Status.DesiredReplicas), int64(g.Status.UpdatedReplicas), int64(g.Spec.CPU),
@@ -146,6 +208,9 @@ func groupTable(groups []v1alpha1.VmGroup, namespaces, ascii bool, now time.Time
 		}
 		if namespaces {
 			cells = append([]any{g.Namespace}, cells...)
+		}
+		if members {
+			cells = append([]any{groups[i].member}, cells...)
 		}
 		table.Rows = append(table.Rows, metav1.TableRow{Cells: cells})
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
 )
 
@@ -40,6 +41,11 @@ func TestGetShowsWhatTheUserMayRead(t *testing.T) {
 			InvolvedObject: corev1.ObjectReference{Kind: kind, Namespace: "intervened", Name: about.GetName(), UID: about.GetUID()},
 		})
 	}
+	here, system := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "here"}, Spec: v1alpha1.MemberClusterSpec{KubeconfigSecretRef: &v1alpha1.KubeconfigReference{Name: "here"}}}, &corev1.Namespace{}
+	i.make(i.hub, here)
+	i.must(i.hub.Get(t.Context(), client.ObjectKey{Name: metav1.NamespaceSystem}, system))
+	here.Status.ClusterUID = string(system.UID)
+	i.must(i.hub.Status().Update(t.Context(), here))
 	file, err := clientcmd.Load(i.user(i.servers.hub, "tenant"))
 	i.must(err)
 	file.Contexts[file.CurrentContext].Namespace = "intervened"
@@ -78,9 +84,16 @@ func TestGetShowsWhatTheUserMayRead(t *testing.T) {
 		"events web -A --context hub":                    {has: []string{"Choose a VmGroup"}, code: cluster.ExitUsage},
 		"events web -o name --context hub -n intervened": {has: []string{"event/of-web\n"}, lacks: []string{"other"}},
 		"events web --context hub":                       {has: []string{"No event was found"}},
-		"status":                                         {has: []string{"lacks a right"}, code: cluster.ExitUnreachable},
-		"status --context hub":                           {has: []string{"Hub hub   0 replicas", "? VCenter intervened   NotReported", "Next: "}, code: cluster.ExitNotWell},
-		"vcenter list --context hub":                     {has: []string{"intervened   Unknown"}},
+		"get --all-members --context hub": {
+			has: []string{"MEMBER   NAMESPACE ", "here     intervened   api", "here     intervened   web", "intervened: no context of the kubeconfig reaches it"}, code: cluster.ExitUnreachable,
+		},
+		"get --all-members --context hub -l app=none": {has: []string{"No VmGroup was found."}, code: cluster.ExitUnreachable},
+		"get --all-members":                           {has: []string{"lacks a right"}, code: cluster.ExitUnreachable},
+		"get web --all-members":                       {has: []string{"Choose VmGroups"}, code: cluster.ExitUsage},
+		"get --all-members -o name --context hub":     {has: []string{"--output shows"}, code: cluster.ExitUsage},
+		"status":                     {has: []string{"lacks a right"}, code: cluster.ExitUnreachable},
+		"status --context hub":       {has: []string{"Hub hub   0 replicas", "? VCenter intervened   NotReported", "Next: "}, code: cluster.ExitNotWell},
+		"vcenter list --context hub": {has: []string{"intervened   Unknown"}},
 	} {
 		t.Run(line, func(t *testing.T) {
 			out, err := i.run(strings.Fields(line)...)

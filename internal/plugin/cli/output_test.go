@@ -113,10 +113,14 @@ func TestGetHasGroupsThatAPersonMustCheckFirst(t *testing.T) {
 		groupIn("shop", "lost", v1alpha1.PhaseRunning, "Unknown/Unattended"), groupIn("apps", "new", "", ""), groupIn("apps", "grows", v1alpha1.PhasePending, "False/ScalingUp"),
 		groupIn("shop", "forged", v1alpha1.PhasePending, "False/x\x1b[2J\ny"),
 	}
-	sortGroups(groups)
+	var listed []listedGroup
+	for i := range groups {
+		listed = append(listed, listedGroup{VmGroup: &groups[i]})
+	}
+	sortGroups(listed)
 	for name, width := range map[string]int{"get-80": 80, "get-120": 120, "get-200": 200, "get-no-terminal": 0} {
 		out := &bytes.Buffer{}
-		if err := fitTable(out, groupTable(groups, true, false, noon), false, width, groupDrops); err != nil {
+		if err := fitTable(out, groupTable(listed, false, true, false, noon), false, width, groupDrops); err != nil {
 			t.Fatal(err)
 		}
 		compare(t, name, out.String())

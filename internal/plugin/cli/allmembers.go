@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/enroll"
+)
+
+// reached is a member of the hub that a context of the kubeconfig reaches.
+type reached struct {
+	member string
+	*cluster.Cluster
+}
+
+// reach finds the contexts of the hub's members by the UIDs of their clusters, whatever their names. missing are the members without such a context.
+func (o *Options) reach(c *cobra.Command) (members []reached, missing []string, err error) {
+	contexts, err := cluster.Load(o.flags)
+	if err != nil {
+		return nil, nil, err
+	}
+	contexts.Warn(o.ErrOut)
+	hub, err := o.hub(c, contexts)
+	if err != nil {
+		return nil, nil, err
+	}
+	list := &v1alpha1.MemberClusterList{}
+	if err := hub.List(c.Context(), list); err != nil {
+		return nil, nil, cluster.Explain(hub.Context, hub.Config.Host, err)
+	}
+	byUID := map[string]*cluster.Cluster{}
+	names := contexts.Names()
+	found := make([]*cluster.Cluster, len(names))
+	uids := make([]string, len(names))
+	ask := errgroup.Group{}
+	ask.SetLimit(concurrentContexts)
+	for i, name := range names {
+		ask.Go(func() error {
+			ctx, cancel := context.WithTimeout(c.Context(), contextTime)
+			defer cancel()
+			of, err := contexts.Open(name)
+			if err != nil {
+				return nil // a context that cannot be used reaches no member
+			}
+			if facts, err := of.Ask(ctx, o.Now); err == nil {
+				found[i], uids[i] = of, facts.UID
+			}
+			return nil
+		})
+	}
+	_ = ask.Wait() // the functions return no error
+	for i, of := range found {
+		if of != nil && byUID[uids[i]] == nil {
+			byUID[uids[i]] = of
+		}
+	}
+	for i := range list.Items {
+		mc := &list.Items[i]
+		of := byUID[enroll.UIDOf(mc)]
+		if uid := enroll.UIDOf(mc); uid == "" || of == nil {
+			missing = append(missing, mc.Name)
+			continue
+		}
+		members = append(members, reached{mc.Name, of})
+	}
+	slices.SortFunc(members, func(a, b reached) int { return strings.Compare(a.member, b.member) })
+	slices.Sort(missing)
+	return members, missing, nil
+}
+
+// askAll runs a question to each member at a time, and returns the members that did not answer, with those that have no context.
+func (o *Options) askAll(c *cobra.Command, question func(ctx context.Context, i int, of reached) error) (unasked []string, err error) {
+	members, missing, err := o.reach(c)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range missing {
+		unasked = append(unasked, name+": no context of the kubeconfig reaches it")
+	}
+	failures := make([]error, len(members))
+	ask := errgroup.Group{}
+	ask.SetLimit(concurrentContexts)
+	for i, of := range members {
+		ask.Go(func() error {
+			ctx, cancel := context.WithTimeout(c.Context(), askTime)
+			defer cancel()
+			failures[i] = question(ctx, i, of)
+			return nil
+		})
+	}
+	_ = ask.Wait() // the functions return no error
+	for i, err := range failures {
+		if err != nil {
+			unasked = append(unasked, fmt.Sprintf("%s: %v", members[i].member, cluster.Explain(members[i].Context, members[i].Config.Host, err)))
+		}
+	}
+	slices.Sort(unasked)
+	return unasked, nil
+}
+
+// unknownMembers is the failure of a command that could not ask each member, or nil.
+func unknownMembers(unasked []string) error {
+	if len(unasked) == 0 {
+		return nil
+	}
+	return &cluster.Failure{Code: cluster.ExitUnreachable, Sentence: "The VmGroups of these members are not known. " + strings.Join(unasked, "; ")}
+}

@@ -35,6 +35,7 @@ func TestRelease(t *testing.T) {
 		{"TwoMembersJoin", twoMembersJoin},
 		{"GroupsBecomeVMsAndPolicyHolds", groupsBecomeVMsAndPolicyHolds},
 		{"TheCommandsOfRunbooksWork", theCommandsOfRunbooksWork},
+		{"EachQuestionHasOneCommand", eachQuestionHasOneCommand},
 		{"HelmTest", helmTest},
 		{"TheChartChecksTheVCenter", theChartChecksTheVCenter},
 		{"AKilledProcessIsProvenDead", aKilledProcessIsProvenDead},

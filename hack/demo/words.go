@@ -63,8 +63,9 @@ func (d *demo) lookAround() {
 	d.printf("\n")
 	d.say("Everything held so far, in %s, and stays up. From another terminal, in this directory:", progress.Elapsed(time.Since(d.began)))
 	d.printf("\n  export KUBECONFIG=$PWD/%s PATH=$PWD/bin:$PATH\n", kubeconfig)
+	d.printf("\n")
 	for _, c := range tour.Commands() {
-		d.printf("\n  # %s\n  %s\n", c.Shows, c.Line)
+		d.printf("  %-55s # %s\n", c.Line, c.Shows)
 	}
 	d.printf("\n")
 	d.say("docs/tutorial/demo.md leads through your first hour.")

@@ -72,11 +72,11 @@ func TestTheTourIsPrintedAsItIsTested(t *testing.T) {
 	lines := written(t, (*demo).lookAround)
 	text := strings.Join(lines, "\n") + "\n"
 	all := tour.Commands()
-	if len(all) != 5 {
-		t.Errorf("the tour has %d commands, want 5", len(all))
+	if len(all) != 10 {
+		t.Errorf("the tour has %d commands, want 10", len(all))
 	}
 	for _, c := range all {
-		if !strings.Contains(text, "\n  "+c.Line+"\n") {
+		if !strings.Contains(text, "\n  "+c.Line+" ") {
 			t.Errorf("the tour does not print %q:\n%s", c.Line, text)
 		}
 	}

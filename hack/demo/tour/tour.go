@@ -1,4 +1,4 @@
-// Package tour contains kubectl commands that users can try while the demo runs, and their kubeconfig.
+// Package tour contains commands that users can try while the demo runs, and their kubeconfig.
 package tour
 
 import (
@@ -21,11 +21,16 @@ type Command struct{ Shows, Line string }
 // Commands must run in their order, with KUBECONFIG set to a file of [Kubeconfig]. They use group vg-1 of member team-a.
 func Commands() []Command {
 	return []Command{
-		{"the groups of a team", "kubectl --context team-a get vmgroups"},
-		{"the group with another number of VMs", "kubectl --context team-a scale vmgroup vg-1 --replicas=4"},
-		{"VMs, conditions and events of the group", "kubectl --context team-a describe vmgroup vg-1"},
-		{"a refusal: no group may have 16 CPUs", `kubectl --context team-a patch vg vg-1 --type=merge -p '{"spec":{"cpu":16}}'`},
-		{"the objects of the hub administrator", "kubectl --context hub get vcenters,memberclusters,vmgrouppolicies"},
+		{"what is not well", "kubectl vmgroup status"},
+		{"its groups", "kubectl vmgroup get --all-members"},
+		{"one group", "kubectl vmgroup describe vg-1 --context team-a"},
+		{"what an edit does", "kubectl vmgroup plan vg-1 --replicas 4 --context team-a"},
+		{"the edit", "kubectl scale vmgroup vg-1 --replicas=4 --context team-a"},
+		{"its end", "kubectl vmgroup rollout status vg-1 --context team-a"},
+		{"what happened", "kubectl vmgroup events vg-1 --context team-a"},
+		{"a refusal", "kubectl vmgroup plan vg-1 --cpu 16 --context team-a"},
+		{"who does it", "kubectl vmgroup shards --of default/vg-1 --member team-a"},
+		{"the vCenters", "kubectl vmgroup vcenter list"},
 	}
 }
 

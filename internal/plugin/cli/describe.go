@@ -70,7 +70,7 @@ func (o *Options) describe(c *cobra.Command, namespace, name string) error {
 	case err != nil:
 		return cluster.Explain(in.Context, in.Config.Host, err)
 	default:
-		page.history(events, o)
+		page.history(g, events, o)
 	}
 	_, err = io.Copy(o.Out, &page.out)
 	return err
@@ -173,14 +173,14 @@ func (p *page) vms(g *v1alpha1.VmGroup, o *Options) {
 			}
 			table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{vm.Ordinal, vm.Name, plain.Mark(mark) + " " + strings.ToLower(vm.Phase), vm.IP, vm.Revision, vm.Age, vm.Message}})
 		}
-		p.table(table, "Message", "Ready-For", "IP")
+		p.table(withoutEmptyColumns(table), "Message", "Ready-For", "IP")
 	}
 	if rest > 0 {
 		p.section("", fmt.Sprintf("and %d more: kubectl get vmgroup %s -n %s -o yaml", rest, g.Name, g.Namespace))
 	}
 }
 
-func (p *page) history(events []corev1.Event, o *Options) {
+func (p *page) history(g *v1alpha1.VmGroup, events []corev1.Event, o *Options) {
 	entries := describe.Events(events)
 	if len(entries) == 0 {
 		p.section("History", "There are no events. The API server keeps them for an hour, unless it is configured otherwise.")
@@ -192,7 +192,7 @@ func (p *page) history(events []corev1.Event, o *Options) {
 		title = ""
 	}
 	if rest := len(entries) - historyLines; rest > 0 {
-		p.section("", fmt.Sprintf("and %d more: kubectl vmgroup events", rest))
+		p.section("", fmt.Sprintf("and %d more: kubectl vmgroup events %s -n %s", rest, g.Name, g.Namespace))
 	}
 }
 

@@ -212,7 +212,7 @@ func TestTheDescriptionOfAGroup(t *testing.T) {
 	for name, width := range map[string]int{"describe-80": 80, "describe-120": 120, "describe-200": 200, "describe-no-terminal": 0} {
 		p, o := &page{width: width}, &Options{Now: func() time.Time { return noon }}
 		p.group("team-a", &g, o, "bucket 93, held by vmgroup-operator-7c9d8b6f5-9xw7m (session 9xw7m, ready)")
-		p.history(events, o)
+		p.history(&g, events, o)
 		compare(t, name, p.out.String())
 	}
 	large := groupIn("shop", "large", v1alpha1.PhasePending, "False/ScalingUp")
@@ -222,7 +222,7 @@ func TestTheDescriptionOfAGroup(t *testing.T) {
 	large.Status.VMs[77].Phase = v1alpha1.VMLost
 	p, o := &page{}, &Options{Now: func() time.Time { return noon }}
 	p.group("team-a", &large, o, "")
-	p.history(nil, o)
+	p.history(&large, nil, o)
 	compare(t, "describe-large", p.out.String())
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -199,7 +200,7 @@ func (p *planOptions) refusal(edit *unstructured.Unstructured, err error) {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil && len(status.Status().Details.Causes) > 0 {
 		for _, cause := range status.Status().Details.Causes {
-			out.line(term.Bad, cause.Field+": "+cause.Message, "")
+			out.line(term.Bad, strings.TrimPrefix(cause.Field+": "+cause.Message, ": "), "")
 		}
 		return
 	}

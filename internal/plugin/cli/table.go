@@ -35,6 +35,7 @@ func printTable(out io.Writer, table *metav1.Table, noHeaders bool, drop ...stri
 
 // fitTable prints a table of at most width columns of characters, if leaving out columns makes that possible. A width of 0 has no limit.
 func fitTable(out io.Writer, table *metav1.Table, noHeaders bool, width int, drop []string) error {
+	drop = slices.DeleteFunc(slices.Clone(drop), func(name string) bool { return columnOf(table, name) < 0 })
 	for {
 		text := &bytes.Buffer{}
 		if err := printers.NewTablePrinter(printers.PrintOptions{NoHeaders: noHeaders}).PrintObj(table.DeepCopy(), text); err != nil {
@@ -44,11 +45,28 @@ func fitTable(out io.Writer, table *metav1.Table, noHeaders bool, width int, dro
 			_, err := out.Write(text.Bytes())
 			return err
 		}
-		at := slices.IndexFunc(table.ColumnDefinitions, func(c metav1.TableColumnDefinition) bool { return c.Name == drop[0] })
-		table.ColumnDefinitions = slices.Delete(table.ColumnDefinitions, at, at+1)
-		for i := range table.Rows {
-			table.Rows[i].Cells = slices.Delete(table.Rows[i].Cells, at, at+1)
-		}
+		dropColumn(table, columnOf(table, drop[0]))
 		drop = drop[1:]
 	}
+}
+
+func columnOf(table *metav1.Table, name string) int {
+	return slices.IndexFunc(table.ColumnDefinitions, func(c metav1.TableColumnDefinition) bool { return c.Name == name })
+}
+
+func dropColumn(table *metav1.Table, at int) {
+	table.ColumnDefinitions = slices.Delete(table.ColumnDefinitions, at, at+1)
+	for i := range table.Rows {
+		table.Rows[i].Cells = slices.Delete(table.Rows[i].Cells, at, at+1)
+	}
+}
+
+// withoutEmptyColumns removes columns without a value.
+func withoutEmptyColumns(table *metav1.Table) *metav1.Table {
+	for at := len(table.ColumnDefinitions) - 1; at >= 0; at-- {
+		if !slices.ContainsFunc(table.Rows, func(r metav1.TableRow) bool { return r.Cells[at] != "" }) {
+			dropColumn(table, at)
+		}
+	}
+	return table
 }

@@ -13,6 +13,7 @@ const (
 	EventVMsUpdated      = "VMsUpdated"      // VMs were updated to the current revision; at most ten events for each update
 	EventRolloutStarted  = "RolloutStarted"  // an update began
 	EventRolloutComplete = "RolloutComplete" // all VMs of an update have the current revision
+	EventSpecChanged     = "SpecChanged"     // a user changed spec; the note names the user and the fields
 	EventFolderKept      = "FolderKept"      // the folder of a deleted VmGroup stays, because it contains objects of others
 	EventGroupForgotten  = "GroupForgotten"  // the VmGroup was deleted without its vCenter; also of the MemberCluster
 )

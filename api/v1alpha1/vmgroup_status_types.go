@@ -287,6 +287,35 @@ type RolloutSurge struct {
 	UUIDs []string `json:"uuids,omitempty"`
 }
 
+// MaxEdits is the number of edits that status.edits records. MaxEditFields is the number of fields that an edit names.
+const MaxEdits, MaxEditFields = 5, 32
+
+// Edit is a stored change of spec: who made it, and which fields it changed. It is information for people. The operator makes no decision
+// by it: users with write access to status can write any name, and a restored or copied object has the edits of the original.
+type Edit struct {
+	// generation of the VmGroup that the change made. 1 is the creation.
+	// +required
+	Generation int64 `json:"generation"`
+	// time at which the operator reviewed the change.
+	// +required
+	Time metav1.Time `json:"time"`
+	// user as this cluster's API server names the user. Empty if several users asked for this change and the operator cannot know whose
+	// request was stored.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	User string `json:"user,omitempty"`
+	// manager is the field manager of the change, for example kubectl-edit.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Manager string `json:"manager,omitempty"`
+	// fields that the change set, with the old and the new value if these are numbers, words or names: "replicas 2→5". Empty for a creation.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=253
+	Fields []string `json:"fields,omitempty"`
+}
+
 // The counts of a status have defaults: a merge patch writes no zero for a field that was absent, and kubectl would show an empty column.
 
 // VmGroupStatus is the observed state, and the record of the operator's actions.
@@ -396,4 +425,10 @@ type VmGroupStatus struct {
 	// admitted is the shape and number of VMs that policies and quotas last allowed.
 	// +optional
 	Admitted *Admitted `json:"admitted,omitempty"`
+	// edits are the last changes of spec that the operator reviewed and saw stored, the newest last. A change that bypassed the operator's
+	// webhook is absent.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=5
+	Edits []Edit `json:"edits,omitempty"`
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/unattended"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vcenter"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vmgroup"
+	editrecorder "github.com/codeconnect/vmgroup-operator/internal/edits/recorder"
 	"github.com/codeconnect/vmgroup-operator/internal/events"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet/summary"
@@ -199,7 +200,10 @@ func Wire(ctx context.Context, o Options) (*Operator, error) {
 		offered := sharedKeeper{keeper, replica}
 		offered.publish()
 		certificates = newCertificates(o, hub, memberEvents, offered, members.AdmissionChanged)
-		webhooks, err := serveWebhooks(o.Webhooks, hub.GetClient(), keeper, certificates, leaving, reviewer)
+		edited := editrecorder.New(editrecorder.Options{
+			Clusters: mgr, Clock: clock.RealClock{}, Log: ctrl.Log.WithName("edits"), Interval: editrecorder.Interval, Settle: editrecorder.Settle,
+		})
+		webhooks, err := serveWebhooks(o.Webhooks, hub.GetClient(), keeper, certificates, leaving, reviewer, edited)
 		if err != nil {
 			return nil, fmt.Errorf("serve the webhooks: %w", err)
 		}
@@ -214,6 +218,7 @@ func Wire(ctx context.Context, o Options) (*Operator, error) {
 				})
 			})),
 			hub.Add(certificates),
+			hub.Add(edited),
 			metrics.Registry.Register(certificates),
 		)
 		asked[server.ReadyPath]["certificate"], asked[server.ReadyPath]["leaving"] = keeper.Check, leaving.Check

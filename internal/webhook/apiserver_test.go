@@ -37,6 +37,7 @@ type cluster struct {
 	// url is the address of the members' port, hubURL that of the hub's own kinds.
 	url, hubURL string
 	caBundle    []byte
+	config      *rest.Config
 
 	mu       sync.Mutex
 	warnings []string
@@ -68,6 +69,7 @@ func startCluster(t *testing.T, w Knowledge, change func(*Options)) *cluster {
 	c := &cluster{t: t, url: server.URL, hubURL: hub.URL, caBundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})}
 	config := rest.CopyConfig(control.Config)
 	config.WarningHandler = c
+	c.config = config
 	var err error
 	if c.Client, err = client.New(config, client.Options{Scheme: allkinds.Scheme()}); err != nil {
 		t.Fatal(err)
@@ -118,7 +120,7 @@ func (c *cluster) register(failure admissionregistrationv1.FailurePolicyType) {
 	call := func(path string) admissionregistrationv1.WebhookClientConfig {
 		return admissionregistrationv1.WebhookClientConfig{URL: new(c.url + path), CABundle: c.caBundle}
 	}
-	none := admissionregistrationv1.SideEffectClassNone
+	none, onDryRun := admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.SideEffectClassNoneOnDryRun
 	c.create(&admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "vmgroup-operator"},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
@@ -132,7 +134,7 @@ func (c *cluster) register(failure admissionregistrationv1.FailurePolicyType) {
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: "validate.vmgroups.vm.codeconnect.vmworld.com", ClientConfig: call(ValidatePath(testMember, testSegment)),
 			Rules: []admissionregistrationv1.RuleWithOperations{both, rule("vmgroups/scale", admissionregistrationv1.Update)}, FailurePolicy: &failure,
-			SideEffects: &none, AdmissionReviewVersions: []string{"v1"}, TimeoutSeconds: new(int32(30)),
+			SideEffects: &onDryRun, AdmissionReviewVersions: []string{"v1"}, TimeoutSeconds: new(int32(30)),
 		}},
 	})
 }
@@ -161,7 +163,8 @@ func written(name string, spec map[string]any) *unstructured.Unstructured {
 
 func TestAgainstARealAPIServer(t *testing.T) {
 	w := &changingKnowledge{knowledge: knowledgeWith(policyNamed("default", defaultPolicy()))}
-	c := startCluster(t, w, nil)
+	recorded := &recordedEdits{}
+	c := startCluster(t, w, func(o *Options) { o.Edits = recorded })
 	c.hostnames()
 	c.register(admissionregistrationv1.Ignore)
 	// An API server observes mutating and validating configurations separately.
@@ -181,6 +184,7 @@ func TestAgainstARealAPIServer(t *testing.T) {
 		{"scaling", (*cluster).scaling},
 		{"what an update does", (*cluster).foretold},
 		{"an edit of kubectl vmgroup plan", (*cluster).inquiries},
+		{"who edited", recorded.whoEdited},
 		{"a group that breaks a policy is labeled and deleted", (*cluster).letGo},
 		{"without policies the failure policy decides", (*cluster).unjudged},
 		{"the hub's own kinds", (*cluster).hubKinds},

@@ -68,7 +68,9 @@ type Options struct {
 	Hub client.Reader
 	// Impact warns about groups that a policy would refuse. Without it, there is no such warning.
 	Impact Impact
-	Log    logr.Logger
+	// Edits records who changed groups. Without it, changes are not recorded.
+	Edits Edits
+	Log   logr.Logger
 	// Registerer of the metrics; default controller-runtime's registry.
 	Registerer prometheus.Registerer
 	// Requests is how many requests of members are answered at a time, default 256. Memory limits the memory of their bodies, and of the decoded bodies,
@@ -127,7 +129,7 @@ func newMembers(o Options, f *front) http.Handler {
 	if newUID == nil {
 		newUID = uuid.NewString
 	}
-	groups := reviewer{knowledge: knowledge}
+	groups := reviewer{knowledge: knowledge, edits: o.Edits}
 	group, scale := only(v1alpha1.GroupVersion, &v1alpha1.VmGroup{}), only(autoscalingv1.SchemeGroupVersion, &autoscalingv1.Scale{})
 	timeout := cmp.Or(o.Timeout, 800*time.Millisecond)
 	return &members{front: f, segments: o.Segments, webhooks: map[string]*endpoint{

@@ -19,7 +19,11 @@ import (
 var errNoPolicies = errors.New("this replica of the operator has not read the VmGroupPolicies of the hub yet; try again in a few seconds")
 
 // reviewer decides whether a group can change into another one. Creating, updating and scaling use the same rules.
-type reviewer struct{ knowledge Knowledge }
+type reviewer struct {
+	knowledge Knowledge
+	// edits can be nil.
+	edits Edits
+}
 
 type review struct {
 	refused field.ErrorList

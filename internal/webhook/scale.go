@@ -42,7 +42,11 @@ func (v scaleValidator) ValidateUpdate(ctx context.Context, old, scale *autoscal
 	if err != nil {
 		return nil, err
 	}
-	return said.answer(), refuse("VmGroup", group.Name, said.refused)
+	if err := refuse("VmGroup", group.Name, said.refused); err != nil {
+		return said.answer(), err
+	}
+	v.scaled(ctx, group, old, scale)
+	return said.answer(), nil
 }
 
 // ValidateDelete allows every deletion.

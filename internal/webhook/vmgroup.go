@@ -21,13 +21,27 @@ var _ admission.Validator[*v1alpha1.VmGroup] = groupValidator{}
 
 // ValidateCreate reviews a new group. It ignores status and UID of the request: a sender must not use the UID of another group.
 func (v groupValidator) ValidateCreate(ctx context.Context, group *v1alpha1.VmGroup) (admission.Warnings, error) {
+	created := *group // with its UID
 	group.Status, group.UID = v1alpha1.VmGroupStatus{}, types.UID(v.newUID())
-	return v.answer(ctx, nil, group)
+	said, err := v.answer(ctx, nil, group)
+	if err == nil {
+		v.created(ctx, &created)
+	}
+	return said, err
 }
 
 // ValidateUpdate reviews a change. Identity and status of the group are those that the hub has seen, not those of the request: with a
 // made-up status, a client could query VMs and folders of others.
 func (v groupValidator) ValidateUpdate(ctx context.Context, old, group *v1alpha1.VmGroup) (admission.Warnings, error) {
+	stored, changed := *old, *group // with their UID
+	said, err := v.update(ctx, old, group)
+	if err == nil {
+		v.updated(ctx, &stored, &changed)
+	}
+	return said, err
+}
+
+func (v groupValidator) update(ctx context.Context, old, group *v1alpha1.VmGroup) (admission.Warnings, error) {
 	if group.DeletionTimestamp != nil || apiequality.Semantic.DeepEqual(old.Spec, group.Spec) {
 		return v.answer(ctx, old, group) // it passes, whatever the hub knows
 	}

@@ -97,6 +97,7 @@ func (w *webhooks) mutating() *admissionv1.MutatingWebhookConfiguration {
 	}
 }
 
+// validating is the call for a verdict. The hub records who made the change; nothing is recorded of a dry run.
 func (w *webhooks) validating() *admissionv1.ValidatingWebhookConfiguration {
 	return &admissionv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: Name, Labels: managed()},
@@ -106,7 +107,7 @@ func (w *webhooks) validating() *admissionv1.ValidatingWebhookConfiguration {
 			Rules:                   rules(groups(admissionv1.Create, admissionv1.Update), scaling()),
 			FailurePolicy:           ptr.To(w.failurePolicy),
 			MatchPolicy:             ptr.To(admissionv1.Equivalent),
-			SideEffects:             ptr.To(admissionv1.SideEffectClassNone),
+			SideEffects:             ptr.To(admissionv1.SideEffectClassNoneOnDryRun),
 			TimeoutSeconds:          ptr.To(w.timeout),
 			AdmissionReviewVersions: []string{"v1"},
 			MatchConditions:         w.conditions,

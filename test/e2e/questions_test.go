@@ -43,6 +43,8 @@ func eachQuestionHasOneCommand(t *testing.T) {
 		{"What would more VMs do?", fmt.Sprintf("plan vg-0 --replicas %d --context M", n+1), `(?s)Policies and quotas allow it\.\n +· clones 1 VM\n$`},
 		{"What would a larger VM do?", "plan vg-0 --memory 2 --context M", `(?s)Policies and quotas allow it\.\n +! (restarts|replaces) \d VMs?`},
 		{"What would too large a VM do?", "plan vg-0 --cpu 100 --context M", `(?s)the edit is refused\.\n +✗ .*100`},
+		{"Who changed this group last?", "describe stuck --context M", `Edits +\S+ ago +generation 1 +created, by admin`},
+		{"Which credential expires first?", "status", `First credential to expire: that of member \S+, in `},
 		{"Has the update ended?", "rollout status vg-0 --context M --timeout 1m", `complete: all \d VMs have revision`},
 		{"What happened in this namespace?", "events --context M", `VMsCreated +vg-0 `},
 	} {

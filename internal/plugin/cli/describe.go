@@ -63,6 +63,7 @@ func (o *Options) describe(c *cobra.Command, namespace, name string) error {
 	}
 	page := &page{style: o.style(), width: o.width()}
 	page.group(in.Context, g, o, served)
+	page.entries("Edits", describe.Edits(g), o)
 	events, err := eventsOf(c.Context(), in, client.InNamespace(namespace), fields.OneTermEqualSelector("involvedObject.uid", string(g.UID)))
 	switch {
 	case apierrors.IsForbidden(err):
@@ -186,13 +187,16 @@ func (p *page) history(g *v1alpha1.VmGroup, events []corev1.Event, o *Options) {
 		p.section("History", "There are no events. The API server keeps them for an hour, unless it is configured otherwise.")
 		return
 	}
-	title := "History"
-	for _, e := range entries[:min(historyLines, len(entries))] {
-		p.section(title, fmt.Sprintf("%s ago   %s   %s", duration.HumanDuration(o.Now().Sub(e.Time)), e.Reason, e.Text))
-		title = ""
-	}
+	p.entries("History", entries[:min(historyLines, len(entries))], o)
 	if rest := len(entries) - historyLines; rest > 0 {
 		p.section("", fmt.Sprintf("and %d more: kubectl vmgroup events %s -n %s", rest, g.Name, g.Namespace))
+	}
+}
+
+func (p *page) entries(title string, entries []describe.Entry, o *Options) {
+	for _, e := range entries {
+		p.section(title, fmt.Sprintf("%s ago   %s   %s", duration.HumanDuration(o.Now().Sub(e.Time)), e.Reason, e.Text))
+		title = ""
 	}
 }
 

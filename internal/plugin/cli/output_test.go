@@ -20,6 +20,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/inquiry"
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/describe"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/overview"
 	"github.com/codeconnect/vmgroup-operator/internal/term"
 )
@@ -205,6 +206,11 @@ func TestTheDescriptionOfAGroup(t *testing.T) {
 		{Name: "web-1", Ordinal: 1, Phase: v1alpha1.VMReady, IPAddress: "10.1.4.21", Revision: "8b1f", ReadySince: new(ago(3 * time.Hour))},
 		{Name: "web-2", Ordinal: 2, Phase: v1alpha1.VMFailed, Revision: "8b1f", Message: `There is no template "debian-13".`}, {Name: "web-3", Ordinal: 3},
 	}
+	g.Status.Edits = []v1alpha1.Edit{
+		{Generation: 1, Time: ago(41 * 24 * time.Hour), User: "alice@example.com", Manager: "kubectl-create"},
+		{Generation: 7, Time: ago(2 * time.Hour), User: "bob\x1b[2J", Fields: []string{"replicas 2→5", "template debian-12→debian-13"}},
+		{Generation: 8, Time: ago(time.Hour), Fields: []string{"paused"}},
+	}
 	events := []corev1.Event{
 		{Type: corev1.EventTypeWarning, Reason: "TemplateNotFound", Message: "There is no template.", LastTimestamp: ago(time.Hour), Count: 4},
 		{Type: corev1.EventTypeNormal, Reason: "VMsCreated", Message: "Created 2 VMs: web-0, web-1.", EventTime: metav1.NewMicroTime(noon.Add(-time.Minute))},
@@ -212,6 +218,7 @@ func TestTheDescriptionOfAGroup(t *testing.T) {
 	for name, width := range map[string]int{"describe-80": 80, "describe-120": 120, "describe-200": 200, "describe-no-terminal": 0} {
 		p, o := &page{width: width}, &Options{Now: func() time.Time { return noon }}
 		p.group("team-a", &g, o, "bucket 93, held by vmgroup-operator-7c9d8b6f5-9xw7m (session 9xw7m, ready)")
+		p.entries("Edits", describe.Edits(&g), o)
 		p.history(&g, events, o)
 		compare(t, name, p.out.String())
 	}

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
@@ -39,6 +41,23 @@ func Events(events []corev1.Event) []Entry {
 		}
 	}
 	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Group, b.Group)) })
+	return entries
+}
+
+// Edits returns the entries of the edits that status records, the newest first. They stay when the events have expired.
+func Edits(g *v1alpha1.VmGroup) []Entry {
+	entries := make([]Entry, 0, len(g.Status.Edits))
+	for _, e := range slices.Backward(g.Status.Edits) {
+		what := "created"
+		if len(e.Fields) > 0 {
+			what = untrusted.Text(strings.Join(e.Fields, ", "), longest)
+		}
+		by := cmp.Or(untrusted.Text(e.User, 253), "a user who is not known")
+		if e.Manager != "" {
+			by += " with " + untrusted.Text(e.Manager, 128)
+		}
+		entries = append(entries, Entry{Time: e.Time.Time, Reason: fmt.Sprintf("generation %d", e.Generation), Text: what + ", by " + by})
+	}
 	return entries
 }
 

@@ -287,8 +287,11 @@ type RolloutSurge struct {
 	UUIDs []string `json:"uuids,omitempty"`
 }
 
-// MaxEdits is the number of edits that status.edits records. MaxEditFields is the number of fields that an edit names.
-const MaxEdits, MaxEditFields = 5, 32
+// MaxEdits is the number of edits that status.edits records.
+const MaxEdits = 5
+
+// MaxEditFields is the number of fields that an edit names.
+const MaxEditFields = 32
 
 // Edit is a stored change of spec: who made it, and which fields it changed. It is information for people. The operator makes no decision
 // by it: users with write access to status can write any name, and a restored or copied object has the edits of the original.

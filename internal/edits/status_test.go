@@ -16,7 +16,7 @@ func TestEditsOfAStatus(t *testing.T) {
 		return changed
 	}
 	shown := func() string {
-		var all []string
+		all := make([]string, 0, len(list))
 		for _, e := range list {
 			all = append(all, fmt.Sprint(e.Generation, e.User))
 		}

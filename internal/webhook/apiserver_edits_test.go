@@ -178,8 +178,9 @@ func (r *recordedEdits) whoEdited(c *cluster, w *changingKnowledge) {
 		"1 alice@example.com []", "2 bob [cpu 2→3 paused unset→true]", "3 carol [replicas 3→5]", "4 alice@example.com [template linux-12→linux-13]",
 	}
 	await.NoError(c.t, "the edits are in status", func() error {
-		var got []string
-		for _, e := range read().Status.Edits {
+		edited := read().Status.Edits
+		got := make([]string, 0, len(edited))
+		for _, e := range edited {
 			got = append(got, fmt.Sprint(e.Generation, " ", e.User, " ", e.Fields))
 		}
 		if !slices.Equal(got, want) {

@@ -124,7 +124,7 @@ func (m *member) edits(t *testing.T) string {
 	if err := m.client.Get(t.Context(), client.ObjectKeyFromObject(web(1, 1)), g); err != nil {
 		t.Fatal(err)
 	}
-	var all []string
+	all := make([]string, 0, len(g.Status.Edits))
 	for _, e := range g.Status.Edits {
 		all = append(all, fmt.Sprintf("%d by %s: %s", e.Generation, e.User, strings.Join(e.Fields, ", ")))
 	}

@@ -175,6 +175,11 @@ func TestScaling(t *testing.T) {
 	s.want(s.sees(at(4, 5, 1)), "", 0)
 	s.open(0)
 
+	// The state that was scaled was never seen: its replicas are others.
+	s.scale("bob", at(1, 7, 1), "115", 2, 5)
+	s.want(s.sees(at(2, 5, 1)), "", 0)
+	s.open(0)
+
 	// Refused: another change is stored.
 	s.scale("mallory", at(1, 2, 1), "110", 2, 5)
 	s.want(s.sees(at(2, 3, 1)), "", 0)

@@ -82,7 +82,7 @@ func (c *cluster) inquiries(w *changingKnowledge) {
 	g := made("inquired", nil)
 	c.create(g)
 	w.put(g)
-	w.foresee(func(asked *v1alpha1.VmGroup) (Preview, error) {
+	w.foresee(func(*v1alpha1.VmGroup) (Preview, error) {
 		p := Preview{VCenter: "default", Known: true, Plan: plan.Plan{Actions: []plan.Action{{Kind: plan.CreateVM, Ordinal: 3}}}}
 		for i := range int32(500) {
 			p.Plan.VMs, p.Plan.Doomed = append(p.Plan.VMs, plan.VMStatus{Name: fmt.Sprintf("a-name-that-is-as-long-as-names-of-groups-are-%d", i), Ordinal: i}), append(p.Plan.Doomed, i)

@@ -71,7 +71,7 @@ func (g *getOptions) run(c *cobra.Command, l *listing, names []string) error {
 	if g.allNamespaces {
 		namespace = metav1.NamespaceAll
 	}
-	groups, sorted := &v1alpha1.VmGroupList{}, &v1alpha1.VmGroupList{}
+	groups := &v1alpha1.VmGroupList{}
 	if err := in.List(c.Context(), groups, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
 		return cluster.Explain(in.Context, in.Config.Host, err)
 	}
@@ -80,6 +80,12 @@ func (g *getOptions) run(c *cobra.Command, l *listing, names []string) error {
 			return cluster.Usage("Namespace %q of context %q has no VmGroup %q.", namespace, in.Context, name)
 		}
 	}
+	return g.printOne(l, groups, names)
+}
+
+// printOne prints the chosen groups of one cluster.
+func (g *getOptions) printOne(l *listing, groups *v1alpha1.VmGroupList, names []string) error {
+	sorted := &v1alpha1.VmGroupList{}
 	groups.Items = slices.DeleteFunc(groups.Items, func(is v1alpha1.VmGroup) bool {
 		return len(names) > 0 && !slices.Contains(names, is.Name) || g.notReady && stateOf(&is).ready
 	})

@@ -114,7 +114,7 @@ func TestGetHasGroupsThatAPersonMustCheckFirst(t *testing.T) {
 		groupIn("shop", "lost", v1alpha1.PhaseRunning, "Unknown/Unattended"), groupIn("apps", "new", "", ""), groupIn("apps", "grows", v1alpha1.PhasePending, "False/ScalingUp"),
 		groupIn("shop", "forged", v1alpha1.PhasePending, "False/x\x1b[2J\ny"),
 	}
-	var listed []listedGroup
+	listed := make([]listedGroup, 0, len(groups))
 	for i := range groups {
 		listed = append(listed, listedGroup{VmGroup: &groups[i]})
 	}

@@ -335,6 +335,8 @@ func rawOf(t testing.TB, object any) runtime.RawExtension {
 }
 
 // aGroup makes a group that default policies allow.
+var someTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
 func aGroup(change ...func(*v1alpha1.VmGroup)) *v1alpha1.VmGroup {
 	g := &v1alpha1.VmGroup{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "VmGroup"},

@@ -14,6 +14,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/inquiry"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/webhook/forecast"
 )
 
 var errNoPolicies = errors.New("this replica of the operator has not read the VmGroupPolicies of the hub yet; try again in a few seconds")
@@ -110,7 +111,7 @@ func (r reviewer) change(ctx context.Context, old, group *v1alpha1.VmGroup) (rev
 		said.shrinks(old, group, preview.Plan)
 	}
 	if !held {
-		said.add(notDone(old, group, preview))
+		said.add(forecast.NotDone(old, group, preview))
 	}
 	if len(preview.Denials) > 0 || held {
 		return said, nil
@@ -254,11 +255,16 @@ func (said *review) foretell(old, group *v1alpha1.VmGroup, preview Preview) {
 		}
 		return
 	}
+	said.tell(forecast.Of(old, group, preview), old == nil)
+}
+
+// tell adds what the operator does, as the sender wants it.
+func (said *review) tell(p inquiry.Plan, isNew bool) {
 	if said.asks {
-		said.plan = foresee(old, group, preview)
+		said.plan = p
 		return
 	}
-	for _, sentence := range forecast(old, group, preview) {
+	for _, sentence := range forecast.Sentences(p, isNew) {
 		said.add(sentence)
 	}
 }

@@ -313,12 +313,27 @@ func TestASenderSpeaksForNoOtherGroup(t *testing.T) {
 	}
 }
 
+// resized is a plan that changes the number of the VMs of a group.
+func resized(from, to int32) (p plan.Plan) {
+	for ordinal := range max(from, to) {
+		switch {
+		case ordinal >= from:
+			p.Actions = append(p.Actions, plan.Action{Kind: plan.CreateVM, Ordinal: ordinal})
+			continue
+		case ordinal >= to:
+			p.Doomed = append(p.Doomed, ordinal)
+		}
+		p.VMs = append(p.VMs, plan.VMStatus{Name: plan.VMName("vg", ordinal), Ordinal: ordinal})
+	}
+	return p
+}
+
 func TestScaleIsJudgedAsTheGroup(t *testing.T) {
 	w := knowledgeWith(policyNamed("default", defaultPolicy()))
 	stored := aGroup()
 	w.groups = map[string]*v1alpha1.VmGroup{"apps/vg": stored}
 	w.preview = func(g *v1alpha1.VmGroup) (Preview, error) {
-		return known(Preview{Plan: planned(stored, g, nil)}), nil
+		return known(Preview{Plan: resized(*stored.Spec.Replicas, *g.Spec.Replicas)}), nil
 	}
 	s := serve(t, w, nil)
 	for _, c := range []struct {

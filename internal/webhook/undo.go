@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
-	"github.com/codeconnect/vmgroup-operator/internal/inquiry"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/webhook/forecast"
 )
 
 // undoes reports whether the change sets spec back to the shape of existing VMs of the group, without adding VMs. An undo is never refused: a user
@@ -57,13 +57,10 @@ func (said *review) shrinks(old, group *v1alpha1.VmGroup, p plan.Plan) {
 	if now >= was {
 		return
 	}
-	var does inquiry.Plan
-	counts(&does, old, group, p)
+	leave := forecast.Removes(old, group, p)
 	switch {
-	case does.Removes > 0 && said.asks:
-		said.plan.Removes, said.plan.Removed, said.plan.Retained = does.Removes, does.Removed, does.Retained
-	case does.Removes > 0:
-		said.add("this change " + leaving(does))
+	case leave.Removes > 0:
+		said.tell(leave, false)
 	case len(p.VMs) == 0, int64(len(p.VMs)-len(p.Doomed)) > now: // the VMs are unknown, or held for now
 		said.add(fmt.Sprintf("this change lowers spec.replicas from %d to %d, and VMs leave; which ones cannot be said now", was, now))
 	}

@@ -1,9 +1,9 @@
-package webhook
+// Package forecast predicts what the operator does for an edit of a VmGroup, once it has no more to do.
+package forecast
 
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -20,25 +20,19 @@ var told = []string{
 	v1alpha1.ReasonPlacementAmbiguous, v1alpha1.ReasonPlacementImpossible, v1alpha1.ReasonUserDataNotFound, v1alpha1.ReasonMetadataTooLarge, v1alpha1.ReasonLegacyObject,
 }
 
-// forecast returns sentences about what the operator does for a change of old, nil for a new group, into group. For a new group whose VMs can be created, it
-// returns none: the object itself is clear.
-func forecast(old, group *v1alpha1.VmGroup, preview Preview) []string {
-	p := foresee(old, group, preview)
-	if does := phrases(p); old != nil && len(does) > 0 {
-		return append([]string{"this change " + join(does)}, p.Waits...)
-	}
-	return p.Waits
-}
-
-// foresee returns what the operator does for a change of old, nil for a new group, into group.
-func foresee(old, group *v1alpha1.VmGroup, preview Preview) (p inquiry.Plan) {
-	counts(&p, old, group, preview.Plan)
-	if old != nil && preview.Update.VMs() > 0 && updatesOtherwise(old, group, preview.Update) {
+// Of returns what the operator does for an accepted change of old, nil for a new group, into now.
+func Of(old, now *v1alpha1.VmGroup, preview group.Preview) (p inquiry.Plan) {
+	counts(&p, old, now, preview.Plan)
+	if old != nil && preview.Update.VMs() > 0 && updatesOtherwise(old, now, preview.Update) {
 		if preview.Held != nil {
 			p.Waits = append(p.Waits, keep(preview.Update.VMs())+" an older revision: the operator holds the group at what was admitted before until spec complies; see condition PolicyCompliant")
 		} else {
-			updates(&p, group, preview.Update)
+			updates(&p, now, preview.Update)
 		}
+	}
+	p.PowersOff, p.PowersOn = max(0, p.PowersOff-p.Replaces), max(0, p.PowersOn-p.Replaces)
+	if held := preview.Plan.Held; old != nil && held != nil {
+		p.Waits = append(p.Waits, held.Blocker.Message)
 	}
 	for _, blocker := range preview.Plan.Blockers {
 		if slices.Contains(told, blocker.Reason) {
@@ -48,17 +42,23 @@ func foresee(old, group *v1alpha1.VmGroup, preview Preview) (p inquiry.Plan) {
 	return p
 }
 
-// notDone returns a sentence about an accepted edit of the shape that the operator does not carry out: the edit makes nothing worse. It returns "" if the
+// Removes returns only the VMs that leave because of a change of old into now.
+func Removes(old, now *v1alpha1.VmGroup, p plan.Plan) (leave inquiry.Plan) {
+	counts(&leave, old, now, p)
+	return inquiry.Plan{Removes: leave.Removes, Removed: leave.Removed, Retained: leave.Retained}
+}
+
+// NotDone returns a sentence about an accepted edit of the shape that the operator does not carry out: the edit makes nothing worse. It returns "" if the
 // forecast covers that.
-func notDone(old, group *v1alpha1.VmGroup, preview Preview) string {
-	if old == nil || !preview.NotDone || preview.Held != nil && preview.Update.VMs() > 0 || plan.Revision(old.Spec) == plan.Revision(group.Spec) {
+func NotDone(old, now *v1alpha1.VmGroup, preview group.Preview) string {
+	if old == nil || !preview.NotDone || preview.Held != nil && preview.Update.VMs() > 0 || plan.Revision(old.Spec) == plan.Revision(now.Spec) {
 		return ""
 	}
 	return "this change is accepted, and not carried out until spec complies; see condition PolicyCompliant"
 }
 
 // counts adds the VMs that come, that leave, and whose power state changes.
-func counts(to *inquiry.Plan, old, group *v1alpha1.VmGroup, p plan.Plan) {
+func counts(to *inquiry.Plan, old, now *v1alpha1.VmGroup, p plan.Plan) {
 	count := map[plan.ActionKind]int{}
 	for _, action := range p.Actions {
 		if !slices.Contains(p.Doomed, action.Ordinal) {
@@ -70,41 +70,10 @@ func counts(to *inquiry.Plan, old, group *v1alpha1.VmGroup, p plan.Plan) {
 		return
 	}
 	to.Removed = namesLeaving(old, p)
-	to.Removes, to.Retained = len(to.Removed), group.Spec.DeletionPolicy == v1alpha1.DeletionRetain
-	if old.Spec.PowerState != group.Spec.PowerState {
+	to.Removes, to.Retained = len(to.Removed), now.Spec.DeletionPolicy == v1alpha1.DeletionRetain
+	if old.Spec.PowerState != now.Spec.PowerState {
 		to.PowersOff, to.PowersOn = count[plan.PowerOffVM]+count[plan.ShutdownGuest], count[plan.PowerOnVM]
 	}
-}
-
-// phrases describe a plan.
-func phrases(p inquiry.Plan) (does []string) {
-	say := func(n int, format string) {
-		if n > 0 {
-			does = append(does, fmt.Sprintf(format, vms(n)))
-		}
-	}
-	say(p.Adds, "adds %s")
-	if p.Removes > 0 {
-		does = append(does, leaving(p))
-	}
-	say(p.PowersOff, "powers off %s")
-	say(p.PowersOn, "powers on %s")
-	say(p.Replaces, "replaces %s"+inTurn(p.Replaces, p))
-	say(p.Restarts, "restarts %s"+inTurn(p.Restarts, p)+" to resize")
-	say(p.Resizes, "resizes %s in place without a restart")
-	say(p.Connects, "connects %s to another network without a restart")
-	if p.Surge > 0 {
-		does = append(does, fmt.Sprintf("needs quota for %d more meanwhile", p.Surge))
-	}
-	return does
-}
-
-// leaving is the phrase about VMs that are removed.
-func leaving(p inquiry.Plan) string {
-	if p.Retained {
-		return "retains " + vms(p.Removes) + " (kept in vCenter): " + enumerate(p.Removed)
-	}
-	return "removes " + vms(p.Removes) + ": " + enumerate(p.Removed)
 }
 
 // namesLeaving returns the VMs that this change removes, by ordinal. It omits VMs whose removal began earlier.
@@ -116,13 +85,6 @@ func namesLeaving(old *v1alpha1.VmGroup, p plan.Plan) []string {
 		}
 	}
 	return names
-}
-
-func vms(n int) string {
-	if n == 1 {
-		return "1 VM"
-	}
-	return fmt.Sprintf("%d VMs", n)
 }
 
 func keep(n int) string {
@@ -171,31 +133,4 @@ func updates(p *inquiry.Plan, of *v1alpha1.VmGroup, u group.Foretold) {
 func oneByOne(strategy v1alpha1.UpdateStrategy) bool {
 	one := func(v *intstr.IntOrString, is int32) bool { return v == nil || v.Type == intstr.Int && v.IntVal <= is }
 	return one(strategy.MaxSurge, 1) && one(strategy.MaxUnavailable, 0) || strategy.MaxSurge != nil && one(strategy.MaxSurge, 0) && one(strategy.MaxUnavailable, 1)
-}
-
-func inTurn(n int, p inquiry.Plan) string {
-	if n > 1 && p.OneByOne {
-		return " one by one"
-	}
-	return ""
-}
-
-// enumerate lists as many names as fit into a warning.
-func enumerate(names []string) string {
-	const room = 120
-	length := 0
-	for i, name := range names {
-		if length += len(name); length > room && i > 0 {
-			return strings.Join(names[:i], ", ") + fmt.Sprintf(" and %d more", len(names)-i)
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
-func join(phrases []string) string {
-	if len(phrases) < 2 {
-		return strings.Join(phrases, "")
-	}
-	last := len(phrases) - 1
-	return strings.Join(phrases[:last], ", ") + " and " + phrases[last]
 }

@@ -1,4 +1,4 @@
-package webhook
+package forecast
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -16,6 +17,23 @@ import (
 )
 
 var someTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// aGroup has three VMs.
+func aGroup(change ...func(*v1alpha1.VmGroup)) *v1alpha1.VmGroup {
+	g := &v1alpha1.VmGroup{
+		ObjectMeta: metav1.ObjectMeta{Name: "vg", Namespace: "apps", UID: "11111111-0000-4000-8000-000000000001"},
+		Spec:       v1alpha1.VmGroupSpec{CPU: 2, Memory: 4, Template: "linux-12", VCenter: "default", Replicas: new(int32(3))},
+	}
+	for _, c := range change {
+		c(g)
+	}
+	return g
+}
+
+// sentences are those about an edit.
+func sentences(before, after *v1alpha1.VmGroup, preview group.Preview) []string {
+	return Sentences(Of(before, after, preview), before == nil)
+}
 
 // planned is the planner's result for a group whose earlier VMs run.
 func planned(before, after *v1alpha1.VmGroup, change func(*plan.Input)) plan.Plan {
@@ -72,6 +90,13 @@ func TestForecast(t *testing.T) {
 		{story: "more", before: same, after: replicas(5), want: []string{"this change adds 2 VMs"}},
 		{story: "one more", before: same, after: replicas(4), want: []string{"this change adds 1 VM"}},
 		{story: "fewer", before: same, after: replicas(2), want: []string{"this change removes 1 VM: vg-2"}},
+		{
+			story: "fewer, while removals are held", before: same, after: replicas(2),
+			input: func(in *plan.Input) {
+				in.Hold = &plan.RemovalHold{Blocker: plan.Blocker{Reason: v1alpha1.ReasonMassDeletion, Message: "too many VMs are to be removed at once"}}
+			},
+			want: []string{"too many VMs are to be removed at once"},
+		},
 		{story: "none", before: same, after: replicas(0), want: []string{"this change removes 3 VMs: vg-0, vg-1, vg-2"}},
 		{
 			story: "many fewer", before: replicas(60), after: replicas(2),
@@ -276,7 +301,7 @@ func TestForecast(t *testing.T) {
 		t.Run(c.story, func(t *testing.T) {
 			before, after := spec(c.before), spec(c.after)
 			before.Status, after.Status = c.status, c.status
-			got := forecast(before, after, Preview{Plan: planned(before, after, c.input), Update: c.update})
+			got := sentences(before, after, group.Preview{Plan: planned(before, after, c.input), Update: c.update})
 			if !slices.Equal(got, c.want) {
 				t.Errorf("\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 			}
@@ -288,12 +313,12 @@ func TestForecast(t *testing.T) {
 func TestForecastOfAHeldGroupForetellsNoUpdate(t *testing.T) {
 	before := aGroup()
 	after := aGroup(func(g *v1alpha1.VmGroup) { g.Spec.Template = "another" })
-	preview := Preview{
+	preview := group.Preview{
 		Plan: planned(before, after, nil), Update: group.Foretold{Known: true, Replaced: 3, Surge: 1},
 		Held: &plan.Blocker{Reason: v1alpha1.ReasonPolicyViolated, Message: "spec.cpu: Invalid value: 2: exceeds the maximum 1"},
 	}
 	want := []string{"3 VMs keep an older revision: the operator holds the group at what was admitted before until spec complies; see condition PolicyCompliant"}
-	if got := forecast(before, after, preview); !slices.Equal(got, want) {
+	if got := sentences(before, after, preview); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -307,17 +332,17 @@ func TestAnEditThatIsAcceptedAndNotDoneIsToldOnce(t *testing.T) {
 	for _, c := range []struct {
 		story      string
 		old, group *v1alpha1.VmGroup
-		preview    Preview
+		preview    group.Preview
 		want       string
 	}{
-		{"a new group", nil, after, Preview{NotDone: true}, ""},
-		{"carried out", before, after, Preview{}, ""},
-		{"no other shape", before, same, Preview{NotDone: true}, ""},
-		{"nothing known of VMs", before, after, Preview{NotDone: true}, told},
-		{"no VM", before, after, Preview{NotDone: true, Held: held}, told},
-		{"VMs, with a forecast", before, after, Preview{NotDone: true, Held: held, Update: group.Foretold{Known: true, Replaced: 1}}, ""},
+		{"a new group", nil, after, group.Preview{NotDone: true}, ""},
+		{"carried out", before, after, group.Preview{}, ""},
+		{"no other shape", before, same, group.Preview{NotDone: true}, ""},
+		{"nothing known of VMs", before, after, group.Preview{NotDone: true}, told},
+		{"no VM", before, after, group.Preview{NotDone: true, Held: held}, told},
+		{"VMs, with a forecast", before, after, group.Preview{NotDone: true, Held: held, Update: group.Foretold{Known: true, Replaced: 1}}, ""},
 	} {
-		if got := notDone(c.old, c.group, c.preview); got != c.want {
+		if got := NotDone(c.old, c.group, c.preview); got != c.want {
 			t.Errorf("%s: %q, want %q", c.story, got, c.want)
 		}
 	}
@@ -325,13 +350,13 @@ func TestAnEditThatIsAcceptedAndNotDoneIsToldOnce(t *testing.T) {
 
 func TestForecastOfANewGroupSaysOnlyWhatStopsIt(t *testing.T) {
 	none := aGroup(func(g *v1alpha1.VmGroup) { g.Spec.Replicas = new(int32(0)) })
-	if got := forecast(nil, aGroup(), Preview{Plan: planned(none, aGroup(), nil)}); len(got) != 0 {
+	if got := sentences(nil, aGroup(), group.Preview{Plan: planned(none, aGroup(), nil)}); len(got) != 0 {
 		t.Errorf("%q", got)
 	}
 	blocked := planned(none, aGroup(), func(in *plan.Input) {
 		in.CreateBlocked = &plan.Blocker{Reason: v1alpha1.ReasonNotSupported, Message: "template has no snapshot"}
 	})
-	if got := forecast(nil, aGroup(), Preview{Plan: blocked}); !slices.Equal(got, []string{"template has no snapshot"}) {
+	if got := sentences(nil, aGroup(), group.Preview{Plan: blocked}); !slices.Equal(got, []string{"template has no snapshot"}) {
 		t.Errorf("%q", got)
 	}
 }

@@ -1,6 +1,8 @@
 package group
 
 import (
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -36,6 +38,7 @@ type Preview struct {
 // Preview returns the result of a pass for a group with the operator's finalizer, if each step succeeds. It changes the snapshot.
 func (s *Snapshot) Preview() Preview {
 	s.Stranger, s.Definition, s.Quota, s.Written = false, &DefinitionAnswer{}, &QuotaAnswer{Granted: true, Surge: mostReplicas}, true
+	s.MassDeletion.Rules.Wait = -time.Second // the wait only delays a removal of all VMs, whose time is rounded up to a second
 	p := Preview{VCenter: s.VCenter, Denials: s.Names.Denials, Standing: s.standing()}
 	admission, d := s.admit()
 	refused := d.Step == "" && admission.Status == metav1.ConditionFalse

@@ -3,11 +3,14 @@ package group
 import (
 	"slices"
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
@@ -44,6 +47,22 @@ func TestAPreviewLeavesTheStepsOfAnUpdateOut(t *testing.T) {
 		if (s.Group.Spec.UpdateStrategy == nil) != (asked.UpdateStrategy == nil) {
 			t.Errorf("%s: spec.updateStrategy is %+v afterwards", story, s.Group.Spec.UpdateStrategy)
 		}
+	}
+}
+
+// TestAPreviewOfAScaleToZeroNamesTheVMs: the operator waits some seconds before it removes all VMs of a group, and a forecast without them looked as if the edit did nothing.
+func TestAPreviewOfAScaleToZeroNamesTheVMs(t *testing.T) {
+	s := edited(func(s *v1alpha1.VmGroupSpec) { s.Replicas = ptr.To[int32](0) })
+	s.MassDeletion = MassDeletion{Rules: massdeletion.DefaultRules(), Limit: massdeletion.Limit{}}
+	s.Group.CreationTimestamp = metav1.NewTime(s.Now.Add(-24 * time.Hour))
+	s.Now = s.Now.Add(300 * time.Millisecond)
+	s.Group.Status.DesiredReplicas = 3
+	s.See(s.Observation)
+	if hold, _ := s.removal(); hold == nil {
+		t.Fatal("the removal does not wait, so the test shows nothing")
+	}
+	if p := s.Preview(); !slices.Equal(p.Plan.Doomed, []int32{0, 1, 2}) {
+		t.Errorf("%v leave, held %+v", p.Plan.Doomed, p.Plan.Held)
 	}
 }
 

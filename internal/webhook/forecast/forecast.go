@@ -13,8 +13,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 )
 
-// told are the reasons for which a plan waits that the sender of the object can resolve, or needs to know.
-var told = []string{
+// shown are the reasons for which a plan waits that the sender of the object can resolve, or needs to know.
+var shown = []string{
 	v1alpha1.ReasonPaused, v1alpha1.ReasonMemberPaused, v1alpha1.ReasonInvalidSpec, v1alpha1.ReasonNotSupported,
 	v1alpha1.ReasonNotATemplate, v1alpha1.ReasonTemplateAmbiguous, v1alpha1.ReasonTemplateUnfit, v1alpha1.ReasonPlacementNotFound,
 	v1alpha1.ReasonPlacementAmbiguous, v1alpha1.ReasonPlacementImpossible, v1alpha1.ReasonUserDataNotFound, v1alpha1.ReasonMetadataTooLarge, v1alpha1.ReasonLegacyObject,
@@ -32,10 +32,10 @@ func Of(old, now *v1alpha1.VmGroup, preview group.Preview) (p inquiry.Plan) {
 	}
 	p.PowersOff, p.PowersOn = max(0, p.PowersOff-p.Replaces), max(0, p.PowersOn-p.Replaces)
 	if held := preview.Plan.Held; old != nil && held != nil {
-		p.Waits = append(p.Waits, held.Blocker.Message)
+		p.Waits = append(p.Waits, held.Message)
 	}
 	for _, blocker := range preview.Plan.Blockers {
-		if slices.Contains(told, blocker.Reason) {
+		if slices.Contains(shown, blocker.Reason) {
 			p.Waits = append(p.Waits, blocker.Message)
 		}
 	}

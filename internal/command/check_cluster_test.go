@@ -11,8 +11,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
+	"github.com/codeconnect/vmgroup-operator/internal/check/health"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/hub"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/ring"
@@ -35,18 +35,14 @@ func TestTheCheckOfARealHub(t *testing.T) {
 	if err := admin.Create(t.Context(), deployment); err != nil {
 		t.Fatal(err)
 	}
-	check := func(change func(*checkOptions)) string {
+	check := func(change func(*health.Options)) string {
 		t.Helper()
-		o := checkOptions{namespace: namespace.Name, deployment: "vmgroup-operator"}
+		o := health.Options{Namespace: namespace.Name, Deployment: "vmgroup-operator"}
 		if change != nil {
 			change(&o)
 		}
-		look, err := newLook(server.Config, o)
-		if err != nil {
-			t.Fatal(err)
-		}
 		out := &bytes.Buffer{}
-		if err := look.report(t.Context(), out); !errors.Is(err, errUnhealthy) {
+		if err := health.Check(t.Context(), server.Config, o, out); !errors.Is(err, health.ErrUnhealthy) {
 			t.Errorf("error %v of\n%s", err, out)
 		}
 		return out.String()
@@ -61,7 +57,13 @@ func TestTheCheckOfARealHub(t *testing.T) {
 	}
 	wants(check(nil), "ok API server Kubernetes v1.36", "FAIL kinds", "-> Run manager crds apply", "FAIL ring cannot be read: there is none")
 	mustRunCRDs(t, admin, apply)
-	awaitKinds(t, server.Config)
+	// The API server reports the kinds a moment after their CRDs are established.
+	await.NoError(t, "all kinds to be served", func() error {
+		if said := check(nil); !strings.Contains(said, "all 5 are served") {
+			return errors.New(said)
+		}
+		return nil
+	})
 	shards, err := hub.New(server.Config, hub.Options{Namespace: namespace.Name})
 	if err != nil {
 		t.Fatal(err)
@@ -72,22 +74,6 @@ func TestTheCheckOfARealHub(t *testing.T) {
 		t.Fatal(made.Err)
 	}
 	wants(check(nil), "ok kinds all 5 are served", "FAIL replicas 0 of 1 Pods are ready", "FAIL ring 1 of 1 shares", "warn VCenter there is none")
-	wants(check(func(o *checkOptions) { o.deployment = "other" }), "FAIL replicas Deployment "+namespace.Name+"/other cannot be read")
-	wants(check(func(o *checkOptions) { o.replicas, o.url = 2, "https://127.0.0.1:1" }), "FAIL replicas 0 of 2 take a share", "FAIL webhooks")
-}
-
-// awaitKinds waits until the API server reports all kinds, which it does a moment after their CRDs are established.
-func awaitKinds(t *testing.T, config *rest.Config) {
-	t.Helper()
-	look, err := newLook(config, checkOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	await.NoError(t, "all kinds to be served", func() error {
-		served, err := look.kinds(t.Context())
-		if found := assessKinds(served, err); found.level != fine {
-			return errors.New(found.says)
-		}
-		return nil
-	})
+	wants(check(func(o *health.Options) { o.Deployment = "other" }), "FAIL replicas Deployment "+namespace.Name+"/other cannot be read")
+	wants(check(func(o *health.Options) { o.Replicas, o.Webhook.URL = 2, "https://127.0.0.1:1" }), "FAIL replicas 0 of 2 take a share", "FAIL webhooks")
 }

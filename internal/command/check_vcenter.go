@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/check/health"
 	checked "github.com/codeconnect/vmgroup-operator/internal/check/vcenter"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/vcenter"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
@@ -113,7 +114,7 @@ func (o *vcenterCheck) run(ctx context.Context, name string, out io.Writer) erro
 	if err != nil {
 		return fmt.Errorf("find the hub's API server: %w", err)
 	}
-	look, err := newLook(kubeconfig, checkOptions{})
+	hub, err := health.Client(kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func (o *vcenterCheck) run(ctx context.Context, name string, out io.Writer) erro
 	if err != nil {
 		return fmt.Errorf("connect to the hub: %w", err)
 	}
-	r.hub, r.memory = look.hub, &vcenter.LoginMemory{Client: core.Secrets(o.namespace)}
+	r.hub, r.memory = hub, &vcenter.LoginMemory{Client: core.Secrets(o.namespace)}
 	return r.ofVCenter(ctx, out)
 }
 

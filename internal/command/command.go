@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -43,6 +44,14 @@ func ExitCode(err error) int {
 
 // Plain returns an error in a form that is safe for a terminal.
 func Plain(err error) string { return untrusted.Text(err.Error(), maxCell) }
+
+// maxCell limits a message, in bytes.
+const maxCell = 2048
+
+// oneLine returns an error as a part of a sentence.
+func oneLine(err error) string {
+	return untrusted.Text(strings.Join(strings.Fields(err.Error()), " "), maxCell)
+}
 
 // NamespaceFlag adds the flag --namespace, whose default is the namespace of this Pod.
 func NamespaceFlag(flags *pflag.FlagSet, namespace *string) {

@@ -1,4 +1,4 @@
-package command
+package health
 
 import (
 	"context"
@@ -21,7 +21,7 @@ const lookTimeout = 15 * time.Second
 
 // look runs the requests of a check.
 type look struct {
-	checkOptions
+	Options
 	config *rest.Config
 	hub    client.Client
 }
@@ -40,8 +40,8 @@ func (l *look) all(ctx context.Context) []finding {
 	if kinds.level < failure {
 		found = append(found, l.objects(ctx)...)
 	}
-	if l.url != "" {
-		found = append(found, assessWebhook(l.callAll(ctx)))
+	if l.Webhook.URL != "" {
+		found = append(found, assessWebhook(l.Webhook.callAll(ctx)))
 	}
 	return found
 }
@@ -86,10 +86,10 @@ func (l *look) kinds(context.Context) (map[string]bool, error) {
 func (l *look) replicasAndRing(ctx context.Context) []finding {
 	wanted, running, err := l.wanted(ctx)
 	if err != nil {
-		return []finding{{failure, "replicas", fmt.Sprintf("Deployment %s/%s cannot be read: %s", l.namespace, l.deployment, oneLine(err)),
+		return []finding{{failure, "replicas", fmt.Sprintf("Deployment %s/%s cannot be read: %s", l.Namespace, l.Deployment, oneLine(err)),
 			"Name it with --deployment, or say with --replicas how many must work."}}
 	}
-	shards, err := hub.New(l.config, hub.Options{Namespace: l.namespace})
+	shards, err := hub.New(l.config, hub.Options{Namespace: l.Namespace})
 	if err != nil {
 		return []finding{unreadableRing(err)}
 	}
@@ -119,13 +119,13 @@ func (l *look) snapshot(ctx context.Context, shards *hub.Client) (hub.Snapshot, 
 
 // wanted returns how many replicas must work, and how many of their Pods are ready.
 func (l *look) wanted(ctx context.Context) (wanted, ready int, err error) {
-	if l.replicas > 0 {
-		return l.replicas, l.replicas, nil
+	if l.Replicas > 0 {
+		return l.Replicas, l.Replicas, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	deployment := &appsv1.Deployment{}
-	if err := l.hub.Get(ctx, client.ObjectKey{Namespace: l.namespace, Name: l.deployment}, deployment); err != nil {
+	if err := l.hub.Get(ctx, client.ObjectKey{Namespace: l.Namespace, Name: l.Deployment}, deployment); err != nil {
 		return 0, 0, err
 	}
 	wanted = 1

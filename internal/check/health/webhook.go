@@ -1,4 +1,4 @@
-package command
+package health
 
 import (
 	"context"
@@ -13,8 +13,12 @@ import (
 	"time"
 )
 
-// webhookCheck has the address of the webhooks and the expected certificate.
-type webhookCheck struct{ url, ca, serverName string }
+// Webhook has the address of the webhooks and the expected certificate. The zero value leaves the webhooks out.
+type Webhook struct {
+	// URL must begin with https://. CA is a file with the authorities; empty means those of the system. ServerName is the name in the certificate, if it is not
+	// the host of the URL.
+	URL, CA, ServerName string
+}
 
 // bracketed adds the brackets around an IPv6 address that a URL needs. A Pod's environment variables about a Service
 // lack them: the text after the last colon is the port.
@@ -38,16 +42,16 @@ const handshakes = 5
 var errNoAuthority = errors.New("holds no certificate in PEM")
 
 // callAll calls the webhooks a few times and returns a summary of the responses.
-func (w webhookCheck) callAll(ctx context.Context) (said string, err error) {
-	settings := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: w.serverName}
-	if w.ca != "" {
-		content, err := os.ReadFile(w.ca)
+func (w Webhook) callAll(ctx context.Context) (said string, err error) {
+	settings := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: w.ServerName}
+	if w.CA != "" {
+		content, err := os.ReadFile(w.CA)
 		if err != nil {
 			return "", fmt.Errorf("read the authorities: %w", err)
 		}
 		settings.RootCAs = x509.NewCertPool()
 		if !settings.RootCAs.AppendCertsFromPEM(content) {
-			return "", fmt.Errorf("%s %w", w.ca, errNoAuthority)
+			return "", fmt.Errorf("%s %w", w.CA, errNoAuthority)
 		}
 	}
 	until := time.Time{}
@@ -64,12 +68,12 @@ func (w webhookCheck) callAll(ctx context.Context) (said string, err error) {
 }
 
 // call sends one request. Any response will do: the path is not one of a webhook.
-func (w webhookCheck) call(ctx context.Context, settings *tls.Config) (*x509.Certificate, error) {
+func (w Webhook) call(ctx context.Context, settings *tls.Config) (*x509.Certificate, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	transport := &http.Transport{TLSClientConfig: settings.Clone(), DisableKeepAlives: true}
 	defer transport.CloseIdleConnections()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.URL, nil)
 	if err != nil {
 		return nil, err
 	}

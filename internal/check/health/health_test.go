@@ -1,6 +1,6 @@
 //go:build unix
 
-package command
+package health
 
 import (
 	"encoding/pem"
@@ -103,16 +103,16 @@ func TestTheWebhooksCertificateIsVerified(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		check webhookCheck
+		check Webhook
 		err   string
 	}{
-		{"right", webhookCheck{server.URL, file, ""}, ""},
-		{"right, under its name", webhookCheck{server.URL, file, "example.com"}, ""},
-		{"another name", webhookCheck{server.URL, file, "vmgroups.test"}, "vmgroups.test"},
-		{"an unknown authority", webhookCheck{server.URL, "", ""}, "unknown authority"},
-		{"no authority in the file", webhookCheck{server.URL, empty, ""}, "no certificate"},
-		{"no file", webhookCheck{server.URL, file + ".old", ""}, "read the authorities"},
-		{"no server there", webhookCheck{"https://127.0.0.1:1", file, ""}, "refused"},
+		{"right", Webhook{server.URL, file, ""}, ""},
+		{"right, under its name", Webhook{server.URL, file, "example.com"}, ""},
+		{"another name", Webhook{server.URL, file, "vmgroups.test"}, "vmgroups.test"},
+		{"an unknown authority", Webhook{server.URL, "", ""}, "unknown authority"},
+		{"no authority in the file", Webhook{server.URL, empty, ""}, "no certificate"},
+		{"no file", Webhook{server.URL, file + ".old", ""}, "read the authorities"},
+		{"no server there", Webhook{"https://127.0.0.1:1", file, ""}, "refused"},
 	} {
 		said, err := c.check.callAll(t.Context())
 		if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {

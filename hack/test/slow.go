@@ -117,6 +117,7 @@ var slowStories = []slowStory{
 	{9, "tenancy", "TestTenThousandEditsOfPausedGroupsFillNoHubAndDelayNobody", 450},
 	{10, "model", "TestRandomHistoriesForTenMinutes", 600},
 	{10, "internal/plugin/cli", "TestAnInterruptedJoinIsCompletedOrUndoneByTheNext", 60},
+	{10, "internal/plugin/cli", "TestATenantSeesAndChangesNothingOfAnother", 40},
 	{11, "massdeletion", "TestTheCRDsOfTheHubDestroyNothing", 90},
 	{11, "tenancy", "TestVCentersWhoseAnswersHaveNoEndKeepTheOperatorSmall", 150},
 	{11, "integration", "TestAManagerThatEndsInTheMiddleOfClonesLeavesNoVMTooMany", 75},

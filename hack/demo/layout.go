@@ -148,12 +148,3 @@ func widthOf(all []column) int {
 	}
 	return width
 }
-
-// linesOn returns how many lines the drawn text occupies on a terminal. The terminal can have been wider when it was drawn.
-func linesOn(drawn []string, width int) int {
-	lines := 0
-	for _, line := range drawn {
-		lines += max(1, (utf8.RuneCountInString(line)+max(width, 1)-1)/max(width, 1))
-	}
-	return lines
-}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"github.com/codeconnect/vmgroup-operator/internal/term"
+	"github.com/codeconnect/vmgroup-operator/test/harness/terminal"
 
 	"fmt"
 	"slices"
@@ -35,23 +36,20 @@ func groups(n int) []row {
 func TestTheTableLeavesOneHeaderOnEveryTerminal(t *testing.T) {
 	for _, width := range []int{20, 40, 79, 80, 100, 120, 161, 162, 200} {
 		for _, height := range []int{3, 5, 10, 24, 60} {
-			screen := term.Size{Width: width, Height: height}
-			terminal := newTerminal(screen)
-			terminal.write("── 7. Delete a VM\n")
-			var drawn []string
+			screen, shown := term.Size{Width: width, Height: height}, term.Screen{}
+			shell := terminal.New(screen)
+			shell.Write("── 7. Delete a VM\n")
 			for _, n := range []int{0, 1, 4, 12, 28, 12, 28, 28, 3} {
-				lines := layout(groups(n), screen)
-				terminal.write(frameOf(drawn, lines, screen))
-				drawn = lines
-				if got := terminal.times("MEMBER"); got != 1 {
+				shell.Write(shown.Frame(layout(groups(n), screen), screen))
+				if got := shell.Times("MEMBER"); got != 1 {
 					t.Fatalf("%d headers on a terminal of %v with %d groups", got, screen, n)
 				}
 			}
-			terminal.write(frameOf(drawn, layout(groups(28), term.Size{Width: width}), screen))
-			if got := terminal.times("MEMBER"); got != 1 {
+			shell.Write(shown.Frame(layout(groups(28), term.Size{Width: width}), screen))
+			if got := shell.Times("MEMBER"); got != 1 {
 				t.Errorf("%d headers on a terminal of %v in the end", got, screen)
 			}
-			if got := terminal.times("team-a"); got != 28 {
+			if got := shell.Times("team-a"); got != 28 {
 				t.Errorf("%d groups on a terminal of %v in the end, want all 28", got, screen)
 			}
 		}
@@ -60,12 +58,11 @@ func TestTheTableLeavesOneHeaderOnEveryTerminal(t *testing.T) {
 
 func TestATerminalThatIsMadeNarrowerLosesNoLine(t *testing.T) {
 	wide, narrow := term.Size{Width: 120, Height: 24}, term.Size{Width: 60, Height: 24}
-	drawn := layout(groups(4), wide)
-	terminal := newTerminal(narrow) // the state after the previous lines were wrapped again
-	terminal.write("── 7. Delete a VM\n" + frameOf(nil, drawn, narrow))
-	terminal.write(frameOf(drawn, layout(groups(4), narrow), narrow))
-	if terminal.times("MEMBER") != 1 || terminal.times("── 7.") != 1 {
-		t.Errorf("the terminal has %d headers and %d headings", terminal.times("MEMBER"), terminal.times("── 7."))
+	shown, shell := term.Screen{}, terminal.New(narrow) // the state after the previous lines were wrapped again
+	shell.Write("── 7. Delete a VM\n" + shown.Frame(layout(groups(4), wide), narrow))
+	shell.Write(shown.Frame(layout(groups(4), narrow), narrow))
+	if shell.Times("MEMBER") != 1 || shell.Times("── 7.") != 1 {
+		t.Errorf("the terminal has %d headers and %d headings", shell.Times("MEMBER"), shell.Times("── 7."))
 	}
 }
 
@@ -73,10 +70,10 @@ func TestWhatHappensIsSeenOnASmallTerminal(t *testing.T) {
 	screen := term.Size{Width: 80, Height: 24}
 	rows := groups(60)
 	rows[55].vms = "4:Unhealthy 0-3:Ready"
-	terminal := newTerminal(screen)
-	terminal.write(frameOf(nil, layout(rows, screen), screen))
+	shell := terminal.New(screen)
+	shell.Write(new(term.Screen).Frame(layout(rows, screen), screen))
 	for _, want := range []string{"3:Lost", "4:Unhealthy", "Repairing", "… and 39 more groups"} {
-		if !terminal.shows(want) {
+		if !shell.Shows(want) {
 			t.Errorf("a terminal of %v does not show %q:\n%s", screen, want, strings.Join(layout(rows, screen), "\n"))
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,12 +18,12 @@ import (
 // table shows all groups while a step runs. On a terminal it is redrawn in place, as large as the terminal allows. Elsewhere it is printed
 // once after the step, with the width of paper.
 type table struct {
-	demo  *demo
-	live  bool
-	reel  *reel
-	drawn []string
-	stopC chan struct{}
-	wg    sync.WaitGroup
+	demo   *demo
+	live   bool
+	reel   *reel
+	screen term.Screen
+	stopC  chan struct{}
+	wg     sync.WaitGroup
 }
 
 func newTable(d *demo) *table {
@@ -83,22 +82,7 @@ func (t *table) stop() {
 
 // draw replaces the previous lines.
 func (t *table) draw(lines []string, screen term.Size) {
-	t.demo.printf("%s", frameOf(t.drawn, lines, screen))
-	if t.live {
-		t.drawn = lines
-	}
-}
-
-// frameOf returns the terminal codes that replace the drawn lines.
-func frameOf(drawn, lines []string, screen term.Size) string {
-	var b strings.Builder
-	if up := linesOn(drawn, screen.Width); up > 0 {
-		fmt.Fprintf(&b, "\r\x1b[%dA\x1b[J", up)
-	}
-	for _, line := range lines {
-		b.WriteString(line + "\n")
-	}
-	return b.String()
+	t.demo.printf("%s", t.screen.Frame(lines, screen))
 }
 
 // rows returns the current rows of all groups.

@@ -20,7 +20,7 @@ type reached struct {
 	*cluster.Cluster
 }
 
-// reach finds the contexts of the hub's members by the UIDs of their clusters, whatever their names. missing are the members without such a context.
+// reach finds the contexts of the hub's members by the UIDs of their clusters, whatever their names. missing are the members without such a context, each with that reason.
 func (o *Options) reach(c *cobra.Command) (members []reached, missing []string, err error) {
 	contexts, err := cluster.Load(o.flags)
 	if err != nil {
@@ -65,7 +65,7 @@ func (o *Options) reach(c *cobra.Command) (members []reached, missing []string, 
 		mc := &list.Items[i]
 		of := byUID[enroll.UIDOf(mc)]
 		if uid := enroll.UIDOf(mc); uid == "" || of == nil {
-			missing = append(missing, mc.Name)
+			missing = append(missing, mc.Name+": no context of the kubeconfig reaches it")
 			continue
 		}
 		members = append(members, reached{mc.Name, of})
@@ -75,23 +75,16 @@ func (o *Options) reach(c *cobra.Command) (members []reached, missing []string, 
 	return members, missing, nil
 }
 
-// askAll runs a question to each member at a time, and returns the members that did not answer, with those that have no context.
-func (o *Options) askAll(c *cobra.Command, question func(ctx context.Context, i int, of reached) error) (unasked []string, err error) {
-	members, missing, err := o.reach(c)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range missing {
-		unasked = append(unasked, name+": no context of the kubeconfig reaches it")
-	}
+// askAll asks all members at a time, and returns those that did not answer, each with the reason.
+func askAll(ctx context.Context, members []reached, question func(ctx context.Context, of reached) error) (unasked []string) {
 	failures := make([]error, len(members))
 	ask := errgroup.Group{}
 	ask.SetLimit(concurrentContexts)
 	for i, of := range members {
 		ask.Go(func() error {
-			ctx, cancel := context.WithTimeout(c.Context(), askTime)
+			ctx, cancel := context.WithTimeout(ctx, askTime)
 			defer cancel()
-			failures[i] = question(ctx, i, of)
+			failures[i] = question(ctx, of)
 			return nil
 		})
 	}
@@ -101,8 +94,7 @@ func (o *Options) askAll(c *cobra.Command, question func(ctx context.Context, i 
 			unasked = append(unasked, fmt.Sprintf("%s: %v", members[i].member, cluster.Explain(members[i].Context, members[i].Config.Host, err)))
 		}
 	}
-	slices.Sort(unasked)
-	return unasked, nil
+	return unasked
 }
 
 // unknownMembers is the failure of a command that could not ask each member, or nil.

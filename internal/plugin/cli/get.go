@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -26,7 +27,7 @@ type getOptions struct {
 	*Options
 	namespace, selector     string
 	allNamespaces, notReady bool
-	allMembers              bool
+	allMembers, watch       bool
 }
 
 func getCommand(o *Options) *cobra.Command {
@@ -46,6 +47,7 @@ kubectl vmgroup get --all-members --not-ready`,
 	flags.StringVarP(&g.namespace, "namespace", "n", "", "Namespace of the VmGroups. The default is that of the context.")
 	flags.BoolVarP(&g.allNamespaces, "all-namespaces", "A", false, "List the VmGroups of all namespaces.")
 	flags.BoolVar(&g.allMembers, "all-members", false, "List the VmGroups of all namespaces of all members of the hub. The command finds the contexts of the members by the UIDs of their clusters.")
+	flags.BoolVarP(&g.watch, "watch", "w", false, "Show the list until the command is interrupted. On a terminal, the list replaces the one before. Elsewhere, rows that change are printed.")
 	flags.StringVarP(&g.selector, "selector", "l", "", "Label selector.")
 	flags.BoolVar(&g.notReady, "not-ready", false, "List only VmGroups whose condition Ready is not True.")
 	return c
@@ -58,57 +60,89 @@ func (g *getOptions) run(c *cobra.Command, l *listing, names []string) error {
 		return cluster.Usage("--selector cannot be read: %v.", err)
 	case len(names) > 0 && (g.allNamespaces || g.allMembers || g.selector != ""):
 		return cluster.Usage("Choose VmGroups by their names, or by --all-namespaces, --all-members and --selector.")
-	case g.allMembers && *l.format.OutputFormat != "":
-		return cluster.Usage("--output shows the objects of one cluster. Use it with --context instead of --all-members.")
-	case g.allMembers:
-		return g.ofAllMembers(c, l, selector)
+	case (g.allMembers || g.watch) && *l.format.OutputFormat != "":
+		return cluster.Usage("--output shows the objects of one cluster at one time. Use it without --all-members and --watch.")
+	}
+	read, err := g.source(c, names, selector)
+	if err != nil {
+		return err
+	}
+	if g.watch {
+		return g.watchTable(c.Context(), func(ctx context.Context) (*metav1.Table, error) {
+			listed, unasked, err := read(ctx)
+			if err == nil {
+				err = unknownMembers(unasked)
+			}
+			return g.table(listed), err
+		}, groupDrops...)
+	}
+	listed, unasked, err := read(c.Context())
+	if err != nil {
+		return err
+	}
+	if len(listed) == 0 && *l.format.OutputFormat == "" {
+		_, _ = fmt.Fprintln(g.ErrOut, nothingFound)
+		return unknownMembers(unasked)
+	}
+	objects := &v1alpha1.VmGroupList{}
+	for _, of := range listed {
+		objects.Items = append(objects.Items, *of.VmGroup)
+	}
+	return errors.Join(l.print(g.Options, objects, func() *metav1.Table { return g.table(listed) }, groupDrops...), unknownMembers(unasked))
+}
+
+const nothingFound = "No VmGroup was found."
+
+// source reads the chosen groups, in the order of the list. unasked are the members whose groups are not known, each with the reason.
+type source func(ctx context.Context) (listed []listedGroup, unasked []string, err error)
+
+// source returns the source of the list.
+func (g *getOptions) source(c *cobra.Command, names []string, selector labels.Selector) (source, error) {
+	if g.allMembers {
+		members, missing, err := g.reach(c)
+		return func(ctx context.Context) ([]listedGroup, []string, error) {
+			listed, unasked := g.ofMembers(ctx, members, selector)
+			return listed, append(slices.Clone(missing), unasked...), nil
+		}, err
 	}
 	in, contexts, err := (&intervention{Options: g.Options, dry: dryNone}).here(c.Context())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	namespace := cmp.Or(g.namespace, contexts.Namespace(in.Context))
 	if g.allNamespaces {
 		namespace = metav1.NamespaceAll
 	}
+	return func(ctx context.Context) ([]listedGroup, []string, error) {
+		listed, err := g.ofOne(ctx, in, namespace, names, selector)
+		return listed, nil, err
+	}, nil
+}
+
+// ofOne reads the chosen groups of one cluster.
+func (g *getOptions) ofOne(ctx context.Context, in *cluster.Cluster, namespace string, names []string, selector labels.Selector) (listed []listedGroup, err error) {
 	groups := &v1alpha1.VmGroupList{}
-	if err := in.List(c.Context(), groups, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
-		return cluster.Explain(in.Context, in.Config.Host, err)
+	if err := in.List(ctx, groups, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+		return nil, cluster.Explain(in.Context, in.Config.Host, err)
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(groups.Items, func(is v1alpha1.VmGroup) bool { return is.Name == name }) {
-			return cluster.Usage("Namespace %q of context %q has no VmGroup %q.", namespace, in.Context, name)
+			return nil, cluster.Usage("Namespace %q of context %q has no VmGroup %q.", namespace, in.Context, name)
 		}
 	}
-	return g.printOne(l, groups, names)
-}
-
-// printOne prints the chosen groups of one cluster.
-func (g *getOptions) printOne(l *listing, groups *v1alpha1.VmGroupList, names []string) error {
-	sorted := &v1alpha1.VmGroupList{}
-	groups.Items = slices.DeleteFunc(groups.Items, func(is v1alpha1.VmGroup) bool {
-		return len(names) > 0 && !slices.Contains(names, is.Name) || g.notReady && stateOf(&is).ready
-	})
-	listed := make([]listedGroup, len(groups.Items))
 	for i := range groups.Items {
-		listed[i] = listedGroup{VmGroup: &groups.Items[i]}
+		if is := &groups.Items[i]; (len(names) == 0 || slices.Contains(names, is.Name)) && !(g.notReady && stateOf(is).ready) {
+			listed = append(listed, listedGroup{VmGroup: is})
+		}
 	}
 	sortGroups(listed)
-	for i := range listed {
-		sorted.Items = append(sorted.Items, *listed[i].VmGroup)
-	}
-	if len(listed) == 0 && *l.format.OutputFormat == "" {
-		_, err := fmt.Fprintln(g.ErrOut, "No VmGroup was found.")
-		return err
-	}
-	return l.print(g.Options, sorted, func() *metav1.Table { return g.table(listed) }, groupDrops...)
+	return listed, nil
 }
 
-// ofAllMembers lists the groups of all members that can be asked. A member that cannot is an error, after the list of the others.
-func (g *getOptions) ofAllMembers(c *cobra.Command, l *listing, selector labels.Selector) error {
+// ofMembers reads the chosen groups of members.
+func (g *getOptions) ofMembers(ctx context.Context, members []reached, selector labels.Selector) (listed []listedGroup, unasked []string) {
 	var mu sync.Mutex
-	var listed []listedGroup
-	unasked, err := g.askAll(c, func(ctx context.Context, _ int, of reached) error {
+	unasked = askAll(ctx, members, func(ctx context.Context, of reached) error {
 		groups := &v1alpha1.VmGroupList{}
 		if err := of.List(ctx, groups, client.MatchingLabelsSelector{Selector: selector}); err != nil {
 			return err
@@ -122,16 +156,8 @@ func (g *getOptions) ofAllMembers(c *cobra.Command, l *listing, selector labels.
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
 	sortGroups(listed)
-	if len(listed) == 0 {
-		_, _ = fmt.Fprintln(g.ErrOut, "No VmGroup was found.")
-	} else if err := printTable(g.Out, g.table(listed), l.noHeaders, groupDrops...); err != nil {
-		return err
-	}
-	return unknownMembers(unasked)
+	return listed, unasked
 }
 
 func (g *getOptions) table(listed []listedGroup) *metav1.Table {

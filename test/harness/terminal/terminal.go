@@ -1,24 +1,25 @@
-//go:build unix
-
-package main
+// Package terminal simulates a terminal, to test what programs draw on it.
+package terminal
 
 import (
-	"github.com/codeconnect/vmgroup-operator/internal/term"
-
 	"strconv"
 	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/internal/term"
 )
 
-// terminal simulates the terminal features that the table uses: lines that wrap and scroll, and a cursor.
-type terminal struct {
+// Terminal simulates the features that programs of this module use: lines that wrap and scroll, and a cursor. It is not safe for concurrent use.
+type Terminal struct {
 	term.Size
 	lines    [][]rune // including those that scrolled off
 	row, col int
 }
 
-func newTerminal(s term.Size) *terminal { return &terminal{Size: s, lines: [][]rune{nil}} }
+// New returns an empty terminal.
+func New(s term.Size) *Terminal { return &Terminal{Size: s, lines: [][]rune{nil}} }
 
-func (t *terminal) write(text string) {
+// Write shows a text with codes.
+func (t *Terminal) Write(text string) {
 	for text != "" {
 		if rest, found := strings.CutPrefix(text, "\x1b["); found {
 			end := strings.IndexAny(rest, "AJ")
@@ -50,14 +51,14 @@ func (t *terminal) write(text string) {
 	}
 }
 
-func (t *terminal) grow() {
+func (t *Terminal) grow() {
 	for t.row >= len(t.lines) {
 		t.lines = append(t.lines, nil)
 	}
 }
 
-// times returns the number of lines that begin with a text, on the screen and above it.
-func (t *terminal) times(text string) int {
+// Times returns the number of lines that begin with a text, on the screen and above it.
+func (t *Terminal) Times(text string) int {
 	n := 0
 	for _, line := range t.lines {
 		if strings.HasPrefix(strings.TrimSpace(string(line)), text) {
@@ -67,12 +68,21 @@ func (t *terminal) times(text string) int {
 	return n
 }
 
-// shows reports whether a text is on the screen.
-func (t *terminal) shows(text string) bool {
+// Shows reports whether a text is on the screen.
+func (t *Terminal) Shows(text string) bool {
 	for _, line := range t.lines[max(len(t.lines)-t.Height, 0):] {
 		if strings.Contains(string(line), text) {
 			return true
 		}
 	}
 	return false
+}
+
+// Screen returns the lines on the screen, without those that scrolled off.
+func (t *Terminal) Screen() []string {
+	var lines []string
+	for _, line := range t.lines[max(len(t.lines)-t.Height, 0):] {
+		lines = append(lines, strings.TrimRight(string(line), " "))
+	}
+	return lines
 }

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/term"
+	"github.com/codeconnect/vmgroup-operator/test/harness/terminal"
+)
+
+// many returns a table of groups.
+func many(n int) *metav1.Table {
+	var listed []listedGroup
+	for i := range n {
+		g := groupIn("shop", fmt.Sprint("group-", i), v1alpha1.PhasePending, "False/ScalingUp")
+		listed = append(listed, listedGroup{VmGroup: &g})
+	}
+	return groupTable(listed, false, true, false, noon)
+}
+
+// TestAWatchLeavesNoLineOfAnEarlierListOnTheTerminal redraws lists that grow, shrink and fail.
+func TestAWatchLeavesNoLineOfAnEarlierListOnTheTerminal(t *testing.T) {
+	for _, size := range []term.Size{{Width: 80, Height: 24}, {Width: 120, Height: 40}, {Width: 30, Height: 5}} {
+		screen, shell := term.Screen{}, terminal.New(size)
+		shell.Write("$ kubectl vmgroup get -A -w\n")
+		for _, n := range []int{1, 4, 60, 12, 0, 60, 3, -1, 3} {
+			failure := error(nil)
+			if n < 0 {
+				n, failure = 0, errors.New("the API server does not answer: "+strings.Repeat("x", 300))
+			}
+			lines, err := linesOf(many(n), failure, size, groupDrops)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shell.Write(screen.Frame(lines, size))
+			headers, want := shell.Times("NAMESPACE"), 1
+			if n == 0 {
+				want = 0
+			}
+			if other := shell.Times("Error") + shell.Times("No VmGroup"); headers != want || other != 1-want {
+				t.Errorf("%v: %d headers and %d sentences after a list of %d:\n%s", size, headers, other, n, strings.Join(shell.Screen(), "\n"))
+			}
+			if got := shell.Times("shop"); got > n || size.Height > 24 && n < 20 && got != n {
+				t.Errorf("%v: %d rows of %d", size, got, n)
+			}
+		}
+		if shell.Times("shop") != 3 || shell.Times("$ kubectl") != 1 {
+			t.Errorf("%v: at the end the terminal shows\n%s", size, strings.Join(shell.Screen(), "\n"))
+		}
+	}
+}
+
+func TestAWatchWithoutATerminalPrintsRowsThatChange(t *testing.T) {
+	out := &bytes.Buffer{}
+	l := live{Options: &Options{IOStreams: genericiooptions.IOStreams{Out: out, ErrOut: out}}}
+	changed := many(3)
+	changed.Rows[1].Cells[3] = "2/2"
+	older := many(3)
+	for i := range older.Rows {
+		older.Rows[i].Cells[columnOf(older, "Since")] = "9d"
+	}
+	for _, table := range []*metav1.Table{many(3), older, changed, many(0), many(1)} {
+		if err := l.show(table, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.show(nil, errors.New("away\x1b[2J")); err != nil {
+		t.Fatal(err)
+	}
+	compare(t, "watch-no-terminal", out.String())
+}

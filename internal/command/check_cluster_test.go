@@ -55,7 +55,7 @@ func TestTheCheckOfARealHub(t *testing.T) {
 			}
 		}
 	}
-	wants(check(nil), "ok API server Kubernetes v1.36", "FAIL kinds", "-> Run manager crds apply", "FAIL ring cannot be read: there is none")
+	wants(check(nil), "ok API server Kubernetes v1.36", "FAIL kinds", "-> Run manager crds apply", "FAIL shard map cannot be read: there is none")
 	mustRunCRDs(t, admin, apply)
 	// The API server reports the kinds a moment after their CRDs are established.
 	await.NoError(t, "all kinds to be served", func() error {
@@ -73,7 +73,7 @@ func TestTheCheckOfARealHub(t *testing.T) {
 	if made.Outcome != protocol.Done {
 		t.Fatal(made.Err)
 	}
-	wants(check(nil), "ok kinds all 5 are served", "FAIL replicas 0 of 1 Pods are ready", "FAIL ring 1 of 1 shares", "warn VCenter there is none")
+	wants(check(nil), "ok kinds all 5 are served", "FAIL replicas 0 of 1 Pods are ready", "FAIL shard map 1 of 1 shares", "warn VCenter there is none")
 	wants(check(func(o *health.Options) { o.Deployment = "other" }), "FAIL replicas Deployment "+namespace.Name+"/other cannot be read")
 	wants(check(func(o *health.Options) { o.Replicas, o.Webhook.URL = 2, "https://127.0.0.1:1" }), "FAIL replicas 0 of 2 take a share", "FAIL webhooks")
 }

@@ -80,7 +80,7 @@ func assessReplicas(wanted, ready, working int) finding {
 }
 
 func unreadableRing(err error) finding {
-	return finding{failure, "ring", "cannot be read: " + oneLine(err), "See manager shards, and docs/explanation/sharding.md."}
+	return finding{failure, "shard map", "cannot be read: " + oneLine(err), "See manager shards, and docs/explanation/sharding.md."}
 }
 
 // assessRing checks the shard map against the working sessions.
@@ -95,10 +95,10 @@ func assessRing(s hub.Snapshot, working map[string]bool) finding {
 		}
 	}
 	if orphans > 0 {
-		return finding{failure, "ring", fmt.Sprintf("%d of %d shares of the groups have no working replica", orphans, len(s.Ring.Buckets)),
+		return finding{failure, "shard map", fmt.Sprintf("%d of %d shares of the groups have no working replica", orphans, len(s.Ring.Buckets)),
 			fmt.Sprintf("That is normal for %s after the first start, and after a replica has died. See manager shards.", s.Ring.Settings.Patience)}
 	}
-	return finding{fine, "ring", fmt.Sprintf("%d shares of the groups are held, generation %d", len(s.Ring.Buckets), s.Ring.Generation), ""}
+	return finding{fine, "shard map", fmt.Sprintf("%d shares of the groups are held, generation %d", len(s.Ring.Buckets), s.Ring.Generation), ""}
 }
 
 func assessReady(about string, generation int64, conditions []metav1.Condition) finding {

@@ -131,7 +131,7 @@ func (g *getOptions) ofOne(ctx context.Context, in *cluster.Cluster, namespace s
 		}
 	}
 	for i := range groups.Items {
-		if is := &groups.Items[i]; (len(names) == 0 || slices.Contains(names, is.Name)) && !(g.notReady && stateOf(is).ready) {
+		if is := &groups.Items[i]; (len(names) == 0 || slices.Contains(names, is.Name)) && (!g.notReady || !stateOf(is).ready) {
 			listed = append(listed, listedGroup{VmGroup: is})
 		}
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -37,10 +36,10 @@ func (o *Options) watchTable(ctx context.Context, read func(ctx context.Context)
 		begun = true
 		return false, l.show(table, err)
 	})
-	if errors.Is(err, context.Canceled) || ctx.Err() != nil {
-		return nil
+	if err != nil && ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil // interrupted
 }
 
 // show shows a table, or the failure of a read.

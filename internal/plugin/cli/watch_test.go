@@ -17,7 +17,7 @@ import (
 
 // many returns a table of groups.
 func many(n int) *metav1.Table {
-	var listed []listedGroup
+	listed := make([]listedGroup, 0, n)
 	for i := range n {
 		g := groupIn("shop", fmt.Sprint("group-", i), v1alpha1.PhasePending, "False/ScalingUp")
 		listed = append(listed, listedGroup{VmGroup: &g})

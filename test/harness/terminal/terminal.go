@@ -80,9 +80,10 @@ func (t *Terminal) Shows(text string) bool {
 
 // Screen returns the lines on the screen, without those that scrolled off.
 func (t *Terminal) Screen() []string {
-	var lines []string
-	for _, line := range t.lines[max(len(t.lines)-t.Height, 0):] {
-		lines = append(lines, strings.TrimRight(string(line), " "))
+	shown := t.lines[max(len(t.lines)-t.Height, 0):]
+	lines := make([]string, len(shown))
+	for i, line := range shown {
+		lines[i] = strings.TrimRight(string(line), " ")
 	}
 	return lines
 }

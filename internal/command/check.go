@@ -18,6 +18,9 @@ func checkCommand(version string) *cobra.Command {
 It fails when the kinds are not served, when there are fewer working replicas than there should be, when groups have no replica, and
 when the webhooks do not answer. A VCenter, MemberCluster or VmGroupPolicy that is not Ready is a warning.`,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := o.Validate(); err != nil {
+				return err
+			}
 			kubeconfig, err := config.GetConfig()
 			if err != nil {
 				return fmt.Errorf("find the hub's API server: %w", err)

@@ -51,19 +51,27 @@ type finding struct {
 	todo string
 }
 
+// Validate returns an error that names a wrong flag.
+func (o Options) Validate() error {
+	switch {
+	case o.Replicas < 0 || o.Wait < 0:
+		return errors.New("--replicas and --wait must not be negative")
+	case o.Webhook.URL != "" && !strings.HasPrefix(o.Webhook.URL, "https://"):
+		return errors.New("--webhook-url must begin with https://")
+	}
+	return nil
+}
+
 // ErrUnhealthy reports that the check found a failure.
 var ErrUnhealthy = errors.New("the operator is not healthy")
 
 // Check checks the hub of a client configuration once, or repeatedly until all is well or the time is up, and prints the last result. The error is
 // [ErrUnhealthy] if something failed.
 func Check(ctx context.Context, kubeconfig *rest.Config, o Options, out io.Writer) error {
-	if o.Replicas < 0 || o.Wait < 0 {
-		return errors.New("--replicas and --wait must not be negative")
+	if err := o.Validate(); err != nil {
+		return err
 	}
 	o.Webhook.URL = bracketed(o.Webhook.URL)
-	if o.Webhook.URL != "" && !strings.HasPrefix(o.Webhook.URL, "https://") {
-		return errors.New("--webhook-url must begin with https://")
-	}
 	look, err := newLook(kubeconfig, o)
 	if err != nil {
 		return err

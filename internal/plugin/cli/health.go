@@ -17,6 +17,9 @@ func healthCommand(o *Options) *cobra.Command {
 replicas than the Deployment wants, and if groups have no replica. A VCenter, MemberCluster or VmGroupPolicy that is not Ready is a warning. manager check is the same
 command, for a Pod.`,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := settings.Validate(); err != nil {
+				return cluster.Usage("%v", err)
+			}
 			hub, err := o.openHub(c)
 			if err != nil {
 				return err

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -58,12 +57,8 @@ func (r reviewer) scaled(ctx context.Context, group *v1alpha1.VmGroup, old, scal
 // run stores nothing.
 func (r reviewer) origin(ctx context.Context) (by edits.By, namespace string, recorded bool) {
 	req, err := admission.RequestFromContext(ctx)
-	if err != nil || r.edits == nil || req.DryRun != nil && *req.DryRun {
+	if err != nil || r.edits == nil || isDryRun(req) {
 		return edits.By{}, "", false
 	}
-	var options struct {
-		FieldManager string `json:"fieldManager"`
-	}
-	_ = json.Unmarshal(req.Options.Raw, &options) // without options, the manager is unknown
-	return edits.By{Member: callOf(ctx).member, User: req.UserInfo.Username, Manager: options.FieldManager, At: time.Now()}, req.Namespace, true
+	return edits.By{Member: callOf(ctx).member, User: req.UserInfo.Username, Manager: managerOf(req), At: time.Now()}, req.Namespace, true
 }

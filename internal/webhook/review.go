@@ -44,10 +44,20 @@ func (said *review) answer() admission.Warnings {
 
 // asks reports whether a request is a dry run of kubectl vmgroup plan.
 func asks(req admission.Request) bool {
+	return isDryRun(req) && managerOf(req) == inquiry.Manager
+}
+
+func isDryRun(req admission.Request) bool { return req.DryRun != nil && *req.DryRun }
+
+// managerOf returns the field manager of a request, or "" if it is not known.
+func managerOf(req admission.Request) string {
 	var options struct {
 		FieldManager string `json:"fieldManager"`
 	}
-	return req.DryRun != nil && *req.DryRun && json.Unmarshal(req.Options.Raw, &options) == nil && options.FieldManager == inquiry.Manager
+	if json.Unmarshal(req.Options.Raw, &options) != nil {
+		return ""
+	}
+	return options.FieldManager
 }
 
 func (said *review) violations(refused, kept []policy.Violation) {

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/conditions"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/enroll"
 	"github.com/codeconnect/vmgroup-operator/internal/term"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
@@ -78,47 +78,43 @@ type checkReport struct {
 	bad bool
 }
 
-// expected are the conditions that must be true. Other conditions that are true report trouble.
-var expected = []struct{ condition, title string }{
-	{v1alpha1.ConditionReady, "hub to member"},
-	{v1alpha1.ConditionCredentialsValid, "credentials"},
-	{v1alpha1.ConditionClaimed, "claim"},
-	{v1alpha1.ConditionCRDInstalled, "CRD"},
-	{v1alpha1.ConditionAdmissionReady, "admission"},
+// titles of the conditions that must be True.
+var titles = map[string]string{
+	v1alpha1.ConditionReady: "hub to member", v1alpha1.ConditionCredentialsValid: "credentials", v1alpha1.ConditionClaimed: "claim", v1alpha1.ConditionCRDInstalled: "CRD",
+	v1alpha1.ConditionAdmissionReady: "admission",
 }
 
 func (r *checkReport) conditions(mc *v1alpha1.MemberCluster) {
 	if mc.Status.ObservedGeneration != mc.Generation {
 		r.line(term.Warn, "operator", "It has not reported on the current spec yet.")
 	}
-	known := map[string]bool{v1alpha1.ConditionReconciling: true, v1alpha1.ConditionStalled: true}
-	for _, e := range expected {
-		known[e.condition] = true
-		c := meta.FindStatusCondition(mc.Status.Conditions, e.condition)
+	for _, name := range conditions.OfMember.Good {
+		c := meta.FindStatusCondition(mc.Status.Conditions, name)
 		if c == nil {
 			continue
 		}
 		switch c.Status {
 		case metav1.ConditionTrue:
-			r.line(term.OK, e.title, c.Message)
+			r.line(term.OK, titles[name], c.Message)
 		case metav1.ConditionFalse:
-			r.line(term.Bad, e.title, c.Reason+", "+r.age(c)+": "+c.Message)
+			r.line(term.Bad, titles[name], r.because(c))
 		default:
-			r.line(term.Unknown, e.title, c.Reason+", "+r.age(c)+": "+c.Message)
+			r.line(term.Unknown, titles[name], r.because(c))
 		}
 		r.bad = r.bad || c.Status != metav1.ConditionTrue
 	}
-	for i := range mc.Status.Conditions {
-		c := &mc.Status.Conditions[i]
-		if !known[c.Type] && c.Status == metav1.ConditionTrue {
-			r.line(term.Warn, c.Type, c.Reason+", "+r.age(c)+": "+c.Message)
-		}
+	for _, c := range conditions.OfMember.Abnormal(mc.Status.Conditions) {
+		r.line(term.Warn, c.Type, r.because(&c))
 	}
 	if len(mc.Status.Conditions) == 0 {
 		r.bad = true
 		r.line(term.Unknown, "operator", "It has not reported anything. Check that it runs on the hub.")
 	}
 	r.line(term.Note, "VmGroups", fmt.Sprintf("%d, with %d VMs, of which %d are ready", mc.Status.Groups, mc.Status.VMs, mc.Status.ReadyVMs))
+}
+
+func (r *checkReport) because(c *metav1.Condition) string {
+	return conditions.Since(c, r.now) + ": " + c.Message
 }
 
 // directly asks the member, to tell whether the way from the hub or the member itself is the trouble.
@@ -140,10 +136,6 @@ func (r *checkReport) directly(ctx context.Context, o *Options, contexts *cluste
 		r.line(term.OK, "you to member", "Kubernetes "+facts.Version+" answers by context "+name)
 	}
 	return nil
-}
-
-func (r *checkReport) age(c *metav1.Condition) string {
-	return duration.HumanDuration(r.now.Sub(c.LastTransitionTime.Time))
 }
 
 func (r *checkReport) line(m term.Mark, title, text string) {

@@ -244,14 +244,7 @@ func sizeOf(g *v1alpha1.VmGroup) string {
 	return fmt.Sprintf("%s (%d CPU, %d GiB, template %s)", vmsOf(int(replicas)), g.Spec.CPU, g.Spec.Memory, untrusted.Text(g.Spec.Template, 255))
 }
 
-func vmsOf(n int) string { return count(n, "VM") }
-
-func count(n int, of string) string {
-	if n == 1 {
-		return "1 " + of
-	}
-	return fmt.Sprintf("%d %ss", n, of)
-}
+func vmsOf(n int) string { return term.Count(n, "VM") }
 
 // planLine is what the operator does to some VMs.
 type planLine struct {

@@ -136,9 +136,11 @@ func (o *Options) follow(ctx context.Context, in *cluster.Cluster, g *v1alpha1.V
 	out := &steps{o.Out, o.style()}
 	err := wait.PollUntilContextCancel(ctx, interval, true, func(ctx context.Context) (bool, error) {
 		if shown != "" {
-			if err := in.Get(ctx, client.ObjectKeyFromObject(g), g); err != nil {
+			next := &v1alpha1.VmGroup{} // a decoder keeps what the answer leaves out
+			if err := in.Get(ctx, client.ObjectKeyFromObject(g), next); err != nil {
 				return false, cluster.Explain(in.Context, in.Config.Host, err)
 			}
+			g = next
 		}
 		is := rollout.Of(g)
 		mark := term.Note

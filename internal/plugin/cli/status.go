@@ -67,7 +67,7 @@ func (o *Options) replicas(ctx context.Context, hub *cluster.Cluster) (mark term
 		return term.Unknown, "replicas not known: " + untrusted.Text(cluster.Explain(hub.Context, hub.Config.Host, err).Error(), longestMessage)
 	}
 	r := overview.ReplicasOf(snapshot, o.Now())
-	text = fmt.Sprintf("%s, %d of %d buckets held", count(r.Number, "replica"), r.Buckets, r.Of)
+	text = fmt.Sprintf("%s, %d of %d buckets held", term.Count(r.Number, "replica"), r.Buckets, r.Of)
 	if !r.Well() {
 		return term.Bad, text + ". See kubectl vmgroup shards"
 	}

@@ -3,12 +3,15 @@ package conditions
 
 import (
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/term"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // Polarity is how to read the conditions of a kind. A condition that it does not name reports trouble while it is True.
@@ -54,12 +57,35 @@ func Troubles(conditions []metav1.Condition, p Polarity) (found []metav1.Conditi
 			found = append(found, *c)
 		}
 	}
+	found = append(found, p.Abnormal(conditions)...)
+	return slices.CompactFunc(found, func(a, b metav1.Condition) bool { return a.Reason == b.Reason && a.Message == b.Message })
+}
+
+// Abnormal returns the conditions that report trouble because they are True.
+func (p Polarity) Abnormal(conditions []metav1.Condition) (found []metav1.Condition) {
 	for _, c := range conditions {
 		if c.Status == metav1.ConditionTrue && !slices.Contains(p.Good, c.Type) && !slices.Contains(p.Neutral, c.Type) {
 			found = append(found, c)
 		}
 	}
-	return slices.CompactFunc(found, func(a, b metav1.Condition) bool { return a.Reason == b.Reason && a.Message == b.Message })
+	return found
+}
+
+// longest is the number of bytes of a message.
+const longest = 2000
+
+// Reason returns the reason of a condition in a form that is safe for a terminal.
+func Reason(c *metav1.Condition) string { return untrusted.Text(c.Reason, 60) }
+
+// Message returns the message of a condition in a form that is safe for a terminal.
+func Message(c *metav1.Condition) string { return untrusted.Text(c.Message, longest) }
+
+// Since returns the reason of a condition, and for how long the condition has had it.
+func Since(c *metav1.Condition, now time.Time) string {
+	if c.LastTransitionTime.IsZero() {
+		return Reason(c)
+	}
+	return Reason(c) + ", " + duration.HumanDuration(now.Sub(c.LastTransitionTime.Time))
 }
 
 // Mark returns the mark of an object with these troubles, at least one.

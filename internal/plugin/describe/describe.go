@@ -22,9 +22,6 @@ type Section struct {
 	Lines []string
 }
 
-// longest is the number of bytes of a condition's message.
-const longest = 2000
-
 // Of describes a VmGroup. state is the first line of its state.
 func Of(g *v1alpha1.VmGroup, state string, now time.Time) []Section {
 	d := describer{group: g, now: now}
@@ -54,14 +51,14 @@ func (d *describer) state(line string) {
 	lines := []string{line}
 	ready, stalled := d.find(v1alpha1.ConditionReady), d.find(v1alpha1.ConditionStalled)
 	if ready != nil {
-		lines = append(lines, untrusted.Text(ready.Message, longest))
+		lines = append(lines, conditions.Message(ready))
 	}
 	if now, seen := d.group.Generation, d.group.Status.ObservedGeneration; seen < now && seen > 0 {
 		lines = append(lines, fmt.Sprintf("This is the state of generation %d. The operator has not reported on generation %d yet.", seen, now))
 	}
 	d.add("State", lines...)
 	if stalled != nil && stalled.Status == metav1.ConditionTrue && (ready == nil || stalled.Message != ready.Message) {
-		d.add("To do", untrusted.Text(stalled.Message, longest))
+		d.add("To do", conditions.Message(stalled))
 	}
 }
 
@@ -98,7 +95,7 @@ func (d *describer) troubles() {
 
 // because returns the reason, the age and the message of a condition.
 func (d *describer) because(c *metav1.Condition) string {
-	return untrusted.Text(c.Reason, 60) + ", " + duration.HumanDuration(d.now.Sub(c.LastTransitionTime.Time)) + ": " + untrusted.Text(c.Message, longest)
+	return conditions.Since(c, d.now) + ": " + conditions.Message(c)
 }
 
 // rows is the number of VMs that a description lists.

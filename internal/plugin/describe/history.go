@@ -31,7 +31,7 @@ func Events(events []corev1.Event) []Entry {
 	entries := make([]Entry, len(events))
 	for i := range events {
 		e := &events[i]
-		text := untrusted.Text(e.Message, longest)
+		text := untrusted.Text(e.Message, 1024)
 		if n := times(e); n > 1 {
 			text += fmt.Sprintf(" (%d times)", n)
 		}
@@ -50,7 +50,7 @@ func Edits(g *v1alpha1.VmGroup) []Entry {
 	for _, e := range slices.Backward(g.Status.Edits) {
 		what := "created"
 		if len(e.Fields) > 0 {
-			what = untrusted.Text(strings.Join(e.Fields, ", "), longest)
+			what = untrusted.Text(strings.Join(e.Fields, ", "), 1024)
 		}
 		by := cmp.Or(untrusted.Text(e.User, 253), "a user who is not known")
 		if e.Manager != "" {

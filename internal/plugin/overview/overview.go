@@ -86,13 +86,13 @@ func (b *builder) vcenters(all []v1alpha1.VCenter) {
 		b.next("kubectl describe vcenter " + vc.Name)
 	}
 	if well > 0 {
-		b.add(term.OK, count(well, "VCenter"), fmt.Sprintf("%d of %d VMs ready", ready, desired))
+		b.add(term.OK, term.Count(well, "VCenter"), fmt.Sprintf("%d of %d VMs ready", ready, desired))
 	}
 }
 
 // waiting names the first of the groups that are not ready.
 func (b *builder) waiting(n *v1alpha1.NotReadyGroups) string {
-	text := count(int(n.Groups), "group") + " not ready: "
+	text := term.Count(int(n.Groups), "group") + " not ready: "
 	for i, g := range n.Worst[:min(most, len(n.Worst))] {
 		if i > 0 {
 			text += ", "
@@ -116,14 +116,14 @@ func (b *builder) members(all []v1alpha1.MemberCluster) {
 		title := "Member " + mc.Name
 		switch {
 		case len(found) > 0 && found[0].Type == v1alpha1.ConditionReady:
-			lines := append(b.sentences(found), fmt.Sprintf("%s, %s: they stay as they are", count(int(mc.Status.Groups), "group"), count(int(mc.Status.VMs), "VM")))
+			lines := append(b.sentences(found), fmt.Sprintf("%s, %s: they stay as they are", term.Count(int(mc.Status.Groups), "group"), term.Count(int(mc.Status.VMs), "VM")))
 			b.add(conditions.Mark(found), title, b.summary(found), lines...)
 			b.next("kubectl vmgroup member check " + mc.Name)
 		case len(found) > 0:
 			b.add(conditions.Mark(found), title, b.summary(found), append(b.sentences(found), b.groups(mc.Status.NotReady)...)...)
 			b.next("kubectl vmgroup member check " + mc.Name)
 		case own > 0:
-			b.add(term.Warn, title, fmt.Sprintf("%d of %s not ready", own, count(int(mc.Status.Groups), "group")), b.groups(mc.Status.NotReady)...)
+			b.add(term.Warn, title, fmt.Sprintf("%d of %s not ready", own, term.Count(int(mc.Status.Groups), "group")), b.groups(mc.Status.NotReady)...)
 			b.next("kubectl vmgroup get -A --not-ready --context CONTEXT-OF-" + mc.Name)
 		case others > 0:
 			waiting.add(mc)
@@ -132,10 +132,10 @@ func (b *builder) members(all []v1alpha1.MemberCluster) {
 		}
 	}
 	if waiting.members > 0 {
-		b.add(term.Warn, count(waiting.members, "member"), "groups that are not ready wait for a VCenter above")
+		b.add(term.Warn, term.Count(waiting.members, "member"), "groups that are not ready wait for a VCenter above")
 	}
 	if well.members > 0 {
-		b.add(term.OK, count(well.members, "member"), fmt.Sprintf("%s, %d of %d VMs ready", count(well.groups, "group"), well.ready, well.desired))
+		b.add(term.OK, term.Count(well.members, "member"), fmt.Sprintf("%s, %d of %d VMs ready", term.Count(well.groups, "group"), well.ready, well.desired))
 	}
 }
 
@@ -183,14 +183,12 @@ func (b *builder) groups(n *v1alpha1.NotReadyGroups) (lines []string) {
 	return lines
 }
 
-// longest is the number of bytes of a condition's message.
-const longest = 2000
-
 func (b *builder) sentences(found []metav1.Condition) (lines []string) {
-	for i, c := range found {
-		text := untrusted.Text(c.Message, longest)
+	for i := range found {
+		c := &found[i]
+		text := conditions.Message(c)
 		if i > 0 { // the summary has the first
-			text = untrusted.Text(c.Type, 60) + ": " + b.summary(found[i:]) + ": " + text
+			text = untrusted.Text(c.Type, 60) + ": " + conditions.Since(c, b.now) + ": " + text
 		}
 		if text != "" {
 			lines = append(lines, text)
@@ -199,19 +197,6 @@ func (b *builder) sentences(found []metav1.Condition) (lines []string) {
 	return lines
 }
 
-func (b *builder) summary(found []metav1.Condition) string {
-	text := untrusted.Text(found[0].Reason, 60)
-	if found[0].LastTransitionTime.IsZero() {
-		return text
-	}
-	return text + ", " + b.age(found[0].LastTransitionTime)
-}
+func (b *builder) summary(found []metav1.Condition) string { return conditions.Since(&found[0], b.now) }
 
 func (b *builder) age(t metav1.Time) string { return duration.HumanDuration(b.now.Sub(t.Time)) }
-
-func count(n int, of string) string {
-	if n == 1 {
-		return "1 " + of
-	}
-	return fmt.Sprintf("%d %ss", n, of)
-}

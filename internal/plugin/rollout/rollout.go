@@ -8,11 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/conditions"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
-
-// longest is the number of bytes of a condition's message.
-const longest = 2000
 
 // Progress is how far an update is.
 type Progress struct {
@@ -36,7 +34,7 @@ func Of(g *v1alpha1.VmGroup) Progress {
 	}
 	for _, condition := range []string{v1alpha1.ConditionPaused, v1alpha1.ConditionStalled} {
 		if c := meta.FindStatusCondition(s.Conditions, condition); c != nil && c.Status == metav1.ConditionTrue {
-			return Progress{Waits: true, Text: untrusted.Text(c.Reason, 60) + ": " + untrusted.Text(c.Message, longest)}
+			return Progress{Waits: true, Text: conditions.Reason(c) + ": " + conditions.Message(c)}
 		}
 	}
 	done := fmt.Sprintf("revision %s: %d of %d VMs updated, %d ready", revision, s.UpdatedReplicas, s.DesiredReplicas, s.ReadyReplicas)
@@ -48,7 +46,7 @@ func Of(g *v1alpha1.VmGroup) Progress {
 		return Progress{Text: done}
 	default:
 		waits := c.Reason == v1alpha1.ReasonRolloutPaused || c.Reason == v1alpha1.ReasonRolloutStopped
-		return Progress{Waits: waits, Text: done + ". " + untrusted.Text(c.Reason, 60) + ": " + untrusted.Text(c.Message, longest)}
+		return Progress{Waits: waits, Text: done + ". " + conditions.Reason(c) + ": " + conditions.Message(c)}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"maps"
 	"net/http"
 	"os"
@@ -187,13 +188,24 @@ func (b *bench) versions() map[string]string {
 // run runs the plugin as a user does, and returns its output and error.
 func (b *bench) run(args ...string) (string, error) {
 	b.Helper()
+	out := &bytes.Buffer{}
+	err := b.command(b.Context(), out, b.writeFile(), args...)
+	return out.String(), err
+}
+
+// writeFile writes the kubeconfig, and returns its path.
+func (b *bench) writeFile() string {
+	b.Helper()
 	path := filepath.Join(b.TempDir(), "config")
 	b.must(clientcmd.WriteToFile(*b.file, path))
-	out := &bytes.Buffer{}
+	return path
+}
+
+// command runs a command with a kubeconfig.
+func (b *bench) command(ctx context.Context, out io.Writer, kubeconfig string, args ...string) error {
 	root := New(Options{IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: out, ErrOut: out}, Version: "v1", Now: time.Now})
-	root.SetArgs(append([]string{"--kubeconfig", path, "--operator-namespace", operatorNamespace}, args...))
-	err := root.ExecuteContext(b.Context())
-	return out.String(), err
+	root.SetArgs(append([]string{"--kubeconfig", kubeconfig, "--operator-namespace", operatorNamespace}, args...))
+	return root.ExecuteContext(ctx)
 }
 
 // join is the usual command.

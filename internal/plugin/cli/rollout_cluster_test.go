@@ -3,8 +3,10 @@
 package cli
 
 import (
+	"bytes"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -90,15 +92,33 @@ func TestRolloutStatusEndsWhenTheUpdateDoes(t *testing.T) {
 	reported(metav1.ConditionFalse, metav1.ConditionFalse, v1alpha1.ReasonRolloutProgressing)
 	check("rollout status web -n intervened --timeout 10ms", cluster.ExitNotWell, "did not end within 10ms")
 	check("rollout status none -n intervened", cluster.ExitUsage, `no VmGroup "none"`)
-	ended := make(chan struct{})
+	// The command prints the progress of the update, and ends when the update does.
+	path := i.writeFile()
+	out := &firstWrite{seen: make(chan struct{})}
+	ended := make(chan error)
 	go func() {
-		defer close(ended)
-		check("rollout status web -n intervened --timeout 1m", 0, "complete: all 2 VMs have revision 8b1f")
+		ended <- i.command(t.Context(), out, path, "rollout", "status", "web", "-n", "intervened", "--timeout", "1m")
 	}()
+	<-out.seen
 	reported(metav1.ConditionTrue, metav1.ConditionTrue, "UpToDate")
-	<-ended
+	if err := <-ended; err != nil || !strings.Contains(out.String(), "RolloutProgressing: message\n") || !strings.Contains(out.String(), "complete: all 2 VMs have revision 8b1f") {
+		t.Errorf("error %v:\n%s", err, out)
+	}
 	reported(metav1.ConditionTrue, metav1.ConditionFalse, v1alpha1.ReasonRolloutStopped)
 	check("rollout status web -n intervened", cluster.ExitNotWell, "RolloutStopped: message")
+}
+
+// firstWrite is output whose first write is known to other goroutines. It is read after its writer has ended.
+type firstWrite struct {
+	bytes.Buffer
+	once sync.Once
+	seen chan struct{}
+}
+
+// Write implements io.Writer.
+func (f *firstWrite) Write(text []byte) (int, error) {
+	defer f.once.Do(func() { close(f.seen) })
+	return f.Buffer.Write(text)
 }
 
 // spec of the group as it is stored.

@@ -68,14 +68,7 @@ func run(ctx context.Context, stay bool) (err error) {
 		return err
 	}
 	defer forget()
-	if err := d.play(ctx, []step{
-		{"Both clusters join the hub", d.join},
-		{"Both teams apply their samples", d.apply},
-		{"Scale team-a's vg-1 from 3 to 5", d.scale},
-		{"A person powers a VM off in vCenter", d.powerOff},
-		{"A person deletes a VM in vCenter", d.deleteVM},
-		{"vg-2 names a template that does not exist; name one that does", d.fixTemplate},
-	}); err != nil {
+	if err := d.play(ctx, d.withoutAdmission()); err != nil {
 		return err
 	}
 	d.printf("\n")
@@ -83,22 +76,13 @@ func run(ctx context.Context, stay bool) (err error) {
 	if _, err := assets.Tool(ctx, "cert-manager", os.Stdout); err != nil {
 		return err
 	}
-	if err := d.play(ctx, []step{
-		{"Admission is turned on, and the replicas are replaced one after the other", d.turnOn},
-		{"A policy for all teams, and a group that breaks it", d.refuse},
-		{"A group that leaves out what the policy fills in", d.fillIn},
-		{"What would an edit do?", d.forecast},
-		{"The certificate authority and the webhooks' certificate are renewed at once, under load", d.rotate},
-		{"A replica is killed in the middle of a scale-up", d.killOne},
-		{"Another replica stops, as in an update", d.stopOne},
-		{"The last one stops as well: what holds without a hub?", d.withoutHub},
-	}); err != nil {
+	if err := d.play(ctx, d.withAdmission()); err != nil {
 		return err
 	}
 	if stay {
 		return d.stay(ctx)
 	}
-	if err := d.play(ctx, []step{{"Delete every group", d.deleteAll}}); err != nil {
+	if err := d.play(ctx, []step{{"Delete every group", "kubectl delete vmgroups --all --context team-a", d.deleteAll}}); err != nil {
 		return err
 	}
 	lines, err := s.CheckLogs()
@@ -110,6 +94,32 @@ func run(ctx context.Context, stay bool) (err error) {
 	d.say("Everything held, in %s.", progress.Elapsed(time.Since(d.began)))
 	d.tryNext()
 	return nil
+}
+
+// withoutAdmission are the first steps.
+func (d *demo) withoutAdmission() []step {
+	return []step{
+		{"Both clusters join the hub", "kubectl vmgroup member join team-a --member-context team-a", d.join},
+		{"Both teams apply their samples", "kubectl apply -f config/samples/vg-1.yaml --context team-a", d.apply},
+		{"Scale team-a's vg-1 from 3 to 5", "kubectl scale vmgroup vg-1 --replicas=5 --context team-a", d.scale},
+		{"A person powers a VM off in vCenter", "kubectl vmgroup events vg-1 --context team-a", d.powerOff},
+		{"A person deletes a VM in vCenter", "kubectl vmgroup describe vg-1 --context team-a", d.deleteVM},
+		{"vg-2 names a template that does not exist; name one that does", "kubectl vmgroup describe vg-2 --context team-a", d.fixTemplate},
+	}
+}
+
+// withAdmission are the steps that need certificates.
+func (d *demo) withAdmission() []step {
+	return []step{
+		{"Admission is turned on, and the replicas are replaced one after the other", "kubectl vmgroup shards", d.turnOn},
+		{"A policy for all teams, and a group that breaks it", "kubectl vmgroup plan vg-1 --cpu 16 --context team-a", d.refuse},
+		{"A group that leaves out what the policy fills in", "kubectl vmgroup get --context team-a", d.fillIn},
+		{"What would an edit do?", "kubectl vmgroup plan vg-1 --replicas 3 --context team-a", d.forecast},
+		{"The certificate authority and the webhooks' certificate are renewed at once, under load", "kubectl vmgroup member check team-a", d.rotate},
+		{"A replica is killed in the middle of a scale-up", "kubectl vmgroup shards", d.killOne},
+		{"Another replica stops, as in an update", "kubectl vmgroup status", d.stopOne},
+		{"The last one stops as well: what holds without a hub?", "kubectl vmgroup status", d.withoutHub},
+	}
 }
 
 // beginning returns the start of `make demo`, which can build kube-apiserver first. Without make, it returns the start of this program.

@@ -39,7 +39,9 @@ type demo struct {
 // step is an action with its checks.
 type step struct {
 	name string
-	run  func(context.Context) error
+	// types is what a person would type to do or to see it.
+	types string
+	run   func(context.Context) error
 }
 
 // play runs steps until one fails.
@@ -57,6 +59,7 @@ func (d *demo) step(ctx context.Context, s step) error {
 	d.steps++
 	d.printf("\n")
 	d.fold(fmt.Sprintf("── %d. ", d.steps), "   ", s.name)
+	d.printf("   $ %s\n", s.types)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	table := newTable(d)

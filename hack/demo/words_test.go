@@ -3,6 +3,7 @@
 package main
 
 import (
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/cli"
 	"github.com/codeconnect/vmgroup-operator/internal/term"
 
 	"context"
@@ -42,7 +43,7 @@ func written(t *testing.T, write func(*demo)) []string {
 func TestATerminalOf80ColumnsWrapsNoLineOfTheDemo(t *testing.T) {
 	for name, write := range map[string]func(*demo){
 		"a step": func(d *demo) {
-			if err := d.step(t.Context(), step{strings.Repeat("The authority is renewed, under load. ", 4), func(context.Context) error {
+			if err := d.step(t.Context(), step{strings.Repeat("The authority is renewed, under load. ", 4), "kubectl vmgroup status", func(context.Context) error {
 				d.note("%s", longest)
 				return nil
 			}}); err != nil {
@@ -83,6 +84,26 @@ func TestTheTourIsPrintedAsItIsTested(t *testing.T) {
 	// The text and the heading of the table above it fit on one screen.
 	if len(lines) > term.Usual.Height-1 {
 		t.Errorf("the tour has %d lines, and a terminal %d", len(lines), term.Usual.Height)
+	}
+}
+
+func TestEachStepShowsACommandThatExists(t *testing.T) {
+	d := &demo{}
+	for _, s := range append(d.withoutAdmission(), d.withAdmission()...) {
+		if !strings.HasPrefix(s.types, "kubectl ") || utf8.RuneCountInString("   $ "+s.types) >= term.Usual.Width {
+			t.Errorf("%s: a terminal of %d columns does not show %q", s.name, term.Usual.Width, s.types)
+		}
+		words := strings.Fields(s.types)[1:]
+		if words[0] != "vmgroup" {
+			continue
+		}
+		command, rest, err := cli.New(cli.Options{}).Find(words[1:])
+		if err == nil {
+			err = command.ParseFlags(rest)
+		}
+		if err != nil || command.HasSubCommands() {
+			t.Errorf("%s: %s is no command: %v", s.name, s.types, err)
+		}
 	}
 }
 

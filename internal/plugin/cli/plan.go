@@ -210,15 +210,16 @@ func (p *planOptions) refusal(edit *unstructured.Unstructured, err error) {
 func (p *planOptions) result(before, after *v1alpha1.VmGroup, warned []string) {
 	out := &steps{p.Out, p.style()}
 	answer, others, ok := inquiry.Parse(warned)
-	verdict := "The API server accepts it."
+	verdict := "the API server accepts the edit."
 	if ok {
-		verdict = "Policies and quotas allow it."
+		verdict = "policies and quotas allow the edit."
 	}
-	name := fmt.Sprintf("VmGroup %q", after.Namespace+"/"+after.Name)
+	_, _ = fmt.Fprintf(p.Out, "VmGroup %q: %s\n", after.Namespace+"/"+after.Name, verdict)
 	if before == nil {
-		_, _ = fmt.Fprintf(p.Out, "%s is new: %s. %s\n", name, sizeOf(after), verdict)
+		out.line(term.Note, "it is new: "+sizeOf(after), "")
 	} else {
-		_, _ = fmt.Fprintf(p.Out, "%s: now %s, after the edit %s. %s\n", name, sizeOf(before), sizeOf(after), verdict)
+		out.line(term.Note, "now: "+sizeOf(before), "")
+		out.line(term.Note, "after the edit: "+sizeOf(after), "")
 	}
 	switch {
 	case ok:

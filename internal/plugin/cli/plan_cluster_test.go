@@ -30,8 +30,8 @@ func TestPlanChangesNothing(t *testing.T) {
 		has  string
 		code int
 	}{
-		"plan web -n intervened --replicas 3 --cpu 4": {`now 1 VM (1 CPU, 1 GiB, template debian-12), after the edit 3 VMs (4 CPU, 1 GiB, template debian-12)`, 0},
-		"plan web -n intervened --replicas 0":         {"after the edit 0 VMs", 0},
+		"plan web -n intervened --replicas 3 --cpu 4": {"now: 1 VM (1 CPU, 1 GiB, template debian-12)\n  · after the edit: 3 VMs (4 CPU, 1 GiB, template debian-12)", 0},
+		"plan web -n intervened --replicas 0":         {"after the edit: 0 VMs", 0},
 		"plan web -n intervened --template debian-13": {"the operator did not answer", 0},
 		"plan web -n intervened --cpu 1":              {"spec does not change", 0},
 		"plan web -n intervened --cpu 100000":         {"✗ spec.cpu: ", cluster.ExitNotWell},
@@ -42,10 +42,10 @@ func TestPlanChangesNothing(t *testing.T) {
 		"plan --cpu 2 -f x.yaml":                      {"none of the others can be", cluster.ExitUsage},
 		"plan -f " + dir + "/none.yaml":               {"cannot be read", cluster.ExitUsage},
 		"plan -f " + file("pod.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n"):                       {"has no VmGroup", cluster.ExitUsage},
-		"plan -f " + of("new.yaml", "{cpu: 1, memory: 2, template: a, replicas: 4}"):                            {`"intervened/new" is new: 4 VMs (1 CPU, 2 GiB, template a)`, 0},
-		"plan -f " + of("new.yaml", "{cpu: 1, memory: 2, template: a, replicas: 4}") + " -n default":            {`"default/new" is new`, 0},
+		"plan -f " + of("new.yaml", "{cpu: 1, memory: 2, template: a, replicas: 4}"):                            {"VmGroup \"intervened/new\": the API server accepts the edit.\n  · it is new: 4 VMs (1 CPU, 2 GiB, template a)", 0},
+		"plan -f " + of("new.yaml", "{cpu: 1, memory: 2, template: a, replicas: 4}") + " -n default":            {`VmGroup "default/new": the API`, 0},
 		"plan -f " + of("bad.yaml", "{cpu: 0, memory: 2, template: a}"):                                         {"✗ spec.cpu: ", cluster.ExitNotWell},
-		"plan -f " + of("web.yaml", "{cpu: 2, memory: 1, template: debian-12}"):                                 {"after the edit 1 VM (2 CPU", 0},
+		"plan -f " + of("web.yaml", "{cpu: 2, memory: 1, template: debian-12}"):                                 {"after the edit: 1 VM (2 CPU", 0},
 		"plan -f " + of("web.yaml", "{cpu: 1, memory: 1, template: debian-12, replicas: 1}") + " -n intervened": {"spec does not change", 0},
 		"plan web -n intervened --cpu 2 --context edge":                                                         {"does not serve VmGroups", cluster.ExitUsage},
 	} {
@@ -78,7 +78,7 @@ func TestPlanOfAFileIsTheEditOfKubectlApply(t *testing.T) {
 	i.must(os.WriteFile(path, []byte("apiVersion: vm.codeconnect.vmworld.com/v1alpha1\nkind: VmGroup\nmetadata: {name: web, namespace: intervened}\nspec: {cpu: 2, memory: 1, template: debian-12}\n"), 0o600))
 	out, err := i.run("plan", "-f", path)
 	i.must(err)
-	if !strings.Contains(out, "now 7 VMs (1 CPU, 1 GiB, template debian-12), after the edit 7 VMs (2 CPU") {
+	if !strings.Contains(out, "now: 7 VMs (1 CPU, 1 GiB, template debian-12)\n  · after the edit: 7 VMs (2 CPU") {
 		t.Errorf("the replicas of an autoscaler are lost:\n%s", out)
 	}
 }

@@ -101,7 +101,7 @@ func TestRolloutStatusEndsWhenTheUpdateDoes(t *testing.T) {
 	}()
 	<-out.seen
 	reported(metav1.ConditionTrue, metav1.ConditionTrue, "UpToDate")
-	if err := <-ended; err != nil || !strings.Contains(out.String(), "RolloutProgressing: message\n") || !strings.Contains(out.String(), "complete: all 2 VMs have revision 8b1f") {
+	if err := <-ended; err != nil || !strings.Contains(out.String(), "RolloutProgressing: message\n") || !strings.Contains(out.String(), "complete: 2 VMs, with revision 8b1f") {
 		t.Errorf("error %v:\n%s", err, out)
 	}
 	reported(metav1.ConditionTrue, metav1.ConditionFalse, v1alpha1.ReasonRolloutStopped)

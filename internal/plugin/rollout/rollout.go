@@ -9,6 +9,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/conditions"
+	"github.com/codeconnect/vmgroup-operator/internal/term"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
@@ -41,7 +42,7 @@ func Of(g *v1alpha1.VmGroup) Progress {
 	switch c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionUpToDate); {
 	case c == nil || c.Status == metav1.ConditionTrue:
 		if ready != nil && ready.Status == metav1.ConditionTrue {
-			return Progress{Complete: true, Text: fmt.Sprintf("complete: all %d VMs have revision %s and are ready", s.DesiredReplicas, revision)}
+			return Progress{Complete: true, Text: fmt.Sprintf("complete: %s, with revision %s and ready", term.Count(int(s.DesiredReplicas), "VM"), revision)}
 		}
 		return Progress{Text: done}
 	default:

@@ -162,7 +162,7 @@ kubectl wait --for=delete vmgroup/other -n shop --timeout=5m`,
 	{
 		Name:   "how-to/update-vms.md",
 		Before: "group shop web 1",
-		Shows:  []string{`vmgroup\S*/web condition met`},
+		Shows:  []string{`after the edit: 1 VM \(4 CPU`, `complete: 1 VM, with revision`},
 		After:  "kubectl delete vmgroup web -n shop",
 	},
 	{

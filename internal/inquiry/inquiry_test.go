@@ -31,3 +31,13 @@ func TestALongAnswerKeepsItsNumbers(t *testing.T) {
 		t.Errorf("%d bytes: %s", len(text), text)
 	}
 }
+
+func TestAnAnswerNamesTheFirstOfManyVMs(t *testing.T) {
+	a := Answer{Plan: Plan{Removes: 50}}
+	for i := range 50 {
+		a.Plan.Removed = append(a.Plan.Removed, fmt.Sprint("web-", i))
+	}
+	if got, _, _ := Parse([]string{a.Warning()}); len(got.Plan.Removed) != names || len(a.Plan.Removed) != 50 {
+		t.Errorf("%d names, and %d are left in the answer itself", len(got.Plan.Removed), len(a.Plan.Removed))
+	}
+}

@@ -95,6 +95,18 @@ func TestAMemberWithTroubleIsNeverCountedAsWell(t *testing.T) {
 	}
 }
 
+func TestVMsThatWereKeptAreNoTrouble(t *testing.T) {
+	vc := v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "north"}}
+	vc.Status.Conditions = []metav1.Condition{ready, condition(v1alpha1.ConditionKeptVMs, metav1.ConditionTrue, "Kept")}
+	if of := Of(nil, []v1alpha1.VCenter{vc}, noon); !of.Well() {
+		t.Errorf("the VCenter is %+v", of.Items)
+	}
+	vc.Status.Conditions = append(vc.Status.Conditions, condition(v1alpha1.ConditionPredecessorGone, metav1.ConditionFalse, "PredecessorLives"))
+	if got := itemOf(t, Of(nil, []v1alpha1.VCenter{vc}, noon), "VCenter north"); got.Mark != term.Warn || got.Summary != "PredecessorLives, 4m" {
+		t.Errorf("the VCenter is %+v", got)
+	}
+}
+
 func TestForeignTextOfAStatusIsShownWithoutControlCharacters(t *testing.T) {
 	evil := notReady(1, "north")
 	evil.Worst[0].Name, evil.Worst[0].Reason = "x\x1b[2J\n", "y\x1b[2J"
@@ -111,7 +123,7 @@ func TestReplicasWithoutASignOfLifeHoldNothing(t *testing.T) {
 		return hub.Session{Lease: protocol.Lease{Session: name, Host: "pod-" + name}, Renewed: noon.Add(-renewed)}
 	}
 	of := shards.Snapshot{
-		Found: true, Sessions: []hub.Session{session("a", time.Second), session("b", time.Hour)},
+		Found: true, Sessions: []hub.Session{session("a", time.Second), session("b", time.Hour), session("starts", time.Second)},
 		Ring: ring.Ring{Settings: ring.Settings{Buckets: 4, Patience: 12 * time.Second}, Leader: ring.Lock{Holder: "a"}, Buckets: []ring.Lock{{Holder: "a"}, {Holder: "a"}, {Holder: "b"}, {}}},
 	}
 	if got := ReplicasOf(of, noon); got != (Replicas{Number: 1, Buckets: 2, Of: 4, Leader: "pod-a"}) || got.Well() {

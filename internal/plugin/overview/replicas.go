@@ -12,7 +12,7 @@ const skew = time.Minute
 
 // Replicas are the replicas of the operator that show a sign of life.
 type Replicas struct {
-	// Number of replicas, and of the Buckets that they hold, Of how many.
+	// Number of replicas that hold buckets, and of the Buckets that they hold, Of how many. A replica that starts or ends holds none.
 	Number, Buckets, Of int
 	// Leader is the name of the Pod that leads, or empty.
 	Leader string
@@ -30,12 +30,14 @@ func ReplicasOf(s shards.Snapshot, now time.Time) (r Replicas) {
 			r.Leader = cmp.Or(session.Host, session.Session)
 		}
 	}
-	r.Number, r.Of = len(alive), len(s.Ring.Buckets)
+	holders := map[string]bool{}
 	for _, lock := range s.Ring.Buckets {
 		if alive[lock.Holder] {
 			r.Buckets++
+			holders[lock.Holder] = true
 		}
 	}
+	r.Number, r.Of = len(holders), len(s.Ring.Buckets)
 	return r
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -51,12 +52,8 @@ func isDryRun(req admission.Request) bool { return req.DryRun != nil && *req.Dry
 
 // managerOf returns the field manager of a request, or "" if it is not known.
 func managerOf(req admission.Request) string {
-	var options struct {
-		FieldManager string `json:"fieldManager"`
-	}
-	if json.Unmarshal(req.Options.Raw, &options) != nil {
-		return ""
-	}
+	var options metav1.PatchOptions
+	_ = json.Unmarshal(req.Options.Raw, &options)
 	return options.FieldManager
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -160,7 +161,7 @@ func (r *Recorder) step(ctx context.Context, writers *sync.WaitGroup) bool {
 			continue
 		}
 		o.busy = true
-		all := append([]*proved(nil), o.edits...)
+		all := slices.Clone(o.edits)
 		writers.Go(func() { r.flush(ctx, o, all) })
 	}
 	return len(r.members) > 0 || len(groups) > 0
@@ -175,13 +176,7 @@ func (r *Recorder) flush(ctx context.Context, o *outbox, all []*proved) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	o.busy = false
-	var rest []*proved
-	for _, p := range o.edits {
-		if !done[p] {
-			rest = append(rest, p)
-		}
-	}
-	o.edits = rest
+	o.edits = slices.DeleteFunc(o.edits, func(p *proved) bool { return done[p] })
 }
 
 // record carries out the next step of an edit, and reports whether it was the last one.

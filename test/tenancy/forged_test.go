@@ -3,7 +3,6 @@
 package tenancy
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"testing"
@@ -35,19 +34,10 @@ func forge(t *testing.T, of forgery) {
 	second := newGuarded(t, w, "forged")
 	a := newAttacker(t, w, "forger", first.namespace).joined()
 	f := newForger(forgerySeed, a, first, second)
-	var listed []hostileapi.Object
-	looked, round := 0, 0
-	defer func() {
-		if t.Failed() {
-			t.Logf("round %d with seed %d listed:", round, forgerySeed)
-			for _, o := range listed {
-				shown, _ := json.Marshal(o)
-				t.Logf("%s", shown)
-			}
-		}
-	}()
-	for round = range of.rounds {
-		listed = make([]hostileapi.Object, 0, of.groups)
+	looked := 0
+	for round := range of.rounds {
+		t.Logf("round %d with seed %d begins", round, forgerySeed)
+		listed := make([]hostileapi.Object, 0, of.groups)
 		for range of.groups {
 			listed = append(listed, f.group())
 			a.Invent(groups, listed[len(listed)-1])

@@ -37,6 +37,7 @@ var suite = []benchmark{
 	{"failover", "replicas are killed, and stopped in the middle of their work", &several, handover},
 	{"admission", "a create with the CRD alone, admission policies and webhooks, and the webhook under load with hostile requests", &doors, admission},
 	{"hostile", "groups of one VM of one member while the API servers of others send as much as they can", &neighbors, hostileMembers},
+	{"status", "kubectl vmgroup status of a fleet with 50 members", nil, fleetStatus},
 	{"waiting-passes", "1,000 groups are taken over whose writes take 20 ms each", nil, waitingPasses},
 	{"micro", "the Go benchmarks of the planner and the vSphere code", nil, micro},
 }

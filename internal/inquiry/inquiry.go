@@ -1,6 +1,6 @@
-// Package inquiry is the answer of the operator's webhook to kubectl vmgroup plan. The plugin sends the edit as a dry run under a field manager of its own. The
-// webhook recognizes that manager, and returns what the operator would do as one warning in JSON, instead of sentences that an API server can shorten. A dry
-// run needs no other permission than the edit itself, and the API server asks the webhook for the member and the namespace of the edit only.
+// Package inquiry has the answers of the operator's webhooks to kubectl vmgroup: what an edit would do, and what a namespace can use. The plugin sends a dry
+// run under a field manager of its own. The webhook recognizes that manager, and answers with one warning in JSON, instead of sentences that an API server can
+// shorten. A dry run needs no other permission than the edit itself, and the API server asks the webhook for the member and the namespace of the edit only.
 package inquiry
 
 import (
@@ -58,10 +58,10 @@ type Plan struct {
 func (a Answer) Warning() string {
 	a.Plan.Removed = a.Plan.Removed[:min(names, len(a.Plan.Removed))]
 	for {
-		text, err := json.Marshal(a)
+		text, fits := encode(a)
 		switch {
-		case err == nil && len(text) <= room:
-			return prefix + string(text)
+		case fits:
+			return text
 		case len(a.Notes) > 0:
 			a.Notes = a.Notes[:len(a.Notes)-1]
 		case len(a.Plan.Waits) > 0:
@@ -72,8 +72,15 @@ func (a Answer) Warning() string {
 	}
 }
 
-// Parse finds the answer among the warnings of a response. ok is false if there is none. others are the warnings of other webhooks.
-func Parse(warnings []string) (a Answer, others []string, ok bool) {
+// encode returns an answer as a warning, and whether it is short enough.
+func encode(answer any) (text string, fits bool) {
+	content, err := json.Marshal(answer)
+	return prefix + string(content), err == nil && len(content) <= room
+}
+
+// Parse finds the answer among the warnings of a response: an [Answer] or a [Namespace]. ok is false if there is none. others are the warnings of other
+// webhooks.
+func Parse[T any](warnings []string) (a T, others []string, ok bool) {
 	for _, w := range warnings {
 		if text, is := strings.CutPrefix(w, prefix); is && !ok && json.Unmarshal([]byte(text), &a) == nil {
 			ok = true

@@ -14,11 +14,11 @@ import (
 )
 
 // serveWebhooks returns the servers of both ports of the webhooks. They answer on every replica, leader or not.
-func serveWebhooks(on server.Webhooks, hub client.Reader, keeper *serving.Keeper, certificates *trust.Rotator, l *server.Leaving, groups *observe.Reviewer, edits webhook.Edits) ([]manager.Runnable, error) {
+func serveWebhooks(on server.Webhooks, hub client.Reader, keeper *serving.Keeper, certificates *trust.Rotator, l *server.Leaving, groups *observe.Reviewer, edits webhook.Edits, offered webhook.Offers) ([]manager.Runnable, error) {
 	log := ctrl.Log.WithName("webhook")
 	doors, err := webhook.New(webhook.Options{
 		Knowledge: groups, Hub: hub, Log: log, Segments: certificates, Impact: policycontroller.Impact{Evaluator: groups},
-		Edits: edits,
+		Edits: edits, Offers: offered,
 	})
 	if err != nil {
 		return nil, err

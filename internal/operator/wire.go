@@ -35,6 +35,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/fleet/summary"
 	"github.com/codeconnect/vmgroup-operator/internal/groupmetrics"
 	"github.com/codeconnect/vmgroup-operator/internal/observe"
+	"github.com/codeconnect/vmgroup-operator/internal/offers"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotametrics"
@@ -203,7 +204,8 @@ func Wire(ctx context.Context, o Options) (*Operator, error) {
 		edited := editrecorder.New(editrecorder.Options{
 			Clusters: mgr, Clock: clock.RealClock{}, Log: ctrl.Log.WithName("edits"), Interval: editrecorder.Interval, Settle: editrecorder.Settle,
 		})
-		webhooks, err := serveWebhooks(o.Webhooks, hub.GetClient(), keeper, certificates, leaving, reviewer, edited)
+		webhooks, err := serveWebhooks(o.Webhooks, hub.GetClient(), keeper, certificates, leaving, reviewer, edited,
+			&offers.Offers{Hub: hub.GetClient(), Servers: observer.Servers, Policies: sources, Quotas: ledger})
 		if err != nil {
 			return nil, fmt.Errorf("serve the webhooks: %w", err)
 		}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
@@ -25,6 +26,13 @@ func (s *Set) Evaluate(r Requester, spec v1alpha1.VmGroupSpec, templatePath stri
 		}
 	}
 	return violations
+}
+
+// AllowsTemplate reports whether the policies that apply to the requester allow a template, given as text and by its path.
+func (s *Set) AllowsTemplate(r Requester, given, path string) bool {
+	return !slices.ContainsFunc(s.Evaluate(r, v1alpha1.VmGroupSpec{Template: given}, path), func(v Violation) bool {
+		return v.Enforced && (v.Rule == RuleTemplateDenied || v.Rule == RuleTemplateAllowed)
+	})
 }
 
 // EvaluateUpdate divides the violations of the new spec into refused ones and kept ones, which suit a warning.

@@ -43,6 +43,12 @@ func (s *Set) Quotas(r Requester) []*Policy {
 	return out
 }
 
+// Use is a policy with a quota, and the usage that counts in it. Used is nil while it is not known.
+type Use struct {
+	*Policy
+	Used *Usage
+}
+
 // Unlimited returns the dimensions (VMs, CPU, memory) that no enforced quota of a requester limits. An unusable policy limits all.
 func (s *Set) Unlimited(r Requester) []Rule {
 	free := []Rule{RuleQuotaVMs, RuleQuotaCPU, RuleQuotaMemory}
@@ -93,9 +99,12 @@ func (s *Set) Retained(r Requester, old *v1alpha1.VmGroupSpec, spec v1alpha1.VmG
 	return refused, kept
 }
 
+// CountsTogether reports whether the groups of all namespaces that the policy matches share one quota.
+func (p *Policy) CountsTogether() bool { return p.quota != nil && p.quota.together }
+
 // QuotaScope is the key of a total: groups with the same key share one total of this policy. Keys of different policies are unrelated.
 func (p *Policy) QuotaScope(r Requester) string {
-	if p.quota != nil && p.quota.together {
+	if p.CountsTogether() {
 		return "match"
 	}
 	return "namespace/" + r.Member + "/" + r.Namespace

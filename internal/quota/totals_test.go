@@ -72,6 +72,9 @@ func TestAGroupInTwoTotalsGrowsOnceBothCoverIt(t *testing.T) {
 	one := claim("one", "m", 0, 3, 1)
 	d.ask(one, quota.Waiting)
 	d.flush()
+	if uses := d.Uses(t.Context(), one.Requester); len(uses) != 2 || uses[0].Name() != "all" || *uses[0].Used != (policy.Usage{Groups: 1, VMs: 3, CPU: 3, Memory: 3}) || *uses[1].Used != (policy.Usage{}) {
+		t.Errorf("uses %+v", uses)
+	}
 	if d.ask(one, quota.Waiting); len(totalsOf(store, of("one"))) != 1 {
 		t.Errorf("the totals are not asked one after the other: %v", totalsOf(store, of("one")))
 	}

@@ -28,6 +28,9 @@ type Inventory interface {
 	// the background and notifies groups of catalog changes.
 	Template(name string) (Template, error)
 
+	// Templates returns all templates of the catalog, by path. Until the catalog is read, the error is KindTransient.
+	Templates() ([]Template, error)
+
 	// Placement finds the named resource pool, datastore and network, and the defaults for empty names. It returns the errors of Template, with the missing name
 	// in the message. If the places do not fit together, it returns both the places and KindSpec.
 	Placement(Placement) (ResolvedPlacement, error)

@@ -184,6 +184,7 @@ func TestAgainstARealAPIServer(t *testing.T) {
 		{"scaling", (*cluster).scaling},
 		{"what an update does", (*cluster).foretold},
 		{"an edit of kubectl vmgroup plan", (*cluster).inquiries},
+		{"what a namespace can use", (*cluster).offers},
 		{"who edited", recorded.whoEdited},
 		{"a group that breaks a policy is labeled and deleted", (*cluster).letGo},
 		{"without policies the failure policy decides", (*cluster).unjudged},

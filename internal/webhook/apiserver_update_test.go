@@ -71,7 +71,7 @@ func (c *cluster) foretold(w *changingKnowledge) {
 		if err := c.Update(c.t.Context(), after.DeepCopy(), client.DryRunAll, client.FieldOwner(inquiry.Manager)); err != nil {
 			c.t.Errorf("%s: %v", edit.story, err)
 		}
-		if got, others, ok := inquiry.Parse(c.warned()); !ok || len(others) > 0 || !reflect.DeepEqual(got.Plan, edit.answer) {
+		if got, others, ok := inquiry.Parse[inquiry.Answer](c.warned()); !ok || len(others) > 0 || !reflect.DeepEqual(got.Plan, edit.answer) {
 			c.t.Errorf("%s: the plugin gets %+v and %q", edit.story, got, others)
 		}
 	}
@@ -99,7 +99,7 @@ func (c *cluster) inquiries(w *changingKnowledge) {
 	}
 	fewer := func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(int32(0)) }
 	err := edit(fewer, asked...)
-	if got, _, ok := inquiry.Parse(c.warned()); err != nil || !ok || got.Plan.Removes != 500 || len(got.Plan.Removed) != 20 {
+	if got, _, ok := inquiry.Parse[inquiry.Answer](c.warned()); err != nil || !ok || got.Plan.Removes != 500 || len(got.Plan.Removed) != 20 {
 		c.t.Errorf("the API server shortens an answer: %+v, %v", got, err)
 	}
 	err = edit(func(s *v1alpha1.VmGroupSpec) { s.CPU = 16 }, asked...)
@@ -113,6 +113,29 @@ func (c *cluster) inquiries(w *changingKnowledge) {
 		err = edit(fewer, other.options...) // the last one is stored: g is out of date then
 		if got := c.warned(); err != nil || len(got) != 1 || !strings.HasPrefix(got[0], "this change removes 500 VMs") {
 			c.t.Errorf("%s: warned %q, %v", other.story, got, err)
+		}
+	}
+}
+
+// offers asks as kubectl vmgroup templates and quota do.
+func (c *cluster) offers(*changingKnowledge) {
+	empty := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Name: "inquired", Namespace: "default"}, Spec: v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, VCenter: "north", Template: "/DC0/vm/linux-12"}}
+	c.warned()
+	err := c.Create(c.t.Context(), empty.DeepCopy(), client.DryRunAll, client.FieldOwner(inquiry.NamespaceManager))
+	got, _, ok := inquiry.Parse[inquiry.Namespace](c.warned())
+	if !ok || got.VCenter != testMember+"/default" || !slices.Equal(got.VCenters, []string{"north", "/DC0/vm/linux-12"}) {
+		c.t.Errorf("%+v, %v", got, err)
+	}
+	invalid := empty.DeepCopy()
+	invalid.Spec.Template, invalid.Spec.CPU = "", 0
+	err = c.Create(c.t.Context(), invalid, client.DryRunAll, client.FieldOwner(inquiry.NamespaceManager))
+	if _, _, ok := inquiry.Parse[inquiry.Namespace](c.warned()); !ok || !apierrors.IsInvalid(err) {
+		c.t.Errorf("a group that is not valid gets no answer: %v", err)
+	}
+	for story, options := range map[string][]client.CreateOption{"another field manager": {client.DryRunAll}, "no dry run": {client.FieldOwner(inquiry.NamespaceManager)}} {
+		_ = c.Create(c.t.Context(), empty.DeepCopy(), options...)
+		if _, _, ok := inquiry.Parse[inquiry.Namespace](c.warned()); ok {
+			c.t.Errorf("%s: it is answered", story)
 		}
 	}
 }

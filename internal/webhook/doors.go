@@ -70,7 +70,9 @@ type Options struct {
 	Impact Impact
 	// Edits records who changed groups. Without it, changes are not recorded.
 	Edits Edits
-	Log   logr.Logger
+	// Offers answers inquiries about a namespace. Without it, they are handled like other requests.
+	Offers Offers
+	Log    logr.Logger
 	// Registerer of the metrics; default controller-runtime's registry.
 	Registerer prometheus.Registerer
 	// Requests is how many requests of members are answered at a time, default 256. Memory limits the memory of their bodies, and of the decoded bodies,
@@ -134,7 +136,7 @@ func newMembers(o Options, f *front) http.Handler {
 	timeout := cmp.Or(o.Timeout, 800*time.Millisecond)
 	return &members{front: f, segments: o.Segments, webhooks: map[string]*endpoint{
 		"mutate": {
-			front: f, name: "mutate", timeout: timeout, handler: defaulter{knowledge: knowledge, decoder: admission.NewDecoder(group)},
+			front: f, name: "mutate", timeout: timeout, handler: defaulter{knowledge: knowledge, offers: o.Offers, decoder: admission.NewDecoder(group)},
 		},
 		"validate": {
 			front: f, name: "validate", timeout: timeout, handler: byResource{

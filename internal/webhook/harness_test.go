@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/inquiry"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
@@ -82,6 +83,13 @@ func (w *knowledge) Preview(_ context.Context, _ string, group *v1alpha1.VmGroup
 		return Preview{VCenter: "default", Known: true}, nil
 	}
 	return w.preview(group)
+}
+
+// echo implements Offers: it answers with the question.
+type echo struct{}
+
+func (echo) Of(_ context.Context, by policy.Requester, vcenter, after string) (inquiry.Namespace, error) {
+	return inquiry.Namespace{VCenter: by.Member + "/" + by.Namespace, VCenters: []string{vcenter, after}}, nil
 }
 
 // served are webhooks on a real HTTPS server on loopback.
@@ -150,7 +158,7 @@ func handlers(t testing.TB, w Knowledge, change func(*Options)) (Doors, *served)
 	t.Helper()
 	s := &served{t: t, registry: prometheus.NewRegistry(), logs: &lines{}}
 	o := Options{
-		Knowledge: w, Hub: hubWith(t), Registerer: s.registry, Log: logr.New(s.logs),
+		Knowledge: w, Offers: echo{}, Hub: hubWith(t), Registerer: s.registry, Log: logr.New(s.logs),
 		Segments: segments(func(member, segment string) bool { return member == testMember && segment == testSegment }),
 		// Only tests of a timeout must reach one.
 		BodyTimeout: patience, Timeout: patience, HubTimeout: patience,

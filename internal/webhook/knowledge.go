@@ -5,6 +5,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/inquiry"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
@@ -26,6 +27,12 @@ type Knowledge interface {
 	// Preview returns what the operator would do for the group now. It calls no vCenter and writes nothing. The status of a
 	// group that does not exist yet is empty.
 	Preview(ctx context.Context, member string, group *v1alpha1.VmGroup) (Preview, error)
+}
+
+// Offers answers inquiries of kubectl vmgroup about a namespace. *offers.Offers implements it.
+type Offers interface {
+	// Of returns what groups of the requester can use: its VCenters and quotas, or the templates of one VCenter behind the path after.
+	Of(ctx context.Context, requester policy.Requester, vcenter, after string) (inquiry.Namespace, error)
 }
 
 // Preview is what the operator would do for a group.

@@ -12,13 +12,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/inquiry"
 )
 
 // defaulter sets fields that a group leaves out. It is not a typed Defaulter: that one compares whole objects, and would also add fields that this version of
 // the type writes and the sender left out.
 type defaulter struct {
 	knowledge Knowledge
-	decoder   admission.Decoder
+	// offers can be nil.
+	offers  Offers
+	decoder admission.Decoder
 }
 
 // Handle returns a patch of the fields for which policies have defaults. The patch is empty if no field is missing.
@@ -32,13 +35,15 @@ func (d defaulter) Handle(ctx context.Context, req admission.Request) admission.
 		// Mutation comes before schema validation, which reports errors of the object better.
 		return admission.Allowed("")
 	}
+	if d.offers != nil && asks(req, inquiry.NamespaceManager) {
+		return d.inquired(ctx, req, &group)
+	}
 	if group.DeletionTimestamp != nil || complete(group.Spec) {
 		return admission.Allowed("")
 	}
 	filled, err := d.fill(ctx, req, &group)
 	if err != nil {
-		_ = callOf(ctx).unavailable(err)
-		return admission.Errored(http.StatusInternalServerError, err)
+		return noAnswer(ctx, err)
 	}
 	if len(filled) == 0 {
 		return admission.Allowed("")
@@ -55,6 +60,25 @@ func (d defaulter) Handle(ctx context.Context, req admission.Request) admission.
 		}
 	}
 	return admission.Patched("", patch...)
+}
+
+// noAnswer is the response to a request that the operator cannot answer at present.
+func noAnswer(ctx context.Context, err error) admission.Response {
+	_ = callOf(ctx).unavailable(err)
+	return admission.Errored(http.StatusInternalServerError, err)
+}
+
+// inquired answers what the namespace of a request can use. The API server calls this webhook before it checks the group, which does not have to be valid.
+func (d defaulter) inquired(ctx context.Context, req admission.Request, asked *v1alpha1.VmGroup) admission.Response {
+	requester, err := d.knowledge.Requester(ctx, callOf(ctx).member, req.Namespace)
+	if err != nil {
+		return noAnswer(ctx, err)
+	}
+	answer, err := d.offers.Of(ctx, requester, asked.Spec.VCenter, asked.Spec.Template)
+	if err != nil {
+		return noAnswer(ctx, err)
+	}
+	return admission.Allowed("").WithWarnings(answer.Warning())
 }
 
 // writtenIn returns the required fields that an object has, including zero and empty ones: those are not left out, and the schema refuses them. An empty

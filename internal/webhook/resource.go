@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/inquiry"
 )
 
 var groupResource = metav1.GroupVersionResource{
@@ -22,7 +23,7 @@ type byResource struct {
 
 // Handle answers a request about groups or their scale.
 func (b byResource) Handle(ctx context.Context, req admission.Request) admission.Response {
-	callOf(ctx).asks = asks(req)
+	callOf(ctx).asks = asks(req, inquiry.Manager)
 	switch {
 	case req.Resource == groupResource && req.SubResource == "":
 		return b.groups.Handle(ctx, req)

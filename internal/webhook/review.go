@@ -43,9 +43,9 @@ func (said *review) answer() admission.Warnings {
 	return admission.Warnings{inquiry.Answer{Plan: said.plan, Notes: said.list}.Warning()}
 }
 
-// asks reports whether a request is a dry run of kubectl vmgroup plan.
-func asks(req admission.Request) bool {
-	return isDryRun(req) && managerOf(req) == inquiry.Manager
+// asks reports whether a request is a dry run of the plugin under this field manager.
+func asks(req admission.Request, manager string) bool {
+	return isDryRun(req) && managerOf(req) == manager
 }
 
 func isDryRun(req admission.Request) bool { return req.DryRun != nil && *req.DryRun }

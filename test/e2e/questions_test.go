@@ -46,6 +46,8 @@ func eachQuestionHasOneCommand(t *testing.T) {
 		{"Who changed this group last?", "describe stuck --context M", `Edits +\S+ ago +generation 1 +created, by admin`},
 		{"Which credential expires first?", "status", `First credential to expire: that of member \S+, in `},
 		{"Has the update ended?", "rollout status vg-0 --context M --timeout 1m", `complete: \d VMs?, with revision`},
+		{"How much quota is left here?", "quota --context M", `(?m)^default +VMs +\d+ +100 +\d+ +this namespace +is refused$`},
+		{"Which templates can I use here?", "templates --context M", `(?m)^VCENTER +TEMPLATE +CLONES.*(\n.*)*\ndefault +vm-operator-`},
 		{"What happened in this namespace?", "events --context M", `VMsCreated +vg-0 `},
 	} {
 		t.Run(question.question, func(t *testing.T) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -142,6 +143,26 @@ func TestTheListOfVCenters(t *testing.T) {
 			t.Fatal(err)
 		}
 		compare(t, name, out.String())
+	}
+}
+
+func TestTheQuotasAndTemplatesOfANamespace(t *testing.T) {
+	quotas := quotaTable([]inquiry.Quota{
+		{Policy: "default", Groups: &inquiry.Amount{Used: 3, Hard: 10}, VMs: &inquiry.Amount{Used: 45, Hard: 40}, Memory: &inquiry.Amount{Used: 90, Hard: 128}},
+		{Policy: "all-of-the-shops", Together: true, Warns: true, CPU: &inquiry.Amount{Used: 1000, Hard: 2000}},
+		{Policy: "new", Unknown: true, VMs: &inquiry.Amount{Hard: 7}},
+	})
+	templates := templateTable()
+	templates.Rows = append(templateRows("vc-north", []inquiry.Template{
+		{Name: "debian-13", Path: "/DC0/vm/templates/debian-13", Linked: true}, {Name: "debian-12", Path: "/DC0/vm/templates/debian-12"},
+		{Name: "evil\x1b[2J\nname", Path: "/DC0/vm/evil", Unfit: "It has an independent disk."},
+	}), templateRows("vc-south", []inquiry.Template{{Name: "/DC1/vm/a/twice", Path: "/DC1/vm/a/twice", Linked: true, Unfit: "It has an independent disk."}})...)
+	for name, width := range map[string]int{"80": 80, "120": 120, "200": 200, "no-terminal": 0} {
+		out := &bytes.Buffer{}
+		if err := errors.Join(fitTable(out, quotas.DeepCopy(), false, width, quotaDrops), fitTable(out, templates.DeepCopy(), false, width, templateDrops)); err != nil {
+			t.Fatal(err)
+		}
+		compare(t, "offers-"+name, out.String())
 	}
 }
 

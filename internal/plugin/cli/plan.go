@@ -209,7 +209,7 @@ func (p *planOptions) refusal(edit *unstructured.Unstructured, err error) {
 
 func (p *planOptions) result(before, after *v1alpha1.VmGroup, warned []string) {
 	out := &steps{p.Out, p.style()}
-	answer, others, ok := inquiry.Parse(warned)
+	answer, others, ok := inquiry.Parse[inquiry.Answer](warned)
 	verdict := "the API server accepts the edit."
 	if ok {
 		verdict = "policies and quotas allow the edit."

@@ -61,7 +61,7 @@ Exit codes: 0 if all is well, 1 if something is not well, 2 for wrong arguments,
 	flags.StringVar(&o.hubContext, "hub-context", "", "Context of the hub in the kubeconfig. The default is $"+hubContextVariable+", else the current context.")
 	flags.StringVar(&o.namespace, "operator-namespace", "", "Namespace of the operator on the hub. The default is that of its ServiceAccount.")
 	flags.BoolVar(&o.ascii, "ascii", false, "Print ASCII characters instead of symbols.")
-	root.AddCommand(statusCommand(&o), getCommand(&o), describeCommand(&o), eventsCommand(&o), planCommand(&o), rolloutCommand(&o), pauseCommand(&o), resumeCommand(&o), confirmCommand(&o), keepCommand(&o), forgetCommand(&o), adoptCommand(&o), allowCommand(&o), acceptCommand(&o))
+	root.AddCommand(statusCommand(&o), getCommand(&o), describeCommand(&o), eventsCommand(&o), planCommand(&o), rolloutCommand(&o), templatesCommand(&o), quotaCommand(&o), pauseCommand(&o), resumeCommand(&o), confirmCommand(&o), keepCommand(&o), forgetCommand(&o), adoptCommand(&o), allowCommand(&o), acceptCommand(&o))
 	root.AddCommand(memberCommand(&o), vcenterCommand(&o), shardsCommand(&o), healthCommand(&o), contextsCommand(&o), versionCommand(&o))
 	return root
 }

@@ -75,6 +75,7 @@ func (b *bench) tenantRuns(m, n, namespace int) (own int) {
 	for _, line := range []string{
 		"get -n shop-%d", "get -A", "describe web -n shop-%d", "events -n shop-%d", "events web -n shop-%d", "plan web -n shop-%d --replicas 9", "rollout status web -n shop-%d -w=false",
 		"rollout pause web -n shop-%d", "pause web -n shop-%d", "keep --all -n shop-%d",
+		"templates -n shop-%d", "quota -n shop-%d",
 	} {
 		line = strings.ReplaceAll(line, "%d", fmt.Sprint(namespace))
 		out, err := b.run(strings.Fields(line)...)

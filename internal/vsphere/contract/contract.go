@@ -362,6 +362,11 @@ func names(r *run) {
 	if template.Ref.IsZero() || template.Host == "" || byPath.Ref != template.Ref {
 		r.t.Errorf("by name %+v, by path %+v", template, byPath)
 	}
+	all, err := r.Server.Templates()
+	r.ok(err)
+	if !slices.ContainsFunc(all, func(t vsphere.Template) bool { return t.Ref == template.Ref }) {
+		r.t.Errorf("%s is not among all templates %+v", template.Path, all)
+	}
 	_, err = r.Server.Template("missing-template")
 	r.refused(err, vsphere.KindNotFound)
 	vm := r.clone(0)

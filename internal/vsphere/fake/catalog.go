@@ -3,6 +3,7 @@ package fake
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/internal/inventoryname"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -100,6 +101,16 @@ func (s *Server) Template(name string) (vsphere.Template, error) {
 		err = fail(vsphere.KindNotTemplate, op, fmt.Sprintf("%q is an ordinary VM", name))
 	}
 	return vsphere.Template{}, err
+}
+
+// Templates returns all templates: see vsphere.Server.
+func (s *Server) Templates() ([]vsphere.Template, error) {
+	s.mu.Lock()
+	defer s.unlock()
+	if s.unread {
+		return nil, fail(vsphere.KindTransient, "list templates", "vCenter's templates have not been read yet")
+	}
+	return slices.SortedFunc(slices.Values(s.templates), func(a, b vsphere.Template) int { return strings.Compare(a.Path, b.Path) }), nil
 }
 
 // Placement finds the location of new VMs: see vsphere.Server. With neither a name nor a default, it uses the first

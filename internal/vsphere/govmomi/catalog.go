@@ -152,6 +152,20 @@ func (s *Server) Template(name string) (vsphere.Template, error) {
 	return vsphere.Template{}, err
 }
 
+// Templates returns all templates: see vsphere.Server.
+func (s *Server) Templates() ([]vsphere.Template, error) {
+	got := s.cat.get()
+	if got == nil {
+		return nil, &vsphere.Error{Kind: vsphere.KindTransient, Op: "list templates", Err: errCatalog}
+	}
+	all := make([]vsphere.Template, len(got.templates))
+	for i := range got.templates {
+		all[i] = got.templates[i].Template
+	}
+	slices.SortFunc(all, func(a, b vsphere.Template) int { return strings.Compare(a.Path, b.Path) })
+	return all, nil
+}
+
 // Placement finds the location for new VMs: see vsphere.Server.
 func (s *Server) Placement(p vsphere.Placement) (vsphere.ResolvedPlacement, error) {
 	const op = "find the placement"

@@ -39,6 +39,7 @@ func eachQuestionHasOneCommand(t *testing.T) {
 		{"Which replica owns this group?", "shards --of default/vg-0 --member M", `default/vg-0 of \S+: bucket \d+, held by vmgroup-operator-\S+`},
 		{"Which replica owns this group, and what happened to it?", "describe vg-0 --context M --hub-context " + hub, `(?s)Served +bucket \d+, held by vmgroup-operator-.*History .*VMsCreated`},
 		{"What does this vCenter wait for?", "vcenter list", `default +True `},
+		{"Will this vCenter work?", "vcenter check default --settle 0", `(?m)^ok +`},
 		{"What would fewer VMs do?", fmt.Sprintf("plan vg-0 --replicas %d --context M", n-1), `(?s)policies and quotas allow the edit\..*\n +! destroys 1 VM, with the disks: vg-0-\d\n$`},
 		{"What would more VMs do?", fmt.Sprintf("plan vg-0 --replicas %d --context M", n+1), `(?s)policies and quotas allow the edit\..*\n +· clones 1 VM\n$`},
 		{"What would a larger VM do?", "plan vg-0 --memory 2 --context M", `(?s)policies and quotas allow the edit\..*\n +! (restarts|replaces) \d VMs?`},

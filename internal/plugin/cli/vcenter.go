@@ -17,7 +17,7 @@ import (
 )
 
 func vcenterCommand(o *Options) *cobra.Command {
-	parent := family("vcenter", "List VCenters")
+	parent := family("vcenter", "List and check VCenters")
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the VCenters of the hub, those that are not ready first", Args: cobra.NoArgs,
 		Long: "NOT-READY is the number of VmGroups of the VCenter that are not ready, and OLDEST for how long the first of them has not been.",
@@ -37,7 +37,7 @@ func vcenterCommand(o *Options) *cobra.Command {
 		})
 		return l.print(o, vcenters, func() *metav1.Table { return vcenterTable(vcenters.Items, o.Now()) }, vcenterDrops...)
 	}
-	parent.AddCommand(c)
+	parent.AddCommand(c, vcenterCheckCommand(o))
 	return parent
 }
 

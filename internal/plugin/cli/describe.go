@@ -11,6 +11,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -23,57 +24,101 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/describe"
 	"github.com/codeconnect/vmgroup-operator/internal/shards"
 	"github.com/codeconnect/vmgroup-operator/internal/term"
-	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
+// describeOptions choose a VmGroup.
+type describeOptions struct {
+	*Options
+	namespace string
+	watched   bool
+}
+
 func describeCommand(o *Options) *cobra.Command {
-	namespace := ""
+	d := &describeOptions{Options: o}
 	c := &cobra.Command{
 		Use: "describe NAME", Short: "Explain the state of a VmGroup: why it waits, what to do, and what happened", Args: cobra.ExactArgs(1),
 		Long: `Reads the VmGroup and its events. With --hub-context or $` + hubContextVariable + `, it also names the replica of the operator that holds the group. Of a group with
 more than 20 VMs, it lists those that are not ready.`,
-		RunE: func(c *cobra.Command, args []string) error { return o.describe(c, namespace, args[0]) },
+		RunE: func(c *cobra.Command, args []string) error { return d.run(c, args[0]) },
 	}
-	c.Flags().StringVarP(&namespace, "namespace", "n", "", "Namespace of the VmGroup. The default is that of the context.")
+	c.Flags().StringVarP(&d.namespace, "namespace", "n", "", "Namespace of the VmGroup. The default is that of the context.")
+	c.Flags().BoolVarP(&d.watched, "watch", "w", false, "Show the description until the command is interrupted. On a terminal, it replaces the one before. Elsewhere, it is printed again after each change.")
 	return c
 }
 
 // historyLines is the number of events that a description has.
 const historyLines = 10
 
-func (o *Options) describe(c *cobra.Command, namespace, name string) error {
-	in, contexts, err := (&intervention{Options: o, dry: dryNone}).here(c.Context())
+func (d *describeOptions) run(c *cobra.Command, name string) error {
+	in, contexts, err := (&intervention{Options: d.Options, dry: dryNone}).here(c.Context())
 	if err != nil {
 		return err
 	}
-	if namespace == "" {
-		namespace = contexts.Namespace(in.Context)
+	if d.namespace == "" {
+		d.namespace = contexts.Namespace(in.Context)
 	}
-	g := &v1alpha1.VmGroup{}
-	err = in.Get(c.Context(), types.NamespacedName{Namespace: namespace, Name: name}, g)
-	if apierrors.IsNotFound(err) {
-		return cluster.Usage("Namespace %q of context %q has no VmGroup %q.", namespace, in.Context, name)
+	read := func(ctx context.Context) (*description, error) {
+		is := &description{Options: d.Options, context: in.Context, group: &v1alpha1.VmGroup{}}
+		err := in.Get(ctx, types.NamespacedName{Namespace: d.namespace, Name: name}, is.group)
+		if apierrors.IsNotFound(err) {
+			return nil, cluster.Usage("Namespace %q of context %q has no VmGroup %q.", d.namespace, in.Context, name)
+		}
+		if err != nil {
+			return nil, cluster.Explain(in.Context, in.Config.Host, err)
+		}
+		if d.hubContext != "" || os.Getenv(hubContextVariable) != "" {
+			is.served = d.servedBy(c, contexts, in, is.group)
+		}
+		is.events, err = eventsOf(ctx, in, client.InNamespace(d.namespace), fields.OneTermEqualSelector("involvedObject.uid", string(is.group.UID)))
+		if is.hidden = apierrors.IsForbidden(err); is.hidden {
+			err = nil
+		}
+		return is, cluster.Explain(in.Context, in.Config.Host, err)
 	}
+	if d.watched {
+		return d.watch(c.Context(), func(ctx context.Context) (view, error) { return read(ctx) })
+	}
+	is, err := read(c.Context())
 	if err != nil {
-		return cluster.Explain(in.Context, in.Config.Host, err)
+		return err
 	}
-	served := ""
-	if o.hubContext != "" || os.Getenv(hubContextVariable) != "" {
-		served = o.servedBy(c, contexts, in, g)
-	}
-	page := &page{style: o.style(), width: o.width()}
-	page.group(in.Context, g, o, served)
-	page.entries("Edits", describe.Edits(g), o)
-	events, err := eventsOf(c.Context(), in, client.InNamespace(namespace), fields.OneTermEqualSelector("involvedObject.uid", string(g.UID)))
-	switch {
-	case apierrors.IsForbidden(err):
+	return is.changes(d.Out, nil)
+}
+
+// description is what a person learns about a VmGroup.
+type description struct {
+	*Options
+	context string
+	group   *v1alpha1.VmGroup
+	served  string
+	events  []corev1.Event
+	// hidden is true if the user cannot read events.
+	hidden bool
+}
+
+func (is *description) text(width int) string {
+	page := &page{style: is.style(), width: width}
+	page.group(is.context, is.group, is.Options, is.served)
+	page.entries("Edits", describe.Edits(is.group), is.Options)
+	if is.hidden {
 		page.section("History", "The user of this context cannot read events.")
-	case err != nil:
-		return cluster.Explain(in.Context, in.Config.Host, err)
-	default:
-		page.history(g, events, o)
+	} else {
+		page.history(is.group, is.events, is.Options)
 	}
-	_, err = io.Copy(o.Out, &page.out)
+	return page.out.String()
+}
+
+func (is *description) lines(size term.Size) ([]string, error) {
+	return strings.Split(strings.TrimSuffix(is.text(size.Width-1), "\n"), "\n"), nil
+}
+
+// changes prints the description if more than ages has changed.
+func (is *description) changes(out io.Writer, before view) error {
+	was, again := before.(*description)
+	if again && was.served == is.served && was.group.ResourceVersion == is.group.ResourceVersion && apiequality.Semantic.DeepEqual(was.events, is.events) {
+		return nil
+	}
+	_, err := io.WriteString(out, is.text(is.width()))
 	return err
 }
 
@@ -97,14 +142,6 @@ func (o *Options) servedBy(c *cobra.Command, contexts *cluster.Contexts, in *clu
 	bucket := shards.BucketOf(snapshot, facts.UID, g.Namespace, g.Name)
 	holder, _ := holderOf(snapshot, bucket)
 	return fmt.Sprintf("bucket %d, %s", bucket, holder)
-}
-
-// eventsOf reads the events of VmGroups.
-func eventsOf(ctx context.Context, in *cluster.Cluster, namespace client.InNamespace, more ...fields.Selector) ([]corev1.Event, error) {
-	events := &corev1.EventList{}
-	selector := fields.AndSelectors(append(more, fields.OneTermEqualSelector("involvedObject.kind", "VmGroup"))...)
-	err := in.List(ctx, events, namespace, client.MatchingFieldsSelector{Selector: selector})
-	return events.Items, err
 }
 
 // page prints sections with titles in a column of their own.
@@ -198,57 +235,4 @@ func (p *page) entries(title string, entries []describe.Entry, o *Options) {
 		p.section(title, fmt.Sprintf("%s ago   %s   %s", duration.HumanDuration(o.Now().Sub(e.Time)), e.Reason, e.Text))
 		title = ""
 	}
-}
-
-func eventsCommand(o *Options) *cobra.Command {
-	namespace, all := "", false
-	c := &cobra.Command{
-		Use: "events [NAME]", Short: "List the events of VmGroups, the newest first", Args: cobra.MaximumNArgs(1),
-	}
-	l := newListing(c)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		in, contexts, err := (&intervention{Options: o, dry: dryNone}).here(c.Context())
-		switch {
-		case err != nil:
-			return err
-		case all && len(args) > 0:
-			return cluster.Usage("Choose a VmGroup by its name, or all by --all-namespaces.")
-		case all:
-			namespace = metav1.NamespaceAll
-		case namespace == "":
-			namespace = contexts.Namespace(in.Context)
-		}
-		var named []fields.Selector
-		for _, name := range args {
-			named = append(named, fields.OneTermEqualSelector("involvedObject.name", name))
-		}
-		events, err := eventsOf(c.Context(), in, client.InNamespace(namespace), named...)
-		if err != nil {
-			return cluster.Explain(in.Context, in.Config.Host, err)
-		}
-		if len(events) == 0 && *l.format.OutputFormat == "" {
-			_, err := fmt.Fprintln(o.ErrOut, "No event was found. An API server keeps events for an hour, unless it is configured otherwise.")
-			return err
-		}
-		return l.print(o, &corev1.EventList{Items: events}, func() *metav1.Table { return eventTable(describe.Events(events), all, o) }, "Type")
-	}
-	c.Flags().StringVarP(&namespace, "namespace", "n", "", "Namespace of the VmGroups. The default is that of the context.")
-	c.Flags().BoolVarP(&all, "all-namespaces", "A", false, "List the events of all namespaces.")
-	return c
-}
-
-func eventTable(entries []describe.Entry, namespaces bool, o *Options) *metav1.Table {
-	table := columns("Last-Seen", "Type", "Reason", "VmGroup", "Message")
-	for _, e := range entries {
-		kind := corev1.EventTypeNormal
-		if e.Warning {
-			kind = corev1.EventTypeWarning
-		}
-		group := e.Group
-		if _, name, ok := strings.Cut(group, "/"); ok && !namespaces {
-			group = name
-		}
-		table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{duration.HumanDuration(o.Now().Sub(e.Time)), kind, e.Reason, group, untrusted.Text(e.Text, longestMessage)}})
-	}
-	return table
 }

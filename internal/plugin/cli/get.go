@@ -68,13 +68,13 @@ func (g *getOptions) run(c *cobra.Command, l *listing, names []string) error {
 		return err
 	}
 	if g.watch {
-		return g.watchTable(c.Context(), func(ctx context.Context) (*metav1.Table, error) {
+		return g.Options.watch(c.Context(), func(ctx context.Context) (view, error) {
 			listed, unasked, err := read(ctx)
 			if err == nil {
 				err = unknownMembers(unasked)
 			}
-			return g.table(listed), err
-		}, groupDrops...)
+			return groupList(g.table(listed)), err
+		})
 	}
 	listed, unasked, err := read(c.Context())
 	if err != nil {
@@ -162,6 +162,10 @@ func (g *getOptions) ofMembers(ctx context.Context, members []reached, selector 
 
 func (g *getOptions) table(listed []listedGroup) *metav1.Table {
 	return groupTable(listed, g.allMembers, g.allMembers || g.allNamespaces, g.ascii, g.Now())
+}
+
+func groupList(table *metav1.Table) list {
+	return list{Table: table, age: "Since", empty: nothingFound, drop: groupDrops}
 }
 
 // listedGroup is a row of a list.

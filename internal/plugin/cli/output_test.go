@@ -21,7 +21,6 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/inquiry"
-	"github.com/codeconnect/vmgroup-operator/internal/plugin/describe"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/overview"
 	"github.com/codeconnect/vmgroup-operator/internal/term"
 )
@@ -237,21 +236,15 @@ func TestTheDescriptionOfAGroup(t *testing.T) {
 		{Type: corev1.EventTypeNormal, Reason: "VMsCreated", Message: "Created 2 VMs: web-0, web-1.", EventTime: metav1.NewMicroTime(noon.Add(-time.Minute))},
 	}
 	for name, width := range map[string]int{"describe-80": 80, "describe-120": 120, "describe-200": 200, "describe-no-terminal": 0} {
-		p, o := &page{width: width}, &Options{Now: func() time.Time { return noon }}
-		p.group("team-a", &g, o, "bucket 93, held by vmgroup-operator-7c9d8b6f5-9xw7m (session 9xw7m, ready)")
-		p.entries("Edits", describe.Edits(&g), o)
-		p.history(&g, events, o)
-		compare(t, name, p.out.String())
+		is := &description{Options: &Options{Now: func() time.Time { return noon }}, context: "team-a", group: &g, served: "bucket 93, held by vmgroup-operator-7c9d8b6f5-9xw7m (session 9xw7m, ready)", events: events}
+		compare(t, name, is.text(width))
 	}
 	large := groupIn("shop", "large", v1alpha1.PhasePending, "False/ScalingUp")
 	for i := range int32(500) {
 		large.Status.VMs = append(large.Status.VMs, v1alpha1.VMStatus{Name: fmt.Sprint("large-", i), Ordinal: i, Phase: v1alpha1.VMReady})
 	}
 	large.Status.VMs[77].Phase = v1alpha1.VMLost
-	p, o := &page{}, &Options{Now: func() time.Time { return noon }}
-	p.group("team-a", &large, o, "")
-	p.history(&large, nil, o)
-	compare(t, "describe-large", p.out.String())
+	compare(t, "describe-large", (&description{Options: &Options{Now: func() time.Time { return noon }}, context: "team-a", group: &large}).text(0))
 }
 
 func TestThePlanOfAnEdit(t *testing.T) {

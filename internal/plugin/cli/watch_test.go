@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -35,7 +37,7 @@ func TestAWatchLeavesNoLineOfAnEarlierListOnTheTerminal(t *testing.T) {
 			if n < 0 {
 				n, failure = 0, errors.New("the API server does not answer: "+strings.Repeat("x", 300))
 			}
-			lines, err := linesOf(many(n), failure, size, groupDrops)
+			lines, err := linesOf(groupList(many(n)), failure, size)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,6 +59,52 @@ func TestAWatchLeavesNoLineOfAnEarlierListOnTheTerminal(t *testing.T) {
 	}
 }
 
+// TestAWatchedDescriptionReplacesTheOneBefore redraws a group whose VMs and events change.
+func TestAWatchedDescriptionReplacesTheOneBefore(t *testing.T) {
+	for _, size := range []term.Size{{Width: 80, Height: 24}, {Width: 120, Height: 40}, {Width: 30, Height: 5}} {
+		screen, shell := term.Screen{}, terminal.New(size)
+		shell.Write("$ kubectl vmgroup describe web -w\n")
+		for _, n := range []int{1, 4, 18, 2, 0} {
+			g := groupIn("shop", "web", v1alpha1.PhasePending, "False/ScalingUp")
+			for i := range int32(n) {
+				g.Status.VMs = append(g.Status.VMs, v1alpha1.VMStatus{Name: fmt.Sprint("web-", i), Ordinal: i, Phase: v1alpha1.VMReady})
+			}
+			is := &description{Options: &Options{Now: func() time.Time { return noon }}, context: "team-a", group: &g}
+			lines, err := linesOf(is, nil, size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shell.Write(screen.Frame(lines, size))
+			if got := strings.Count(strings.Join(shell.Screen(), "\n"), "✔ ready"); shell.Times("VmGroup shop/web") != 1 || shell.Times("$ kubectl") > 1 || got > n || size.Height > 24 && got != n {
+				t.Errorf("%v: %d VMs of %d:\n%s", size, got, n, strings.Join(shell.Screen(), "\n"))
+			}
+		}
+	}
+}
+
+func TestAWatchedDescriptionWithoutATerminalIsPrintedAgainAfterChanges(t *testing.T) {
+	out := &bytes.Buffer{}
+	o, now := &Options{IOStreams: genericiooptions.IOStreams{Out: out}}, noon
+	o.Now = func() time.Time { return now }
+	l := live{Options: o}
+	g := groupIn("shop", "web", v1alpha1.PhasePending, "False/ScalingUp")
+	first := &description{Options: o, context: "team-a", group: &g}
+	later, changed := *first, *first
+	changed.group = g.DeepCopy()
+	changed.group.ResourceVersion = "2"
+	happened := changed
+	happened.events = []corev1.Event{{Reason: "VMsCreated", LastTimestamp: metav1.NewTime(noon)}}
+	for i, step := range []struct {
+		is    *description
+		times int
+	}{{first, 1}, {&later, 1}, {&changed, 2}, {&happened, 3}} {
+		now = now.Add(time.Minute)
+		if err := l.show(step.is, nil); err != nil || strings.Count(out.String(), "VmGroup shop/web") != step.times {
+			t.Errorf("step %d: %v\n%s", i, err, out)
+		}
+	}
+}
+
 func TestAWatchWithoutATerminalPrintsRowsThatChange(t *testing.T) {
 	out := &bytes.Buffer{}
 	l := live{Options: &Options{IOStreams: genericiooptions.IOStreams{Out: out, ErrOut: out}}}
@@ -67,7 +115,7 @@ func TestAWatchWithoutATerminalPrintsRowsThatChange(t *testing.T) {
 		older.Rows[i].Cells[columnOf(older, "Since")] = "9d"
 	}
 	for _, table := range []*metav1.Table{many(3), older, changed, many(0), many(1)} {
-		if err := l.show(table, nil); err != nil {
+		if err := l.show(groupList(table), nil); err != nil {
 			t.Fatal(err)
 		}
 	}

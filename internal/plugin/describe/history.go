@@ -28,20 +28,30 @@ type Entry struct {
 
 // Events returns the entries of events, the newest first.
 func Events(events []corev1.Event) []Entry {
-	entries := make([]Entry, len(events))
-	for i := range events {
-		e := &events[i]
-		text := untrusted.Text(e.Message, 1024)
-		if n := times(e); n > 1 {
-			text += fmt.Sprintf(" (%d times)", n)
-		}
-		entries[i] = Entry{
-			Time: lastSeen(e), Warning: e.Type == corev1.EventTypeWarning, Reason: untrusted.Text(e.Reason, 60), Text: text,
-			Group: untrusted.Text(e.InvolvedObject.Namespace+"/"+e.InvolvedObject.Name, 320),
-		}
+	sorted := slices.SortedStableFunc(slices.Values(events), func(a, b corev1.Event) int { return Newest(&a, &b) })
+	entries := make([]Entry, len(sorted))
+	for i := range sorted {
+		entries[i] = EntryOf(&sorted[i])
 	}
-	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Group, b.Group)) })
 	return entries
+}
+
+// Newest orders events: the one that happened last comes first.
+func Newest(a, b *corev1.Event) int {
+	return cmp.Or(lastSeen(b).Compare(lastSeen(a)), cmp.Compare(groupOf(a), groupOf(b)))
+}
+
+// EntryOf returns the entry of an event.
+func EntryOf(e *corev1.Event) Entry {
+	text := untrusted.Text(e.Message, 1024)
+	if n := times(e); n > 1 {
+		text += fmt.Sprintf(" (%d times)", n)
+	}
+	return Entry{Time: lastSeen(e), Warning: e.Type == corev1.EventTypeWarning, Reason: untrusted.Text(e.Reason, 60), Text: text, Group: groupOf(e)}
+}
+
+func groupOf(e *corev1.Event) string {
+	return untrusted.Text(e.InvolvedObject.Namespace+"/"+e.InvolvedObject.Name, 320)
 }
 
 // Edits returns the entries of the edits that status records, the newest first. They stay when the events have expired.

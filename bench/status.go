@@ -56,6 +56,7 @@ func fleetStatus(ctx context.Context, s *session, _ *rig) (err error) {
 	var largest int64
 	for range statusRuns {
 		command := exec.CommandContext(ctx, plugin, "status", "--kubeconfig", kubeconfig) //nolint:gosec // as above
+		command.Env = append(os.Environ(), "KUBECACHEDIR="+dir)
 		began := time.Now()
 		out, err := command.CombinedOutput()
 		took := time.Since(began)

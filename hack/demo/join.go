@@ -74,7 +74,7 @@ func (d *demo) joinMember(ctx context.Context, name string, member *stack.Cluste
 	}
 	args := []string{"member", "join", name, "--member-context", name, "--server", member.Config.Host}
 	command := exec.CommandContext(ctx, filepath.Join(root, plugin), args...)
-	command.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(root, kubeconfig))
+	command.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(root, kubeconfig), "KUBECACHEDIR="+filepath.Join(root, "bin", "demo.cache"))
 	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("join %s: %w\n%s", name, err, out)
 	}

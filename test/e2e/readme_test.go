@@ -131,7 +131,7 @@ func peoplesEnvironment(t *testing.T) []string {
 	inherited := slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "MAKE") || strings.HasPrefix(variable, "MFLAGS=")
 	})
-	return append(inherited, append(world.helm.environment(), "PATH="+path, "KUBECONFIG="+world.hub.cluster.KubeconfigFile)...)
+	return append(inherited, append(world.helm.environment(), "PATH="+path, "KUBECACHEDIR="+t.TempDir(), "KUBECONFIG="+world.hub.cluster.KubeconfigFile)...)
 }
 
 // copyRepository copies the content of a clone: no history, and no build output.

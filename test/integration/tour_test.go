@@ -86,7 +86,7 @@ func runOfTour(t *testing.T, path, kubeconfig, line string) (string, int) {
 	t.Helper()
 	if args, ok := strings.CutPrefix(line, "kubectl vmgroup "); ok {
 		out := &bytes.Buffer{}
-		plugin := cli.New(cli.Options{IOStreams: genericiooptions.IOStreams{Out: out, ErrOut: out}, Now: time.Now})
+		plugin := cli.New(cli.Options{CacheDir: t.TempDir(), IOStreams: genericiooptions.IOStreams{Out: out, ErrOut: out}, Now: time.Now})
 		plugin.SetArgs(append(strings.Fields(args), "--kubeconfig", kubeconfig))
 		err := plugin.ExecuteContext(t.Context())
 		if err != nil {
@@ -96,7 +96,7 @@ func runOfTour(t *testing.T, path, kubeconfig, line string) (string, int) {
 	}
 	command := exec.CommandContext(t.Context(), "sh", "-c", line)
 	command.Dir = t.TempDir()
-	command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "PATH="+path+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig, "KUBECACHEDIR="+t.TempDir(), "PATH="+path+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	out, err := command.CombinedOutput()
 	if err != nil && command.ProcessState == nil {
 		t.Fatal(err)

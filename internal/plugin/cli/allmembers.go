@@ -27,7 +27,7 @@ func (o *Options) reach(c *cobra.Command) (members []reached, missing []string, 
 		return nil, nil, err
 	}
 	contexts.Warn(o.ErrOut)
-	hub, err := o.hub(c, contexts)
+	hub, err := o.findHub(c, contexts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -36,29 +36,9 @@ func (o *Options) reach(c *cobra.Command) (members []reached, missing []string, 
 		return nil, nil, cluster.Explain(hub.Context, hub.Config.Host, err)
 	}
 	byUID := map[string]*cluster.Cluster{}
-	names := contexts.Names()
-	found := make([]*cluster.Cluster, len(names))
-	uids := make([]string, len(names))
-	ask := errgroup.Group{}
-	ask.SetLimit(concurrentContexts)
-	for i, name := range names {
-		ask.Go(func() error {
-			ctx, cancel := context.WithTimeout(c.Context(), contextTime)
-			defer cancel()
-			of, err := contexts.Open(name)
-			if err != nil {
-				return nil // a context that cannot be used reaches no member
-			}
-			if facts, err := of.Ask(ctx, o.Now); err == nil {
-				found[i], uids[i] = of, facts.UID
-			}
-			return nil
-		})
-	}
-	_ = ask.Wait() // the functions return no error
-	for i, of := range found {
-		if of != nil && byUID[uids[i]] == nil {
-			byUID[uids[i]] = of
+	for _, f := range o.roles(c.Context(), contexts, asked) {
+		if f.UID != "" && byUID[f.UID] == nil {
+			byUID[f.UID] = f.Cluster
 		}
 	}
 	for i := range list.Items {

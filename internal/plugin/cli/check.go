@@ -50,7 +50,7 @@ func check(c *cobra.Command, o *Options, name, memberContext string) error {
 	if err != nil {
 		return err
 	}
-	hub, err := o.hub(c, contexts)
+	hub, err := o.findHub(c, contexts)
 	if err != nil {
 		return err
 	}

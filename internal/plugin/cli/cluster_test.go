@@ -52,7 +52,9 @@ type bench struct {
 	testing.TB
 	hub, member client.Client
 	file        *clientcmdapi.Config
-	servers     struct{ hub, member *localcluster.ControlPlane }
+	// cache is the directory of what commands remember. By default, each test has its own.
+	cache   string
+	servers struct{ hub, member *localcluster.ControlPlane }
 }
 
 func newBench(t testing.TB) *bench {
@@ -203,7 +205,10 @@ func (b *bench) writeFile() string {
 
 // command runs a command with a kubeconfig.
 func (b *bench) command(ctx context.Context, out io.Writer, kubeconfig string, args ...string) error {
-	root := New(Options{IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: out, ErrOut: out}, Version: "v1", Now: time.Now})
+	if b.cache == "" {
+		b.cache = b.TempDir()
+	}
+	root := New(Options{IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: out, ErrOut: out}, Version: "v1", Now: time.Now, CacheDir: b.cache})
 	root.SetArgs(append([]string{"--kubeconfig", kubeconfig, "--operator-namespace", operatorNamespace}, args...))
 	return root.ExecuteContext(ctx)
 }

@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,80 +26,131 @@ const (
 )
 
 func contextsCommand(o *Options) *cobra.Command {
-	return &cobra.Command{
+	scan := false
+	c := &cobra.Command{
 		Use: "contexts", Short: "Tell which context of the kubeconfig is a hub, and which is a member", Args: cobra.NoArgs,
-		Long: "Asks the cluster of each context for its role: hub, member, both or none. A context that does not answer within 2 seconds has the role unknown.",
-		RunE: func(c *cobra.Command, _ []string) error { return contexts(c, o) },
+		Long: `Shows the role of each context's cluster: hub, member, both or none. Commands remember the roles of the contexts that they use, and --scan asks the others.
+A context that does not answer within 2 seconds has the role unknown.`,
+		RunE: func(c *cobra.Command, _ []string) error { return o.contexts(c, scan) },
 	}
+	c.Flags().BoolVar(&scan, "scan", false, "Ask the clusters of all contexts, which can start the login programs of their users.")
+	return c
 }
 
-// role is what a context's cluster is for the operator.
-type role struct{ context, role, uid, hub, note string }
+// found is a context with the role of its cluster.
+type found struct {
+	*cluster.Cluster
+	cluster.Role
+	// note is why the role is not known, or empty.
+	note string
+}
 
-func contexts(c *cobra.Command, o *Options) error {
+// asking chooses whether the cluster of a context is asked, if commands have a memory of its role.
+type asking int
+
+const (
+	remembered asking = iota // only the memory counts
+	asked                    // the cluster is asked if its role is not remembered
+	askedAgain               // the cluster is asked
+)
+
+func (o *Options) contexts(c *cobra.Command, scan bool) error {
 	all, err := cluster.Load(o.flags)
 	if err != nil {
 		return err
 	}
-	names := all.Names()
-	roles := make([]role, len(names))
-	group := errgroup.Group{}
-	group.SetLimit(concurrentContexts)
-	for i, name := range names {
-		group.Go(func() error {
-			ctx, cancel := context.WithTimeout(c.Context(), contextTime)
-			defer cancel()
-			roles[i] = roleOf(ctx, o, all, name)
-			return nil
-		})
+	how := remembered
+	if scan {
+		how = askedAgain
 	}
-	_ = group.Wait() // the functions return no error
-	table := columns("Context", "Role", "Cluster-UID", "Served-By", "Note")
-	for _, r := range roles {
-		table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{r.context, r.role, r.uid, r.hub, r.note}})
+	table, unknown := columns("Context", "Role", "Cluster-UID", "Served-By", "Note"), false
+	names := all.Names()
+	for i, f := range o.roles(c.Context(), all, how) {
+		unknown = unknown || f.UID == ""
+		table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{names[i], f.word(), f.UID, f.Installation, f.note}})
+	}
+	if unknown && !scan {
+		_, _ = fmt.Fprintln(o.ErrOut, "To ask the contexts whose role is not known: kubectl vmgroup contexts --scan")
 	}
 	return printTable(o.Out, table, false, "Note", "Served-By")
 }
 
-// roleOf asks the cluster of a context.
-func roleOf(ctx context.Context, o *Options, all *cluster.Contexts, name string) role {
-	r := role{context: name, role: "unknown"}
-	fail := func(err error) role {
-		var failure *cluster.Failure
-		if errors.As(err, &failure) {
-			r.note = untrusted.Text(failure.Sentence, 120)
-		}
-		return r
+func (f found) word() string {
+	switch {
+	case f.UID == "":
+		return "unknown"
+	case f.Hub && f.Installation != "":
+		return "hub, member"
+	case f.Hub:
+		return "hub"
+	case f.Installation != "":
+		return "member"
 	}
-	of, err := all.Open(name)
-	if err != nil {
-		return fail(err)
+	return "none"
+}
+
+// roles returns all contexts, in the order of their names.
+func (o *Options) roles(ctx context.Context, all *cluster.Contexts, how asking) []found {
+	names := all.Names()
+	roles := make([]found, len(names))
+	group := errgroup.Group{}
+	group.SetLimit(concurrentContexts)
+	for i, name := range names {
+		group.Go(func() error {
+			var err error
+			var failure *cluster.Failure
+			if roles[i], err = o.roleOf(ctx, all, name, how); errors.As(err, &failure) {
+				roles[i].note = untrusted.Text(failure.Sentence, 120)
+			}
+			return nil
+		})
 	}
-	facts, err := of.Ask(ctx, o.Now)
-	if err != nil {
-		return fail(err)
+	_ = group.Wait() // the functions return no error
+	return roles
+}
+
+// roleOf returns the role of one context. Without an error, an empty UID means that it is not remembered.
+func (o *Options) roleOf(ctx context.Context, all *cluster.Contexts, name string, how asking) (f found, err error) {
+	if f.Cluster, err = all.Open(name); err != nil {
+		return f, err
 	}
-	r.uid = facts.UID
-	hub, err := of.IsHub(ctx)
+	role, known := o.memory().Role(name, f.Config)
+	if how == remembered || known && how == asked {
+		f.Role = role
+		return f, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, contextTime)
+	defer cancel()
+	facts, err := f.Ask(ctx, o.Now)
 	if err != nil {
-		return fail(err)
+		return f, err
+	}
+	if f.Hub, err = f.IsHub(ctx); err != nil {
+		return f, err
 	}
 	claim := &corev1.ConfigMap{}
-	switch err := of.Get(ctx, types.NamespacedName{Namespace: metav1.NamespaceSystem, Name: install.ClaimName}, claim); {
-	case client.IgnoreNotFound(err) != nil:
-		return fail(cluster.Explain(name, of.Config.Host, err))
-	case err == nil:
-		r.hub = untrusted.Text(claim.Data[install.ClaimInstallationKey], 40)
+	err = f.Get(ctx, types.NamespacedName{Namespace: metav1.NamespaceSystem, Name: install.ClaimName}, claim)
+	if client.IgnoreNotFound(err) != nil && !apierrors.IsForbidden(err) {
+		return f, cluster.Explain(name, f.Config.Host, err)
 	}
-	switch {
-	case hub && r.hub != "":
-		r.role = "hub, member"
-	case hub:
-		r.role = "hub"
-	case r.hub != "":
-		r.role = "member"
-	default:
-		r.role = "none"
+	f.UID, f.Installation = facts.UID, untrusted.Text(claim.Data[install.ClaimInstallationKey], 40)
+	if !apierrors.IsForbidden(err) { // a user with more rights can ask later
+		o.memory().Remember(name, f.Config, f.Role)
 	}
-	return r
+	return f, nil
+}
+
+// hubOf returns the context of the hub that serves a member, if a command has used it before. The member's claim names the hub, and its users can write the
+// claim: the result is for commands that change nothing.
+func (o *Options) hubOf(ctx context.Context, all *cluster.Contexts, member string, how asking) *cluster.Cluster {
+	of, err := o.roleOf(ctx, all, member, how)
+	if err != nil || of.Installation == "" {
+		return nil
+	}
+	for _, f := range o.roles(ctx, all, remembered) {
+		if f.Hub && f.UID == of.Installation {
+			return f.Cluster
+		}
+	}
+	return nil
 }

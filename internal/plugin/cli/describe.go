@@ -37,8 +37,8 @@ func describeCommand(o *Options) *cobra.Command {
 	d := &describeOptions{Options: o}
 	c := &cobra.Command{
 		Use: "describe NAME", Short: "Explain the state of a VmGroup: why it waits, what to do, and what happened", Args: cobra.ExactArgs(1),
-		Long: `Reads the VmGroup and its events. With --hub-context or $` + hubContextVariable + `, it also names the replica of the operator that holds the group. Of a group with
-more than 20 VMs, it lists those that are not ready.`,
+		Long: `Reads the VmGroup and its events. With --hub-context or $` + hubContextVariable + `, or if kubectl vmgroup contexts --scan has found the hub, it also names the
+replica of the operator that holds the group. Of a group with more than 20 VMs, it lists those that are not ready.`,
 		RunE: func(c *cobra.Command, args []string) error { return d.run(c, args[0]) },
 	}
 	c.Flags().StringVarP(&d.namespace, "namespace", "n", "", "Namespace of the VmGroup. The default is that of the context.")
@@ -66,7 +66,7 @@ func (d *describeOptions) run(c *cobra.Command, name string) error {
 		if err != nil {
 			return nil, cluster.Explain(in.Context, in.Config.Host, err)
 		}
-		if d.hubContext != "" || os.Getenv(hubContextVariable) != "" {
+		if d.hubContext != "" || os.Getenv(hubContextVariable) != "" || d.hubOf(ctx, contexts, in.Context, remembered) != nil {
 			is.served = d.servedBy(c, contexts, in, is.group)
 		}
 		is.events, err = eventsOf(ctx, in, client.InNamespace(d.namespace), fields.OneTermEqualSelector("involvedObject.uid", string(is.group.UID)))
@@ -128,7 +128,7 @@ func (o *Options) servedBy(c *cobra.Command, contexts *cluster.Contexts, in *clu
 	if err != nil {
 		return "not known: " + err.Error()
 	}
-	hub, err := o.hub(c, contexts)
+	hub, err := o.findHub(c, contexts)
 	if err != nil {
 		return "not known: " + err.Error()
 	}

@@ -20,7 +20,7 @@ command, for a Pod.`,
 			if err := settings.Validate(); err != nil {
 				return cluster.Usage("%v", err)
 			}
-			hub, err := o.openHub(c)
+			hub, err := o.readHub(c)
 			if err != nil {
 				return err
 			}

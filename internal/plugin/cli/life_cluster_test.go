@@ -5,6 +5,8 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -213,11 +215,41 @@ func TestContextsTellsTheRoleOfEach(t *testing.T) {
 	})
 	b.file.Clusters["gone"] = &clientcmdapi.Cluster{Server: "https://127.0.0.1:1"}
 	b.file.Contexts["gone"] = &clientcmdapi.Context{Cluster: "gone", AuthInfo: "hub"}
-	out, err := b.run("contexts")
+	out, err := b.run("contexts", "--scan")
 	b.must(err)
-	for _, want := range []string{"edge member " + b.uid(b.member) + " " + b.uid(b.hub), "hub hub " + b.uid(b.hub), "gone unknown The cluster of context"} {
-		if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
-			t.Errorf("it lacks %q:\n%s", want, out)
+	said := func(out string, wants ...string) {
+		t.Helper()
+		for _, want := range wants {
+			if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
+				t.Errorf("it lacks %q:\n%s", want, out)
+			}
 		}
 	}
+	edge, hub := "edge member "+b.uid(b.member)+" "+b.uid(b.hub), "hub hub "+b.uid(b.hub)
+	said(out, edge, hub, "gone unknown The cluster of context")
+	out, err = b.run("contexts")
+	b.must(err)
+	said(out, edge, hub, "gone unknown", "To ask the contexts")
+	// The hub of a member is found for commands that change nothing.
+	b.file.CurrentContext = "edge"
+	out, err = b.run("member", "list")
+	b.must(err)
+	said(out, `Context "edge" is a member of the hub of context "hub".`)
+	if out, err = b.run("allow", "mass-deletion", "--member", "x"); ExitCode(err) != cluster.ExitUsage || !strings.Contains(err.Error(), "not a hub") {
+		t.Errorf("a command that changes something finds the hub by itself: %v\n%s", err, out)
+	}
+	// The memory of another server does not count, and commands work without the file.
+	b.file.Contexts["hub"].Cluster, b.file.Contexts["edge"].Cluster = b.file.Contexts["edge"].Cluster, b.file.Contexts["hub"].Cluster
+	out, err = b.run("contexts")
+	b.must(err)
+	said(out, "edge unknown", "hub unknown")
+	b.file.Contexts["hub"].Cluster, b.file.Contexts["edge"].Cluster = b.file.Contexts["edge"].Cluster, b.file.Contexts["hub"].Cluster
+	b.must(os.WriteFile(filepath.Join(b.cache, "vmgroup", "contexts.json"), []byte("{"), 0o600))
+	out, err = b.run("contexts")
+	b.must(err)
+	said(out, "edge unknown", "hub unknown")
+	b.cache = "/dev/null/none"
+	out, err = b.run("contexts", "--scan")
+	b.must(err)
+	said(out, edge, hub)
 }

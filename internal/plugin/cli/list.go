@@ -19,7 +19,7 @@ func listCommand(o *Options) *cobra.Command {
 	c := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List the members of the hub, those that are not ready first", Args: cobra.NoArgs}
 	l := newListing(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		hub, err := o.openHub(c)
+		hub, err := o.readHub(c)
 		if err != nil {
 			return err
 		}

@@ -2,10 +2,12 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,22 +30,31 @@ type Options struct {
 	// Now is the clock.
 	Now func() time.Time
 
+	// CacheDir is the directory for what commands remember of contexts. The default is that of kubectl.
+	CacheDir string
+
 	flags      *genericclioptions.ConfigFlags
 	hubContext string
 	namespace  string
 	ascii      bool
+	// memory returns what commands remember of contexts.
+	memory func() *cluster.Memory
 }
 
 // New returns the command line.
 func New(o Options) *cobra.Command {
 	o.flags = connection()
+	o.memory = sync.OnceValue(func() *cluster.Memory {
+		return cluster.NewMemory(cmp.Or(o.CacheDir, *genericclioptions.NewConfigFlags(true).CacheDir))
+	})
 	root := &cobra.Command{
 		Use:   "kubectl-vmgroup",
 		Short: "Operate groups of VMs across clusters",
 		Long: `kubectl vmgroup joins member clusters to a hub of the VmGroup operator, reports on them, and intervenes in VmGroups.
 
-The hub is the cluster in which the operator runs. Its context is --hub-context, else $VMGROUP_HUB_CONTEXT, else the current context. Commands for VmGroups use
-the current context, or that of --context.
+The hub is the cluster in which the operator runs. Its context is --hub-context, else $VMGROUP_HUB_CONTEXT, else the current context. If that is a member, commands
+that change nothing use the hub that serves it, if a command has used the hub's context before: see kubectl vmgroup contexts. Commands for VmGroups use the current
+context, or that of --context.
 
 Exit codes: 0 if all is well, 1 if something is not well, 2 for wrong arguments, 3 if a cluster cannot be reached or lacks a permission.`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl vmgroup"},
@@ -97,6 +108,33 @@ func family(use, short string) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 }
 
+// readHub opens the hub of the user's kubeconfig, for a command that changes nothing.
+func (o *Options) readHub(c *cobra.Command) (*cluster.Cluster, error) {
+	contexts, err := cluster.Load(o.flags)
+	if err != nil {
+		return nil, err
+	}
+	contexts.Warn(o.ErrOut)
+	return o.findHub(c, contexts)
+}
+
+// findHub opens the hub. If no flag and no variable names its context, and the current one is a member, it is the hub that serves the member, if a command has used it
+// before.
+func (o *Options) findHub(c *cobra.Command, contexts *cluster.Contexts) (*cluster.Cluster, error) {
+	hub, err := o.hub(c, contexts)
+	var failure *cluster.Failure
+	if o.hubContext != "" || os.Getenv(hubContextVariable) != "" || !errors.As(err, &failure) || failure.Code != cluster.ExitUsage || contexts.Current() == "" {
+		return hub, err
+	}
+	found := o.hubOf(c.Context(), contexts, contexts.Current(), asked)
+	if found == nil {
+		return nil, err
+	}
+	o.hubContext = found.Context
+	_, _ = fmt.Fprintf(o.ErrOut, "Context %q is a member of the hub of context %q.\n", contexts.Current(), found.Context)
+	return o.hub(c, contexts)
+}
+
 // openHub opens the hub of the user's kubeconfig.
 func (o *Options) openHub(c *cobra.Command) (*cluster.Cluster, error) {
 	contexts, err := cluster.Load(o.flags)
@@ -129,6 +167,7 @@ func (o *Options) hub(c *cobra.Command, contexts *cluster.Contexts) (*cluster.Cl
 	case !is:
 		return nil, cluster.Usage("The cluster of context %q is not a hub: it does not serve MemberClusters. Set --hub-context to the context of the hub.", name)
 	}
+	_, _ = o.roleOf(c.Context(), contexts, name, asked) // commands remember it
 	if o.namespace == "" {
 		o.namespace = hub.OperatorNamespace(c.Context())
 	}

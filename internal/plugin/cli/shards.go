@@ -37,7 +37,7 @@ func printShards(c *cobra.Command, o *Options, of, member string) error {
 	if of != "" && (!ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0) {
 		return cluster.Usage("--of %q is not of the form NAMESPACE/NAME.", of)
 	}
-	hub, err := o.openHub(c)
+	hub, err := o.readHub(c)
 	if err != nil {
 		return err
 	}

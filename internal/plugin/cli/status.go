@@ -31,7 +31,7 @@ or held do not count as not ready. Exits with 1 if a VCenter, a member, a VmGrou
 }
 
 func (o *Options) status(c *cobra.Command) error {
-	hub, err := o.openHub(c)
+	hub, err := o.readHub(c)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func vcenterCommand(o *Options) *cobra.Command {
 	}
 	l := newListing(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		hub, err := o.openHub(c)
+		hub, err := o.readHub(c)
 		if err != nil {
 			return err
 		}

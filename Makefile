@@ -84,8 +84,9 @@ build: ## Build the operator into bin/manager
 	@$(RUN) ./hack/progress -label "compiling the operator" -o bin/manager -ldflags "$(LDFLAGS)" ./cmd/manager
 	@echo "bin/manager $(RELEASE)"
 
-plugin: ## Build the kubectl plugin into bin/kubectl-vmgroup
+plugin: ## Build the kubectl plugin into bin/kubectl-vmgroup, with bin/kubectl_complete-vmgroup for shells
 	@$(PLUGIN)
+	@printf '#!/bin/sh\nexec kubectl vmgroup __complete "$$@"\n' >bin/kubectl_complete-vmgroup && chmod +x bin/kubectl_complete-vmgroup
 	@echo "bin/kubectl-vmgroup $(RELEASE)"
 
 image: ## Write the image and its SBOM to dist/image; PLATFORM=linux/amd64,linux/arm64 PUSH=registry.example.com/name

@@ -163,6 +163,33 @@ func TestEachVerbDoesWhatItsKubectlCommandDoes(t *testing.T) {
 	}
 }
 
+func TestAShellCompletesNames(t *testing.T) {
+	i := newInterventions(t)
+	for line, want := range map[string]string{
+		"describe -n intervened":               "web\n:4\n",
+		"describe -n intervened web":           ":4\n",
+		"pause -n intervened other":            "web\n:4\n",
+		"rollout status -n intervened":         "web\n:4\n",
+		"confirm vcenter":                      "intervened\n:4\n",
+		"confirm member":                       "intervened\n:4\n",
+		"vcenter check":                        "intervened\n:4\n",
+		"member check":                         "intervened\n:4\n",
+		"allow mass-deletion --member":         "intervened\n:4\n",
+		"get --context":                        "edge\nhub\n:4\n",
+		"describe --context edge":              ":4\n", // it serves no VmGroups
+		"vcenter check --hub-context edge":     ":4\n",
+		"describe --kubeconfig /dev/null/none": ":4\n",
+	} {
+		out, err := i.run(append(append([]string{"__complete"}, strings.Fields(line)...), "")...)
+		if got, _, _ := strings.Cut(out, "Completion ended"); err != nil || got != want {
+			t.Errorf("%s: %v\n%s", line, err, out)
+		}
+	}
+	if out, _ := i.run("__complete", "get", "-n", ""); !strings.Contains(out, "intervened\n") {
+		t.Errorf("namespaces: %s", out)
+	}
+}
+
 func TestVerbsRefuseWhatTheyCannotDo(t *testing.T) {
 	i := newInterventions(t)
 	for line, test := range map[string]struct {

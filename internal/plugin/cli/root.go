@@ -74,6 +74,10 @@ Exit codes: 0 if all is well, 1 if something is not well, 2 for wrong arguments,
 	flags.BoolVar(&o.ascii, "ascii", false, "Print ASCII characters instead of symbols.")
 	root.AddCommand(statusCommand(&o), getCommand(&o), describeCommand(&o), eventsCommand(&o), planCommand(&o), rolloutCommand(&o), templatesCommand(&o), quotaCommand(&o), pauseCommand(&o), resumeCommand(&o), confirmCommand(&o), keepCommand(&o), forgetCommand(&o), adoptCommand(&o), allowCommand(&o), acceptCommand(&o))
 	root.AddCommand(memberCommand(&o), vcenterCommand(&o), shardsCommand(&o), healthCommand(&o), contextsCommand(&o), versionCommand(&o))
+	for _, flag := range []string{"context", "hub-context"} {
+		_ = root.RegisterFlagCompletionFunc(flag, o.completeContexts) // the flags exist
+	}
+	o.complete(root)
 	return root
 }
 

@@ -268,3 +268,28 @@ func TestVerbsTellWhenTheyHaveNoEffectYet(t *testing.T) {
 		t.Errorf("resume:\n%s", out)
 	}
 }
+
+func TestVerbsChooseTheGroupsThatAreBeingDeleted(t *testing.T) {
+	i := newInterventions(t)
+	if _, err := i.run("keep", "--deleting", "-n", "intervened"); ExitCode(err) != cluster.ExitUsage || !strings.Contains(err.Error(), "no such VmGroup") {
+		t.Errorf("no group is being deleted: %v", err)
+	}
+	leaving := i.newGroup("leaving")
+	leaving.Finalizers = []string{v1alpha1.VmGroupFinalizer}
+	i.make(i.hub, leaving)
+	i.must(i.hub.Delete(t.Context(), leaving))
+	_, err := i.run("keep", "--deleting", "-n", "intervened")
+	i.must(err)
+	if value := i.annotation(leaving, v1alpha1.ReleaseAnnotation); value != string(leaving.UID) {
+		t.Errorf("the group that is being deleted has the annotation %q", value)
+	}
+	if value := i.annotation(i.group, v1alpha1.ReleaseAnnotation); value != "" {
+		t.Errorf("the other group has the annotation %q", value)
+	}
+	if _, err := i.run("keep", "--deleting", "--all", "-n", "intervened"); ExitCode(err) != cluster.ExitUsage {
+		t.Errorf("both selections: %v", err)
+	}
+	i.must(i.hub.Get(t.Context(), client.ObjectKeyFromObject(leaving), leaving))
+	leaving.Finalizers = nil
+	i.must(i.hub.Update(t.Context(), leaving))
+}

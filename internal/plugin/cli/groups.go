@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,25 +20,26 @@ import (
 // groupSelection chooses VmGroups of a namespace.
 type groupSelection struct {
 	namespace, selector string
-	all                 bool
+	all, deleting       bool
 }
 
 func (s *groupSelection) add(c *cobra.Command) {
 	c.Flags().StringVarP(&s.namespace, "namespace", "n", "", "Namespace of the VmGroups. The default is that of the context.")
 	c.Flags().StringVarP(&s.selector, "selector", "l", "", "Label selector that chooses VmGroups, instead of names.")
 	c.Flags().BoolVar(&s.all, "all", false, "Choose all VmGroups of the namespace, instead of names.")
+	c.Flags().BoolVar(&s.deleting, "deleting", false, "Choose the VmGroups of the namespace that are being deleted, instead of names.")
 }
 
 // read reads the groups. No group is an error: a person who chose some by mistake must learn that.
 func (s *groupSelection) read(ctx context.Context, in *cluster.Cluster, contexts *cluster.Contexts, names []string) ([]v1alpha1.VmGroup, error) {
 	chosen := 0
-	for _, is := range []bool{len(names) > 0, s.selector != "", s.all} {
+	for _, is := range []bool{len(names) > 0, s.selector != "", s.all, s.deleting} {
 		if is {
 			chosen++
 		}
 	}
 	if chosen != 1 {
-		return nil, cluster.Usage("Choose VmGroups by their names, by --selector, or by --all.")
+		return nil, cluster.Usage("Choose VmGroups by their names, by --selector, by --all, or by --deleting.")
 	}
 	namespace := s.namespace
 	if namespace == "" {
@@ -51,6 +53,9 @@ func (s *groupSelection) read(ctx context.Context, in *cluster.Cluster, contexts
 		list := &v1alpha1.VmGroupList{}
 		if err := in.List(ctx, list, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
 			return nil, cluster.Explain(in.Context, in.Config.Host, err)
+		}
+		if s.deleting {
+			list.Items = slices.DeleteFunc(list.Items, func(g v1alpha1.VmGroup) bool { return g.DeletionTimestamp == nil })
 		}
 		if len(list.Items) == 0 {
 			return nil, cluster.Usage("Namespace %q of context %q has no such VmGroup.", namespace, in.Context)

@@ -122,7 +122,7 @@ func (o *vcenterCheck) run(ctx context.Context, name string, out io.Writer) erro
 	if err != nil {
 		return fmt.Errorf("connect to the hub: %w", err)
 	}
-	r.hub, r.memory = hub, &vcenter.LoginMemory{Client: core.Secrets(o.namespace)}
+	r.hub, r.memory = byName{hub}, &vcenter.LoginMemory{Client: core.Secrets(o.namespace)}
 	return r.ofVCenter(ctx, out)
 }
 

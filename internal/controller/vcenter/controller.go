@@ -37,9 +37,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=vm.codeconnect.vmworld.com,resources=vcenters/status,verbs=patch
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch,namespace=system
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=list;watch,namespace=system
 
 // lookInterval is the interval of comparisons of a connection's health with status. A comparison reads memory. Important changes arrive at
 // once through vsphere.Notifier.

@@ -236,7 +236,7 @@ func TestContextsTellsTheRoleOfEach(t *testing.T) {
 	b.must(err)
 	said(out, `Context "edge" is a member of the hub of context "hub".`)
 	if out, err = b.run("allow", "mass-deletion", "--member", "x"); ExitCode(err) != cluster.ExitUsage || !strings.Contains(err.Error(), "not a hub") {
-		t.Errorf("a command that changes something finds the hub by itself: %v\n%s", err, out)
+		t.Errorf("a command that changes something finds the hub automatically: %v\n%s", err, out)
 	}
 	// The memory of another server does not count, and commands work without the file.
 	b.file.Contexts["hub"].Cluster, b.file.Contexts["edge"].Cluster = b.file.Contexts["edge"].Cluster, b.file.Contexts["hub"].Cluster

@@ -102,16 +102,15 @@ func (r *Offers) templates(ctx context.Context, set *policy.Set, by policy.Reque
 		if t.Path <= after {
 			continue
 		}
-		text := nameOf(server, t)
-		granted := policy.CheckReferences(name, vcenter.Spec.Grants, by, []policy.Reference{{Field: "spec.template", Kind: policy.TemplateReference, Given: text, Path: t.Path}})
-		if len(granted) > 0 || !set.AllowsTemplate(by, text, t.Path) {
+		is := policy.Reference{Field: "spec.template", Kind: policy.TemplateReference, Given: t.Path, Path: t.Path}
+		if len(policy.CheckReferences(name, vcenter.Spec.Grants, by, []policy.Reference{is})) > 0 || !set.AllowsTemplate(by, t.Path) {
 			continue
 		}
 		if len(offers.Templates) == mostOffered {
 			offers.More = true
 			break
 		}
-		offers.Templates = append(offers.Templates, inquiry.Template{Name: text, Path: t.Path, Linked: t.HasSnapshot && t.UnfitLinked == "", Unfit: untrusted.Text(t.Unfit, longestUnfit)})
+		offers.Templates = append(offers.Templates, inquiry.Template{Name: nameOf(server, t), Path: t.Path, Linked: t.HasSnapshot && t.UnfitLinked == "", Unfit: untrusted.Text(t.Unfit, longestUnfit)})
 	}
 	return offers, nil
 }

@@ -28,9 +28,9 @@ func (s *Set) Evaluate(r Requester, spec v1alpha1.VmGroupSpec, templatePath stri
 	return violations
 }
 
-// AllowsTemplate reports whether the policies that apply to the requester allow a template, given as text and by its path.
-func (s *Set) AllowsTemplate(r Requester, given, path string) bool {
-	return !slices.ContainsFunc(s.Evaluate(r, v1alpha1.VmGroupSpec{Template: given}, path), func(v Violation) bool {
+// AllowsTemplate reports whether the policies that apply to the requester allow the template with this inventory path.
+func (s *Set) AllowsTemplate(r Requester, path string) bool {
+	return !slices.ContainsFunc(s.Evaluate(r, v1alpha1.VmGroupSpec{Template: path}, path), func(v Violation) bool {
 		return v.Enforced && (v.Rule == RuleTemplateDenied || v.Rule == RuleTemplateAllowed)
 	})
 }

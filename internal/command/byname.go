@@ -11,22 +11,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// byName is a client that lists an object by its name if it may not get it. The operator's account can list VCenters and Secrets, and can get none.
+// byName is a client that reads an object by a list of its name: the operator's account can list VCenters and Secrets, and must not get them. An account
+// that cannot list gets the object.
 type byName struct{ client.Client }
 
-// Get implements client.Reader. If the list is refused as well, the error is that of the get.
+// Get implements client.Reader.
 func (b byName) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
-	err := b.Client.Get(ctx, key, object, options...)
-	if !apierrors.IsForbidden(err) {
+	kind, err := b.GroupVersionKindFor(object)
+	if err != nil {
 		return err
-	}
-	kind, kindErr := b.GroupVersionKindFor(object)
-	if kindErr != nil {
-		return kindErr
 	}
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind)
-	if b.List(ctx, list, client.InNamespace(key.Namespace), client.MatchingFields{"metadata.name": key.Name}) != nil {
+	switch err := b.List(ctx, list, client.InNamespace(key.Namespace), client.MatchingFields{"metadata.name": key.Name}); {
+	case apierrors.IsForbidden(err):
+		return b.Client.Get(ctx, key, object, options...)
+	case err != nil:
 		return err
 	}
 	for i := range list.Items {

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -77,7 +76,7 @@ func (o *Options) contexts(c *cobra.Command, scan bool) error {
 
 func (f found) word() string {
 	switch {
-	case f.UID == "":
+	case f.UID == "" || f.note != "":
 		return "unknown"
 	case f.Hub && f.Installation != "":
 		return "hub, member"
@@ -109,12 +108,12 @@ func (o *Options) roles(ctx context.Context, all *cluster.Contexts, how asking) 
 	return roles
 }
 
-// roleOf returns the role of one context. Without an error, an empty UID means that it is not remembered.
+// roleOf returns the role of one context. Without an error, an empty UID means that it is not remembered. With an error, the UID can be known.
 func (o *Options) roleOf(ctx context.Context, all *cluster.Contexts, name string, how asking) (f found, err error) {
 	if f.Cluster, err = all.Open(name); err != nil {
 		return f, err
 	}
-	role, known := o.memory().Role(name, f.Config)
+	role, known := o.memory.Role(name, f.Config)
 	if how == remembered || known && how == asked {
 		f.Role = role
 		return f, nil
@@ -125,18 +124,17 @@ func (o *Options) roleOf(ctx context.Context, all *cluster.Contexts, name string
 	if err != nil {
 		return f, err
 	}
+	f.UID = facts.UID
 	if f.Hub, err = f.IsHub(ctx); err != nil {
 		return f, err
 	}
 	claim := &corev1.ConfigMap{}
 	err = f.Get(ctx, types.NamespacedName{Namespace: metav1.NamespaceSystem, Name: install.ClaimName}, claim)
-	if client.IgnoreNotFound(err) != nil && !apierrors.IsForbidden(err) {
+	if client.IgnoreNotFound(err) != nil {
 		return f, cluster.Explain(name, f.Config.Host, err)
 	}
-	f.UID, f.Installation = facts.UID, untrusted.Text(claim.Data[install.ClaimInstallationKey], 40)
-	if !apierrors.IsForbidden(err) { // a user with more rights can ask later
-		o.memory().Remember(name, f.Config, f.Role)
-	}
+	f.Installation = untrusted.Text(claim.Data[install.ClaimInstallationKey], 40)
+	o.memory.Remember(name, f.Config, f.Role)
 	return f, nil
 }
 

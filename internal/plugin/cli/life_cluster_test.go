@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -225,6 +226,17 @@ func TestContextsTellsTheRoleOfEach(t *testing.T) {
 			}
 		}
 	}
+	// A user who cannot read the claim does not know whether it is a member.
+	b.make(b.member, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "sees-namespaces"}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}}}})
+	b.make(b.member, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "sees-namespaces"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "sees-namespaces"},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "stranger"}},
+	})
+	b.context("stranger", b.user(b.servers.member, "stranger"))
+	strange, err := b.run("contexts", "--scan")
+	b.must(err)
+	said(strange, "stranger unknown "+b.uid(b.member)+" The user of context")
+	delete(b.file.Contexts, "stranger")
 	edge, hub := "edge member "+b.uid(b.member)+" "+b.uid(b.hub), "hub hub "+b.uid(b.hub)
 	said(out, edge, hub, "gone unknown The cluster of context")
 	out, err = b.run("contexts")

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,16 +36,14 @@ type Options struct {
 	hubContext string
 	namespace  string
 	ascii      bool
-	// memory returns what commands remember of contexts.
-	memory func() *cluster.Memory
+	// memory is what commands remember of contexts.
+	memory *cluster.Memory
 }
 
 // New returns the command line.
 func New(o Options) *cobra.Command {
 	o.flags = connection()
-	o.memory = sync.OnceValue(func() *cluster.Memory {
-		return cluster.NewMemory(cmp.Or(o.CacheDir, *genericclioptions.NewConfigFlags(true).CacheDir))
-	})
+	o.memory = cluster.NewMemory(cmp.Or(o.CacheDir, *genericclioptions.NewConfigFlags(true).CacheDir))
 	root := &cobra.Command{
 		Use:   "kubectl-vmgroup",
 		Short: "Operate groups of VMs across clusters",

@@ -36,22 +36,28 @@ type remembered struct {
 	Endpoint string `json:"endpoint"`
 }
 
-// NewMemory returns the memory in a directory for caches.
+// NewMemory returns the memory in a directory for caches. The file is read when it is first needed.
 func NewMemory(dir string) *Memory {
-	m := &Memory{path: filepath.Join(dir, "vmgroup", "contexts.json")}
+	return &Memory{path: filepath.Join(dir, "vmgroup", "contexts.json")}
+}
+
+func (m *Memory) load() {
+	if m.entries != nil {
+		return
+	}
 	if content, err := os.ReadFile(m.path); err == nil {
 		_ = json.Unmarshal(content, &m.entries)
 	}
 	if m.entries == nil {
 		m.entries = map[string]remembered{}
 	}
-	return m
 }
 
 // Role returns the role of a context. ok is false if it is not known.
 func (m *Memory) Role(context string, config *rest.Config) (r Role, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.load()
 	e, ok := m.entries[context]
 	if !ok || e.Endpoint != endpointOf(config) {
 		return Role{}, false
@@ -63,6 +69,7 @@ func (m *Memory) Role(context string, config *rest.Config) (r Role, ok bool) {
 func (m *Memory) Remember(context string, config *rest.Config, r Role) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.load()
 	e := remembered{r, endpointOf(config)}
 	if m.entries[context] == e {
 		return

@@ -45,7 +45,7 @@ func TestAnAnswerNamesTheFirstOfManyVMs(t *testing.T) {
 func TestALongAnswerAboutANamespaceSaysThatThereIsMore(t *testing.T) {
 	n := Namespace{VCenter: "default"}
 	for i := range 200 {
-		n.VCenters, n.Quotas = append(n.VCenters, fmt.Sprint("vc-", i)), append(n.Quotas, Quota{Policy: fmt.Sprint(strings.Repeat("q", 63), i), VMs: &Amount{1, 2}})
+		n.VCenters, n.Quotas = append(n.VCenters, fmt.Sprint("vc-", i)), append(n.Quotas, Quota{Policy: fmt.Sprint(strings.Repeat("q", 63), i), VMs: &Amount{new(int64(1)), 2}})
 		n.Templates = append(n.Templates, Template{Name: fmt.Sprint("debian-", i), Path: fmt.Sprint("/DC0/vm/debian-", i)})
 	}
 	text := n.Warning()

@@ -37,8 +37,6 @@ type Quota struct {
 	Together bool `json:"together,omitempty"`
 	// Warns is true if the policy does not refuse what exceeds it.
 	Warns bool `json:"warns,omitempty"`
-	// Unknown is true if what is used is not known now.
-	Unknown bool `json:"unknown,omitempty"`
 	// Problem is why the policy refuses all growth, or empty.
 	Problem string `json:"problem,omitempty"`
 	// Memory is in GiB. A dimension without a limit is nil.
@@ -48,10 +46,10 @@ type Quota struct {
 	Memory *Amount `json:"memory,omitempty"`
 }
 
-// Amount is a part of a quota. Used can exceed Hard: a quota that is lowered takes nothing away.
+// Amount is a part of a quota. Used can exceed Hard: a quota that is lowered takes nothing away. Used is nil if it is not known now.
 type Amount struct {
-	Used int64 `json:"used"`
-	Hard int64 `json:"hard"`
+	Used *int64 `json:"used,omitempty"`
+	Hard int64  `json:"hard"`
 }
 
 // Warning encodes the answer. If it is too long, it leaves out elements from the end.

@@ -130,13 +130,16 @@ func quotaOf(use policy.Use) inquiry.Quota {
 		used = *use.Used
 	}
 	amount := func(hard *int64, used int64) *inquiry.Amount {
-		if hard == nil {
+		switch {
+		case hard == nil:
 			return nil
+		case use.Used == nil:
+			return &inquiry.Amount{Hard: *hard}
 		}
-		return &inquiry.Amount{Used: used, Hard: *hard}
+		return &inquiry.Amount{Used: &used, Hard: *hard}
 	}
 	return inquiry.Quota{
-		Policy: use.Name(), Together: use.CountsTogether(), Warns: !use.Enforced(), Unknown: use.Used == nil, Problem: untrusted.Text(use.Problem(), longestUnfit),
+		Policy: use.Name(), Together: use.CountsTogether(), Warns: !use.Enforced(), Problem: untrusted.Text(use.Problem(), longestUnfit),
 		Groups: amount(limits.Groups, used.Groups), VMs: amount(limits.VMs, used.VMs), CPU: amount(limits.CPU, used.CPU), Memory: amount(limits.Memory, used.Memory),
 	}
 }

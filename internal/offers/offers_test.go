@@ -128,10 +128,10 @@ func TestUnreadTemplatesAndQuotasAreNotAbsent(t *testing.T) {
 	if err != nil || len(got.Quotas) != 2 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if q := got.Quotas[0]; !q.Unknown || !q.Together || !q.Warns || q.Policy != "q" {
+	if q := got.Quotas[0]; q.VMs.Used != nil || q.VMs.Hard != 5 || !q.Together || !q.Warns || q.Policy != "q" {
 		t.Errorf("%+v", q)
 	}
-	if q := got.Quotas[1]; q.Unknown || *q.VMs != (inquiry.Amount{Used: 3, Hard: 5}) || *q.CPU != (inquiry.Amount{Used: 10, Hard: 9}) || q.Memory != nil || q.Groups != nil {
+	if q := got.Quotas[1]; *q.VMs.Used != 3 || q.VMs.Hard != 5 || *q.CPU.Used != 10 || q.CPU.Hard != 9 || q.Memory != nil || q.Groups != nil {
 		t.Errorf("%+v", q)
 	}
 }

@@ -23,9 +23,21 @@ func newListing(c *cobra.Command) *listing {
 	return l
 }
 
+// newReport returns the flags of a command whose answer is one object without a name.
+func newReport(c *cobra.Command) *listing {
+	l := &listing{format: genericclioptions.NewPrintFlags("")}
+	l.format.NamePrintFlags = nil
+	l.format.AddFlags(c)
+	c.Flags().BoolVar(&l.noHeaders, "no-headers", false, "Print no headers.")
+	return l
+}
+
+// formatted reports whether the user asks for a format of their own.
+func (l *listing) formatted() bool { return *l.format.OutputFormat != "" }
+
 // print prints the objects as --output asks for, or else a table of them. drop are the columns that a narrow terminal does not show, the least important first.
 func (l *listing) print(o *Options, objects runtime.Object, table func() *metav1.Table, drop ...string) error {
-	if *l.format.OutputFormat == "" {
+	if !l.formatted() {
 		return printTable(o.Out, table(), l.noHeaders, drop...)
 	}
 	printer, err := l.format.ToPrinter()

@@ -23,7 +23,7 @@ import (
 type offers struct {
 	*Options
 	namespace string
-	noHeaders bool
+	*listing
 
 	in       *cluster.Cluster
 	warnings *cluster.Collected
@@ -31,7 +31,7 @@ type offers struct {
 
 func (o *offers) add(c *cobra.Command) {
 	c.Flags().StringVarP(&o.namespace, "namespace", "n", "", "Namespace. The default is that of the context.")
-	c.Flags().BoolVar(&o.noHeaders, "no-headers", false, "Print no headers.")
+	o.listing = newReport(c)
 }
 
 const howOffersAsk = "Asks the operator by the dry run of a new VmGroup, so you need the permission to create VmGroups in the namespace."
@@ -97,11 +97,12 @@ func (o *offers) quotas(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(answer.Quotas) == 0 {
+	if len(answer.Quotas) == 0 && !o.formatted() {
 		_, _ = fmt.Fprintf(o.ErrOut, "No quota counts the VmGroups of namespace %q.\n", o.namespace)
 		return nil
 	}
-	if err := printTable(o.Out, quotaTable(answer.Quotas), o.noHeaders, quotaDrops...); err != nil {
+	report := &namespaceReport{Namespace: o.namespace, Quotas: answer.Quotas}
+	if err := report.print(o, func() *metav1.Table { return quotaTable(answer.Quotas) }, quotaDrops...); err != nil {
 		return err
 	}
 	for _, q := range answer.Quotas {
@@ -139,9 +140,9 @@ func quotaTable(quotas []inquiry.Quota) *metav1.Table {
 				continue
 			}
 			text := func(n int64) string { return strconv.FormatInt(n, 10) + of.unit }
-			used, left := text(of.amount.Used), text(max(of.amount.Hard-of.amount.Used, 0))
-			if q.Unknown {
-				used, left = "?", "?"
+			used, left := "?", "?"
+			if n := of.amount.Used; n != nil {
+				used, left = text(*n), text(max(of.amount.Hard-*n, 0))
 			}
 			table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{untrusted.Text(q.Policy, 253), of.what, used, text(of.amount.Hard), left, counts, effect}})
 		}
@@ -160,7 +161,7 @@ func (o *offers) templates(ctx context.Context) error {
 	if len(answer.VCenters) == 0 {
 		return cluster.NotWell("No VCenter grants anything to namespace %q. Ask a hub administrator for a grant.", o.namespace)
 	}
-	table, unknown := templateTable(), []string(nil)
+	table, unknown, report := templateTable(), []string(nil), &namespaceReport{Namespace: o.namespace}
 	for _, vcenter := range answer.VCenters {
 		listed, reason, err := o.templatesOf(ctx, vcenter)
 		if err != nil {
@@ -170,9 +171,10 @@ func (o *offers) templates(ctx context.Context) error {
 			unknown = append(unknown, fmt.Sprintf("VCenter %q: %s", vcenter, untrusted.Text(reason, longestMessage)))
 		}
 		table.Rows = append(table.Rows, templateRows(vcenter, listed)...)
+		report.VCenters = append(report.VCenters, vcenterReport{Name: vcenter, Default: vcenter == answer.VCenter, Templates: listed, Unknown: reason})
 	}
-	if len(table.Rows) > 0 {
-		err = printTable(o.Out, withoutEmptyColumns(table), o.noHeaders, templateDrops...)
+	if len(table.Rows) > 0 || o.formatted() {
+		err = report.print(o, func() *metav1.Table { return withoutEmptyColumns(table) }, templateDrops...)
 	} else if len(unknown) == 0 {
 		_, _ = fmt.Fprintf(o.ErrOut, "The VmGroups of namespace %q can use no template.\n", o.namespace)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"charm.land/lipgloss/v2"
+	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -146,11 +147,12 @@ func TestTheListOfVCenters(t *testing.T) {
 }
 
 func TestTheQuotasAndTemplatesOfANamespace(t *testing.T) {
-	quotas := quotaTable([]inquiry.Quota{
-		{Policy: "default", Groups: &inquiry.Amount{Used: 3, Hard: 10}, VMs: &inquiry.Amount{Used: 45, Hard: 40}, Memory: &inquiry.Amount{Used: 90, Hard: 128}},
-		{Policy: "all-of-the-shops", Together: true, Warns: true, CPU: &inquiry.Amount{Used: 1000, Hard: 2000}},
-		{Policy: "new", Unknown: true, VMs: &inquiry.Amount{Hard: 7}},
-	})
+	limits := []inquiry.Quota{
+		{Policy: "default", Groups: &inquiry.Amount{Used: new(int64(3)), Hard: 10}, VMs: &inquiry.Amount{Used: new(int64(45)), Hard: 40}, Memory: &inquiry.Amount{Used: new(int64(90)), Hard: 128}},
+		{Policy: "all-of-the-shops", Together: true, Warns: true, CPU: &inquiry.Amount{Used: new(int64(1000)), Hard: 2000}},
+		{Policy: "new", VMs: &inquiry.Amount{Hard: 7}},
+	}
+	quotas := quotaTable(limits)
 	templates := templateTable()
 	templates.Rows = append(templateRows("vc-north", []inquiry.Template{
 		{Name: "debian-13", Path: "/DC0/vm/templates/debian-13", Linked: true}, {Name: "debian-12", Path: "/DC0/vm/templates/debian-12"},
@@ -162,6 +164,22 @@ func TestTheQuotasAndTemplatesOfANamespace(t *testing.T) {
 			t.Fatal(err)
 		}
 		compare(t, "offers-"+name, out.String())
+	}
+	out, c := &bytes.Buffer{}, &cobra.Command{}
+	of := &offers{Options: &Options{IOStreams: genericiooptions.IOStreams{Out: out}}}
+	of.add(c)
+	report := &namespaceReport{Namespace: "shop", Quotas: limits, VCenters: []vcenterReport{
+		{Name: "vc-north", Default: true, Templates: []inquiry.Template{{Name: "debian-12", Path: "/DC0/vm/debian-12", Linked: true}}}, {Name: "vc-south", Unknown: "it is not read yet"},
+	}}
+	for _, format := range []string{"yaml", "json", "jsonpath={.quotas[*].policy}"} {
+		if err := errors.Join(c.Flags().Set("output", format), report.print(of, nil)); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = fmt.Fprintln(out)
+	}
+	compare(t, "offers-formats", out.String())
+	if err := errors.Join(c.Flags().Set("output", "name"), report.print(of, nil)); err == nil {
+		t.Error("a report has no name")
 	}
 }
 

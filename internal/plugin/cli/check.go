@@ -58,7 +58,7 @@ func check(c *cobra.Command, o *Options, name, memberContext string) error {
 	if err != nil {
 		return err
 	}
-	report := &checkReport{out: steps{o.Out, o.style()}, now: o.Now()}
+	report := &checkReport{out: steps{o.Out, o.style()}, times: o.times()}
 	report.conditions(mc)
 	if memberContext != "" {
 		if err := report.directly(c.Context(), o, contexts, memberContext, mc); err != nil {
@@ -73,9 +73,9 @@ func check(c *cobra.Command, o *Options, name, memberContext string) error {
 
 // checkReport prints what is known of a member.
 type checkReport struct {
-	out steps
-	now time.Time
-	bad bool
+	out   steps
+	times term.Times
+	bad   bool
 }
 
 // titles of the conditions that must be True.
@@ -114,7 +114,7 @@ func (r *checkReport) conditions(mc *v1alpha1.MemberCluster) {
 }
 
 func (r *checkReport) because(c *metav1.Condition) string {
-	return conditions.Since(c, r.now) + ": " + c.Message
+	return conditions.Since(c, r.times) + ": " + c.Message
 }
 
 // directly asks the member, to tell whether the way from the hub or the member itself is the trouble.

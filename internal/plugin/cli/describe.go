@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -155,14 +154,14 @@ type page struct {
 const margin = 12
 
 func (p *page) group(context string, g *v1alpha1.VmGroup, o *Options, served string) {
-	now := o.Now()
+	times := o.times()
 	_, _ = fmt.Fprintf(&p.out, "VmGroup %s/%s   context %s\n", g.Namespace, g.Name, context)
 	s := stateOf(g)
-	state := p.style.Mark(s.mark) + " " + s.word + ", " + duration.HumanDuration(now.Sub(s.since))
+	state := p.style.Mark(s.mark) + " " + s.word + ", " + times.For(s.since)
 	if s.reason != "" {
 		state += ": " + s.reason
 	}
-	for _, section := range describe.Of(g, state, now) {
+	for _, section := range describe.Of(g, state, times) {
 		p.section(section.Title, section.Lines...)
 		if section.Title == "VMs" {
 			p.vms(g, o)
@@ -200,9 +199,9 @@ var phaseMarks = map[string]term.Mark{
 }
 
 func (p *page) vms(g *v1alpha1.VmGroup, o *Options) {
-	vms, rest := describe.VMs(g, o.Now())
+	vms, rest := describe.VMs(g, o.times())
 	if len(vms) > 0 {
-		table := columns("Ordinal", "Name", "State", "IP", "Revision", "Ready-For", "Message")
+		table := columns("Ordinal", "Name", "State", "IP", "Revision", "Ready-Since", "Message")
 		plain := term.Style{ASCII: p.style.ASCII} // colors would count as characters of the cell
 		for _, vm := range vms {
 			mark, ok := phaseMarks[vm.Phase]
@@ -211,7 +210,7 @@ func (p *page) vms(g *v1alpha1.VmGroup, o *Options) {
 			}
 			table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{vm.Ordinal, vm.Name, plain.Mark(mark) + " " + strings.ToLower(vm.Phase), vm.IP, vm.Revision, vm.Age, vm.Message}})
 		}
-		p.table(withoutEmptyColumns(table), "Message", "Ready-For", "IP")
+		p.table(withoutEmptyColumns(table), "Message", "Ready-Since", "IP")
 	}
 	if rest > 0 {
 		p.section("", fmt.Sprintf("and %d more: kubectl get vmgroup %s -n %s -o yaml", rest, g.Name, g.Namespace))
@@ -232,7 +231,7 @@ func (p *page) history(g *v1alpha1.VmGroup, events []corev1.Event, o *Options) {
 
 func (p *page) entries(title string, entries []describe.Entry, o *Options) {
 	for _, e := range entries {
-		p.section(title, fmt.Sprintf("%s ago   %s   %s", duration.HumanDuration(o.Now().Sub(e.Time)), e.Reason, e.Text))
+		p.section(title, fmt.Sprintf("%s   %s   %s", o.times().Ago(e.Time), e.Reason, e.Text))
 		title = ""
 	}
 }

@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
@@ -163,7 +162,7 @@ func (e *eventOptions) table(events []listedEvent) *metav1.Table {
 		if _, name, ok := strings.Cut(group, "/"); ok && !e.allNamespaces && !e.allMembers {
 			group = name
 		}
-		cells := []any{duration.HumanDuration(e.Now().Sub(entry.Time)), kind, entry.Reason, group, untrusted.Text(entry.Text, longestMessage)}
+		cells := []any{e.times().Age(entry.Time), kind, entry.Reason, group, untrusted.Text(entry.Text, longestMessage)}
 		if e.allMembers {
 			cells = append([]any{events[i].member}, cells...)
 		}

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -161,7 +160,7 @@ func (g *getOptions) ofMembers(ctx context.Context, members []reached, selector 
 }
 
 func (g *getOptions) table(listed []listedGroup) *metav1.Table {
-	return groupTable(listed, g.allMembers, g.allMembers || g.allNamespaces, g.ascii, g.Now())
+	return groupTable(listed, g.allMembers, g.allMembers || g.allNamespaces, g.ascii, g.times())
 }
 
 func groupList(table *metav1.Table) list {
@@ -225,7 +224,7 @@ func sortGroups(groups []listedGroup) {
 // groupDrops are the columns that a narrow terminal does not show, the least important first.
 var groupDrops = []string{"VCenter", "Memory", "CPU", "Updated"}
 
-func groupTable(groups []listedGroup, members, namespaces, ascii bool, now time.Time) *metav1.Table {
+func groupTable(groups []listedGroup, members, namespaces, ascii bool, times term.Times) *metav1.Table {
 	names := []string{"Name", "State", "Ready", "Updated", "CPU", "Memory", "VCenter", "Since", "Reason"}
 	if namespaces {
 		names = append([]string{"Namespace"}, names...)
@@ -240,7 +239,7 @@ func groupTable(groups []listedGroup, members, namespaces, ascii bool, now time.
 		s := stateOf(g)
 		cells := []any{
 			g.Name, style.Mark(s.mark) + " " + s.word, fmt.Sprintf("%d/%d", g.Status.ReadyReplicas, g.Status.DesiredReplicas), int64(g.Status.UpdatedReplicas), int64(g.Spec.CPU),
-			fmt.Sprintf("%dGi", g.Spec.Memory), untrusted.Text(g.Status.VCenter, 63), duration.HumanDuration(now.Sub(s.since)), s.reason,
+			fmt.Sprintf("%dGi", g.Spec.Memory), untrusted.Text(g.Status.VCenter, 63), times.Age(s.since), s.reason,
 		}
 		if namespaces {
 			cells = append([]any{g.Namespace}, cells...)

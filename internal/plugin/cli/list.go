@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
+	"github.com/codeconnect/vmgroup-operator/internal/term"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
@@ -28,7 +28,7 @@ func listCommand(o *Options) *cobra.Command {
 			return cluster.Explain(hub.Context, hub.Config.Host, err)
 		}
 		sortMembers(members.Items)
-		return l.print(o, members, func() *metav1.Table { return memberTable(members.Items, o.Now()) }, listDrops...)
+		return l.print(o, members, func() *metav1.Table { return memberTable(members.Items, o.times()) }, listDrops...)
 	}
 	return c
 }
@@ -42,7 +42,7 @@ func sortMembers(members []v1alpha1.MemberCluster) {
 // listDrops are the columns that a narrow terminal does not show, the least important first.
 var listDrops = []string{"Kubernetes", "Age", "VMs", "Groups"}
 
-func memberTable(members []v1alpha1.MemberCluster, now time.Time) *metav1.Table {
+func memberTable(members []v1alpha1.MemberCluster, times term.Times) *metav1.Table {
 	table := columns("Name", "Ready", "Reason", "Groups", "VMs", "Ready-VMs", "Credential", "Kubernetes", "Age")
 	for i := range members {
 		mc := &members[i]
@@ -52,8 +52,8 @@ func memberTable(members []v1alpha1.MemberCluster, now time.Time) *metav1.Table 
 		}
 		table.Rows = append(table.Rows, metav1.TableRow{
 			Cells: []any{
-				mc.Name, ready, reason, int64(mc.Status.Groups), int64(mc.Status.VMs), int64(mc.Status.ReadyVMs), credentialOf(mc, now),
-				untrusted.Text(mc.Status.KubernetesVersion, 20), duration.HumanDuration(now.Sub(mc.CreationTimestamp.Time)),
+				mc.Name, ready, reason, int64(mc.Status.Groups), int64(mc.Status.VMs), int64(mc.Status.ReadyVMs), credentialOf(mc, times),
+				untrusted.Text(mc.Status.KubernetesVersion, 20), times.Age(mc.CreationTimestamp.Time),
 			},
 		})
 	}
@@ -61,7 +61,7 @@ func memberTable(members []v1alpha1.MemberCluster, now time.Time) *metav1.Table 
 }
 
 // credentialOf says for how long the credentials are valid: until the first of them expires.
-func credentialOf(mc *v1alpha1.MemberCluster, now time.Time) string {
+func credentialOf(mc *v1alpha1.MemberCluster, times term.Times) string {
 	if c := meta.FindStatusCondition(mc.Status.Conditions, v1alpha1.ConditionCredentialsValid); c != nil && c.Status == metav1.ConditionFalse {
 		return c.Reason
 	}
@@ -69,10 +69,10 @@ func credentialOf(mc *v1alpha1.MemberCluster, now time.Time) string {
 	switch {
 	case first.IsZero():
 		return "<unknown>"
-	case !first.After(now):
+	case !first.After(times.Now):
 		return v1alpha1.ReasonCredentialsExpired
 	}
-	return duration.HumanDuration(first.Sub(now))
+	return times.Until(first)
 }
 
 func firstExpiry(mc *v1alpha1.MemberCluster) (first time.Time) {

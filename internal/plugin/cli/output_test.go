@@ -30,6 +30,8 @@ var update = flag.Bool("update", false, "write testdata/*.golden instead of comp
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
+var ages = term.Times{Now: noon}
+
 func ago(d time.Duration) metav1.Time { return metav1.NewTime(noon.Add(-d)) }
 
 // member is a MemberCluster with conditions of the form "Type=Status/Reason: message".
@@ -87,11 +89,16 @@ func TestTheListHasMembersThatAreNotReadyFirst(t *testing.T) {
 	sortMembers(members)
 	for name, width := range map[string]int{"list-80": 80, "list-120": 120, "list-200": 200, "list-no-terminal": 0} {
 		out := &bytes.Buffer{}
-		if err := fitTable(out, memberTable(members, noon), false, width, listDrops); err != nil {
+		if err := fitTable(out, memberTable(members, ages), false, width, listDrops); err != nil {
 			t.Fatal(err)
 		}
 		compare(t, name, out.String())
 	}
+	out := &bytes.Buffer{}
+	if err := fitTable(out, memberTable(members, term.Times{Now: noon, UTC: true}), false, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	compare(t, "list-utc", out.String())
 }
 
 // groupIn is a VmGroup in a phase, with condition Ready of the form "Status/Reason".
@@ -122,7 +129,7 @@ func TestGetHasGroupsThatAPersonMustCheckFirst(t *testing.T) {
 	sortGroups(listed)
 	for name, width := range map[string]int{"get-80": 80, "get-120": 120, "get-200": 200, "get-no-terminal": 0} {
 		out := &bytes.Buffer{}
-		if err := fitTable(out, groupTable(listed, false, true, false, noon), false, width, groupDrops); err != nil {
+		if err := fitTable(out, groupTable(listed, false, true, false, ages), false, width, groupDrops); err != nil {
 			t.Fatal(err)
 		}
 		compare(t, name, out.String())
@@ -139,7 +146,7 @@ func TestTheListOfVCenters(t *testing.T) {
 	vcenters := []v1alpha1.VCenter{south, north, {ObjectMeta: metav1.ObjectMeta{Name: "vc-new", CreationTimestamp: ago(time.Second)}}}
 	for name, width := range map[string]int{"vcenters-80": 80, "vcenters-120": 120, "vcenters-200": 200, "vcenters-no-terminal": 0} {
 		out := &bytes.Buffer{}
-		if err := fitTable(out, vcenterTable(vcenters, noon), false, width, vcenterDrops); err != nil {
+		if err := fitTable(out, vcenterTable(vcenters, ages), false, width, vcenterDrops); err != nil {
 			t.Fatal(err)
 		}
 		compare(t, name, out.String())
@@ -192,7 +199,7 @@ func TestTheCheckOfAMember(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := &bytes.Buffer{}
-			r := &checkReport{out: steps{out, term.Style{}}, now: noon}
+			r := &checkReport{out: steps{out, term.Style{}}, times: ages}
 			r.conditions(&test.of)
 			if r.bad != test.bad {
 				t.Errorf("bad is %t", r.bad)
@@ -214,7 +221,7 @@ func TestTheStatusOfAFleet(t *testing.T) {
 	south.Status.NotReady = &v1alpha1.NotReadyGroups{Groups: 2, Worst: []v1alpha1.NotReadyGroup{{Member: "team-b", Namespace: "shop", Name: "api"}, {Member: "team-b", Namespace: "shop", Name: "web"}}}
 	north := v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "vc-north"}}
 	north.Status = v1alpha1.VCenterStatus{ReadyVMs: 1112, DesiredVMs: 1112, Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}}
-	of := overview.Of([]v1alpha1.MemberCluster{waits, edge, shop, well("team-c"), well("team-d")}, []v1alpha1.VCenter{north, south}, noon)
+	of := overview.Of([]v1alpha1.MemberCluster{waits, edge, shop, well("team-c"), well("team-d")}, []v1alpha1.VCenter{north, south}, ages)
 	for name, width := range map[string]int{"status-80": 80, "status-120": 120, "status-200": 200, "status-no-terminal": 0} {
 		out := &bytes.Buffer{}
 		if err := printOverview(out, term.Style{ASCII: width == 200}, width, "Hub prod   3 replicas, 128 of 128 buckets held, leader 9xw7m", of); err != nil {
@@ -257,6 +264,8 @@ func TestTheDescriptionOfAGroup(t *testing.T) {
 		is := &description{Options: &Options{Now: func() time.Time { return noon }}, context: "team-a", group: &g, served: "bucket 93, held by vmgroup-operator-7c9d8b6f5-9xw7m (session 9xw7m, ready)", events: events}
 		compare(t, name, is.text(width))
 	}
+	inUTC := &description{Options: &Options{Now: func() time.Time { return noon }, utc: true}, context: "team-a", group: &g, events: events}
+	compare(t, "describe-utc", inUTC.text(120))
 	large := groupIn("shop", "large", v1alpha1.PhasePending, "False/ScalingUp")
 	for i := range int32(500) {
 		large.Status.VMs = append(large.Status.VMs, v1alpha1.VMStatus{Name: fmt.Sprint("large-", i), Ordinal: i, Phase: v1alpha1.VMReady})

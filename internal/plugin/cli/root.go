@@ -36,6 +36,7 @@ type Options struct {
 	hubContext string
 	namespace  string
 	ascii      bool
+	utc        bool
 	// memory is what commands remember of contexts.
 	memory *cluster.Memory
 }
@@ -69,6 +70,7 @@ Exit codes: 0 if all is well, 1 if something is not well, 2 for wrong arguments,
 	flags.StringVar(&o.hubContext, "hub-context", "", "Context of the hub in the kubeconfig. The default is $"+hubContextVariable+", else the current context.")
 	flags.StringVar(&o.namespace, "operator-namespace", "", "Namespace of the operator on the hub. The default is that of its ServiceAccount.")
 	flags.BoolVar(&o.ascii, "ascii", false, "Print ASCII characters instead of symbols.")
+	flags.BoolVar(&o.utc, "utc", false, "Print times in UTC instead of ages.")
 	root.AddCommand(statusCommand(&o), getCommand(&o), describeCommand(&o), eventsCommand(&o), planCommand(&o), rolloutCommand(&o), templatesCommand(&o), quotaCommand(&o), pauseCommand(&o), resumeCommand(&o), confirmCommand(&o), keepCommand(&o), forgetCommand(&o), adoptCommand(&o), allowCommand(&o), acceptCommand(&o))
 	root.AddCommand(memberCommand(&o), vcenterCommand(&o), shardsCommand(&o), healthCommand(&o), contextsCommand(&o), versionCommand(&o))
 	for _, flag := range []string{"context", "hub-context"} {
@@ -182,6 +184,9 @@ func (o *Options) style() term.Style {
 	}
 	return term.Style{ASCII: o.ascii}
 }
+
+// times prints times as the user wants them.
+func (o *Options) times() term.Times { return term.Times{Now: o.Now(), UTC: o.utc} }
 
 // steps prints the steps of a command.
 type steps struct {

@@ -11,7 +11,6 @@ import (
 	"charm.land/lipgloss/v2"
 	"charm.land/lipgloss/v2/tree"
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
@@ -42,11 +41,11 @@ func (o *Options) status(c *cobra.Command) error {
 	if err := hub.List(c.Context(), vcenters); err != nil {
 		return cluster.Explain(hub.Context, hub.Config.Host, err)
 	}
-	of := overview.Of(members.Items, vcenters.Items, o.Now())
+	of := overview.Of(members.Items, vcenters.Items, o.times())
 	mark, replicas := o.replicas(c.Context(), hub)
 	header := []string{o.style().Mark(mark) + " Hub " + hub.Context + "   " + replicas}
 	if name, at := firstToExpire(members.Items); name != "" && at.After(o.Now()) {
-		header = append(header, fmt.Sprintf("  First credential to expire: that of member %s, in %s", name, duration.HumanDuration(at.Sub(o.Now()))))
+		header = append(header, fmt.Sprintf("  First credential to expire: that of member %s, %s", name, o.times().In(at)))
 	}
 	if err := printOverview(o.Out, o.style(), o.width(), strings.Join(header, "\n"), of); err != nil {
 		return err

@@ -4,15 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
+	"github.com/codeconnect/vmgroup-operator/internal/term"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
@@ -35,7 +34,7 @@ func vcenterCommand(o *Options) *cobra.Command {
 		slices.SortStableFunc(vcenters.Items, func(a, b v1alpha1.VCenter) int {
 			return cmp.Or(notReadyFirst(a.Status.Conditions)-notReadyFirst(b.Status.Conditions), cmp.Compare(a.Name, b.Name))
 		})
-		return l.print(o, vcenters, func() *metav1.Table { return vcenterTable(vcenters.Items, o.Now()) }, vcenterDrops...)
+		return l.print(o, vcenters, func() *metav1.Table { return vcenterTable(vcenters.Items, o.times()) }, vcenterDrops...)
 	}
 	parent.AddCommand(c, vcenterCheckCommand(o))
 	return parent
@@ -52,7 +51,7 @@ func notReadyFirst(conditions []metav1.Condition) int {
 // vcenterDrops are the columns that a narrow terminal does not show, the least important first.
 var vcenterDrops = []string{"Age", "Version", "Templates", "Oldest"}
 
-func vcenterTable(vcenters []v1alpha1.VCenter, now time.Time) *metav1.Table {
+func vcenterTable(vcenters []v1alpha1.VCenter, times term.Times) *metav1.Table {
 	table := columns("Name", "Ready", "Reason", "Tasks", "VMs", "Not-Ready", "Oldest", "Templates", "Version", "Age")
 	for i := range vcenters {
 		vc := &vcenters[i]
@@ -64,12 +63,12 @@ func vcenterTable(vcenters []v1alpha1.VCenter, now time.Time) *metav1.Table {
 		if n := vc.Status.NotReady; n != nil {
 			groups = int64(n.Groups)
 			if n.Oldest != nil {
-				oldest = duration.HumanDuration(now.Sub(n.Oldest.Time))
+				oldest = times.Age(n.Oldest.Time)
 			}
 		}
 		table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{
 			vc.Name, ready, reason, int64(vc.Status.RunningTasks), fmt.Sprintf("%d/%d", vc.Status.ReadyVMs, vc.Status.DesiredVMs), groups, oldest, int64(vc.Status.Templates),
-			untrusted.Text(vc.Status.Version, 30), duration.HumanDuration(now.Sub(vc.CreationTimestamp.Time)),
+			untrusted.Text(vc.Status.Version, 30), times.Age(vc.CreationTimestamp.Time),
 		}})
 	}
 	return table

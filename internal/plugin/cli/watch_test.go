@@ -24,7 +24,7 @@ func many(n int) *metav1.Table {
 		g := groupIn("shop", fmt.Sprint("group-", i), v1alpha1.PhasePending, "False/ScalingUp")
 		listed = append(listed, listedGroup{VmGroup: &g})
 	}
-	return groupTable(listed, false, true, false, noon)
+	return groupTable(listed, false, true, false, ages)
 }
 
 // TestAWatchLeavesNoLineOfAnEarlierListOnTheTerminal redraws lists that grow, shrink and fail.

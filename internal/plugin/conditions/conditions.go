@@ -3,11 +3,9 @@ package conditions
 
 import (
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/term"
@@ -81,11 +79,11 @@ func Reason(c *metav1.Condition) string { return untrusted.Text(c.Reason, 60) }
 func Message(c *metav1.Condition) string { return untrusted.Text(c.Message, longest) }
 
 // Since returns the reason of a condition, and for how long the condition has had it.
-func Since(c *metav1.Condition, now time.Time) string {
+func Since(c *metav1.Condition, times term.Times) string {
 	if c.LastTransitionTime.IsZero() {
 		return Reason(c)
 	}
-	return Reason(c) + ", " + duration.HumanDuration(now.Sub(c.LastTransitionTime.Time))
+	return Reason(c) + ", " + times.For(c.LastTransitionTime.Time)
 }
 
 // Mark returns the mark of an object with these troubles, at least one.

@@ -5,14 +5,13 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/conditions"
+	"github.com/codeconnect/vmgroup-operator/internal/term"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
@@ -23,8 +22,8 @@ type Section struct {
 }
 
 // Of describes a VmGroup. state is the first line of its state.
-func Of(g *v1alpha1.VmGroup, state string, now time.Time) []Section {
-	d := describer{group: g, now: now}
+func Of(g *v1alpha1.VmGroup, state string, times term.Times) []Section {
+	d := describer{group: g, times: times}
 	d.state(state)
 	d.vms()
 	d.update()
@@ -35,7 +34,7 @@ func Of(g *v1alpha1.VmGroup, state string, now time.Time) []Section {
 
 type describer struct {
 	group    *v1alpha1.VmGroup
-	now      time.Time
+	times    term.Times
 	sections []Section
 }
 
@@ -95,7 +94,7 @@ func (d *describer) troubles() {
 
 // because returns the reason, the age and the message of a condition.
 func (d *describer) because(c *metav1.Condition) string {
-	return conditions.Since(c, d.now) + ": " + conditions.Message(c)
+	return conditions.Since(c, d.times) + ": " + conditions.Message(c)
 }
 
 // rows is the number of VMs that a description lists.
@@ -122,7 +121,7 @@ type VM struct {
 
 // VMs returns rows for the VMs of a group. Of a large group, it returns those that are not as spec wants them, up to a limit, and the number of VMs that have
 // no row.
-func VMs(g *v1alpha1.VmGroup, now time.Time) (table []VM, rest int) {
+func VMs(g *v1alpha1.VmGroup, times term.Times) (table []VM, rest int) {
 	for _, vm := range g.Status.VMs {
 		row := VM{
 			Ordinal: fmt.Sprint(vm.Ordinal), Name: untrusted.Text(vm.Name, 80), Phase: untrusted.Text(cmp.Or(string(vm.Phase), "Unknown"), 32), IP: untrusted.Text(vm.IPAddress, 64),
@@ -133,7 +132,7 @@ func VMs(g *v1alpha1.VmGroup, now time.Time) (table []VM, rest int) {
 			row.Revision += " (old)"
 		}
 		if vm.ReadySince != nil {
-			row.Age = duration.HumanDuration(now.Sub(vm.ReadySince.Time))
+			row.Age = times.Age(vm.ReadySince.Time)
 		}
 		table = append(table, row)
 	}

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/conditions"
@@ -43,8 +41,8 @@ func (o Overview) Well() bool {
 const most = 3
 
 // Of returns the overview of the objects of a hub.
-func Of(members []v1alpha1.MemberCluster, vcenters []v1alpha1.VCenter, now time.Time) Overview {
-	b := builder{now: now, down: map[string]bool{}}
+func Of(members []v1alpha1.MemberCluster, vcenters []v1alpha1.VCenter, times term.Times) Overview {
+	b := builder{times: times, down: map[string]bool{}}
 	b.vcenters(vcenters)
 	b.members(members)
 	slices.SortStableFunc(b.Items, func(a, b Item) int { return cmp.Compare(rank(a.Mark), rank(b.Mark)) })
@@ -57,7 +55,7 @@ func rank(m term.Mark) int {
 
 type builder struct {
 	Overview
-	now time.Time
+	times term.Times
 	// down are the VCenters that are not ready.
 	down map[string]bool
 }
@@ -174,7 +172,7 @@ func (b *builder) groups(n *v1alpha1.NotReadyGroups) (lines []string) {
 	own, _ := b.notReady(n)
 	for _, g := range n.Worst {
 		if !b.down[g.VCenter] && len(lines) < most {
-			lines = append(lines, untrusted.Text(g.Namespace+"/"+g.Name, 200)+"   "+untrusted.Text(g.Reason, 60)+", "+b.age(g.Since))
+			lines = append(lines, untrusted.Text(g.Namespace+"/"+g.Name, 200)+"   "+untrusted.Text(g.Reason, 60)+", "+b.times.For(g.Since.Time))
 		}
 	}
 	if rest := own - len(lines); rest > 0 {
@@ -188,7 +186,7 @@ func (b *builder) sentences(found []metav1.Condition) (lines []string) {
 		c := &found[i]
 		text := conditions.Message(c)
 		if i > 0 { // the summary has the first
-			text = untrusted.Text(c.Type, 60) + ": " + conditions.Since(c, b.now) + ": " + text
+			text = untrusted.Text(c.Type, 60) + ": " + conditions.Since(c, b.times) + ": " + text
 		}
 		if text != "" {
 			lines = append(lines, text)
@@ -197,6 +195,6 @@ func (b *builder) sentences(found []metav1.Condition) (lines []string) {
 	return lines
 }
 
-func (b *builder) summary(found []metav1.Condition) string { return conditions.Since(&found[0], b.now) }
-
-func (b *builder) age(t metav1.Time) string { return duration.HumanDuration(b.now.Sub(t.Time)) }
+func (b *builder) summary(found []metav1.Condition) string {
+	return conditions.Since(&found[0], b.times)
+}

@@ -55,7 +55,7 @@ func TestAGroupThatWaitsForItsVCenterIsNotATroubleOfItsMember(t *testing.T) {
 	of := Of([]v1alpha1.MemberCluster{
 		member("a", 10, notReady(2, "south", "south"), ready), member("b", 20, notReady(30, slices.Repeat([]string{"south"}, 10)...), ready),
 		member("c", 30, notReady(5, "south", "north", "north", "north", "north"), ready), member("d", 40, nil, ready), member("e", 50, nil, ready),
-	}, []v1alpha1.VCenter{down}, noon)
+	}, []v1alpha1.VCenter{down}, term.Times{Now: noon})
 	if of.NotReady != 37 || of.Groups != 150 {
 		t.Errorf("%d of %d groups are not ready", of.NotReady, of.Groups)
 	}
@@ -84,13 +84,13 @@ func TestAMemberWithTroubleIsNeverCountedAsWell(t *testing.T) {
 		"held":              {[]metav1.Condition{ready, condition(v1alpha1.ConditionMassDeletion, metav1.ConditionTrue, "Held")}, term.Warn, "Held, 4m"},
 		"of a new operator": {[]metav1.Condition{ready, condition("Invented", metav1.ConditionTrue, "Trouble")}, term.Warn, "Trouble, 4m"},
 	} {
-		of := Of([]v1alpha1.MemberCluster{member("a", 1, nil, test.conditions...)}, nil, noon)
+		of := Of([]v1alpha1.MemberCluster{member("a", 1, nil, test.conditions...)}, nil, term.Times{Now: noon})
 		if got := itemOf(t, of, "Member a"); got.Mark != test.mark || got.Summary != test.summary || of.Well() || of.Next == "" {
 			t.Errorf("%s: the member is %+v", name, got)
 		}
 	}
 	quiet := []metav1.Condition{ready, condition(v1alpha1.ConditionReconciling, metav1.ConditionTrue, "Progressing")}
-	if of := Of([]v1alpha1.MemberCluster{member("a", 1, nil, quiet...)}, nil, noon); !of.Well() || of.Next != "" {
+	if of := Of([]v1alpha1.MemberCluster{member("a", 1, nil, quiet...)}, nil, term.Times{Now: noon}); !of.Well() || of.Next != "" {
 		t.Errorf("a member that is well is %+v", of)
 	}
 }
@@ -98,11 +98,11 @@ func TestAMemberWithTroubleIsNeverCountedAsWell(t *testing.T) {
 func TestVMsThatWereKeptAreNoTrouble(t *testing.T) {
 	vc := v1alpha1.VCenter{ObjectMeta: metav1.ObjectMeta{Name: "north"}}
 	vc.Status.Conditions = []metav1.Condition{ready, condition(v1alpha1.ConditionKeptVMs, metav1.ConditionTrue, "Kept")}
-	if of := Of(nil, []v1alpha1.VCenter{vc}, noon); !of.Well() {
+	if of := Of(nil, []v1alpha1.VCenter{vc}, term.Times{Now: noon}); !of.Well() {
 		t.Errorf("the VCenter is %+v", of.Items)
 	}
 	vc.Status.Conditions = append(vc.Status.Conditions, condition(v1alpha1.ConditionPredecessorGone, metav1.ConditionFalse, "PredecessorLives"))
-	if got := itemOf(t, Of(nil, []v1alpha1.VCenter{vc}, noon), "VCenter north"); got.Mark != term.Warn || got.Summary != "PredecessorLives, 4m" {
+	if got := itemOf(t, Of(nil, []v1alpha1.VCenter{vc}, term.Times{Now: noon}), "VCenter north"); got.Mark != term.Warn || got.Summary != "PredecessorLives, 4m" {
 		t.Errorf("the VCenter is %+v", got)
 	}
 }
@@ -110,7 +110,7 @@ func TestVMsThatWereKeptAreNoTrouble(t *testing.T) {
 func TestForeignTextOfAStatusIsShownWithoutControlCharacters(t *testing.T) {
 	evil := notReady(1, "north")
 	evil.Worst[0].Name, evil.Worst[0].Reason = "x\x1b[2J\n", "y\x1b[2J"
-	of := Of([]v1alpha1.MemberCluster{member("a", 1, evil, ready), member("b", 1, nil, condition(v1alpha1.ConditionReady, metav1.ConditionFalse, "z\x1b[2J"))}, nil, noon)
+	of := Of([]v1alpha1.MemberCluster{member("a", 1, evil, ready), member("b", 1, nil, condition(v1alpha1.ConditionReady, metav1.ConditionFalse, "z\x1b[2J"))}, nil, term.Times{Now: noon})
 	for _, i := range of.Items {
 		if text := i.Summary + strings.Join(i.Lines, ""); strings.ContainsAny(text, "\x1b\n") {
 			t.Errorf("%q has control characters", text)

@@ -148,17 +148,20 @@ func (o *Options) openHub(c *cobra.Command) (*cluster.Cluster, error) {
 	return o.hub(c, contexts)
 }
 
+// hubName returns the name of the context that the user chooses for the hub.
+func (o *Options) hubName(contexts *cluster.Contexts) (string, error) {
+	name := cmp.Or(o.hubContext, os.Getenv(hubContextVariable), contexts.Current())
+	if name == "" {
+		return "", cluster.Usage("The kubeconfig has no current context. Set --hub-context to the context of the hub.")
+	}
+	return name, nil
+}
+
 // hub opens the hub, and checks that it is one.
 func (o *Options) hub(c *cobra.Command, contexts *cluster.Contexts) (*cluster.Cluster, error) {
-	name := o.hubContext
-	if name == "" {
-		name = os.Getenv(hubContextVariable)
-	}
-	if name == "" {
-		name = contexts.Current()
-	}
-	if name == "" {
-		return nil, cluster.Usage("The kubeconfig has no current context. Set --hub-context to the context of the hub.")
+	name, err := o.hubName(contexts)
+	if err != nil {
+		return nil, err
 	}
 	hub, err := contexts.Open(name)
 	if err != nil {

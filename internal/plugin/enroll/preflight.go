@@ -23,8 +23,8 @@ import (
 // mostSkew is the difference of clocks above which tokens look as if they were not valid yet, or expired.
 const mostSkew = 5 * time.Minute
 
-// oldest is the first Kubernetes version whose API servers can enforce policies in a member.
-var oldest = utilversion.MustParseGeneric("1.34.0")
+// OldestKubernetes is the first Kubernetes version whose API servers can enforce policies in a member.
+var OldestKubernetes = utilversion.MustParseGeneric("1.34.0")
 
 // Preflight checks that a cluster can become a member of a hub. It writes nothing.
 func Preflight(ctx context.Context, member *cluster.Cluster, hubFacts, memberFacts cluster.Facts) error {
@@ -42,8 +42,8 @@ func Preflight(ctx context.Context, member *cluster.Cluster, hubFacts, memberFac
 
 // fit checks what does not depend on the hub.
 func fit(ctx context.Context, member *cluster.Cluster, facts cluster.Facts) error {
-	if v, err := utilversion.ParseGeneric(facts.Version); err == nil && v.LessThan(oldest) {
-		return cluster.Usage("The member runs Kubernetes %s. The operator needs %s or newer: upgrade the member first.", facts.Version, oldest)
+	if v, err := utilversion.ParseGeneric(facts.Version); err == nil && v.LessThan(OldestKubernetes) {
+		return cluster.Usage("The member runs Kubernetes %s. The operator needs %s or newer: upgrade the member first.", facts.Version, OldestKubernetes)
 	}
 	for _, check := range []func(context.Context, *cluster.Cluster) error{ownCRD, livingNamespace, mayRequestTokens} {
 		if err := check(ctx, member); err != nil {

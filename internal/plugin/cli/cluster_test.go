@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -254,11 +255,21 @@ func (b *bench) user(server *localcluster.ControlPlane, name string) []byte {
 	return content
 }
 
-// make creates an object, and deletes it at the end of the test.
+// make creates an object, and deletes it at the end of the test. It waits until the object is gone: an API server deletes a CRD after the objects of its kind.
 func (b *bench) make(in client.Client, object client.Object) {
 	b.Helper()
 	b.must(in.Create(b.Context(), object))
-	b.Cleanup(func() { b.must(client.IgnoreNotFound(in.Delete(context.Background(), object))) })
+	b.Cleanup(func() {
+		gone := object.DeepCopyObject().(client.Object)
+		gone.SetFinalizers(nil)
+		if b.must(client.IgnoreNotFound(in.Delete(context.Background(), object))); len(object.GetFinalizers()) > 0 {
+			b.must(client.IgnoreNotFound(in.Patch(context.Background(), gone, client.MergeFrom(object))))
+		}
+		await.Until(b, "the deletion of "+object.GetName(), func(ctx context.Context) (bool, error) {
+			err := in.Get(ctx, client.ObjectKeyFromObject(object), gone)
+			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+		})
+	})
 }
 
 // uid is the UID of a cluster.

@@ -7,9 +7,7 @@ import (
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/config/crd"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
@@ -44,8 +42,6 @@ func TestCheckBeforeAnInstallation(t *testing.T) {
 	check("installer", 0, "! you may not escalate ClusterRoles")
 	check("old", cluster.ExitNotWell, "✗ Kubernetes v1.33.9   (the operator needs 1.34.0 or newer)")
 
-	foreign := crd.VmGroupCRD().DeepCopy()
-	foreign.Spec.Scope, foreign.ResourceVersion, foreign.Annotations = apiextensionsv1.ClusterScoped, "", nil
-	b.make(b.member, client.Object(foreign))
+	b.make(b.member, foreignCRD())
 	check("edge", cluster.ExitNotWell, "✗ CustomResourceDefinition "+crd.VmGroupName+" is not the operator's", `scope "Cluster"`)
 }

@@ -255,7 +255,7 @@ func (b *bench) user(server *localcluster.ControlPlane, name string) []byte {
 	return content
 }
 
-// make creates an object, and deletes it at the end of the test. It waits until the object is gone: an API server deletes a CRD after the objects of its kind.
+// make creates an object, and deletes it at the end of the test. It waits for the end of the deletion: an API server deletes a CRD after the objects of its kind.
 func (b *bench) make(in client.Client, object client.Object) {
 	b.Helper()
 	b.must(in.Create(b.Context(), object))

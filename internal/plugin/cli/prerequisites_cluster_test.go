@@ -15,7 +15,7 @@ import (
 
 func TestCheckBeforeAnInstallation(t *testing.T) {
 	b := newBench(t)
-	for _, name := range []string{"nobody", "installer"} {
+	for _, name := range []string{"powerless", "installer"} {
 		b.context(name, b.user(b.servers.member, name))
 	}
 	b.through(b.servers.member, "old", answers("/version", func([]byte) []byte { return []byte(`{"gitVersion":"v1.33.9"}`) }))
@@ -38,7 +38,7 @@ func TestCheckBeforeAnInstallation(t *testing.T) {
 	}
 	check("edge", 0, "✔ Kubernetes v", "✔ no CustomResourceDefinition of another product", "! cert-manager is not installed", "✔ you may create what the operator needs")
 	check("hub", 0, "✔ no CustomResourceDefinition of another product") // its CRDs are the operator's
-	check("nobody", cluster.ExitNotWell, "✗ you may not read CustomResourceDefinitions", "✗ you may not create namespaces, customresourcedefinitions,")
+	check("powerless", cluster.ExitNotWell, "✗ you may not read CustomResourceDefinitions", "✗ you may not create namespaces, customresourcedefinitions,")
 	check("installer", 0, "! you may not escalate ClusterRoles")
 	check("old", cluster.ExitNotWell, "✗ Kubernetes v1.33.9   (the operator needs 1.34.0 or newer)")
 

@@ -94,12 +94,12 @@ func (c *checker) definitions(ctx context.Context) error {
 	return nil
 }
 
-// installed tells whether the operator is here already.
+// installed reports whether the operator is here already.
 func (c *checker) installed(ctx context.Context) error {
 	err := c.hub.Get(ctx, types.NamespacedName{Namespace: c.namespace, Name: job.Deployment}, &appsv1.Deployment{})
 	switch {
 	case err == nil:
-		c.add(term.Note, "the operator is installed in namespace "+c.namespace, "kubectl vmgroup check tells whether it is healthy")
+		c.add(term.Note, "the operator is installed in namespace "+c.namespace, "to check whether it is healthy: kubectl vmgroup check")
 	case apierrors.IsNotFound(err), apierrors.IsForbidden(err): // the rights are checked below
 	default:
 		return err

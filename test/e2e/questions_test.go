@@ -11,9 +11,13 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
 // eachQuestionHasOneCommand asks what people ask about a fleet. The answers come from the operator, its webhook and its objects.
@@ -22,6 +26,7 @@ func eachQuestionHasOneCommand(t *testing.T) {
 	stuck.Spec.Template = "vm-operator-none"
 	must(t, member.Create(t.Context(), stuck))
 	defer func() { must(t, member.Delete(t.Context(), stuck)) }()
+	defaultsInMember(t, member)
 	config := filepath.Join(t.TempDir(), "kubeconfig")
 	must(t, mergeKubeconfigs(config, member))
 	loaded, err := clientcmd.LoadFromFile(config)
@@ -63,4 +68,19 @@ func eachQuestionHasOneCommand(t *testing.T) {
 			}, func() string { return last })
 		})
 	}
+}
+
+// defaultsInMember makes a policy whose defaults the member sets itself. They must not become a part of what a command asks.
+func defaultsInMember(t *testing.T, member *stack.Cluster) {
+	t.Helper()
+	policy := &v1alpha1.VmGroupPolicy{ObjectMeta: metav1.ObjectMeta{Name: "questions"}}
+	policy.Spec.Defaults = &v1alpha1.PolicyDefaults{Template: "vm-operator-template"}
+	must(t, world.hub.Create(t.Context(), policy))
+	t.Cleanup(func() { must(t, world.hub.Delete(context.Background(), policy)) })
+	await.Until(t, "the defaults in the member", func(ctx context.Context) (bool, error) {
+		group := newGroup("without-template", 1)
+		group.Spec.Template = ""
+		err := member.Create(ctx, group, client.DryRunAll)
+		return group.Spec.Template != "", err
+	})
 }

@@ -44,7 +44,7 @@ func defaultsPolicy() *admissionv1.MutatingAdmissionPolicy {
 			MatchConstraints:   matching(groups(admissionv1.Create, admissionv1.Update)),
 			MatchConditions: []admissionv1.MatchCondition{
 				// An evaluation of the policy costs a creation as much without a patch as with one.
-				{Name: "something-missing", Expression: specChanges + " && " + hasSpec + " && (" + somethingMissing + ")"},
+				{Name: "something-missing", Expression: specChanges + " && " + hasSpec + " && !(" + inquires + ") && (" + somethingMissing + ")"},
 			},
 			Variables: []admissionv1.Variable{
 				variable("labels", labelsOfNamespace),

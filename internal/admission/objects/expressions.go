@@ -7,6 +7,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/inquiry"
 )
 
 // Expressions that several objects share, in the Common Expression Language. A variable is evaluated at most once per request, on its first use. Optional
@@ -19,6 +20,9 @@ const (
 
 	// hasSpec excludes groups without a spec, which the original operator accepted: they get no VMs.
 	hasSpec = `has(object.spec)`
+
+	// inquires holds for the dry run by which kubectl vmgroup asks what a namespace can use. Its empty fields are part of the question.
+	inquires = `object.metadata.?name.orValue('') == '` + inquiry.NamespaceManager + `'`
 
 	labelsOfNamespace = `has(namespaceObject.metadata.labels) ? namespaceObject.metadata.labels : {}`
 )

@@ -6,9 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/inquiry"
 )
 
 // The hub uses the managed fields to detect which fields of an update a policy has filled in; see package
@@ -31,5 +33,10 @@ func TestWhatAPolicyFillsInIsInNoManagersFields(t *testing.T) {
 	}
 	if got := fields.String(); strings.Contains(got, "f:memory") || !strings.Contains(got, "f:cpu") {
 		t.Errorf("managed fields: %s", got)
+	}
+	// kubectl vmgroup quota and templates ask with empty fields.
+	asked := raw(inquiry.NamespaceManager, map[string]any{"cpu": int64(1), "template": "linux-1"})
+	if err := m.team.Create(t.Context(), asked, client.DryRunAll); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.memory") {
+		t.Errorf("a field of an inquiry is filled in: %v", err)
 	}
 }

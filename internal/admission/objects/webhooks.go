@@ -116,7 +116,7 @@ func (w *webhooks) validating() *admissionv1.ValidatingWebhookConfiguration {
 }
 
 // missing holds if the hub could set a field. A member with mutating policies applies those first. Only fields that they failed to set, or that
-// have no default, are left; the schema then refuses the latter.
+// have no default, are left; the schema then refuses the latter. The hub answers an inquiry whatever its fields.
 func missing(policies bool) string {
 	unset := `!has(object.spec.cpu) || !has(object.spec.memory) || !has(object.spec.template)`
 	if !policies {
@@ -124,7 +124,7 @@ func missing(policies bool) string {
 		unset += ` ||
   (!has(object.spec.vcenter) || object.spec.vcenter == '') && (oldObject == null || oldObject.?spec.?vcenter.orValue('') != '')`
 	}
-	return "has(object.spec) && type(object.spec) == map && (" + unset + ")"
+	return "has(object.spec) && type(object.spec) == map && (" + inquires + " || " + unset + ")"
 }
 
 func rules(named ...admissionv1.NamedRuleWithOperations) []admissionv1.RuleWithOperations {

@@ -13,7 +13,7 @@ import (
 
 // ofKubectl are the flags of kubectl, which the page does not repeat.
 func ofKubectl(name string) bool {
-	return name != "hub-context" && name != "operator-namespace" && name != "ascii"
+	return name != "hub-context" && name != "operator-namespace" && name != "ascii" && name != "utc"
 }
 
 // pluginPage describes the commands of kubectl vmgroup.

@@ -62,11 +62,14 @@ func (o Options) Validate() error {
 	return nil
 }
 
+// ErrNotAllowed reports that the identity of the check may not read all that it needs.
+var ErrNotAllowed = errors.New("a permission is missing")
+
 // ErrUnhealthy reports that the check found a failure.
 var ErrUnhealthy = errors.New("the operator is not healthy")
 
 // Check checks the hub of a client configuration once, or repeatedly until all is well or the time is up, and prints the last result. The error is
-// [ErrUnhealthy] if something failed.
+// [ErrNotAllowed] if the check may not read something, else [ErrUnhealthy] if something failed.
 func Check(ctx context.Context, kubeconfig *rest.Config, o Options, out io.Writer) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -109,10 +112,13 @@ func (l *look) report(ctx context.Context, out io.Writer) error {
 		if err := printFindings(out, found); err != nil {
 			return err
 		}
-		if worst > fine {
-			return ErrUnhealthy
+		switch {
+		case worst == fine:
+			return nil
+		case l.refused:
+			return ErrNotAllowed
 		}
-		return nil
+		return ErrUnhealthy
 	}
 }
 

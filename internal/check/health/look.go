@@ -7,6 +7,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
@@ -24,10 +25,25 @@ type look struct {
 	Options
 	config *rest.Config
 	hub    client.Client
+	// refused is true if the API server has refused to let the check read something.
+	refused bool
+}
+
+// unread returns the finding about something that cannot be read.
+func (l *look) unread(about, says string, err error, todo string) finding {
+	if apierrors.IsForbidden(err) {
+		l.refused, todo = true, "Run the check with an identity that has this permission."
+	}
+	return finding{failure, about, says + ": " + oneLine(err), todo}
+}
+
+func (l *look) unreadRing(err error) []finding {
+	return []finding{l.unread("shard map", "cannot be read", err, "See manager shards, and docs/explanation/sharding.md.")}
 }
 
 // all runs all checks, and stops if the rest cannot be checked.
 func (l *look) all(ctx context.Context) []finding {
+	l.refused = false
 	version, err := l.version(ctx)
 	found := []finding{assessAPIServer(version, err)}
 	if err != nil {
@@ -86,16 +102,16 @@ func (l *look) kinds(context.Context) (map[string]bool, error) {
 func (l *look) replicasAndRing(ctx context.Context) []finding {
 	wanted, running, err := l.wanted(ctx)
 	if err != nil {
-		return []finding{{failure, "replicas", fmt.Sprintf("Deployment %s/%s cannot be read: %s", l.Namespace, l.Deployment, oneLine(err)),
-			"Name it with --deployment, or say with --replicas how many must work."}}
+		return []finding{l.unread("replicas", fmt.Sprintf("Deployment %s/%s cannot be read", l.Namespace, l.Deployment), err,
+			"Name it with --deployment, or say with --replicas how many must work.")}
 	}
 	shards, err := hub.New(l.config, hub.Options{Namespace: l.Namespace})
 	if err != nil {
-		return []finding{unreadableRing(err)}
+		return l.unreadRing(err)
 	}
 	before, err := l.snapshot(ctx, shards)
 	if err != nil {
-		return []finding{unreadableRing(err)}
+		return l.unreadRing(err)
 	}
 	pause := time.NewTimer(before.Ring.Settings.Validity * 3 / 8)
 	defer pause.Stop()
@@ -105,7 +121,7 @@ func (l *look) replicasAndRing(ctx context.Context) []finding {
 	}
 	after, err := l.snapshot(ctx, shards)
 	if err != nil {
-		return []finding{unreadableRing(err)}
+		return l.unreadRing(err)
 	}
 	working := workingSessions(before, after)
 	return []finding{assessReplicas(wanted, running, len(working)), assessRing(after, working)}
@@ -142,7 +158,7 @@ func (l *look) objects(ctx context.Context) []finding {
 	vcenters, members, policies := &v1alpha1.VCenterList{}, &v1alpha1.MemberClusterList{}, &v1alpha1.VmGroupPolicyList{}
 	for _, list := range []client.ObjectList{vcenters, members, policies} {
 		if err := l.hub.List(ctx, list); err != nil {
-			return []finding{{failure, "objects", "cannot be listed: " + oneLine(err), "Give the identity of this check list on vcenters, memberclusters and vmgrouppolicies."}}
+			return []finding{l.unread("objects", "cannot be listed", err, "")}
 		}
 	}
 	var found []finding

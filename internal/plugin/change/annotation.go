@@ -41,9 +41,9 @@ func (c Annotation) Apply(ctx context.Context, in *cluster.Cluster, dry bool) er
 }
 
 // Command implements Change.
-func (c Annotation) Command(context string) string {
+func (c Annotation) Command(connection []string) string {
 	if c.Value == "" {
-		return command(context, "annotate", c.Resource, c.Object, c.Key+"-")
+		return command(connection, "annotate", c.Resource, c.Object, c.Key+"-")
 	}
-	return command(context, "annotate", c.Resource, c.Object, "--overwrite", c.Key+"="+c.Value)
+	return command(connection, "annotate", c.Resource, c.Object, "--overwrite", c.Key+"="+c.Value)
 }

@@ -24,8 +24,8 @@ type Change interface {
 	Done() bool
 	// Apply writes the change to a cluster. If dry is true, the API server checks it, and stores nothing.
 	Apply(ctx context.Context, in *cluster.Cluster, dry bool) error
-	// Command returns the kubectl command that does the same in a context of the kubeconfig.
-	Command(context string) string
+	// Command returns the kubectl command that does the same. connection are the flags that choose the cluster and the user.
+	Command(connection []string) string
 }
 
 // apply sends a merge patch that the API server refuses for an object with another UID.
@@ -49,14 +49,15 @@ func apply(ctx context.Context, in *cluster.Cluster, object client.Object, patch
 }
 
 // command returns a kubectl command for an object. more are the words after the object.
-func command(context, verb, resource string, object client.Object, more ...string) string {
-	words := []string{"kubectl", "--context", context, verb, resource, object.GetName()}
+func command(connection []string, verb, resource string, object client.Object, more ...string) string {
+	words := append([]string{"kubectl"}, connection...)
+	words = append(words, verb, resource, object.GetName())
 	if namespace := object.GetNamespace(); namespace != "" {
 		words = append(words, "-n", namespace)
 	}
 	words = append(words, more...)
 	for i, word := range words {
-		words[i] = quote(word)
+		words[i] = Quote(word)
 	}
 	return strings.Join(words, " ")
 }
@@ -64,8 +65,8 @@ func command(context, verb, resource string, object client.Object, more ...strin
 // plain matches words that have no meaning for a shell.
 var plain = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// quote returns a word as a shell of POSIX reads it.
-func quote(word string) string {
+// Quote returns a word as a shell of POSIX reads it.
+func Quote(word string) string {
 	if plain.MatchString(word) {
 		return word
 	}

@@ -23,7 +23,7 @@ func TestTheCommandIsTheOneThatAPersonWouldType(t *testing.T) {
 		"kubectl --context team-a annotate vmgroup web -n shop vm.codeconnect.vmworld.com/paused-":                 {Annotation{group, "vmgroup", v1alpha1.PausedAnnotation, ""}, "team-a"},
 		`kubectl --context 'it'\''s mine' annotate namespace shop --overwrite a=2026-01-31T12:00:00Z`:              {Annotation{namespace, "namespace", "a", "2026-01-31T12:00:00Z"}, "it's mine"},
 	} {
-		if got := test.change.Command(test.context); got != want {
+		if got := test.change.Command([]string{"--context", test.context}); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
@@ -31,7 +31,7 @@ func TestTheCommandIsTheOneThatAPersonWouldType(t *testing.T) {
 
 func TestAShellReadsAQuotedWordAsItWas(t *testing.T) {
 	for _, word := range []string{"", "a b", "it's", `"$HOME"`, "`id`", "a\nb", "-n", "*", "~", "arn:aws:eks:eu-1:1/x", `\`} {
-		out, err := exec.Command("sh", "-c", "printf %s "+quote(word)).Output()
+		out, err := exec.Command("sh", "-c", "printf %s "+Quote(word)).Output()
 		if err != nil || string(out) != word {
 			t.Errorf("%q becomes %q, error %v", word, out, err)
 		}

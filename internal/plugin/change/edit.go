@@ -43,12 +43,12 @@ func (e Edit) Apply(ctx context.Context, in *cluster.Cluster, dry bool) error {
 }
 
 // Command implements Change.
-func (e Edit) Command(context string) string {
+func (e Edit) Command(connection []string) string {
 	patch, err := e.patch()
 	if err != nil {
 		return fmt.Sprintf("# %v", err)
 	}
-	return command(context, "patch", e.Resource, e.Before, "--type=merge", "-p", string(patch))
+	return command(connection, "patch", e.Resource, e.Before, "--type=merge", "-p", string(patch))
 }
 
 func (e Edit) patch() ([]byte, error) { return client.MergeFrom(e.Before).Data(e.After) }

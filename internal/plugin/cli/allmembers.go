@@ -22,7 +22,7 @@ type reached struct {
 
 // reach finds the contexts of the hub's members by the UIDs of their clusters, whatever their names. missing are the members without such a context, each with that reason.
 func (o *Options) reach(c *cobra.Command) (members []reached, missing []string, err error) {
-	contexts, err := cluster.Load(o.flags)
+	contexts, err := cluster.Load(c.Context(), o.flags)
 	if err != nil {
 		return nil, nil, err
 	}

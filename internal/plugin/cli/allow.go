@@ -11,7 +11,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/change"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
-	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // longestAllowance is how far ahead an allowance can be.
@@ -142,8 +141,10 @@ func acceptCommand(o *Options) *cobra.Command {
 			RunE: func(c *cobra.Command, args []string) error {
 				named := a.key != v1alpha1.AcceptEmptyAnnotation
 				switch {
-				case named && len(args) == 0 && !i.undo, !named && len(args) > 0, len(args) > 0 && (i.undo || !untrusted.Plain(args[0])):
+				case named && len(args) == 0 && !i.undo, !named && len(args) > 0, len(args) > 0 && i.undo:
 					return cluster.Usage("The usage is: %s", c.UseLine())
+				case len(args) > 0 && !cluster.IsUID(args[0]):
+					return cluster.Usage("%q is no UID.", args[0])
 				}
 				hub, err := i.onHub(c)
 				if err != nil {

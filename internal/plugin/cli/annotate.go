@@ -59,7 +59,7 @@ func (i *intervention) here(ctx context.Context) (*cluster.Cluster, *cluster.Con
 	if err := i.check(); err != nil {
 		return nil, nil, err
 	}
-	contexts, err := cluster.Load(i.flags)
+	contexts, err := cluster.Load(ctx, i.flags)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -72,7 +72,7 @@ func (i *intervention) here(ctx context.Context) (*cluster.Cluster, *cluster.Con
 func openMember(ctx context.Context, contexts *cluster.Contexts) (*cluster.Cluster, error) {
 	name := contexts.Current()
 	if name == "" {
-		return nil, cluster.Usage("The kubeconfig has no current context. Set --context to the context of the member.")
+		return nil, contexts.NoCurrent("--context", "member")
 	}
 	in, err := contexts.Open(name)
 	if err != nil {
@@ -114,7 +114,7 @@ func (i *intervention) carryOut(ctx context.Context, in *cluster.Cluster, all ..
 		}
 		switch {
 		case i.dry == dryClient:
-			_, _ = fmt.Fprintln(i.Out, s.Command(in.Context))
+			_, _ = fmt.Fprintln(i.Out, s.Command(i.connection(in.Context)))
 			continue
 		case s.Done():
 			report.line(term.Note, s.says, "nothing to change")

@@ -233,7 +233,16 @@ func TestVerbsRefuseWhatTheyCannotDo(t *testing.T) {
 		"allow forget --member intervened --vcenter intervened":      {cluster.ExitUsage, "vcenter"},
 		"allow mass-deletion --member intervened --hub-context edge": {cluster.ExitUsage, "not a hub"},
 		"accept instance --vcenter intervened":                       {cluster.ExitUsage, "usage"},
-		"accept instance $(id) --vcenter intervened":                 {cluster.ExitUsage, "usage"},
+		"accept instance $(id) --vcenter intervened":                 {cluster.ExitUsage, "is no UID"},
+		"accept instance bad --vcenter intervened":                   {cluster.ExitUsage, "is no UID"},
+		"accept cluster-uid bad --member intervened":                 {cluster.ExitUsage, "is no UID"},
+		"adopt web -n intervened --from bad":                         {cluster.ExitUsage, "is no UID"},
+		"adopt web -n intervened --from=":                            {cluster.ExitUsage, "is no UID"}, // of a shell variable that is not set
+		"get -n A/B":                                                 {cluster.ExitUsage, `"A/B" is no name of an object`},
+		"describe ../.. -n intervened":                               {cluster.ExitUsage, "is no name of an object"},
+		"pause .. -n intervened":                                     {cluster.ExitUsage, "is no name of an object"},
+		"rollout status web -n intervened --timeout -5s":             {cluster.ExitUsage, "must not be negative"},
+		"get --kubeconfig /dev/null":                                 {cluster.ExitUsage, "No kubeconfig with a context was found in /dev/null"},
 		"accept empty-inventory x --vcenter intervened":              {cluster.ExitUsage, "usage"},
 	} {
 		t.Run(line, func(t *testing.T) {
@@ -242,8 +251,40 @@ func TestVerbsRefuseWhatTheyCannotDo(t *testing.T) {
 			}
 		})
 	}
+	if _, err := i.run("describe", "", "-n", "intervened"); ExitCode(err) != cluster.ExitUsage || !strings.Contains(err.Error(), "name is empty") {
+		t.Errorf("an empty name: %v", err)
+	}
 	if value := i.annotation(i.group, v1alpha1.PausedAnnotation); value != "" {
 		t.Errorf("the group is paused: %q", value)
+	}
+}
+
+// TestACommandThatIsShownReachesTheSameCluster, although another context is the current one.
+func TestACommandThatIsShownReachesTheSameCluster(t *testing.T) {
+	i := newInterventions(t)
+	i.file.CurrentContext = "edge"
+	for line, want := range map[string]string{
+		"pause web web -n intervened --context hub":                                   "kubectl vmgroup resume web -n intervened --context hub\n",
+		"rollout pause web -n intervened --context hub":                               "kubectl vmgroup rollout resume web -n intervened --context hub\n",
+		"keep web -n intervened --context hub":                                        " -n intervened --context hub\n",
+		"resume web -n intervened --context hub --as u --as-group g --dry-run=client": "kubectl --context hub --kubeconfig ",
+	} {
+		out, err := i.run(append(strings.Fields(line), "--as", "admin", "--as-group", "system:masters")...)
+		if err != nil || !strings.Contains(out, want) || strings.Count(out, want) > 1 {
+			t.Errorf("%s: %v\n%s\nwant %q", line, err, out, want)
+		}
+		if strings.Contains(line, "dry-run") && !strings.Contains(out, " --as admin --as-group g --as-group system:masters annotate ") {
+			t.Errorf("another user: %s", out)
+		}
+	}
+}
+
+func TestAnEmptyListIsAnEmptyListForAProgram(t *testing.T) {
+	i := newInterventions(t)
+	for _, command := range []string{"get", "events"} {
+		if out, err := i.run(command, "-n", "default", "-o", "json"); err != nil || !strings.Contains(out, `"items": []`) {
+			t.Errorf("%s: %v\n%s", command, err, out)
+		}
 	}
 }
 

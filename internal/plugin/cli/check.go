@@ -46,7 +46,7 @@ func findMember(ctx context.Context, hub *cluster.Cluster, name string) (*v1alph
 }
 
 func check(c *cobra.Command, o *Options, name, memberContext string) error {
-	contexts, err := cluster.Load(o.flags)
+	contexts, err := cluster.Load(c.Context(), o.flags)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,8 @@ func (r *checkReport) directly(ctx context.Context, o *Options, contexts *cluste
 		r.line(term.Bad, "you to member", err.Error())
 		r.bad = true
 	case uid != "" && facts.UID != uid:
-		r.line(term.Warn, "you to member", fmt.Sprintf("Context %q is another cluster (UID %s).", name, facts.UID))
+		r.line(term.Bad, "you to member", fmt.Sprintf("Context %q is another cluster (UID %s).", name, facts.UID))
+		r.bad = true
 	default:
 		r.line(term.OK, "you to member", "Kubernetes "+facts.Version+" answers by context "+name)
 	}

@@ -75,7 +75,7 @@ func (o *Options) names(c *cobra.Command, of named) ([]string, cobra.ShellCompDi
 	ctx, cancel := context.WithTimeout(ctx, contextTime)
 	defer cancel()
 	c.SetContext(ctx)
-	contexts, err := cluster.Load(o.flags)
+	contexts, err := cluster.Load(ctx, o.flags)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -107,8 +107,8 @@ func (o *Options) names(c *cobra.Command, of named) ([]string, cobra.ShellCompDi
 }
 
 // completeContexts completes the names of contexts.
-func (o *Options) completeContexts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	contexts, err := cluster.Load(o.flags)
+func (o *Options) completeContexts(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	contexts, err := cluster.Load(c.Context(), o.flags)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

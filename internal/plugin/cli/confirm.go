@@ -20,7 +20,9 @@ func confirmCommand(o *Options) *cobra.Command {
 		use: "vmgroup [NAME...]", short: "Confirm the deletion of VmGroups, or the removal of their VMs", undoable: true,
 		long: `Sets annotation confirm-deletion with the UID of the VmGroup. Where many VMs of a member are being removed, the operator holds VmGroups until that.
 The confirmation does not count for another VmGroup of the same name.`,
-		step: func(g *v1alpha1.VmGroup) step { return confirmed(g, resourceGroup, "The removal of VMs") },
+		step: func(_ *cluster.Cluster, g *v1alpha1.VmGroup) step {
+			return confirmed(g, resourceGroup, "The removal of VMs")
+		},
 	}.command(o)
 	namespaces := confirmObjects(o, "namespace NAME...", "Confirm the removal of the VMs of all VmGroups in namespaces", false, func(c *cobra.Command, in *cluster.Cluster, name string) (step, error) {
 		object, err := find(c.Context(), in, kinds[resourceNamespace], name, &corev1.Namespace{})

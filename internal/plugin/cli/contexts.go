@@ -54,7 +54,7 @@ const (
 )
 
 func (o *Options) contexts(c *cobra.Command, scan bool) error {
-	all, err := cluster.Load(o.flags)
+	all, err := cluster.Load(c.Context(), o.flags)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (o *Options) contexts(c *cobra.Command, scan bool) error {
 	names := all.Names()
 	for i, f := range o.roles(c.Context(), all, how) {
 		unknown = unknown || f.UID == ""
-		table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{names[i], f.word(), f.UID, f.Installation, f.note}})
+		table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{untrusted.Text(names[i], 253), f.word(), f.UID, f.Installation, f.note}})
 	}
 	if unknown && !scan {
 		_, _ = fmt.Fprintln(o.ErrOut, "To ask the contexts whose role is not known: kubectl vmgroup contexts --scan")

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/change"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/describe"
 	"github.com/codeconnect/vmgroup-operator/internal/shards"
@@ -102,7 +103,7 @@ func (is *description) text(width int) string {
 	if is.hidden {
 		page.section("History", "The user of this context cannot read events.")
 	} else {
-		page.history(is.group, is.events, is.Options)
+		page.history(is.context, is.group, is.events, is.Options)
 	}
 	return page.out.String()
 }
@@ -164,7 +165,7 @@ func (p *page) group(context string, g *v1alpha1.VmGroup, o *Options, served str
 	for _, section := range describe.Of(g, state, times) {
 		p.section(section.Title, section.Lines...)
 		if section.Title == "VMs" {
-			p.vms(g, o)
+			p.vms(context, g, o)
 		}
 	}
 	if served != "" {
@@ -198,7 +199,7 @@ var phaseMarks = map[string]term.Mark{
 	"Unknown": term.Unknown,
 }
 
-func (p *page) vms(g *v1alpha1.VmGroup, o *Options) {
+func (p *page) vms(context string, g *v1alpha1.VmGroup, o *Options) {
 	vms, rest := describe.VMs(g, o.times())
 	if len(vms) > 0 {
 		table := columns("Ordinal", "Name", "State", "IP", "Revision", "Ready-Since", "Message")
@@ -213,11 +214,11 @@ func (p *page) vms(g *v1alpha1.VmGroup, o *Options) {
 		p.table(withoutEmptyColumns(table), "Message", "Ready-Since", "IP")
 	}
 	if rest > 0 {
-		p.section("", fmt.Sprintf("and %d more: kubectl get vmgroup %s -n %s -o yaml", rest, g.Name, g.Namespace))
+		p.section("", fmt.Sprintf("and %d more: kubectl get vmgroup %s -n %s --context %s -o yaml", rest, g.Name, g.Namespace, change.Quote(context)))
 	}
 }
 
-func (p *page) history(g *v1alpha1.VmGroup, events []corev1.Event, o *Options) {
+func (p *page) history(context string, g *v1alpha1.VmGroup, events []corev1.Event, o *Options) {
 	entries := describe.Events(events)
 	if len(entries) == 0 {
 		p.section("History", "There are no events. The API server keeps them for an hour, unless it is configured otherwise.")
@@ -225,7 +226,7 @@ func (p *page) history(g *v1alpha1.VmGroup, events []corev1.Event, o *Options) {
 	}
 	p.entries("History", entries[:min(historyLines, len(entries))], o)
 	if rest := len(entries) - historyLines; rest > 0 {
-		p.section("", fmt.Sprintf("and %d more: kubectl vmgroup events %s -n %s", rest, g.Name, g.Namespace))
+		p.section("", fmt.Sprintf("and %d more: %s", rest, hint(context, "events", g)))
 	}
 }
 

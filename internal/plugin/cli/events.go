@@ -72,7 +72,7 @@ func (e *eventOptions) run(c *cobra.Command, l *listing, names []string) error {
 		_, _ = fmt.Fprintln(e.ErrOut, noEvent)
 		return unknownMembers(unasked)
 	}
-	objects := &corev1.EventList{}
+	objects := &corev1.EventList{Items: []corev1.Event{}}
 	for _, of := range events {
 		objects.Items = append(objects.Items, of.Event)
 	}

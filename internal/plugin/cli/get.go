@@ -83,7 +83,7 @@ func (g *getOptions) run(c *cobra.Command, l *listing, names []string) error {
 		_, _ = fmt.Fprintln(g.ErrOut, nothingFound)
 		return unknownMembers(unasked)
 	}
-	objects := &v1alpha1.VmGroupList{}
+	objects := &v1alpha1.VmGroupList{Items: []v1alpha1.VmGroup{}}
 	for _, of := range listed {
 		objects.Items = append(objects.Items, *of.VmGroup)
 	}

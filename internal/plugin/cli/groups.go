@@ -14,7 +14,6 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/change"
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
-	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
 // groupSelection chooses VmGroups of a namespace.
@@ -62,6 +61,7 @@ func (s *groupSelection) read(ctx context.Context, in *cluster.Cluster, contexts
 		}
 		return list.Items, nil
 	}
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	groups := make([]v1alpha1.VmGroup, len(names))
 	for i, name := range names {
 		err := in.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, &groups[i])
@@ -81,7 +81,7 @@ type groupVerb struct {
 	// undoable adds --undo.
 	undoable bool
 	// step returns the change of a group.
-	step func(g *v1alpha1.VmGroup) step
+	step func(in *cluster.Cluster, g *v1alpha1.VmGroup) step
 }
 
 func (v groupVerb) command(o *Options) *cobra.Command {
@@ -99,7 +99,7 @@ func (v groupVerb) command(o *Options) *cobra.Command {
 			}
 			var all []step
 			for n := range groups {
-				all = append(all, v.step(&groups[n]))
+				all = append(all, v.step(in, &groups[n]))
 			}
 			return i.carryOut(c.Context(), in, all...)
 		},
@@ -115,6 +115,11 @@ func ofGroup(g *v1alpha1.VmGroup, key, value, format string, args ...any) step {
 	}
 }
 
+// hint returns a command for a group that the person can run next.
+func hint(context, verb string, g *v1alpha1.VmGroup) string {
+	return fmt.Sprintf("kubectl vmgroup %s %s -n %s --context %s", verb, g.Name, g.Namespace, change.Quote(context))
+}
+
 // onceDeleted adds a note to a step that has an effect only on a group that is being deleted.
 func onceDeleted(g *v1alpha1.VmGroup, s step) step {
 	if g.DeletionTimestamp == nil {
@@ -127,8 +132,8 @@ func pauseCommand(o *Options) *cobra.Command {
 	return groupVerb{
 		use: "pause [NAME...]", short: "Pause VmGroups: the operator changes nothing of them",
 		long: "Sets annotation paused. Unlike spec.paused, a GitOps tool does not undo it. A deleted VmGroup that is paused stays, with its VMs.",
-		step: func(g *v1alpha1.VmGroup) step {
-			return ofGroup(g, v1alpha1.PausedAnnotation, "true", "is paused. To continue: kubectl vmgroup resume %s -n %s", g.Name, g.Namespace)
+		step: func(in *cluster.Cluster, g *v1alpha1.VmGroup) step {
+			return ofGroup(g, v1alpha1.PausedAnnotation, "true", "is paused. To continue: %s", hint(in.Context, "resume", g))
 		},
 	}.command(o)
 }
@@ -137,7 +142,7 @@ func resumeCommand(o *Options) *cobra.Command {
 	return groupVerb{
 		use: "resume [NAME...]", short: "Let the operator continue with paused VmGroups",
 		long: "Removes annotation paused. It does not change spec.paused.",
-		step: func(g *v1alpha1.VmGroup) step {
+		step: func(_ *cluster.Cluster, g *v1alpha1.VmGroup) step {
 			s := ofGroup(g, v1alpha1.PausedAnnotation, "", "does not have annotation paused any more.")
 			if g.Spec.Paused {
 				s.note = "spec.paused is true, so the group stays paused."
@@ -152,8 +157,8 @@ func keepCommand(o *Options) *cobra.Command {
 		use: "keep [NAME...]", short: "Let VmGroups that are deleted keep their VMs", undoable: true,
 		long: `Sets annotation release with the UID of the VmGroup. The group is then deleted without its VMs, and another group can adopt them. The annotation can be
 set before and after the deletion.`,
-		step: func(g *v1alpha1.VmGroup) step {
-			return onceDeleted(g, ofGroup(g, v1alpha1.ReleaseAnnotation, string(g.UID), "keeps its VMs. To adopt them: kubectl vmgroup adopt NAME -n %s --from %s", g.Namespace, g.UID))
+		step: func(in *cluster.Cluster, g *v1alpha1.VmGroup) step {
+			return onceDeleted(g, ofGroup(g, v1alpha1.ReleaseAnnotation, string(g.UID), "keeps its VMs. To adopt them: kubectl vmgroup adopt NAME --from %s -n %s --context %s", g.UID, g.Namespace, in.Context))
 		},
 	}.command(o)
 }
@@ -162,7 +167,7 @@ func forgetCommand(o *Options) *cobra.Command {
 	return groupVerb{
 		use: "forget [NAME...]", short: "Delete VmGroups without their VMs, whose vCenter is permanently lost", undoable: true,
 		long: "Sets annotation forget with the UID of the VmGroup. A hub administrator must allow it: kubectl vmgroup allow forget.",
-		step: func(g *v1alpha1.VmGroup) step {
+		step: func(_ *cluster.Cluster, g *v1alpha1.VmGroup) step {
 			return onceDeleted(g, ofGroup(g, v1alpha1.ForgetAnnotation, string(g.UID), "is deleted without its VMs, once a hub administrator allows that: kubectl vmgroup allow forget"))
 		},
 	}.command(o)
@@ -177,7 +182,7 @@ func adoptCommand(o *Options) *cobra.Command {
 		Example: `# The VMs that a deleted VmGroup has kept
 kubectl vmgroup adopt web -n shop --from 5e2f0c6d-1f0a-4c57-9d1e-0a6f3b7c2d11`,
 		RunE: func(c *cobra.Command, names []string) error {
-			if from != "" && !untrusted.Plain(from) {
+			if c.Flags().Changed("from") && !cluster.IsUID(from) {
 				return cluster.Usage("--from %q is no UID.", from)
 			}
 			in, contexts, err := i.here(c.Context())

@@ -33,7 +33,10 @@ With --pre, it checks instead whether the operator can be installed: the version
 			}
 			settings.Namespace = o.namespace
 			err = health.Check(c.Context(), hub.Config, settings, o.Out)
-			if errors.Is(err, health.ErrUnhealthy) {
+			switch {
+			case errors.Is(err, health.ErrNotAllowed):
+				return &cluster.Failure{Code: cluster.ExitUnreachable, Sentence: "Not all can be checked: a permission is missing."}
+			case errors.Is(err, health.ErrUnhealthy):
 				return cluster.NotWell("The operator is not healthy.")
 			}
 			return cluster.Explain(hub.Context, hub.Config.Host, err)
@@ -53,7 +56,7 @@ With --pre, it checks instead whether the operator can be installed: the version
 
 // checkPrerequisites checks the cluster of a future hub, which does not serve the operator's kinds yet.
 func (o *Options) checkPrerequisites(c *cobra.Command) error {
-	contexts, err := cluster.Load(o.flags)
+	contexts, err := cluster.Load(c.Context(), o.flags)
 	if err != nil {
 		return err
 	}

@@ -269,7 +269,7 @@ func TestRevokedTokensAreRejectedAndNewOnesWork(t *testing.T) {
 // TestTokenWritesOnlyTheSecret for members whose other objects come from Git.
 func TestTokenWritesOnlyTheSecret(t *testing.T) {
 	b := newBench(t)
-	if _, err := b.run("member", "token", "git", "--member-context", "edge", "--server", b.servers.member.Config.Host); ExitCode(err) != cluster.ExitUnreachable || !strings.Contains(err.Error(), "vmgroup-operator-session") {
+	if _, err := b.run("member", "token", "git", "--member-context", "edge", "--server", b.servers.member.Config.Host); ExitCode(err) != cluster.ExitUsage || !strings.Contains(err.Error(), "vmgroup-operator-session") {
 		t.Errorf("without the objects in the member: %v", err)
 	}
 	_, err := b.run("member", "prepare", "--context", "edge", "--server", b.servers.member.Config.Host)

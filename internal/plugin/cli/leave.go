@@ -43,7 +43,7 @@ func (l *leaveOptions) run(c *cobra.Command, name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	contexts, err := cluster.Load(l.flags)
+	contexts, err := cluster.Load(c.Context(), l.flags)
 	if err != nil {
 		return err
 	}

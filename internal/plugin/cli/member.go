@@ -110,7 +110,7 @@ func (f *memberFlags) pair(c *cobra.Command, o *Options, name string, r enroll.R
 	if err := f.check(c); err != nil {
 		return nil, err
 	}
-	contexts, err := cluster.Load(o.flags)
+	contexts, err := cluster.Load(c.Context(), o.flags)
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +253,7 @@ func (j *joinOptions) accept(c *cobra.Command, name string, r enroll.Registratio
 	if err != nil {
 		return nil, err
 	}
-	contexts, err := cluster.Load(j.flags)
+	contexts, err := cluster.Load(c.Context(), j.flags)
 	if err != nil {
 		return nil, err
 	}

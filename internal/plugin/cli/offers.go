@@ -60,7 +60,7 @@ func templatesCommand(o *Options) *cobra.Command {
 
 // open opens the cluster of the namespace.
 func (o *offers) open(ctx context.Context) error {
-	contexts, err := cluster.Load(o.flags)
+	contexts, err := cluster.Load(ctx, o.flags)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
@@ -66,7 +67,7 @@ func (p *planOptions) run(c *cobra.Command, names []string) error {
 	if (len(names) == 1) == (len(p.files.Filenames) > 0) {
 		return cluster.Usage("Name a VmGroup and its new values, or a file by --filename.")
 	}
-	contexts, err := cluster.Load(p.flags)
+	contexts, err := cluster.Load(c.Context(), p.flags)
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func (p *planOptions) run(c *cobra.Command, names []string) error {
 		before, after, err := dryRun(c.Context(), in, edit, len(names) > 0)
 		warned := heard.Take()
 		switch {
-		case apierrors.IsInvalid(err):
+		case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 			refused++
 			p.refusal(edit, err)
 		case err != nil:
@@ -140,12 +141,13 @@ func (p *planOptions) edits(c *cobra.Command, names []string) (edits []*unstruct
 // dryRun sends an edit. before is nil for a new group. mustExist is true if the edit has only the fields that change.
 func dryRun(ctx context.Context, in *cluster.Cluster, edit *unstructured.Unstructured, mustExist bool) (before, after *v1alpha1.VmGroup, err error) {
 	before, after = &v1alpha1.VmGroup{}, &v1alpha1.VmGroup{}
+	strict := client.WithFieldValidation(in.Client, metav1.FieldValidationStrict) // as kubectl does
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("VmGroup"))
 	err = in.Get(ctx, client.ObjectKeyFromObject(edit), live)
 	switch {
 	case apierrors.IsNotFound(err) && !mustExist:
-		err = in.Create(ctx, edit, client.DryRunAll, client.FieldOwner(inquiry.Manager))
+		err = strict.Create(ctx, edit, client.DryRunAll, client.FieldOwner(inquiry.Manager))
 		return nil, after, errors.Join(err, convert(edit, after))
 	case apierrors.IsNotFound(err):
 		return nil, nil, cluster.Usage("Namespace %q of context %q has no VmGroup %q.", edit.GetNamespace(), in.Context, edit.GetName())
@@ -159,7 +161,7 @@ func dryRun(ctx context.Context, in *cluster.Cluster, edit *unstructured.Unstruc
 	if err := convert(live, before); err != nil {
 		return nil, nil, err
 	}
-	err = in.Patch(ctx, live, client.RawPatch(types.MergePatchType, patch), client.DryRunAll, client.FieldOwner(inquiry.Manager))
+	err = strict.Patch(ctx, live, client.RawPatch(types.MergePatchType, patch), client.DryRunAll, client.FieldOwner(inquiry.Manager))
 	return before, after, errors.Join(err, convert(live, after))
 }
 

@@ -47,9 +47,11 @@ func TestPlanChangesNothing(t *testing.T) {
 		"plan -f " + of("bad.yaml", "{cpu: 0, memory: 2, template: a}"):                                         {"✗ spec.cpu: ", cluster.ExitNotWell},
 		"plan -f " + of("web.yaml", "{cpu: 2, memory: 1, template: debian-12}"):                                 {"after the edit: 1 VM (2 CPU", 0},
 		"plan -f " + of("web.yaml", "{cpu: 1, memory: 1, template: debian-12, replicas: 1}") + " -n intervened": {"spec does not change", 0},
+		"plan -f " + of("typo.yaml", "{cpu: 1, memory: 1, template: debian-12, replicsa: 0}"):                   {`unknown field "spec.replicsa"`, cluster.ExitNotWell},
+		"plan -f " + of("new-typo.yaml", "{cpu: 1, memory: 2, template: a, replicsa: 4}") + " -n default":       {`unknown field "spec.replicsa"`, cluster.ExitNotWell},
 		"quota -n intervened":                           {"The operator did not answer", cluster.ExitUnreachable},
 		"templates -n intervened":                       {"The operator did not answer", cluster.ExitUnreachable},
-		"templates -n none":                             {`namespaces "none" not found`, cluster.ExitUnreachable},
+		"templates -n none":                             {`namespaces "none" not found`, cluster.ExitUsage},
 		"quota --context edge":                          {"does not serve VmGroups", cluster.ExitUsage},
 		"plan web -n intervened --cpu 2 --context edge": {"does not serve VmGroups", cluster.ExitUsage},
 	} {

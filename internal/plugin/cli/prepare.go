@@ -47,7 +47,7 @@ func (p *prepareOptions) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	contexts, err := cluster.Load(p.flags)
+	contexts, err := cluster.Load(c.Context(), p.flags)
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,12 @@ func TestCheckBeforeAnInstallation(t *testing.T) {
 	check("installer", 0, "! you may not escalate ClusterRoles")
 	check("old", cluster.ExitNotWell, "✗ Kubernetes v1.33.9   (the operator needs 1.34.0 or newer)")
 
+	b.context("powerless", b.user(b.servers.hub, "powerless"))
+	out, err := b.run("check", "--hub-context", "powerless", "--deployment", "x")
+	if ExitCode(err) != cluster.ExitUnreachable || !strings.Contains(out, "Run the check with an identity that has this permission") {
+		t.Errorf("a user without permissions: %v\n%s", err, out)
+	}
+
 	b.make(b.member, foreignCRD())
 	check("edge", cluster.ExitNotWell, "✗ CustomResourceDefinition "+crd.VmGroupName+" is not the operator's", `scope "Cluster"`)
 }

@@ -32,7 +32,7 @@ func revoke(c *cobra.Command, o *Options, f *memberFlags, args []string, only bo
 		return cluster.Usage("Give the NAME of the MemberCluster whose tokens to replace, or --only.")
 	}
 	if only {
-		contexts, err := cluster.Load(o.flags)
+		contexts, err := cluster.Load(c.Context(), o.flags)
 		if err != nil {
 			return err
 		}

@@ -24,13 +24,13 @@ func rolloutCommand(o *Options) *cobra.Command {
 		use: "undo NAME", short: "Return to the spec before the update",
 		long: `Writes the size, template, placement and user data of an earlier revision into spec: of the one that all VMs had before the update, else of the one before
 the last. The number of VMs does not change. VMs that were cloned from the new template are replaced, with their disks.`,
-		edit: func(g *v1alpha1.VmGroup) (string, error) {
+		edit: func(in *cluster.Cluster, g *v1alpha1.VmGroup) (string, error) {
 			undone, err := rollout.Undo(g, to)
 			if err != nil {
 				return "", err
 			}
 			g.Spec = undone.Spec
-			return "returns to its earlier spec. To follow: kubectl vmgroup rollout status " + g.Name + " -n " + g.Namespace, nil
+			return "returns to its earlier spec. To follow: " + hint(in.Context, "rollout status", g), nil
 		},
 	}.command(o)
 	undo.Flags().StringVar(&to, "to-revision", "", "Revision of status.revisions to return to.")
@@ -38,14 +38,14 @@ the last. The number of VMs does not change. VMs that were cloned from the new t
 	for _, verb := range []editVerb{
 		{
 			use: "pause NAME", short: "Pause the update of a VmGroup: VMs keep their revision, and are repaired",
-			edit: func(g *v1alpha1.VmGroup) (string, error) {
+			edit: func(in *cluster.Cluster, g *v1alpha1.VmGroup) (string, error) {
 				strategyOf(g).Paused = true
-				return "does not update VMs. To continue: kubectl vmgroup rollout resume " + g.Name + " -n " + g.Namespace, nil
+				return "does not update VMs. To continue: " + hint(in.Context, "rollout resume", g), nil
 			},
 		},
 		{
 			use: "resume NAME", short: "Continue a paused update",
-			edit: func(g *v1alpha1.VmGroup) (string, error) {
+			edit: func(_ *cluster.Cluster, g *v1alpha1.VmGroup) (string, error) {
 				if g.Spec.UpdateStrategy != nil {
 					g.Spec.UpdateStrategy.Paused = false
 				}
@@ -55,9 +55,9 @@ the last. The number of VMs does not change. VMs that were cloned from the new t
 		{
 			use: "replace NAME", short: "Replace all VMs of a VmGroup, with their disks, as its update strategy allows",
 			long: "Writes the time into spec.updateStrategy.replaceTrigger. Use it after a template was rebuilt under its name, or user data changed.",
-			edit: func(g *v1alpha1.VmGroup) (string, error) {
+			edit: func(in *cluster.Cluster, g *v1alpha1.VmGroup) (string, error) {
 				strategyOf(g).ReplaceTrigger = o.Now().UTC().Format(time.RFC3339)
-				return "replaces all its VMs. To follow: kubectl vmgroup rollout status " + g.Name + " -n " + g.Namespace, nil
+				return "replaces all its VMs. To follow: " + hint(in.Context, "rollout status", g), nil
 			},
 		},
 	} {
@@ -77,7 +77,7 @@ func strategyOf(g *v1alpha1.VmGroup) *v1alpha1.UpdateStrategy {
 type editVerb struct {
 	use, short, long string
 	// edit changes the spec of the group, and returns what the group then does.
-	edit func(g *v1alpha1.VmGroup) (says string, err error)
+	edit func(in *cluster.Cluster, g *v1alpha1.VmGroup) (says string, err error)
 }
 
 func (v editVerb) command(o *Options) *cobra.Command {
@@ -90,7 +90,7 @@ func (v editVerb) command(o *Options) *cobra.Command {
 				return err
 			}
 			after := g.DeepCopy()
-			says, err := v.edit(after)
+			says, err := v.edit(in, after)
 			if err != nil {
 				return cluster.Usage("VmGroup %q: %v.", g.Namespace+"/"+g.Name, err)
 			}
@@ -112,6 +112,9 @@ func rolloutStatusCommand(o *Options) *cobra.Command {
 		Use: "status NAME", Short: "Follow the update of a VmGroup until all VMs have the revision of spec and are ready", Args: cobra.ExactArgs(1),
 		Long: "Exits with 1 if the update does not continue until a person acts, or does not end within --timeout.",
 		RunE: func(c *cobra.Command, names []string) error {
+			if timeout < 0 {
+				return cluster.Usage("--timeout must not be negative.")
+			}
 			in, g, err := i.theGroup(c.Context(), selection, names)
 			if err != nil {
 				return err

@@ -43,7 +43,7 @@ type Options struct {
 
 // New returns the command line.
 func New(o Options) *cobra.Command {
-	o.flags = connection()
+	o.flags = connectionFlags()
 	o.memory = cluster.NewMemory(cmp.Or(o.CacheDir, *genericclioptions.NewConfigFlags(true).CacheDir))
 	root := &cobra.Command{
 		Use:   "kubectl-vmgroup",
@@ -80,13 +80,27 @@ Exit codes: 0 if all is well, 1 if something is not well, 2 for wrong arguments,
 	return root
 }
 
-// connection returns the flags of kubectl that choose contexts and users. The others describe one connection, and the plugin has two.
-func connection() *genericclioptions.ConfigFlags {
+// connectionFlags returns the flags of kubectl that choose contexts and users. The others describe one connection, and the plugin has two.
+func connectionFlags() *genericclioptions.ConfigFlags {
 	all := genericclioptions.NewConfigFlags(true)
 	return &genericclioptions.ConfigFlags{
 		KubeConfig: all.KubeConfig, Context: all.Context, Impersonate: all.Impersonate, ImpersonateUID: all.ImpersonateUID, ImpersonateGroup: all.ImpersonateGroup,
 		Timeout: all.Timeout,
 	}
+}
+
+// connection returns the flags with which kubectl makes the connection of this command to a context.
+func (o *Options) connection(context string) []string {
+	flags := []string{"--context", context}
+	for _, flag := range []struct{ name, value string }{{"--kubeconfig", *o.flags.KubeConfig}, {"--as", *o.flags.Impersonate}, {"--as-uid", *o.flags.ImpersonateUID}} {
+		if flag.value != "" {
+			flags = append(flags, flag.name, flag.value)
+		}
+	}
+	for _, group := range *o.flags.ImpersonateGroup {
+		flags = append(flags, "--as-group", group)
+	}
+	return flags
 }
 
 // ExitCode returns the exit code of a command that ended with this error.
@@ -113,7 +127,7 @@ func family(use, short string) *cobra.Command {
 
 // readHub opens the hub of the user's kubeconfig, for a command that changes nothing.
 func (o *Options) readHub(c *cobra.Command) (*cluster.Cluster, error) {
-	contexts, err := cluster.Load(o.flags)
+	contexts, err := cluster.Load(c.Context(), o.flags)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +154,7 @@ func (o *Options) findHub(c *cobra.Command, contexts *cluster.Contexts) (*cluste
 
 // openHub opens the hub of the user's kubeconfig.
 func (o *Options) openHub(c *cobra.Command) (*cluster.Cluster, error) {
-	contexts, err := cluster.Load(o.flags)
+	contexts, err := cluster.Load(c.Context(), o.flags)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +166,7 @@ func (o *Options) openHub(c *cobra.Command) (*cluster.Cluster, error) {
 func (o *Options) hubName(contexts *cluster.Contexts) (string, error) {
 	name := cmp.Or(o.hubContext, os.Getenv(hubContextVariable), contexts.Current())
 	if name == "" {
-		return "", cluster.Usage("The kubeconfig has no current context. Set --hub-context to the context of the hub.")
+		return "", contexts.NoCurrent("--hub-context", "hub")
 	}
 	return name, nil
 }

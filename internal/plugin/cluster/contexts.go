@@ -1,9 +1,12 @@
 package cluster
 
 import (
+	"context"
 	"io"
 	"maps"
+	"net/http"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -22,16 +25,18 @@ type Contexts struct {
 	overrides clientcmd.ConfigOverrides
 	// warnings gets those of API servers. If it is nil, they are not shown.
 	warnings rest.WarningHandlerWithContext
+	// command is the context of the command, which ends at Ctrl-C.
+	command context.Context
 }
 
-// Load reads the kubeconfig of the flags.
-func Load(flags *genericclioptions.ConfigFlags) (*Contexts, error) {
+// Load reads the kubeconfig of the flags. The context is that of the command.
+func Load(ctx context.Context, flags *genericclioptions.ConfigFlags) (*Contexts, error) {
 	loader := flags.ToRawKubeConfigLoader()
 	file, err := loader.RawConfig()
 	if err != nil {
 		return nil, Usage("The kubeconfig cannot be read: %v", err)
 	}
-	c := &Contexts{file: file, access: loader.ConfigAccess()}
+	c := &Contexts{file: file, access: loader.ConfigAccess(), command: ctx}
 	if name := *flags.Context; name != "" {
 		c.file.CurrentContext = name
 	}
@@ -40,6 +45,14 @@ func Load(flags *genericclioptions.ConfigFlags) (*Contexts, error) {
 		Impersonate: *flags.Impersonate, ImpersonateUID: *flags.ImpersonateUID, ImpersonateGroups: *flags.ImpersonateGroup,
 	}
 	return c, nil
+}
+
+// NoCurrent returns the failure of a command that needs a context. flag chooses one, of the hub or of a member.
+func (c *Contexts) NoCurrent(flag, whose string) error {
+	if len(c.file.Contexts) == 0 {
+		return Usage("No kubeconfig with a context was found in %s. Set --kubeconfig or $KUBECONFIG.", strings.Join(c.access.GetLoadingPrecedence(), ", "))
+	}
+	return Usage("The kubeconfig has no current context. Set %s to the context of the %s.", flag, whose)
 }
 
 // Current is the name of the context of --context, or else of the current one. It is empty if there is none.
@@ -102,5 +115,8 @@ func (c *Contexts) Open(name string) (*Cluster, error) {
 		return nil, err
 	}
 	config.WarningHandlerWithContext = c.warnings
+	if config.Timeout == 0 {
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &impatient{next, c.command} })
+	}
 	return New(name, config)
 }

@@ -63,7 +63,7 @@ func Explain(name, server string, err error) error {
 	if err == nil || errors.As(err, &known) {
 		return err
 	}
-	said := untrusted.Text(err.Error(), longest)
+	said, code := untrusted.Text(err.Error(), longest), ExitUnreachable
 	sentence := fmt.Sprintf("The cluster of context %q (%s) answers: %s", name, server, said)
 	var authority x509.UnknownAuthorityError
 	var dial *net.OpError
@@ -74,12 +74,14 @@ func Explain(name, server string, err error) error {
 		sentence = fmt.Sprintf("The certificate of %s is signed by an authority that context %q does not trust. Set certificate-authority-data of its cluster in the kubeconfig.", server, name)
 	case apierrors.IsUnauthorized(err):
 		sentence = fmt.Sprintf("The cluster of context %q (%s) does not accept the credential of this context. Log in again, or use another context.", name, server)
+	case apierrors.IsNotFound(err):
+		code = ExitUsage
 	case apierrors.IsForbidden(err):
 		sentence = fmt.Sprintf("The user of context %q lacks a right: %s", name, said)
 	case errors.As(err, &dial), errors.Is(err, context.DeadlineExceeded), strings.HasPrefix(server, "http://"):
 		sentence = fmt.Sprintf("The cluster of context %q cannot be reached at %s: %s", name, server, said)
 	}
-	return &Failure{Code: ExitUnreachable, Sentence: sentence, cause: err}
+	return &Failure{Code: code, Sentence: sentence, cause: err}
 }
 
 // Scheme has the kinds that the plugin reads and writes.

@@ -1,0 +1,56 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// silence is how long a server may take to begin its answer, unless --request-timeout is set. Lists of a large fleet take some seconds.
+const silence = 30 * time.Second
+
+// errSilent is the cause of a request that ends because the server does not answer.
+var errSilent = fmt.Errorf("no answer within %s: %w", silence, context.DeadlineExceeded)
+
+// impatient ends requests whose answer does not begin in time. Watches and logs can last longer. Requests without a context of their own, such as those of
+// discovery, end with command.
+type impatient struct {
+	next    http.RoundTripper
+	command context.Context
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (i *impatient) RoundTrip(request *http.Request) (*http.Response, error) {
+	parent := request.Context()
+	if parent.Done() == nil {
+		parent = i.command
+	}
+	ctx, cancel := context.WithCancelCause(parent)
+	timer := time.AfterFunc(silence, func() { cancel(errSilent) })
+	answer, err := i.next.RoundTrip(request.WithContext(ctx))
+	timer.Stop()
+	if err != nil {
+		cause := context.Cause(ctx)
+		cancel(nil)
+		if cause != nil {
+			return nil, cause
+		}
+		return nil, err
+	}
+	answer.Body = &body{answer.Body, cancel}
+	return answer, nil
+}
+
+// body ends the context of its request once it is read.
+type body struct {
+	io.ReadCloser
+	cancel context.CancelCauseFunc
+}
+
+// Close implements [io.Closer].
+func (b *body) Close() error {
+	defer b.cancel(nil)
+	return b.ReadCloser.Close()
+}

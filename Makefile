@@ -16,7 +16,7 @@ PLUGIN = $(RUN) ./hack/progress -label "compiling the plugin" -o bin/kubectl-vmg
 # Each tool uses all cores; two tools in parallel would only interleave their output.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help test test-fast test-race test-slow test-alerts test-crash test-failover test-skew test-upgrade test-e2e test-planted test-mutants demo cluster build plugin image generate manifests fmt lint verify bench drawings tools clean
+.PHONY: help test test-fast test-race test-slow test-alerts test-crash test-failover test-skew test-upgrade test-e2e test-release test-planted test-mutants demo cluster build plugin image release generate manifests fmt lint verify bench drawings tools clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "; print "Usage: make <target>\n"} \
@@ -31,7 +31,7 @@ test-fast: ## Run the tests without servers, in seconds
 test-race: ## Run the tests without servers with the race detector; needs a C compiler
 	@$(RUN) ./hack/test -race $(ARGS)
 
-test-slow: ## Run the slow tests, with the race detector in the operator; PART=1 runs one of thirteen parts, PICK=commit a few minutes
+test-slow: ## Run the slow tests, with the race detector in the operator; PART=1 runs one of fourteen parts, PICK=commit a few minutes
 	@$(RUN) ./hack/test $(if $(PICK),-pick $(PICK),-slow $(if $(PART),-part $(PART))) $(ARGS)
 
 test-alerts: ## Evaluate the chart's alerts and dashboards with Prometheus' rule engine on a virtual clock, half a minute; ARGS="-run X" selects tests
@@ -59,6 +59,9 @@ test-upgrade: ## Update from the version of a commit, roll back and update again
 
 test-e2e: ## Install the chart with Helm on a real cluster with a node, and test nodes and images; needs root on Linux
 	@$(RUN) ./hack/test -e2e $(ARGS)
+
+test-release: ## The part of test-e2e that makes a release and installs it from a registry, with kubectl and with krew; three minutes
+	@$(RUN) ./hack/test -e2e -run '^TestReleaseInstalls$$' ./test/e2e $(ARGS)
 
 test-planted: ## Restore known bugs one at a time, and report the tests that detect each
 	@$(RUN) ./hack/tool assets >/dev/null
@@ -91,6 +94,9 @@ plugin: ## Build the kubectl plugin into bin/kubectl-vmgroup, with bin/kubectl_c
 
 image: ## Write the image and its SBOM to dist/image; PLATFORM=linux/amd64,linux/arm64 PUSH=registry.example.com/name
 	@$(RUN) ./hack/image -version "$(VERSION)" -platform "$(PLATFORM)" -push "$(PUSH)"
+
+release: ## Write all files of a release to dist/release; VERSION=0.2.0 PLATFORM=linux/amd64 REGISTRY=registry.example.com/team PUSH=the same
+	@$(RUN) ./hack/release -version "$(VERSION)" -platform "$(PLATFORM)" -registry "$(REGISTRY)" -push "$(PUSH)"
 
 generate: ## Generate the deepcopy functions of the API types, the reference pages, and the dashboards
 	@gen="$$($(RUN) ./hack/tool controller-gen)" && "$$gen" object paths=./api/...

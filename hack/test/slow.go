@@ -130,6 +130,7 @@ var slowStories = []slowStory{
 	{12, "faults", "TestASoakFiresNoAlert", 760},
 	{13, "faults", "TestFaultsAreReported", 500},
 	{13, "internal/controller/member", "TestTokensRenewThemselvesOnOneConnectionAndARevokedOneIsReported", 290},
+	{14, "hack/release", "TestTwoBuildsOfOneCommitAreEqual", 500},
 	{13, "internal/controller/member", "TestRenewalContinuesAfterAnOutageOfTheMemberAndARestartOfAllReplicas", 40},
 }
 

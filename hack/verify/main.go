@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/codeconnect/vmgroup-operator/hack/release/versions"
 	"github.com/codeconnect/vmgroup-operator/hack/verify/chart"
 	"github.com/codeconnect/vmgroup-operator/hack/verify/ratchet"
 	"github.com/codeconnect/vmgroup-operator/hack/verify/words"
@@ -55,6 +56,7 @@ func run() (failed int, err error) {
 		{"the operator has no part of the kubectl plugin", withoutPlugin},
 		{"the operator has not grown: " + ratchet.File, ratchet.Check},
 		{"no folder has more rejected terms than " + words.File + " allows", words.Check},
+		{"the chart, its image and the pages name one version", versions.Check},
 		{"what the pages name exists", pages},
 		{"every drawing of a page has rendered", mermaid.Check},
 		{"every kustomization builds", kustomizations},

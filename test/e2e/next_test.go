@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	// thisVersion and nextVersion of chart and image. The README's commands build 0.1.0, an image that the node pulls:
+	// thisVersion and nextVersion of chart and image. The README's commands build 0.2.0, an image that the node pulls:
 	// kubelet requires a pull if a Pod uses the same image under another name.
-	thisVersion, nextVersion = "0.1.1", "0.2.0"
+	thisVersion, nextVersion = "0.2.1", "0.3.0"
 	// newField of VmGroup's spec exists in the next version only.
 	newField = "note"
 )

@@ -9,6 +9,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/partial"
 )
 
 // Bundle is an image with its name, or an index of images for several platforms. It is immutable.
@@ -82,6 +83,18 @@ func parseName(reference string) (name.Tag, error) {
 
 // Digest is the part of a Pod's image name after the @. It is the digest of the manifest, or of the index if there are several platforms.
 func (b *Bundle) Digest() string { return b.digest.String() }
+
+// Descriptor describes the manifest or index to artifacts whose subject it is.
+func (b *Bundle) Descriptor() (v1.Descriptor, error) { return Describe(b.root) }
+
+// Describe returns the descriptor of a manifest for [Artifact.Subject].
+func Describe(manifest partial.Describable) (v1.Descriptor, error) {
+	described, err := partial.Descriptor(manifest)
+	if err != nil {
+		return v1.Descriptor{}, fmt.Errorf("describe a manifest: %w", err)
+	}
+	return v1.Descriptor{MediaType: described.MediaType, Digest: described.Digest, Size: described.Size}, nil
+}
 
 // Name is the full name for containerd and kubelet: docker.io/library/vmgroup-operator:v1.2.3.
 func (b *Bundle) Name() string {

@@ -17,8 +17,16 @@ const (
 	annotationTag      = "org.opencontainers.image.ref.name"
 )
 
-// WriteLayout writes an OCI image layout and replaces the directory. After a failure, the directory is unchanged.
-func (b *Bundle) WriteLayout(dir string) error {
+// Entry is an artifact of a layout besides the image.
+type Entry struct {
+	Artifact v1.Image
+	// Tag names the artifact in the layout. It is empty if the artifact has a subject, by which tools find it.
+	Tag string
+}
+
+// WriteLayout writes an OCI image layout and replaces the directory. After a failure, the directory is unchanged. The artifacts follow the
+// image, in their order.
+func (b *Bundle) WriteLayout(dir string, more ...Entry) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return fmt.Errorf("make the directory of the image layout: %w", err)
 	}
@@ -27,7 +35,7 @@ func (b *Bundle) WriteLayout(dir string) error {
 		return fmt.Errorf("make a directory for the image layout: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(temporary) }()
-	if err := b.writeLayout(temporary); err != nil {
+	if err := b.writeLayout(temporary, more...); err != nil {
 		return err
 	}
 	// MkdirTemp creates directories for their owner only.
@@ -43,7 +51,7 @@ func (b *Bundle) WriteLayout(dir string) error {
 	return nil
 }
 
-func (b *Bundle) writeLayout(dir string) error {
+func (b *Bundle) writeLayout(dir string, more ...Entry) error {
 	descriptor := v1.Descriptor{Annotations: map[string]string{
 		annotationFullName: b.Name(), annotationTag: b.tag.TagStr(),
 	}}
@@ -54,7 +62,15 @@ func (b *Bundle) writeLayout(dir string) error {
 		}
 		descriptor.Platform = config.Platform()
 	}
-	index := mutate.AppendManifests(empty.Index, mutate.IndexAddendum{Add: b.root, Descriptor: descriptor})
+	entries := []mutate.IndexAddendum{{Add: b.root, Descriptor: descriptor}}
+	for _, entry := range more {
+		addendum := mutate.IndexAddendum{Add: entry.Artifact}
+		if entry.Tag != "" {
+			addendum.Annotations = map[string]string{annotationTag: entry.Tag}
+		}
+		entries = append(entries, addendum)
+	}
+	index := mutate.AppendManifests(empty.Index, entries...)
 	if _, err := layout.Write(dir, index); err != nil {
 		return fmt.Errorf("write the image layout: %w", err)
 	}

@@ -31,17 +31,17 @@ type linkedModule struct {
 
 // linkedModules returns the main module and all others, sorted by path. The list of linked modules and their versions comes from the
 // program. The directories of the sources and the imports come from the go command.
-func linkedModules(ctx context.Context, root, platform, program string) (main linkedModule, others []linkedModule, err error) {
+func (p Program) linkedModules(ctx context.Context, root, platform, program string) (main linkedModule, others []linkedModule, err error) {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
 		return main, nil, fmt.Errorf("read what the program was linked from: %w", err)
 	}
-	sources, err := listSources(ctx, root, platform)
+	sources, err := p.listSources(ctx, root, platform)
 	if err != nil {
 		return main, nil, err
 	}
 	mainSource, found := sources[info.Main.Path]
-	if want := path.Join(module, mainPackage); !found || info.Path != want {
+	if want := path.Join(module, p.mainPackage()); !found || info.Path != want {
 		return main, nil, fmt.Errorf("the program is %s, not %s of the sources in %s", info.Path, want, root)
 	}
 	main = linkedModule{path: info.Main.Path, dir: mainSource.dir, imports: mainSource.imports()}
@@ -76,7 +76,7 @@ func hexSum(sum string) (string, error) {
 	return hex.EncodeToString(raw), err
 }
 
-// source is the go command's data about a module with a package that the operator needs.
+// source is the go command's data about a module with a package that a program needs.
 type source struct {
 	version, dir string
 	needs        map[string]bool
@@ -99,12 +99,12 @@ type listedPackage struct {
 }
 
 // listSources lists the linked packages by module, with the go command.
-func listSources(ctx context.Context, root, platform string) (map[string]*source, error) {
+func (p Program) listSources(ctx context.Context, root, platform string) (map[string]*source, error) {
 	env, err := buildEnvironment(platform)
 	if err != nil {
 		return nil, err
 	}
-	out, err := goList(ctx, root, env, "-deps", "-json=ImportPath,Imports,Module", mainPackage)
+	out, err := goList(ctx, root, env, "-deps", "-json=ImportPath,Imports,Module", p.mainPackage())
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func listSources(ctx context.Context, root, platform string) (map[string]*source
 		if err := decoder.Decode(&listed); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return nil, fmt.Errorf("read what the operator imports: %w", err)
+			return nil, fmt.Errorf("read what the program imports: %w", err)
 		}
 		// Packages of the standard library have no module.
 		if listed.Module != nil {

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,15 +16,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// Contents describes the parts of an image.
+// Contents describes the parts of an image, or a single program.
 type Contents struct {
 	// Root is the directory of the module.
 	Root string
-	// Program is the compiled operator.
+	// Program is the compiled program.
 	Program string
 	// Platform of the program.
 	Platform string
-	// Digest of the image for this platform.
+	// Digest of the image for this platform. [Program.SBOM] needs none.
 	Digest  string
 	Release Release
 }
@@ -32,43 +33,76 @@ type Contents struct {
 // standard library, and the certificate authorities. The same image has the same SBOM: its time is the release's, and its serial number
 // comes from the digest.
 func SBOM(ctx context.Context, contents Contents) ([]byte, error) {
-	main, others, err := linkedModules(ctx, contents.Root, contents.Platform, contents.Program)
-	if err != nil {
-		return nil, err
-	}
-	program, err := programComponent(contents, main)
-	if err != nil {
-		return nil, err
-	}
-	standard, err := standardLibrary(contents.Program)
-	if err != nil {
-		return nil, err
-	}
 	authorities, err := authoritiesComponent(ctx, contents.Root)
 	if err != nil {
 		return nil, err
 	}
-	components := []cdx.Component{program, standard, authorities}
+	program, linked, err := Manager.linked(ctx, contents)
+	if err != nil {
+		return nil, err
+	}
+	program.Evidence = at(ProgramPath)
 	image := imageComponent(contents)
-	graph := []cdx.Dependency{
-		dependsOn(image.BOMRef, program.BOMRef, authorities.BOMRef),
-		dependsOn(program.BOMRef, append(references(main, others), standard.BOMRef)...),
-		dependsOn(authorities.BOMRef),
-		dependsOn(standard.BOMRef),
+	linked.components = slices.Insert(linked.components, 1, authorities)
+	linked.components = slices.Insert(linked.components, 0, program)
+	linked.graph = append(linked.graph, dependsOn(image.BOMRef, program.BOMRef, authorities.BOMRef), dependsOn(authorities.BOMRef))
+	return linked.encode(image, contents.Digest, contents.Release)
+}
+
+// SBOM lists the contents of a program that people download, as [SBOM] lists those of the image. Its serial number comes from the program's
+// checksum.
+func (p Program) SBOM(ctx context.Context, contents Contents) ([]byte, error) {
+	program, linked, err := p.linked(ctx, contents)
+	if err != nil {
+		return nil, err
+	}
+	program.Properties = platformProperty(contents)
+	return linked.encode(program, (*program.Hashes)[0].Value, contents.Release)
+}
+
+// parts are the components of an SBOM, with their imports.
+type parts struct {
+	components []cdx.Component
+	graph      []cdx.Dependency
+}
+
+// linked returns the component of a program, and the parts that are linked into it. The first part is the standard library.
+func (p Program) linked(ctx context.Context, contents Contents) (cdx.Component, parts, error) {
+	main, others, err := p.linkedModules(ctx, contents.Root, contents.Platform, contents.Program)
+	if err != nil {
+		return cdx.Component{}, parts{}, err
+	}
+	program, err := p.component(contents, main)
+	if err != nil {
+		return cdx.Component{}, parts{}, err
+	}
+	standard, err := standardLibrary(contents.Program)
+	if err != nil {
+		return cdx.Component{}, parts{}, err
+	}
+	linked := parts{
+		components: []cdx.Component{standard},
+		graph: []cdx.Dependency{
+			dependsOn(program.BOMRef, append(references(main, others), standard.BOMRef)...), dependsOn(standard.BOMRef),
+		},
 	}
 	for _, module := range others {
 		component, err := moduleComponent(module)
 		if err != nil {
-			return nil, err
+			return cdx.Component{}, parts{}, err
 		}
-		components = append(components, component)
-		graph = append(graph, dependsOn(component.BOMRef, append(references(module, others), standard.BOMRef)...))
+		linked.components = append(linked.components, component)
+		linked.graph = append(linked.graph, dependsOn(component.BOMRef, append(references(module, others), standard.BOMRef)...))
 	}
+	return program, linked, nil
+}
 
+// encode writes the SBOM of a subject. The serial number comes from the identity of the subject.
+func (p parts) encode(subject cdx.Component, identity string, release Release) ([]byte, error) {
 	bom := cdx.NewBOM()
-	bom.SerialNumber = "urn:uuid:" + uuid.NewSHA1(uuid.NameSpaceOID, []byte(contents.Digest)).String()
-	bom.Metadata = &cdx.Metadata{Timestamp: timestamp(contents.Release), Component: &image}
-	bom.Components, bom.Dependencies = &components, &graph
+	bom.SerialNumber = "urn:uuid:" + uuid.NewSHA1(uuid.NameSpaceOID, []byte(identity)).String()
+	bom.Metadata = &cdx.Metadata{Timestamp: timestamp(release), Component: &subject}
+	bom.Components, bom.Dependencies = &p.components, &p.graph
 	var out bytes.Buffer
 	encoder := cdx.NewBOMEncoder(&out, cdx.BOMFileFormatJSON).SetPretty(true).SetEscapeHTML(false)
 	if err := encoder.EncodeVersion(bom, cdx.SpecVersion1_6); err != nil {
@@ -90,11 +124,15 @@ func imageComponent(contents Contents) cdx.Component {
 	return cdx.Component{
 		BOMRef: reference, Type: cdx.ComponentTypeContainer, Name: "vmgroup-operator", Version: contents.Release.Version,
 		PackageURL: reference, Licenses: declared("Apache-2.0"),
-		Properties: &[]cdx.Property{{Name: "platform", Value: contents.Platform}},
+		Properties: platformProperty(contents),
 	}
 }
 
-func programComponent(contents Contents, main linkedModule) (cdx.Component, error) {
+func platformProperty(contents Contents) *[]cdx.Property {
+	return &[]cdx.Property{{Name: "platform", Value: contents.Platform}}
+}
+
+func (p Program) component(contents Contents, main linkedModule) (cdx.Component, error) {
 	content, err := os.ReadFile(contents.Program)
 	if err != nil {
 		return cdx.Component{}, fmt.Errorf("read the program for the SBOM: %w", err)
@@ -104,11 +142,10 @@ func programComponent(contents Contents, main linkedModule) (cdx.Component, erro
 	if err != nil {
 		return cdx.Component{}, err
 	}
-	reference := "pkg:golang/" + main.path + "@" + contents.Release.Version + "?type=module#cmd/manager"
+	reference := "pkg:golang/" + main.path + "@" + contents.Release.Version + "?type=module#cmd/" + p.Command
 	return cdx.Component{
 		BOMRef: reference, Type: cdx.ComponentTypeApplication, Name: main.path, Version: contents.Release.Version,
 		PackageURL: reference, Licenses: declared(licenses...), Hashes: sha256Hash(hex.EncodeToString(sum[:])),
-		Evidence: at(ProgramPath),
 	}, nil
 }
 

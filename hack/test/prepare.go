@@ -25,7 +25,7 @@ func prepare(ctx context.Context, steps []step) error {
 		fmt.Printf("test: kube-apiserver and etcd are in %s\n", programs)
 		tools := []string{"cert-manager", "kustomize"}
 		if needs(func(s step) bool { return s.nodes }) {
-			tools = append(tools, "helm", "govc", "gojq")
+			tools = append(tools, "helm", "govc", "gojq", "krew")
 			// If no node can run here, the tests report it, with the remedy.
 			if machine.InstallPackages(ctx, os.Stderr) == nil {
 				tools = append(tools, "kube-node", "containerd")

@@ -27,6 +27,9 @@ func (i *impatient) RoundTrip(request *http.Request) (*http.Response, error) {
 	if parent.Done() == nil {
 		parent = i.command
 	}
+	if request.URL.Query().Get("follow") == "true" {
+		return i.next.RoundTrip(request) // the answer begins with the first line of the log
+	}
 	ctx, cancel := context.WithCancelCause(parent)
 	timer := time.AfterFunc(silence, func() { cancel(errSilent) })
 	answer, err := i.next.RoundTrip(request.WithContext(ctx))

@@ -60,6 +60,25 @@ func TestARequestOfDiscoveryEndsWithTheCommand(t *testing.T) {
 	})
 }
 
+// TestALogWithoutALineIsFollowed: a kubelet answers when the container writes its first line.
+func TestALogWithoutALineIsFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		quiet := tripper(func(r *http.Request) (*http.Response, error) {
+			select {
+			case <-time.After(4 * time.Minute):
+				return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+			case <-r.Context().Done():
+				return nil, r.Context().Err()
+			}
+		})
+		follow := request(t.Context())
+		follow.URL.RawQuery = "container=manager&follow=true"
+		if _, err := (&impatient{quiet, t.Context()}).RoundTrip(follow); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestAWatchLastsLongerThanASilence of its server.
 func TestAWatchLastsLongerThanASilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

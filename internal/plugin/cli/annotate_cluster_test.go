@@ -138,8 +138,8 @@ func TestEachVerbDoesWhatItsKubectlCommandDoes(t *testing.T) {
 				}
 				return out
 			}
-			// The other commands of a kind differ in a key and a value.
-			kind := fmt.Sprintf("%T, a time: %t", test.object, test.value == nil)
+			// The other commands of a kind differ in words only.
+			kind := fmt.Sprintf("with a namespace: %t, a time: %t", test.object.GetNamespace() != "", test.value == nil)
 			whole := everyCommand || !seen[kind]
 			seen[kind] = true
 			command := run(append(args, "--dry-run=client")...)

@@ -1,6 +1,4 @@
-//go:build !fast
-
-package change
+package cli
 
 import (
 	"os/exec"
@@ -10,18 +8,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/change"
 )
 
 func TestTheCommandIsTheOneThatAPersonWouldType(t *testing.T) {
 	group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop"}}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
 	for want, test := range map[string]struct {
-		change  Change
+		change  change.Change
 		context string
 	}{
-		"kubectl --context team-a annotate vmgroup web -n shop --overwrite vm.codeconnect.vmworld.com/paused=true": {Annotation{group, "vmgroup", v1alpha1.PausedAnnotation, "true"}, "team-a"},
-		"kubectl --context team-a annotate vmgroup web -n shop vm.codeconnect.vmworld.com/paused-":                 {Annotation{group, "vmgroup", v1alpha1.PausedAnnotation, ""}, "team-a"},
-		`kubectl --context 'it'\''s mine' annotate namespace shop --overwrite a=2026-01-31T12:00:00Z`:              {Annotation{namespace, "namespace", "a", "2026-01-31T12:00:00Z"}, "it's mine"},
+		"kubectl --context team-a annotate vmgroup web -n shop --overwrite vm.codeconnect.vmworld.com/paused=true": {change.Annotation{Object: group, Resource: "vmgroup", Key: v1alpha1.PausedAnnotation, Value: "true"}, "team-a"},
+		"kubectl --context team-a annotate vmgroup web -n shop vm.codeconnect.vmworld.com/paused-":                 {change.Annotation{Object: group, Resource: "vmgroup", Key: v1alpha1.PausedAnnotation, Value: ""}, "team-a"},
+		`kubectl --context 'it'\''s mine' annotate namespace shop --overwrite a=2026-01-31T12:00:00Z`:              {change.Annotation{Object: namespace, Resource: "namespace", Key: "a", Value: "2026-01-31T12:00:00Z"}, "it's mine"},
 	} {
 		if got := test.change.Command([]string{"--context", test.context}); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -31,7 +30,7 @@ func TestTheCommandIsTheOneThatAPersonWouldType(t *testing.T) {
 
 func TestAShellReadsAQuotedWordAsItWas(t *testing.T) {
 	for _, word := range []string{"", "a b", "it's", `"$HOME"`, "`id`", "a\nb", "-n", "*", "~", "arn:aws:eks:eu-1:1/x", `\`} {
-		out, err := exec.Command("sh", "-c", "printf %s "+Quote(word)).Output()
+		out, err := exec.Command("sh", "-c", "printf %s "+change.Quote(word)).Output()
 		if err != nil || string(out) != word {
 			t.Errorf("%q becomes %q, error %v", word, out, err)
 		}
@@ -44,7 +43,7 @@ func TestAChangeIsDoneOnlyIfTheObjectHasIt(t *testing.T) {
 		key, value string
 		done       bool
 	}{{"a", "1", true}, {"a", "2", false}, {"a", "", false}, {"b", "", true}, {"b", "1", false}, {"empty", "", false}} {
-		if got := (Annotation{Object: object, Key: test.key, Value: test.value}).Done(); got != test.done {
+		if got := (change.Annotation{Object: object, Key: test.key, Value: test.value}).Done(); got != test.done {
 			t.Errorf("%s=%s: %t", test.key, test.value, got)
 		}
 	}

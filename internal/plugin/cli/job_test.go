@@ -1,6 +1,4 @@
-//go:build !fast
-
-package job
+package cli
 
 import (
 	"reflect"
@@ -10,12 +8,14 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/job"
 )
 
 // A Job gets what the operator needs to reach a vCenter. No Service, NetworkPolicy or disruption budget of the operator selects its Pod.
 func TestAJobRunsLikeTheOperatorAndIsNotOneOfItsPods(t *testing.T) {
 	selector := map[string]string{"app.kubernetes.io/name": "vmgroup-operator", "app.kubernetes.io/instance": "prod"}
-	operator := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "operator", Name: Deployment, Labels: selector}}
+	operator := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "operator", Name: job.Deployment, Labels: selector}}
 	operator.Spec.Template = corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: selector}, Spec: corev1.PodSpec{
 		ServiceAccountName: "vmgroup-operator", ImagePullSecrets: []corev1.LocalObjectReference{{Name: "registry"}}, NodeSelector: map[string]string{"zone": "a"},
 		Affinity: &corev1.Affinity{}, TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{}}, TerminationGracePeriodSeconds: new(int64(60)),
@@ -26,7 +26,7 @@ func TestAJobRunsLikeTheOperatorAndIsNotOneOfItsPods(t *testing.T) {
 		}},
 	}}
 	before := operator.DeepCopy()
-	j, err := Of(operator, "check-", 5*time.Minute, "check", "vcenter", "north")
+	j, err := job.Of(operator, "check-", 5*time.Minute, "check", "vcenter", "north")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestAJobRunsLikeTheOperatorAndIsNotOneOfItsPods(t *testing.T) {
 		t.Error("the Deployment was changed")
 	}
 	operator.Spec.Template.Spec.Containers[1].Name = "other"
-	if _, err := Of(operator, "check-", time.Minute); err == nil {
+	if _, err := job.Of(operator, "check-", time.Minute); err == nil {
 		t.Error("a Deployment without the manager gives a Job")
 	}
 }

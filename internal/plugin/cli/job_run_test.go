@@ -1,6 +1,4 @@
-//go:build !fast
-
-package job
+package cli
 
 import (
 	"bytes"
@@ -19,13 +17,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/codeconnect/vmgroup-operator/internal/plugin/cluster"
+	"github.com/codeconnect/vmgroup-operator/internal/plugin/job"
 )
 
 // A Job whose Pod does not start ends the command with the reason, and is deleted.
 func TestAJobThatDoesNotStartIsExplainedAndDeleted(t *testing.T) {
 	waiting := func(reason string) corev1.PodStatus {
 		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
-			{Name: "sidecar"}, {Name: container, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: "Back-off \x1b[2Jpulling image"}}},
+			{Name: "sidecar"}, {Name: "manager", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: "Back-off \x1b[2Jpulling image"}}},
 		}}
 	}
 	for name, test := range map[string]struct {
@@ -42,7 +41,7 @@ func TestAJobThatDoesNotStartIsExplainedAndDeleted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				hub, _ := hubWith(test.pod)
-				_, err := Run(t.Context(), hub, newJob(), &bytes.Buffer{})
+				_, err := job.Run(t.Context(), hub, newJob(), &bytes.Buffer{})
 				var failure *cluster.Failure
 				if !errors.As(err, &failure) || failure.Code != cluster.ExitUnreachable || !strings.Contains(failure.Sentence, test.want) || strings.Contains(failure.Sentence, "\x1b") {
 					t.Errorf("the error is %q, want %q", err, test.want)
@@ -61,7 +60,7 @@ func TestAnInterruptedJobIsDeleted(t *testing.T) {
 			<-created
 			cancel()
 		}()
-		if _, err := Run(ctx, hub, newJob(), &bytes.Buffer{}); err == nil {
+		if _, err := job.Run(ctx, hub, newJob(), &bytes.Buffer{}); err == nil {
 			t.Error("it succeeds")
 		}
 		deleted(t, hub)

@@ -6,23 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/test/harness/clone"
 )
 
 // repositoryOf makes a clone with one commit. It has the files of a release that name a version.
 func repositoryOf(t *testing.T, version string) (dir string, run func(args ...string)) {
 	t.Helper()
 	dir = t.TempDir()
-	for _, entry := range os.Environ() {
-		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "GIT_") {
-			t.Setenv(name, "") // restores it at the end
-			if err := os.Unsetenv(name); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(dir))
+	clone.Isolate(t, dir)
 	t.Setenv("GIT_COMMITTER_DATE", "2026-11-21T20:00:00Z")
 	put(t, dir, "charts/vmgroup-operator/Chart.yaml", "version: "+version+"\nappVersion: "+version+"\nannotations:\n  artifacthub.io/images: |\n"+
 		"    - {name: vmgroup-operator, image: \"vmgroup-operator:"+version+"\"}\n")

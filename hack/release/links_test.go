@@ -11,16 +11,23 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 )
 
-// TestLinksOfTheReleaseLeadToFilesOfItsTag: the notes, and the pages of the chart.
-func TestLinksOfTheReleaseLeadToFilesOfItsTag(t *testing.T) {
+// thisTree returns the root of the tree, and the version of its chart.
+func thisTree(t *testing.T) (root, version string) {
+	t.Helper()
 	root, err := assets.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	version, err := versions.Chart(root)
+	version, err = versions.Chart(root)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return root, version
+}
+
+// TestLinksOfTheReleaseLeadToFilesOfItsTag: the notes, and the pages of the chart.
+func TestLinksOfTheReleaseLeadToFilesOfItsTag(t *testing.T) {
+	root, version := thisTree(t)
 	content, err := os.ReadFile(filepath.Join(root, "CHANGELOG.md"))
 	if err != nil {
 		t.Fatal(err)

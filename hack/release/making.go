@@ -65,7 +65,7 @@ func (m *making) write(ctx context.Context, place string) (err error) {
 		}
 	}
 	if err := os.RemoveAll(place); err != nil {
-		return fmt.Errorf("remove the release of before: %w", err)
+		return fmt.Errorf("remove the previous release: %w", err)
 	}
 	if err := os.Rename(m.dir, place); err != nil {
 		return fmt.Errorf("put the release into place: %w", err)

@@ -11,22 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/codeconnect/vmgroup-operator/hack/release/versions"
-	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 	"github.com/codeconnect/vmgroup-operator/test/harness/clone"
 )
 
 // TestTwoBuildsOfOneCommitAreEqual makes a release twice: in two directories, with caches of Go that are empty, and with other variables of
 // the environment. Only the downloaded modules are shared, which go.sum fixes.
 func TestTwoBuildsOfOneCommitAreEqual(t *testing.T) {
-	root, err := assets.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	version, err := versions.Chart(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root, version := thisTree(t)
 	sums := make([]string, 0, 2)
 	for name, environment := range map[string][]string{
 		"checkout":            nil,

@@ -8,30 +8,14 @@ import (
 	"testing"
 
 	"github.com/codeconnect/vmgroup-operator/hack/image/operator"
+	"github.com/codeconnect/vmgroup-operator/test/harness/clone"
 )
-
-// apart limits git to the directory. The configuration of the user, a repository around the temporary directory, and the repository
-// that a git hook names in the environment have no effect.
-func apart(t *testing.T, dir string) {
-	t.Helper()
-	for _, entry := range os.Environ() {
-		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "GIT_") {
-			t.Setenv(name, "") // restores it at the end
-			if err := os.Unsetenv(name); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
-	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
-	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(dir))
-}
 
 // repository creates a git repository with one commit from 2026-11-21 20:00 UTC and returns the commit's name.
 func repository(t *testing.T) (dir, commit string) {
 	t.Helper()
 	dir = t.TempDir()
-	apart(t, dir)
+	clone.Isolate(t, dir)
 	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("one\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +63,7 @@ func TestReleaseIsThatOfTheCommit(t *testing.T) {
 func TestReleaseWithoutGitHasNoRevision(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "")
 	dir := t.TempDir()
-	apart(t, dir)
+	clone.Isolate(t, dir)
 	release, err := operator.NewRelease(t.Context(), dir, "v1.2.3")
 	if err != nil || release.Revision != "" || !release.Created.IsZero() {
 		t.Errorf("release %+v (%v), want only a version", release, err)

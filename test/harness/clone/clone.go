@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 )
 
 // Commit copies the files of the tree in root that git knows or would add into a directory that does not exist, and commits them. The same
@@ -72,4 +73,21 @@ func Environ() []string {
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		return strings.HasPrefix(entry, "GIT_") || strings.HasPrefix(entry, "MAKE") || strings.HasPrefix(entry, "MFLAGS=")
 	})
+}
+
+// Isolate limits git to a directory for the rest of a test. The configuration of the user, a repository around the directory, and the repository that a git hook names
+// in the environment have no effect.
+func Isolate(t testing.TB, dir string) {
+	t.Helper()
+	for _, entry := range os.Environ() {
+		if name, _, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "GIT_") {
+			t.Setenv(name, "") // restores it at the end
+			if err := os.Unsetenv(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(dir))
 }

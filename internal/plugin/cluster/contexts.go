@@ -116,7 +116,7 @@ func (c *Contexts) Open(name string) (*Cluster, error) {
 	}
 	config.WarningHandlerWithContext = c.warnings
 	if config.Timeout == 0 {
-		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &impatient{next, c.command} })
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &timeoutTransport{next, c.command} })
 	}
 	return New(name, config)
 }

@@ -8,31 +8,31 @@ import (
 	"time"
 )
 
-// silence is how long a server may take to begin its answer, unless --request-timeout is set. Lists of a large fleet take some seconds.
-const silence = 30 * time.Second
+// answerTimeout is how long a server may take to begin its answer, unless --request-timeout is set. Lists of a large fleet take some seconds.
+const answerTimeout = 30 * time.Second
 
-// errSilent is the cause of a request that ends because the server does not answer.
-var errSilent = fmt.Errorf("no answer within %s: %w", silence, context.DeadlineExceeded)
+// errNoAnswer is the cause of a request that ends because the server does not answer.
+var errNoAnswer = fmt.Errorf("no answer within %s: %w", answerTimeout, context.DeadlineExceeded)
 
-// impatient ends requests whose answer does not begin in time. Watches and logs can last longer. Requests without a context of their own, such as those of
+// timeoutTransport ends requests whose answer does not begin in time. Watches and logs can last longer. Requests without a context of their own, such as those of
 // discovery, end with command.
-type impatient struct {
+type timeoutTransport struct {
 	next    http.RoundTripper
 	command context.Context
 }
 
 // RoundTrip implements [http.RoundTripper].
-func (i *impatient) RoundTrip(request *http.Request) (*http.Response, error) {
+func (t *timeoutTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	parent := request.Context()
 	if parent.Done() == nil {
-		parent = i.command
+		parent = t.command
 	}
 	if request.URL.Query().Get("follow") == "true" {
-		return i.next.RoundTrip(request) // the answer begins with the first line of the log
+		return t.next.RoundTrip(request) // the answer begins with the first line of the log
 	}
 	ctx, cancel := context.WithCancelCause(parent)
-	timer := time.AfterFunc(silence, func() { cancel(errSilent) })
-	answer, err := i.next.RoundTrip(request.WithContext(ctx))
+	timer := time.AfterFunc(answerTimeout, func() { cancel(errNoAnswer) })
+	answer, err := t.next.RoundTrip(request.WithContext(ctx))
 	timer.Stop()
 	if err != nil {
 		cause := context.Cause(ctx)

@@ -31,8 +31,8 @@ func request(ctx context.Context) *http.Request {
 func TestARequestToASilentServerEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		_, err := (&impatient{tripper(silent), t.Context()}).RoundTrip(request(t.Context()))
-		if waited := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || waited != silence {
+		_, err := (&timeoutTransport{tripper(silent), t.Context()}).RoundTrip(request(t.Context()))
+		if waited := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || waited != answerTimeout {
 			t.Errorf("after %s: %v", waited, err)
 		}
 		if f := new(Failure); !errors.As(Explain("hub", "https://hub.example.com", err), &f) || !strings.Contains(f.Sentence, "cannot be reached at https://hub.example.com: no answer within 30s") {
@@ -47,14 +47,14 @@ func TestARequestOfDiscoveryEndsWithTheCommand(t *testing.T) {
 		command, interrupt := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, interrupt)
 		began := time.Now()
-		_, err := (&impatient{tripper(silent), command}).RoundTrip(request(context.Background()))
+		_, err := (&timeoutTransport{tripper(silent), command}).RoundTrip(request(context.Background()))
 		if waited := time.Since(began); !errors.Is(err, context.Canceled) || waited != time.Second {
 			t.Errorf("after %s: %v", waited, err)
 		}
 		// What undoes a command has a context that outlives it.
 		undo, cancel := context.WithTimeout(context.WithoutCancel(command), 5*time.Second)
 		defer cancel()
-		if _, err := (&impatient{tripper(silent), command}).RoundTrip(request(undo)); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 6*time.Second {
+		if _, err := (&timeoutTransport{tripper(silent), command}).RoundTrip(request(undo)); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 6*time.Second {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 	})
@@ -73,14 +73,14 @@ func TestALogWithoutALineIsFollowed(t *testing.T) {
 		})
 		follow := request(t.Context())
 		follow.URL.RawQuery = "container=manager&follow=true"
-		if _, err := (&impatient{quiet, t.Context()}).RoundTrip(follow); err != nil {
+		if _, err := (&timeoutTransport{quiet, t.Context()}).RoundTrip(follow); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-// TestAWatchLastsLongerThanASilence of its server.
-func TestAWatchLastsLongerThanASilence(t *testing.T) {
+// TestAWatchLastsLongerThanTheTimeout of an answer.
+func TestAWatchLastsLongerThanTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader, writer := io.Pipe()
 		var seen context.Context
@@ -88,11 +88,11 @@ func TestAWatchLastsLongerThanASilence(t *testing.T) {
 			seen = r.Context()
 			return &http.Response{StatusCode: 200, Body: reader}, nil
 		})
-		answer, err := (&impatient{watch, t.Context()}).RoundTrip(request(t.Context()))
+		answer, err := (&timeoutTransport{watch, t.Context()}).RoundTrip(request(t.Context()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.AfterFunc(10*silence, func() { _, _ = writer.Write([]byte("event")) })
+		time.AfterFunc(10*answerTimeout, func() { _, _ = writer.Write([]byte("event")) })
 		event := make([]byte, 5)
 		if _, err := io.ReadFull(answer.Body, event); err != nil || seen.Err() != nil {
 			t.Errorf("%v, %v", err, seen.Err())

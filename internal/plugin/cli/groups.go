@@ -158,7 +158,7 @@ func keepCommand(o *Options) *cobra.Command {
 		long: `Sets annotation release with the UID of the VmGroup. The group is then deleted without its VMs, and another group can adopt them. The annotation can be
 set before and after the deletion.`,
 		step: func(in *cluster.Cluster, g *v1alpha1.VmGroup) step {
-			return onceDeleted(g, ofGroup(g, v1alpha1.ReleaseAnnotation, string(g.UID), "keeps its VMs. To adopt them: kubectl vmgroup adopt NAME --from %s -n %s --context %s", g.UID, g.Namespace, in.Context))
+			return onceDeleted(g, ofGroup(g, v1alpha1.ReleaseAnnotation, string(g.UID), "keeps its VMs. To adopt them: kubectl vmgroup adopt NAME --from %s -n %s --context %s", g.UID, g.Namespace, change.Quote(in.Context)))
 		},
 	}.command(o)
 }

@@ -17,17 +17,19 @@ type listing struct {
 }
 
 func newListing(c *cobra.Command) *listing {
-	l := &listing{format: genericclioptions.NewPrintFlags("").WithTypeSetter(cluster.Scheme())}
-	l.format.AddFlags(c)
-	c.Flags().BoolVar(&l.noHeaders, "no-headers", false, "Print no headers.")
-	return l
+	return withFormat(c, genericclioptions.NewPrintFlags("").WithTypeSetter(cluster.Scheme()))
 }
 
 // newReport returns the flags of a command whose answer is one object without a name.
 func newReport(c *cobra.Command) *listing {
-	l := &listing{format: genericclioptions.NewPrintFlags("")}
-	l.format.NamePrintFlags = nil
-	l.format.AddFlags(c)
+	format := genericclioptions.NewPrintFlags("")
+	format.NamePrintFlags = nil
+	return withFormat(c, format)
+}
+
+func withFormat(c *cobra.Command, format *genericclioptions.PrintFlags) *listing {
+	l := &listing{format: format}
+	format.AddFlags(c)
 	c.Flags().BoolVar(&l.noHeaders, "no-headers", false, "Print no headers.")
 	return l
 }

@@ -34,7 +34,7 @@ func (o *offers) add(c *cobra.Command) {
 	o.listing = newReport(c)
 }
 
-const howOffersAsk = "Asks the operator by the dry run of a new VmGroup, so you need the permission to create VmGroups in the namespace."
+const howOffersAsk = "Asks the operator by the dry run of a new VmGroup, so you need the permission to create VmGroups in the namespace. With --output, prints one object of kind NamespaceReport, which the API does not serve."
 
 func quotaCommand(o *Options) *cobra.Command {
 	of := &offers{Options: o}

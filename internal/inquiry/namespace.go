@@ -1,8 +1,7 @@
 package inquiry
 
-// NamespaceManager is the field manager of the dry run of a new group that asks for a [Namespace], and the name of the group. Members set no defaults in a group of
-// this name. Its spec.vcenter is empty, or the VCenter whose templates are listed, and its spec.template the path of the last template that the sender knows. The
-// object has no other effect, and can be invalid.
+// NamespaceManager is the field manager of the dry run of a new group that asks for a [Namespace], and the name of the group: members set no defaults in it. Its spec.vcenter is empty, or
+// the VCenter whose templates are listed, and its spec.template the path of the last template that the sender knows. The object has no other effect, and can be invalid.
 const NamespaceManager = "kubectl-vmgroup-namespace"
 
 // Namespace is what the groups of a namespace can use.

@@ -32,6 +32,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/test/e2e/pages"
 	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
+	"github.com/codeconnect/vmgroup-operator/test/harness/clone"
 	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
@@ -45,12 +46,12 @@ const pageTimeout = 15 * time.Minute
 // accountOfPages is the operator's account, as the tutorial creates it.
 const accountOfPages = "vmgroups@vsphere.local"
 
-// tutorialAndGuidesRun runs the code blocks of the tutorial and the how-to guides by the table in test/e2e/pages, in a copy of the repository, with kubectl, Helm and
+// tutorialAndGuidesRun runs the code blocks of the tutorial and the how-to guides by the table in test/e2e/pages, in a clone of the tree, with kubectl, Helm and
 // govc, against a vCenter of their own. The tutorial installs the operator on the hub, which is also the member.
 func tutorialAndGuidesRun(t *testing.T) {
-	clone := filepath.Join(world.dir, "pages")
-	must(t, copyRepository(world.root, clone))
-	reader := newReader(t, clone)
+	dir := filepath.Join(world.dir, "pages")
+	must(t, clone.Commit(t.Context(), world.root, dir))
+	reader := newReader(t, dir)
 	selected := regexp.MustCompile(*guides)
 	report := reader.apart(t, selected)
 	for _, page := range pages.Table {
@@ -66,7 +67,7 @@ func tutorialAndGuidesRun(t *testing.T) {
 			world.uninstalled = append(world.uninstalled, began)
 		}
 		// The other pages do not need each other.
-		if !t.Run(page.Name+strings.ReplaceAll(page.Section, "## ", ": "), func(t *testing.T) { reader.run(t.Context(), page, clone).check(t) }) && stands {
+		if !t.Run(page.Name+strings.ReplaceAll(page.Section, "## ", ": "), func(t *testing.T) { reader.run(t.Context(), page, dir).check(t) }) && stands {
 			t.FailNow()
 		}
 		if page.Section != "" {
@@ -83,8 +84,8 @@ func (r *reader) apart(t *testing.T, selected *regexp.Regexp) func() {
 		if !page.Apart || !selected.MatchString(page.Name) {
 			continue
 		}
-		clone := filepath.Join(world.dir, fmt.Sprintf("pages-%d", i))
-		must(t, copyRepository(world.root, clone))
+		dir := filepath.Join(world.dir, fmt.Sprintf("pages-%d", i))
+		must(t, clone.Commit(t.Context(), world.root, dir))
 		end := make(chan outcome, 1)
 		ended[page.Name] = end
 		ctx, cancel := context.WithCancel(t.Context())
@@ -92,7 +93,7 @@ func (r *reader) apart(t *testing.T, selected *regexp.Regexp) func() {
 		t.Cleanup(func() { cancel(); <-done })
 		go func() {
 			defer close(done)
-			end <- r.run(ctx, page, clone)
+			end <- r.run(ctx, page, dir)
 		}()
 	}
 	return func() {
@@ -119,12 +120,12 @@ type outcome struct {
 	err    error
 }
 
-// run runs the blocks of a page in a copy of the repository.
-func (r *reader) run(ctx context.Context, page pages.Page, clone string) (o outcome) {
+// run runs the blocks of a page in a clone of the tree.
+func (r *reader) run(ctx context.Context, page pages.Page, tree string) (o outcome) {
 	o.page = page
 	began := time.Now()
 	defer func() { o.took = time.Since(began) }()
-	content, err := os.ReadFile(filepath.Join(clone, "docs", page.Name))
+	content, err := os.ReadFile(filepath.Join(tree, "docs", page.Name))
 	if err != nil {
 		o.err = err
 		return o
@@ -147,7 +148,7 @@ func (r *reader) run(ctx context.Context, page pages.Page, clone string) (o outc
 	ctx, cancel := context.WithTimeoutCause(ctx, pageTimeout, fmt.Errorf("not within %s", pageTimeout))
 	defer cancel()
 	command := exec.CommandContext(ctx, "bash", "-c", pages.Prelude+script)
-	command.Dir, command.WaitDelay = clone, 10*time.Second
+	command.Dir, command.WaitDelay = tree, 10*time.Second
 	// The signal reaches the command for which the shell waits, so that the shell ends what it started.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGTERM) }
@@ -193,12 +194,12 @@ func (r *reader) value(name string) string {
 }
 
 // newReader starts a vCenter and a registry for the pages, and makes the programs of the reader.
-func newReader(t *testing.T, clone string) *reader {
+func newReader(t *testing.T, tree string) *reader {
 	t.Helper()
 	dir := filepath.Join(world.dir, "reader")
 	r := &reader{programs: filepath.Join(dir, "programs"), dry: filepath.Join(dir, "dry")}
 	bare := filepath.Join(dir, "bare")
-	for _, each := range []string{r.programs, r.dry, bare, filepath.Join(clone, "bin")} {
+	for _, each := range []string{r.programs, r.dry, bare, filepath.Join(tree, "bin")} {
 		must(t, os.MkdirAll(each, 0o700))
 	}
 	kubectl, err := assets.Kubectl(t.Context(), os.Stderr)
@@ -208,7 +209,7 @@ func newReader(t *testing.T, clone string) *reader {
 		programs[name], err = assets.Tool(t.Context(), tool, os.Stderr)
 		must(t, err)
 	}
-	for _, name := range []string{"curl", "make", "openssl"} {
+	for _, name := range []string{"curl", "make", "openssl", "shasum"} {
 		programs[name], err = exec.LookPath(name)
 		must(t, err)
 	}
@@ -217,7 +218,7 @@ func newReader(t *testing.T, clone string) *reader {
 		must(t, os.WriteFile(filepath.Join(r.programs, name), []byte(wrapper(name, path, "")), 0o700))
 		must(t, os.WriteFile(filepath.Join(r.dry, name), []byte(wrapper(name, path, dryRunOf[name])), 0o700))
 	}
-	must(t, os.Symlink(filepath.Join(r.programs, "manager"), filepath.Join(clone, "bin", "manager")))
+	must(t, os.Symlink(filepath.Join(r.programs, "manager"), filepath.Join(tree, "bin", "manager")))
 	config := filepath.Join(dir, "kubeconfig")
 	must(t, hubAsMember(config))
 	r.environment = append(peoplesEnvironment(t), "KUBECONFIG="+config, "GOVMOMI_HOME="+dir, "TAG="+thisVersion, "VC_PASS="+stack.Password, "NODE="+world.hub.NodeAddress(),

@@ -30,12 +30,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/test/harness/assets"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
+	"github.com/codeconnect/vmgroup-operator/test/harness/clone"
 	"github.com/codeconnect/vmgroup-operator/test/harness/commands"
 	"github.com/codeconnect/vmgroup-operator/test/harness/stack"
 )
 
-// theReadmeEndsWithARunningGroup runs the commands of the README's section Install unchanged: in a copy of the
-// repository like a clone, with kubectl and Helm, against a registry from which the node pulls. Only the variables at
+// theReadmeEndsWithARunningGroup runs the commands of the README's section Install unchanged: in a clone of the
+// tree, with kubectl and Helm, against a registry from which the node pulls. Only the variables at
 // their top have other values.
 func theReadmeEndsWithARunningGroup(t *testing.T) {
 	install, err := commands.Read(filepath.Join(world.root, "README.md"), "## Install")
@@ -47,10 +48,10 @@ func theReadmeEndsWithARunningGroup(t *testing.T) {
 		"VC_THUMBPRINT": thumbprint(t, vcenter.Host), "TEMPLATE": template,
 	})
 	must(t, err)
-	clone := filepath.Join(world.dir, "clone")
-	must(t, copyRepository(world.root, clone))
+	dir := filepath.Join(world.dir, "clone")
+	must(t, clone.Commit(t.Context(), world.root, dir))
 	command := exec.CommandContext(t.Context(), "sh", "-c", script)
-	command.Dir, command.Env = clone, peoplesEnvironment(t)
+	command.Dir, command.Env = dir, peoplesEnvironment(t)
 	out, err := command.CombinedOutput()
 	world.heard(string(out))
 	if err != nil {
@@ -132,32 +133,4 @@ func peoplesEnvironment(t *testing.T) []string {
 		return strings.HasPrefix(variable, "MAKE") || strings.HasPrefix(variable, "MFLAGS=")
 	})
 	return append(inherited, append(world.helm.environment(), "PATH="+path, "KUBECACHEDIR="+t.TempDir(), "KUBECONFIG="+world.hub.cluster.KubeconfigFile)...)
-}
-
-// copyRepository copies the content of a clone: no history, and no build output.
-func copyRepository(from, to string) error {
-	entries, err := os.ReadDir(from)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(to, 0o755); err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		source, into := filepath.Join(from, entry.Name()), filepath.Join(to, entry.Name())
-		switch {
-		case slices.Contains([]string{".git", "bin", "dist"}, entry.Name()):
-		case entry.IsDir():
-			err = os.CopyFS(into, os.DirFS(source))
-		default:
-			var content []byte
-			if content, err = os.ReadFile(source); err == nil {
-				err = os.WriteFile(into, content, 0o644)
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("copy %s: %w", entry.Name(), err)
-		}
-	}
-	return nil
 }

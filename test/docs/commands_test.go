@@ -145,7 +145,7 @@ func TestTheReadmesCommandsHaveTheirVariablesAtTheTop(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "sh", "-n", "-c", script).CombinedOutput(); err != nil {
 		t.Errorf("no shell reads the commands: %v: %s\n%s", err, out, script)
 	}
-	for _, step := range []string{"make image", "helm install", "kubectl wait"} {
+	for _, step := range []string{"make release", "helm install", "kubectl wait"} {
 		if !strings.Contains(install.Commands, step) {
 			t.Errorf("the commands have no %s:\n%s", step, install.Commands)
 		}

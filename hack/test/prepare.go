@@ -18,29 +18,7 @@ import (
 func prepare(ctx context.Context, steps []step) error {
 	needs := func(f func(step) bool) bool { return slices.ContainsFunc(steps, f) }
 	if needs(func(s step) bool { return s.servers }) {
-		programs, err := assets.Ensure(ctx, os.Stderr)
-		if err != nil {
-			return err
-		}
-		fmt.Printf("test: kube-apiserver and etcd are in %s\n", programs)
-		tools := []string{"cert-manager", "kustomize"}
-		if needs(func(s step) bool { return s.nodes }) {
-			tools = append(tools, "helm", "govc", "gojq", "krew")
-			// If no node can run here, the tests report it, with the remedy.
-			if machine.InstallPackages(ctx, os.Stderr) == nil {
-				tools = append(tools, "kube-node", "containerd")
-			}
-		}
-		// Only on Linux are there tests with Kubernetes controllers.
-		if needs(func(s step) bool { return s.controllers }) && runtime.GOOS == "linux" {
-			tools = append(tools, "kube-node")
-		}
-		for _, name := range tools {
-			if _, err := assets.Tool(ctx, name, os.Stderr); err != nil {
-				return err
-			}
-		}
-		if _, err := assets.Kubectl(ctx, os.Stderr); err != nil {
+		if err := prepareServers(ctx, steps); err != nil {
 			return err
 		}
 	}
@@ -62,8 +40,48 @@ func prepare(ctx context.Context, steps []step) error {
 	if err := compile(ctx, steps); err != nil {
 		return err
 	}
+	if needs(func(s step) bool { return s.offline }) {
+		// The tests build these programs from the modules that this downloads.
+		if err := warm(ctx, "test: compiling the programs of a release", false, "", "", []string{"./cmd/...", "./hack/demo", "./hack/release"}); err != nil {
+			return err
+		}
+	}
 	if needs(func(s step) bool { return s.raceManager }) {
 		return warm(ctx, "test: compiling the manager's dependencies with the race detector", true, "", "", []string{"./cmd/..."})
+	}
+	return nil
+}
+
+// prepareServers builds the servers and the tools of tests with servers.
+func prepareServers(ctx context.Context, steps []step) error {
+	programs, err := assets.Ensure(ctx, os.Stderr)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("test: kube-apiserver and etcd are in %s\n", programs)
+	tools := []string{"cert-manager", "kustomize"}
+	if slices.ContainsFunc(steps, func(s step) bool { return s.nodes }) {
+		tools = append(tools, "helm", "govc", "gojq", "krew")
+		if machine.InstallPackages(ctx, os.Stderr) == nil {
+			tools = append(tools, "kube-node", "containerd")
+		} else {
+			// No node can run here, and the tests report it, with the remedy.
+			for i := range steps {
+				steps[i].offline = false
+			}
+		}
+	}
+	// Only on Linux are there tests with Kubernetes controllers.
+	if slices.ContainsFunc(steps, func(s step) bool { return s.controllers }) && runtime.GOOS == "linux" {
+		tools = append(tools, "kube-node")
+	}
+	for _, name := range tools {
+		if _, err := assets.Tool(ctx, name, os.Stderr); err != nil {
+			return err
+		}
+	}
+	if _, err := assets.Kubectl(ctx, os.Stderr); err != nil {
+		return err
 	}
 	return nil
 }

@@ -34,6 +34,8 @@ type step struct {
 	race, raceManager bool
 	// servers is set if the tests need API servers, controllers if they need Kubernetes' controllers, and nodes if they need a node.
 	servers, controllers, nodes bool
+	// offline runs the tests in a network namespace that has only loopback. It needs root on Linux.
+	offline bool
 	// browser is set if the tests need Chromium and Mermaid.
 	browser bool
 	// sideBySide is the number of packages that run at the same time. 0 means Go's default.
@@ -98,7 +100,11 @@ func (s step) run(ctx context.Context, results *results, logs io.Writer) error {
 	if len(s.binaryArgs) > 0 {
 		args = append(append(args, "-args"), s.binaryArgs...)
 	}
-	cmd := exec.CommandContext(ctx, "go", args...)
+	command := append([]string{"go"}, args...)
+	if s.offline {
+		command = append([]string{"unshare", "--net", "sh", "-c", `ip link set lo up && exec "$@"`, "sh"}, command...)
+	}
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir, cmd.Env = s.dir, progress.Environ(s.race)
 	if s.servers {
 		programs, err := assets.Ensure(ctx, os.Stderr)

@@ -166,13 +166,14 @@ func e2eSteps(r request) []step {
 	e2e := func(label string, packages ...string) step {
 		return step{
 			label: label, packages: packages, tags: "e2e", servers: true, nodes: true, sideBySide: 1, args: append([]string{"-count=1"}, r.args...),
+			offline: true,
 		}
 	}
 	if len(r.packages) > 0 {
 		return []step{e2e("what was asked for", r.packages...)}
 	}
 	images := e2e("and images", "./test/harness/certmanager", "./test/harness/inputs", "./hack/image")
-	images.beside = true
+	images.beside, images.offline = true, false
 	drawings := moduleStep(drawingsModule, "and the drawings of the pages", images.args)
 	drawings.tags, drawings.beside, drawings.browser = images.tags, true, true
 	return []step{e2e("a release on a cluster with a node", "./test/e2e"), e2e("what tests are made of", "./test/harness/localcluster"), images, drawings}

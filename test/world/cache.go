@@ -2,6 +2,7 @@ package world
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,7 +22,7 @@ type groupCache struct {
 
 	mu       sync.Mutex
 	groups   map[types.NamespacedName]*v1alpha1.VmGroup
-	handlers []toolscache.ResourceEventHandler
+	handlers []*registration
 }
 
 func newGroupCache(f *feed) *groupCache {
@@ -38,7 +39,7 @@ func (c *groupCache) news(key types.NamespacedName, group *v1alpha1.VmGroup, exi
 		} else {
 			delete(c.groups, key)
 		}
-		handlers := c.handlers
+		handlers := slices.Clone(c.handlers)
 		c.mu.Unlock()
 		for _, h := range handlers {
 			switch {
@@ -91,16 +92,17 @@ type informer struct {
 }
 
 func (i informer) add(h toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
+	r := &registration{ResourceEventHandler: h}
 	if i.cache == nil {
-		return registration{}, nil
+		return r, nil
 	}
 	i.cache.mu.Lock()
 	defer i.cache.mu.Unlock()
-	i.cache.handlers = append(i.cache.handlers, h)
+	i.cache.handlers = append(i.cache.handlers, r)
 	for _, group := range i.cache.groups {
 		i.cache.feed.add(func() { h.OnAdd(group, true) })
 	}
-	return registration{}, nil
+	return r, nil
 }
 
 // AddEventHandlerWithResyncPeriod implements cache.Informer.
@@ -113,12 +115,21 @@ func (i informer) AddEventHandlerWithOptions(h toolscache.ResourceEventHandler, 
 	return i.add(h)
 }
 
-// RemoveEventHandler implements cache.Informer. Handlers end with their replica.
-func (i informer) RemoveEventHandler(toolscache.ResourceEventHandlerRegistration) error { return nil }
-
-// registration of a handler that has received the initial objects.
-type registration struct {
-	toolscache.ResourceEventHandlerRegistration
+// RemoveEventHandler implements cache.Informer.
+func (i informer) RemoveEventHandler(of toolscache.ResourceEventHandlerRegistration) error {
+	if i.cache != nil {
+		i.cache.mu.Lock()
+		defer i.cache.mu.Unlock()
+		i.cache.handlers = slices.DeleteFunc(i.cache.handlers, func(r *registration) bool { return r == of })
+	}
+	return nil
 }
 
-func (registration) HasSynced() bool { return true }
+// registration is a handler that has received the initial objects.
+type registration struct {
+	toolscache.ResourceEventHandlerRegistration
+	toolscache.ResourceEventHandler
+}
+
+// HasSynced implements toolscache.ResourceEventHandlerRegistration.
+func (*registration) HasSynced() bool { return true }

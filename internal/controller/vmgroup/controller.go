@@ -7,9 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -108,8 +106,6 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 	if err := r.equip(); err != nil {
 		return fmt.Errorf("make the effects of passes: %w", err)
 	}
-	namespaces := &metav1.PartialObjectMetadata{}
-	namespaces.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	local := mgr.GetLocalManager()
 	if err := mgr.Add(r.feed); err != nil {
 		return fmt.Errorf("add the feed of the fleet: %w", err)
@@ -124,9 +120,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 	options.SkipNameValidation = mgr.GetControllerOptions().SkipNameValidation // mcbuilder v0.24 does not hand it on
 	return mcbuilder.ControllerManagedBy(mgr).
 		Named("vmgroup").
-		Watches(&v1alpha1.VmGroup{}, r.feed.Groups(r)).
 		WithOptions(options).
-		Watches(namespaces, r.feed.Namespaces, mcbuilder.WithPredicates(feed.NamespaceChanged())).
 		WatchesRawSource(source.TypedFunc[mcreconcile.Request](
 			func(context.Context, workqueue.TypedRateLimitingInterface[mcreconcile.Request]) error {
 				r.Fleet.SubscribeGroups(groupSink{r.queue})
@@ -148,7 +142,7 @@ func (r *Reconciler) SetupWithManager(mgr mcmanager.Manager, opts Options) error
 
 // serve creates the sinks for events of Fleet.
 func (r *Reconciler) serve() {
-	r.feed, r.Memory = feed.New(r.Fleet), recollection{r}
+	r.feed, r.Memory = feed.New(r.Fleet, r), recollection{r}
 	r.departures, r.twins = newWorker(func(_ context.Context, of fleet.Departed) { r.departed(of) }), newWorker(r.sharedUID)
 	r.Fleet.SubscribeDeparted(r.departures)
 	r.Fleet.SubscribeTwins(r.twins)

@@ -133,7 +133,7 @@ func TestAGroupThatNamesAnotherVCenterWantsNothingOfTheOneBefore(t *testing.T) {
 	r.vcenter.SetLimits(budget.Limits{Tasks: 1})
 	r.vcenter.Acquire("another/u", "", 1)
 	r.mustPass() // wants to clone two
-	handler, before := r.feed.Groups(r.Reconciler)(v1alpha1.LocalMember, nil), r.group()
+	handler, before := r.feed.Groups(v1alpha1.LocalMember, nil), r.group()
 	handler.Create(t.Context(), event.CreateEvent{Object: before}, nil)
 	if n := r.vcenter.Demand(); n <= 1 {
 		t.Fatalf("%d slots are wanted; the group waits for none", n)

@@ -85,7 +85,7 @@ func TestAGroupThatIsRemovedDuringAPassIsNotRemembered(t *testing.T) {
 				if err := errors.Join(r.member.Update(ctx, group), r.member.Delete(ctx, group)); err != nil {
 					t.Fatal(err)
 				}
-				r.feed.Groups(r.Reconciler)(v1alpha1.LocalMember, nil).Delete(ctx, event.DeleteEvent{Object: group}, nil)
+				r.feed.Groups(v1alpha1.LocalMember, nil).Delete(ctx, event.DeleteEvent{Object: group}, nil)
 				return nil
 			}
 			r.Clusters = testCluster{client: interceptor.NewClient(r.member.(client.WithWatch), interceptor.Funcs{

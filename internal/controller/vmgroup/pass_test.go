@@ -18,10 +18,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/multicluster-runtime/pkg/multicluster"
 	mcreconcile "sigs.k8s.io/multicluster-runtime/pkg/reconcile"
@@ -90,6 +93,13 @@ func (t testToken) Epoch() sharding.Epoch    { return t.gate.epoch }
 func (t testToken) Check() error             { return t.gate.err }
 func (t testToken) Exit()                    {}
 
+// silent is a cache whose informers report nothing.
+type silent struct{ informertest.FakeInformers }
+
+func (*silent) GetInformer(context.Context, client.Object, ...cache.InformerGetOption) (cache.Informer, error) {
+	return controllertest.NewFakeInformer(controllertest.Synced), nil
+}
+
 // testCluster is a member: a client and a recorder of events.
 type testCluster struct {
 	cluster.Cluster
@@ -101,6 +111,7 @@ type testCluster struct {
 }
 
 func (c testCluster) GetClient() client.Client { return c.client }
+func (c testCluster) GetCache() cache.Cache    { return &silent{} }
 func (c testCluster) GetAPIReader() client.Reader {
 	if c.live != nil {
 		return c.live

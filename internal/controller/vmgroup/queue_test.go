@@ -100,7 +100,7 @@ func TestNothingIsKeptOfGroupsThatCameAndWentWhileTheirMemberHadNoPlace(t *testi
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := r.feed.Groups(r.Reconciler)(member, cl)
+	handler := r.feed.Groups(member, cl)
 	busy := r.fill()
 	for i := range 100 {
 		group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: fmt.Sprint(i), UID: types.UID(fmt.Sprint(i))}}
@@ -176,7 +176,7 @@ func TestANewGroupIsLookedAtBeforeThoseThatWereEdited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := r.feed.Groups(r.Reconciler)(v1alpha1.LocalMember, cl)
+	handler := r.feed.Groups(v1alpha1.LocalMember, cl)
 	group := func(name string, observed int64) *v1alpha1.VmGroup {
 		return &v1alpha1.VmGroup{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Generation: observed + 1},

@@ -55,7 +55,7 @@ func (r *rig) vanish(spoil func(*event.DeleteEvent)) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.feed.Groups(r.Reconciler)(v1alpha1.LocalMember, cl).Delete(ctx, e, nil)
+	r.feed.Groups(v1alpha1.LocalMember, cl).Delete(ctx, e, nil)
 }
 
 func TestAPassThatSeesTheGroupGoneBeforeTheNewsArriveLosesNothing(t *testing.T) {

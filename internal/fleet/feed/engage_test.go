@@ -7,9 +7,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -19,6 +22,13 @@ import (
 	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
+// silent is a cache whose informers report nothing.
+type silent struct{ informertest.FakeInformers }
+
+func (*silent) GetInformer(context.Context, client.Object, ...cache.InformerGetOption) (cache.Informer, error) {
+	return controllertest.NewFakeInformer(controllertest.Synced), nil
+}
+
 // testCluster is a member with this client.
 type testCluster struct {
 	cluster.Cluster
@@ -26,6 +36,7 @@ type testCluster struct {
 }
 
 func (c testCluster) GetClient() client.Client { return c.client }
+func (c testCluster) GetCache() cache.Cache    { return &silent{} }
 
 // unlisted is a client whose lists fail.
 type unlisted struct {
@@ -35,11 +46,11 @@ type unlisted struct {
 
 func (u unlisted) List(context.Context, client.ObjectList, ...client.ListOption) error { return u.err }
 
-// newFeed feeds a fleet with one member, which is engaged.
-func newFeed() *Feed {
+// newFeed feeds a fleet with one member, which is engaged, and the receiver.
+func newFeed(to Groups) *Feed {
 	f := fleet.New(clock.RealClock{}, massdeletion.DefaultRules(), oneBucket{})
 	f.SetMember(fleet.Member{Name: "m", UID: "m-uid", State: fleet.Engaged})
-	return New(f)
+	return New(f, to)
 }
 
 func webOf(vcenter string) *v1alpha1.VmGroup {
@@ -49,7 +60,7 @@ func webOf(vcenter string) *v1alpha1.VmGroup {
 }
 
 func TestAMemberWhoseGroupsCannotBeListedIsNotEngaged(t *testing.T) {
-	f, why := newFeed(), errors.New("the cache was stopped")
+	f, why := newFeed(&receiver{}), errors.New("the cache was stopped")
 	has := clientfake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithObjects(webOf("")).Build()
 	if err := f.Engage(t.Context(), "m", testCluster{client: unlisted{has, why}}); !errors.Is(err, why) {
 		t.Errorf("Engage does not return the error of the failed list of groups: %v", err)
@@ -83,8 +94,9 @@ func (r *receiver) Removed(_ context.Context, ref fleet.Ref, _ client.Object) {
 }
 
 func TestTheFleetKnowsAGroupBeforeItsReceiverDoes(t *testing.T) {
-	f, to := newFeed(), &receiver{}
-	handler := f.Groups(to)("m", nil)
+	to := &receiver{}
+	f := newFeed(to)
+	handler := f.Groups("m", nil)
 	handler.Create(t.Context(), event.CreateEvent{Object: webOf("a")}, nil)
 	handler.Update(t.Context(), event.UpdateEvent{ObjectOld: webOf("a"), ObjectNew: webOf("a")}, nil)
 	handler.Update(t.Context(), event.UpdateEvent{ObjectOld: webOf("a"), ObjectNew: webOf("b")}, nil)

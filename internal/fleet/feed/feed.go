@@ -1,5 +1,5 @@
 // Package feed writes the reports of members' informers into the fleet: groups and namespaces when a member is engaged,
-// and each change after that.
+// and each change until the engagement ends.
 package feed
 
 import (
@@ -16,15 +16,15 @@ import (
 // pause is the time between two rounds over changed namespaces.
 const pause = time.Second
 
-// Feed writes into one fleet. Add it to the manager before the controllers that use Groups and Namespaces: the manager
-// engages a member with its runnables in that order.
+// Feed writes into one fleet. Add it to the manager, which engages members with it.
 type Feed struct {
 	fleet      *fleet.Fleet
+	groups     Groups
 	namespaces *namespaces
 }
 
-// New returns a feed of the fleet.
-func New(of *fleet.Fleet) *Feed { return &Feed{of, newNamespaces()} }
+// New returns a feed of the fleet. It gives each event of a group to the receiver.
+func New(of *fleet.Fleet, groups Groups) *Feed { return &Feed{of, groups, newNamespaces()} }
 
 // Start implements manager.Runnable. It delivers changes of namespaces to their groups at once, and then after a pause,
 // so that endless changes cost one round a second.

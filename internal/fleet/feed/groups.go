@@ -18,7 +18,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// queue is the work queue of a controller. Receivers have their own.
+// queue is the work queue of a controller. The feed has none, and receivers have their own.
 type queue = workqueue.TypedRateLimitingInterface[mcreconcile.Request]
 
 // Groups gets each event of a group, after the fleet has recorded it. Its methods must not block.
@@ -30,31 +30,29 @@ type Groups interface {
 	Removed(ctx context.Context, ref fleet.Ref, of client.Object)
 }
 
-// Groups returns the handlers of groups, one for each member. They write all groups into the fleet, including those of
-// other replicas, so that a group that this replica takes over is enqueued from memory.
-func (f *Feed) Groups(to Groups) mchandler.EventHandlerFunc {
-	return func(member multicluster.ClusterName, _ cluster.Cluster) mchandler.EventHandler {
-		seen := func(o client.Object) {
-			of, ok := o.(*v1alpha1.VmGroup)
-			served, engaged := f.fleet.Member(string(member))
-			if !ok || !engaged {
-				return // engaging the member lists its groups again
-			}
-			ref, key := named(member, served.UID, of)
-			vcenter, left := group.VCenterOf(of), ""
-			if was, known := f.fleet.Group(key); known && was.VCenter != vcenter {
-				left = was.VCenter
-			}
-			f.fleet.SetGroup(ref, key, of, vcenter)
-			to.Seen(ref, key, of, left)
+// Groups returns the handler of a member's groups. It writes all groups into the fleet, including those of other
+// replicas, so that a group that this replica takes over is enqueued from memory.
+func (f *Feed) Groups(member multicluster.ClusterName, _ cluster.Cluster) mchandler.EventHandler {
+	seen := func(o client.Object) {
+		of, ok := o.(*v1alpha1.VmGroup)
+		served, engaged := f.fleet.Member(string(member))
+		if !ok || !engaged {
+			return // engaging the member lists its groups again
 		}
-		return handler.TypedFuncs[client.Object, mcreconcile.Request]{
-			CreateFunc: func(_ context.Context, e event.CreateEvent, _ queue) { seen(e.Object) },
-			UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ queue) { seen(e.ObjectNew) },
-			DeleteFunc: func(ctx context.Context, e event.DeleteEvent, _ queue) {
-				ref, _ := named(member, "", e.Object)
-				to.Removed(ctx, ref, e.Object)
-			},
+		ref, key := named(member, served.UID, of)
+		vcenter, left := group.VCenterOf(of), ""
+		if was, known := f.fleet.Group(key); known && was.VCenter != vcenter {
+			left = was.VCenter
 		}
+		f.fleet.SetGroup(ref, key, of, vcenter)
+		f.groups.Seen(ref, key, of, left)
+	}
+	return handler.TypedFuncs[client.Object, mcreconcile.Request]{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, _ queue) { seen(e.Object) },
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, _ queue) { seen(e.ObjectNew) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, _ queue) {
+			ref, _ := named(member, "", e.Object)
+			f.groups.Removed(ctx, ref, e.Object)
+		},
 	}
 }

@@ -42,7 +42,7 @@ func TestAnyNumberOfChangesOfANamespaceIsOneRoundASecond(t *testing.T) {
 		defer end()
 		f := fleet.New(clock.RealClock{}, massdeletion.DefaultRules(), oneBucket{})
 		ref := func(i int) fleet.Ref { return fleet.Ref{Member: "m", Namespace: "team", Name: fmt.Sprint(i)} }
-		feed := New(f)
+		feed := New(f, &receiver{})
 		var mu sync.Mutex // the bubble lets one of them run at a time, and the race detector does not see that for timers
 		told := map[fleet.Ref]int{}
 		f.SetMember(fleet.Member{Name: "m", UID: "m", State: fleet.Engaged})

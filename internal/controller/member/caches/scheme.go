@@ -21,8 +21,8 @@ func NewScheme() *runtime.Scheme {
 	})
 }
 
-// Objects are synced before a member is engaged. They must include every kind that a multicluster controller watches: multicluster-runtime
-// holds a lock while it starts a watch, and a watch that waits for an unreachable member would block all others.
+// Objects are synced before a member is engaged. They must include every kind that the feed of the fleet lists and watches: the engagement then
+// does not wait for the member.
 func Objects() []client.Object {
 	return []client.Object{&v1alpha1.VmGroup{}, NamespaceMetadata()}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,9 @@ func readyCommit(ctx context.Context, root, version string) (commit, error) {
 	if err := checkTags(strings.Fields(tags), version); err != nil {
 		return commit{}, err
 	}
+	if at, err := git(ctx, root, "rev-parse", "--quiet", "--verify", "refs/tags/v"+version+"^{commit}"); err == nil && at != source.id {
+		return commit{}, fmt.Errorf("tag v%s is at commit %s, and this is %s: check the tag out with `git checkout v%s`, or release a new version", version, at, source.id, version)
+	}
 	of, err := versions.Chart(root)
 	if err != nil {
 		return commit{}, err
@@ -59,10 +63,16 @@ func cleanCommit(ctx context.Context, root string) (source commit, err error) {
 	if source.id, err = git(ctx, root, "rev-parse", "HEAD"); err != nil {
 		return source, fmt.Errorf("a release needs a clone with git: %w", err)
 	}
-	changes, err := git(ctx, root, "status", "--porcelain")
+	changes, err := git(ctx, root, "status", "--porcelain", "--untracked-files=all")
 	if err != nil {
 		return source, err
 	}
+	// The chart and the manifests contain all files of their directories.
+	ignored, err := git(ctx, root, "status", "--porcelain", "--ignored", "--untracked-files=all", "--", "charts", "config")
+	if err != nil {
+		return source, err
+	}
+	changes = cmp.Or(changes, ignored)
 	if changes != "" {
 		return source, fmt.Errorf("the tree has changes that are not committed; commit or remove them:\n%s", changes)
 	}

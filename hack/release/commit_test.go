@@ -44,6 +44,19 @@ func put(t *testing.T, dir, name, content string) {
 	}
 }
 
+func TestARegistryIsRefusedThatNoReferenceCanName(t *testing.T) {
+	for _, above := range []string{"", "registry.example.com", "registry.example.com/team", "localhost:5000/a/b"} {
+		if err := checkRegistry("-registry", above); err != nil {
+			t.Errorf("%q: %v", above, err)
+		}
+	}
+	for _, above := range []string{"https://registry.example.com/team", "oci://registry.example.com", "registry.example.com//team", "team/", "/team", "a/../b"} {
+		if err := checkRegistry("-registry", above); err == nil || !strings.Contains(err.Error(), "registry.example.com/team, without a scheme") {
+			t.Errorf("%q: %v", above, err)
+		}
+	}
+}
+
 func TestACommitIsRefusedUntilItCanBeReleased(t *testing.T) {
 	dir, run := repositoryOf(t, "0.2.0")
 	refused := func(version, want string) {
@@ -71,7 +84,15 @@ func TestACommitIsRefusedUntilItCanBeReleased(t *testing.T) {
 	put(t, dir, "docs/page.md", "`vmgroup-operator-0.1.0.tgz`\n")
 	refused("0.2.0", "not committed; commit or remove them:\nM docs/page.md")
 	run("commit", "-q", "-a", "-m", "two")
+	refused("0.2.0", "tag v0.2.0 is at commit "+source.id)
+	run("tag", "-d", "v0.2.0")
 	refused("0.2.0", "docs/page.md:1 names version 0.1.0, and the chart has 0.2.0")
+	run("config", "status.showUntrackedFiles", "no")
+	put(t, dir, "new.yaml", "")
+	refused("0.2.0", "not committed; commit or remove them:\n?? new.yaml")
+	put(t, dir, ".git/info/exclude", "*~\nnew.yaml\n")
+	put(t, dir, "charts/vmgroup-operator/templates/role.yaml~", "")
+	refused("0.2.0", "not committed; commit or remove them:\n!! charts/vmgroup-operator/templates/role.yaml~")
 	if err := os.RemoveAll(filepath.Join(dir, ".git")); err != nil {
 		t.Fatal(err)
 	}

@@ -53,6 +53,11 @@ func run() error {
 		root: root, platforms: platforms, registry: strings.TrimSuffix(*registry, "/"), push: strings.TrimSuffix(*push, "/"),
 		version: operator.Version(*version),
 	}
+	for flag, above := range map[string]string{"-registry (REGISTRY=)": made.registry, "-push (PUSH=)": made.push} {
+		if err := checkRegistry(flag, above); err != nil {
+			return err
+		}
+	}
 	if made.source, err = readyCommit(ctx, root, made.version); err != nil {
 		return err
 	}

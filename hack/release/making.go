@@ -71,6 +71,9 @@ func (m *making) write(ctx context.Context, place string) (err error) {
 		return fmt.Errorf("put the release into place: %w", err)
 	}
 	fmt.Printf("release: wrote %s from commit %s, image %s\n", place, m.source.id, m.bundle.Digest())
+	if len(m.platforms) < len(allPlatforms) {
+		fmt.Printf("release: NOTE: it is for %s only; a release for others has all of %s\n", strings.Join(m.platforms, ","), strings.Join(allPlatforms, ","))
+	}
 	return m.pushFrom(ctx, place)
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
 	"path/filepath"
+	"strings"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -87,6 +89,14 @@ func (m *making) makeLayout(context.Context) error {
 		return err
 	}
 	return m.bundle.WriteLayout(filepath.Join(m.dir, layoutFolder), entries...)
+}
+
+// checkRegistry refuses a flag whose value is not a registry with an optional path. A cleaned name would differ from the one in the chart.
+func checkRegistry(flag, above string) error {
+	if above == "" || !strings.Contains(above, "://") && path.Clean(above) == above && !strings.HasPrefix(above, "/") {
+		return nil
+	}
+	return fmt.Errorf("%s is %q: use the form registry.example.com/team, without a scheme and empty parts", flag, above)
 }
 
 // pushTo has the names in the registry by the tags of the layout.

@@ -13,7 +13,7 @@ import (
 )
 
 // Copy copies the manifests of a layout that have a tag to registries, and their referrers after them. targets has the name in a registry for
-// each tag of the layout. It returns the names with the digests, in the order of the layout. A repeated call after an error is safe.
+// each tag of the layout. It returns the names with the digests that it copied, in the order of the layout. A repeated call after an error is safe.
 func Copy(ctx context.Context, dir string, targets map[string]string) (copied []string, err error) {
 	index, err := layout.ImageIndexFromPath(dir)
 	if err != nil {
@@ -34,10 +34,12 @@ func Copy(ctx context.Context, dir string, targets map[string]string) (copied []
 		} else {
 			var one string
 			one, err = to.tagged(entry, targets[tag])
-			copied = append(copied, one)
+			if err == nil {
+				copied = append(copied, one)
+			}
 		}
 		if err != nil {
-			return nil, fmt.Errorf("copy %s of %s: %w", entry.Digest, dir, err)
+			return copied, fmt.Errorf("copy %s of %s: %w", entry.Digest, dir, err)
 		}
 	}
 	return copied, nil

@@ -85,7 +85,7 @@ func (c chart) problems() (problems []error) {
 
 // named matches a version of the operator in a page: the tag of its image, the name of a file of a release with a part of its extension, or an argument
 // of a command.
-var named = regexp.MustCompile(`(?:VERSION=|--version[ =]|release/v|releases/download/v|vmgroup-operator[-:_]v?|kubectl-vmgroup_|manager_|appVersion, )(\d+\.\d+\.\d+(?:-[0-9A-Za-z]+(?:\.[0-9A-Za-z]+)*)?)`)
+var named = regexp.MustCompile(`(?:VERSION=|--version[ =]|release/v|releases/download/v|vmgroup-operator[-:_]v?|kubectl-vmgroup_|manager_|appVersion, |(?:cd |oci:|directory \x60)v)(\d+\.\d+\.\d+(?:-[0-9A-Za-z]+(?:\.[0-9A-Za-z]+)*)?)`)
 
 // others returns the lines of a page that name another version.
 func others(page, content, version string) (problems []error) {

@@ -21,7 +21,7 @@ func pluginPage() []byte {
 	out := &bytes.Buffer{}
 	root := cli.New(cli.Options{})
 	fmt.Fprintf(out, "# kubectl vmgroup\n\n<!-- %s -->\n\n%s\n\n", generated("the commands in internal/plugin/cli"), root.Long)
-	out.WriteString("`make plugin` builds `bin/kubectl-vmgroup`. Copy it into a directory of `$PATH`: kubectl then runs it as `kubectl vmgroup`. With `bin/kubectl_complete-vmgroup` beside it, a shell that completes kubectl commands completes its commands and the names of objects. The verbs set [annotations](annotations.md).\n\n## Flags of all commands\n\n")
+	out.WriteString("[A release](../how-to/install.md#get-a-release) has `kubectl-vmgroup` for Linux, macOS and Windows, and `make plugin` builds `bin/kubectl-vmgroup`. Copy it into a directory of `$PATH`: kubectl then runs it as `kubectl vmgroup`. With `kubectl_complete-vmgroup` beside it, a shell that completes kubectl commands completes its commands and the names of objects. The verbs set [annotations](annotations.md).\n\n## Flags of all commands\n\n")
 	flagTable(out, root.PersistentFlags(), ofKubectl)
 	out.WriteString("\nOf the flags of kubectl, `--kubeconfig`, `--context`, `--as`, `--as-group`, `--as-uid` and `--request-timeout` have their usual meaning. `--as` applies to both clusters.\n")
 	commands(out, root)

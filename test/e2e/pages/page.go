@@ -139,8 +139,8 @@ func manifest(block commands.Fenced, file string) (string, error) {
 		Kind       string `json:"kind"`
 		Spec       struct {
 			Source struct {
-				Path string `json:"path"`
-				Helm struct {
+				Chart string `json:"chart"`
+				Helm  struct {
 					ValuesObject map[string]any `json:"valuesObject"`
 				} `json:"helm"`
 			} `json:"source"`
@@ -151,10 +151,10 @@ func manifest(block commands.Fenced, file string) (string, error) {
 	}
 	if object.Kind == "Application" {
 		values, err := yaml.Marshal(object.Spec.Source.Helm.ValuesObject)
-		if err != nil || len(object.Spec.Source.Helm.ValuesObject) == 0 || object.Spec.Source.Path == "" {
-			return "", fmt.Errorf("the Application has no path or no values (%w)", err)
+		if err != nil || len(object.Spec.Source.Helm.ValuesObject) == 0 || object.Spec.Source.Chart == "" {
+			return "", fmt.Errorf("the Application has no chart or no values (%w)", err)
 		}
-		return here("cat >values.yaml", string(values)) + "helm template vmgroup-operator " + object.Spec.Source.Path + " --values values.yaml >/dev/null", nil
+		return here("cat >values.yaml", string(values)) + "helm template vmgroup-operator charts/" + object.Spec.Source.Chart + " --values values.yaml >/dev/null", nil
 	}
 	if object.APIVersion != "" {
 		return here("kubectl apply -f -", block.Text), nil

@@ -38,6 +38,9 @@ refused() {
 ordinary() { govc vm.markasvm -pool Cluster1/Resources "/DC1/vm/templates/$1"; }
 `
 
+// chart is the chart of a release in the pages. The pages use the chart of the tree, and TestReleaseInstalls that of a release.
+const chart = "oci://registry.example.com/team/charts/vmgroup-operator --version 0.2.0"
+
 // Table has all pages in the order in which they run. The tutorial installs the operator. The other pages use that installation, and the last rows remove it. These
 // variables of the environment describe the world:
 //
@@ -87,7 +90,7 @@ unset GOVC_URL GOVC_USERNAME GOVC_PASSWORD GOVC_TLS_CA_CERTS
 kubectl delete namespace vmgroup-operator-system --ignore-not-found --timeout=2m`,
 		Names: []string{
 			"vcenter.example.com", "$VCENTER",
-			"image: {registry: registry.example.com}", "image: {tag: $TAG}",
+			chart, "charts/vmgroup-operator --set image.tag=$TAG",
 			"AA:BB:…", "$THUMBPRINT",
 			"check: {enabled: true}", "check: {enabled: true, args: [--settle=0]}",
 			// The other pages use webhooks.
@@ -96,13 +99,13 @@ admission: {url: "https://$NODE:30443"}
 webhook: {externalIPs: [$NODE], service: {type: NodePort, nodePort: 30443}}`,
 			"--resource-pool Cluster1/Resources", "--resource-pool Cluster1/Resources --ca vcenter.pem",
 		},
-		Files: map[string]string{"image: {registry: registry.example.com}": "hub.yaml"},
+		Files: map[string]string{"localMember: {enabled: true}": "hub.yaml"},
 		Types: []string{"$GOVC_PASSWORD"},
 		Shows: []string{`Fingerprint=`, `/DC1/vm/vm-operator`, `(?m)^ok +login`, `vmgroup\S*/first condition met`},
 		// The next pages use other templates, user data, and the revision before.
 		After: `
 printf '%s\n' 'vcenter: {spec: {grants: [{memberClusters: [local], templates: ["*"]}]}}' >more.yaml
-helm upgrade vmgroup-operator charts/vmgroup-operator --namespace vmgroup-operator-system --values hub.yaml --values more.yaml --wait
+helm upgrade vmgroup-operator charts/vmgroup-operator --set image.tag=$TAG --namespace vmgroup-operator-system --values hub.yaml --values more.yaml --wait
 kubectl patch membercluster local --type=merge --patch '{"spec": {"userDataSecrets": "Allow"}}'
 kubectl wait --for=condition=AdmissionReady membercluster/local --timeout=5m
 kubectl wait --for=create validatingwebhookconfiguration/vmgroup-operator --timeout=5m`,
@@ -211,7 +214,7 @@ kubectl delete namespace team`,
 	},
 	{
 		Name:  "how-to/production.md",
-		Names: []string{"sha256:…", "$DIGEST", "AA:BB:…", "$THUMBPRINT"},
+		Names: []string{"AA:BB:…", "$THUMBPRINT"},
 		Shows: []string{`healthz check passed`},
 	},
 	{
@@ -234,15 +237,15 @@ kubectl -n argocd create configmap argocd-cm`,
 	{
 		Name:  "how-to/install.md",
 		Dry:   true,
-		Names: []string{"PUSH=registry.example.com", "PUSH=$REGISTRY", "AA:BB:…", "$THUMBPRINT"},
-		Files: map[string]string{"image: {registry: registry.example.com}           # the tag is the chart's appVersion, 0.2.0 without a v": "hub.yaml"},
+		Names: []string{chart, "charts/vmgroup-operator --set image.tag=$TAG", "AA:BB:…", "$THUMBPRINT"},
+		Files: map[string]string{`admission: {url: "https://vmgroups.example.com"}  # where members reach the webhooks; it gets into the certificate`: "hub.yaml"},
 		Shows: []string{`Phase: +Succeeded`, `deployment\S*/vmgroup-operator configured \(server dry run\)`, `vcenter\S*/default configured \(server dry run\)`},
 	},
 	{
 		Name:   "how-to/upgrade.md",
 		Dry:    true,
 		Before: "helm get values vmgroup-operator --namespace vmgroup-operator-system --output yaml >hub.yaml",
-		Names:  []string{"REVISION", "1"},
+		Names:  []string{chart, "charts/vmgroup-operator", "REVISION", "1"},
 		Shows:  []string{`Phase: +Succeeded`, `deployment\S*/vmgroup-operator scaled \(server dry run\)`},
 	},
 	{
@@ -257,7 +260,7 @@ kubectl create clusterrole codeconnect-vm-operator --verb=get --resource=pods
 group default web 1
 govc folder.create /DC1/vm/vm-operator/default-web
 govc vm.create -on=false -folder /DC1/vm/vm-operator/default-web -pool /DC1/host/Cluster1/Resources -ds LocalDS_0 -net "VM Network" web-replica-abcdefgh`,
-		Names: []string{"vcqaDC", "DC1"},
+		Names: []string{chart, "charts/vmgroup-operator", "vcqaDC", "DC1"},
 		Shows: []string{
 			`secret/vc-creds configured \(server dry run\)`, `clusterrole\S* "codeconnect-vm-operator" deleted \(server dry run\)`, `vmgroup\S*/web-2 created \(server dry run\)`,
 			`VmGroup "default/web" adopts its VMs of the original operator\. +\(dry run: nothing is stored\)`,
@@ -271,9 +274,9 @@ test -z "$(govc find /DC1/vm/vm-operator -name default-web)"`,
 		Dry:  true,
 		Before: `
 git clone --quiet . ../air-gapped
-make -C ../air-gapped release VERSION=0.2.0 PLATFORM=linux/$(go env GOARCH)
 ln -s ../air-gapped/dist/release/v0.2.0 v0.2.0
 helm get values vmgroup-operator --namespace vmgroup-operator-system --output yaml >hub.yaml`,
+		Names: []string{"make release VERSION=0.2.0", "make -C ../air-gapped release VERSION=0.2.0 PLATFORM=linux/$(go env GOARCH)"},
 		Shows: []string{`vmgroup-operator-0\.2\.0\.tgz: OK`, `install\.yaml: OK`},
 	},
 	{

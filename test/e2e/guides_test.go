@@ -221,8 +221,7 @@ func newReader(t *testing.T, tree string) *reader {
 	must(t, os.Symlink(filepath.Join(r.programs, "manager"), filepath.Join(tree, "bin", "manager")))
 	config := filepath.Join(dir, "kubeconfig")
 	must(t, hubAsMember(config))
-	r.environment = append(peoplesEnvironment(t), "KUBECONFIG="+config, "GOVMOMI_HOME="+dir, "TAG="+thisVersion, "VC_PASS="+stack.Password, "NODE="+world.hub.NodeAddress(),
-		"DIGEST=sha256:"+strings.Repeat("0123456789abcdef", 4), "REGISTRY="+startRegistry(t))
+	r.environment = append(peoplesEnvironment(t), "KUBECONFIG="+config, "GOVMOMI_HOME="+dir, "TAG="+thisVersion, "VC_PASS="+stack.Password, "NODE="+world.hub.NodeAddress())
 	r.environment = append(r.environment, "PATH="+bare+string(filepath.ListSeparator)+r.value("PATH"))
 	r.environment = append(r.environment, startVCenterOfPages(t, dir)...)
 	return r

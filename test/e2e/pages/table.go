@@ -49,7 +49,6 @@ const chart = "oci://registry.example.com/team/charts/vmgroup-operator --version
 //   - VC_PASS: the password of the operator's account
 //   - NODE: the address of the hub's node
 //   - TAG: the version of an image that the node has
-//   - REGISTRY, DIGEST: a registry, and the digest of an image that no registry has
 var Table = []Page{
 	{
 		Name:  "tutorial/demo.md",

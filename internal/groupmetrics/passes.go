@@ -3,7 +3,6 @@ package groupmetrics
 
 import (
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,8 +18,6 @@ type Passes struct {
 	actions, destroyed, drift *prometheus.CounterVec
 	ready                     *prometheus.HistogramVec
 	making                    making
-	// known are the vCenters whose counters exist.
-	known sync.Map
 }
 
 // New returns Passes whose metrics are in the registry.
@@ -46,9 +43,6 @@ func (p *Passes) Submitted(vcenter string, action plan.Action, err error) {
 
 // begin creates the drift counters of a vCenter with value zero. Prometheus computes no increase for the first value of a series.
 func (p *Passes) begin(vcenter string) {
-	if _, begun := p.known.LoadOrStore(vcenter, true); begun {
-		return
-	}
 	for _, kind := range metrics.DriftKinds {
 		p.drift.WithLabelValues(vcenter, kind).Add(0)
 	}

@@ -44,8 +44,10 @@ const Other = "Other"
 // Label of a metric.
 type Label struct {
 	Name string
-	// Values are all values of the label. Nil means one value for each object of the hub that the label names.
+	// Values are all values of the label. Nil means that they are not a closed set.
 	Values []string
+	// names is set if the label names an object of the hub. Then [Retain] removes the series of deleted objects.
+	names bool
 }
 
 // Definition of a metric.
@@ -84,10 +86,10 @@ func (d *Definition) in(buckets ...float64) *Definition {
 }
 
 // object is a label that names an object of the hub.
-func object(name string) Label { return Label{Name: name} }
+func object(name string) Label { return Label{Name: name, names: true} }
 
 // oneOf is a label with a closed set of values.
-func oneOf(name string, values ...string) Label { return Label{name, values} }
+func oneOf(name string, values ...string) Label { return Label{Name: name, Values: values} }
 
 // LabelNames returns the names of the labels, in the order of their values.
 func (d *Definition) LabelNames() []string {
@@ -106,19 +108,19 @@ func (d *Definition) Value(value float64, labels ...string) prometheus.Metric {
 	return prometheus.MustNewConstMetric(d.desc, prometheus.GaugeValue, value, labels...)
 }
 
-// NewCounter returns a counter for a process.
+// NewCounter returns a counter for a process. [Retain] removes its series of deleted objects.
 func (d *Definition) NewCounter() *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: d.Name, Help: d.Help}, d.LabelNames())
+	return made(d, prometheus.NewCounterVec(prometheus.CounterOpts{Name: d.Name, Help: d.Help}, d.LabelNames()))
 }
 
-// NewGauge returns a gauge for a process.
+// NewGauge returns a gauge for a process. [Retain] removes its series of deleted objects.
 func (d *Definition) NewGauge() *prometheus.GaugeVec {
-	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: d.Name, Help: d.Help}, d.LabelNames())
+	return made(d, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: d.Name, Help: d.Help}, d.LabelNames()))
 }
 
-// NewHistogram returns a histogram for a process.
+// NewHistogram returns a histogram for a process. [Retain] removes its series of deleted objects.
 func (d *Definition) NewHistogram() *prometheus.HistogramVec {
-	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: d.Name, Help: d.Help, Buckets: d.Buckets}, d.LabelNames())
+	return made(d, prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: d.Name, Help: d.Help, Buckets: d.Buckets}, d.LabelNames()))
 }
 
 // Describe sends the descriptions of metrics.

@@ -186,6 +186,7 @@ func Wire(ctx context.Context, o Options) (*Operator, error) {
 		hub.Add(deaths),
 		hub.Add(recorder),
 		hub.Add(&hubStorage{revision: revisionOf(hub.GetAPIReader())}),
+		hub.Add(series{hub.GetClient()}),
 		hub.Add(warm),
 	}
 	asked := server.Probes{

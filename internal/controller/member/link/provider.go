@@ -261,7 +261,6 @@ func (p *Provider) Forget(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.marks, name)
-	restoredAt.DeleteLabelValues(name)
 	if c := p.connections[name]; c != nil {
 		c.endLocked()
 		// A connection that has not ended stays, so that a re-created MemberCluster of that name waits for it; its end calls the

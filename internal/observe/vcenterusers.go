@@ -21,6 +21,16 @@ func (o *Observer) CountVCenter(ctx context.Context, vcenter string, grants []v1
 	return n
 }
 
+// CountActed returns the number of groups for which the operator acted in a vCenter, according to status or the hub's records.
+func (o *Observer) CountActed(vcenter string) (n int) {
+	for key, g := range o.Fleet.In(fleet.Scope{VCenter: vcenter}) {
+		if g.Acted || o.onRecord(g.Ref, key) {
+			n++
+		}
+	}
+	return n
+}
+
 // granted reports whether a grant allows a group to use a vCenter, or whether that is unknown.
 func (o *Observer) granted(ctx context.Context, of fleet.Ref, vcenter string, grants []v1alpha1.Grant) bool {
 	requester, err := o.Requester(ctx, of.Member, of.Namespace)

@@ -264,6 +264,9 @@ type vcenterGroups struct {
 	users *observe.Observer
 }
 
+// CountActed implements vcenter.Groups.
+func (g vcenterGroups) CountActed(name string) int { return g.users.CountActed(name) }
+
 // CountVCenter implements vcenter.Groups.
 func (g vcenterGroups) CountVCenter(ctx context.Context, name string, grants []v1alpha1.Grant) int {
 	return g.users.CountVCenter(ctx, name, grants)

@@ -3,6 +3,9 @@ package receipts
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -90,14 +93,8 @@ func (x *Index) Collect(ctx context.Context) {
 	if !x.opts.Leader.Leading() {
 		return
 	}
-	x.mu.Lock()
-	all := make([]Receipt, 0, len(x.receipts))
-	for _, r := range x.receipts {
-		all = append(all, r)
-	}
-	x.mu.Unlock()
 	now, settled := x.opts.Now(), map[Key]time.Time{}
-	for _, r := range all {
+	for _, r := range x.all() {
 		if r.Cause == Forgotten && r.AdoptedBy == nil || !x.opts.VMs.ReceiptSettled(ctx, r) {
 			continue
 		}
@@ -116,6 +113,26 @@ func (x *Index) Collect(ctx context.Context) {
 		log.FromContext(ctx).Info("Removed a receipt: its VMs were deleted, or belong to another group", "receipt", Name(key), "groupUID", r.GroupUID)
 	}
 	x.settled = settled
+}
+
+// Settle removes the receipts of a VCenter whose VMs are certainly gone, without the delay of [Index.Collect]. The leader calls it before the VCenter is deleted. Receipts of VMs that
+// were kept and still exist stay: a VCenter with this name can get them back.
+func (x *Index) Settle(ctx context.Context, vcenter string) error {
+	for _, r := range x.all() {
+		if r.VCenter != vcenter || r.Cause == Forgotten && r.AdoptedBy == nil || !x.opts.VMs.ReceiptSettled(ctx, r) {
+			continue
+		}
+		if err := x.store.Remove(ctx, r.Key()); err != nil {
+			return fmt.Errorf("remove receipt %s of a VCenter that is being deleted: %w", Name(r.Key()), err)
+		}
+	}
+	return nil
+}
+
+func (x *Index) all() []Receipt {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Collect(maps.Values(x.receipts))
 }
 
 // NeedLeaderElection makes a manager run the Index on every replica.

@@ -96,6 +96,33 @@ func TestAReceiptGoesWhenNothingHasBeenLeftOfItForAWhile(t *testing.T) {
 	i.until("the deletion of the receipt is seen", false)
 }
 
+func TestReceiptsOfADeletedVCenterWhoseVMsAreGoneGoWithIt(t *testing.T) {
+	i := newIndexed(t)
+	write(t, i, released())
+	i.until("the receipt is seen", true)
+	settle := func(vcenter string) (left bool) {
+		t.Helper()
+		if err := i.Settle(t.Context(), vcenter); err != nil {
+			t.Fatal(err)
+		}
+		r, err := i.Read(t.Context(), old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r != nil
+	}
+	if !settle(released().VCenter) {
+		t.Fatal("the receipt of a VM that exists was removed: a VCenter of the same name cannot get it back")
+	}
+	i.settled = true
+	if !settle("another") {
+		t.Fatal("the receipt of another VCenter was removed")
+	}
+	if settle(released().VCenter) {
+		t.Error("the receipt stays forever, because no VCenter can tell that its VMs are gone")
+	}
+}
+
 func TestAForgottenGroupsReceiptStaysAndKeepsNothing(t *testing.T) {
 	i := newIndexed(t)
 	write(t, i, released())

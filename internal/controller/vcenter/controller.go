@@ -45,6 +45,9 @@ import (
 // once through vsphere.Notifier.
 const lookInterval = 10 * time.Second
 
+// deletionSeen is how long after the leader has seen that a VCenter is being deleted each other replica that holds a group has seen it too.
+const deletionSeen = time.Minute
+
 // soon is the pause before the next check of something in progress.
 const soon = time.Second
 
@@ -56,8 +59,9 @@ type Groups interface {
 	GroupChanged(group vsphere.GroupKey)
 	// VCenterChanged enqueues the groups of a vCenter.
 	VCenterChanged(vcenter string)
-	// CountVCenter returns the number of groups that use a vCenter with these grants.
+	// CountVCenter returns the number of groups that use a vCenter with these grants, and CountActed of those for which the operator acted there.
 	CountVCenter(ctx context.Context, vcenter string, grants []v1alpha1.Grant) int
+	CountActed(vcenter string) int
 	// Expected returns the VMs that the groups of these members expect in a vCenter. known is false until all of their groups are known.
 	Expected(vcenter string, members []string) (e vsphere.Expectation, known bool)
 	// Absent reports whether a group certainly does not exist.
@@ -73,6 +77,8 @@ type Groups interface {
 type Receipts interface {
 	// Keeps reports whether the VMs of a deleted group were kept.
 	Keeps(group vsphere.GroupKey) bool
+	// Settle removes the receipts of a VCenter whose VMs are certainly gone.
+	Settle(ctx context.Context, vcenter string) error
 }
 
 // Members are the API servers of the members. *observe.Sources implements it.
@@ -118,6 +124,8 @@ type Reconciler struct {
 	writes map[string]write
 	// uids are the UIDs of the VCenters at their last check, by name.
 	uids map[string]types.UID
+	// leaving is when the deletion of each VCenter was first seen.
+	leaving map[string]time.Time
 	// reasons are those of condition Ready as this replica sees it, by VCenter.
 	reasons map[string]string
 	// doubts maps VCenters to the time since when the reason of their empty root folder is unknown.
@@ -269,6 +277,7 @@ func (r *Reconciler) forget(name string) {
 	r.empty.forget(name)
 	r.mu.Lock()
 	delete(r.uids, name)
+	delete(r.leaving, name)
 	delete(r.reasons, name)
 	delete(r.writes, name)
 	delete(r.written, name)
@@ -367,7 +376,10 @@ func (r *Reconciler) inUse(ctx context.Context, vc *v1alpha1.VCenter) string {
 			vms = int32(health.VMs)
 		}
 	}
-	groups := r.Groups.CountVCenter(ctx, vc.Name, vc.Spec.Grants)
+	groups := r.Groups.CountActed(vc.Name)
+	if !r.refusesGroups(vc) {
+		groups = r.Groups.CountVCenter(ctx, vc.Name, vc.Spec.Grants)
+	}
 	// The recorded number of VMs counts as well: right after a start no group is known yet.
 	if groups == 0 && (vms == 0 || r.givenUp(ctx, vc)) {
 		return ""
@@ -375,9 +387,34 @@ func (r *Reconciler) inUse(ctx context.Context, vc *v1alpha1.VCenter) string {
 	return fmt.Sprintf("%d VmGroups use this VCenter, and %d VMs of this installation are in its vCenter. The VCenter is deleted once these groups and VMs are deleted, because no replica can reach the VMs without it", groups, vms)
 }
 
+// refusesGroups reports whether every replica has seen that a VCenter is being deleted. From then on, none starts a clone for a group that never used it.
+// Otherwise a tenant could prevent the deletion with groups that have no VMs.
+func (r *Reconciler) refusesGroups(vc *v1alpha1.VCenter) bool {
+	if vc.DeletionTimestamp.IsZero() {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.leaving == nil {
+		r.leaving = map[string]time.Time{}
+	}
+	since, seen := r.leaving[vc.Name]
+	if !seen {
+		since = r.Now()
+		r.leaving[vc.Name] = since
+	}
+	return r.Now().Sub(since) >= deletionSeen
+}
+
 // leave logs out of a vCenter that no group uses any more. A replica that does not lead checks again until the object is deleted: the leader
 // can count groups that this replica does not see yet.
 func (r *Reconciler) leave(ctx context.Context, vc *v1alpha1.VCenter) (reconcile.Result, error) {
+	if r.leading() && r.Receipts != nil {
+		// Later, no replica can find out that their VMs are gone.
+		if err := r.Receipts.Settle(ctx, vc.Name); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
 	r.Pool.remove(vc.Name)
 	if !controllerutil.ContainsFinalizer(vc, v1alpha1.VCenterFinalizer) {
 		return reconcile.Result{}, nil

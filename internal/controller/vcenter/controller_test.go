@@ -2,7 +2,9 @@ package vcenter
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,6 +28,8 @@ import (
 // groupsForTest are the groups of every vCenter.
 type groupsForTest struct {
 	count int
+	// acted is the number of groups for which the operator acted.
+	acted int
 	// expect is the expected number, if known.
 	expect  int
 	unknown bool
@@ -36,6 +40,8 @@ func (g *groupsForTest) VCenterChanged(string)         {}
 func (g *groupsForTest) CountVCenter(context.Context, string, []v1alpha1.Grant) int {
 	return g.count
 }
+
+func (g *groupsForTest) CountActed(string) int { return g.acted }
 
 func (g *groupsForTest) Expected(string, []string) (vsphere.Expectation, bool) {
 	return vsphere.Expectation{VMs: g.expect}, !g.unknown
@@ -100,6 +106,60 @@ func TestAVCenterWhoseDeletionWaitsIsConnectedToAfterARestart(t *testing.T) {
 	}
 	close(connection.release)
 }
+
+// A tenant, or a GitOps loop, can create any number of groups that name a VCenter.
+func TestAVCenterThatIsDeletedWaitsAMinuteForGroupsItNeverServed(t *testing.T) {
+	vc, since := vcenterForTest(), metav1.Now()
+	vc.Finalizers, vc.DeletionTimestamp = []string{v1alpha1.VCenterFinalizer}, &since
+	vc.Status.VMs = 0
+	credentials := secret("username", "u", "password", "p", "VC_HOST", "vc.example.com")
+	credentials.Namespace = "operator"
+	c := clientfake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithStatusSubresource(vc).WithObjects(vc, credentials).Build()
+	groups, now := &groupsForTest{count: 12, acted: 1}, time.Now().Add(time.Hour) // the clocks of the API server and the leader differ
+	settled, settle := []string(nil), errors.New("the API server did not answer")
+	connection := &connectionForTest{name: "dialed", diary: &diary{}, release: make(chan struct{})}
+	defer close(connection.release)
+	r := &Reconciler{
+		Client: c, Pool: NewPool(), Groups: groups, Namespace: "operator", Now: func() time.Time { return now }, Events: events.NewFakeRecorder(10),
+		Dial: func(Config, vsphere.Notifier) Connection { return connection },
+		Receipts: settling(func(name string) error {
+			settled = append(settled, name)
+			return settle
+		}),
+	}
+	pass := func(after time.Duration) (exists bool, err error) {
+		t.Helper()
+		now = now.Add(after)
+		_, err = r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Name: vc.Name}})
+		return !apierrors.IsNotFound(c.Get(t.Context(), client.ObjectKeyFromObject(vc), &v1alpha1.VCenter{})), err
+	}
+	for _, after := range []time.Duration{0, deletionSeen, deletionSeen} {
+		if exists, err := pass(after); !exists || err != nil {
+			t.Fatalf("with a group that has VMs, it exists: %t, %v", exists, err)
+		}
+	}
+	groups.acted = 0
+	r.forget(vc.Name) // another replica leads
+	if exists, err := pass(0); !exists || err != nil {
+		t.Fatalf("while another replica can start a clone, it exists: %t, %v", exists, err)
+	}
+	if exists, err := pass(deletionSeen); !exists || !errors.Is(err, settle) {
+		t.Fatalf("while its receipts cannot be removed, it exists: %t, %v", exists, err)
+	}
+	settle = nil
+	if exists, err := pass(0); exists || err != nil {
+		t.Errorf("it waits for groups that it never served: %v", err)
+	}
+	if !slices.Equal(settled, []string{vc.Name, vc.Name}) {
+		t.Errorf("the receipts of %q are settled", settled)
+	}
+}
+
+// settling settles receipts.
+type settling func(vcenter string) error
+
+func (settling) Keeps(vsphere.GroupKey) bool                      { return false }
+func (s settling) Settle(_ context.Context, vcenter string) error { return s(vcenter) }
 
 // TestAnOldCacheDoesNotRepeatWhatWasWritten: after an outage of the hub the cache can show the earlier state for half a minute,
 // while vCenter's events trigger pass after pass.

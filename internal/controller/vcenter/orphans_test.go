@@ -53,6 +53,7 @@ func TestAVMIsAnOrphanWhenItHasBeenOneForAWhile(t *testing.T) {
 // fleetForTest is a fleet without users of vCenters.
 type fleetForTest struct{ *knowledge.Fleet }
 
+func (fleetForTest) CountActed(string) int                                      { return 0 }
 func (fleetForTest) CountVCenter(context.Context, string, []v1alpha1.Grant) int { return 0 }
 
 type clockFunc func() time.Time
@@ -65,6 +66,8 @@ func (s sinkFunc) Deliver(member string, _ knowledge.Reason) { s(member) }
 
 // keptForTest has a receipt of one group.
 type keptForTest struct{}
+
+func (keptForTest) Settle(context.Context, string) error { return nil }
 
 func (keptForTest) Keeps(group vsphere.GroupKey) bool { return group.Group() == "kept" }
 

@@ -67,10 +67,25 @@ func shownOther(v any) any {
 	switch {
 	case of.Kind() == reflect.String:
 		return untrusted.Text(of.String(), maxValue)
+	case of.Kind() == reflect.Slice && hidden(of.Type().Elem()):
+		return untrusted.Text(fmt.Sprintf("%+v", v), maxValue)
 	case !says, of.CanInt(), of.CanUint(), of.CanFloat(), of.Kind() == reflect.Pointer && of.IsNil():
 		return v
 	}
 	return untrusted.Text(text.String(), maxValue)
+}
+
+// hidden reports whether JSON shows all values of a type as {}, such as the statuses of health checks that controller-runtime logs.
+func hidden(t reflect.Type) bool {
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	for i := range t.NumField() {
+		if t.Field(i).IsExported() {
+			return false
+		}
+	}
+	return t.NumField() > 0
 }
 
 func shownError(err error) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -15,8 +16,11 @@ import (
 
 	"github.com/go-logr/logr"
 	"go.uber.org/zap/zapcore"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/codeconnect/vmgroup-operator/internal/logsink"
 )
 
 // served answers probes on pipes until the test stops it.
@@ -43,6 +47,17 @@ func TestProbesAreAnsweredTogetherAndByName(t *testing.T) {
 			}
 		}
 	})
+}
+
+// controller-runtime logs the statuses as values without exported fields, which were {} in the log.
+func TestTheLogNamesTheCheckThatFailed(t *testing.T) {
+	var out bytes.Buffer
+	ctrl.SetLogger(logsink.Harmless(zap.New(zap.WriteTo(&out), zap.JSONEncoder())))
+	checks := map[string]healthz.Checker{"alive": healthz.Ping, "caches": func(*http.Request) error { return errors.New("not filled") }}
+	(&healthz.Handler{Checks: checks}).ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	if want := "{name:caches healthy:false excluded:false}"; !strings.Contains(out.String(), want) {
+		t.Errorf("the log lacks %s: %s", want, out.String())
+	}
 }
 
 // TestThePortOfProbesIsBounded: the maximum number of clients keep a connection by an unfinished head, and end before kubelet's timeout.

@@ -4,6 +4,7 @@ package memberapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,6 +16,24 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
+
+// ErrEnded is returned by every use of a member's client after its connection has ended, for example because the Secret was
+// rotated. A later connection has another client.
+var ErrEnded = errors.New("this connection to the member has ended")
+
+// Overtaken reports whether an error of calls about the VmGroup of this name shows only that the world changed meanwhile: the
+// connection ended, and the next one lists the groups again; or the VmGroup was removed, and the informer is about to report it.
+func Overtaken(err error, name string) bool {
+	if errors.Is(err, ErrEnded) {
+		return true
+	}
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && details.Kind == "vmgroups" && details.Name == name
+}
 
 // Timeout limits one read or write of an API server. API servers answer in milliseconds. An unresponsive API server must
 // not block a worker that other members need.

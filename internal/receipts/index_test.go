@@ -119,7 +119,7 @@ func TestReceiptsOfADeletedVCenterWhoseVMsAreGoneGoWithIt(t *testing.T) {
 		t.Fatal("the receipt of another VCenter was removed")
 	}
 	if settle(released().VCenter) {
-		t.Error("the receipt stays forever, because no VCenter can tell that its VMs are gone")
+		t.Error("the receipt stays forever, because no VCenter can tell that its VMs were deleted")
 	}
 }
 

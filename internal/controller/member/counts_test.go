@@ -1,13 +1,22 @@
 package member
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
@@ -16,6 +25,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
 // oneBucket is a shard map with one bucket.
@@ -43,6 +53,30 @@ func controllerOf(t *testing.T, f *fleet.Fleet) *Reconciler {
 		t.Fatal(err)
 	}
 	return New(nil, nil, nil, provider)
+}
+
+// Two members join at the same moment, or a user edits one while it joins.
+func TestAConflictIsRetriedAndIsNoError(t *testing.T) {
+	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "alpha", UID: "object"}, Spec: v1alpha1.MemberClusterSpec{ClusterUID: "cluster"}}
+	book := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "operator", Name: "vmgroup-operator-members"}}
+	var written error
+	hub := interceptor.NewClient(clientfake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithObjects(mc, book).Build(), interceptor.Funcs{
+		Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error { return written },
+	})
+	r := New(hub, hub, nil, controllerOf(t, newFleet()).provider)
+	for why, c := range map[string]struct {
+		written error
+		failed  bool
+	}{
+		"a conflict": {apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, book.Name, errors.New("modified")), false},
+		"an outage":  {apierrors.NewServiceUnavailable("no etcd"), true},
+	} {
+		written = c.written
+		result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(mc)})
+		if failed := err != nil; failed != c.failed || !failed && result.RequeueAfter != conflictInterval {
+			t.Errorf("%s: %+v, %v", why, result, err)
+		}
+	}
 }
 
 func seesGroups(f *fleet.Fleet, member string, vms ...int32) {

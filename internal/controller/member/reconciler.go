@@ -27,6 +27,9 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 )
 
+// conflictInterval is the time until the next pass after one that wrote an object that another client had changed.
+const conflictInterval = time.Second
+
 // Reconciler turns MemberClusters into targets of the Provider, and its observations into status. It reads
 // the hub's cache and never waits for a member. On a replica that does not lead it writes nothing.
 type Reconciler struct {
@@ -55,8 +58,16 @@ func New(hub client.Client, live client.Reader, recorder events.EventRecorder, p
 	}
 }
 
-// Reconcile implements reconcile.Reconciler.
+// Reconcile implements reconcile.Reconciler. A conflict is no error: the cache is behind a change of an object.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	result, err := r.pass(ctx, request)
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: conflictInterval}, nil
+	}
+	return result, err
+}
+
+func (r *Reconciler) pass(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	if err := r.seed(ctx); err != nil {
 		return reconcile.Result{}, err
 	}

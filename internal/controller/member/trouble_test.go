@@ -21,8 +21,8 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
-	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 )
 
@@ -175,7 +175,7 @@ func TestRotatedKubeconfigIsPickedUp(t *testing.T) {
 	})
 	revokeFirst()
 	err := before.GetAPIReader().Get(t.Context(), claimKey, &corev1.ConfigMap{})
-	if !errors.Is(err, remote.ErrEnded) {
+	if !errors.Is(err, memberapi.ErrEnded) {
 		t.Errorf("the old client still works: %v", err)
 	}
 	newGroup(t, servers.alpha, "rotated")

@@ -410,7 +410,7 @@ func (r *Reconciler) refusesGroups(vc *v1alpha1.VCenter) bool {
 // can count groups that this replica does not see yet.
 func (r *Reconciler) leave(ctx context.Context, vc *v1alpha1.VCenter) (reconcile.Result, error) {
 	if r.leading() && r.Receipts != nil {
-		// Later, no replica can find out that their VMs are gone.
+		// Later, no replica can find out that their VMs were deleted.
 		if err := r.Receipts.Settle(ctx, vc.Name); err != nil {
 			return reconcile.Result{}, err
 		}

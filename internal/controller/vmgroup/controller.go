@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -30,6 +31,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet/feed"
 	"github.com/codeconnect/vmgroup-operator/internal/groupmetrics"
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 	"github.com/codeconnect/vmgroup-operator/internal/observe"
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
@@ -89,8 +91,8 @@ type Reconciler struct {
 // its groups, detects when it answers again.
 const silentInterval = 10 * time.Second
 
-// unreadInterval is the pause before the next pass while the records have not been read.
-const unreadInterval = 200 * time.Millisecond
+// unreadInterval is the pause before the next pass while the records have not been read, and overtakenInterval the one after a change during a pass.
+const unreadInterval, overtakenInterval = 200 * time.Millisecond, time.Second
 
 // Options are settings of the controller.
 type Options struct {
@@ -272,7 +274,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req mcreconcile.Request) (re
 	after, buryErr := r.buryVanished(ctx, req, p)
 	result, err := r.passOver(ctx, req, p)
 	result.RequeueAfter = sooner(result.RequeueAfter, after)
-	return result, failed(req, errors.Join(err, buryErr))
+	if err = errors.Join(err, buryErr); memberapi.Overtaken(err, req.Name) {
+		log.FromContext(ctx).V(1).Info("The pass was overtaken", "error", memberapi.ErrorText(err))
+		return reconcile.Result{RequeueAfter: overtakenInterval}, nil
+	}
+	return result, failed(req, err)
 }
 
 // passOver runs a pass over the group of this name, if there is one.

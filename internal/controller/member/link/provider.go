@@ -21,11 +21,11 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/install"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/join"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/leave"
-	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/renewal"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/settings"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/passes"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 )
 
 // stopPatience is how long the Provider waits for its connections to end when the manager stops.
@@ -324,7 +324,7 @@ func (p *Provider) acquire(c *connection, clusterUID string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c.seen.State.ends() {
-		return remote.ErrEnded
+		return memberapi.ErrEnded
 	}
 	name := c.target.Name
 	if elder := p.identities.first(name, p.identities.of(c, clusterUID)); elder != "" {

@@ -25,6 +25,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/remote"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/renewal"
 	"github.com/codeconnect/vmgroup-operator/internal/events"
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 )
 
 // errClusterStopped: the member's cluster object ended on its own, which happens only on an internal error.
@@ -171,7 +172,7 @@ func (c *connection) publish(cl cluster.Cluster, apis remote.APIs, uid string) e
 	defer c.provider.mu.Unlock()
 	c.served = served{uid, apis, cl}
 	if !c.enterLocked(Engaging) {
-		return remote.ErrEnded
+		return memberapi.ErrEnded
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
 )
 
@@ -55,6 +56,34 @@ func get(ctx context.Context, api *API, path string) (int64, error) {
 	}
 	defer func() { _ = response.Body.Close() }()
 	return io.Copy(io.Discard, response.Body)
+}
+
+// A rotation ends the connections of requests that are under way.
+func TestARequestThatTheEndOfItsConnectionInterruptsSaysSo(t *testing.T) {
+	for _, http2 := range []bool{false, true} {
+		arrived, release := make(chan struct{}), make(chan struct{})
+		api := answering(t, http2, testBounds(), func(_ http.ResponseWriter, r *http.Request) {
+			close(arrived)
+			select {
+			case <-release:
+			case <-r.Context().Done():
+			}
+		})
+		interrupted := make(chan error, 1)
+		go func() {
+			_, err := get(t.Context(), api, "/version")
+			interrupted <- err
+		}()
+		<-arrived
+		api.End()
+		if err := <-interrupted; !errors.Is(err, memberapi.ErrEnded) {
+			t.Errorf("HTTP/2 %t: %v", http2, err)
+		}
+		close(release)
+		if _, err := get(t.Context(), api, "/version"); !errors.Is(err, memberapi.ErrEnded) {
+			t.Errorf("HTTP/2 %t, later: %v", http2, err)
+		}
+	}
 }
 
 const (

@@ -93,7 +93,7 @@ func (a *API) Bounded(ctx context.Context) (context.Context, context.CancelFunc)
 // Reset closes every connection; the next request dials anew.
 func (a *API) Reset() { a.transport.reset() }
 
-// End closes every connection permanently. Later uses of the client return [ErrEnded].
+// End closes every connection permanently. Later uses of the client return [memberapi.ErrEnded].
 func (a *API) End() { a.transport.end() }
 
 // Version of the member's API server.

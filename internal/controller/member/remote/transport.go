@@ -15,10 +15,9 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/connrotation"
-)
 
-// ErrEnded is returned by every use of an incarnation's client after the incarnation has ended.
-var ErrEnded = errors.New("this connection to the member has ended")
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
+)
 
 // transport is the HTTP client of one incarnation. client-go would share a transport between configurations that look
 // alike and set no timeout for response headers. Here every incarnation has connections of its own. So its end ends every
@@ -71,8 +70,23 @@ func newTransport(config *rest.Config, token *Token, bounds Bounds) (*transport,
 	if err != nil {
 		return nil, fmt.Errorf("client authentication: %w", err)
 	}
-	t.client = &http.Client{Transport: wrapped}
+	t.client = &http.Client{Transport: whileOpen{wrapped, t}}
 	return t, nil
+}
+
+// whileOpen returns [memberapi.ErrEnded] for requests that fail after the end of their transport, which closes their connections.
+type whileOpen struct {
+	http.RoundTripper
+	of *transport
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w whileOpen) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := w.RoundTripper.RoundTrip(request)
+	if err != nil && w.of.ended.Load() && !errors.Is(err, memberapi.ErrEnded) {
+		err = fmt.Errorf("%w: %w", memberapi.ErrEnded, err)
+	}
+	return response, err
 }
 
 // mostHeaders bounds the headers that are read of an answer.
@@ -109,7 +123,7 @@ func proxyFor(allowed Addresses) func(*http.Request) (*url.URL, error) {
 // dial checks ended after the connection is tracked: whichever of dial and end comes second closes it.
 func (t *transport) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if t.ended.Load() {
-		return nil, ErrEnded
+		return nil, memberapi.ErrEnded
 	}
 	conn, err := t.dialer.DialContext(ctx, network, address)
 	if err != nil {
@@ -117,7 +131,7 @@ func (t *transport) dial(ctx context.Context, network, address string) (net.Conn
 	}
 	if t.ended.Load() {
 		_ = conn.Close()
-		return nil, ErrEnded
+		return nil, memberapi.ErrEnded
 	}
 	return conn, nil
 }

@@ -40,7 +40,7 @@ func (h *history) compare() (wrong []string) {
 	h.m.mu.Lock()
 	defer h.m.mu.Unlock()
 	vms, folders := h.truth()
-	fresh := inventory.New(inventory.Config{Installation: modelInstallation})
+	fresh := inventory.New(inventory.Config{Installation: modelInstallation, Now: time.Now})
 	root, _ := x.Folder(h.m.root)
 	fresh.SetRoot(root)
 	fresh.ApplyListing(fresh.Begin(), vms, folders)

@@ -227,7 +227,7 @@ func New(cfg Config) *Server {
 		backings:        map[vsphere.Ref]types.BaseVirtualDeviceBackingInfo{},
 	}
 	s.state.since = cfg.Now()
-	s.index = inventory.New(inventory.Config{Installation: cfg.Installation, ExpectedVMs: cfg.ExpectedVMs, Watcher: notifier{s}})
+	s.index = inventory.New(inventory.Config{Installation: cfg.Installation, ExpectedVMs: cfg.ExpectedVMs, Watcher: notifier{s}, Now: cfg.Now})
 	s.ops = operations.New(cfg.Now, notifier{s})
 	s.budget = budget.New(cfg.Limits, notifier{s})
 	s.cat = newCatalog(cfg)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
@@ -11,7 +12,7 @@ import (
 
 // vCenter answers for each nonexistent object separately, so a member that invents references must not come first.
 func TestMembersTakeTurnsWithWhatIsLookedUpForThem(t *testing.T) {
-	s := &Server{sought: map[vsphere.Ref]string{}, index: inventory.New(inventory.Config{}), confirmKick: make(chan struct{}, 1)}
+	s := &Server{sought: map[vsphere.Ref]string{}, index: inventory.New(inventory.Config{Now: time.Now}), confirmKick: make(chan struct{}, 1)}
 	madeUp := make([]vsphere.Ref, 0, 1200)
 	for i := range cap(madeUp) {
 		madeUp = append(madeUp, vsphere.VMRef(fmt.Sprintf("vm-%d", i)))

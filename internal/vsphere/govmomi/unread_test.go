@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
 
@@ -36,7 +37,7 @@ func TestOnlyAKnownVMWithoutConfigurationMakesAnObservationIncomplete(t *testing
 
 // A host with one problem after another reports these, but not the configuration.
 func TestNewsAboutTheHostOfAVMWithoutConfigurationDoesNotMakeItAVMWithoutAStamp(t *testing.T) {
-	index := inventory.New(inventory.Config{})
+	index := inventory.New(inventory.Config{Now: time.Now})
 	folder := vsphere.Folder{Ref: vsphere.FolderRef("group-v2"), Name: "web", Parent: vsphere.FolderRef("group-v1")}
 	index.SetRoot(vsphere.Folder{Ref: vsphere.FolderRef("group-v1"), Name: "vm-operator"})
 	dark := vsphere.VM{Ref: vsphere.VMRef("vm-1"), Name: "web-0", Folder: folder.Ref}

@@ -182,24 +182,21 @@ func (x *Index) Elsewhere() []vsphere.Ref {
 	return out
 }
 
-// expire forgets old verdicts. Groups that can still depend on one are notified, observe again, and cause a new look-up.
+// expire forgets verdicts for which no query asks any more. Groups that can still depend on one are notified, observe again, and cause a new look-up.
 func (x *Index) expire(touched groups) {
+	before := x.cfg.Now().Add(-keepVerdict)
 	for ref, e := range x.vms {
-		if e.state == Gone || e.state == Elsewhere {
-			if e.age++; e.age > keepListings {
-				x.touch(e, touched)
-				delete(x.vms, ref)
-				delete(x.waiting, ref)
-			}
+		if (e.state == Gone || e.state == Elsewhere) && e.asked.Before(before) {
+			x.touch(e, touched)
+			delete(x.vms, ref)
+			delete(x.waiting, ref)
 		}
 	}
 	for ref, e := range x.folders {
-		if e.state == Gone || e.state == Elsewhere {
-			if e.age++; e.age > keepListings {
-				x.touchFolder(ref, touched)
-				delete(x.folders, ref)
-				delete(x.owners, ref)
-			}
+		if (e.state == Gone || e.state == Elsewhere) && e.asked.Before(before) {
+			x.touchFolder(ref, touched)
+			delete(x.folders, ref)
+			delete(x.owners, ref)
 		}
 	}
 }

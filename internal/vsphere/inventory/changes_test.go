@@ -52,7 +52,7 @@ func TestChangesOfOurVMsAreToldOnce(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			n := &told{}
-			x := New(Config{Installation: mine, Watcher: n})
+			x := New(Config{Installation: mine, Watcher: n, Now: n.Now})
 			first := clone(known)
 			if test.first != nil {
 				test.first(&first)

@@ -95,7 +95,7 @@ func (x *Index) showVM(vm vsphere.VM, touched groups) bool {
 // enter replaces the content of an entry.
 func (x *Index) enter(e *vmEntry, vm vsphere.VM, unread bool, s State, touched groups) {
 	x.unlink(e, touched)
-	e.vm, e.state, e.unread, e.age, e.version = vm, s, unread, 0, x.nextVersion()
+	e.vm, e.state, e.unread, e.asked, e.version = vm, s, unread, x.cfg.Now(), x.nextVersion()
 	x.recount(e)
 	x.link(e, touched)
 	if s == Present {
@@ -141,7 +141,7 @@ func (x *Index) setVM(e *vmEntry, s State, touched groups) {
 	if e.state == s {
 		return
 	}
-	e.state, e.age, e.version = s, 0, x.nextVersion()
+	e.state, e.asked, e.version = s, x.cfg.Now(), x.nextVersion()
 	x.recount(e)
 	x.touch(e, touched)
 	if s == Gone || s == Elsewhere {

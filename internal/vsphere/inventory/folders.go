@@ -61,7 +61,7 @@ func (x *Index) putFolder(f vsphere.Folder, r reading, touched groups) {
 		return
 	}
 	x.unchild(e)
-	e.folder, e.state, e.age, e.version = f, state, 0, x.nextVersion()
+	e.folder, e.state, e.asked, e.version = f, state, x.cfg.Now(), x.nextVersion()
 	if state == Present {
 		x.child(e)
 	}
@@ -97,7 +97,7 @@ func (x *Index) setFolder(e *folderEntry, s State, touched groups) {
 	if e.state == s {
 		return
 	}
-	e.state, e.age, e.version = s, 0, x.nextVersion()
+	e.state, e.asked, e.version = s, x.cfg.Now(), x.nextVersion()
 	x.unchild(e)
 	x.touchFolder(e.folder.Ref, touched)
 	if s == Gone || s == Elsewhere {

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"sync"
+	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -22,8 +23,8 @@ const (
 	Elsewhere
 )
 
-// keepListings is the number of full listings for which a Gone or Elsewhere object is remembered. After that, a query causes a new look-up.
-const keepListings = 200
+// keepVerdict is how long a Gone or Elsewhere object is remembered after the last query for it. After that, a query causes a new look-up.
+const keepVerdict = 10 * time.Minute
 
 // Config of an Index.
 type Config struct {
@@ -31,7 +32,8 @@ type Config struct {
 	Installation string
 	// ExpectedVMs is the number of stamped VMs known from before a restart.
 	ExpectedVMs int
-	Watcher     Watcher // nil in tests
+	Watcher     Watcher          // nil in tests
+	Now         func() time.Time // the clock
 }
 
 // Watcher receives the changes of an Index: of groups, and of completeness or its reason. The Index holds no lock during a call.
@@ -57,8 +59,8 @@ type vmEntry struct {
 	counted bool
 	// leaving is true after this process submitted the VM's destruction.
 	leaving bool
-	// age counts the listings since the VM became Gone or Elsewhere.
-	age int
+	// asked is the time of the last query for the VM since it became Gone or Elsewhere, or of that change.
+	asked time.Time
 	// path is the location of a VM that is Elsewhere. search is the result of the search for a VM in state Gone. destroyed is true if this process
 	// destroyed the VM, which then needs no search.
 	path      string
@@ -72,7 +74,7 @@ type folderEntry struct {
 	state   State
 	since   Moment
 	version uint64
-	age     int
+	asked   time.Time
 	// ours is true after a VM of this installation was seen in the folder.
 	ours bool
 }

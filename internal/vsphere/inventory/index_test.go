@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -18,7 +19,10 @@ type told struct {
 	groups  []vsphere.GroupKey
 	server  int
 	changes []Change
+	clock   time.Time
 }
+
+func (t *told) Now() time.Time { return t.clock }
 
 func (t *told) GroupChanged(g vsphere.GroupKey) { t.groups = append(t.groups, g) }
 func (t *told) ServerChanged()                  { t.server++ }
@@ -26,7 +30,7 @@ func (t *told) VMChanged(c Change)              { t.changes = append(t.changes, 
 
 func newIndex(expected int) (*Index, *told) {
 	n := &told{}
-	x := New(Config{Installation: "inst", ExpectedVMs: expected, Watcher: n})
+	x := New(Config{Installation: "inst", ExpectedVMs: expected, Watcher: n, Now: n.Now})
 	x.SetRoot(root)
 	return x, n
 }
@@ -401,14 +405,48 @@ func TestAFolderMadeDuringAListingIsNoSuspect(t *testing.T) {
 }
 
 func TestVerdictsExpire(t *testing.T) {
-	x, _ := newIndex(0)
+	x, n := newIndex(0)
 	a := vsphere.VMRef("vm-1")
 	x.list()
 	x.Confirm(x.Begin(), a, Gone)
-	for range keepListings + 1 {
-		x.list()
-	}
+	n.clock = n.clock.Add(keepVerdict + 1)
+	x.list()
 	if g := x.Group(query(a)); len(g.Gone) != 0 || len(g.Ask) != 1 {
 		t.Errorf("an old verdict is not asked for again: %+v", g)
+	}
+}
+
+// With events, vCenter is listed every five minutes, and an update replaces thousands of VMs in a day.
+func TestDeletedVMsAndFoldersAreForgottenByTimeUnlessAGroupAsksForThem(t *testing.T) {
+	x, n := newIndex(0)
+	const many = 500
+	seen := make([]Seen, 0, many)
+	for i := range many {
+		seen = append(seen, vm(i, groupID))
+	}
+	x.list(seen...)
+	for _, s := range seen {
+		x.Confirm(x.Begin(), s.Ref, Gone)
+	}
+	x.Confirm(x.Begin(), folder.Ref, Gone)
+	asked := vsphere.Query{ID: groupID, Folder: folder.Ref, Known: []vsphere.Ref{seen[0].Ref}}
+	listing := func() { x.ApplyListing(x.Begin(), nil, nil) }
+	for range 12 {
+		for range 300 { // polling every second
+			listing()
+		}
+		if g := x.Group(asked); !slices.Equal(g.Gone, asked.Known) || !g.FolderGone || len(g.Ask) > 0 {
+			t.Fatalf("what a group asks for is forgotten: %+v", g)
+		}
+		n.clock = n.clock.Add(5 * time.Minute)
+	}
+	listing()
+	if len(x.vms) != 1 || len(x.folders) != 2 {
+		t.Errorf("after an hour, the index has %d VMs and %d folders, and groups ask for one of each", len(x.vms), len(x.folders)-1)
+	}
+	n.clock = n.clock.Add(keepVerdict + 1)
+	listing()
+	if len(x.vms)+len(x.waiting) != 0 || len(x.folders) != 1 || len(x.owners) != 0 {
+		t.Errorf("after no group asks, the index has %d VMs and %d folders", len(x.vms), len(x.folders)-1)
 	}
 }

@@ -129,10 +129,10 @@ func (x *Index) folderOf(q vsphere.Query, g *Group) {
 	}
 	switch {
 	case e != nil && e.state == Gone:
-		g.FolderGone = true
+		g.FolderGone, e.asked = true, x.cfg.Now()
 		return
 	case e != nil && e.state == Elsewhere:
-		g.FolderElsewhere, g.Folder = true, vsphere.Folder{Ref: q.Folder, Name: e.folder.Name}
+		g.FolderElsewhere, g.Folder, e.asked = true, vsphere.Folder{Ref: q.Folder, Name: e.folder.Name}, x.cfg.Now()
 	case e == nil || e.state == Suspect:
 		g.Ask = append(g.Ask, q.Folder)
 	default:
@@ -163,6 +163,7 @@ func (x *Index) classify(ref vsphere.Ref, known bool, q vsphere.Query, g *Group)
 
 // absent classifies a known VM that is not present.
 func (x *Index) absent(ref vsphere.Ref, e *vmEntry, q vsphere.Query, g *Group) {
+	e.asked = x.cfg.Now()
 	switch {
 	case e.state == Gone:
 		x.gone(e, q, g)

@@ -223,8 +223,8 @@ const (
 	ReasonCredentialsRevoked = "CredentialsRevoked" // the member does not accept a token that has not expired
 	ReasonKubeconfigRefused  = "KubeconfigRefused"  // the kubeconfig is malformed, or has fields that the operator does not accept
 	ReasonMemberUnreachable  = "MemberUnreachable"  // the API server of the member does not respond
-	// ReasonLimitExceeded: the member's API server sends more than the operator accepts, or names that Kubernetes does not allow. Of a
-	// VCenter: the server sends more than the operator accepts.
+	// ReasonLimitExceeded: the member's API server sends more than the operator accepts, or names that Kubernetes does not allow, or the hub
+	// has no room to record another cluster. Of a VCenter: the server sends more than the operator accepts.
 	ReasonLimitExceeded = "LimitExceeded"
 	// ReasonRedirectRefused: the server redirects to another address, to which the operator does not send the credentials.
 	ReasonRedirectRefused = "RedirectRefused"

@@ -35,9 +35,10 @@ const (
 
 // Reasons of events of a MemberCluster, in addition to the reasons of its conditions.
 const (
-	EventLeft           = "Left"           // the operator left the member, and its VmGroups kept their VMs
-	EventLeftBehind     = "LeftBehind"     // objects of the operator stay in the member
-	EventGroupReleased  = "GroupReleased"  // a VmGroup was deleted and kept its VMs; the note names the receipt
-	EventForeignRecord  = "ForeignRecord"  // the status of a VmGroup names a folder or a VM of others; the operator ignores it
-	EventSharedGroupUID = "SharedGroupUID" // VmGroups of two members have the same UID: one API server reports false data, or is a copy of the other
+	EventLeft              = "Left"              // the operator left the member, and its VmGroups kept their VMs
+	EventLeftBehind        = "LeftBehind"        // objects of the operator stay in the member
+	EventGroupReleased     = "GroupReleased"     // a VmGroup was deleted and kept its VMs; the note names the receipt
+	EventForeignRecord     = "ForeignRecord"     // the status of a VmGroup names a folder or a VM of others; the operator ignores it
+	EventMembersNearlyFull = "MembersNearlyFull" // the record of the clusters that ever joined has room for few more
+	EventSharedGroupUID    = "SharedGroupUID"    // VmGroups of two members have the same UID: one API server reports false data, or is a copy of the other
 )

@@ -53,7 +53,7 @@ func New(hub client.Client, live client.Reader, recorder events.EventRecorder, p
 	provider.StoreTokens(renewal.NewStore(hub, provider.Options().Namespace))
 	return &Reconciler{
 		client: hub, live: live, recorder: recorder, provider: provider,
-		pins:     join.NewPins(hub, live, provider.Options().Namespace, provider),
+		pins:     join.NewPins(hub, live, provider.Options().Namespace, provider, recorder, provider.Options().Now),
 		countsAt: map[string]time.Time{}, standings: map[string]standing{},
 	}
 }

@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -53,6 +57,7 @@ type Pins struct {
 	hub      client.Client
 	shown    Shown
 	register register
+	events   events.EventRecorder
 
 	mu     sync.Mutex
 	pinned map[string]pin // entries that this replica has made in the register
@@ -65,8 +70,10 @@ type Shown interface {
 }
 
 // NewPins keeps the register in that namespace of the hub, and reads it with live.
-func NewPins(hub client.Client, live client.Reader, namespace string, shown Shown) *Pins {
-	return &Pins{hub: hub, shown: shown, register: register{read: live, write: hub, namespace: namespace}, pinned: map[string]pin{}}
+func NewPins(hub client.Client, live client.Reader, namespace string, shown Shown, recorder events.EventRecorder, now func() time.Time) *Pins {
+	return &Pins{
+		hub: hub, shown: shown, events: recorder, register: register{read: live, write: hub, namespace: namespace, now: now}, pinned: map[string]pin{},
+	}
 }
 
 // Forget removes a deleted MemberCluster.
@@ -90,9 +97,20 @@ func (p *Pins) Pin(ctx context.Context, mc *v1alpha1.MemberCluster) (uid string,
 	if err := p.hub.List(ctx, list); err != nil {
 		return "", nil, fmt.Errorf("list MemberClusters: %w", err)
 	}
-	refused, err = p.register.enter(ctx, mc.Name, uid, func(holder string) *remote.Problem {
+	names := sets.New[string]()
+	for i := range list.Items {
+		names.Insert(list.Items[i].Name)
+	}
+	refused, near, err := p.register.enter(ctx, mc.Name, uid, names, func(holder string) *remote.Problem {
 		return mayHave(mc, uid, holder, list.Items)
 	})
+	if near {
+		p.events.Eventf(mc, nil, corev1.EventTypeWarning, v1alpha1.EventMembersNearlyFull, "Join", "ConfigMap %q has room for few more clusters. "+
+			"Remove the entries of clusters that will never join again. The operator removes those that left a year ago", registerName)
+	}
+	if full := (*fullError)(nil); errors.As(err, &full) && Granted(mc) == "" {
+		refused, err = &remote.Problem{Reason: v1alpha1.ReasonLimitExceeded, Lasting: true, Message: full.Error()}, nil
+	}
 	if refused != nil {
 		return "", refused, nil
 	}

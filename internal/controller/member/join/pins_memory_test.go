@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -36,7 +38,7 @@ func hubWith(t *testing.T, unreadable *bool, all ...v1alpha1.MemberCluster) (*Pi
 			return c.Get(ctx, key, o, opts...)
 		},
 	}).Build()
-	return NewPins(hub, hub, "operator", nothingShown{}), hub
+	return NewPins(hub, hub, "operator", nothingShown{}, events.NewFakeRecorder(100), time.Now), hub
 }
 
 func get(t *testing.T, hub client.Client, name string) *v1alpha1.MemberCluster {

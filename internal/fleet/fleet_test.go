@@ -155,9 +155,12 @@ func TestAGroupIsAbsentOnlyIfItsMemberIsThereAndDoesNotHaveIt(t *testing.T) {
 	f := newFleet()
 	f.SetMember(Member{Name: "m", UID: "here", State: Engaged})
 	f.SetGroup(Ref{"m", "n", "g"}, "here/known", groupFor("known", 0), "vc")
-	for key, want := range map[vsphere.GroupKey]bool{"here/known": false, "here/unknown": true, "away/unknown": false, "away/known": false} {
-		if got := f.Absent(key); got != want {
-			t.Errorf("%s is absent: %v", key, got)
+	f.SetGroup(Ref{"n", "n", "g"}, "away/known", groupFor("known", 0), "vc")
+	for key, want := range map[vsphere.GroupKey]struct{ absent, known bool }{
+		"here/known": {known: true}, "here/unknown": {absent: true, known: true}, "away/unknown": {}, "away/known": {known: true},
+	} {
+		if absent, known := f.Absent(key); absent != want.absent || known != want.known {
+			t.Errorf("%s is absent: %t, known: %t", key, absent, known)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -13,18 +15,19 @@ import (
 type vcenter struct {
 	// orphans are the missing groups of these VMs, by member.
 	orphans map[string][]orphans.Group
+	// undecided are the members that have VMs of which it is not known yet whether their groups exist.
+	undecided sets.Set[string]
 	// until is how long orphans count as complete; after that, the inventory must be checked again.
 	until time.Time
 }
 
-// Absent reports whether a group certainly does not exist: its member is engaged and does not have it. Groups of
-// unreachable members are unknown.
-func (f *Fleet) Absent(key vsphere.GroupKey) bool {
+// Absent reports whether a group does not exist. known is false if its member is not engaged or does not respond.
+func (f *Fleet) Absent(key vsphere.GroupKey) (absent, known bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	_, known := f.groups[key]
+	_, exists := f.groups[key]
 	_, serves := f.serving[key.Member()]
-	return serves && !known
+	return serves && !exists, serves || exists
 }
 
 // SetVCenter records that a VCenter exists. Until its orphans are set, any member can have orphans there.
@@ -42,9 +45,9 @@ func (f *Fleet) DeleteVCenter(name string) {
 }
 
 // SetOrphans records the groups that do not exist but have VMs in the vCenter of an existing VCenter. Until the
-// given time, these count as all of them.
-func (f *Fleet) SetOrphans(name string, of []orphans.Group, until time.Time) {
-	is := &vcenter{orphans: map[string][]orphans.Group{}, until: until}
+// given time, these count as all of them, except for undecided members.
+func (f *Fleet) SetOrphans(name string, of []orphans.Group, undecided sets.Set[string], until time.Time) {
+	is := &vcenter{orphans: map[string][]orphans.Group{}, undecided: undecided, until: until}
 	for _, g := range of {
 		if g.Member != "" {
 			is.orphans[g.Member] = append(is.orphans[g.Member], g)
@@ -97,7 +100,7 @@ func (f *Fleet) Orphans(member string) (groups []orphans.Group, known bool) {
 	known = true
 	for _, name := range slices.Sorted(maps.Keys(f.vcenters)) {
 		is := f.vcenters[name]
-		known = known && f.clock.Now().Before(is.until)
+		known = known && f.clock.Now().Before(is.until) && !is.undecided.Has(member)
 		groups = append(groups, is.orphans[member]...)
 	}
 	return groups, known

@@ -10,7 +10,6 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/controller/member/credential"
-	"github.com/codeconnect/vmgroup-operator/internal/controller/member/link"
 	"github.com/codeconnect/vmgroup-operator/internal/fleet"
 	"github.com/codeconnect/vmgroup-operator/internal/group/allowance"
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
@@ -168,9 +167,9 @@ func restoredLeft(status *v1alpha1.MemberClusterStatus, now time.Time) time.Dura
 	return condition.LastTransitionTime.Add(restoredFor).Sub(now)
 }
 
-// orphansSettle is how long a member must have been engaged before its lack of orphans is trusted: the vCenters search for them every few
-// seconds, and trust a result after a minute.
-const orphansSettle = 2 * time.Minute
+// orphansAgain is the interval at which a member with condition OrphanedVMs checks whether its lack of orphans is certain. The fleet
+// delivers the member when the orphans change, but not when they become certain.
+const orphansAgain = 10 * time.Second
 
 // orphaned are the deleted groups of a member that have VMs. known is false while the list can be incomplete.
 type orphaned struct {
@@ -179,12 +178,10 @@ type orphaned struct {
 }
 
 // orphansOf returns the orphans of a member, and when to check again whether there are none, or zero.
-func orphansOf(of *fleet.Fleet, status *v1alpha1.MemberClusterStatus, member string, seen link.Observation, now time.Time) (is orphaned, again time.Duration) {
+func orphansOf(of *fleet.Fleet, status *v1alpha1.MemberClusterStatus, member string) (is orphaned, again time.Duration) {
 	is.groups, is.known = of.Orphans(member)
-	settled := seen.State == link.Engaged && now.Sub(seen.EngagedAt) >= orphansSettle
-	is.known = is.known && settled
 	if !is.known && meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionOrphanedVMs) != nil {
-		again = orphansSettle
+		again = orphansAgain
 	}
 	return is, again
 }

@@ -218,12 +218,12 @@ func (r *Reconciler) writeStatus(ctx context.Context, mc *v1alpha1.MemberCluster
 	seen := r.provider.Observe(mc.Name)
 	due, again := r.countsDue(mc, seen, now)
 	problem, allowedAt := allowanceProblem(mc, now)
-	found, orphansAgain := orphansOf(opts.Fleet, &mc.Status, mc.Name, seen, now)
+	found, undecided := orphansOf(opts.Fleet, &mc.Status, mc.Name)
 	status, transition := computeStatus(statusInput{
 		name: mc.Name, held: held, orphaned: found, allowanceProblem: problem, generation: mc.Generation, previous: mc.Status, clusterUID: clusterUID, config: failed, seen: seen, counts: due, now: now,
 		admission: r.provider.Options().Renderer != nil, caBundle: r.caBundle(mc),
 	})
-	for _, left := range []time.Duration{restoredLeft(&status, now), allowedAt.Sub(now), orphansAgain, credential.Changes(held, now).Sub(now)} {
+	for _, left := range []time.Duration{restoredLeft(&status, now), allowedAt.Sub(now), undecided, credential.Changes(held, now).Sub(now)} {
 		if left > 0 && (again == 0 || left < again) {
 			again = left
 		}

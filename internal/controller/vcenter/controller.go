@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -64,13 +65,13 @@ type Groups interface {
 	CountActed(vcenter string) int
 	// Expected returns the VMs that the groups of these members expect in a vCenter. known is false until all of their groups are known.
 	Expected(vcenter string, members []string) (e vsphere.Expectation, known bool)
-	// Absent reports whether a group certainly does not exist.
-	Absent(group vsphere.GroupKey) bool
+	// Absent reports whether a group does not exist. known is false if its member is not engaged or does not respond.
+	Absent(group vsphere.GroupKey) (absent, known bool)
 	// SetVCenter notes that a VCenter exists, and DeleteVCenter that it was deleted.
 	SetVCenter(name string)
 	DeleteVCenter(name string)
-	// SetOrphans stores the deleted groups with VMs in a vCenter, and until when the list counts as complete.
-	SetOrphans(vcenter string, of []orphaned.Group, until time.Time)
+	// SetOrphans stores the deleted groups with VMs in a vCenter, and until when the list counts as complete, except for undecided members.
+	SetOrphans(vcenter string, of []orphaned.Group, undecided sets.Set[string], until time.Time)
 }
 
 // Receipts record what happened to the VMs of deleted groups. *receipts.Index implements it.
@@ -324,7 +325,7 @@ func (r *Reconciler) lookAt(ctx context.Context, vc *v1alpha1.VCenter, config Co
 		}
 		l.health, l.server = current.Health(), r.Pool.address(vc.Name)
 		if l.health.Reachable && l.health.Complete {
-			if l.orphans, l.released, err = r.lookForOrphans(ctx, vc.Name, current); err != nil {
+			if l.orphans, l.released, l.decided, err = r.lookForOrphans(ctx, vc.Name, current); err != nil {
 				return l, 0, err
 			}
 			if r.leading() {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -47,10 +48,10 @@ func (g *groupsForTest) Expected(string, []string) (vsphere.Expectation, bool) {
 	return vsphere.Expectation{VMs: g.expect}, !g.unknown
 }
 
-func (g *groupsForTest) Absent(vsphere.GroupKey) bool                   { return true }
-func (g *groupsForTest) SetVCenter(string)                              {}
-func (g *groupsForTest) DeleteVCenter(string)                           {}
-func (g *groupsForTest) SetOrphans(string, []orphaned.Group, time.Time) {}
+func (g *groupsForTest) Absent(vsphere.GroupKey) (absent, known bool)                     { return true, true }
+func (g *groupsForTest) SetVCenter(string)                                                {}
+func (g *groupsForTest) DeleteVCenter(string)                                             {}
+func (g *groupsForTest) SetOrphans(string, []orphaned.Group, sets.Set[string], time.Time) {}
 
 func (c *connectionForTest) Placement(vsphere.Placement) (vsphere.ResolvedPlacement, error) {
 	return vsphere.ResolvedPlacement{}, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	orphaned "github.com/codeconnect/vmgroup-operator/internal/group/orphans"
@@ -25,35 +26,48 @@ type orphans struct {
 	seen map[string]sighting
 }
 
-// sighting holds the times of the first and last search of a VCenter's VMs. It also holds since when VMs have no group, and the
-// reported VMs among them.
+// sighting holds the times of the first and last search of a VCenter's VMs. It also holds since when VMs have no group, the
+// reported VMs among them, and the members with VMs that may have to be reported.
 type sighting struct {
 	first, at time.Time
 	since     map[vsphere.Ref]time.Time
 	reported  []vsphere.VM
+	undecided sets.Set[string]
 }
 
-// look returns the VMs of a VCenter that have had no group for orphanPatience, sorted by reference. It calls find, which reads
-// all VMs, at most once per lookInterval.
-func (o *orphans) look(vcenter string, now time.Time, find func() []vsphere.VM) []vsphere.VM {
+// search has the VMs whose groups do not exist, and those of which that is unknown. members are the names of all members, by cluster UID.
+type search struct {
+	absent, unknown []vsphere.VM
+	members         map[string]string
+}
+
+// look returns the VMs of a VCenter that have had no group for orphanPatience, sorted by reference. A reported VM stays reported
+// while its group is unknown. It calls find, which reads all VMs, at most once per lookInterval.
+func (o *orphans) look(vcenter string, now time.Time, find func() search) []vsphere.VM {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	last := o.seen[vcenter]
 	if !last.at.IsZero() && now.Sub(last.at) < lookInterval {
 		return last.reported
 	}
-	next := sighting{first: last.first, at: now, since: map[vsphere.Ref]time.Time{}}
+	next := sighting{first: last.first, at: now, since: map[vsphere.Ref]time.Time{}, undecided: sets.New[string]()}
 	if next.first.IsZero() {
 		next.first = now
 	}
-	for _, vm := range find() {
-		since, known := last.since[vm.Ref]
-		if !known {
+	found := find()
+	for i, vm := range slices.Concat(found.absent, found.unknown) {
+		absent := i < len(found.absent)
+		since, seen := last.since[vm.Ref]
+		if !seen {
 			since = now
 		}
-		next.since[vm.Ref] = since
-		if now.Sub(since) >= orphanPatience {
+		if reported := seen && last.at.Sub(since) >= orphanPatience; absent || reported {
+			next.since[vm.Ref] = since
+		}
+		if _, counts := next.since[vm.Ref]; counts && now.Sub(since) >= orphanPatience {
 			next.reported = append(next.reported, vm)
+		} else {
+			next.undecided.Insert(found.members[vm.Stamp.Member])
 		}
 	}
 	slices.SortFunc(next.reported, func(a, b vsphere.VM) int { return strings.Compare(a.Ref.Value, b.Ref.Value) })
@@ -71,48 +85,54 @@ func (o *orphans) forget(vcenter string) {
 	delete(o.seen, vcenter)
 }
 
-// until returns the time until which the last result counts as complete. It is zero if the VCenter has not been searched for
-// orphanPatience.
-func (o *orphans) until(vcenter string, now time.Time) time.Time {
+// complete returns the time until which the last result counts as complete, and the members for which it does not. The time is zero if the
+// VCenter has not been searched for orphanPatience.
+func (o *orphans) complete(vcenter string, now time.Time) (undecided sets.Set[string], until time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if s := o.seen[vcenter]; now.Sub(s.first) >= orphanPatience {
-		return s.at.Add(orphanPatience)
+	s := o.seen[vcenter]
+	if now.Sub(s.first) >= orphanPatience {
+		until = s.at.Add(orphanPatience)
 	}
-	return time.Time{}
+	return s.undecided, until
 }
 
-// lookForOrphans returns the deleted groups with VMs in a vCenter, separated from those whose VMs were kept. The fleet delivers
-// the members of the former.
-func (r *Reconciler) lookForOrphans(ctx context.Context, vcenter string, current Connection) (groups, released []orphaned.Group, err error) {
+// lookForOrphans returns the deleted groups with VMs in a vCenter, separated from those whose VMs were kept. decided is true if these are
+// all. The fleet delivers the members of the former.
+func (r *Reconciler) lookForOrphans(ctx context.Context, vcenter string, current Connection) (groups, released []orphaned.Group, decided bool, err error) {
 	now := r.Now()
-	vms := r.orphans.look(vcenter, now, func() []vsphere.VM { return r.without(current.Owned(), false) })
-	kept := r.released.look(vcenter, now, func() []vsphere.VM { return r.without(current.Owned(), true) })
-	if len(vms)+len(kept) > 0 {
-		var list v1alpha1.MemberClusterList
-		if err := r.Client.List(ctx, &list); err != nil {
-			return nil, nil, fmt.Errorf("read MemberClusters: %w", err)
-		}
-		memberOf := func(clusterUID string) string {
-			for i := range list.Items {
-				if list.Items[i].Status.ClusterUID == clusterUID {
-					return list.Items[i].Name
-				}
-			}
-			return ""
-		}
-		groups, released = orphaned.Of(vms, current.FolderPath, memberOf), orphaned.Of(kept, current.FolderPath, memberOf)
+	var list v1alpha1.MemberClusterList
+	if err := r.Client.List(ctx, &list); err != nil {
+		return nil, nil, false, fmt.Errorf("read MemberClusters: %w", err)
 	}
-	r.Groups.SetOrphans(vcenter, groups, r.orphans.until(vcenter, now))
-	return groups, released, nil
+	names := make(map[string]string, len(list.Items))
+	for i := range list.Items {
+		names[list.Items[i].Status.ClusterUID] = list.Items[i].Name
+	}
+	memberOf := func(clusterUID string) string { return names[clusterUID] }
+	vms := r.orphans.look(vcenter, now, func() search { return r.without(current.Owned(), names, false) })
+	kept := r.released.look(vcenter, now, func() search { return r.without(current.Owned(), names, true) })
+	groups, released = orphaned.Of(vms, current.FolderPath, memberOf), orphaned.Of(kept, current.FolderPath, memberOf)
+	undecided, until := r.orphans.complete(vcenter, now)
+	r.Groups.SetOrphans(vcenter, groups, undecided, until)
+	undecidedKept, _ := r.released.complete(vcenter, now)
+	return groups, released, len(undecided)+len(undecidedKept) == 0 && now.Before(until), nil
 }
 
-// without returns the VMs whose group certainly does not exist and whose receipt matches kept.
-func (r *Reconciler) without(vms []vsphere.VM, kept bool) []vsphere.VM {
-	var found []vsphere.VM
+// without returns the VMs without a group whose receipt matches kept. VMs of a cluster that no MemberCluster leads to are none of them.
+func (r *Reconciler) without(vms []vsphere.VM, members map[string]string, kept bool) search {
+	found := search{members: members}
 	for _, vm := range vms {
-		if vm.Stamp != nil && r.Groups.Absent(vm.Stamp.Key()) && (r.Receipts != nil && r.Receipts.Keeps(vm.Stamp.Key())) == kept {
-			found = append(found, vm)
+		if vm.Stamp == nil {
+			continue
+		}
+		absent, known := r.Groups.Absent(vm.Stamp.Key())
+		switch {
+		case known && !absent, !known && members[vm.Stamp.Member] == "", (r.Receipts != nil && r.Receipts.Keeps(vm.Stamp.Key())) != kept:
+		case absent:
+			found.absent = append(found.absent, vm)
+		default:
+			found.unknown = append(found.unknown, vm)
 		}
 	}
 	return found

@@ -24,9 +24,10 @@ func TestAVMIsAnOrphanWhenItHasBeenOneForAWhile(t *testing.T) {
 	var o orphans
 	noon := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	at := func(d time.Duration, vms ...string) (reported []string) {
-		found := o.look("vc", noon.Add(d), func() (found []vsphere.VM) {
+		found := o.look("vc", noon.Add(d), func() search {
+			found := search{}
 			for _, vm := range vms {
-				found = append(found, vsphere.VM{Ref: vsphere.VMRef(vm)})
+				found.absent = append(found.absent, vsphere.VM{Ref: vsphere.VMRef(vm), Stamp: &vsphere.Stamp{}})
 			}
 			return found
 		})
@@ -100,7 +101,7 @@ func TestAMemberIsToldOfItsOrphans(t *testing.T) {
 	look := func() {
 		t.Helper()
 		var err error
-		if _, released, err = r.lookForOrphans(t.Context(), vc.Name, connection); err != nil {
+		if _, released, _, err = r.lookForOrphans(t.Context(), vc.Name, connection); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -142,6 +143,46 @@ func TestAMemberIsToldOfItsOrphans(t *testing.T) {
 	wantTold(t, told, "team-b")
 }
 
+// TestAnOrphanStaysReportedWhileItsMemberIsAway by both conditions, and by none once it is deleted.
+func TestAnOrphanStaysReportedWhileItsMemberIsAway(t *testing.T) {
+	vc, now := vcenterForTest(), time.Now()
+	mc := &v1alpha1.MemberCluster{ObjectMeta: metav1.ObjectMeta{Name: "team-a"}}
+	mc.Status.ClusterUID = "cluster-a"
+	vm := vsphere.VM{Name: "web-0", Ref: vsphere.VMRef("vm-1"), Stamp: &vsphere.Stamp{GroupID: vsphere.GroupID{Member: "cluster-a", Group: "0a1b2c3d-1"}}}
+	connection := &connectionForTest{owned: []vsphere.VM{vm}}
+	known := knowledge.New(clockFunc(func() time.Time { return now }), massdeletion.DefaultRules(), nil)
+	r := &Reconciler{
+		Client: clientfake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithObjects(vc, mc).WithStatusSubresource(mc).Build(), Groups: fleetForTest{known}, Now: func() time.Time { return now }, Pool: NewPool(),
+	}
+	r.recognize(vc)
+	look := func(state knowledge.State, orphans int, decided bool) {
+		t.Helper()
+		known.SetMember(knowledge.Member{Name: "team-a", UID: "cluster-a", State: state})
+		now = now.Add(orphanPatience)
+		groups, _, all, err := r.lookForOrphans(t.Context(), vc.Name, connection)
+		if err != nil || len(groups) != orphans || all != decided {
+			t.Errorf("the VCenter has orphans %v, decided: %t, error: %v; want %d, %t", groups, all, err, orphans, decided)
+		}
+		if groups, all := known.Orphans("team-a"); len(groups) != orphans || all != decided {
+			t.Errorf("the member has orphans %v, decided: %t; want %d, %t", groups, all, orphans, decided)
+		}
+	}
+	look(knowledge.Away, 0, false) // no replica has searched before
+	look(knowledge.Away, 0, false)
+	look(knowledge.Engaged, 0, false) // for less than a minute
+	look(knowledge.Engaged, 1, true)
+	look(knowledge.Away, 1, true)
+	look(knowledge.Away, 1, true)
+	connection.owned = nil
+	look(knowledge.Away, 0, true)
+	connection.owned = []vsphere.VM{vm}
+	look(knowledge.Away, 0, false)
+	if err := r.Client.Delete(t.Context(), mc); err != nil {
+		t.Fatal(err)
+	}
+	look(knowledge.Away, 0, true) // its cluster left, and its VMs are kept
+}
+
 func wantTold(t *testing.T, told []string, want ...string) {
 	t.Helper()
 	if !slices.Equal(told, want) {
@@ -151,18 +192,18 @@ func wantTold(t *testing.T, told []string, want ...string) {
 
 func TestOrphanedVMsAreNamedAndOnceTheyAreGoneNotMentioned(t *testing.T) {
 	vc, now := vcenterForTest(), time.Now()
-	l := look{health: vsphere.Health{Reachable: true, Complete: true}, orphans: []orphaned.Group{{Key: "cluster/uid", Member: "team-a", VMs: []string{"a (vm-1)", "b", "c", "d", "e", "f (vm-6)"}}}}
+	l := look{decided: true, health: vsphere.Health{Reachable: true, Complete: true}, orphans: []orphaned.Group{{Key: "cluster/uid", Member: "team-a", VMs: []string{"a (vm-1)", "b", "c", "d", "e", "f (vm-6)"}}}}
 	vc.Status = newStatus(vc, l, now)
 	c := meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionOrphanedVMs)
 	if c == nil || c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "6 VMs") || !strings.Contains(c.Message, "a (vm-1)") ||
 		strings.Contains(c.Message, "vm-6") || !strings.Contains(c.Message, "2 more") || !strings.Contains(c.Message, "adopt=uid") {
 		t.Errorf("the condition is %+v", c)
 	}
-	l.orphans, l.health.Complete = nil, false
+	l.orphans, l.decided = nil, false
 	if vc.Status = newStatus(vc, l, now); meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionOrphanedVMs) == nil {
-		t.Error("an inventory that is not complete ends the report")
+		t.Error("a search that is not complete ends the report")
 	}
-	l.health.Complete = true
+	l.decided = true
 	if vc.Status = newStatus(vc, l, now); meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionOrphanedVMs) != nil {
 		t.Error("deleted VMs are still reported")
 	}
@@ -170,7 +211,7 @@ func TestOrphanedVMsAreNamedAndOnceTheyAreGoneNotMentioned(t *testing.T) {
 
 func TestKeptVMsAreNamedAndAreNoOrphans(t *testing.T) {
 	vc, now := vcenterForTest(), time.Now()
-	l := look{health: vsphere.Health{Reachable: true, Complete: true}, released: []orphaned.Group{{Key: "cluster/uid", Member: "team-a", VMs: []string{"a (vm-1)", "b", "c", "d", "e", "f (vm-6)"}}}}
+	l := look{decided: true, health: vsphere.Health{Reachable: true, Complete: true}, released: []orphaned.Group{{Key: "cluster/uid", Member: "team-a", VMs: []string{"a (vm-1)", "b", "c", "d", "e", "f (vm-6)"}}}}
 	vc.Status = newStatus(vc, l, now)
 	c := meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionKeptVMs)
 	if c == nil || c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "6 VMs") || !strings.Contains(c.Message, "a (vm-1)") || !strings.Contains(c.Message, "2 more") {
@@ -179,11 +220,11 @@ func TestKeptVMsAreNamedAndAreNoOrphans(t *testing.T) {
 	if meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionOrphanedVMs) != nil {
 		t.Error("kept VMs are reported as orphans")
 	}
-	l.released, l.health.Complete = nil, false
+	l.released, l.decided = nil, false
 	if vc.Status = newStatus(vc, l, now); meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionKeptVMs) == nil {
-		t.Error("an inventory that is not complete ends the report")
+		t.Error("a search that is not complete ends the report")
 	}
-	l.health.Complete = true
+	l.decided = true
 	if vc.Status = newStatus(vc, l, now); meta.FindStatusCondition(vc.Status.Conditions, v1alpha1.ConditionKeptVMs) != nil {
 		t.Error("deleted VMs are still reported")
 	}

@@ -46,6 +46,8 @@ type look struct {
 	doubtful bool
 	// orphans are the deleted groups with VMs here, and released those whose VMs were kept.
 	orphans, released []orphaned.Group
+	// decided is true if these are certainly all of them.
+	decided bool
 	// strays are VMs with this installation's stamp outside of the root folder.
 	strays vsphere.Strays
 	// defaults is the reason why the defaults for groups cannot be found, or nil.
@@ -101,7 +103,7 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 	}
 	if len(l.orphans) > 0 {
 		conditions = append(conditions, orphanedVMs(l.orphans))
-	} else if health.Complete {
+	} else if l.decided {
 		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionOrphanedVMs)
 	}
 	if stray, known := strayVMs(l.strays); known && stray.reason != "" {
@@ -111,7 +113,7 @@ func newStatus(vc *v1alpha1.VCenter, l look, now time.Time) v1alpha1.VCenterStat
 	}
 	if len(l.released) > 0 {
 		conditions = append(conditions, releasedVMs(l.released))
-	} else if health.Complete {
+	} else if l.decided {
 		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionKeptVMs)
 	}
 	if named := vc.Annotations[v1alpha1.PredecessorAnnotation]; named == "" {

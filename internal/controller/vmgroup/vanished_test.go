@@ -102,7 +102,7 @@ func TestAGroupRemovedWhileItsFinalizerWasWrittenTakesItsVMsAlong(t *testing.T) 
 // orphans counts the VMs whose group certainly does not exist.
 func (r *rig) orphans() (n int) {
 	for _, vm := range r.vcenter.VMs() {
-		if r.Fleet.Absent(vm.Stamp.Key()) {
+		if absent, _ := r.Fleet.Absent(vm.Stamp.Key()); absent {
 			n++
 		}
 	}

@@ -214,7 +214,18 @@ func (l *Ledger) report(ctx context.Context, now time.Time) {
 	}
 }
 
-// tidy removes the ledgers of totals without an entry for a whole interval, and those of another set.
+// abandonedFor is how long a ledger stays whose policy does not exist, or has no such quota. A paused group keeps its entry there, and a policy that
+// soon exists again counts with it.
+const abandonedFor = 10 * time.Minute
+
+// unused is a ledger that counts for no policy: the version that was seen without entries, or "", and since when it has been unused.
+type unused struct {
+	empty string
+	since time.Time
+}
+
+// tidy removes the ledgers of totals without an entry for a whole interval, those of another set, and those of totals that have not existed for
+// abandonedFor. Of the latter, a total that exists again has lost its ledger, which then is filled as a new one.
 func (l *Ledger) tidy(ctx context.Context) {
 	policies, ok := l.opts.Lister.Policies(ctx)
 	if !ok {
@@ -225,28 +236,45 @@ func (l *Ledger) tidy(ctx context.Context) {
 		marks[markOf(p)] = p.HasQuota() && together(p)
 	}
 	l.mu.Lock()
-	idle := map[string]string{}
+	now, before, idle, due := l.opts.Now(), l.idle, map[string]unused{}, map[string]string{}
 	for key, b := range l.books {
 		counts := slices.ContainsFunc(slices.Collect(maps.Keys(b.stored.State.Counted)), func(mark string) bool { return marks[mark] })
-		if l.set != "" && b.known && !b.due && b.raw.Version != "" && b.stored.State.empty() && !counts {
-			idle[key] = b.raw.Version
-		}
-	}
-	before, set := l.idle, l.set
-	l.idle = idle
-	l.mu.Unlock()
-	for _, key := range slices.Sorted(maps.Keys(idle)) {
-		if before[key] != idle[key] {
+		if l.set == "" || !b.known || b.due || b.raw.Version == "" || counts || has(policies, key, &b.stored.State) {
 			continue
 		}
+		is, was := unused{since: now}, before[key]
+		if !was.since.IsZero() {
+			is.since = was.since
+		}
+		if b.stored.State.empty() {
+			is.empty = b.raw.Version
+		}
+		if idle[key] = is; is.empty != "" && is.empty == was.empty || now.Sub(is.since) >= abandonedFor {
+			due[key] = b.raw.Version
+		}
+	}
+	set := l.set
+	l.idle = idle
+	l.mu.Unlock()
+	for _, key := range slices.Sorted(maps.Keys(due)) {
 		if err := l.confirm(ctx, set); err != nil {
 			return
 		}
 		requestCtx, cancel := context.WithTimeout(ctx, requestTimeout)
-		err := l.opts.Store.Delete(requestCtx, key, idle[key])
+		err := l.opts.Store.Delete(requestCtx, key, due[key])
 		cancel()
 		if err != nil && !errors.Is(err, ErrConflict) {
 			log.FromContext(ctx).Error(err, "Failed to remove the ledger of an unneeded total; the operator retries", "ledger", nameOf(key))
 		}
 	}
+}
+
+// has reports whether a policy has the total of a ledger with entries. All of them have the same requesters or the same policy.
+func has(policies *policy.Set, key string, s *State) bool {
+	for id, e := range s.all() {
+		return slices.ContainsFunc(policies.Policies(), func(p *policy.Policy) bool {
+			return p.HasQuota() && keyOf(p, policy.Requester{Member: id.Member, Namespace: e.Namespace}) == key
+		})
+	}
+	return false
 }

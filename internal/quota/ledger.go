@@ -86,7 +86,7 @@ type Ledger struct {
 	// missing has the groups with entries that do not exist, and since when. idle has the unused ledgers. Only [Ledger.collect] uses them, and only
 	// [Ledger.askMembers] uses unseen.
 	missing map[Key]time.Time
-	idle    map[string]string
+	idle    map[string]unused
 	unseen  unseen
 	// collected is true after the first call of collect, when all ledgers that existed at the start are known.
 	collected bool
@@ -105,7 +105,7 @@ func New(opts Options) *Ledger {
 	where, dirty := map[Key][]*book{}, new(bool)
 	return &Ledger{
 		opts: opts, wake: make(chan struct{}, 1), head: newBook("", where, dirty), books: map[string]*book{}, where: where,
-		dirty: dirty, asked: map[Key][]*book{}, later: map[Key]giveBack{}, missing: map[Key]time.Time{}, idle: map[string]string{},
+		dirty: dirty, asked: map[Key][]*book{}, later: map[Key]giveBack{}, missing: map[Key]time.Time{}, idle: map[string]unused{},
 	}
 }
 

@@ -129,6 +129,39 @@ func TestAGroupThatCountsInATotalNoMoreLeavesIt(t *testing.T) {
 	d.ask(claim("two", "m", 0, 3, 1), quota.Refused)
 }
 
+// TestTheLedgerOfAPolicyThatIsGoneGoesWithThePausedGroupsInIt after ten minutes, and a policy that comes back counts them again.
+func TestTheLedgerOfAPolicyThatIsGoneGoesWithThePausedGroupsInIt(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDeskUnder(t, store, twoTotals(5, 5))
+	d.grant(claim("paused", "m", 0, 3, 1))
+	d.groups = []quota.Group{group("paused", "m", 3)}
+	look := func(after time.Duration) (left int) {
+		store.Tell(d.Observe)
+		d.now = d.now.Add(after)
+		d.collect()
+		return len(totalsOf(store, of("paused")))
+	}
+	all := len(totalsOf(store, of("paused")))
+	d.set = compile(vms(v1alpha1.QuotaNamespace, 5))
+	look(0)
+	d.set = twoTotals(5, 5) // it was deleted by mistake, and applied again
+	if n := look(10 * time.Minute); n != all {
+		t.Errorf("%d ledgers are left, want %d", n, all)
+	}
+	d.set = compile(vms(v1alpha1.QuotaNamespace, 5))
+	look(0)
+	if n := look(9 * time.Minute); n != all {
+		t.Errorf("after nine minutes, %d ledgers are left, want %d", n, all)
+	}
+	if n := look(time.Minute); n != 0 {
+		t.Errorf("after ten minutes, %d ledgers are left", n)
+	}
+	d.set = twoTotals(5, 5)
+	store.Tell(d.Observe)
+	d.refuse(claim("two", "m", 0, 3, 1))
+	d.grant(claim("small", "m", 0, 2, 1))
+}
+
 // headMadeAnew is a store whose head a user has deleted, and another replica has created again. The ledgers of namespaces a and
 // b are left over. The earlier replica has not observed it.
 func headMadeAnew(t *testing.T) (store *quotatest.Store, late *desk) {

@@ -31,6 +31,7 @@ const (
 // Reasons of events of a VCenter, in addition to the reasons of its conditions.
 const (
 	EventFolderRemoved = "FolderRemoved" // an empty folder of a deleted VmGroup was removed
+	EventFolderStays   = "FolderStays"   // the VCenter was deleted, and its root folder stays in vCenter
 )
 
 // Reasons of events of a MemberCluster, in addition to the reasons of its conditions.

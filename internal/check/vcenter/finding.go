@@ -83,7 +83,7 @@ var parts = []part{
 	{Privileges, []rule{rightsUnread, missingRights, hiddenSwitch}, rightsSaid},
 	{Places, []rule{placesUnread, placement, unseen, hostsAway, drs, datastores, networks}, placesSaid},
 	{Templates, []rule{noTemplates, addresses, adapters, sockets, devices, reservations, templateStorage, templateTools, sharedTPM, ownUserData}, templatesSaid},
-	{Reading, []rule{lists, slow}, readingSaid},
+	{Reading, []rule{lists, slow, emptyFolders}, readingSaid},
 	{Probing, []rule{probeFailed, probeLeft, probeSaw, leftovers}, probeSaid},
 	{Sessions, []rule{sessionsGrow, sessionsNearLimit, ownSession}, sessionsSaid},
 }
@@ -92,7 +92,6 @@ var parts = []part{
 func Judge(f *survey.Facts, s Settings) []Finding {
 	var all []Finding
 	for _, p := range parts {
-		found := len(all)
 		worst := OK
 		for _, r := range p.rules {
 			for _, finding := range r(f, s) {
@@ -101,7 +100,7 @@ func Judge(f *survey.Facts, s Settings) []Finding {
 				worst = max(worst, finding.Level)
 			}
 		}
-		if said := p.said(f, s); said != "" && worst == OK && len(all) == found {
+		if said := p.said(f, s); said != "" && worst == OK {
 			all = append(all, Finding{Step: p.step, ID: string(p.step), Says: said})
 		}
 	}
@@ -124,9 +123,11 @@ func Unreachable(f *survey.Facts) bool { return f.Server.Unreachable != nil }
 const maxNamed = 3
 
 // named lists objects for a sentence.
-func named(paths []string) string {
-	out := make([]string, 0, maxNamed)
-	for _, path := range paths[:min(len(paths), maxNamed)] {
+func named(paths []string) string { return namedUpTo(paths, maxNamed) }
+
+func namedUpTo(paths []string, most int) string {
+	out := make([]string, 0, most)
+	for _, path := range paths[:min(len(paths), most)] {
 		out = append(out, untrusted.Name(path))
 	}
 	said := strings.Join(out, ", ")

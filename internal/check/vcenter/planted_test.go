@@ -216,6 +216,10 @@ var faults = []planted{
 		"datastore-maintenance", vcenter.Fail, "LocalDS_0", "Exit"},
 	{"step 5: a host lacks the network", sim.Options{}, func(r *rig) { r.sim.LeaveNetworksToOneHost() },
 		"network-not-on-all-hosts", vcenter.Warn, "VM Network", "Connect all hosts"},
+	{"step 7: no VmGroup uses some folders", sim.Options{}, func(r *rig) {
+		must(r.T, r.person.CreateFolders(r.Context(), "/DC0/vm/vm-operator/team-a/shop"))
+		must(r.T, r.person.CreateFolders(r.Context(), "/DC0/vm/vm-operator/team-b"))
+	}, "empty-folders", vcenter.OK, "3 folders below the root folder contain no VM, in these: /DC0/vm/vm-operator/team-a, /DC0/vm/vm-operator/team-b.", "you can delete those"},
 }
 
 func TestTheCheckFindsEachPlantedFaultWithinFiveMinutes(t *testing.T) {

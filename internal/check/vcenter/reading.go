@@ -6,6 +6,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/privileges"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/survey"
 )
 
@@ -15,6 +16,8 @@ const (
 	// growth is the limit of new sessions of the account during the check. nearLimit is the limit of sessions of all
 	// clients: vCenter allows 2,000, or 3,000 since 8.0 Update 3.
 	growth, nearLimit = 5, 1500
+	// maxEmpty limits the empty folders that a sentence names. From manyEmpty on, they are a warning: each replica lists them every five minutes.
+	maxEmpty, manyEmpty = 50, 1000
 )
 
 func lists(f *survey.Facts, _ Settings) []Finding {
@@ -51,6 +54,21 @@ func slow(f *survey.Facts, _ Settings) []Finding {
 	}
 	return []Finding{{ID: "slow-listing", Level: Warn, Says: fmt.Sprintf("A listing of %s took %s.", plural(f.Reading.Objects, "object"), f.Reading.Took.Round(time.Second)),
 		Fix: "Set spec.templates.folders, so that the operator lists less, and check the load of vCenter."}}
+}
+
+// emptyFolders reports the folders that the operator does not remove: those of namespaces and members, and those of groups of members that left.
+// The operator recreates the folder of a group that needs one.
+func emptyFolders(f *survey.Facts, _ Settings) []Finding {
+	if f.Reading == nil || f.Reading.EmptyFolders == 0 {
+		return nil
+	}
+	out := Finding{ID: "empty-folders", Objects: f.Reading.EmptyFolders, Kind: string(privileges.RootFolder), Says: fmt.Sprintf(
+		"%s below the root folder contain no VM, in these: %s.", plural(f.Reading.EmptyFolders, "folder"), namedUpTo(f.Reading.Empty, maxEmpty)),
+		Fix: "In vCenter, you can delete those whose member, namespace or VmGroup does not exist any more (vSphere Client: the folder > Delete from Disk, which deletes all that the folder contains)."}
+	if f.Reading.EmptyFolders >= manyEmpty {
+		out.Level = Warn
+	}
+	return []Finding{out}
 }
 
 func readingSaid(f *survey.Facts, _ Settings) string {

@@ -35,6 +35,7 @@ import (
 	orphaned "github.com/codeconnect/vmgroup-operator/internal/group/orphans"
 	"github.com/codeconnect/vmgroup-operator/internal/kstatus"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -428,6 +429,11 @@ func (r *Reconciler) leave(ctx context.Context, vc *v1alpha1.VCenter) (reconcile
 	err := r.Client.Patch(ctx, vc, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
 	if client.IgnoreNotFound(err) != nil {
 		return reconcile.Result{}, fmt.Errorf("remove the finalizer: %w", err)
+	}
+	if root := vc.Status.Root; root != nil && err == nil {
+		r.Events.Eventf(vc, nil, corev1.EventTypeNormal, v1alpha1.EventFolderStays, "Delete",
+			"The root folder %s (%s) stays in the vCenter %s, with the folders in it. If no other VCenter uses it, you can delete it there",
+			untrusted.Name(root.Folder), untrusted.Name(root.MoRef), untrusted.Name(vc.Status.Server))
 	}
 	return reconcile.Result{}, nil
 }

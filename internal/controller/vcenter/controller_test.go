@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,13 +65,15 @@ func TestAVCenterWhoseDeletionWaitsIsConnectedToAfterARestart(t *testing.T) {
 	vc := vcenterForTest()
 	vc.Finalizers, vc.DeletionTimestamp = []string{v1alpha1.VCenterFinalizer}, &now
 	vc.Status.InstanceUUID, vc.Status.VMs = "expected", 2
+	vc.Status.Server, vc.Status.Root = "vc.example.com", &v1alpha1.VCenterRoot{InstanceUUID: "expected", Folder: "vm-operator", MoRef: "group-v7"}
+	recorder := events.NewFakeRecorder(10)
 	credentials := secret("username", "u", "password", "p", "VC_HOST", "vc.example.com")
 	credentials.Namespace = "operator"
 	c := clientfake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(vc).WithObjects(vc, credentials).Build()
 	groups := &groupsForTest{} // none is known right after a start
 	var connection *connectionForTest
 	r := &Reconciler{
-		Client: c, Pool: NewPool(), Groups: groups, Namespace: "operator", Now: time.Now, Events: events.NewFakeRecorder(10),
+		Client: c, Pool: NewPool(), Groups: groups, Namespace: "operator", Now: time.Now, Events: recorder,
 		Dial: func(Config, vsphere.Notifier) Connection {
 			connection = &connectionForTest{name: "dialed", diary: &diary{}, release: make(chan struct{})}
 			return connection
@@ -104,6 +107,13 @@ func TestAVCenterWhoseDeletionWaitsIsConnectedToAfterARestart(t *testing.T) {
 	pass()
 	if err := c.Get(context.Background(), types.NamespacedName{Name: vc.Name}, vc); !apierrors.IsNotFound(err) {
 		t.Errorf("the VCenter is still there after its last VM: %v", err)
+	}
+	last := ""
+	for len(recorder.Events) > 0 {
+		last = <-recorder.Events
+	}
+	if !strings.Contains(last, "FolderStays") || !strings.Contains(last, "vm-operator (group-v7) stays in the vCenter https://vc.example.com") {
+		t.Errorf("the last event is %q, want the root folder that stays", last)
 	}
 	close(connection.release)
 }

@@ -36,6 +36,9 @@ func (s *surveyor) readLists(ctx context.Context) {
 		r.Listing = problemOf(err)
 	}
 	r.VMsTook = s.o.Now().Sub(began)
+	if err := s.readEmpty(ctx, r); err != nil && r.Listing == nil {
+		r.Listing = problemOf(err)
+	}
 	began = s.o.Now()
 	r.Updates = problemOf(s.waitOnce(ctx))
 	r.UpdatesTook = s.o.Now().Sub(began)

@@ -239,6 +239,10 @@ type Reading struct {
 	Took           time.Duration
 	VMs            int
 	VMsTook        time.Duration
+	// Empty are the paths of the uppermost folders below the root folder that contain nothing but folders, and EmptyFolders is the number of all such
+	// folders. The account possibly does not see what others contain.
+	Empty        []string
+	EmptyFolders int
 	// Continued is true if a second page was read.
 	Continued bool
 	// Each is the reason why that part failed.

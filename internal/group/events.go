@@ -17,6 +17,9 @@ type Event struct {
 	Type, Reason, Action, Note string
 }
 
+// Handled reports whether the event is about a change by others that the operator repairs, or has to wait for, so that it needs no person.
+func (e Event) Handled() bool { return e.Action == "Observe" || e.Action == "Repair" }
+
 // Events compares two statuses. Changes of VMs come before their consequences. VMs of one pass share an event, so that a big scale-up does not flood the API server.
 func Events(old, next v1alpha1.VmGroupStatus) []Event {
 	out := append(vmEvents(old, next), rolloutEvents(&old, &next)...)

@@ -21,7 +21,14 @@ func Harmless(log logr.Logger) logr.Logger { return Wrap(log, harmless{}) }
 
 type harmless struct{}
 
+// bodyUnread is client-go's line about an answer whose body ends early, for example because the connection to a member was ended. The caller gets
+// the error too, and reports it if it needs a person.
+const bodyUnread = "Unexpected error when reading response body"
+
 func (harmless) Line(line *Line) bool {
+	if line.IsError && line.Message == bodyUnread {
+		return false
+	}
 	if line.IsError && line.Err == nil {
 		line.Err = errors.New(line.Message) // each line of level error has key error
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
@@ -83,6 +84,17 @@ func TestWhatIsTextUnderAnotherTypeIsTreated(t *testing.T) {
 		if out := logged(value); !strings.Contains(out, `"value":`+want) {
 			t.Errorf("the log has %q, want %s", out, want)
 		}
+	}
+}
+
+// TestABodyThatEndsEarlyIsReportedByItsReaderOnly: client-go logs it at level error, and returns it.
+func TestABodyThatEndsEarlyIsReportedByItsReaderOnly(t *testing.T) {
+	var lines []string
+	log := Harmless(funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{}))
+	log.Error(errors.New("context canceled"), "Unexpected error when reading response body")
+	log.Error(errors.New("context canceled"), "Something else")
+	if len(lines) != 1 || !strings.Contains(lines[0], "Something else") {
+		t.Errorf("logged %q", lines)
 	}
 }
 

@@ -44,6 +44,9 @@ type Options struct {
 // failuresInterval is the least time between log lines about failed requests to the hub.
 const failuresInterval = 30 * time.Second
 
+// startsWithin is how long a replica that starts has no problem that needs a person: it reads the shard map, or makes the first one.
+const startsWithin = 30 * time.Second
+
 // Replica is this process as one of those that share the work. It is safe for concurrent use.
 type Replica struct {
 	opts    Options
@@ -52,6 +55,9 @@ type Replica struct {
 	wake chan struct{}
 
 	failures seldom.Told[struct{}]
+
+	// began is the start of Run.
+	began protocol.Instant
 
 	mu sync.Mutex
 	// problem is the last one that was logged.
@@ -93,6 +99,7 @@ func (r *Replica) Run(ctx context.Context, listener Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	wg.Go(func() { r.opts.Hub.Watch(ctx, sink{r}) })
+	r.began = r.opts.Clock()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -168,7 +175,7 @@ func (r *Replica) send(ctx context.Context, request protocol.Request) {
 // tell logs the changes and passes them to listener.
 func (r *Replica) tell(c protocol.Changes, listener Listener) {
 	log := r.opts.Log
-	if problem := r.Problem(); problem != r.problem {
+	if problem := r.Problem(); problem != r.problem && r.opts.Clock().Since(r.began) >= startsWithin {
 		if r.problem = problem; problem != "" {
 			log.Error(errors.New(problem), "This replica takes no share of the work")
 		}

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/protocol"
 	"github.com/codeconnect/vmgroup-operator/internal/sharding/shardingtest"
@@ -22,6 +23,8 @@ const testBuckets = 16
 type node struct {
 	*Replica
 	link *shardingtest.Link
+	// log has the lines at level error.
+	log  *errorLog
 	stop context.CancelFunc
 	done chan struct{}
 
@@ -38,7 +41,12 @@ var (
 
 func join(t *testing.T, h *shardingtest.Hub, name string) *node {
 	t.Helper()
-	n := &node{link: h.Link(shardingtest.NewProcess(1)), done: make(chan struct{})}
+	return joinOver(t, h.Link(shardingtest.NewProcess(1)), name)
+}
+
+func joinOver(t *testing.T, link *shardingtest.Link, name string) *node {
+	t.Helper()
+	n := &node{link: link, log: &errorLog{}, done: make(chan struct{})}
 	var err error
 	n.Replica, err = New(Options{
 		Hub: n.link, Timings: protocol.DefaultTimings(), Buckets: testBuckets, Boot: "boot-" + name, Host: name,
@@ -48,7 +56,7 @@ func join(t *testing.T, h *shardingtest.Hub, name string) *node {
 			named++
 			return fmt.Sprintf("%s-%d", name, named)
 		},
-		Random: func() float64 { return 0.5 }, Clock: protocol.SystemClock(), Log: logr.Discard(),
+		Random: func() float64 { return 0.5 }, Clock: protocol.SystemClock(), Log: funcr.New(n.log.add, funcr.Options{}),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -62,6 +70,26 @@ func join(t *testing.T, h *shardingtest.Hub, name string) *node {
 	n.Ready()
 	t.Cleanup(n.leave)
 	return n
+}
+
+// errorLog keeps lines at level error.
+type errorLog struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *errorLog) add(_, line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !strings.HasPrefix(line, `"level"`) { // funcr's lines of Info
+		l.lines = append(l.lines, line)
+	}
+}
+
+func (l *errorLog) all() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.lines)
 }
 
 // Gained implements Listener, like the methods below.
@@ -133,6 +161,24 @@ func TestReplicasShareAndTakeOver(t *testing.T) {
 		}
 		if !b.BootDead("boot-a") || b.BootDead("boot-c") {
 			t.Error("BootDead does not distinguish dead from live replicas")
+		}
+	})
+}
+
+func TestAReplicaThatStartsLogsNoError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := shardingtest.NewHub()
+		a := join(t, h, "a")
+		pass(time.Minute)
+		if lines := a.log.all(); len(lines) > 0 {
+			t.Errorf("it logged %q", lines)
+		}
+		link := h.Link(shardingtest.NewProcess(1))
+		link.Set(shardingtest.BlackHoled)
+		cut := joinOver(t, link, "cut")
+		pass(startsWithin + time.Minute)
+		if lines := cut.log.all(); !slices.ContainsFunc(lines, func(line string) bool { return strings.Contains(line, "takes no share") }) {
+			t.Errorf("a replica that never reads the shard map logged only %q", lines)
 		}
 	})
 }

@@ -466,6 +466,9 @@ func (r *Reconciler) write(ctx context.Context, vc *v1alpha1.VCenter, next v1alp
 		if is == nil || (was != nil && was.Reason == is.Reason) || (was == nil && is.Status != metav1.ConditionFalse) {
 			continue
 		}
+		if ready := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady); conditionType != v1alpha1.ConditionReady && ready != nil && ready.Reason == is.Reason {
+			continue // the line and the event of Ready have the same reason
+		}
 		eventType := corev1.EventTypeNormal
 		if is.Status == metav1.ConditionFalse && is.Reason != v1alpha1.ReasonConnecting && is.Reason != v1alpha1.ReasonInventoryIncomplete {
 			eventType = corev1.EventTypeWarning

@@ -9,9 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	clientfake "sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/test/harness/allkinds"
 )
 
 func vcenterForTest() *v1alpha1.VCenter {
@@ -157,5 +160,23 @@ func TestTheStatusKeepsTheLastCheck(t *testing.T) {
 	next, blocked := newStatus(vc, look{}, time.Now()), blockedStatus(vc, look{}, v1alpha1.ReasonSecretNotFound, "none", time.Now())
 	if next.Check == nil || next.Check.Build != "1" || blocked.Check == nil {
 		t.Errorf("the check is %+v, and %+v", next.Check, blocked.Check)
+	}
+}
+
+func TestARejectedPasswordIsReportedOnce(t *testing.T) {
+	vc, recorder := vcenterForTest(), events.NewFakeRecorder(10)
+	r := &Reconciler{Client: clientfake.NewClientBuilder().WithScheme(allkinds.Scheme()).WithStatusSubresource(vc).WithObjects(vc).Build(), Events: recorder, Now: time.Now}
+	says := func(reason string) v1alpha1.VCenterStatus {
+		next := *vc.Status.DeepCopy()
+		apply(&next, 1, time.Now(), []condition{
+			{v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonInvalidLogin, "rejected"}, {v1alpha1.ConditionCredentialsValid, metav1.ConditionFalse, reason, "rejected"},
+		})
+		return next
+	}
+	if err := r.write(t.Context(), vc, says(v1alpha1.ReasonInvalidLogin)); err != nil || len(recorder.Events) != 1 {
+		t.Errorf("%d events were written, want that of Ready; error %v", len(recorder.Events), err)
+	}
+	if err := r.write(t.Context(), vc, says(v1alpha1.ReasonSecretNotFound)); err != nil || len(recorder.Events) != 2 {
+		t.Errorf("%d events were written, want one more for another reason; error %v", len(recorder.Events), err)
 	}
 }

@@ -1,0 +1,47 @@
+package effect
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr/funcr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+)
+
+// TestTheLogSaysErrorOnlyWhereAPersonHasToAct and events are written in any case.
+func TestTheLogSaysErrorOnlyWhereAPersonHasToAct(t *testing.T) {
+	var errorLines []string
+	ctx := log.IntoContext(t.Context(), funcr.New(func(_, line string) {
+		if !strings.HasPrefix(line, `"level"`) { // funcr's lines of Info
+			errorLines = append(errorLines, line)
+		}
+	}, funcr.Options{}))
+	s := &group.Snapshot{Group: &v1alpha1.VmGroup{}}
+	recorder := events.NewFakeRecorder(10)
+	p := &Pass{Events: recorder}
+	p.emit(ctx, s, []group.Event{
+		{Type: corev1.EventTypeWarning, Reason: v1alpha1.EventVMsLost, Action: "Observe"}, {Type: corev1.EventTypeWarning, Reason: v1alpha1.EventVMsReplaced, Action: "Repair"},
+		{Type: corev1.EventTypeNormal, Reason: v1alpha1.EventVMsCreated, Action: "Clone"},
+	})
+	gone := &vsphere.Error{Kind: vsphere.KindNotFound, Object: vsphere.VMRef("vm-1"), Err: errors.New("managed object not found")}
+	logRefusal(ctx, s, plan.Action{Kind: plan.DestroyVM, MoRef: "vm-1"}, gone)
+	if len(errorLines) > 0 {
+		t.Errorf("what the operator handles is logged as %q", errorLines)
+	}
+	p.emit(ctx, s, []group.Event{{Type: corev1.EventTypeWarning, Reason: v1alpha1.ReasonVMsLost, Action: "Reconcile"}})
+	logRefusal(ctx, s, plan.Action{Kind: plan.DestroyVM, MoRef: "vm-2"}, gone)
+	if len(errorLines) != 2 {
+		t.Errorf("lines at level error are %q, want two", errorLines)
+	}
+	if n := len(recorder.Events); n != 4 {
+		t.Errorf("%d events were written, want 4", n)
+	}
+}

@@ -54,7 +54,7 @@ var slowStories = []slowStory{
 	{2, "failover", "TestFailoverARestoredHubIsNoticed", 130},
 	{2, "failover", "TestFailoverReplicasComeAndGoWhileGroupsDo", 80},
 	{2, "failover", "TestFailoverReplicasThatComeAndGoLeaveNoGoroutineInTheOthers", 150},
-	{2, "failover", "TestFailoverMembersThatComeAndGoLeaveNoGoroutineOfOurs", 120},
+	{2, "failover", "TestFailoverMembersThatComeAndGoLeaveNoGoroutine", 120},
 	{2, "tenancy", "TestTwoThousandForgedGroupsHarmNobody", 150},
 	{3, "crash", "TestASampleOfCrashPoints", 600},
 	{3, "crash", "TestADeletionThatRacesClonesLeavesNothing", 60},

@@ -25,11 +25,6 @@ import (
 
 const (
 	guest = "guest"
-	// leakPerJoin is the leak of multicluster-runtime v0.24.1 each time that a member is engaged: startWithinContext in
-	// pkg/controller/controller.go starts a goroutine for each source of a controller that waits for the end of the
-	// controller, and not for that of the member. Ours has two such sources, VmGroups and Namespaces. All end with the
-	// manager.
-	leakPerJoin = 2
 	// goroutinePatience is longer than an idle connection to an API server is kept, which is 90 s.
 	goroutinePatience = 100 * time.Second
 )
@@ -109,7 +104,7 @@ func (s *tale) engagements(r *stack.Replica) int {
 	return count
 }
 
-func TestFailoverMembersThatComeAndGoLeaveNoGoroutineOfOurs(t *testing.T) {
+func TestFailoverMembersThatComeAndGoLeaveNoGoroutine(t *testing.T) {
 	rounds := memberVisits * *rounds
 	ctx, s := story(t)
 	same := s.sameProcesses()
@@ -132,10 +127,8 @@ func TestFailoverMembersThatComeAndGoLeaveNoGoroutineOfOurs(t *testing.T) {
 	s.eventually(ctx, func(now map[string]int) (wrong []string) {
 		for _, r := range s.Replicas {
 			grown, n := now[r.Name]-before[r.Name], joins(r)
-			// A leak of ours would be at least one goroutine for each join. A number below the expected one would hide
-			// it: update the constant.
-			if off := grown - leakPerJoin*n; noticeable(off, n) || noticeable(-off, n) {
-				wrong = append(wrong, fmt.Sprintf("%s has %d goroutines more after %d joins, want %d for each", r.Name, grown, n, leakPerJoin))
+			if noticeable(grown, n) {
+				wrong = append(wrong, fmt.Sprintf("%s has %d goroutines more after %d joins", r.Name, grown, n))
 			}
 		}
 		return wrong

@@ -16,7 +16,7 @@ PLUGIN = $(RUN) ./hack/progress -label "compiling the plugin" -o bin/kubectl-vmg
 # Each tool uses all cores; two tools in parallel would only interleave their output.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help test test-fast test-race test-slow test-alerts test-crash test-failover test-skew test-upgrade test-e2e test-release test-planted test-mutants demo cluster build plugin image release generate manifests fmt lint verify bench drawings tools clean
+.PHONY: help test test-fast test-race test-slow test-alerts test-crash test-failover test-skew test-upgrade test-soak test-e2e test-release test-planted test-mutants demo cluster build plugin image release generate manifests fmt lint verify bench drawings tools clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "; print "Usage: make <target>\n"} \
@@ -56,6 +56,11 @@ test-skew: ## Run the admission tests with members of the oldest supported Kuber
 test-upgrade: ## Update from the version of a commit, roll back and update again under load; FROM=commit or tag, default HEAD, two minutes
 	@$(RUN) ./hack/tool assets >/dev/null
 	@$(GO) test -tags upgrade ./test/upgrade -count=1 -v -timeout 30m -args -from="$(or $(FROM),HEAD)" $(ARGS)
+
+test-soak: ## Change things at random and show that nothing grows; MINUTES=20, then a quarter of an hour of rest; ARGS=-seed=1 repeats one
+	@$(RUN) ./hack/tool assets >/dev/null
+	@for tool in cert-manager kube-node; do $(RUN) ./hack/tool $$tool >/dev/null || exit 1; done
+	@$(GO) test -tags soak ./test/soak -count=1 -v -timeout $$(( $(or $(MINUTES),20) + 45 ))m -run TestNothingGrows -args -minutes=$(or $(MINUTES),20) $(ARGS)
 
 test-e2e: ## Install the chart with Helm on a real cluster with a node, and test nodes and images; needs root on Linux
 	@$(RUN) ./hack/test -e2e $(ARGS)

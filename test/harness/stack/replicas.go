@@ -114,6 +114,9 @@ func (r *Replica) Ready(ctx context.Context) bool {
 	return err == nil && body != ""
 }
 
+// MetricsAddress is where the replica serves its metrics.
+func (r *Replica) MetricsAddress() string { return r.metrics.address }
+
 // Metrics returns the replica's metrics in Prometheus' text format.
 func (r *Replica) Metrics(ctx context.Context) (string, error) {
 	return r.get(ctx, r.metrics, "/metrics")

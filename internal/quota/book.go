@@ -53,6 +53,14 @@ type book struct {
 	wakes  time.Time
 	// behind is the time since when the watch reports older versions than the known one, or zero.
 	behind time.Time
+	// unneeded is since when the book can be dropped, or zero.
+	unneeded time.Time
+}
+
+// spare reports whether nothing is lost with the book: its ledger does not exist, and no group waits for it.
+func (b *book) spare() bool {
+	return b.known && b.raw.Version == "" && b.stored.State.empty() && !b.due && !b.resting && b.behind.IsZero() &&
+		len(b.claims)+len(b.lowers)+len(b.flying)+len(b.refused)+len(b.unsure)+len(b.short)+len(b.problems) == 0
 }
 
 type problem struct {

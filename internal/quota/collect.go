@@ -79,6 +79,7 @@ func (l *Ledger) collect(ctx context.Context) missingOf {
 			b.want()
 		}
 	}
+	l.dropBooks(l.opts.Now())
 	l.signal()
 	l.mu.Unlock()
 	if l.opts.Leader == nil || !l.opts.Leader.Leading() {
@@ -214,6 +215,9 @@ func (l *Ledger) report(ctx context.Context, now time.Time) {
 	}
 }
 
+// dropAfter is how long a replica remembers that a ledger does not exist. It is longer than [catchesUp].
+const dropAfter = time.Minute
+
 // abandonedFor is how long a ledger stays whose policy does not exist, or has no such quota. A paused group keeps its entry there, and a policy that
 // soon exists again counts with it.
 const abandonedFor = 10 * time.Minute
@@ -222,6 +226,21 @@ const abandonedFor = 10 * time.Minute
 type unused struct {
 	empty string
 	since time.Time
+}
+
+// dropBooks forgets totals without a ledger: otherwise each namespace that ever had a group under a quota would stay in memory. Until then, a watch
+// that is behind can still report the deleted ledger.
+func (l *Ledger) dropBooks(now time.Time) {
+	for key, b := range l.books {
+		switch {
+		case !b.spare():
+			b.unneeded = time.Time{}
+		case b.unneeded.IsZero():
+			b.unneeded = now
+		case now.Sub(b.unneeded) >= dropAfter:
+			delete(l.books, key)
+		}
+	}
 }
 
 // tidy removes the ledgers of totals without an entry for a whole interval, those of another set, and those of totals that have not existed for

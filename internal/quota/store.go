@@ -88,6 +88,7 @@ func keyIn(name string) (key string, ok bool) {
 func (c *ConfigMaps) Read(ctx context.Context, key string) (Stored, error) {
 	object, err := c.Client.Get(ctx, nameOf(key), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
+		c.forget(key)
 		return Stored{}, nil
 	}
 	if err != nil {
@@ -166,6 +167,7 @@ func (w watcher) Seen(object *corev1.ConfigMap) {
 
 func (w watcher) Gone(object *corev1.ConfigMap) {
 	if key, ok := keyIn(object.Name); ok {
+		w.c.forget(key)
 		w.Observe(key, Stored{Seen: object.ResourceVersion})
 	}
 }
@@ -189,6 +191,13 @@ func (c *ConfigMaps) storedIn(key string, object *corev1.ConfigMap) Stored {
 		s.Err = fmt.Errorf("ConfigMap %q: %w; delete it, and it is made anew from what the groups were admitted", object.Name, s.Err)
 	}
 	return s
+}
+
+// forget drops the state of a ledger that does not exist.
+func (c *ConfigMaps) forget(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.last, key)
 }
 
 func (c *ConfigMaps) remember(key string, s State) {

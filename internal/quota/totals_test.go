@@ -2,6 +2,7 @@ package quota_test
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
@@ -160,6 +162,31 @@ func TestTheLedgerOfAPolicyThatIsGoneGoesWithThePausedGroupsInIt(t *testing.T) {
 	store.Tell(d.Observe)
 	d.refuse(claim("two", "m", 0, 3, 1))
 	d.grant(claim("small", "m", 0, 2, 1))
+}
+
+// TestTheTotalsOfNamespacesThatAreGoneAreForgotten: a replica that lives long sees thousands of namespaces.
+func TestTheTotalsOfNamespacesThatAreGoneAreForgotten(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDeskUnder(t, store, compile(vms(v1alpha1.QuotaNamespace, 5)))
+	for i := range 20 {
+		c := in(fmt.Sprintf("preview-%d", i), claim(types.UID(fmt.Sprintf("web-%d", i)), "m", 0, 3, 1))
+		d.grant(c)
+		d.GiveBack(c.Key(), policy.Usage{}, policy.Usage{}, c.Epoch)
+		d.Forget(c.Key())
+		d.flush()
+	}
+	if n := d.Books(); n != 20 {
+		t.Fatalf("%d totals are known, want 20", n)
+	}
+	for range 5 { // two rounds remove the ledgers, and the totals follow after a minute
+		store.Tell(d.Observe)
+		d.collect()
+	}
+	if n := d.Books(); n != 0 {
+		t.Errorf("%d totals are known, want none", n)
+	}
+	d.grant(in("preview-1", claim("again", "m", 0, 5, 1)))
+	d.refuse(in("preview-1", claim("more", "m", 0, 1, 1)))
 }
 
 // headMadeAnew is a store whose head a user has deleted, and another replica has created again. The ledgers of namespaces a and

@@ -427,6 +427,9 @@ func (r *Reconciler) leave(ctx context.Context, vc *v1alpha1.VCenter) (reconcile
 	base := vc.DeepCopy()
 	controllerutil.RemoveFinalizer(vc, v1alpha1.VCenterFinalizer)
 	err := r.Client.Patch(ctx, vc, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsConflict(err) {
+		return reconcile.Result{RequeueAfter: soon}, nil // the cache is about to show the change
+	}
 	if client.IgnoreNotFound(err) != nil {
 		return reconcile.Result{}, fmt.Errorf("remove the finalizer: %w", err)
 	}
@@ -449,7 +452,7 @@ func (r *Reconciler) write(ctx context.Context, vc *v1alpha1.VCenter, next v1alp
 	base := vc.DeepCopy()
 	vc.Status = next
 	err := r.Client.Status().Patch(ctx, vc, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
-	if apierrors.IsConflict(err) {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {

@@ -162,6 +162,7 @@ func (r *Reconciler) removeLeft(ctx context.Context, vc *v1alpha1.VCenter, curre
 		err = current.DestroyFolder(ctx, f.Ref)
 	}
 	switch {
+	case errors.Is(err, errNotLeading): // the leader removes it
 	case err != nil:
 		log.FromContext(ctx).Error(err, "An empty folder stays for now", "folder", f.InventoryPath, "moRef", f.Ref.Value)
 	case gone:

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vmware/govmomi/vim25/types"
+
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 )
@@ -83,7 +85,11 @@ func (s *Server) confirmSuspects(ctx context.Context, c *connection) error {
 			continue
 		}
 		if err := s.confirm(ctx, c, batch); err != nil && ctx.Err() == nil {
-			s.log.Error(err, "Cannot confirm whether objects exist; trying again", "objects", len(batch))
+			if has[*types.ManagedObjectNotFound](err) { // it was deleted during the call
+				s.log.Info("Objects were deleted while vCenter was asked about them; asking again", "objects", len(batch))
+			} else {
+				s.log.Error(err, "Cannot confirm whether objects exist; trying again", "objects", len(batch))
+			}
 		}
 		made.note(batch, s.pending(), time.Now())
 		s.applied()

@@ -2,7 +2,6 @@ package effect
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -77,19 +76,6 @@ func (p *Pass) submitSlowly(ctx context.Context, s *group.Snapshot, d group.Deci
 		}
 	}
 	return false
-}
-
-func logRefusal(ctx context.Context, s *group.Snapshot, action plan.Action, err error) {
-	values := []any{"vcenter", s.VCenter, "action", action.Kind, "vm", action.Name, "because", action.Reason, "kind", vsphere.KindOf(err)}
-	if action.Quiet {
-		log.FromContext(ctx).V(1).Info("vCenter refused an action", append(values, "error", err.Error())...)
-		return
-	}
-	if e := (*vsphere.Error)(nil); errors.As(err, &e) && e.Kind == vsphere.KindNotFound && action.MoRef != "" && e.Object.Value == action.MoRef {
-		log.FromContext(ctx).Info("An action came too late: its VM does not exist any more", append(values, "cause", err.Error())...)
-		return
-	}
-	log.FromContext(ctx).Error(err, "vCenter refused an action", values...)
 }
 
 // logOf returns the log for an action: one of details if the action is quiet.

@@ -2,6 +2,7 @@ package effect
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/group"
+	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -33,6 +35,9 @@ func TestTheLogSaysErrorOnlyWhereAPersonHasToAct(t *testing.T) {
 	})
 	gone := &vsphere.Error{Kind: vsphere.KindNotFound, Object: vsphere.VMRef("vm-1"), Err: errors.New("managed object not found")}
 	logRefusal(ctx, s, plan.Action{Kind: plan.DestroyVM, MoRef: "vm-1"}, gone)
+	logRefusal(ctx, s, plan.Action{Kind: plan.PowerOnVM, MoRef: "vm-2"}, &vsphere.Error{Kind: vsphere.KindFenced, Err: errors.New("another replica may act")})
+	logFailure(ctx, fmt.Errorf("get: %w", memberapi.ErrEnded), "The CRD of the group was not read")
+	logFailure(ctx, &vsphere.Error{Kind: vsphere.KindNotEmpty, Err: errors.New("holds 1 object")}, "The folder of the group was not removed")
 	if len(errorLines) > 0 {
 		t.Errorf("what the operator handles is logged as %q", errorLines)
 	}

@@ -6,7 +6,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
@@ -58,7 +57,7 @@ func (r readDefinition) read(ctx context.Context, p *Pass) *group.DefinitionAnsw
 	switch definition, err := r.definitions.Definition(ctx, p.Member.Name); {
 	case apierrors.IsForbidden(err): // nothing is known, and status alone decides
 	case err != nil:
-		log.FromContext(ctx).Error(err, "Failed to read the CRD of the group")
+		logFailure(ctx, err, "The CRD of the group was not read")
 		return &group.DefinitionAnswer{Unread: true}
 	case definition == nil:
 		answer.Missing = true

@@ -3,8 +3,6 @@ package effect
 import (
 	"context"
 
-	"sigs.k8s.io/controller-runtime/pkg/log"
-
 	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -16,7 +14,7 @@ type removeFolder struct{}
 func (removeFolder) Do(ctx context.Context, p *Pass, s *group.Snapshot, _ group.Decision) (Outcome, error) {
 	err := p.Server.DestroyFolder(ctx, vsphere.FolderRef(s.Folder.MoRef))
 	if err != nil {
-		log.FromContext(ctx).Error(err, "Failed to remove the folder of the group")
+		logFailure(ctx, err, "The folder of the group was not removed")
 	}
 	s.FolderRemoved = &group.Attempt{Err: err}
 	return Outcome{}, nil

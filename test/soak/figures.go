@@ -18,7 +18,12 @@ const (
 	Goroutines  = "goroutines"
 	Descriptors = "descriptors"
 	Series      = "series"
+	// Objects are the members, vCenters, policies and namespaces that series name.
+	Objects = "objects named in series"
 )
+
+// objectLabel finds the labels whose values are names of objects. The values of other labels are a list in the code of the operator.
+var objectLabel = regexp.MustCompile(`[{,](member|vcenter|policy|namespace)="([^"]*)"`)
 
 var (
 	heapAlloc = regexp.MustCompile(`(?m)^# HeapAlloc = (\d+)$`)
@@ -49,12 +54,21 @@ func (f Figures) AddGoroutines(profile string) error {
 	return nil
 }
 
-// AddSeries counts metric series, in total and by metric.
+// AddSeries counts metric series, in total and by metric, and the objects that they name.
 func (f Figures) AddSeries(metrics string) {
 	for line := range strings.Lines(metrics) {
-		if name := line[:max(0, strings.IndexAny(line, "{ "))]; name != "" && !strings.HasPrefix(line, "#") {
-			f[Series]++
-			f[Series+": "+name]++
+		name := line[:max(0, strings.IndexAny(line, "{ "))]
+		if name == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		f[Series]++
+		f[Series+": "+name]++
+		for _, found := range objectLabel.FindAllStringSubmatch(line, -1) {
+			object := fmt.Sprintf("%s: %s %s", Objects, found[1], found[2])
+			if f[object] == 0 {
+				f[Objects]++
+			}
+			f[object] = 1
 		}
 	}
 }

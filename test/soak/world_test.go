@@ -168,23 +168,27 @@ func (w *world) read(ctx context.Context, r *stack.Replica, path string) (string
 	return string(body), err
 }
 
+// heapPath is the profile of the heap after a collection.
+const heapPath = "/debug/pprof/heap?gc=1&debug=1"
+
 // process returns the figures of one replica.
 func (w *world) process(ctx context.Context, r *stack.Replica) (Figures, error) {
 	f := Figures{}
-	for path, add := range map[string]func(string) error{
-		"/debug/pprof/heap?gc=1&debug=1": f.AddHeap,
-		"/debug/pprof/goroutine?debug=2": f.AddGoroutines,
-		"/metrics":                       func(text string) error { f.AddSeries(text); return nil },
+	for _, part := range []struct {
+		path string
+		add  func(string) error
+	}{
+		{"/metrics", func(text string) error { f.AddSeries(text); return nil }},
+		{"/debug/pprof/goroutine?debug=2", f.AddGoroutines},
+		{heapPath, f.AddHeap}, // what the others left in pools is freed by the second collection
+		{heapPath, f.AddHeap},
 	} {
-		_, err := w.read(ctx, r, path)
-		if err == nil { // the second collection frees what pools kept for the first one
-			var text string
-			if text, err = w.read(ctx, r, path); err == nil {
-				err = add(text)
-			}
+		text, err := w.read(ctx, r, part.path)
+		if err == nil {
+			err = part.add(text)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read %s of %s: %w", path, r.Name, err)
+			return nil, fmt.Errorf("read %s of %s: %w", part.path, r.Name, err)
 		}
 	}
 	if open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", r.PID())); err == nil { // only Linux has it
@@ -348,11 +352,14 @@ func (w *world) logs(f Figures) error {
 	return nil
 }
 
-// errorLine returns the message of a log line at level error.
+// errorLine returns the message of a log line at level error, with its reason if it has one.
 func errorLine(line string) (message string, is bool) {
-	var got struct{ Level, Msg, Error string }
+	var got struct{ Level, Msg, Reason string }
 	if json.Unmarshal([]byte(line), &got) != nil || got.Level != "error" {
 		return "", false
+	}
+	if got.Reason != "" {
+		return got.Msg + " " + got.Reason, true
 	}
 	return got.Msg, true
 }

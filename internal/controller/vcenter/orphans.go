@@ -35,6 +35,17 @@ type sighting struct {
 	undecided sets.Set[string]
 }
 
+// due reports whether the VMs are to be searched again.
+func (s sighting) due(now time.Time) bool { return s.at.IsZero() || now.Sub(s.at) >= lookInterval }
+
+// idle reports whether the next look needs no members: it searches nothing, and reports nothing.
+func (o *orphans) idle(vcenter string, now time.Time) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s := o.seen[vcenter]
+	return !s.due(now) && len(s.reported) == 0
+}
+
 // search has the VMs whose groups do not exist, and those of which that is unknown. members are the names of all members, by cluster UID.
 type search struct {
 	absent, unknown []vsphere.VM
@@ -47,7 +58,7 @@ func (o *orphans) look(vcenter string, now time.Time, find func() search) []vsph
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	last := o.seen[vcenter]
-	if !last.at.IsZero() && now.Sub(last.at) < lookInterval {
+	if !last.due(now) {
 		return last.reported
 	}
 	next := sighting{first: last.first, at: now, since: map[vsphere.Ref]time.Time{}, undecided: sets.New[string]()}
@@ -102,8 +113,10 @@ func (o *orphans) complete(vcenter string, now time.Time) (undecided sets.Set[st
 func (r *Reconciler) lookForOrphans(ctx context.Context, vcenter string, current Connection) (groups, released []orphaned.Group, decided bool, err error) {
 	now := r.Now()
 	var list v1alpha1.MemberClusterList
-	if err := r.Client.List(ctx, &list); err != nil {
-		return nil, nil, false, fmt.Errorf("read MemberClusters: %w", err)
+	if !r.orphans.idle(vcenter, now) || !r.released.idle(vcenter, now) { // each event of a VM comes here
+		if err := r.Client.List(ctx, &list); err != nil {
+			return nil, nil, false, fmt.Errorf("read MemberClusters: %w", err)
+		}
 	}
 	names := make(map[string]string, len(list.Items))
 	for i := range list.Items {

@@ -56,7 +56,7 @@ func TestSeriesOfMembersAndVCentersThatWereDeletedEnd(t *testing.T) {
 	if all := text(t, registry); strings.Contains(all, "left") || strings.Count(all, "stays") != 5 || !strings.Contains(all, definitions.Other) || !strings.Contains(all, `"hub"`) {
 		t.Errorf("the series are %s", all)
 	}
-	count() // a request of before the deletion that ends late
+	count() // a request that began before the deletion ends after it
 	series{hub}.retain(t.Context())
 	if all := text(t, registry); strings.Contains(all, "left") {
 		t.Errorf("later, the series are %s", all)

@@ -113,7 +113,7 @@ func TestNothingGrows(t *testing.T) {
 	w.storeHeap(ctx, w.Replicas[0], "old")
 
 	if now := w.residentVMs(ctx); !maps.Equal(stays, now) {
-		t.Errorf("the VMs of the groups that stayed are not those of before: %v, then %v", stays, now)
+		t.Errorf("the groups that stay have other VMs: %v before, %v now", stays, now)
 	}
 	for _, line := range grown {
 		t.Errorf("grown, compared with the %s", line)

@@ -23,7 +23,7 @@ func TestFoldersAreEmptyIfTheyContainOnlyEmptyFolders(t *testing.T) {
 	denied := folder("denied", "team-a")
 	denied.denied = map[string]error{propChildren: errors.New("no permission")}
 	at := vsphere.FolderRef
-	paths, all := emptyFolders(at("root"), "/DC0/vm/root", []object{
+	paths, all := emptyFolders(at("root"), "[root]", []object{
 		folder("root", "vm", at("team-a"), at("team-b"), at("empty")),
 		folder("team-a", "root", at("shop"), at("used"), at("denied")),
 		folder("shop", "team-a", at("web")),
@@ -35,7 +35,7 @@ func TestFoldersAreEmptyIfTheyContainOnlyEmptyFolders(t *testing.T) {
 		folder("one", "two", at("two")), // read while a person moved them
 		folder("two", "one", at("one")),
 	})
-	if want := []string{"/DC0/vm/root/empty", "/DC0/vm/root/team-a/shop"}; !slices.Equal(paths, want) || all != 3 {
+	if want := []string{"[root]/empty", "[root]/team-a/shop"}; !slices.Equal(paths, want) || all != 3 {
 		t.Errorf("%d folders are empty, in %v; want 3 in %v", all, paths, want)
 	}
 }

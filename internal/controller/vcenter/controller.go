@@ -369,7 +369,7 @@ func (r *Reconciler) config(ctx context.Context, vc *v1alpha1.VCenter) (Config, 
 	return ReadConfig(ctx, r.Client, r.Namespace, vc)
 }
 
-// write stores a changed status, and reports changed conditions as events and in the log. If the object is older than the last write,
+// write stores a changed status, and reports it. If the object is older than the last write,
 // everything would seem to change again. After an outage of the hub the cache can be that old for half a minute, so write ignores such an
 // object. A former leader's write causes a conflict with the object's version, and write ignores that conflict. Every pass is repeated anyway.
 // A replica that does not lead writes nothing.
@@ -392,12 +392,18 @@ func (r *Reconciler) write(ctx context.Context, vc *v1alpha1.VCenter, next v1alp
 	}
 	r.writes[vc.Name] = write{vc.ResourceVersion, r.Now()}
 	r.mu.Unlock()
+	r.report(ctx, vc, base.Status.Conditions, next.Conditions)
+	return nil
+}
+
+// report writes changed conditions as events and in the log.
+func (r *Reconciler) report(ctx context.Context, vc *v1alpha1.VCenter, old, next []metav1.Condition) {
 	for _, conditionType := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionCredentialsValid} {
-		was, is := meta.FindStatusCondition(base.Status.Conditions, conditionType), meta.FindStatusCondition(next.Conditions, conditionType)
+		was, is := meta.FindStatusCondition(old, conditionType), meta.FindStatusCondition(next, conditionType)
 		if is == nil || (was != nil && was.Reason == is.Reason) || (was == nil && is.Status != metav1.ConditionFalse) {
 			continue
 		}
-		if ready := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionReady); conditionType != v1alpha1.ConditionReady && ready != nil && ready.Reason == is.Reason {
+		if ready := meta.FindStatusCondition(next, v1alpha1.ConditionReady); conditionType != v1alpha1.ConditionReady && ready != nil && ready.Reason == is.Reason {
 			continue // the line and the event of Ready have the same reason
 		}
 		eventType := corev1.EventTypeNormal
@@ -411,7 +417,6 @@ func (r *Reconciler) write(ctx context.Context, vc *v1alpha1.VCenter, next v1alp
 		}
 		r.Events.Eventf(vc, nil, eventType, is.Reason, "Connect", "%s", is.Message)
 	}
-	return nil
 }
 
 // write is one write of status.

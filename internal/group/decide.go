@@ -345,7 +345,7 @@ func (s *Snapshot) finish(d Decision) Decision {
 	switch err := s.FolderRemoved.Err; {
 	case err == nil:
 	case vsphere.KindOf(err) == vsphere.KindHoldsFolders, s.holdsStrangers(err):
-		d.Events = []Event{{"Normal", v1alpha1.EventFolderKept, "Delete", fmt.Sprintf("vCenter folder %s holds objects that are not this group's and is left in place", untrusted.Name(s.Folder.Path))}}
+		d.Events = []Event{{Type: "Normal", Reason: v1alpha1.EventFolderKept, Action: "Delete", Note: fmt.Sprintf("vCenter folder %s holds objects that are not this group's and is left in place", untrusted.Name(s.Folder.Path))}}
 	default:
 		// A folder that appears empty but is not can be about to show a VM of ours.
 		return s.blocked(*explained(err), folderInterval)

@@ -15,10 +15,18 @@ import (
 type Event struct {
 	// Type, Reason and Action are as in events.k8s.io. Note is a sentence.
 	Type, Reason, Action, Note string
+	// Handled is true for a warning that needs no person's action on the group: the operator repairs a change by others, or waits for what another object reports.
+	Handled bool
 }
 
-// Handled reports whether the event is about a change by others that the operator repairs, or has to wait for, so that it needs no person.
-func (e Event) Handled() bool { return e.Action == "Observe" || e.Action == "Repair" }
+// reportedElsewhere are the reasons of failures that VCenters and the hub report themselves, once instead of once for each group that waits.
+var reportedElsewhere = map[string]bool{
+	v1alpha1.ReasonVCenterUnreachable:  true,
+	v1alpha1.ReasonVCenterTerminating:  true,
+	v1alpha1.ReasonInvalidLogin:        true,
+	v1alpha1.ReasonInventoryIncomplete: true,
+	v1alpha1.ReasonPolicyUnavailable:   true,
+}
 
 // Events compares two statuses. Changes of VMs come before their consequences. VMs of one pass share an event, so that a big scale-up does not flood the API server.
 func Events(old, next v1alpha1.VmGroupStatus) []Event {
@@ -27,10 +35,14 @@ func Events(old, next v1alpha1.VmGroupStatus) []Event {
 	for _, conditionType := range []string{v1alpha1.ConditionStalled, v1alpha1.ConditionForeignVMs} {
 		was, is := meta.FindStatusCondition(old.Conditions, conditionType), meta.FindStatusCondition(next.Conditions, conditionType)
 		if is != nil && (was == nil || was.Reason != is.Reason) {
-			out = append(out, Event{corev1.EventTypeWarning, is.Reason, "Reconcile", is.Message})
+			out = append(out, conditionEvent(corev1.EventTypeWarning, "Reconcile", is))
 		}
 	}
 	return append(out, readyEvent(old, next)...)
+}
+
+func conditionEvent(eventType, action string, c *metav1.Condition) Event {
+	return Event{Type: eventType, Reason: c.Reason, Action: action, Note: c.Message, Handled: reportedElsewhere[c.Reason]}
 }
 
 func readyEvent(old, next v1alpha1.VmGroupStatus) []Event {
@@ -41,7 +53,7 @@ func readyEvent(old, next v1alpha1.VmGroupStatus) []Event {
 	if meta.IsStatusConditionTrue(next.Conditions, v1alpha1.ConditionStalled) {
 		return nil // the Stalled event has the same message
 	}
-	return []Event{{readyEventType(is.Reason), is.Reason, "Reconcile", is.Message}}
+	return []Event{conditionEvent(readyEventType(is.Reason), "Reconcile", is)}
 }
 
 // readyEventType is Normal while the operator works or was asked not to, and Warning if the operator is blocked.
@@ -63,7 +75,7 @@ func policyEvent(old, next v1alpha1.VmGroupStatus) []Event {
 	if stalled := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionStalled); stalled != nil && stalled.Reason == is.Reason {
 		return nil
 	}
-	return []Event{{corev1.EventTypeWarning, is.Reason, "CheckPolicy", is.Message}}
+	return []Event{conditionEvent(corev1.EventTypeWarning, "CheckPolicy", is)}
 }
 
 // left returns the VMs that status no longer shows: those that were to leave, and others. A VM that still belongs to another group is in neither. A replaced VM is in neither if
@@ -124,7 +136,7 @@ func vmEvents(old, next v1alpha1.VmGroupStatus) []Event {
 	var out []Event
 	tell := func(eventType, reason, action, format string, names []string) {
 		if len(names) > 0 {
-			out = append(out, Event{eventType, reason, action, fmt.Sprintf(format, list(names, 8))})
+			out = append(out, Event{Type: eventType, Reason: reason, Action: action, Note: fmt.Sprintf(format, list(names, 8)), Handled: true})
 		}
 	}
 	tell(corev1.EventTypeWarning, v1alpha1.EventVMsLost, "Observe", "VMs are not found any more; waiting for vCenter to confirm: %s", lost)

@@ -46,7 +46,7 @@ func (s *Snapshot) forget() Decision {
 	for _, vm := range s.Group.Status.VMs {
 		receipt.VMs = append(receipt.VMs, ReceiptVM{vm.Name, vm.MoRef, vm.UUID, vm.Ordinal, vm.Revision})
 	}
-	return s.letGo(Decision{}, receipt, Event{"Warning", v1alpha1.EventGroupForgotten, "Forget", fmt.Sprintf(
+	return s.letGo(Decision{}, receipt, Event{Type: "Warning", Reason: v1alpha1.EventGroupForgotten, Action: "Forget", Note: fmt.Sprintf(
 		"Deleted without access to VCenter %q; the hub has a receipt for %d VMs. They count in no quota any more; those that come back are orphans", s.VCenter, len(receipt.VMs))})
 }
 

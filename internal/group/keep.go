@@ -54,7 +54,7 @@ func (s *Snapshot) keep(d Decision) Decision {
 		receipt.VMs = append(receipt.VMs, ReceiptVM{vm.Name, vm.MoRef, vm.UUID, vm.Ordinal, vm.Revision})
 		names = append(names, fmt.Sprintf("%s (%s)", vm.Name, vm.MoRef))
 	}
-	return s.letGo(d, receipt, Event{"Normal", v1alpha1.EventVMsKept, "Release", fmt.Sprintf(
+	return s.letGo(d, receipt, Event{Type: "Normal", Reason: v1alpha1.EventVMsKept, Action: "Release", Note: fmt.Sprintf(
 		"The VMs are kept as they are, and the hub has a receipt: %s. They count in quotas until a VmGroup with annotation %s=%s takes them, or a user deletes them", list(names, 8), v1alpha1.AdoptAnnotation, s.Group.UID)})
 }
 

@@ -46,14 +46,14 @@ func rolloutEvents(old, next *v1alpha1.VmGroupStatus) (out []Event) {
 				n++
 			}
 		}
-		out = append(out, Event{corev1.EventTypeNormal, v1alpha1.EventRolloutStarted, "Update", fmt.Sprintf("%s of revision %s; VMs are updated to revision %s", are(int32(n)), strings.Join(r.From, ", "), r.Revision)})
+		out = append(out, Event{Type: corev1.EventTypeNormal, Reason: v1alpha1.EventRolloutStarted, Action: "Update", Note: fmt.Sprintf("%s of revision %s; VMs are updated to revision %s", are(int32(n)), strings.Join(r.From, ", "), r.Revision)})
 	}
 	if step := max(1, (next.DesiredReplicas+tenths-1)/tenths); next.UpdatedReplicas/step > old.UpdatedReplicas/step {
-		out = append(out, Event{corev1.EventTypeNormal, v1alpha1.EventVMsUpdated, "Update", fmt.Sprintf("%d of %s of revision %s%s",
+		out = append(out, Event{Type: corev1.EventTypeNormal, Reason: v1alpha1.EventVMsUpdated, Action: "Update", Note: fmt.Sprintf("%d of %s of revision %s%s",
 			next.UpdatedReplicas, are(next.DesiredReplicas), r.Revision, changed(old, next, r.Revision))})
 	}
 	if len(next.Rollout.From) == 0 {
-		out = append(out, Event{corev1.EventTypeNormal, v1alpha1.EventRolloutComplete, "Update", fmt.Sprintf("all VMs that were to be updated have revision %s", r.Revision)})
+		out = append(out, Event{Type: corev1.EventTypeNormal, Reason: v1alpha1.EventRolloutComplete, Action: "Update", Note: fmt.Sprintf("all VMs that were to be updated have revision %s", r.Revision)})
 	}
 	return out
 }

@@ -88,7 +88,7 @@ func (p *Pass) patchFinalizers(ctx context.Context, s *group.Snapshot, change Ch
 // emit writes the events of a decision.
 func (p *Pass) emit(ctx context.Context, s *group.Snapshot, events []group.Event) {
 	for _, e := range events {
-		if values := []any{"vcenter", s.VCenter, "reason", e.Reason}; e.Type == corev1.EventTypeWarning && !e.Handled() {
+		if values := []any{"vcenter", s.VCenter, "reason", e.Reason}; e.Type == corev1.EventTypeWarning && !e.Handled {
 			log.FromContext(ctx).Error(errors.New(e.Note), "Group changed", values...)
 		} else {
 			log.FromContext(ctx).Info("Group changed", append(values, "message", e.Note)...)

@@ -22,8 +22,9 @@ const collectInterval, absentFor = 30 * time.Second, time.Minute
 // the give-backs of its own groups. The remaining groups are asked about at the next collectInterval.
 const askFor = 20 * time.Second
 
-// unseenEvery is the interval of the log message about a vCenter that cannot be searched for VMs of deleted groups.
-const unseenEvery = 10 * time.Minute
+// unseenFor is how long a vCenter cannot be searched for VMs of deleted groups before the log names it: a new VCenter needs a moment, and clones need minutes. unseenEvery
+// is the interval of the message.
+const unseenFor, unseenEvery = 5 * time.Minute, 10 * time.Minute
 
 // UnseenError means that the remaining VMs of a group in a vCenter are unknown.
 type UnseenError struct {
@@ -46,7 +47,8 @@ const mostClones = 3
 // unseen are the groups that stay charged because a vCenter does not show their remaining VMs, with the reasons.
 type unseen struct {
 	groups, why map[string][]string
-	said        time.Time
+	// since is when each vCenter began to block, and said when the log named it last.
+	since, said map[string]time.Time
 	// counted has the number of groups by VCenter after the last complete series of answers. The mutex of the ledger guards it.
 	counted map[string]int
 }
@@ -202,17 +204,23 @@ func (l *Ledger) report(ctx context.Context, now time.Time) {
 	l.mu.Lock()
 	l.unseen.counted = counted
 	l.mu.Unlock()
-	if len(l.unseen.groups) == 0 || !l.unseen.said.IsZero() && now.Sub(l.unseen.said) < unseenEvery {
-		return
-	}
-	l.unseen.said = now
+	since, said := map[string]time.Time{}, map[string]time.Time{}
 	for _, vcenter := range slices.Sorted(maps.Keys(l.unseen.groups)) {
+		if since[vcenter] = l.unseen.since[vcenter]; since[vcenter].IsZero() {
+			since[vcenter] = now
+		}
+		said[vcenter] = l.unseen.said[vcenter]
+		if now.Sub(since[vcenter]) < unseenFor || now.Sub(said[vcenter]) < unseenEvery {
+			continue
+		}
+		said[vcenter] = now
 		groups := l.unseen.groups[vcenter]
 		slices.Sort(groups)
 		log.FromContext(ctx).Error(errors.New(strings.Join(l.unseen.why[vcenter], "; ")), "Deleted groups still count in quotas, since it is not known what is left of them in their VCenter. "+
 			"If clones run there, wait for them, or cancel in vCenter those that hang. Otherwise see why the VCenter is not Ready (kubectl describe vcenter), or delete it if it is not used any more",
 			"vcenter", vcenter, "groups", len(groups), "amongThem", strings.Join(groups[:min(len(groups), 3)], ", "))
 	}
+	l.unseen.since, l.unseen.said = since, said
 }
 
 // dropAfter is how long a replica remembers that a ledger does not exist. It is longer than [catchesUp].

@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
@@ -366,10 +368,15 @@ func TestAVCenterThatCannotBeLookedAtKeepsTheEntriesAndIsNamed(t *testing.T) {
 	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
 	d.grant(claim("gone", "m", 0, 4, 1))
 	d.blind, d.leading = &quota.UnseenError{VCenter: "old"}, true
-	for range 4 {
-		d.now = d.now.Add(7 * time.Minute)
-		d.Collect(t.Context())
+	lines := 0
+	ctx := log.IntoContext(t.Context(), funcr.New(func(_, _ string) { lines++ }, funcr.Options{}))
+	for i, want := range []int{0, 0, 0, 1, 1, 2} { // a new VCenter is not known for a moment, which needs no person
+		d.now = d.now.Add([]time.Duration{time.Minute, time.Minute, time.Minute, 5 * time.Minute, time.Minute, 10 * time.Minute}[i])
+		d.Collect(ctx)
 		d.flush()
+		if lines != want {
+			t.Errorf("after collection %d, the log has %d lines, want %d", i, lines, want)
+		}
 	}
 	if n := d.HeldByVCenter()["old"]; n != 1 {
 		t.Errorf("%d groups are said to be held by the VCenter", n)

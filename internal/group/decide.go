@@ -134,6 +134,8 @@ func (s *Snapshot) own() Decision {
 	switch {
 	case s.overtaken():
 		return s.raise()
+	case fenced(s.FolderMade), fenced(s.FolderRemoved):
+		return Decision{Step: Wait, After: soon} // another replica acts on the group now
 	case has(v1alpha1.LegacyFinalizer) && s.Group.Annotations[v1alpha1.AdoptAnnotation] == v1alpha1.AdoptAbandon:
 		if b := s.abandonsOwn(); b != nil {
 			return s.blocked(*b, unwatchedInterval)
@@ -148,6 +150,9 @@ func (s *Snapshot) own() Decision {
 	}
 	return Decision{Step: AddFinalizer}
 }
+
+// fenced reports whether an attempt failed because this replica has lost the right to act.
+func fenced(a *Attempt) bool { return a != nil && vsphere.KindOf(a.Err) == vsphere.KindFenced }
 
 // raise decides about a group whose status has a later epoch than the shard map. No other replica can act on the group now. So the shard map was restored or recreated, or a
 // user who can write status invented that epoch. So a member raises the shard map, for all members, a bounded distance and rarely. A group that asks for more is held alone.

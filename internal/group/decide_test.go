@@ -150,6 +150,12 @@ func TestStepsOfADecision(t *testing.T) {
 		"the folder could not be removed": {leaving, func(s *Snapshot) {
 			s.Quota, s.FolderRemoved = &QuotaAnswer{Granted: true}, &Attempt{&vsphere.Error{Kind: vsphere.KindNotEmpty, Op: "remove the folder"}}
 		}, Report, 10 * time.Second},
+		"another replica gets the group before its folder is removed": {leaving, func(s *Snapshot) {
+			s.Quota, s.FolderRemoved = &QuotaAnswer{Granted: true}, &Attempt{&vsphere.Error{Kind: vsphere.KindFenced, Op: "check the fence"}}
+		}, Wait, time.Second},
+		"another replica gets the group before its folder is made": {ours, func(s *Snapshot) {
+			s.Quota, s.FolderMade = &QuotaAnswer{Granted: true}, &Attempt{&vsphere.Error{Kind: vsphere.KindFenced, Op: "check the fence"}}
+		}, Wait, time.Second},
 		"a person made a folder in the group's": {leaving, func(s *Snapshot) {
 			s.Quota, s.FolderRemoved = &QuotaAnswer{Granted: true}, &Attempt{&vsphere.Error{Kind: vsphere.KindHoldsFolders, Op: "remove the folder"}}
 		}, Release, 0},

@@ -396,6 +396,9 @@ func (r *Reconciler) write(ctx context.Context, vc *v1alpha1.VCenter, next v1alp
 	return nil
 }
 
+// passing are the reasons for which no person has to act on the VCenter: it connects, it is read, or its deletion waits for its groups and VMs.
+var passing = map[string]bool{v1alpha1.ReasonConnecting: true, v1alpha1.ReasonInventoryIncomplete: true, v1alpha1.ReasonInUse: true}
+
 // report writes changed conditions as events and in the log.
 func (r *Reconciler) report(ctx context.Context, vc *v1alpha1.VCenter, old, next []metav1.Condition) {
 	for _, conditionType := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionCredentialsValid} {
@@ -407,7 +410,7 @@ func (r *Reconciler) report(ctx context.Context, vc *v1alpha1.VCenter, old, next
 			continue // the line and the event of Ready have the same reason
 		}
 		eventType := corev1.EventTypeNormal
-		if is.Status == metav1.ConditionFalse && is.Reason != v1alpha1.ReasonConnecting && is.Reason != v1alpha1.ReasonInventoryIncomplete {
+		if is.Status == metav1.ConditionFalse && !passing[is.Reason] {
 			eventType = corev1.EventTypeWarning
 		}
 		if values := []any{"condition", conditionType, "status", is.Status, "reason", is.Reason}; eventType == corev1.EventTypeWarning {

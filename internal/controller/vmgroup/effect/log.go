@@ -13,10 +13,10 @@ import (
 )
 
 // logFailure logs a failure at level error, unless it needs no person: another replica acts on the group now, the connection to the member was
-// replaced, or a folder has content and is kept, which an event reports.
+// replaced, a folder has content and is kept, which an event reports, or the operator tries again, and a condition reports failures that last.
 func logFailure(ctx context.Context, err error, message string, values ...any) {
 	switch kind := vsphere.KindOf(err); {
-	case kind == vsphere.KindFenced, kind == vsphere.KindNotEmpty, errors.Is(err, memberapi.ErrEnded):
+	case kind == vsphere.KindFenced, kind == vsphere.KindNotEmpty, kind == vsphere.KindTransient, errors.Is(err, memberapi.ErrEnded):
 		log.FromContext(ctx).Info(message, append(values, "cause", err.Error())...)
 	default:
 		log.FromContext(ctx).Error(err, message, values...)

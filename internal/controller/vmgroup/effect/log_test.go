@@ -36,6 +36,7 @@ func TestTheLogSaysErrorOnlyWhereAPersonHasToAct(t *testing.T) {
 	gone := &vsphere.Error{Kind: vsphere.KindNotFound, Object: vsphere.VMRef("vm-1"), Err: errors.New("managed object not found")}
 	logRefusal(ctx, s, plan.Action{Kind: plan.DestroyVM, MoRef: "vm-1"}, gone)
 	logRefusal(ctx, s, plan.Action{Kind: plan.PowerOnVM, MoRef: "vm-2"}, &vsphere.Error{Kind: vsphere.KindFenced, Err: errors.New("another replica may act")})
+	logRefusal(ctx, s, plan.Action{Kind: plan.CreateVM}, &vsphere.Error{Kind: vsphere.KindTransient, Err: errors.New("folder group-v9 is being looked up")})
 	logFailure(ctx, fmt.Errorf("get: %w", memberapi.ErrEnded), "The CRD of the group was not read")
 	logFailure(ctx, &vsphere.Error{Kind: vsphere.KindNotEmpty, Err: errors.New("holds 1 object")}, "The folder of the group was not removed")
 	if len(errorLines) > 0 {

@@ -60,9 +60,14 @@ func get(ctx context.Context, api *API, path string) (int64, error) {
 
 // A rotation ends the connections of requests that are under way.
 func TestARequestThatTheEndOfItsConnectionInterruptsSaysSo(t *testing.T) {
-	for _, http2 := range []bool{false, true} {
+	for _, c := range []struct{ http2, answered bool }{{}, {http2: true}, {answered: true}, {http2: true, answered: true}} {
 		arrived, release := make(chan struct{}), make(chan struct{})
-		api := answering(t, http2, testBounds(), func(_ http.ResponseWriter, r *http.Request) {
+		api := answering(t, c.http2, testBounds(), func(w http.ResponseWriter, r *http.Request) {
+			if c.answered { // in part
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, `{"kind":`)
+				_ = http.NewResponseController(w).Flush()
+			}
 			close(arrived)
 			select {
 			case <-release:
@@ -77,11 +82,11 @@ func TestARequestThatTheEndOfItsConnectionInterruptsSaysSo(t *testing.T) {
 		<-arrived
 		api.End()
 		if err := <-interrupted; !errors.Is(err, memberapi.ErrEnded) {
-			t.Errorf("HTTP/2 %t: %v", http2, err)
+			t.Errorf("%+v: %v", c, err)
 		}
 		close(release)
 		if _, err := get(t.Context(), api, "/version"); !errors.Is(err, memberapi.ErrEnded) {
-			t.Errorf("HTTP/2 %t, later: %v", http2, err)
+			t.Errorf("%+v, later: %v", c, err)
 		}
 	}
 }

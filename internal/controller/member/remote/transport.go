@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -74,7 +75,7 @@ func newTransport(config *rest.Config, token *Token, bounds Bounds) (*transport,
 	return t, nil
 }
 
-// whileOpen returns [memberapi.ErrEnded] for requests that fail after the end of their transport, which closes their connections.
+// whileOpen returns [memberapi.ErrEnded] for requests and answers that fail after the end of their transport, which closes their connections.
 type whileOpen struct {
 	http.RoundTripper
 	of *transport
@@ -83,10 +84,32 @@ type whileOpen struct {
 // RoundTrip implements http.RoundTripper.
 func (w whileOpen) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := w.RoundTripper.RoundTrip(request)
-	if err != nil && w.of.ended.Load() && !errors.Is(err, memberapi.ErrEnded) {
-		err = fmt.Errorf("%w: %w", memberapi.ErrEnded, err)
+	if err != nil {
+		return nil, w.of.explain(err)
 	}
-	return response, err
+	response.Body = openBody{response.Body, w.of}
+	return response, nil
+}
+
+type openBody struct {
+	io.ReadCloser
+	of *transport
+}
+
+func (b openBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = b.of.explain(err)
+	}
+	return n, err //nolint:wrapcheck // readers compare with io.EOF
+}
+
+// explain adds that the transport has ended.
+func (t *transport) explain(err error) error {
+	if t.ended.Load() && !errors.Is(err, memberapi.ErrEnded) {
+		return fmt.Errorf("%w: %w", memberapi.ErrEnded, err)
+	}
+	return err
 }
 
 // mostHeaders bounds the headers that are read of an answer.

@@ -26,6 +26,11 @@ func explained(f vsphere.Failure, name string) failure {
 	return failure{Failure: f, reason: reason, message: message, brief: name + ": " + strings.Replace(message, " "+name+":", ":", 1), terminal: terminal}
 }
 
+// passing reports whether a failure is not worth a report: a VM changed after its observation, once. The retry after a second observes it anew.
+func (f *failure) passing() bool {
+	return f.Count == 1 && vsphere.KindOf(f.Err) == vsphere.KindConflict
+}
+
 // waits reports whether it is too early to retry. A VM that is kept because of its disks is retried as soon as its configuration changes, since a person can have detached them.
 // The same holds for a VM whose question was answered.
 func (f *failure) waits(now time.Time, vm *vsphere.VM) bool {

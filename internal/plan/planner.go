@@ -256,10 +256,12 @@ func (p *planner) try(m *member, a Action) bool {
 	}
 	busy := p.ops.blocked(a.Ordinal, a.Kind)
 	if f := p.failureOf(m, a); f != nil {
-		p.blockers.addFailure(f)
-		m.status.Message = f.message
-		if !m.doomed && !busy && m.status.Phase != v1alpha1.VMReady { // a ready VM stays so: only its change failed
-			m.status.Phase = v1alpha1.VMFailed
+		if !f.passing() {
+			p.blockers.addFailure(f)
+			m.status.Message = f.message
+			if !m.doomed && !busy && m.status.Phase != v1alpha1.VMReady { // a ready VM stays so: only its change failed
+				m.status.Phase = v1alpha1.VMFailed
+			}
 		}
 		a.Quiet = f.reason == v1alpha1.ReasonForeignDisk
 		if f.waits(p.in.Now, m.vm) {

@@ -19,13 +19,14 @@ type Event struct {
 	Handled bool
 }
 
-// reportedElsewhere are the reasons of failures that VCenters and the hub report themselves, once instead of once for each group that waits.
+// reportedElsewhere are the reasons that VCenters, policies and the hub report themselves, once instead of once for each group that waits.
 var reportedElsewhere = map[string]bool{
 	v1alpha1.ReasonVCenterUnreachable:  true,
 	v1alpha1.ReasonVCenterTerminating:  true,
 	v1alpha1.ReasonInvalidLogin:        true,
 	v1alpha1.ReasonInventoryIncomplete: true,
 	v1alpha1.ReasonPolicyUnavailable:   true,
+	v1alpha1.ReasonWaitingForQuota:     true,
 }
 
 // Events compares two statuses. Changes of VMs come before their consequences. VMs of one pass share an event, so that a big scale-up does not flood the API server.

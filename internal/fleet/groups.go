@@ -38,9 +38,9 @@ func (f *Fleet) SetGroup(ref Ref, key vsphere.GroupKey, of *v1alpha1.VmGroup, vc
 
 // twinOf returns a group of another cluster with the UID of this one. The caller holds f.mu.
 func (f *Fleet) twinOf(key vsphere.GroupKey) (Ref, bool) {
-	for cluster := range f.clusters {
-		if g, ok := f.groups[vsphere.KeyOf(cluster, key.Group())]; ok && cluster != key.Member() {
-			return g.Ref, true
+	for _, other := range f.byUIDPart[partOf(key.Group())] {
+		if other.Group() == key.Group() && other.Member() != key.Member() {
+			return f.groups[other].Ref, true
 		}
 	}
 	return Ref{}, false

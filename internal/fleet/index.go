@@ -34,14 +34,12 @@ func (i index[K]) drop(of K, key vsphere.GroupKey) {
 type indexes struct {
 	byVCenter index[string]
 	byBucket  index[int]
-	// uidParts counts groups by the part of their UID that is in the names of folders.
-	uidParts map[string]int
-	// clusters counts groups by the UID of their cluster.
-	clusters map[string]int
+	// byUIDPart has the groups by the part of their UID that is in the names of folders. Few groups share one.
+	byUIDPart map[string][]vsphere.GroupKey
 }
 
 func newIndexes() indexes {
-	return indexes{byVCenter: index[string]{}, byBucket: index[int]{}, uidParts: map[string]int{}, clusters: map[string]int{}}
+	return indexes{byVCenter: index[string]{}, byBucket: index[int]{}, byUIDPart: map[string][]vsphere.GroupKey{}}
 }
 
 // uidPart is the length of the part of a group's UID in the name of its folder.
@@ -60,8 +58,8 @@ func (f *Fleet) enter(key vsphere.GroupKey, g *Group) {
 	m.groups, m.vms = m.groups+1, m.vms+g.VMs
 	f.byVCenter.add(g.VCenter, key)
 	f.byBucket.add(f.bucketOf(key, g.Ref), key)
-	f.uidParts[partOf(key.Group())]++
-	f.clusters[key.Member()]++
+	part := partOf(key.Group())
+	f.byUIDPart[part] = append(f.byUIDPart[part], key)
 }
 
 func (f *Fleet) leave(key vsphere.GroupKey, g *Group) {
@@ -70,13 +68,10 @@ func (f *Fleet) leave(key vsphere.GroupKey, g *Group) {
 	m.groups, m.vms = m.groups-1, m.vms-g.VMs
 	f.byVCenter.drop(g.VCenter, key)
 	f.byBucket.drop(f.bucketOf(key, g.Ref), key)
-	count(f.uidParts, partOf(key.Group()))
-	count(f.clusters, key.Member())
-}
-
-func count(of map[string]int, key string) {
-	if of[key]--; of[key] == 0 {
-		delete(of, key)
+	part := partOf(key.Group())
+	f.byUIDPart[part] = slices.DeleteFunc(f.byUIDPart[part], func(other vsphere.GroupKey) bool { return other == key })
+	if len(f.byUIDPart[part]) == 0 {
+		delete(f.byUIDPart, part)
 	}
 }
 
@@ -147,8 +142,8 @@ func (f *Fleet) HasUIDPart(part string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(part) >= uidPart {
-		return f.uidParts[partOf(part)] > 0
+		return len(f.byUIDPart[partOf(part)]) > 0
 	}
 	// No folder of the operator has such a name. Any UID with this prefix counts.
-	return slices.ContainsFunc(slices.Collect(maps.Keys(f.uidParts)), func(of string) bool { return strings.HasPrefix(of, part) })
+	return slices.ContainsFunc(slices.Collect(maps.Keys(f.byUIDPart)), func(of string) bool { return strings.HasPrefix(of, part) })
 }

@@ -217,7 +217,7 @@ func (r *modelRun) same() {
 	if got, want := fmt.Sprintf("%+v", r.told), fmt.Sprintf("%+v", r.n.told); got != want {
 		r.Fatalf("subscribers get %s, want %s", got, want)
 	}
-	if kept := len(r.f.byVCenter) + len(r.f.byBucket) + len(r.f.uidParts) + len(r.f.clusters); len(r.n.groups) == 0 && kept > 0 {
+	if kept := len(r.f.byVCenter) + len(r.f.byBucket) + len(r.f.byUIDPart); len(r.n.groups) == 0 && kept > 0 {
 		r.Fatalf("no group is known, and groups are found by %+v", r.f.indexes)
 	}
 }

@@ -31,19 +31,3 @@ func (s *Server) learn(kind vsphere.OperationKind, d time.Duration) {
 		s.cfg.Tasks.Took(kind, d)
 	}
 }
-
-// measure measures tasks by our own clock if the watch showed their effect before their task was read.
-func (s *Server) measure(tasks []string) {
-	if s.cfg.Tasks == nil || len(tasks) == 0 {
-		return
-	}
-	since := map[string]time.Time{}
-	for _, task := range s.ops.Tasks() {
-		since[task.Ref] = task.Since
-	}
-	for _, task := range tasks {
-		if op, mine := s.ops.Of(task); mine {
-			s.cfg.Tasks.Took(op.Kind, s.cfg.Now().Sub(since[task]))
-		}
-	}
-}

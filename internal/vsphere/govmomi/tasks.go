@@ -1,7 +1,9 @@
 package govmomi
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/types"
@@ -71,8 +73,7 @@ func (w *taskWatch) due() (time.Duration, bool) {
 		if !ok {
 			last = t.Since
 		}
-		op, _ := s.ops.Of(t.Ref)
-		earlier(last.Add(pause(last.Sub(t.Since), s.took.expected(op.Kind))).Sub(now))
+		earlier(last.Add(pause(last.Sub(t.Since), s.took.expected(t.Kind))).Sub(now))
 	}
 	if needed, in := s.ops.NeedsScan(); needed {
 		earlier(in)
@@ -134,6 +135,7 @@ func (w *taskWatch) poll(ctx context.Context) (changed, destroyed []vsphere.Ref,
 	s.landed = false
 	s.mu.Unlock()
 	tasks := s.ops.Tasks()
+	slices.SortFunc(tasks, func(a, b operations.Task) int { return cmp.Compare(a.Ref, b.Ref) })
 	refs := make([]vsphere.Ref, len(tasks))
 	now := s.cfg.Now()
 	polled := make(map[string]time.Time, len(tasks))
@@ -299,12 +301,18 @@ func (w *taskWatch) show(ctx context.Context, changed, destroyed []vsphere.Ref) 
 // landings ends the tasks whose effect the watch shows. For clones, it requests a read of their tasks instead: a server can show a VM before its clone has
 // ended. Only the watch calls it, because a listing shows old effects again.
 func (s *Server) landings() {
-	clones, others := s.ops.Landed(s.look)
-	s.measure(others)
-	for _, task := range others {
-		s.ops.Succeeded(task, vsphere.Ref{}, uint64(s.index.Begin()))
+	clones := false
+	for _, task := range s.ops.Landed(s.look) {
+		if task.Kind == vsphere.OpClone {
+			clones = true
+			continue
+		}
+		if s.cfg.Tasks != nil { // by our own clock, because the task is not read
+			s.cfg.Tasks.Took(task.Kind, s.cfg.Now().Sub(task.Since))
+		}
+		s.ops.Succeeded(task.Ref, vsphere.Ref{}, uint64(s.index.Begin()))
 	}
-	if len(clones) == 0 {
+	if !clones {
 		return
 	}
 	s.mu.Lock()

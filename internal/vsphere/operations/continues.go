@@ -11,9 +11,12 @@ func (t *Tracker) Continues(task string, next map[vsphere.Ref]string, at Mark) {
 	now := t.now()
 	for op := range t.all {
 		ref, goesOn := next[op.VM]
-		if op.state == running && op.task == task && goesOn {
+		if t.tasks[task] == op && goesOn {
+			delete(t.tasks, task)
 			if op.task = ref; ref == "" {
 				op.state, op.lostAt = unknown, now
+			} else {
+				t.tasks[ref] = op
 			}
 			groups = append(groups, op.Group)
 		}

@@ -32,7 +32,7 @@ func TestAPowerOnGoesOnInTheTaskOfItsVMWithItsSlot(t *testing.T) {
 	if r.told != told+1 {
 		t.Errorf("the group was notified %d times, want once", r.told-told)
 	}
-	if tasks := r.Tasks(); len(tasks) != 2 || tasks[0].Ref != "task-on" || tasks[1].Ref != "task-other" {
+	if tasks := r.Tasks(); len(tasks) != 2 || !r.Tracks("task-on") || !r.Tracks("task-other") || r.Tracks("task-place") {
 		t.Fatalf("tasks to watch: %v", tasks)
 	}
 	if ops := r.InFlight("g"); ops[0].Task != "task-on" || ops[0].OutcomeUnknown || len(r.done) != 0 {

@@ -53,7 +53,7 @@ func (t *Tracker) Claimed(group vsphere.GroupKey, known []vsphere.Ref) {
 	defer t.mu.Unlock()
 	for _, op := range t.ops[group] {
 		if op.held && !op.found && slices.Contains(known, op.VM) {
-			t.remove(op.Key)
+			t.remove(op)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package operations
 import (
 	"cmp"
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -105,14 +104,16 @@ type Tracker struct {
 
 	mu sync.Mutex
 	// ops are the operations in flight of each group, by ordinal: a pass reads only its own.
-	ops       map[vsphere.GroupKey]map[int32]*operation
+	ops map[vsphere.GroupKey]map[int32]*operation
+	// tasks are the running operations by task.
+	tasks     map[string]*operation
 	failures  Failures
 	inherited *waitFor
 }
 
 // New returns a tracker without operations. The tracker holds no lock when it calls notifier.
 func New(now func() time.Time, notifier vsphere.GroupNotifier) *Tracker {
-	return &Tracker{Grace: DefaultGrace, now: now, notifier: notifier, ops: map[vsphere.GroupKey]map[int32]*operation{}}
+	return &Tracker{Grace: DefaultGrace, now: now, notifier: notifier, ops: map[vsphere.GroupKey]map[int32]*operation{}, tasks: map[string]*operation{}}
 }
 
 // Begin registers an operation before its submission. While another operation on the same ordinal is in flight, it fails with KindBusy.
@@ -136,6 +137,7 @@ func (t *Tracker) Begin(r Request) (*Handle, error) {
 		if !overtakes {
 			return nil, &vsphere.Error{Kind: vsphere.KindBusy, Op: string(r.Kind) + " " + r.Name, Err: errBusy}
 		}
+		t.remove(op)
 	}
 	op := &operation{Request: r, since: t.now()}
 	if t.ops[r.Group] == nil {
@@ -153,7 +155,10 @@ type Handle struct {
 
 // Accepted records that vCenter runs the operation as a task. done is called once, when the task has ended.
 func (h *Handle) Accepted(task string, done func(ok bool)) {
-	h.t.update(h.op, func() { h.op.state, h.op.task, h.op.done = running, task, done })
+	h.t.update(h.op, func() {
+		h.op.state, h.op.task, h.op.done = running, task, done
+		h.t.tasks[task] = h.op
+	})
 }
 
 // Finished records that the operation was completed without a task, at a mark, and awaits its effect.
@@ -179,7 +184,7 @@ func (h *Handle) Failed(err error) {
 
 // Withdraw records that nothing was sent, or that nothing was left to do.
 func (h *Handle) Withdraw() {
-	h.t.update(h.op, func() { h.t.remove(h.op.Key) })
+	h.t.update(h.op, func() { h.t.remove(h.op) })
 }
 
 // update runs f with the lock held and notifies the group.
@@ -208,87 +213,76 @@ func (t *Tracker) all(yield func(*operation) bool) {
 	}
 }
 
-func (t *Tracker) remove(key Key) {
-	of := t.ops[key.Group]
-	delete(of, key.Ordinal)
+func (t *Tracker) remove(op *operation) {
+	of := t.ops[op.Group]
+	delete(of, op.Ordinal)
 	if len(of) == 0 {
-		delete(t.ops, key.Group)
+		delete(t.ops, op.Group)
+	}
+	if t.tasks[op.task] == op {
+		delete(t.tasks, op.task)
 	}
 }
 
 // fail removes the operation and records the failure. The caller holds the lock.
 func (t *Tracker) fail(op *operation, err error) {
-	t.remove(op.Key)
+	t.remove(op)
 	t.failures.Add(op.Group, vsphere.Failure{Kind: op.Kind, Ordinal: op.Ordinal, VM: op.VM, Err: err, At: t.now(), Revision: op.Stamp.Revision, Met: op.Met})
 }
 
 // Task is a task to watch.
 type Task struct {
 	Ref string
+	// Kind of the operation. It is empty for a task of unknown origin that can be ours.
+	Kind vsphere.OperationKind
 	// Since is the time of the submission or of the first sighting.
 	Since time.Time
 }
 
-// Tasks returns the tasks whose end matters, sorted by reference.
+// Tasks returns the tasks whose end matters, unordered.
 func (t *Tracker) Tasks() []Task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	byRef := map[string]Task{}
-	for op := range t.all {
-		if op.state == running {
-			byRef[op.task] = Task{op.task, op.since}
-		}
+	out := make([]Task, 0, len(t.tasks))
+	for ref, op := range t.tasks {
+		out = append(out, Task{ref, op.Kind, op.since})
 	}
+	awaited := map[string]bool{}
 	for _, w := range t.waits() {
 		for ref, a := range w.tasks {
-			if _, ok := byRef[ref]; !ok && !a.over {
-				byRef[ref] = Task{ref, a.Since}
+			if t.tasks[ref] == nil && !a.over && !awaited[ref] {
+				awaited[ref] = true
+				out = append(out, Task{Ref: ref, Since: a.Since})
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Values(byRef), func(a, b Task) int { return cmp.Compare(a.Ref, b.Ref) })
+	return out
 }
 
 // Tracks reports whether a task belongs to an operation of this process.
 func (t *Tracker) Tracks(task string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.byTask(task) != nil
+	return t.tasks[task] != nil
 }
 
-// Landed returns the tasks that count as running although their effect is visible. It returns clones separately, because servers can
-// show their VMs before the task has ended.
-func (t *Tracker) Landed(look func(Effect) Sight) (clones, others []string) {
+// Landed returns the tasks that count as running although their effect is visible, unordered.
+func (t *Tracker) Landed(look func(Effect) Sight) (landed []Task) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for op := range t.all {
-		if op.state != running || look(Effect{Request: op.Request, VM: op.VM}) != Seen {
-			continue
-		}
-		if op.Kind == vsphere.OpClone {
-			clones = append(clones, op.task)
-		} else {
-			others = append(others, op.task)
+	for ref, op := range t.tasks {
+		if look(Effect{Request: op.Request, VM: op.VM}) == Seen {
+			landed = append(landed, Task{ref, op.Kind, op.since})
 		}
 	}
-	return clones, others
-}
-
-// byTask finds the operation of a running task. The caller holds the lock.
-func (t *Tracker) byTask(task string) *operation {
-	for op := range t.all {
-		if op.state == running && op.task == task {
-			return op
-		}
-	}
-	return nil
+	return landed
 }
 
 // Of returns the request of a running task's operation.
 func (t *Tracker) Of(task string) (Request, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if op := t.byTask(task); op != nil {
+	if op := t.tasks[task]; op != nil {
 		return op.Request, true
 	}
 	return Request{}, false
@@ -308,7 +302,7 @@ func (t *Tracker) RunningClone(key Key) (r Request, task string, ok bool) {
 // Canceled records that vCenter was asked to cancel a task, and its answer: nil if it agreed.
 func (t *Tracker) Canceled(task string, err error) {
 	t.mu.Lock()
-	op := t.byTask(task)
+	op := t.tasks[task]
 	if op != nil {
 		op.canceledAt, op.cancelErr = t.now(), err
 	}
@@ -344,10 +338,11 @@ func (t *Tracker) ended(task string, at Mark, ok bool, f func(*operation)) {
 	for _, w := range t.waits() {
 		w.end(task, at)
 	}
-	op := t.byTask(task)
+	op := t.tasks[task]
 	var done func(bool)
 	if op != nil {
 		done, op.done = op.done, nil
+		delete(t.tasks, task)
 		f(op)
 	}
 	t.mu.Unlock()
@@ -391,7 +386,7 @@ func (t *Tracker) Settle(applied Mark, look func(Effect) Sight) {
 			}
 		}
 		if remove {
-			t.remove(op.Key)
+			t.remove(op)
 			groups[op.Group] = struct{}{}
 			if op.done != nil {
 				done = append(done, op.done)

@@ -2,7 +2,7 @@ package operations
 
 import (
 	"errors"
-	"slices"
+	"maps"
 	"testing"
 	"time"
 
@@ -26,6 +26,17 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: &clock{time.Unix(1000, 0)}}
 	r.Tracker = New(r.clock.now, r)
+	t.Cleanup(func() {
+		tasks := map[string]*operation{}
+		for op := range r.all {
+			if op.state == running {
+				tasks[op.task] = op
+			}
+		}
+		if !maps.Equal(r.tasks, tasks) {
+			t.Errorf("%d tasks are kept, and %d operations run", len(r.tasks), len(tasks))
+		}
+	})
 	return r
 }
 
@@ -222,13 +233,16 @@ func TestWhatLandedIsToldOfRunningTasksOnly(t *testing.T) {
 	r.begin(vsphere.OpDestroy, 3) // its request is in flight
 	sight := Unseen
 	look := func(Effect) Sight { return sight }
-	if clones, others := r.Landed(look); len(clones)+len(others) != 0 {
-		t.Errorf("nothing can be seen, but landed: %v, %v", clones, others)
+	if landed := r.Landed(look); len(landed) != 0 {
+		t.Errorf("nothing can be seen, but landed: %v", landed)
 	}
 	sight = Seen
-	clones, others := r.Landed(look)
-	if !slices.Equal(clones, []string{"task-clone"}) || !slices.Equal(others, []string{"task-on"}) {
-		t.Errorf("landed: clones %v, others %v", clones, others)
+	landed := map[string]vsphere.OperationKind{}
+	for _, task := range r.Landed(look) {
+		landed[task.Ref] = task.Kind
+	}
+	if !maps.Equal(landed, map[string]vsphere.OperationKind{"task-clone": vsphere.OpClone, "task-on": vsphere.OpPowerOn}) {
+		t.Errorf("landed: %v", landed)
 	}
 }
 

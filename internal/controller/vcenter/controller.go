@@ -111,7 +111,7 @@ type Reconciler struct {
 	// Members are asked whether the groups of empty folders exist. If it is nil, empty folders stay.
 	Members Members
 
-	changed chan event.TypedGenericEvent[string]
+	changed chan event.TypedGenericEvent[wake]
 	// orphans are VMs without a group, and released those that were kept.
 	orphans, released orphans
 	empty             emptyFolders
@@ -138,21 +138,16 @@ type Reconciler struct {
 // SetupWithManager registers the controller and the pool with the hub's manager.
 func (r *Reconciler) SetupWithManager(mgr manager.Manager) error {
 	// One slot per change is enough to wake the controller. A full buffer means that it is awake.
-	r.changed = make(chan event.TypedGenericEvent[string], 1024)
+	r.changed = make(chan event.TypedGenericEvent[wake], 1024)
 	r.everyVCenter = passes.NewAll()
 	if err := mgr.Add(r.Pool); err != nil {
 		return fmt.Errorf("register the connections with the manager: %w", err)
-	}
-	byName := handler.TypedFuncs[string, reconcile.Request]{
-		GenericFunc: func(_ context.Context, e event.TypedGenericEvent[string], q queue) {
-			q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: e.Object}})
-		},
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("vcenter").
 		For(&v1alpha1.VCenter{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.usersOf)).
-		WatchesRawSource(source.TypedChannel(r.changed, byName)).
+		WatchesRawSource(source.TypedChannel(r.changed, handler.TypedFuncs[wake, reconcile.Request]{GenericFunc: enqueue})).
 		WatchesRawSource(r.everyVCenter.Of(r.Client, &v1alpha1.VCenterList{})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4, NeedLeaderElection: new(bool)}).
 		Complete(r)
@@ -185,9 +180,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	}
 	r.recognize(vc)
 	deleting := !vc.DeletionTimestamp.IsZero()
-	inUse := r.inUse(ctx, vc)
-	if deleting && inUse == "" {
-		return r.leave(ctx, vc)
+	inUse := ""
+	if deleting {
+		if inUse = r.inUse(ctx, vc); inUse == "" {
+			return r.leave(ctx, vc)
+		}
 	}
 	// A VCenter whose deletion waits gets a connection like any other, because the deletion needs one.
 	if !deleting && !controllerutil.ContainsFinalizer(vc, v1alpha1.VCenterFinalizer) {
@@ -226,7 +223,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	dial := func() Connection { return r.Dial(config, notifier{r, vc.Name}) }
 	if r.Pool.ensure(vc.Name, config, dial, func(uuid string) bool { return expectedInstance(vc, uuid) }) {
 		r.Groups.VCenterChanged(vc.Name)
-		r.look(vc.Name)
+		r.look(vc.Name, 0)
 	}
 	l, after, err := r.lookAt(ctx, vc, config)
 	if err != nil {
@@ -446,21 +443,32 @@ type notifier struct {
 	name string
 }
 
-// GroupChanged also wakes the VCenter's controller, because the number of VMs can have changed.
+// GroupChanged also wakes the VCenter's controller, because the number of VMs can have changed. The queue merges the wake-ups of a second, because each event of a
+// VM comes here.
 func (n notifier) GroupChanged(group vsphere.GroupKey) {
 	n.r.Groups.GroupChanged(group)
-	n.r.look(n.name)
+	n.r.look(n.name, time.Second)
 }
 
 func (n notifier) ServerChanged() {
 	n.r.Groups.VCenterChanged(n.name)
-	n.r.look(n.name)
+	n.r.look(n.name, 0)
+}
+
+// wake asks for a pass of a VCenter after a time.
+type wake struct {
+	vcenter string
+	in      time.Duration
+}
+
+func enqueue(_ context.Context, e event.TypedGenericEvent[wake], q queue) {
+	q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: e.Object.vcenter}}, e.Object.in)
 }
 
 // look wakes the controller for a VCenter. It does not block.
-func (r *Reconciler) look(name string) {
+func (r *Reconciler) look(name string, in time.Duration) {
 	select {
-	case r.changed <- event.TypedGenericEvent[string]{Object: name}:
+	case r.changed <- event.TypedGenericEvent[wake]{Object: wake{name, in}}:
 	default:
 	}
 }

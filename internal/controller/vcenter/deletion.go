@@ -15,7 +15,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
 
-// inUse returns the reason why the deletion of a VCenter waits, or "".
+// inUse returns the reason why the deletion of a VCenter waits, or "". It asks about each group of the VCenter.
 func (r *Reconciler) inUse(ctx context.Context, vc *v1alpha1.VCenter) string {
 	vms := vc.Status.VMs
 	if current, _ := r.Pool.connections(vc.Name); current != nil {
@@ -37,9 +37,6 @@ func (r *Reconciler) inUse(ctx context.Context, vc *v1alpha1.VCenter) string {
 // refusesGroups reports whether every replica has seen that a VCenter is being deleted. From then on, none starts a clone for a group that never used it.
 // Otherwise a tenant could prevent the deletion with groups that have no VMs.
 func (r *Reconciler) refusesGroups(vc *v1alpha1.VCenter) bool {
-	if vc.DeletionTimestamp.IsZero() {
-		return false
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.leaving == nil {

@@ -53,7 +53,7 @@ type search struct {
 }
 
 // look returns the VMs of a VCenter that have had no group for orphanPatience, sorted by reference. A reported VM stays reported
-// while its group is unknown. It calls find, which reads all VMs, at most once per lookInterval.
+// while its group is unknown. It calls find, which asks for each group, at most once per lookInterval.
 func (o *orphans) look(vcenter string, now time.Time, find func() search) []vsphere.VM {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -123,8 +123,8 @@ func (r *Reconciler) lookForOrphans(ctx context.Context, vcenter string, current
 		names[list.Items[i].Status.ClusterUID] = list.Items[i].Name
 	}
 	memberOf := func(clusterUID string) string { return names[clusterUID] }
-	vms := r.orphans.look(vcenter, now, func() search { return r.without(current.Owned(), names, false) })
-	kept := r.released.look(vcenter, now, func() search { return r.without(current.Owned(), names, true) })
+	vms := r.orphans.look(vcenter, now, func() search { return r.without(current, names, false) })
+	kept := r.released.look(vcenter, now, func() search { return r.without(current, names, true) })
 	groups, released = orphaned.Of(vms, current.FolderPath, memberOf), orphaned.Of(kept, current.FolderPath, memberOf)
 	undecided, until := r.orphans.complete(vcenter, now)
 	r.Groups.SetOrphans(vcenter, groups, undecided, until)
@@ -133,22 +133,19 @@ func (r *Reconciler) lookForOrphans(ctx context.Context, vcenter string, current
 }
 
 // without returns the VMs without a group whose receipt matches kept. VMs of a cluster that no MemberCluster leads to are none of them.
-func (r *Reconciler) without(vms []vsphere.VM, members map[string]string, kept bool) search {
-	found := search{members: members}
-	for _, vm := range vms {
-		if vm.Stamp == nil {
-			continue
-		}
-		absent, known := r.Groups.Absent(vm.Stamp.Key())
+func (r *Reconciler) without(current Connection, members map[string]string, kept bool) search {
+	var none, maybe []vsphere.GroupKey
+	for _, group := range current.OwnedGroups() {
+		absent, known := r.Groups.Absent(group)
 		switch {
-		case known && !absent, !known && members[vm.Stamp.Member] == "", (r.Receipts != nil && r.Receipts.Keeps(vm.Stamp.Key())) != kept:
+		case known && !absent, !known && members[group.Member()] == "", (r.Receipts != nil && r.Receipts.Keeps(group)) != kept:
 		case absent:
-			found.absent = append(found.absent, vm)
+			none = append(none, group)
 		default:
-			found.unknown = append(found.unknown, vm)
+			maybe = append(maybe, group)
 		}
 	}
-	return found
+	return search{absent: current.Owned(none...), unknown: current.Owned(maybe...), members: members}
 }
 
 func orphanedVMs(groups []orphaned.Group) condition {

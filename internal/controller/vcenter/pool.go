@@ -23,8 +23,9 @@ type Connection interface {
 	// ExpectVMs sets the VMs that groups expect. If the pause concerns VMs from before this process, an expectation without VMs ends it. vCenter's explanation
 	// of all VMs also does.
 	ExpectVMs(e vsphere.Expectation)
-	// Owned returns the VMs with this installation's stamp.
-	Owned() []vsphere.VM
+	// OwnedGroups returns the groups of the VMs with this installation's stamp, and Owned the VMs of these groups.
+	OwnedGroups() []vsphere.GroupKey
+	Owned(groups ...vsphere.GroupKey) []vsphere.VM
 	// Load returns the running and waiting tasks of this process, from memory.
 	Load() vsphere.Load
 	// FolderPath returns the inventory path of a folder below the root folder, or "" while it is unknown.

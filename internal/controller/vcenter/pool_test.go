@@ -70,8 +70,24 @@ func (c *connectionForTest) AcceptEmpty()        { c.diary.note("accepted " + c.
 func (c *connectionForTest) ExpectVMs(e vsphere.Expectation) {
 	c.diary.note(fmt.Sprintf("expects %d of %s", e.VMs, c.name))
 }
-func (c *connectionForTest) Load() vsphere.Load  { return vsphere.Load{Limit: 8} }
-func (c *connectionForTest) Owned() []vsphere.VM { return c.owned }
+func (c *connectionForTest) Load() vsphere.Load { return vsphere.Load{Limit: 8} }
+
+func (c *connectionForTest) OwnedGroups() (groups []vsphere.GroupKey) {
+	for _, vm := range c.owned {
+		groups = append(groups, vm.Stamp.Key())
+	}
+	slices.Sort(groups)
+	return slices.Compact(groups)
+}
+
+func (c *connectionForTest) Owned(groups ...vsphere.GroupKey) (owned []vsphere.VM) {
+	for _, vm := range c.owned {
+		if slices.Contains(groups, vm.Stamp.Key()) {
+			owned = append(owned, vm)
+		}
+	}
+	return owned
+}
 
 func (c *connectionForTest) FolderPath(folder vsphere.Ref) string {
 	return map[vsphere.Ref]string{vsphere.FolderRef("group-7"): "/DC0/vm/vm-operator/team-a/shop/web.0a1b2c3d"}[folder]

@@ -114,8 +114,8 @@ func TestAnotherReplicasCloneIsWaitedForHoweverLongItTakes(t *testing.T) {
 				o := r.observe()
 				return len(o.HalfMade) == 1 && o.HalfMade[0].Name == "vg-0" && o.HalfMade[0].Task != "" && !o.HalfMade[0].Since.IsZero()
 			})
-			if o := r.observe(); len(others(o))+len(o.Unread) != 0 || len(r.server.Owned()) != 0 || !o.Undetermined() {
-				t.Errorf("VMs %v, unread %v, owned %v", o.VMs, o.Unread, r.server.Owned())
+			if o := r.observe(); len(others(o))+len(o.Unread) != 0 || r.server.Health().VMs != 0 || !o.Undetermined() {
+				t.Errorf("VMs %v, unread %v, %d owned", o.VMs, o.Unread, r.server.Health().VMs)
 			}
 		}
 		waits()
@@ -191,7 +191,7 @@ func TestAVMThatAFailedCloneHasLeftIsToldOf(t *testing.T) {
 			return len(others(o)) == 1 && others(o)[0] == "vg-0" && len(o.Unread) == 0
 		}
 		r.until("the VM is reported", func() bool { o := r.observe(); return o.Complete && len(o.HalfMade) == 0 && told(o) })
-		if n := len(r.server.Owned()); n != 0 {
+		if n := r.server.Health().VMs; n != 0 {
 			t.Errorf("%d VMs count as the installation's", n)
 		}
 		close(left)

@@ -99,7 +99,7 @@ func (h *history) queries() (all []vsphere.Query) {
 
 func (h *history) compareGroups(x, fresh *inventory.Index, queries []vsphere.Query) (wrong []string) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	if got, want := len(x.Owned()), len(fresh.Owned()); got != want {
+	if got, want := x.Stamped(), fresh.Stamped(); got != want {
 		say("%d VMs are counted, and %d in truth", got, want)
 	}
 	folders, _ := x.EmptyGroupFolders()

@@ -218,7 +218,7 @@ func (h *history) uncounted(s *Server) (wrong []string) {
 		return nil
 	}
 	owned, before := map[vsphere.Ref]bool{}, unsettled(s)
-	for _, vm := range s.Owned() {
+	for _, vm := range s.Owned(s.OwnedGroups()...) {
 		owned[vm.Ref] = true
 	}
 	for ref := range unsettled(s) {

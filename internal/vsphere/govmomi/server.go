@@ -288,8 +288,12 @@ func (s *Server) ExpectVMs(e vsphere.Expectation) { s.index.Expect(e) }
 // AcceptEmpty confirms that the empty root folder is correct: see vsphere.Health.SuddenlyEmpty.
 func (s *Server) AcceptEmpty() { s.index.AcceptEmpty() }
 
-// Owned returns all VMs with this installation's stamp, unordered, including those that wait for a verdict. While Health is not Complete, there can be more.
-func (s *Server) Owned() []vsphere.VM { return s.index.Owned() }
+// OwnedGroups returns the groups in the stamps of this installation, unordered, including those of VMs that wait for a verdict. While Health is not Complete,
+// there can be more.
+func (s *Server) OwnedGroups() []vsphere.GroupKey { return s.index.OwnedGroups() }
+
+// Owned returns the VMs of these groups, unordered.
+func (s *Server) Owned(groups ...vsphere.GroupKey) []vsphere.VM { return s.index.Owned(groups...) }
 
 // Marked returns the countable properties of a group's VMs: see vsphere.Inventory.
 func (s *Server) Marked(group vsphere.GroupKey) []vsphere.Marked { return s.index.Marked(group) }

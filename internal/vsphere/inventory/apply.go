@@ -51,7 +51,7 @@ func (x *Index) applyAll(r reading, vms []Seen, folders []vsphere.Folder) {
 	if changed {
 		x.everybody(touched)
 	}
-	x.mu.Unlock()
+	x.unlock()
 	x.notify(touched, changed)
 }
 
@@ -116,7 +116,7 @@ func (x *Index) Upsert(began Moment, vms []Seen, folders []vsphere.Folder) {
 	if before != after {
 		x.everybody(touched)
 	}
-	x.mu.Unlock()
+	x.unlock()
 	x.notify(touched, before != after)
 }
 
@@ -130,28 +130,9 @@ func (x *Index) Show(vms []vsphere.VM) (unread []vsphere.Ref) {
 			unread = append(unread, vms[i].Ref)
 		}
 	}
-	x.mu.Unlock()
+	x.unlock()
 	x.notify(touched, false)
 	return unread
-}
-
-// Suspects returns the objects that wait for a verdict.
-func (x *Index) Suspects() []vsphere.Ref {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	var out []vsphere.Ref
-	for ref, e := range x.vms {
-		if e.state == Suspect {
-			out = append(out, ref)
-		}
-	}
-	for ref, e := range x.folders {
-		if e.state == Suspect {
-			out = append(out, ref)
-		}
-	}
-	sortRefs(out)
-	return out
 }
 
 // Leaving records that this process submitted a VM's destruction, so that its absence is expected.

@@ -20,7 +20,7 @@ func (x *Index) Left(refs ...vsphere.Ref) {
 	if before != after {
 		x.everybody(touched)
 	}
-	x.mu.Unlock()
+	x.unlock()
 	x.notify(touched, before != after)
 }
 
@@ -36,7 +36,7 @@ func (x *Index) Missed(began Moment, refs ...vsphere.Ref) {
 			x.suspect(ref, touched)
 		}
 	}
-	x.mu.Unlock()
+	x.unlock()
 	x.notify(touched, false)
 }
 
@@ -83,6 +83,6 @@ func (x *Index) Made(began Moment, folder vsphere.Folder) {
 	touched := groups{}
 	x.mu.Lock()
 	x.putFolder(folder, reading{began: began, kind: aLookUp}, touched)
-	x.mu.Unlock()
+	x.unlock()
 	x.notify(touched, false)
 }

@@ -31,15 +31,9 @@ func (x *Index) guardListing(missing []vsphere.Ref, stamped int) {
 
 // guardLeft is called with the stamped VMs that left in one update.
 func (x *Index) guardLeft(left []vsphere.Ref) {
-	if len(left) < emptyAtLeast || x.acceptEmpty || x.lost != nil {
-		return
+	if len(left) >= emptyAtLeast && x.here == 0 && !x.acceptEmpty && x.lost == nil {
+		x.loseAll(left)
 	}
-	for _, e := range x.vms {
-		if e.state == Present && x.ours(e) {
-			return
-		}
-	}
-	x.loseAll(left)
 }
 
 func (x *Index) loseAll(refs []vsphere.Ref) {
@@ -103,7 +97,7 @@ func (x *Index) Explained(refs []vsphere.Ref) {
 		x.lost = nil
 		x.everybody(touched)
 	}
-	x.mu.Unlock()
+	x.unlock()
 	x.notify(touched, changed)
 }
 
@@ -117,7 +111,7 @@ func (x *Index) Expect(e vsphere.Expectation) {
 		x.lost = nil
 		x.everybody(touched)
 	}
-	x.mu.Unlock()
+	x.unlock()
 	x.notify(touched, changed)
 }
 
@@ -136,13 +130,6 @@ func (x *Index) record(e vsphere.Expectation) (explained bool) {
 	return len(e.Recorded) > 0 && len(x.recorded) == 0
 }
 
-// SuddenlyEmpty reports whether the alarm is active.
-func (x *Index) SuddenlyEmpty() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.lost != nil
-}
-
 // AcceptEmpty confirms that the empty root folder is correct, until it holds VMs again.
 func (x *Index) AcceptEmpty() {
 	touched := groups{}
@@ -153,6 +140,6 @@ func (x *Index) AcceptEmpty() {
 	if changed {
 		x.everybody(touched)
 	}
-	x.mu.Unlock()
+	x.unlock()
 	x.notify(touched, changed)
 }

@@ -62,6 +62,7 @@ func (x *Index) putFolder(f vsphere.Folder, r reading, touched groups) {
 	}
 	x.unchild(e)
 	e.folder, e.state, e.asked, e.version = f, state, x.cfg.Now(), x.nextVersion()
+	x.await(f.Ref, state)
 	if state == Present {
 		x.child(e)
 	}
@@ -98,6 +99,7 @@ func (x *Index) setFolder(e *folderEntry, s State, touched groups) {
 		return
 	}
 	e.state, e.asked, e.version = s, x.cfg.Now(), x.nextVersion()
+	x.await(e.folder.Ref, s)
 	x.unchild(e)
 	x.touchFolder(e.folder.Ref, touched)
 	if s == Gone || s == Elsewhere {
@@ -110,6 +112,7 @@ func (x *Index) dropFolder(ref vsphere.Ref) {
 	if e := x.folders[ref]; e != nil {
 		x.unchild(e)
 		delete(x.folders, ref)
+		delete(x.suspects, ref)
 	}
 }
 

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -54,9 +55,8 @@ type vmEntry struct {
 	// version numbers the contents and states of the index. Another number means another content or state.
 	version uint64
 	// unread is true if vCenter showed the VM without its configuration, so that its stamp is unknown.
-	unread bool
-	// counted is true while the VM is counted in stamped.
-	counted bool
+	unread  bool
+	counted counted
 	// leaving is true after this process submitted the VM's destruction.
 	leaving bool
 	// asked is the time of the last query for the VM since it became Gone or Elsewhere, or of that change.
@@ -86,6 +86,8 @@ type groups map[vsphere.GroupKey]struct{}
 type Index struct {
 	cfg Config
 
+	whole atomic.Pointer[whole]
+
 	mu      sync.Mutex
 	moment  Moment
 	version uint64
@@ -97,8 +99,7 @@ type Index struct {
 	reason  string
 	root    vsphere.Ref
 	vms     map[vsphere.Ref]*vmEntry
-	// stamped is the number of counted VMs.
-	stamped  int
+	counts
 	folders  map[vsphere.Ref]*folderEntry
 	children children
 	// doubted are objects that overlapping reads show differently.
@@ -128,10 +129,11 @@ type Index struct {
 
 // New returns an empty, incomplete index.
 func New(cfg Config) *Index {
-	return &Index{
+	x := &Index{
 		cfg:      cfg,
 		reason:   "vCenter's inventory has not been read yet",
 		vms:      map[vsphere.Ref]*vmEntry{},
+		counts:   newCounts(),
 		folders:  map[vsphere.Ref]*folderEntry{},
 		children: children{},
 		doubted:  map[vsphere.Ref]struct{}{},
@@ -143,6 +145,8 @@ func New(cfg Config) *Index {
 
 		unknownFolders: map[vsphere.GroupKey]vsphere.Ref{},
 	}
+	x.publish()
+	return x
 }
 
 // SetRoot records the root folder. The root folder is not its own child and in no listing.
@@ -155,7 +159,7 @@ func (x *Index) SetRoot(root vsphere.Folder) {
 	x.moment++
 	touched := groups{}
 	x.putFolder(root, reading{began: x.moment, kind: aLookUp}, touched)
-	x.mu.Unlock()
+	x.unlock()
 	x.notify(touched, false)
 }
 
@@ -172,7 +176,7 @@ func (x *Index) Invalidate(reason string) {
 	x.mu.Lock()
 	changed := x.valid || x.reason != reason
 	x.valid, x.reason = false, reason
-	x.mu.Unlock()
+	x.unlock()
 	if changed {
 		x.notify(nil, true)
 	}
@@ -185,13 +189,6 @@ func (x *Index) Listed() bool {
 	return x.listed
 }
 
-// Complete reports whether the index holds every VM below the root folder, and the reason if not.
-func (x *Index) Complete() (bool, string) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.complete()
-}
-
 func (x *Index) complete() (bool, string) {
 	switch {
 	case !x.valid:
@@ -200,43 +197,6 @@ func (x *Index) complete() (bool, string) {
 		return false, suddenlyEmpty
 	}
 	return true, ""
-}
-
-// Stamped returns the number of VMs with this installation's stamp, including missing VMs without a verdict.
-func (x *Index) Stamped() int {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.stamped
-}
-
-// Owned returns the VMs that Stamped counts, unordered.
-func (x *Index) Owned() []vsphere.VM {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	var owned []vsphere.VM
-	for _, e := range x.vms {
-		if x.counts(e) {
-			owned = append(owned, clone(e.vm))
-		}
-	}
-	return owned
-}
-
-// counts reports whether a VM of this installation is, or can be, below the root.
-func (x *Index) counts(e *vmEntry) bool {
-	return (e.state == Present || e.state == Suspect) && x.ours(e)
-}
-
-// recount updates the count for a changed entry.
-func (x *Index) recount(e *vmEntry) {
-	if counts := x.counts(e); counts != e.counted {
-		e.counted = counts
-		if counts {
-			x.stamped++
-		} else {
-			x.stamped--
-		}
-	}
 }
 
 // notify notifies groups and, if completeness changed, the server. It reports changes of VMs first, so that a notified group finds their result.

@@ -39,12 +39,12 @@ func TestAVMWithoutAVerdictCountsAsOneOfOurs(t *testing.T) {
 	for name, vanish := range map[string]func(){"it is not in a listing": func() { x.list() }, "it left": func() { x.Left(a.Ref) }} {
 		x.list(a)
 		vanish()
-		if complete, _ := x.Complete(); !complete || x.Stamped() != 1 || len(x.Owned()) != 1 {
+		if complete, _ := x.Complete(); !complete || x.Stamped() != 1 || len(x.Owned(x.OwnedGroups()...)) != 1 {
 			t.Errorf("%s: complete %t with %d VMs, want the one that may be there", name, complete, x.Stamped())
 		}
 	}
 	x.Confirm(x.Begin(), a.Ref, Gone)
-	if x.Stamped() != 0 || len(x.Owned()) != 0 {
+	if x.Stamped() != 0 || len(x.Owned(x.OwnedGroups()...)) != 0 {
 		t.Errorf("%d VMs are counted after the last one was deleted", x.Stamped())
 	}
 }

@@ -59,14 +59,3 @@ func (x *Index) Begin() Moment {
 	x.moment++
 	return x.moment
 }
-
-// Applied returns the moment at which the last applied full listing began. It returns zero before the first listing and while the index is invalid. It uses the
-// beginning, because an operation can conclude from a missing object only if the listing was read after the operation.
-func (x *Index) Applied() Moment {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if !x.valid {
-		return 0
-	}
-	return x.applied
-}

@@ -44,7 +44,7 @@ func TestReleasedVMsAreFoundByTheGroupOfTheirMarkWhereverTheyAre(t *testing.T) {
 			t.Errorf("%s: released are %v, want %v; VMs are %v, want %v", name, refsOf(g.Released), all, refsOf(g.VMs), c.vms)
 		}
 	}
-	if n, owned := x.Stamped(), x.Owned(); n != 1 || len(owned) != 1 || owned[0].Ref != stamped.Ref {
+	if n, owned := x.Stamped(), x.Owned(x.OwnedGroups()...); n != 1 || len(owned) != 1 || owned[0].Ref != stamped.Ref {
 		t.Errorf("%d VMs count as ours, %v, want the stamped one", n, refsOf(owned))
 	}
 }

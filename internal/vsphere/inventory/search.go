@@ -55,7 +55,7 @@ func (x *Index) ConfirmGone(began Moment, ref vsphere.Ref, search Search) {
 		x.touch(e, touched)
 		delete(x.waiting, ref)
 	}
-	x.mu.Unlock()
+	x.unlock()
 	x.notify(touched, false)
 }
 

@@ -11,7 +11,7 @@ func (x *Index) ConfirmElsewhere(began Moment, vm Outside) {
 		e.path = vm.Path
 		x.touch(e, touched)
 	}
-	x.mu.Unlock()
+	x.unlock()
 	x.notify(touched, false)
 }
 
@@ -21,7 +21,7 @@ func (x *Index) ConfirmFolderElsewhere(began Moment, folder vsphere.Folder) {
 	touched := groups{}
 	x.mu.Lock()
 	x.confirmFolder(began, folder.Ref, Elsewhere, &folder, touched)
-	x.mu.Unlock()
+	x.unlock()
 	x.notify(touched, false)
 }
 
@@ -34,7 +34,7 @@ func (x *Index) Confirm(began Moment, ref vsphere.Ref, verdict State) {
 	} else {
 		x.confirmVM(began, ref, verdict, nil, touched)
 	}
-	x.mu.Unlock()
+	x.unlock()
 	x.notify(touched, false)
 }
 

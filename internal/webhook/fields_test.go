@@ -91,7 +91,7 @@ var fieldEffects = map[string]map[string]effect{
 		"inventory.pollSeconds":       {file: "internal/controller/vcenter/config.go", text: "vc.Spec.Inventory.PollSeconds"},
 	},
 	"MemberCluster": {
-		"kubeconfigSecretRef.name":          {file: "internal/controller/member/credentials.go", text: "r.kubeconfig(ctx, mc.Spec.KubeconfigSecretRef)"},
+		"kubeconfigSecretRef.name":          {file: "internal/controller/member/credentials.go", text: "r.kubeconfig(ctx, mc, credential.Member, mc.Spec.KubeconfigSecretRef)"},
 		"kubeconfigSecretRef.key":           {file: "internal/controller/member/credentials.go", text: "ref.Key"},
 		"credentials.renewal":               {file: "internal/controller/member/credentials.go", text: "v1alpha1.RenewalServiceAccountToken"},
 		"credentials.tokenLifetimeSeconds":  {file: "internal/controller/member/credentials.go", text: "c.TokenLifetimeSeconds"},

@@ -108,7 +108,7 @@ func (r *Reconciler) credentials(ctx context.Context, mc *v1alpha1.MemberCluster
 	var result credentials
 	var failed *remote.Problem
 	var err error
-	if result.runtime, failed, err = r.kubeconfig(ctx, mc.Spec.KubeconfigSecretRef); failed != nil || err != nil {
+	if result.runtime, failed, err = r.kubeconfig(ctx, mc, credential.Member, mc.Spec.KubeconfigSecretRef); failed != nil || err != nil {
 		return credentials{}, failed, err
 	}
 	result.renewal = settings.Renewal{Lifetime: lifetimeOf(&mc.Spec), Config: credential.Fingerprint(result.runtime)}
@@ -121,7 +121,7 @@ func (r *Reconciler) credentials(ctx context.Context, mc *v1alpha1.MemberCluster
 	if ref == nil {
 		return result, nil, nil
 	}
-	bootstrap, failed, err := r.kubeconfig(ctx, ref)
+	bootstrap, failed, err := r.kubeconfig(ctx, mc, credential.Bootstrap, ref)
 	if bootstrap != nil {
 		result.renewal.Bootstrap = credential.Fingerprint(bootstrap)
 		if failed, err = r.useRenewed(ctx, mc, credential.Bootstrap, ref, bootstrap); failed != nil || err != nil {
@@ -189,7 +189,7 @@ func tokenOf(config *rest.Config) *remote.Token {
 func keyOf(ref *v1alpha1.KubeconfigReference) string { return cmp.Or(ref.Key, defaultKubeconfigKey) }
 
 // kubeconfig returns the configuration in a Secret, or the problem with it.
-func (r *Reconciler) kubeconfig(ctx context.Context, ref *v1alpha1.KubeconfigReference) (*rest.Config, *remote.Problem, error) {
+func (r *Reconciler) kubeconfig(ctx context.Context, mc *v1alpha1.MemberCluster, identity string, ref *v1alpha1.KubeconfigReference) (*rest.Config, *remote.Problem, error) {
 	opts := r.provider.Options()
 	key := keyOf(ref)
 	secret := &corev1.Secret{}
@@ -205,7 +205,7 @@ func (r *Reconciler) kubeconfig(ctx context.Context, ref *v1alpha1.KubeconfigRef
 		return nil, &remote.Problem{Reason: v1alpha1.ReasonKubeconfigNotFound, Lasting: true, Message: fmt.Sprintf(
 			"Secret %q in namespace %q has no key %q.", ref.Name, opts.Namespace, key)}, nil
 	}
-	config, err := kubeconfig.Parse(content)
+	config, err := r.parsed.parse(mc.Name, identity, content)
 	var refused *kubeconfig.RefusedError
 	if errors.As(err, &refused) {
 		return nil, &remote.Problem{Reason: v1alpha1.ReasonKubeconfigRefused, Lasting: true, Message: fmt.Sprintf(

@@ -39,7 +39,8 @@ type Reconciler struct {
 	recorder events.EventRecorder
 	provider *link.Provider
 
-	pins *join.Pins
+	pins   *join.Pins
+	parsed parsed
 
 	mu        sync.Mutex
 	seeded    bool                 // from all MemberClusters, before the first connection to a member
@@ -142,6 +143,7 @@ func (r *Reconciler) forget(name string) {
 	r.provider.Forget(name)
 	r.provider.Options().Fleet.DeleteMember(name)
 	r.pins.Forget(name)
+	r.parsed.forget(name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.countsAt, name)

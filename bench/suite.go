@@ -39,6 +39,7 @@ var suite = []benchmark{
 	{"hostile", "groups of one VM of one member while the API servers of others send as much as they can", &neighbors, hostileMembers},
 	{"status", "kubectl vmgroup status of a fleet with 50 members", nil, fleetStatus},
 	{"waiting-passes", "1,000 groups are taken over whose writes take 20 ms each", nil, waitingPasses},
+	{"growth", "steps among 500 to 50,000 VMs, 200 to 20,000 groups and 32 to 3,200 tasks", nil, growth},
 	{"micro", "the Go benchmarks of the planner and the vSphere code", nil, micro},
 }
 

@@ -37,3 +37,21 @@ func TestLinesOfGoBenchmarks(t *testing.T) {
 		}
 	}
 }
+
+func TestTheGrowthOfAStepIsThatOfItsBestRuns(t *testing.T) {
+	steps := growthPoints(`
+BenchmarkGrowthOfALook/3200-2    	 10	 640000 ns/op	 1 B/op	 2 allocs/op
+BenchmarkGrowthOfALook/32-2      	 10	 6000 ns/op	 1 B/op	 2 allocs/op
+BenchmarkGrowthOfALook/32-2      	 10	 6400 ns/op	 1 B/op	 2 allocs/op
+BenchmarkGrowthOfALook/3200-2    	 10	 600000 ns/op	 1 B/op	 2 allocs/op
+BenchmarkGrowthOfAPass/500-2     	 10	 7 ns/op
+PASS
+`)
+	look := steps["ALook"]
+	if len(steps) != 2 || len(look) != 2 || look[0] != (point{32, 6000}) || look[1] != (point{3200, 600000}) {
+		t.Fatalf("points are %v", steps)
+	}
+	if got := exponent(look[0], look[1]); got < 0.99 || got > 1.01 {
+		t.Errorf("a hundred times the cost at a hundred times the size has exponent %g, want 1", got)
+	}
+}

@@ -72,7 +72,7 @@ func (c *counts) await(ref vsphere.Ref, s State) {
 func (x *Index) OwnedGroups() []vsphere.GroupKey {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return slices.Collect(maps.Keys(x.owned))
+	return slices.AppendSeq(make([]vsphere.GroupKey, 0, len(x.owned)), maps.Keys(x.owned))
 }
 
 // Owned returns those VMs of these groups, unordered.

@@ -47,8 +47,8 @@ const mostClones = 3
 // unseen are the groups that stay charged because a vCenter does not show their remaining VMs, with the reasons.
 type unseen struct {
 	groups, why map[string][]string
-	// since is when each vCenter began to block, and said when the log named it last.
-	since, said map[string]time.Time
+	// since has the time at which each vCenter began to block, and named the last time at which the log named it.
+	since, named map[string]time.Time
 	// counted has the number of groups by VCenter after the last complete series of answers. The mutex of the ledger guards it.
 	counted map[string]int
 }
@@ -204,23 +204,23 @@ func (l *Ledger) report(ctx context.Context, now time.Time) {
 	l.mu.Lock()
 	l.unseen.counted = counted
 	l.mu.Unlock()
-	since, said := map[string]time.Time{}, map[string]time.Time{}
+	since, named := map[string]time.Time{}, map[string]time.Time{}
 	for _, vcenter := range slices.Sorted(maps.Keys(l.unseen.groups)) {
 		if since[vcenter] = l.unseen.since[vcenter]; since[vcenter].IsZero() {
 			since[vcenter] = now
 		}
-		said[vcenter] = l.unseen.said[vcenter]
-		if now.Sub(since[vcenter]) < unseenFor || now.Sub(said[vcenter]) < unseenEvery {
+		named[vcenter] = l.unseen.named[vcenter]
+		if now.Sub(since[vcenter]) < unseenFor || now.Sub(named[vcenter]) < unseenEvery {
 			continue
 		}
-		said[vcenter] = now
+		named[vcenter] = now
 		groups := l.unseen.groups[vcenter]
 		slices.Sort(groups)
 		log.FromContext(ctx).Error(errors.New(strings.Join(l.unseen.why[vcenter], "; ")), "Deleted groups still count in quotas, since it is not known what is left of them in their VCenter. "+
 			"If clones run there, wait for them, or cancel in vCenter those that hang. Otherwise see why the VCenter is not Ready (kubectl describe vcenter), or delete it if it is not used any more",
 			"vcenter", vcenter, "groups", len(groups), "amongThem", strings.Join(groups[:min(len(groups), 3)], ", "))
 	}
-	l.unseen.since, l.unseen.said = since, said
+	l.unseen.since, l.unseen.named = since, named
 }
 
 // dropAfter is how long a replica remembers that a ledger does not exist. It is longer than [catchesUp].

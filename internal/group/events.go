@@ -27,6 +27,7 @@ var reportedElsewhere = map[string]bool{
 	v1alpha1.ReasonInventoryIncomplete: true,
 	v1alpha1.ReasonPolicyUnavailable:   true,
 	v1alpha1.ReasonWaitingForQuota:     true,
+	v1alpha1.ReasonRolloutPending:      true,
 }
 
 // Events compares two statuses. Changes of VMs come before their consequences. VMs of one pass share an event, so that a big scale-up does not flood the API server.

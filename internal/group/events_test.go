@@ -28,7 +28,7 @@ func TestALostVMThatIsFoundIsNotToldAsCreated(t *testing.T) {
 func TestAnEventIsHandledIfNoPersonHasToActOnTheGroup(t *testing.T) {
 	for reason, want := range map[string]bool{
 		v1alpha1.ReasonTemplateNotFound: false, v1alpha1.ReasonVMsLost: false, v1alpha1.ReasonPolicyViolated: false,
-		v1alpha1.ReasonInvalidLogin: true, v1alpha1.ReasonVCenterUnreachable: true, v1alpha1.ReasonInventoryIncomplete: true, v1alpha1.ReasonPolicyUnavailable: true, v1alpha1.ReasonWaitingForQuota: true,
+		v1alpha1.ReasonInvalidLogin: true, v1alpha1.ReasonVCenterUnreachable: true, v1alpha1.ReasonInventoryIncomplete: true, v1alpha1.ReasonPolicyUnavailable: true, v1alpha1.ReasonWaitingForQuota: true, v1alpha1.ReasonRolloutPending: true,
 	} {
 		for _, conditionType := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionPolicyCompliant, v1alpha1.ConditionStalled} {
 			next := v1alpha1.VmGroupStatus{Conditions: []metav1.Condition{{Type: conditionType, Status: metav1.ConditionFalse, Reason: reason}}}

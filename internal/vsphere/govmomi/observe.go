@@ -2,10 +2,8 @@ package govmomi
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -119,10 +117,9 @@ func (s *Server) outside(refs []vsphere.Ref) []vsphere.Ref {
 	}
 	now := s.cfg.Now()
 	s.mu.Lock()
-	maps.DeleteFunc(s.looked, func(_ vsphere.Ref, at time.Time) bool { return now.Sub(at) >= lookAgainAfter })
-	refs = slices.DeleteFunc(slices.Clone(refs), func(ref vsphere.Ref) bool { return !s.looked[ref].IsZero() })
+	refs = slices.DeleteFunc(slices.Clone(refs), func(ref vsphere.Ref) bool { return s.looked.lately(ref, now) })
 	for _, ref := range refs {
-		s.looked[ref] = now
+		s.looked.note(ref, now)
 	}
 	s.mu.Unlock()
 	return refs

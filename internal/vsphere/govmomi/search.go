@@ -34,7 +34,7 @@ func (s *Server) missing(ctx context.Context, c *connection, began inventory.Mom
 	s.index.ConfirmGone(began, ref, search)
 	now := s.cfg.Now()
 	s.mu.Lock()
-	s.looked[ref] = now
+	s.looked.note(ref, now)
 	s.mu.Unlock()
 	return nil
 }
@@ -137,10 +137,7 @@ func (s *Server) claimed(ref vsphere.Ref) []string {
 func (s *Server) stale(q vsphere.Query, searched []vsphere.Ref) []vsphere.Ref {
 	now := s.cfg.Now()
 	s.mu.Lock()
-	old := slices.DeleteFunc(slices.Clone(searched), func(ref vsphere.Ref) bool {
-		at := s.looked[ref]
-		return !at.IsZero() && now.Sub(at) < lookAgainAfter
-	})
+	old := slices.DeleteFunc(slices.Clone(searched), func(ref vsphere.Ref) bool { return s.looked.lately(ref, now) })
 	s.mu.Unlock()
 	fresh := len(searched) - len(old)
 	again := old[:min(len(old), max(mostStale-fresh, 0))]

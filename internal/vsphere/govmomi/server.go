@@ -116,9 +116,9 @@ type Server struct {
 	guestKick chan struct{}
 	guests    guestValues
 
-	// questions are changes to ask vCenter about, and told is the newest reported event of each VM. Only the loop that asks uses told.
+	// questions are changes to ask vCenter about, and told has the newest reported event of each VM. Only the loop that asks uses told.
 	questions chan question
-	told      map[vsphere.Ref]int32
+	told      map[vsphere.Ref]reported
 
 	mu    sync.Mutex
 	conn  *connection
@@ -131,8 +131,7 @@ type Server struct {
 	// object that no group knows any more is dropped, members take turns, and lookUps limits the look-ups of each member.
 	sought  map[vsphere.Ref]string
 	lookUps lookUpPace
-	// looked is the time of the last search for an object outside of the root folder.
-	looked map[vsphere.Ref]time.Time
+	looked  looked
 	// landed requests a read of running tasks, because the watch shows the VM of a clone.
 	landed bool
 	// viewStale requests a new view from the feed, because the current one lacks an object below the root.
@@ -213,14 +212,13 @@ func New(cfg Config) *Server {
 		strayKick:       make(chan struct{}, 1),
 		guestKick:       make(chan struct{}, 1),
 		questions:       make(chan question, mostQuestions),
-		told:            map[vsphere.Ref]int32{},
+		told:            map[vsphere.Ref]reported{},
 		acted:           map[vsphere.Ref]time.Time{},
 		refetch:         map[vsphere.Ref]struct{}{},
 		asked:           map[vsphere.Ref]struct{}{},
 		uuids:           map[vsphere.Ref]map[vsphere.GroupKey]string{},
 		sought:          map[vsphere.Ref]string{},
 		lookUps:         lookUpPace{},
-		looked:          map[vsphere.Ref]time.Time{},
 		missedVMs:       map[vsphere.Ref]struct{}{},
 		inheritance:     inheritance{waiting: map[vsphere.GroupKey]struct{}{}},
 		nics:            map[vsphere.Ref]nicCache{},

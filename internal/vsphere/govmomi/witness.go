@@ -32,6 +32,12 @@ const (
 	eventsMost  = 1000
 )
 
+// reported is the newest reported event of a VM, and the time of the report.
+type reported struct {
+	event int32
+	at    time.Time
+}
+
 // question is a change whose author is unknown.
 type question struct {
 	inventory.Change
@@ -164,13 +170,12 @@ func (s *Server) whoDid(ctx context.Context, c *connection, q question) (answere
 // Changes by our own account come from this or an earlier replica.
 func (s *Server) judge(events []types.BaseEvent, q question, self string) (change *vsphere.Change, answered bool) {
 	event, user, ok := newest(events, q)
-	if !ok || event.Key <= s.told[q.Before.Ref] {
+	if !ok || event.Key <= s.told[q.Before.Ref].event {
 		return nil, false
 	}
-	s.told[q.Before.Ref] = event.Key
-	if q.Kind == vsphere.ChangeDeleted {
-		delete(s.told, q.Before.Ref) // no further event follows
-	}
+	now := s.cfg.Now()
+	maps.DeleteFunc(s.told, func(_ vsphere.Ref, t reported) bool { return now.Sub(t.at) >= eventsSince }) // such events are not read any more
+	s.told[q.Before.Ref] = reported{event.Key, now}
 	if sameUser(user, self) {
 		return nil, true
 	}

@@ -22,8 +22,8 @@ const (
 	Objects = "objects named in series"
 )
 
-// objectLabel finds the labels whose values are names of objects. The values of other labels are a list in the code of the operator.
-var objectLabel = regexp.MustCompile(`[{,](member|vcenter|policy|namespace)="([^"]*)"`)
+// objectLabel finds the labels whose values are names of objects. Reviews of the hub's own objects have no member. The values of other labels are a list in the code of the operator.
+var objectLabel = regexp.MustCompile(`[{,](member|vcenter|policy|namespace)="([^"]+)"`)
 
 var (
 	heapAlloc = regexp.MustCompile(`(?m)^# HeapAlloc = (\d+)$`)

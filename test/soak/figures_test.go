@@ -15,8 +15,8 @@ func TestFiguresAreReadFromProfilesAndMetrics(t *testing.T) {
 		"goroutine 8 [select]:\na.B()\ncreated by net/http.(*Server).Serve in goroutine 5\n"); err != nil {
 		t.Error(err)
 	}
-	f.AddSeries("# HELP up is it\n# TYPE up gauge\nup 1\nrequests_total{code=\"200\",member=\"team-a\"} 7\nrequests_total{code=\"500\",member=\"team-a\"} 1\n")
-	want := Figures{Heap: 6100200, Goroutines: 3, "goroutines: net/http.(*Server).Serve": 2, Series: 3, "series: up": 1, "series: requests_total": 2,
+	f.AddSeries("# HELP up is it\n# TYPE up gauge\nup 1\nrequests_total{code=\"200\",member=\"team-a\"} 7\nrequests_total{code=\"500\",member=\"team-a\"} 1\nreviews{member=\"\"} 1\n")
+	want := Figures{Heap: 6100200, Goroutines: 3, "goroutines: net/http.(*Server).Serve": 2, Series: 4, "series: up": 1, "series: reviews": 1, "series: requests_total": 2,
 		Objects: 1, "objects named in series: member team-a": 1}
 	if !maps.Equal(f, want) {
 		t.Errorf("got %v, want %v", f, want)

@@ -24,7 +24,8 @@ func (x *Index) publish() {
 		now.applied = x.applied
 	}
 	if was := x.whole.Load(); was == nil || *was != now {
-		x.whole.Store(&now)
+		changed := now // so that only a change allocates
+		x.whole.Store(&changed)
 	}
 }
 

@@ -19,7 +19,8 @@ type Event struct {
 	Handled bool
 }
 
-// reportedElsewhere are the reasons that VCenters, policies and the hub report themselves, once instead of once for each group that waits.
+// reportedElsewhere are the reasons that VCenters, policies and the hub report themselves, once instead of once for each group that waits, and those of an update that
+// waits, which condition UpToDate reports.
 var reportedElsewhere = map[string]bool{
 	v1alpha1.ReasonVCenterUnreachable:  true,
 	v1alpha1.ReasonVCenterTerminating:  true,

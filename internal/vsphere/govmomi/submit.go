@@ -96,7 +96,7 @@ func (s *Server) refused(ctx context.Context, c *connection, h *operations.Handl
 		return nil
 	case vsphere.IsOutcomeUnknown(err):
 		// This is no error of the operation: its result will become visible.
-		s.log.Error(err, "The reply of vCenter was lost; its tasks will tell", "operation", phrase(r))
+		s.log.Info("The reply of vCenter was lost; its tasks and VMs will show the outcome", "operation", phrase(r), "cause", err.Error())
 		h.Unknown(s.budget.Start(string(r.Group), host))
 		kick(s.taskKick)
 		return nil

@@ -35,7 +35,7 @@ func (s *Server) Run(ctx context.Context) error {
 	tell := func(err error) {
 		if text := err.Error(); text != said {
 			said = text
-			s.log.Error(err, "Not connected; trying again until it works")
+			s.logOutage(err)
 		}
 		s.disconnected(err, fmt.Sprintf("vCenter is not reachable: %v", err))
 	}
@@ -76,6 +76,16 @@ func (s *Server) Run(ctx context.Context) error {
 		wait = nextWait(wait, err)
 	}
 	return nil
+}
+
+// logOutage logs why there is no connection. No person has to act if vCenter answers and only the session was renewed.
+func (s *Server) logOutage(err error) {
+	const message = "Not connected; trying again until it works"
+	if errors.Is(err, errRenewed) {
+		s.log.Info(message, "cause", err.Error())
+		return
+	}
+	s.log.Error(err, message)
 }
 
 // round is one attempt to connect and to serve.

@@ -64,6 +64,11 @@ func TestNothingGrows(t *testing.T) {
 		*seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("%d minutes with seed %d: make test-soak MINUTES=%d ARGS=-seed=%d", *minutes, *seed, *minutes, *seed)
+	if *heaps != "" { // an hour later, its absence would end the test
+		if err := os.MkdirAll(*heaps, 0o750); err != nil {
+			t.Fatal(err)
+		}
+	}
 	w := newWorld(t)
 	ctx := t.Context()
 	before := w.sample(ctx, "before")

@@ -24,9 +24,9 @@ func (s *Server) CancelClone(ctx context.Context, group vsphere.GroupKey, ordina
 	if err != nil {
 		return err
 	}
-	_, err = methods.CancelTask(ctx, c.client, &types.CancelTask{This: types.ManagedObjectReference{Type: "Task", Value: task}})
+	_, err = methods.CancelTask(ctx, c.client, &types.CancelTask{This: types.ManagedObjectReference{Type: typeTask, Value: task}})
 	kick(s.taskKick)
-	if has[*types.InvalidState](err) || notFound(err, vsphere.Ref{Type: "Task", Value: task}) {
+	if has[*types.InvalidState](err) || notFound(err, vsphere.Ref{Type: typeTask, Value: task}) {
 		err = nil // the task has ended or was canceled before
 	}
 	err = translate(op, err)

@@ -18,8 +18,7 @@ const (
 	confirmLast  = 30 * time.Second
 )
 
-// reread reads objects whole and applies them. An object that is not found, or that lies outside of the root, becomes a suspect. Before the first listing the
-// index knows only the root folder. An object in another folder is then looked up without becoming a suspect.
+// reread reads objects whole and applies them.
 func (s *Server) reread(ctx context.Context, r reader, refs []vsphere.Ref) error {
 	if len(refs) == 0 {
 		return nil
@@ -28,6 +27,15 @@ func (s *Server) reread(ctx context.Context, r reader, refs []vsphere.Ref) error
 	objects, err := r.fetch(ctx, refs)
 	if err != nil {
 		return err
+	}
+	return s.read(began, refs, objects)
+}
+
+// read applies the answer to a call that began at a moment and read objects whole. An object that was not found, or that lies outside of the root, becomes a
+// suspect. Before the first listing the index knows only the root folder. An object in another folder is then looked up without becoming a suspect.
+func (s *Server) read(began inventory.Moment, refs []vsphere.Ref, objects []object) error {
+	if len(refs) == 0 {
+		return nil
 	}
 	missing := map[vsphere.Ref]bool{}
 	for _, ref := range refs {
@@ -43,7 +51,8 @@ func (s *Server) reread(ctx context.Context, r reader, refs []vsphere.Ref) error
 	s.index.Upsert(began, nil, folders)
 	var vms []inventory.Seen
 	for _, o := range objects {
-		if _, known := s.index.Folder(o.refOf(propParent)); o.ref.Type != vsphere.TypeVirtualMachine || !known {
+		_, known := s.index.Folder(o.refOf(propParent))
+		if o.ref.Type != vsphere.TypeVirtualMachine || !known || !missing[o.ref] {
 			continue
 		}
 		seen, err := seenOf(baseOf(o), o)

@@ -69,7 +69,7 @@ func (m *makings) due(now time.Time, expected time.Duration) (in time.Duration, 
 		}
 		left := time.Duration(0)
 		if entry.known {
-			left = max(0, m.read.Add(pause(m.read.Sub(entry.since), expected)).Sub(now))
+			left = max(0, m.read.Add(pause(m.read.Sub(entry.since), expected, lookMargin)).Sub(now))
 		}
 		if !waits || left < in {
 			in, waits = left, true

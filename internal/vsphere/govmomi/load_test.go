@@ -132,3 +132,24 @@ func TestFoldersOfAnotherProcess(t *testing.T) {
 		t.Errorf("%+v and %+v", a, b)
 	}
 }
+
+// Groups of one VM clone one after the other, so no two share a read.
+func TestAWatchNeedsOneReadForTheVMAndTheTaskOfAClone(t *testing.T) {
+	const vms = 10
+	r := newRig(t, govmomi.Watch, cloneDelay(300*time.Millisecond)).ensure()
+	for n := range int32(vms + 1) {
+		if n == 1 {
+			r.proxy.Reset() // the duration of the first clone is not known before
+		}
+		must(t, r.server.Clone(r.ctx, r.request(n)))
+		r.until("VM is cloned", func() bool {
+			o := r.observe()
+			return len(o.VMs) == int(n)+1 && len(o.InFlight) == 0
+		})
+	}
+	calls, reads := r.proxy.Calls(), r.proxy.Count("RetrievePropertiesEx", agent)
+	t.Logf("%d reads for %d clones: %v", reads, vms, calls)
+	if most := vms * 3 / 2; reads > most {
+		t.Errorf("%d reads for %d clones, want %d at most", reads, vms, most)
+	}
+}

@@ -9,10 +9,10 @@ import (
 
 // looks returns the times of the checks of a task with the given duration; the last check finds its end.
 func looks(took, expected time.Duration) []time.Duration {
-	at := []time.Duration{pause(0, expected)}
+	at := []time.Duration{pause(0, expected, lookMargin)}
 	for at[len(at)-1] < took {
 		last := at[len(at)-1]
-		at = append(at, last+pause(last, expected))
+		at = append(at, last+pause(last, expected, lookMargin))
 	}
 	return at
 }
@@ -25,6 +25,7 @@ func TestTheEndOfATaskIsFoundSoonAndWithFewLooks(t *testing.T) {
 		looks          int
 	}{
 		{"as long as the last ones", 2 * time.Second, 2 * time.Second, 60 * time.Millisecond, 3},
+		{"less than a second, as expected", 300 * time.Millisecond, 300 * time.Millisecond, 60 * time.Millisecond, 1},
 		{"a little longer", 2100 * time.Millisecond, 2 * time.Second, 100 * time.Millisecond, 4},
 		{"minutes, as expected", 4 * time.Minute, 4 * time.Minute, 100 * time.Millisecond, 53},
 		{"nothing is known", 2 * time.Second, 0, 500 * time.Millisecond, 9},

@@ -156,10 +156,15 @@ func (r reader) complete(ctx context.Context, vms []vsphere.VM) ([]inventory.See
 
 // fetch reads objects whole. The result omits objects that do not exist.
 func (r reader) fetch(ctx context.Context, refs []vsphere.Ref) ([]object, error) {
-	return existing(ctx, r.client, refs,
-		types.PropertySpec{Type: vsphere.TypeVirtualMachine, PathSet: slices.Concat(baseProperties, detailProperties)},
-		types.PropertySpec{Type: vsphere.TypeFolder, PathSet: folderProperties},
-	)
+	return existing(ctx, r.client, refs, wholeSpec()...)
+}
+
+// wholeSpec selects all that is read of VMs and folders.
+func wholeSpec() []types.PropertySpec {
+	return []types.PropertySpec{
+		{Type: vsphere.TypeVirtualMachine, PathSet: slices.Concat(baseProperties, detailProperties)},
+		{Type: vsphere.TypeFolder, PathSet: folderProperties},
+	}
 }
 
 // seenOf builds a VM from its base properties and its details. The details supply the whole configuration. The base properties can be older. An older UUID or

@@ -71,7 +71,7 @@ func recentTasks(ctx context.Context, c *connection) ([]object, error) {
 		return nil, onRoot("read vCenter's recent tasks", c.client, denied)
 	}
 	return existing(ctx, c.client, o.refsOf("recentTask"), types.PropertySpec{
-		Type: "Task", PathSet: []string{taskState, "info.entity", "info.reason", "info.descriptionId", taskQueued},
+		Type: typeTask, PathSet: []string{taskState, "info.entity", "info.reason", "info.descriptionId", taskQueued},
 	})
 }
 

@@ -3,6 +3,7 @@ package govmomi
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,6 +15,8 @@ import (
 )
 
 const (
+	typeTask = "Task"
+
 	taskState    = "info.state"
 	taskErr      = "info.error"
 	taskResult   = "info.result"
@@ -67,13 +70,16 @@ func (w *taskWatch) due() (time.Duration, bool) {
 			next, found = max(0, d), true
 		}
 	}
-	now := s.cfg.Now()
+	now, margin := s.cfg.Now(), lookMargin
+	if s.cfg.Mode == Watch {
+		margin = lookMarginWatched
+	}
 	for _, t := range s.ops.Tasks() {
 		last, ok := w.polled[t.Ref]
 		if !ok {
 			last = t.Since
 		}
-		earlier(last.Add(pause(last.Sub(t.Since), s.took.expected(t.Kind))).Sub(now))
+		earlier(last.Add(pause(last.Sub(t.Since), s.took.expected(t.Kind), margin)).Sub(now))
 	}
 	if needed, in := s.ops.NeedsScan(); needed {
 		earlier(in)
@@ -86,7 +92,7 @@ func (w *taskWatch) due() (time.Duration, bool) {
 	}
 	s.mu.Lock()
 	if len(s.refetch) > 0 {
-		earlier(0)
+		earlier(w.last.Add(lookTogether).Sub(now))
 	}
 	if s.landed {
 		earlier(w.last.Add(lookFirst).Sub(now))
@@ -111,47 +117,65 @@ func (w *taskWatch) round(ctx context.Context) error {
 	if err := w.lookAtMakings(ctx); err != nil {
 		return err
 	}
-	changed, destroyed, err := w.poll(ctx)
+	changed, err := w.poll(ctx)
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	for ref := range s.refetch {
-		changed = append(changed, ref)
-	}
-	clear(s.refetch)
-	s.mu.Unlock()
-	if err := w.show(ctx, changed, destroyed); err != nil {
+	if err := s.reread(ctx, w.reader, changed); err != nil {
 		return err
 	}
 	s.applied()
 	return nil
 }
 
-// poll reads all tasks. It returns the VMs that the ended ones changed or destroyed.
-func (w *taskWatch) poll(ctx context.Context) (changed, destroyed []vsphere.Ref, err error) {
+// poll reads all tasks, the VMs that they destroy and the objects that must be read again, with one call. It returns the VMs that ended tasks changed and that are
+// not read yet. A VM gets verdict Gone if its destruction succeeded and it is not found: two independent confirmations by vCenter.
+func (w *taskWatch) poll(ctx context.Context) (changed []vsphere.Ref, err error) {
 	s := w.server
 	s.mu.Lock()
 	s.landed = false
+	again := slices.Collect(maps.Keys(s.refetch))
+	clear(s.refetch)
 	s.mu.Unlock()
 	tasks := s.ops.Tasks()
 	slices.SortFunc(tasks, func(a, b operations.Task) int { return cmp.Compare(a.Ref, b.Ref) })
 	refs := make([]vsphere.Ref, len(tasks))
 	now := s.cfg.Now()
 	polled := make(map[string]time.Time, len(tasks))
+	// missing are the VMs that tasks destroy, without those that the answer contains.
+	missing := map[vsphere.Ref]bool{}
 	for i, t := range tasks {
-		refs[i] = vsphere.Ref{Type: "Task", Value: t.Ref}
+		refs[i] = vsphere.Ref{Type: typeTask, Value: t.Ref}
 		polled[t.Ref] = now
+		if op, _ := s.ops.Of(t.Ref); op.Kind == vsphere.OpDestroy {
+			missing[op.VM] = true
+		}
 	}
 	w.polled, w.last = polled, now
-	objects, err := existing(ctx, w.conn.client, refs,
-		types.PropertySpec{Type: "Task", PathSet: []string{taskState, taskErr, taskResult, taskQueued, taskComplete}})
-	if err != nil {
-		return nil, nil, err
+	began := s.index.Begin()
+	asked := slices.Concat(refs, again, slices.Collect(maps.Keys(missing)))
+	objects, err := existing(ctx, w.conn.client, asked, append(wholeSpec(),
+		types.PropertySpec{Type: typeTask, PathSet: []string{taskState, taskErr, taskResult, taskQueued, taskComplete}})...)
+	if f, is := is[*types.ManagedObjectNotFound](err); is && slices.Contains(asked, fromRef(f.Obj)) { // it was deleted during the call
+		s.readAgain(again...)
+		return nil, nil
 	}
-	found := map[vsphere.Ref]bool{}
+	if err != nil {
+		return nil, err
+	}
+	found, ended := map[vsphere.Ref]bool{}, []object(nil)
 	for _, o := range objects {
 		found[o.ref] = true
+		delete(missing, o.ref)
+		if o.ref.Type == typeTask {
+			ended = append(ended, o)
+		}
+	}
+	// The VMs come first: a clone whose VM is known needs no other read.
+	if err := s.read(began, again, objects); err != nil {
+		return nil, err
+	}
+	for _, o := range ended {
 		if o.denied[taskState] != nil {
 			// The task's object was deleted. Without a permission on the root object, the account cannot see the result, so it is read from the inventory.
 			s.ops.TaskLost(o.ref.Value, uint64(s.index.Begin()))
@@ -160,8 +184,8 @@ func (w *taskWatch) poll(ctx context.Context) (changed, destroyed []vsphere.Ref,
 		vm, gone := w.ended(ctx, o)
 		switch {
 		case vm.IsZero():
-		case gone:
-			destroyed = append(destroyed, vm)
+		case gone && missing[vm]:
+			s.index.Confirm(began, vm, inventory.Gone)
 		default:
 			changed = append(changed, vm)
 		}
@@ -173,10 +197,13 @@ func (w *taskWatch) poll(ctx context.Context) (changed, destroyed []vsphere.Ref,
 		if _, err := exact(ctx, w.conn.client, ref, taskState); notFound(err, ref) {
 			s.ops.TaskLost(ref.Value, uint64(s.index.Begin()))
 		} else if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	return changed, destroyed, nil
+	if len(again) > 0 {
+		s.readLanded()
+	}
+	return changed, nil
 }
 
 // ended handles one task. It returns the VM to read, and whether the task destroyed it.
@@ -270,41 +297,10 @@ func (w *taskWatch) ours(ctx context.Context, op operations.Request, err error) 
 	return object, ok
 }
 
-// show reads and applies the changed objects. A VM gets verdict Gone if its destruction succeeded and it is not found: two independent confirmations by vCenter.
-func (w *taskWatch) show(ctx context.Context, changed, destroyed []vsphere.Ref) error {
-	s := w.server
-	if len(changed)+len(destroyed) == 0 {
-		return nil
-	}
-	if len(destroyed) > 0 {
-		began := s.index.Begin()
-		left, err := existing(ctx, w.conn.client, destroyed,
-			types.PropertySpec{Type: vsphere.TypeVirtualMachine, PathSet: []string{propName}})
-		if err != nil {
-			return err
-		}
-		still := map[vsphere.Ref]bool{}
-		for _, o := range left {
-			still[o.ref] = true
-		}
-		for _, ref := range destroyed {
-			if still[ref] {
-				changed = append(changed, ref)
-			} else {
-				s.index.Confirm(began, ref, inventory.Gone)
-			}
-		}
-	}
-	return s.reread(ctx, w.reader, changed)
-}
-
-// landings ends the tasks whose effect the watch shows. For clones, it requests a read of their tasks instead: a server can show a VM before its clone has
-// ended. Only the watch calls it, because a listing shows old effects again.
+// landings ends the tasks whose effect the watch shows. Only the watch calls it, because a listing shows old effects again.
 func (s *Server) landings() {
-	clones := false
 	for _, task := range s.ops.Landed(s.look) {
 		if task.Kind == vsphere.OpClone {
-			clones = true
 			continue
 		}
 		if s.cfg.Tasks != nil { // by our own clock, because the task is not read
@@ -312,7 +308,12 @@ func (s *Server) landings() {
 		}
 		s.ops.Succeeded(task.Ref, vsphere.Ref{}, uint64(s.index.Begin()))
 	}
-	if !clones {
+	s.readLanded()
+}
+
+// readLanded requests a read of the tasks of clones whose VMs the inventory shows: a server can show a VM before its clone has ended.
+func (s *Server) readLanded() {
+	if !slices.ContainsFunc(s.ops.Landed(s.look), func(task operations.Task) bool { return task.Kind == vsphere.OpClone }) {
 		return
 	}
 	s.mu.Lock()

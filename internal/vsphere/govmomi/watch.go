@@ -3,6 +3,7 @@ package govmomi
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/vmware/govmomi/vim25/methods"
@@ -286,9 +287,18 @@ func (f *watchFeed) news(ctx context.Context, began inventory.Moment, updates []
 	if len(half) > 0 {
 		f.server.index.Upsert(began, half, nil)
 	}
+	var made []vsphere.Ref
+	reread = slices.DeleteFunc(reread, func(ref vsphere.Ref) bool {
+		if ref.Type != vsphere.TypeVirtualMachine || !f.server.ops.Makes(f.shown.VM(ref).Name) {
+			return false
+		}
+		made = append(made, ref)
+		return true
+	})
 	if err := f.server.reread(ctx, f.reader, reread); err != nil {
 		return translate("read changed VMs", err)
 	}
+	f.server.readAgain(made...) // in the same call as the tasks of their clones
 	f.server.landings()
 	f.server.applied()
 	return nil

@@ -24,6 +24,9 @@ const (
 	// statusInterval is the minimum time between two status writes of one group that only report. Writes that an action depends on (the intent to clone or destroy) are
 	// never delayed. The interval bounds the API writes of a big scale-up by its duration instead of by its number of VMs.
 	statusInterval = time.Second
+	// detailsInterval is the same for a group with more than fewVMs, if only [details] of VMs have changed. Each write is sent to all watchers whole.
+	detailsInterval = 5 * time.Second
+	fewVMs          = 20
 	// pausedInterval is the same for a paused group, whose edits have no effect: endless edits cause few writes.
 	pausedInterval = 10 * time.Second
 	// RaiseInterval is the interval in which the groups of one member can raise the shard map's generation. All of them

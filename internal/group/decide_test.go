@@ -242,6 +242,39 @@ func TestAReportThatNothingDependsOnWaits(t *testing.T) {
 	}
 }
 
+// Each write of a large group is sent to each watcher whole.
+func TestAddressesOfALargeGroupAreWrittenTogether(t *testing.T) {
+	for story, c := range map[string]struct {
+		vms    int32
+		change func(*v1alpha1.VmGroupStatus)
+		wait   time.Duration
+	}{
+		"an address":                    {21, func(s *v1alpha1.VmGroupStatus) { s.VMs[7].IPAddress = "10.0.0.7" }, 4700 * time.Millisecond},
+		"an address in a smaller group": {20, func(s *v1alpha1.VmGroupStatus) { s.VMs[7].IPAddress = "10.0.0.7" }, 700 * time.Millisecond},
+		"a time":                        {21, func(s *v1alpha1.VmGroupStatus) { s.VMs[7].ReadySince = new(metav1.NewTime(noon)) }, 4700 * time.Millisecond},
+		"a VM that is not ready":        {21, func(s *v1alpha1.VmGroupStatus) { s.VMs[20].ReadySince = nil }, 700 * time.Millisecond},
+		"an address and a count":        {21, func(s *v1alpha1.VmGroupStatus) { s.VMs[7].IPAddress, s.ReadyReplicas = "10.0.0.7", 3 }, 700 * time.Millisecond},
+		"a message":                     {21, func(s *v1alpha1.VmGroupStatus) { s.VMs[7].Message = "its host is unreachable" }, 700 * time.Millisecond},
+		"a VM less":                     {21, func(s *v1alpha1.VmGroupStatus) { s.VMs = s.VMs[:20] }, 700 * time.Millisecond},
+		"a VM that is no longer ready":  {21, func(s *v1alpha1.VmGroupStatus) { s.VMs[7].Phase = v1alpha1.VMUnhealthy }, 0},
+	} {
+		t.Run(story, func(t *testing.T) {
+			s := ours()
+			s.Reported = noon.Add(-300 * time.Millisecond)
+			var old v1alpha1.VmGroupStatus
+			for ordinal := range c.vms {
+				old.VMs = append(old.VMs, v1alpha1.VMStatus{Ordinal: ordinal, Phase: v1alpha1.VMReady})
+			}
+			old.VMs[c.vms-1].ReadySince = new(metav1.NewTime(noon.Add(-time.Hour)))
+			next := *old.DeepCopy()
+			c.change(&next)
+			if wait := s.mayWait(old, next); wait != c.wait {
+				t.Errorf("the write waits %s, want %s", wait, c.wait)
+			}
+		})
+	}
+}
+
 func TestWhatNoEventTellsOfIsLookedForAgain(t *testing.T) {
 	blocked := &plan.Blocker{Reason: v1alpha1.ReasonUserDataNotFound}
 	for story, c := range map[string]struct {

@@ -13,7 +13,7 @@ import (
 )
 
 // Urgent reports whether next must be stored at once. Other parts depend on an intent, an ordinal's identity, the time of a shutdown, and the next steps of an update. Users and
-// tools wait for results. The start time of a VM is stored at most a second late.
+// tools wait for results. The start time of a VM is stored late: see statusInterval and detailsInterval.
 func Urgent(old, next v1alpha1.VmGroupStatus) bool {
 	if old.ObservedGeneration != next.ObservedGeneration || old.Phase != next.Phase ||
 		!slices.Equal(old.Deleting, next.Deleting) || !equality.Semantic.DeepEqual(old.Admitted, next.Admitted) || !equality.Semantic.DeepEqual(old.Folder, next.Folder) ||
@@ -60,6 +60,27 @@ func conditionStatus(s v1alpha1.VmGroupStatus, conditionType string) metav1.Cond
 // behind the former owner's last write.
 func SameButOwnership(old, next v1alpha1.VmGroupStatus) bool {
 	next.Ownership = old.Ownership
+	return sameStatus(&old, &next)
+}
+
+// sameButDetails reports whether two statuses differ in details of VMs at most: the address, and new times since when a VM runs and is ready. No user or
+// tool waits for them, and a time that is stored late makes a time limit longer.
+func sameButDetails(old, next v1alpha1.VmGroupStatus) bool {
+	if len(old.VMs) != len(next.VMs) {
+		return false
+	}
+	vms := slices.Clone(next.VMs)
+	for i := range vms {
+		vm, was := &vms[i], &old.VMs[i]
+		vm.IPAddress = was.IPAddress
+		if vm.StartTime != nil {
+			vm.StartTime = was.StartTime
+		}
+		if vm.ReadySince != nil {
+			vm.ReadySince = was.ReadySince
+		}
+	}
+	next.VMs = vms
 	return sameStatus(&old, &next)
 }
 

@@ -3,11 +3,15 @@ package vmgroup
 import (
 	"context"
 	"errors"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -41,6 +45,27 @@ func TestAnAnswerToAWriteOfStatusChangesNothingButTheVersion(t *testing.T) {
 	}
 	if !equality.Semantic.DeepEqual(next, want) {
 		t.Errorf("the pass continues with %+v, want %+v", next, want)
+	}
+}
+
+// Only a merge patch is refused as a conflict if the group that it was computed from has fewer VMs.
+func TestALargeStatusThatDoesNotApplyIsSentWholeAndIsAConflict(t *testing.T) {
+	conflict := apierrors.NewConflict(v1alpha1.Resource("vmgroups"), "web", errors.New("it changed"))
+	for vms, want := range map[int][]types.PatchType{21: {types.JSONPatchType, types.MergePatchType}, 20: {types.MergePatchType}} {
+		var sent []types.PatchType
+		api := interceptor.NewClient(fake.NewClientBuilder().WithScheme(allkinds.Scheme()).Build(), interceptor.Funcs{
+			SubResourcePatch: func(_ context.Context, _ client.Client, _ string, _ client.Object, patch client.Patch, _ ...client.SubResourcePatchOption) error {
+				if sent = append(sent, patch.Type()); patch.Type() == types.JSONPatchType {
+					return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "patch", v1alpha1.Resource("vmgroups"), "web", "no such index", 0, false)
+				}
+				return conflict
+			},
+		})
+		group := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "one", ResourceVersion: "6"}}
+		group.Status.VMs = make([]v1alpha1.VMStatus, vms)
+		if err := (effect.API{Client: api}).WriteStatus(t.Context(), group, group.DeepCopy()); !apierrors.IsConflict(err) || !slices.Equal(sent, want) {
+			t.Errorf("with %d VMs, the patches %v were sent, want %v; the error is %v", vms, sent, want, err)
+		}
 	}
 }
 

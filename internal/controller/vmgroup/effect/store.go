@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -26,6 +27,9 @@ type Store interface {
 // Change adds a finalizer to an object or removes it.
 type Change = func(o client.Object, finalizer string) bool
 
+// fewVMs is the largest number of VMs with which a merge patch of status, with the whole list, is small enough.
+const fewVMs = 20
+
 // API is the API server of the group's member.
 type API struct {
 	Client client.Client
@@ -36,8 +40,8 @@ type API struct {
 func (a API) WriteStatus(ctx context.Context, group, next *v1alpha1.VmGroup) error {
 	ctx, cancel := context.WithTimeout(ctx, memberapi.Timeout)
 	defer cancel()
-	answer := next.DeepCopy()
-	if err := a.Client.Status().Patch(ctx, answer, client.MergeFromWithOptions(group, client.MergeFromWithOptimisticLock{})); err != nil {
+	answer, err := a.patchStatus(ctx, group, next)
+	if err != nil {
 		return fmt.Errorf("write status: %w", err)
 	}
 	if err := checkAnswer(answer, group); err != nil {
@@ -47,6 +51,24 @@ func (a API) WriteStatus(ctx context.Context, group, next *v1alpha1.VmGroup) err
 	// the pass, and the next write would repeat the first one.
 	next.ResourceVersion = answer.ResourceVersion
 	return nil
+}
+
+// patchStatus sends the next status of a group. For a large group it sends what changed. If the API server refuses that as invalid, patchStatus sends a
+// merge patch: its answer is the conflict of a group that has changed, or the reason of the refusal.
+func (a API) patchStatus(ctx context.Context, group, next *v1alpha1.VmGroup) (*v1alpha1.VmGroup, error) {
+	if len(group.Status.VMs) > fewVMs {
+		answer := next.DeepCopy()
+		if err := a.Client.Status().Patch(ctx, answer, statusPatch{group}); !apierrors.IsInvalid(err) {
+			return answer, err
+		}
+	}
+	answer := next.DeepCopy()
+	return answer, a.Client.Status().Patch(ctx, answer, mergePatch(group))
+}
+
+// mergePatch returns a patch with an optimistic lock.
+func mergePatch(group *v1alpha1.VmGroup) client.Patch {
+	return client.MergeFromWithOptions(group, client.MergeFromWithOptimisticLock{})
 }
 
 // Release implements Store.
@@ -61,7 +83,7 @@ func (a API) PatchFinalizers(ctx context.Context, group *v1alpha1.VmGroup, chang
 	change(next, finalizer)
 	ctx, cancel := context.WithTimeout(ctx, memberapi.Timeout)
 	defer cancel()
-	if err := a.Client.Patch(ctx, next, client.MergeFromWithOptions(group, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := a.Client.Patch(ctx, next, mergePatch(group)); err != nil {
 		return group, fmt.Errorf("write finalizers: %w", err)
 	}
 	if err := checkAnswer(next, group); err != nil {

@@ -154,11 +154,14 @@ func (r *results) done(e event) {
 	if lines := r.lines[[2]string{e.Package}]; lines != nil {
 		said = lines.String()
 	}
-	for key := range r.lines {
-		if key[0] == e.Package {
-			delete(r.lines, key)
+	// Tests without a result did not end, because the package was killed or timed out. Only their output shows where they were.
+	for _, key := range r.ofTests(e.Package) {
+		if e.Action == "fail" && !r.verbose {
+			r.print(r.lines[key].String())
 		}
+		delete(r.lines, key)
 	}
+	delete(r.lines, [2]string{e.Package})
 	cached := strings.Contains(said, "\t(cached)\n")
 	if e.Action != "skip" {
 		r.timings = append(r.timings, timing{e.Package, e.Elapsed, cached})
@@ -174,6 +177,17 @@ func (r *results) done(e event) {
 		}
 		r.print(fmt.Sprintf("ok  \t%s\t%s\n", short(e.Package), took))
 	}
+}
+
+// ofTests returns the keys of the package's tests with output and without a result, by name.
+func (r *results) ofTests(pkg string) (keys [][2]string) {
+	for key := range r.lines {
+		if key[0] == pkg && key[1] != "" {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b [2]string) int { return cmp.Compare(a[1], b[1]) })
+	return keys
 }
 
 func (r *results) print(text string) {

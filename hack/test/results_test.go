@@ -91,3 +91,15 @@ func TestAPackageThatEndsWithoutItsTestsIsAFailure(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatAKilledPackagesTestsSaidIsPrinted(t *testing.T) {
+	var out strings.Builder
+	r := newResults(&out, false)
+	r.take(event{Action: "output", Package: "x", Test: "TestPasses", Output: "fine\n"})
+	r.take(event{Action: "pass", Package: "x", Test: "TestPasses"})
+	r.take(event{Action: "output", Package: "x", Test: "TestHangs", Output: "SIGQUIT: quit\ngoroutine 7 [chan receive]:\n"})
+	r.take(event{Action: "fail", Package: "x"})
+	if !strings.Contains(out.String(), "goroutine 7 [chan receive]") || strings.Contains(out.String(), "fine") {
+		t.Errorf("printed %s", out.String())
+	}
+}

@@ -49,14 +49,37 @@ func TestProbesAreAnsweredTogetherAndByName(t *testing.T) {
 	})
 }
 
+// logged is what controller-runtime logs. It accepts a logger only within 30 seconds after the start of the process, and the other tests can take longer.
+var logged = func() *lockedBuffer {
+	out := &lockedBuffer{}
+	ctrl.SetLogger(logsink.Harmless(zap.New(zap.WriteTo(out), zap.JSONEncoder())))
+	return out
+}()
+
+// lockedBuffer is a buffer that several goroutines write to.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(text []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all.Write(text)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all.String()
+}
+
 // controller-runtime logs the statuses as values without exported fields, which were {} in the log.
 func TestTheLogNamesTheCheckThatFailed(t *testing.T) {
-	var out bytes.Buffer
-	ctrl.SetLogger(logsink.Harmless(zap.New(zap.WriteTo(&out), zap.JSONEncoder())))
 	checks := map[string]healthz.Checker{"alive": healthz.Ping, "caches": func(*http.Request) error { return errors.New("not filled") }}
 	(&healthz.Handler{Checks: checks}).ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
-	if want := "{name:caches healthy:false excluded:false}"; !strings.Contains(out.String(), want) {
-		t.Errorf("the log lacks %s: %s", want, out.String())
+	if want := "{name:caches healthy:false excluded:false}"; !strings.Contains(logged.String(), want) {
+		t.Errorf("the log lacks %s: %s", want, logged.String())
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
 
+	"github.com/codeconnect/vmgroup-operator/test/harness/await"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
@@ -263,6 +264,10 @@ func TestACloneShowsItsProgress(t *testing.T) {
 	h := person(t, sim.Options{CloneDelay: 200 * time.Millisecond})
 	task, err := h.StartClone(h.ctx, template, root, "half", nil)
 	must(t, err)
+	await.NoError(t, "the VM of the clone", func() error { // the answer to the request comes before it
+		_, err := h.find.VirtualMachine(h.ctx, half)
+		return err
+	})
 	var vm mo.VirtualMachine
 	must(t, h.vm(half).Properties(h.ctx, h.vm(half).Reference(), []string{"name"}, &vm))
 	must(t, task.Wait(h.ctx))

@@ -198,7 +198,7 @@ func TestABundleIsAcknowledgedOnlyAfterItWasAccepted(t *testing.T) {
 		return faultproxy.Fault{}
 	})
 	fake.change(func(f *fakeAdmission) { f.ca = servers.beta.Config.CAData })
-	<-held
+	await.Received(t, "the update of the webhook configuration", held)
 	in.awaitChecks("alpha", 3)
 	if hash := in.get("alpha").Status.CABundleHash; hash != hashOf(servers.alpha.Config.CAData) {
 		t.Errorf("acknowledged %q before the member accepted it", hash)

@@ -143,13 +143,8 @@ func TestSettingsChangeWithoutANewConnection(t *testing.T) {
 	in.edit("alpha", func(mc *v1alpha1.MemberCluster) {
 		mc.Spec.Paused, mc.Spec.UserDataSecrets = true, v1alpha1.UserDataAllow
 	})
-	select {
-	case name := <-changed:
-		if name != "alpha" {
-			t.Errorf("changed member = %q", name)
-		}
-	case <-t.Context().Done():
-		t.Fatal("no group was delivered")
+	if name := await.Received(t, "a group to be delivered", changed); name != "alpha" {
+		t.Errorf("changed member = %q", name)
 	}
 	if handle, ok := in.opts.Fleet.Member("alpha"); !ok || !handle.Paused || handle.UserDataSecrets != v1alpha1.UserDataAllow {
 		t.Errorf("handle = %+v, %v", handle, ok)

@@ -314,7 +314,7 @@ func TestADeletedMemberClusterIsLeftByTheLeaderOnly(t *testing.T) {
 		return faultproxy.Fault{}
 	})
 	second.lead(true)
-	<-reached
+	await.Received(t, "a request for the claim", reached)
 	second.lead(false)
 	await.NoError(t, "the leaving to be given up", func() error {
 		if state := second.provider.Observe("alpha").State; state != link.Ended {

@@ -77,3 +77,17 @@ func NoError(t testing.TB, what string, check func() error) {
 		return err == nil, err
 	})
 }
+
+// Received returns the next value of c, or the zero value if c was closed. The test fails after the time of [Until].
+func Received[T any](t testing.TB, what string, c <-chan T) T {
+	t.Helper()
+	timer := time.NewTimer(Patience)
+	defer timer.Stop()
+	select {
+	case value := <-c:
+		return value
+	case <-timer.C:
+		t.Fatalf("waiting for %s: not within %s", what, Patience)
+		panic("unreachable")
+	}
+}

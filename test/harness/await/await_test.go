@@ -3,6 +3,8 @@ package await
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -52,6 +54,38 @@ func TestALongWaitAsksLessOften(t *testing.T) {
 		}
 		if asked < 240 || asked > 400 {
 			t.Errorf("asked %d times in a minute", asked)
+		}
+	})
+}
+
+// stopped is a test whose Fatalf ends only a goroutine.
+type stopped struct {
+	testing.TB
+	said string
+}
+
+func (*stopped) Helper() {}
+
+func (s *stopped) Fatalf(format string, args ...any) {
+	s.said = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+
+func TestAChannelIsNotAwaitedForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		values := make(chan int, 1)
+		values <- 7
+		if got := Received(t, "a number", values); got != 7 {
+			t.Errorf("received %d", got)
+		}
+		s, began, ended := &stopped{TB: t}, time.Now(), make(chan struct{})
+		go func() {
+			defer close(ended)
+			Received(s, "another number", values)
+		}()
+		<-ended
+		if took := time.Since(began); took != Patience || !strings.Contains(s.said, "another number") {
+			t.Errorf("after %s: %q", took, s.said)
 		}
 	})
 }

@@ -19,7 +19,6 @@ import (
 	clientevents "k8s.io/client-go/tools/events"
 	"k8s.io/client-go/tools/record/util"
 	"k8s.io/client-go/tools/reference"
-	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
@@ -46,8 +45,8 @@ type Recorder struct {
 	opts    Options
 	waiting chan *eventsv1.Event
 	dropped atomic.Int64
-	// series is used by Start's goroutine only. Its values are of type series.
-	series *lru.Cache
+	// series is used by Start's goroutine only.
+	series map[key]series
 }
 
 var _ clientevents.EventRecorder = (*Recorder)(nil)
@@ -71,7 +70,7 @@ func DefaultRetry() wait.Backoff {
 
 // New returns a Recorder that does not write yet.
 func New(opts Options) *Recorder {
-	return &Recorder{opts: opts, waiting: make(chan *eventsv1.Event, maxWaiting), series: lru.New(maxSeries)}
+	return &Recorder{opts: opts, waiting: make(chan *eventsv1.Event, maxWaiting), series: map[key]series{}}
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable: each replica writes its own events.
@@ -119,10 +118,14 @@ func (r *Recorder) event(regarding, related runtime.Object) (*eventsv1.Event, er
 
 // Start implements manager.Runnable. It writes until ctx ends; it does not write events that wait then.
 func (r *Recorder) Start(ctx context.Context) error {
+	ticker := time.NewTicker(time.Minute)
+	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-ticker.C:
+			r.forget(r.opts.Now())
 		case event := <-r.waiting:
 			r.write(ctx, event)
 			if n := r.dropped.Swap(0); n > 0 {

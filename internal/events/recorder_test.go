@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -316,5 +317,46 @@ func TestAnEventOfAClusterScopedObjectIsInTheDefaultNamespace(t *testing.T) {
 	got := s.events(t)
 	if len(got) != 1 || got[0].Namespace != "default" || got[0].Note != "100% of it" || got[0].Related == nil || got[0].Related.ResourceVersion != "" {
 		t.Errorf("events are %v", got)
+	}
+}
+
+func TestEventsThatCannotBeRepeatedTakeNoMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := recorderTo(newAPIServer(t))
+		r.opts.Now = time.Now
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- r.Start(ctx) }()
+		for i := range 50 {
+			tell(r, i, fmt.Sprintf("note %d", i))
+		}
+		<-time.After(seriesEnds + time.Minute) // nothing happens any more
+		synctest.Wait()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if len(r.series) != 0 {
+			t.Errorf("%d events are remembered that none can repeat", len(r.series))
+		}
+	})
+}
+
+func TestTheLastOfManyEventsAreRemembered(t *testing.T) {
+	s := newAPIServer(t)
+	r, c := recorderTo(s)
+	tell(r, 1, "created web-0")
+	written(t, r)
+	for i := range maxSeries - 1 {
+		r.series[key{note: fmt.Sprint(i)}] = series{last: c.now.Add(-time.Second)}
+	}
+	tell(r, 2, "created web-1")
+	tell(r, 3, "created web-0")
+	written(t, r)
+	if len(r.series) > maxSeries {
+		t.Errorf("%d events are remembered, want %d at most", len(r.series), maxSeries)
+	}
+	if want := []string{"create created web-0", "create created web-1", "count"}; !slices.Equal(s.asked, want) {
+		t.Errorf("asked %q, want %q", s.asked, want)
 	}
 }

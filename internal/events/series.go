@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,27 +60,45 @@ func (r *Recorder) attempt(ctx context.Context, event *eventsv1.Event) error {
 	if event.Related != nil {
 		k.related = *event.Related
 	}
-	if value, ok := r.series.Get(k); ok {
-		s := value.(series)
-		if event.EventTime.Sub(s.last) < seriesEnds {
-			s.count, s.last = s.count+1, event.EventTime.Time
-			err := r.count(ctx, s)
-			if err == nil {
-				r.series.Add(k, s)
-			}
-			if !apierrors.IsNotFound(err) {
-				return err
-			}
-			// The event was deleted.
+	if s, ok := r.series[k]; ok && event.EventTime.Sub(s.last) < seriesEnds {
+		s.count, s.last = s.count+1, event.EventTime.Time
+		err := r.count(ctx, s)
+		if err == nil {
+			r.series[k] = s
 		}
+		if !apierrors.IsNotFound(err) {
+			return err
+		}
+		// The event was deleted.
 	}
 	// The client writes the response into its argument.
 	if err := r.opts.Client.Create(ctx, event.DeepCopy()); err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
 	// If it exists already, an earlier attempt succeeded and its response was lost.
-	r.series.Add(k, series{client.ObjectKeyFromObject(event), 1, event.EventTime.Time})
+	if len(r.series) >= maxSeries {
+		r.forgetOldest()
+	}
+	r.series[k] = series{client.ObjectKeyFromObject(event), 1, event.EventTime.Time}
 	return nil
+}
+
+// forget drops the events that no event can repeat at now. They would take memory as long as the process runs. The map is a new one, because a map of Go
+// does not shrink.
+func (r *Recorder) forget(now time.Time) {
+	kept := map[key]series{}
+	for k, s := range r.series {
+		if now.Sub(s.last) < seriesEnds {
+			kept[k] = s
+		}
+	}
+	r.series = kept
+}
+
+// forgetOldest drops the half of the series that did not happen for the longest time.
+func (r *Recorder) forgetOldest() {
+	times := slices.SortedFunc(maps.Values(r.series), func(a, b series) int { return a.last.Compare(b.last) })
+	r.forget(times[len(times)/2].last.Add(seriesEnds))
 }
 
 // count stores how often the event happened. A repeated call has no effect.

@@ -29,8 +29,9 @@ type book struct {
 	totals      map[string]policy.Usage
 	// read is true once the ledger was read. known is false before that, and after a write with an unknown result.
 	read, known bool
-	// failure explains why the ledger cannot be read or written, or is empty.
+	// failure explains why the ledger cannot be read or written, or is empty. failing is since when its rounds fail, or zero.
 	failure string
+	failing time.Time
 	// due is true if work waits for the next round. resting is true while the book waits after a failure, each time longer.
 	due, resting bool
 	pause        wait.Backoff

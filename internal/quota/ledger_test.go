@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
@@ -462,6 +464,39 @@ func TestAFailureIsForgottenWithTheNextAnswer(t *testing.T) {
 	store.OnWrite = nil
 	d.flush()
 	d.ask(claim("three", "m", 0, 1, 1), quota.Waiting)
+}
+
+// A member whose credentials change is not engaged for a moment.
+func TestALedgerThatFailsBrieflyNeedsNoPerson(t *testing.T) {
+	store := &quotatest.Store{}
+	d := newDesk(t, store, vms(v1alpha1.QuotaNamespace, 5))
+	d.flush()
+	infos, failures := 0, 0
+	ctx := log.IntoContext(t.Context(), funcr.New(func(_, args string) {
+		if strings.Contains(args, `"error"=`) {
+			failures++
+		} else {
+			infos++
+		}
+	}, funcr.Options{}))
+	outage := func(name types.UID, minutes int) {
+		t.Helper()
+		d.ask(claim(name, "m", 0, 1, 1), quota.Waiting)
+		store.OnWrite = func() quotatest.Fault { return quotatest.Refuse }
+		for range 1 + minutes {
+			if d.Flush(ctx) == nil {
+				t.Error("the write went well")
+			}
+			d.now = d.now.Add(time.Minute)
+		}
+		store.OnWrite = nil
+		d.flush()
+	}
+	for _, c := range []struct{ minutes, infos, failures int }{{0, 1, 0}, {0, 2, 0}, {2, 3, 2}, {0, 4, 2}} {
+		if outage(types.UID(fmt.Sprint("group-", c.infos)), c.minutes); infos != c.infos || failures != c.failures {
+			t.Errorf("after an outage of %d minutes there are %d lines at level info and %d at level error, want %d and %d", c.minutes, infos, failures, c.infos, c.failures)
+		}
+	}
 }
 
 func TestOnlyWhatIsNotNeededIsSurplus(t *testing.T) {

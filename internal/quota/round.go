@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
@@ -58,7 +59,7 @@ func (l *Ledger) round(ctx context.Context, width int, failed func(*book)) error
 		l.mu.Lock()
 		var notify []Key
 		if t.err == nil {
-			t.pause = retry
+			t.pause, t.failing = retry, time.Time{}
 		} else {
 			notify = l.fail(ctx, t.book, t.work, t.err)
 			failed(t.book)
@@ -163,10 +164,22 @@ func (l *Ledger) due() (due []*task) {
 	return due
 }
 
+// failsBriefly is the time for which failures of a ledger need no person: a member whose credentials change is not engaged for a moment, so its groups cannot be
+// counted.
+const failsBriefly = 30 * time.Second
+
 // fail puts all work of a batch back into the queue, and returns the groups to notify.
 func (l *Ledger) fail(ctx context.Context, b *book, work batch, err error) (notify []Key) {
-	log.FromContext(ctx).Error(err, "The ledger of quotas cannot be written; nothing that a quota holds for grows",
-		"ledger", nameOf(b.key), "claims", len(work.claims))
+	now := l.opts.Now()
+	if b.failing.IsZero() {
+		b.failing = now
+	}
+	logged := log.FromContext(ctx).WithValues("ledger", nameOf(b.key), "claims", len(work.claims))
+	if now.Sub(b.failing) < failsBriefly {
+		logged.Info("The ledger of quotas was not written; trying again", "cause", err.Error())
+	} else {
+		logged.Error(err, "The ledger of quotas cannot be written; nothing that a quota holds for grows")
+	}
 	b.known = false // the result of the write is unknown
 	b.failure = "The ledger of quotas on the hub cannot be written: " + err.Error()
 	b.want()

@@ -57,7 +57,7 @@ test-upgrade: ## Update from the version of a commit, roll back and update again
 	@$(RUN) ./hack/tool assets >/dev/null
 	@$(GO) test -tags upgrade ./test/upgrade -count=1 -v -timeout 30m -args -from="$(or $(FROM),HEAD)" $(ARGS)
 
-test-soak: ## Change things at random and show that nothing grows; MINUTES=20, then at least a quarter of an hour of rest; ARGS=-seed=1 repeats one
+test-soak: ## Change things at random and show that nothing grows; MINUTES=20, then half an hour of rest; ARGS=-seed=1 repeats one
 	@$(RUN) ./hack/tool assets >/dev/null
 	@for tool in cert-manager kube-node; do $(RUN) ./hack/tool $$tool >/dev/null || exit 1; done
 	@$(GO) test -tags soak ./test/soak -count=1 -v -timeout $$(( $(or $(MINUTES),20) + 45 ))m -run TestNothingGrows -args -minutes=$(or $(MINUTES),20) $(ARGS)

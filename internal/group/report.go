@@ -139,7 +139,7 @@ func (s *Snapshot) mayWait(old, next v1alpha1.VmGroupStatus) time.Duration {
 	if s.Reported.IsZero() || Urgent(old, next) {
 		return 0
 	}
-	if len(old.VMs) > fewVMs && sameButDetails(old, next) {
+	if Large(&old) && sameButDetails(old, next) {
 		interval = max(interval, detailsInterval)
 	}
 	return s.Reported.Add(interval).Sub(s.Now)

@@ -63,6 +63,9 @@ func SameButOwnership(old, next v1alpha1.VmGroupStatus) bool {
 	return sameStatus(&old, &next)
 }
 
+// Large reports whether a status has so many VMs that its writer sends only what changed. Each write is sent to all watchers whole.
+func Large(status *v1alpha1.VmGroupStatus) bool { return len(status.VMs) > 20 }
+
 // sameButDetails reports whether two statuses differ in details of VMs at most: the address, and new times since when a VM runs and is ready. No user or
 // tool waits for them, and a time that is stored late makes a time limit longer.
 func sameButDetails(old, next v1alpha1.VmGroupStatus) bool {

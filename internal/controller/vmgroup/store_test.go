@@ -48,7 +48,7 @@ func TestAnAnswerToAWriteOfStatusChangesNothingButTheVersion(t *testing.T) {
 	}
 }
 
-// Only a merge patch is refused as a conflict if the group that it was computed from has fewer VMs.
+// An API server refuses a JSON patch of a row that does not exist as invalid, and the merge patch that follows as a conflict.
 func TestALargeStatusThatDoesNotApplyIsSentWholeAndIsAConflict(t *testing.T) {
 	conflict := apierrors.NewConflict(v1alpha1.Resource("vmgroups"), "web", errors.New("it changed"))
 	for vms, want := range map[int][]types.PatchType{21: {types.JSONPatchType, types.MergePatchType}, 20: {types.MergePatchType}} {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -79,7 +80,10 @@ func fieldsOf(status v1alpha1.VmGroupStatus) (fields map[string]json.RawMessage,
 // the list changed, it replaces the list. Each element that changes or leaves is tested for its key: a version of a group is no proof of its content, because
 // a restored API server counts its versions again.
 func listOperations[T any](path, key string, keyOf func(T) string, old, next []T) (ops []jsonpatch.Operation) {
-	same := func(was, is int) bool { return equality.Semantic.DeepEqual(&old[was], &next[is]) }
+	same := func(was, is int) bool {
+		a, b := &old[was], &next[is]
+		return reflect.DeepEqual(a, b) || equality.Semantic.DeepEqual(a, b) // of equal elements, the first takes less time
+	}
 	both := min(len(old), len(next))
 	begin, end := 0, 0
 	for begin < both && same(begin, begin) {

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/group"
 	"github.com/codeconnect/vmgroup-operator/internal/memberapi"
 	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
 )
@@ -26,9 +27,6 @@ type Store interface {
 
 // Change adds a finalizer to an object or removes it.
 type Change = func(o client.Object, finalizer string) bool
-
-// fewVMs is the largest number of VMs with which a merge patch of status, with the whole list, is small enough.
-const fewVMs = 20
 
 // API is the API server of the group's member.
 type API struct {
@@ -55,15 +53,15 @@ func (a API) WriteStatus(ctx context.Context, group, next *v1alpha1.VmGroup) err
 
 // patchStatus sends the next status of a group. For a large group it sends what changed. If the API server refuses that as invalid, patchStatus sends a
 // merge patch: its answer is the conflict of a group that has changed, or the reason of the refusal.
-func (a API) patchStatus(ctx context.Context, group, next *v1alpha1.VmGroup) (*v1alpha1.VmGroup, error) {
-	if len(group.Status.VMs) > fewVMs {
+func (a API) patchStatus(ctx context.Context, was, next *v1alpha1.VmGroup) (*v1alpha1.VmGroup, error) {
+	if group.Large(&was.Status) {
 		answer := next.DeepCopy()
-		if err := a.Client.Status().Patch(ctx, answer, statusPatch{group}); !apierrors.IsInvalid(err) {
+		if err := a.Client.Status().Patch(ctx, answer, statusPatch{was}); !apierrors.IsInvalid(err) {
 			return answer, err
 		}
 	}
 	answer := next.DeepCopy()
-	return answer, a.Client.Status().Patch(ctx, answer, mergePatch(group))
+	return answer, a.Client.Status().Patch(ctx, answer, mergePatch(was))
 }
 
 // mergePatch returns a patch with an optimistic lock.

@@ -24,6 +24,7 @@ func sessionsAt(s *sim.Simulator, agent string) (n int) {
 }
 
 func TestAnHourOfThreeReplicasLeavesTwoSessionsEachAtMost(t *testing.T) {
+	runsInParallel(t)
 	for name, o := range map[string]sim.Options{"with the file of versions": {}, "without": {NoVersionsFile: true}} {
 		t.Run(name, func(t *testing.T) {
 			s, err := sim.Start(o)

@@ -136,6 +136,7 @@ func TestAForeignCloneThatHangsHoldsTheGroupsOfItsTemplateForTenMinutes(t *testi
 }
 
 func TestAnOwnCloneThatHungOverARestartIsMadeOnce(t *testing.T) {
+	runsInParallel(t)
 	for name, takesName := range map[string]bool{"vCenter holds its name": true, "the name is free until it ends": false} {
 		t.Run(name, func(t *testing.T) {
 			r, clock, goOn := hanging(t, govmomi.Poll, takesName, "vg-0")

@@ -39,6 +39,7 @@ func underWay(t *testing.T, mode govmomi.Mode, course sim.Course) (r *rig, c *cl
 // eachMaking runs a test in both modes with all states of a VM that vCenter can show during its clone.
 func eachMaking(t *testing.T, f func(t *testing.T, mode govmomi.Mode, shows sim.Making)) {
 	t.Helper()
+	runsInParallel(t)
 	both(t, func(t *testing.T, mode govmomi.Mode) {
 		for name, shows := range map[string]sim.Making{"without config": sim.WithoutConfig, "without extraConfig": sim.WithoutExtraConfig} {
 			t.Run(name, func(t *testing.T) { f(t, mode, shows) })

@@ -22,6 +22,7 @@ func (r *rig) restartWith(status vsphere.Place) {
 
 // After a user has changed vCenter, a connection does not find an object by its name as before.
 func TestTheRootFolderOfBeforeIsUsedIfVCenterShowsThatItIsOne(t *testing.T) {
+	runsInParallel(t)
 	type story struct {
 		// person changes vCenter, and status the kept state, or the VCenter's spec.
 		person func(*rig)
@@ -141,7 +142,6 @@ func TestTheRootFolderOfBeforeIsUsedIfVCenterShowsThatItIsOne(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			r := newRig(t, govmomi.Poll, resyncOften).ensure()
 			known := []vsphere.Ref{r.clone(0).Ref, r.clone(1).Ref}
 			place := r.server.Health().Place
@@ -175,6 +175,7 @@ func TestTheRootFolderOfBeforeIsUsedIfVCenterShowsThatItIsOne(t *testing.T) {
 // A slash in spec.folder separates two folders, or belongs to the name of one, as the vSphere
 // Client shows it. Existing folders decide, and separate folders come first.
 func TestARootFolderWithASlashInItsNameIsFoundAsItIsShown(t *testing.T) {
+	runsInParallel(t)
 	for story, c := range map[string]struct {
 		// exist are folders below the datacenter's, as in the API; paths are created, names belong to one folder.
 		paths, names []string
@@ -189,7 +190,6 @@ func TestARootFolderWithASlashInItsNameIsFoundAsItIsShown(t *testing.T) {
 		"there are two readings":           {paths: []string{"team"}, names: []string{"team/ops/vms", "team>ops/vms"}, ambiguous: []string{"/DC0/vm/team%2fops%2fvms", "/DC0/vm/team/ops%2fvms"}},
 	} {
 		t.Run(story, func(t *testing.T) {
-			t.Parallel()
 			r := newRig(t, govmomi.Poll, resyncOften).connected()
 			for _, path := range c.paths {
 				must(t, r.person.CreateFolders(r.ctx, "/DC0/vm/"+path))

@@ -50,6 +50,7 @@ func (r *rig) hostOf(name string) string {
 
 // Three VMs of a group ran on the template's host, while the other hosts were idle.
 func TestVMsAreSpreadOverTheHostsOfAClusterWithDRS(t *testing.T) {
+	runsInParallel(t)
 	for _, c := range []struct {
 		mode                sim.DRS
 		hosts               int
@@ -208,6 +209,7 @@ func (r *rig) entityOf(task string) string {
 }
 
 func TestALostReplyOfAPlacingIsNotSentAgainWhileItsTasksRun(t *testing.T) {
+	runsInParallel(t)
 	for story, named := range map[string]bool{"vCenter names the task of the VM": true, "it does not": false} {
 		t.Run(story, func(t *testing.T) {
 			both(t, func(t *testing.T, mode govmomi.Mode) {
@@ -256,6 +258,7 @@ func TestALostReplyOfAPlacingIsNotSentAgainWhileItsTasksRun(t *testing.T) {
 }
 
 func TestASuccessorPowersOnWhatAPredecessorWasPoweringOn(t *testing.T) {
+	runsInParallel(t)
 	for story, whilePlacing := range map[string]bool{"while DRS places it": true, "while its task runs": false} {
 		t.Run(story, func(t *testing.T) {
 			both(t, func(t *testing.T, mode govmomi.Mode) {

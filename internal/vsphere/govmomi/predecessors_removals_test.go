@@ -66,6 +66,7 @@ func TestAPredecessorsRemovalsNeedNobodysWord(t *testing.T) {
 
 // TestRemovalsThatNobodyExplainsWaitForAPerson: an unexplained absence is no deletion.
 func TestRemovalsThatNobodyExplainsWaitForAPerson(t *testing.T) {
+	runsInParallel(t)
 	unreadable := func(r *rig) {
 		r.proxy.Hook(func(c sim.Call) faultproxy.Fault {
 			if c.Method == "QueryEvents" {
@@ -93,7 +94,6 @@ func TestRemovalsThatNobodyExplainsWaitForAPerson(t *testing.T) {
 		{"a group has recorded more", byOperator, func(*rig) {}, func(e *vsphere.Expectation) { e.Recorded = append(e.Recorded, vsphere.VMRef("vm-99999")) }},
 	} {
 		t.Run(test.story, func(t *testing.T) {
-			t.Parallel()
 			r, expected := removed(t, test.remove)
 			r.forgetTasks()
 			test.before(r)

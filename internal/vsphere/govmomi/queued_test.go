@@ -33,6 +33,7 @@ func full(t *testing.T, mode govmomi.Mode, opts ...option) (r *rig, vm vsphere.V
 }
 
 func TestATaskThatIsQueuedCountsAsOneThatRuns(t *testing.T) {
+	runsInParallel(t)
 	for _, drs := range []sim.DRS{sim.DRSOff, sim.DRSFullyAutomated} {
 		t.Run("DRS "+string(drs), func(t *testing.T) {
 			both(t, func(t *testing.T, mode govmomi.Mode) {
@@ -51,6 +52,7 @@ func TestATaskThatIsQueuedCountsAsOneThatRuns(t *testing.T) {
 }
 
 func TestAVMThatIsBusyWithTheTaskOfAPersonIsTriedAgain(t *testing.T) {
+	runsInParallel(t)
 	for _, drs := range []sim.DRS{sim.DRSOff, sim.DRSFullyAutomated} {
 		t.Run("DRS "+string(drs), func(t *testing.T) {
 			r, vm, goOn := full(t, govmomi.Watch, withDRS(drs), func(o *sim.Options, _ *govmomi.Config) { o.RefuseBusy = true })

@@ -92,13 +92,26 @@ type option func(*sim.Options, *govmomi.Config)
 // both runs a test in both modes of observation.
 func both(t *testing.T, f func(t *testing.T, mode govmomi.Mode)) {
 	t.Helper()
+	runsInParallel(t)
 	for _, mode := range []govmomi.Mode{govmomi.Watch, govmomi.Poll} {
 		t.Run(string(mode), func(t *testing.T) { f(t, mode) })
 	}
 }
 
+// parallel contains the tests that run in parallel.
+var parallel sync.Map
+
+// runsInParallel makes a test run in parallel, also if it is called again: a test can have several rigs.
+func runsInParallel(t *testing.T) {
+	if _, is := parallel.LoadOrStore(t, true); !is {
+		t.Parallel()
+	}
+}
+
+// newRig starts a rig. The test runs in parallel, because it waits for most of its time.
 func newRig(t *testing.T, mode govmomi.Mode, opts ...option) *rig {
 	t.Helper()
+	runsInParallel(t)
 	o := sim.Options{}
 	cfg := govmomi.Config{
 		Name: "test", Installation: installation, Mode: mode, PollInterval: 50 * time.Millisecond,

@@ -14,6 +14,7 @@ import (
 // A VM asks a question, so its power-on does not end. Its mark for removal is rejected until a
 // user has answered, and does not wait for the task.
 func TestAPowerOnThatHangsIsShownAndOvertakenByWhatEndsTheVM(t *testing.T) {
+	runsInParallel(t)
 	const question = "Was it moved or copied?"
 	for story, answer := range map[string]func(r *rig, task string, goOn func()){
 		"it is answered": func(_ *rig, _ string, goOn func()) { goOn() },

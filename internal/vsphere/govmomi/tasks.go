@@ -201,7 +201,7 @@ func (w *taskWatch) poll(ctx context.Context) (changed []vsphere.Ref, err error)
 		}
 	}
 	if len(again) > 0 {
-		s.readLanded()
+		s.readClones(s.ops.Landed(s.look))
 	}
 	return changed, nil
 }
@@ -299,7 +299,8 @@ func (w *taskWatch) ours(ctx context.Context, op operations.Request, err error) 
 
 // landings ends the tasks whose effect the watch shows. Only the watch calls it, because a listing shows old effects again.
 func (s *Server) landings() {
-	for _, task := range s.ops.Landed(s.look) {
+	landed := s.ops.Landed(s.look)
+	for _, task := range landed {
 		if task.Kind == vsphere.OpClone {
 			continue
 		}
@@ -308,12 +309,12 @@ func (s *Server) landings() {
 		}
 		s.ops.Succeeded(task.Ref, vsphere.Ref{}, uint64(s.index.Begin()))
 	}
-	s.readLanded()
+	s.readClones(landed)
 }
 
-// readLanded requests a read of the tasks of clones whose VMs the inventory shows: a server can show a VM before its clone has ended.
-func (s *Server) readLanded() {
-	if !slices.ContainsFunc(s.ops.Landed(s.look), func(task operations.Task) bool { return task.Kind == vsphere.OpClone }) {
+// readClones requests a read of the tasks of clones whose VMs the inventory shows: a server can show a VM before its clone has ended.
+func (s *Server) readClones(landed []operations.Task) {
+	if !slices.ContainsFunc(landed, func(task operations.Task) bool { return task.Kind == vsphere.OpClone }) {
 		return
 	}
 	s.mu.Lock()

@@ -65,7 +65,6 @@ func (r *rig) questions() int { return r.proxy.Count("QueryEvents", agent) }
 const alice = `"alice@vsphere.local"`
 
 func TestWhoeverChangesAVMBehindTheOperatorsBackIsNamed(t *testing.T) {
-	t.Parallel()
 	both(t, func(t *testing.T, mode govmomi.Mode) {
 		now := newClock()
 		r, w, vm := watched(t, mode, func(_ *sim.Options, c *govmomi.Config) { c.Now = now.now })
@@ -99,7 +98,6 @@ func TestWhoeverChangesAVMBehindTheOperatorsBackIsNamed(t *testing.T) {
 }
 
 func TestNothingIsAskedAboutWhatTheOperatorDoesAndWhatOthersLookAfter(t *testing.T) {
-	t.Parallel()
 	r, w, vm := watched(t, govmomi.Poll)
 	must(t, r.server.PowerOff(r.ctx, target(vm)))
 	r.power(vsphere.PoweredOff)
@@ -127,7 +125,6 @@ func TestNothingIsAskedAboutWhatTheOperatorDoesAndWhatOthersLookAfter(t *testing
 }
 
 func TestVCenterIsAskedTwiceAtMost(t *testing.T) {
-	t.Parallel()
 	now, gaveUp := newClock(), atomic.Bool{}
 	r, w, _ := watched(t, govmomi.Poll, func(_ *sim.Options, c *govmomi.Config) {
 		c.Now, c.AskAgainAfter = now.now, 300*time.Millisecond
@@ -151,7 +148,6 @@ func TestVCenterIsAskedTwiceAtMost(t *testing.T) {
 }
 
 func TestWhoAskedTheGuestIsNamedAndAGuestByItselfIsNobody(t *testing.T) {
-	t.Parallel()
 	r, w, _ := watched(t, govmomi.Poll)
 	must(t, r.person.Set(r.ctx, vmPath+"vg-0", map[string]string{"SET.guest.toolsRunningStatus": "guestToolsRunning", sim.GuestShutdown: "10ms"}))
 	must(t, r.person.ShutdownGuest(r.ctx, vmPath+"vg-0"))
@@ -167,7 +163,6 @@ func TestWhoAskedTheGuestIsNamedAndAGuestByItselfIsNobody(t *testing.T) {
 // vCenter can change the change version for snapshots, vMotion, power and guest writes: each caused
 // a query and a log line.
 func TestNobodyIsAskedAboutAChangeVersionThatMovedForNothing(t *testing.T) {
-	t.Parallel()
 	now := newClock()
 	r, w, _ := watched(t, govmomi.Watch, func(o *sim.Options, c *govmomi.Config) { c.Now, o.MoveChangeVersion = now.now, true })
 	r.until("the version that it was powered on with", func() bool {

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"context"
+
 	"github.com/vmware/govmomi/simulator"
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/soap"
@@ -14,6 +16,12 @@ func (d *desk) DestroyTask(ctx *simulator.Context, req *types.Destroy_Task) soap
 	switch object := ctx.Map.Get(req.This).(type) {
 	case *simulator.VirtualMachine:
 		start = object.DestroyTask
+		if hold := d.strict.holdRemoval; hold != nil {
+			s.around = func(*simulator.Task, execute) (types.AnyType, types.BaseMethodFault) {
+				go d.removeAfter(hold(), &simulator.Context{Map: ctx.Map, Session: ctx.Session, Context: context.WithoutCancel(ctx.Context)}, object)
+				return nil, nil
+			}
+		}
 	case *simulator.Folder:
 		start = object.DestroyTask
 		s.around = func(*simulator.Task, execute) (types.AnyType, types.BaseMethodFault) {
@@ -23,6 +31,12 @@ func (d *desk) DestroyTask(ctx *simulator.Context, req *types.Destroy_Task) soap
 		return &methods.Destroy_TaskBody{Fault_: simulator.Fault("", &types.ManagedObjectNotFound{Obj: req.This})}
 	}
 	return structural(ctx, s, func() soap.HasFault { return start(ctx, req) })
+}
+
+// removeAfter removes a VM whose destruction has ended.
+func (d *desk) removeAfter(until <-chan struct{}, ctx *simulator.Context, vm *simulator.VirtualMachine) {
+	<-until
+	d.UnregisterVM(ctx, &types.UnregisterVM{This: vm.Self})
 }
 
 // destroyFolder destroys a folder with its content, one object at a time. It stops at the first object that cannot be destroyed: "leaving

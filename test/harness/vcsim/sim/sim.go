@@ -43,6 +43,9 @@ type Options struct {
 	// HoldClone returns a channel on which a clone waits after CloneDelay, by the name of the new VM. It also returns whether the clone reserves the name
 	// meanwhile. Nil means no wait. The VM of a waiting clone is invisible.
 	HoldClone func(name string) (until <-chan struct{}, takesName bool)
+	// HoldRemoval returns a channel until which a VM stays in the inventory after the task of its destruction succeeded. Nil means no wait. vCenter's behavior is not
+	// documented.
+	HoldRemoval func() (until <-chan struct{})
 	// TokenServiceStart is the time after the start in which vCenter's token service is not ready. A vCenter then rejects every
 	// login of the program under test.
 	TokenServiceStart time.Duration
@@ -187,10 +190,10 @@ func Start(o Options) (*Simulator, error) {
 		hidden:     hidden{shown: o.ShowHiddenReferences},
 		guests:     guests{movesVersion: o.MoveChangeVersion},
 		cloneDelay: o.CloneDelay,
-		holdClone:  o.HoldClone,
-		shows:      o.CloneShows,
-		courses:    o.Courses,
-		drs:        drs{hold: o.HoldPlacing, unnamed: o.NoPlacedTasks},
+		holdClone:  o.HoldClone, holdRemoval: o.HoldRemoval,
+		shows:   o.CloneShows,
+		courses: o.Courses,
+		drs:     drs{hold: o.HoldPlacing, unnamed: o.NoPlacedTasks},
 	}
 	rules.tasks.queue.open(o)
 	rules.access.starts()

@@ -24,6 +24,8 @@ type strict struct {
 	// holdClone is Options.HoldClone. unborn contains the reserved names of invisible VMs.
 	holdClone func(name string) (until <-chan struct{}, takesName bool)
 	unborn    unborn
+	// holdRemoval is Options.HoldRemoval.
+	holdRemoval func() (until <-chan struct{})
 	// shows and courses are Options.CloneShows and Options.Courses. makings contains the visible VMs of running clones.
 	shows   Making
 	courses func(name string) Course

@@ -122,6 +122,10 @@ const (
 	ReasonAnotherInstallation = "AnotherInstallation"
 	// ReasonRestamping: VMs of this installation's predecessor receive this installation's stamp.
 	ReasonRestamping = "Restamping"
+	// ReasonGrowthBlocked: the root disks of VMs cannot grow to the size in spec, for example because of a snapshot.
+	ReasonGrowthBlocked = "GrowthBlocked"
+	// ReasonDiskTooSmall: spec asks for a smaller root disk than that of the template, so no VM can be cloned.
+	ReasonDiskTooSmall = "DiskTooSmall"
 	// ReasonForeignDisk: VMs to be removed have disks that are not their own, which vCenter would delete with them.
 	ReasonForeignDisk = "ForeignDisk"
 	// ReasonAdopting: VMs of another group are being adopted. Until that ends, no VM is cloned or removed.

@@ -187,7 +187,7 @@ type LostVM struct {
 }
 
 // Admitted is the shape and number of VMs that policies and quotas last allowed. While spec exceeds them, the group is kept at these
-// values.
+// values. If a VM is lost meanwhile, the operator replaces it with one of this shape.
 type Admitted struct {
 	// revision that was admitted last.
 	// +optional
@@ -196,21 +196,8 @@ type Admitted struct {
 	// replicas that were admitted last.
 	// +optional
 	Replicas int32 `json:"replicas,omitempty"`
-	// cpu, memory, template, placement, cloneMode and userDataSecretRef describe revision. If a VM is lost while the group is held, the
-	// operator replaces it with one of this kind.
-	// +optional
-	CPU int32 `json:"cpu,omitempty"`
-	// +optional
-	Memory int32 `json:"memory,omitempty"`
-	// +optional
-	// +kubebuilder:validation:MaxLength=255
-	Template string `json:"template,omitempty"`
-	// +optional
-	Placement *Placement `json:"placement,omitempty"`
-	// +optional
-	CloneMode CloneMode `json:"cloneMode,omitempty"`
-	// +optional
-	UserDataSecretRef *LocalObjectReference `json:"userDataSecretRef,omitempty"`
+	// The shape is that of revision.
+	VMShape `json:",inline"`
 }
 
 // MaxRevisions is the number of shapes that status.revisions records.
@@ -223,20 +210,8 @@ type Revision struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Revision string `json:"revision"`
-	// cpu, memory, template, placement, cloneMode, userDataSecretRef and replaceTrigger are as in spec.
-	// +optional
-	CPU int32 `json:"cpu,omitempty"`
-	// +optional
-	Memory int32 `json:"memory,omitempty"`
-	// +optional
-	// +kubebuilder:validation:MaxLength=255
-	Template string `json:"template,omitempty"`
-	// +optional
-	Placement *Placement `json:"placement,omitempty"`
-	// +optional
-	CloneMode CloneMode `json:"cloneMode,omitempty"`
-	// +optional
-	UserDataSecretRef *LocalObjectReference `json:"userDataSecretRef,omitempty"`
+	VMShape  `json:",inline"`
+	// replaceTrigger is as in spec.updateStrategy.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	ReplaceTrigger string `json:"replaceTrigger,omitempty"`

@@ -120,6 +120,24 @@ type Placement struct {
 	Network string `json:"network,omitempty"`
 }
 
+// Disks specifies the virtual disks of each VM.
+type Disks struct {
+	// root is the first disk of the template, from which the guest boots. Unset means that it is as large as in the template.
+	// +optional
+	Root *RootDisk `json:"root,omitempty"`
+}
+
+// RootDisk specifies the first disk of each VM.
+type RootDisk struct {
+	// sizeGiB is the capacity of the disk in GiB, at least that of the template. A larger value reaches existing VMs in place, without a restart, except
+	// for disks on an IDE controller. The guest has to grow its file system; cloud-init does it at the next boot. A disk cannot shrink. vCenter does not
+	// grow disks of linked clones or of VMs with snapshots.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=63488
+	SizeGiB int32 `json:"sizeGiB"`
+}
+
 // UpdateStrategyType specifies when VMs of an older revision are updated.
 // +kubebuilder:validation:Enum=RollingUpdate;OnDelete
 type UpdateStrategyType string
@@ -348,6 +366,9 @@ type LocalObjectReference struct {
 
 // VmGroupSpec is the desired state: replicas VMs of one shape, cloned from one template.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.coresPerSocket) || !has(self.cpu) || self.cpu % self.coresPerSocket == 0",fieldPath=".coresPerSocket",message="cpu must be a multiple of coresPerSocket: each socket has the same number of cores"
+// +kubebuilder:validation:XValidation:rule="self.?disks.?root.?sizeGiB.orValue(63488) >= oldSelf.?disks.?root.?sizeGiB.orValue(0)",fieldPath=".disks.root.sizeGiB",message="a disk cannot shrink: vCenter only grows disks. Set the old value or a larger one. To clone new VMs with a smaller disk, remove the field, and set the smaller value in a second edit; existing VMs keep their disks"
+// +kubebuilder:validation:XValidation:rule="self.?cloneMode.orValue('Full') != 'Linked' || !has(self.disks) || !has(self.disks.root)",fieldPath=".disks.root",message="vCenter does not grow the disk of a linked clone, which shares it with the template: set cloneMode to Full, or to LinkedPreferred, which makes a full clone then"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.vcenter) || oldSelf.vcenter.size() == 0 || has(self.vcenter) && self.vcenter == oldSelf.vcenter",message="vcenter is immutable once set: VMs do not move between vCenters. Create a new VmGroup instead."
 type VmGroupSpec struct {
 	// cpu is the number of virtual CPUs per VM.
@@ -355,6 +376,12 @@ type VmGroupSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=768
 	CPU int32 `json:"cpu,omitempty"`
+	// coresPerSocket is the number of cores that each virtual socket of a VM has. cpu must be a multiple of it. Guests see the sockets, and some licenses
+	// count them. Unset means that VMs have as many as the template, or the greatest number below that with which cpu fits. To change it, a VM must be off.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=768
+	CoresPerSocket int32 `json:"coresPerSocket,omitempty"`
 	// memory is the memory per VM in GiB.
 	// +required
 	// +kubebuilder:validation:Minimum=1
@@ -365,6 +392,9 @@ type VmGroupSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
 	Template string `json:"template,omitempty"`
+	// disks specifies the virtual disks of each VM. Without it, VMs have those of the template.
+	// +optional
+	Disks *Disks `json:"disks,omitempty"`
 	// replicas is the number of VMs. Leave it out if an autoscaler sets it.
 	// +optional
 	// +kubebuilder:default=1

@@ -77,6 +77,9 @@ type LimitsBounds struct {
 	// memory limits spec.memory, in GiB per VM.
 	// +optional
 	Memory LimitsRange `json:"memory,omitzero"`
+	// disk limits spec.disks.root.sizeGiB, in GiB per VM.
+	// +optional
+	Disk LimitsRange `json:"disk,omitzero"`
 	// replicas limits spec.replicas.
 	// +optional
 	Replicas LimitsRange `json:"replicas,omitzero"`

@@ -40,10 +40,10 @@ type CountRange struct {
 	Max *int32 `json:"max,omitempty"`
 }
 
-// MemoryRange limits an amount of memory, for example 1Gi to 8Gi; an unset end has no limit.
+// AmountRange limits an amount of memory or storage, for example 1Gi to 8Gi; an unset end has no limit.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.min) || !has(self.max) || [self.min, self.max].exists(a, string(a).matches('[eE][+-]?[0-9]{3}') || !isQuantity(string(a))) || quantity(string(self.min)).compareTo(quantity(string(self.max))) <= 0",message="min must not exceed max"
-type MemoryRange struct {
+type AmountRange struct {
 	// min is the minimum.
 	// +optional
 	Min *Amount `json:"min,omitempty"`
@@ -59,7 +59,10 @@ type PolicyLimits struct {
 	CPU *CountRange `json:"cpu,omitempty"`
 	// memory limits spec.memory, per VM.
 	// +optional
-	Memory *MemoryRange `json:"memory,omitempty"`
+	Memory *AmountRange `json:"memory,omitempty"`
+	// disk limits spec.disks.root.sizeGiB, per VM. It does not apply to groups without that field, whose disks are as large as those of the template.
+	// +optional
+	Disk *AmountRange `json:"disk,omitempty"`
 	// replicas limits spec.replicas.
 	// +optional
 	Replicas *CountRange `json:"replicas,omitempty"`

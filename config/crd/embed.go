@@ -18,10 +18,10 @@ const (
 	// Version counts the published shapes of the VmGroup CRD. Raise it with every change of the generated
 	// file: a member that has a higher version keeps it, a member that has a lower one is upgraded. `make
 	// manifests` writes it into the files as well, for whom applies those.
-	Version = 11
+	Version = 13
 
 	// LimitsVersion is the same for the VmGroupLimits CRD.
-	LimitsVersion = 3
+	LimitsVersion = 4
 
 	// MemberClusterVersion is the same for the MemberCluster CRD, which only a hub has, as those that follow.
 	MemberClusterVersion = 6
@@ -30,7 +30,7 @@ const (
 	VCenterVersion = 5
 
 	// VmGroupPolicyVersion is the same for the VmGroupPolicy CRD.
-	VmGroupPolicyVersion = 6
+	VmGroupPolicyVersion = 7
 
 	// VersionAnnotation on an installed CRD holds its Version as a decimal number.
 	VersionAnnotation = "vm.codeconnect.vmworld.com/crd-version"

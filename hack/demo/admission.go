@@ -65,7 +65,7 @@ func (d *demo) refuse(ctx context.Context) error {
 		Spec: v1alpha1.VmGroupPolicySpec{
 			Match: v1alpha1.PolicyMatch{MemberClusters: []string{"team-*"}},
 			Limits: &v1alpha1.PolicyLimits{
-				CPU: &v1alpha1.CountRange{Max: &atMost}, Memory: &v1alpha1.MemoryRange{Max: &memory},
+				CPU: &v1alpha1.CountRange{Max: &atMost}, Memory: &v1alpha1.AmountRange{Max: &memory},
 			},
 			Templates: &v1alpha1.PolicyTemplates{Allow: []string{"vm-operator-*", "debian-*"}},
 			Defaults:  &v1alpha1.PolicyDefaults{CPU: 1, Memory: 2, Template: "debian-12"},

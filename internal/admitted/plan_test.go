@@ -152,7 +152,7 @@ func alone(p *plan, s *shelf, number int) bool {
 func entryOf(replicas int32, long int) Entry {
 	return Entry{
 		Namespace: "team", Name: "web", Epoch: v1alpha1.Epoch{Generation: 1},
-		Admitted: v1alpha1.Admitted{Revision: "1-abc", Replicas: replicas, CPU: 2, Memory: 4, Template: strings.Repeat("x", long)},
+		Admitted: v1alpha1.Admitted{Revision: "1-abc", Replicas: replicas, VMShape: v1alpha1.VMShape{CPU: 2, Memory: 4, Template: strings.Repeat("x", long)}},
 	}
 }
 

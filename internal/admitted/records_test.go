@@ -98,7 +98,7 @@ func (r *replica) put(key Key, replicas int32, epoch int64) {
 func entry(replicas int32, epoch int64) Entry {
 	return Entry{
 		Namespace: "team", Name: "web", Epoch: v1alpha1.Epoch{Generation: epoch},
-		Admitted: v1alpha1.Admitted{Revision: "1-abc", Replicas: replicas, CPU: 2, Memory: 4, Template: "debian-12"},
+		Admitted: v1alpha1.Admitted{Revision: "1-abc", Replicas: replicas, VMShape: v1alpha1.VMShape{CPU: 2, Memory: 4, Template: "debian-12"}},
 	}
 }
 

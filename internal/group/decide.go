@@ -24,9 +24,8 @@ const (
 	// statusInterval is the minimum time between two status writes of one group that only report. Writes that an action depends on (the intent to clone or destroy) are
 	// never delayed. The interval bounds the API writes of a big scale-up by its duration instead of by its number of VMs.
 	statusInterval = time.Second
-	// detailsInterval is the same for a group with more than fewVMs, if only [details] of VMs have changed. Each write is sent to all watchers whole.
+	// detailsInterval is the same for a large status in which only details of VMs have changed: see Large and sameButDetails.
 	detailsInterval = 5 * time.Second
-	fewVMs          = 20
 	// pausedInterval is the same for a paused group, whose edits have no effect: endless edits cause few writes.
 	pausedInterval = 10 * time.Second
 	// RaiseInterval is the interval in which the groups of one member can raise the shard map's generation. All of them
@@ -261,7 +260,7 @@ func (s *Snapshot) findings() policy.Findings {
 	v := policy.Findings{
 		Spec: *spec, Revision: s.Revision, Admitted: s.Admitted, Unrecorded: s.unrecorded(), Existing: s.existing(),
 		Denials: s.Names.Denials, Violations: s.Violations, Unavailable: cmp.Or(s.PoliciesUnread, s.record.Unread),
-		Unresolved: s.Names.Unresolved || s.Unavailable != nil || spec.CPU < 1 || spec.Memory < 1,
+		Unresolved: s.Names.Unresolved || s.Unavailable != nil || spec.CPU < 1 || spec.Memory < 1 || !spec.FillsSockets(),
 	}
 	if s.Reshaped() {
 		v.Standing = s.standing()
@@ -309,7 +308,7 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 	if d.Names.Blocked == nil {
 		d.Names.Blocked = s.noRoom(d.Spec)
 	}
-	in.Spec, in.Revision, in.CreateBlocked = d.Spec, d.Revision, d.Names.Blocked
+	in.Spec, in.Revision, in.CreateBlocked, in.TemplateCores = d.Spec, d.Revision, d.Names.Blocked, d.Names.Template.CoresPerSocket
 	in.Shapes = s.shapes(admission, &d)
 	d.Plan = plan.Compute(in)
 	d.adoption, d.AdoptionEnds = in.Adoption, s.ends(in.Adoption, &d.Plan)

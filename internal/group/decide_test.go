@@ -128,7 +128,7 @@ func TestStepsOfADecision(t *testing.T) {
 		"no request was ever sent to an unreachable vCenter": {leaving, func(s *Snapshot) { s.Unavailable, s.Group.Status.Folder = unreachable, nil }, Release, 0},
 		"the hub has a record, so that something was asked": {leaving, func(s *Snapshot) {
 			s.Unavailable, s.Group.Status.Folder = unreachable, nil
-			s.Believe(Record{Admitted: &v1alpha1.Admitted{Replicas: 2, CPU: 1}})
+			s.Believe(Record{Admitted: &v1alpha1.Admitted{Replicas: 2, VMShape: v1alpha1.VMShape{CPU: 1}}})
 		}, AskQuota, 0},
 		"the records of the hub are unreadable": {leaving, func(s *Snapshot) {
 			s.Unavailable, s.Group.Status.Folder = unreachable, nil
@@ -181,7 +181,7 @@ func TestStepsOfADecision(t *testing.T) {
 func TestWhatIsRefusedIsNotClaimedAndGivenBack(t *testing.T) {
 	s := ours()
 	s.Violations = []policy.Violation{{Rule: policy.RuleReplicasMaximum, Enforced: true}}
-	s.Admitted = &v1alpha1.Admitted{Replicas: 1, CPU: 1, Memory: 1, Template: "debian"}
+	s.Admitted = &v1alpha1.Admitted{Replicas: 1, VMShape: v1alpha1.VMShape{CPU: 1, Memory: 1, Template: "debian"}}
 	if q := Decide(s).Quota; q.Claims || !q.Returns || q.Wants.VMs != 0 || q.Occupies.VMs != 1 {
 		t.Errorf("quotas are asked %+v", q)
 	}
@@ -347,7 +347,7 @@ func TestUserDataThatIsNotAllowedIsRefusedAsAChangeAndTellsWhenCloning(t *testin
 		t.Errorf("user data that is allowed, and quotas are asked %+v", q)
 	}
 	s.UserDataDenied = true
-	s.Admitted = &v1alpha1.Admitted{Replicas: 1, CPU: 1, Memory: 1, Template: "debian"}
+	s.Admitted = &v1alpha1.Admitted{Replicas: 1, VMShape: v1alpha1.VMShape{CPU: 1, Memory: 1, Template: "debian"}}
 	if q := Decide(s).Quota; q.Claims || q.Wants.VMs != 0 {
 		t.Errorf("of a change that is refused, quotas are asked %+v", q)
 	}

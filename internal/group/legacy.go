@@ -122,6 +122,9 @@ func leftToStrangers(group string, strangers []string) string {
 func (s *Snapshot) revisionOf(vm *vsphere.VM) string {
 	spec := s.Group.Spec
 	spec.CPU, spec.Memory = vm.CPU, int32(sizeOf(vm).memory)
+	if spec.CoresPerSocket != 0 {
+		spec.CoresPerSocket = vm.HotAdd.CoresPerSocket
+	}
 	return plan.Revision(spec)
 }
 

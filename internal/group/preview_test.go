@@ -127,7 +127,7 @@ func TestAPreviewOfAHeldGroupSaysThatItIsHeld(t *testing.T) {
 		held       bool
 	}{"allowed": {}, "too large": {tooMuch, true}, "below a minimum, which holds for new groups": {tooFew, false}} {
 		s := edited()
-		s.Admitted = &v1alpha1.Admitted{Revision: "1-was", Replicas: 3, CPU: s.Group.Spec.CPU, Memory: s.Group.Spec.Memory, Template: "debian-12"}
+		s.Admitted = &v1alpha1.Admitted{Revision: "1-was", Replicas: 3, VMShape: v1alpha1.VMShape{CPU: s.Group.Spec.CPU, Memory: s.Group.Spec.Memory, Template: "debian-12"}}
 		s.Violations = c.violations
 		p := s.Preview()
 		if p.Update.VMs() == 0 || (p.Held != nil) != c.held {
@@ -154,7 +154,7 @@ func TestAPreviewSaysWhatIsNotDoneWhateverIsKnownOfVMs(t *testing.T) {
 		"VMs stand as spec says by now": {func(s *Snapshot) { s.Violations = tooMuch; stamped(s, s.Revision) }, false},
 	} {
 		s := edited()
-		s.Admitted = &v1alpha1.Admitted{Revision: "1-was", Replicas: 3, CPU: s.Group.Spec.CPU, Memory: s.Group.Spec.Memory, Template: "debian-12"}
+		s.Admitted = &v1alpha1.Admitted{Revision: "1-was", Replicas: 3, VMShape: v1alpha1.VMShape{CPU: s.Group.Spec.CPU, Memory: s.Group.Spec.Memory, Template: "debian-12"}}
 		c.change(s)
 		if p := s.Preview(); p.NotDone != c.want {
 			t.Errorf("%s: not done is %t, want %t", story, p.NotDone, c.want)

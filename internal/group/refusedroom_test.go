@@ -25,7 +25,7 @@ func TestARefusedGroupClonesNoMoreThanItWasAdmitted(t *testing.T) {
 		"one leaves, and it is": {refused, func(s *Snapshot, o *vsphere.Observation) { s.Group.Status.Deleting, o.VMs = []int32{0}, o.VMs[1:] }, 0},
 	} {
 		s := edited()
-		s.Admitted = &v1alpha1.Admitted{Replicas: 3, CPU: 1, Memory: 1, Template: "debian"}
+		s.Admitted = &v1alpha1.Admitted{Replicas: 3, VMShape: v1alpha1.VMShape{CPU: 1, Memory: 1, Template: "debian"}}
 		o := s.Observation
 		c.change(s, &o)
 		s.Quota = c.quota
@@ -43,7 +43,7 @@ func TestARefusedGroupClonesNoMoreThanItWasAdmitted(t *testing.T) {
 // for another shape and five VMs, and is granted: an update claims nothing in addition to the leaving VMs.
 func TestAQuotaThatGrantsAnUpdateLimitsItWhileVMsLeave(t *testing.T) {
 	s := edited(func(spec *v1alpha1.VmGroupSpec) { spec.Replicas = ptr.To[int32](5) })
-	s.Admitted = &v1alpha1.Admitted{Replicas: 0, CPU: 1, Memory: 1, Template: "debian"}
+	s.Admitted = &v1alpha1.Admitted{Replicas: 0, VMShape: v1alpha1.VMShape{CPU: 1, Memory: 1, Template: "debian"}}
 	o := s.Observation
 	for i := range o.VMs {
 		o.VMs[i].Tombstone, s.Group.Status.Deleting = true, append(s.Group.Status.Deleting, int32(i))
@@ -67,7 +67,7 @@ func TestAQuotaThatGrantsAnUpdateLimitsItWhileVMsLeave(t *testing.T) {
 // TestACopyTakesNoRoomOfAGroupThatIsGranted: a user copied a VM of the group. Another one is lost, and returns.
 func TestACopyTakesNoRoomOfAGroupThatIsGranted(t *testing.T) {
 	s := edited(func(spec *v1alpha1.VmGroupSpec) { spec.Template = ours().Group.Spec.Template })
-	s.Admitted = &v1alpha1.Admitted{Replicas: 3, CPU: 1, Memory: 1, Template: s.Group.Spec.Template}
+	s.Admitted = &v1alpha1.Admitted{Replicas: 3, VMShape: v1alpha1.VMShape{CPU: 1, Memory: 1, Template: s.Group.Spec.Template}}
 	o := s.Observation
 	copied, stamp := o.VMs[2], *o.VMs[2].Stamp
 	stamp.Ordinal = 7
@@ -94,7 +94,7 @@ func TestQuotasThatWereNotAskedLimitAGroup(t *testing.T) {
 		"it is not known which are": {&QuotaAnswer{}, true},
 	} {
 		s := edited()
-		s.Admitted = &v1alpha1.Admitted{Replicas: 3, CPU: 1, Memory: 1, Template: "debian"}
+		s.Admitted = &v1alpha1.Admitted{Replicas: 3, VMShape: v1alpha1.VMShape{CPU: 1, Memory: 1, Template: "debian"}}
 		s.Violations = []policy.Violation{{Rule: policy.RuleTemplateDenied, Enforced: true}}
 		o := s.Observation
 		o.Gone, o.Released, o.VMs = []vsphere.Ref{o.VMs[0].Ref}, []vsphere.VM{{Ref: vsphere.VMRef("vm-90"), CPU: 1, MemoryMiB: 1024}}, o.VMs[1:]
@@ -116,7 +116,7 @@ func TestQuotasThatWereNotAskedLimitAGroup(t *testing.T) {
 // TestACompleteGroupThatIsRefusedCanReplaceAVM: the lost one makes room.
 func TestACompleteGroupThatIsRefusedCanReplaceAVM(t *testing.T) {
 	s := edited()
-	s.Admitted = &v1alpha1.Admitted{Replicas: 3, CPU: 1, Memory: 1, Template: "debian"}
+	s.Admitted = &v1alpha1.Admitted{Replicas: 3, VMShape: v1alpha1.VMShape{CPU: 1, Memory: 1, Template: "debian"}}
 	s.Quota = &QuotaAnswer{}
 	s.See(s.Observation)
 	if blocked := s.noRoom(s.Group.Spec); blocked != nil {

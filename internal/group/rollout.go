@@ -12,6 +12,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/group/massdeletion"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // edited reports whether the group was edited since its status was written. A status without a generation was never written, or was cleared: its edits are unknown.
@@ -162,7 +163,7 @@ func (s *Snapshot) adds(from []string) int32 {
 			change, known := s.inPlace(shapes, vm.Stamp.Revision)
 			if !known || !change.Possible() {
 				replaced++ // also a VM that leaves: its successor can come before its deletion
-			} else if !vm.Tombstone && change.Resizes() && change.Resize != v1alpha1.ResizeHot {
+			} else if !vm.Tombstone && s.mayRestart(vm, change) {
 				restarted = 1 // one VM makes up for all that are restarted in turn
 			}
 		}
@@ -176,13 +177,21 @@ func (s *Snapshot) adds(from []string) int32 {
 	return max(replaced, restarted)
 }
 
+// mayRestart reports whether a VM can need a restart for a change. A larger disk needs none, unless vCenter asked for it.
+func (s *Snapshot) mayRestart(vm *vsphere.VM, change plan.InPlace) bool {
+	refused := slices.ContainsFunc(s.Observation.Failures, func(f vsphere.Failure) bool {
+		return f.Kind == vsphere.OpReconfigure && f.Ordinal == vm.Stamp.Ordinal && f.Revision == s.Revision && vsphere.KindOf(f.Err) == vsphere.KindOffOnly
+	})
+	return change.Resizes() && change.Resize != v1alpha1.ResizeHot || change.Grows() && refused && change.Way(vm, true) == plan.WayRestart
+}
+
 // inPlace returns how VMs of a revision are changed in place to the revision of spec, if the shape of the former is known.
 func (s *Snapshot) inPlace(shapes []plan.Shape, revision string) (c plan.InPlace, known bool) {
 	at := slices.IndexFunc(shapes, func(shape plan.Shape) bool { return shape.Recorded.Revision == revision })
 	if at < 0 {
 		return c, false
 	}
-	return plan.InPlaceAs(&s.Group.Spec, shapes[at].Recorded), true
+	return plan.InPlaceAs(&s.Group.Spec, shapes[at].Recorded, s.Names.Template.CoresPerSocket), true
 }
 
 // recorded returns the record of an update after a plan. The update keeps its record until its surplus VMs have left: until then, they are no scale-down.

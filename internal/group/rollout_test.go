@@ -266,6 +266,27 @@ func TestAnUpdateThatRestsAsksForWhatItHas(t *testing.T) {
 	}
 }
 
+func TestALargerDiskWantsOneMoreVMOnlyIfItNeedsARestart(t *testing.T) {
+	s := edited(func(s *v1alpha1.VmGroupSpec) {
+		s.Template, s.Disks = "debian", &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: 40}}
+	})
+	if got := s.surge(); got != 0 {
+		t.Errorf("disks that grow while their VMs run want %d more", got)
+	}
+	s.Observation.Failures = []vsphere.Failure{{Kind: vsphere.OpReconfigure, Ordinal: 1, Revision: "1-earlier", Err: &vsphere.Error{Kind: vsphere.KindOffOnly}}}
+	if got := s.surge(); got != 0 {
+		t.Errorf("after a refusal of another change, %d more are wanted", got)
+	}
+	s.Observation.Failures[0].Revision = s.Revision
+	if got := s.surge(); got != 1 {
+		t.Errorf("a disk that needs a restart wants %d more", got)
+	}
+	s.Group.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{Resize: v1alpha1.ResizeHot}
+	if got := s.surge(); got != 0 {
+		t.Errorf("without restarts, %d more are wanted", got)
+	}
+}
+
 // Until a VM of spec's revision has been ready, missing VMs are created in an older shape, and surplus VMs can be
 // resized before they leave.
 func TestAnUpdateWantsWhatItTakesAtMost(t *testing.T) {
@@ -424,6 +445,15 @@ func TestWhatAnEditDoesIsForetold(t *testing.T) {
 	}
 	retain := func(s *v1alpha1.VmGroupSpec) { s.DeletionPolicy = v1alpha1.DeletionRetain }
 	larger := func(s *v1alpha1.VmGroupSpec) { s.Template, s.CPU = "debian", 2 }
+	network := func(s *v1alpha1.VmGroupSpec) { s.Placement = &v1alpha1.Placement{Network: "dmz"} }
+	linked := func(s *Snapshot) {
+		for i := range s.Observation.VMs {
+			s.Observation.VMs[i].Stamp.CloneMode = "Linked"
+		}
+	}
+	disk := func(s *v1alpha1.VmGroupSpec) {
+		s.Template, s.Disks = "debian", &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: 40}}
+	}
 	for story, c := range map[string]struct {
 		changes []func(*v1alpha1.VmGroupSpec)
 		see     func(*Snapshot)
@@ -431,6 +461,11 @@ func TestWhatAnEditDoesIsForetold(t *testing.T) {
 	}{
 		"another template":                           {nil, nil, Foretold{Known: true, Replaced: 3, Surge: 1}},
 		"another size":                               {[]func(*v1alpha1.VmGroupSpec){larger}, nil, Foretold{Known: true, Restarted: 3, Surge: 1}},
+		"other sockets":                              {[]func(*v1alpha1.VmGroupSpec){func(s *v1alpha1.VmGroupSpec) { s.Template, s.CoresPerSocket = "debian", 1 }}, nil, Foretold{Known: true, Restarted: 3, Surge: 1}},
+		"a larger disk":                              {[]func(*v1alpha1.VmGroupSpec){disk}, nil, Foretold{Known: true, Enlarged: 3}},
+		"a larger disk and another size":             {[]func(*v1alpha1.VmGroupSpec){disk, larger}, nil, Foretold{Known: true, Restarted: 3, Surge: 1}},
+		"a larger disk and another network":          {[]func(*v1alpha1.VmGroupSpec){disk, network}, nil, Foretold{Known: true, Enlarged: 3, Moved: 3, both: 3}},
+		"a larger disk of linked clones":             {[]func(*v1alpha1.VmGroupSpec){disk}, linked, Foretold{Known: true, Linked: 3}},
 		"another size, and one may be missing":       {[]func(*v1alpha1.VmGroupSpec){larger, oneMissing}, nil, Foretold{Known: true, Restarted: 3}},
 		"another template, and one may be missing":   {[]func(*v1alpha1.VmGroupSpec){oneMissing}, nil, Foretold{Known: true, Replaced: 3, Surge: 1}},
 		"another size, and nothing is destroyed":     {[]func(*v1alpha1.VmGroupSpec){larger, retain}, nil, Foretold{Known: true, Kept: 3}},
@@ -467,7 +502,7 @@ func TestWhatAnEditDoesIsForetold(t *testing.T) {
 func TestAHeldGroupKeepsItsRevisionWhateverTriggerIsSet(t *testing.T) {
 	s := edited(func(s *v1alpha1.VmGroupSpec) { s.UpdateStrategy = &v1alpha1.UpdateStrategy{ReplaceTrigger: "again"} })
 	was := s.Group.Status.Revisions[0]
-	s.Admitted = &v1alpha1.Admitted{Revision: was.Revision, Replicas: 3, CPU: was.CPU, Memory: was.Memory, Template: was.Template}
+	s.Admitted = &v1alpha1.Admitted{Revision: was.Revision, Replicas: 3, VMShape: v1alpha1.VMShape{CPU: was.CPU, Memory: was.Memory, Template: was.Template}}
 	s.Group.Status.Admitted = s.Admitted
 	s.Violations = []policy.Violation{{Field: "spec.template", Value: "debian-13", Rule: policy.RuleTemplateAllowed, Enforced: true}}
 	d := Decide(s)

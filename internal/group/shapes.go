@@ -167,7 +167,7 @@ func (s *Snapshot) asAdmitted(spec v1alpha1.VmGroupSpec) v1alpha1.VmGroupSpec {
 		if shape.Recorded.Revision != s.Admitted.Revision {
 			continue
 		}
-		if was := plan.Apply(shape.Recorded, spec); policy.SameShape(was, *s.Admitted) {
+		if was := plan.Apply(shape.Recorded, spec); was.HasShape(s.Admitted.VMShape) {
 			return was
 		}
 	}

@@ -56,7 +56,7 @@ func TestVMsCountAsLargeAsTheyAre(t *testing.T) {
 
 func TestNothingIsGivenBackWhileNobodyKnowsHowLargeVMsAre(t *testing.T) {
 	s := &Snapshot{Group: &v1alpha1.VmGroup{Spec: v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "t"}}}
-	s.Admitted = &v1alpha1.Admitted{Replicas: 1, CPU: 1, Memory: 1, Template: "t"}
+	s.Admitted = &v1alpha1.Admitted{Replicas: 1, VMShape: v1alpha1.VMShape{CPU: 1, Memory: 1, Template: "t"}}
 	for _, complete := range []bool{true, false} {
 		s.See(vsphere.Observation{Complete: complete})
 		if q := s.quotaQuestion(s.wants(), true); q.Returns != complete {
@@ -91,7 +91,7 @@ func TestNothingIsGivenBackWhileAVMOfUnknownSizeIsCloned(t *testing.T) {
 	} {
 		s := &Snapshot{Group: &v1alpha1.VmGroup{Spec: v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "t"}}}
 		s.Group.Status.VMs, s.Group.Status.Revisions = c.vms, []v1alpha1.Revision{shape}
-		s.Admitted = &v1alpha1.Admitted{Replicas: 1, CPU: 1, Memory: 1, Template: "t"}
+		s.Admitted = &v1alpha1.Admitted{Replicas: 1, VMShape: v1alpha1.VMShape{CPU: 1, Memory: 1, Template: "t"}}
 		s.See(c.seen)
 		if q := s.quotaQuestion(s.wants(), true); q.Returns != c.returns {
 			t.Errorf("%s: something is given back: %v", story, q.Returns)

@@ -393,7 +393,7 @@ func TestOnlyReportsMayWait(t *testing.T) {
 		"a doomed ordinal":                   func(f *Facts) { f.Plan.Doomed = []int32{1} },
 		"a new generation":                   func(f *Facts) { f.Generation++ },
 		"another epoch":                      func(f *Facts) { f.Epoch = v1alpha1.Epoch{Number: 1} },
-		"what was admitted":                  func(f *Facts) { f.Admission.Admitted = &v1alpha1.Admitted{CPU: 1} },
+		"what was admitted":                  func(f *Facts) { f.Admission.Admitted = &v1alpha1.Admitted{VMShape: v1alpha1.VMShape{CPU: 1}} },
 		"a guest that is asked to shut down": func(f *Facts) { f.Plan.VMs[0].ShutdownTime = noon },
 		"a VM that is stopped for an update": func(f *Facts) { f.Plan.VMs[0].Updating = true },
 		"another try to stop it":             func(f *Facts) { f.Plan.VMs[1].StoppedAt = noon },

@@ -18,7 +18,7 @@ func undone(updated int) (s *Snapshot, was, next string) {
 	s = edited()
 	target := plan.ShapeOf(s.Group.Spec)
 	was, next = s.Group.Status.Revisions[0].Revision, target.Revision
-	s.Admitted = &v1alpha1.Admitted{Revision: next, Replicas: 3, CPU: 1, Memory: 1, Template: "debian-13"}
+	s.Admitted = &v1alpha1.Admitted{Revision: next, Replicas: 3, VMShape: v1alpha1.VMShape{CPU: 1, Memory: 1, Template: "debian-13"}}
 	status := &s.Group.Status
 	status.Admitted, status.ObservedGeneration = s.Admitted, 2
 	status.Revisions = append(status.Revisions, target)

@@ -124,7 +124,7 @@ func shaped(a *v1alpha1.Admitted) bool { return a != nil && a.CPU > 0 }
 
 // Reshaped reports whether spec asks for VMs of another shape than the admitted one.
 func (s *Snapshot) Reshaped() bool {
-	return shaped(s.Admitted) && !policy.SameShape(s.Group.Spec, *s.Admitted)
+	return shaped(s.Admitted) && !s.Group.Spec.HasShape(s.Admitted.VMShape)
 }
 
 // holds returns the admitted usage of the group, or its usage in vCenter if that is more: status can list any number of VMs.

@@ -15,7 +15,7 @@ import (
 
 func TestVMsThatLeaveCountUntilTheyAreGone(t *testing.T) {
 	group := &v1alpha1.VmGroup{Spec: v1alpha1.VmGroupSpec{CPU: 8, Memory: 8, Template: "t", Replicas: ptr.To[int32](1)}}
-	group.Status.Admitted = &v1alpha1.Admitted{Revision: "r", Replicas: 1, CPU: 2, Memory: 3, Template: "t"}
+	group.Status.Admitted = &v1alpha1.Admitted{Revision: "r", Replicas: 1, VMShape: v1alpha1.VMShape{CPU: 2, Memory: 3, Template: "t"}}
 	for vms, want := range map[int]policy.Usage{
 		0: {Groups: 1, VMs: 1, CPU: 2, Memory: 3},
 		1: {Groups: 1, VMs: 1, CPU: 2, Memory: 3},
@@ -34,7 +34,7 @@ func TestAGroupThatNothingWasAdmittedOfShowsWhatExists(t *testing.T) {
 		g.Status.Admitted = a
 		return g
 	}
-	shapeless, shape := &v1alpha1.Admitted{Replicas: 1}, &v1alpha1.Admitted{Replicas: 1, CPU: 1, Memory: 3, Template: "t"}
+	shapeless, shape := &v1alpha1.Admitted{Replicas: 1}, &v1alpha1.Admitted{Replicas: 1, VMShape: v1alpha1.VMShape{CPU: 1, Memory: 3, Template: "t"}}
 	two, none := policy.Usage{Groups: 1, VMs: 2, CPU: 16, Memory: 16}, policy.Usage{}
 	for story, c := range map[string]struct {
 		group    *v1alpha1.VmGroup
@@ -171,7 +171,7 @@ func TestAVMThatLeavesAndIsOutOfSightCounts(t *testing.T) {
 // A record from a backup can exceed the last admitted number and size.
 func TestStatusCanOnlyLowerWhatARecordGrants(t *testing.T) {
 	of := func(replicas, cpu int32) v1alpha1.Admitted {
-		return v1alpha1.Admitted{Revision: "r", Replicas: replicas, CPU: cpu, Memory: 1, Template: "t"}
+		return v1alpha1.Admitted{Revision: "r", Replicas: replicas, VMShape: v1alpha1.VMShape{CPU: cpu, Memory: 1, Template: "t"}}
 	}
 	for story, c := range map[string]struct {
 		shown *v1alpha1.Admitted
@@ -195,7 +195,7 @@ func TestStatusCanOnlyLowerWhatARecordGrants(t *testing.T) {
 // The record counts in the sums of other groups. If it were given back, each write of the ledger would enter it again
 // while a paused group keeps a record from a backup.
 func TestWhatIsOnRecordOfAPausedGroupIsNotGivenBack(t *testing.T) {
-	record, shown := v1alpha1.Admitted{Replicas: 4, CPU: 1, Memory: 1, Template: "t"}, v1alpha1.Admitted{Replicas: 1, CPU: 1, Memory: 1, Template: "t"}
+	record, shown := v1alpha1.Admitted{Replicas: 4, VMShape: v1alpha1.VMShape{CPU: 1, Memory: 1, Template: "t"}}, v1alpha1.Admitted{Replicas: 1, VMShape: v1alpha1.VMShape{CPU: 1, Memory: 1, Template: "t"}}
 	s := &Snapshot{Group: &v1alpha1.VmGroup{Spec: v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "t"}}}
 	s.Group.Status.Admitted = &shown
 	s.Believe(Record{Admitted: &record})

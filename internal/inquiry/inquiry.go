@@ -40,11 +40,12 @@ type Plan struct {
 	// PowersOff and PowersOn are VMs whose power state changes and that stay.
 	PowersOff int `json:"powersOff,omitempty"`
 	PowersOn  int `json:"powersOn,omitempty"`
-	// Replaces are VMs that new ones replace, with their disks. Restarts get their size while they are off, and Resizes while they are on. Connects are
-	// connected to another network.
+	// Replaces are VMs that new ones replace, with their disks. Restarts get their size while they are off, and Resizes while they are on. Grows get
+	// only a larger root disk. Connects are connected to another network.
 	Replaces int `json:"replaces,omitempty"`
 	Restarts int `json:"restarts,omitempty"`
 	Resizes  int `json:"resizes,omitempty"`
+	Grows    int `json:"grows,omitempty"`
 	Connects int `json:"connects,omitempty"`
 	// OneByOne is true if Replaces and Restarts are changed one at a time.
 	OneByOne bool `json:"oneByOne,omitempty"`

@@ -50,3 +50,15 @@ func checkTemplate(names *group.Names) {
 		block(names, v1alpha1.ReasonTemplateUnfit, true, "spec.template: %s: %s", untrusted.Name(names.Template.Path), why)
 	}
 }
+
+// checkDisk refuses a root disk that no clone of the template can have.
+func checkDisk(names *group.Names, sizeGiB int32) {
+	switch has := names.Template.RootDiskBytes; {
+	case sizeGiB == 0:
+	case names.Linked:
+		block(names, v1alpha1.ReasonNotSupported, true, "spec.disks.root.sizeGiB is %d and spec.cloneMode is Linked, but vCenter does not grow the disk of a linked clone; set spec.cloneMode to Full or LinkedPreferred", sizeGiB)
+	case int64(sizeGiB)<<30 < has:
+		block(names, v1alpha1.ReasonDiskTooSmall, true, "spec.disks.root.sizeGiB is %d, but the first disk of template %s has %.6g GiB, and a clone's disk cannot be smaller; set at least %d, or remove the field",
+			sizeGiB, untrusted.Name(names.Template.Path), float64(has)/(1<<30), (has+1<<30-1)>>30)
+	}
+}

@@ -9,6 +9,29 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
+func TestARootDiskThatNoCloneCanHaveIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		story        string
+		wants, bytes int64
+		linked       bool
+		reason, want string // empty for none
+	}{
+		{"as in the template", 0, 40 << 30, true, "", ""},
+		{"larger", 41, 40 << 30, false, "", ""},
+		{"the same", 40, 40 << 30, false, "", ""},
+		{"unknown", 1, 0, false, "", ""},
+		{"smaller", 39, 40<<30 + 1, false, v1alpha1.ReasonDiskTooSmall, "spec.disks.root.sizeGiB is 39, but the first disk of template /DC0/vm/debian has 40 GiB, and a clone's disk cannot be smaller; set at least 41"},
+		{"of a linked clone", 80, 40 << 30, true, v1alpha1.ReasonNotSupported, "set spec.cloneMode to Full or LinkedPreferred"},
+	} {
+		names := group.Names{Template: vsphere.Template{Path: "/DC0/vm/debian", RootDiskBytes: c.bytes}, Linked: c.linked}
+		checkDisk(&names, int32(c.wants))
+		if b := names.Blocked; (b != nil) != (c.reason != "") || b != nil && (b.Reason != c.reason || !b.Terminal || !strings.Contains(b.Message, c.want)) {
+			t.Errorf("%s: %+v", c.story, b)
+		}
+	}
+}
+
 func TestATemplateOutOfReachOfThePoolNeedsADatastore(t *testing.T) {
 	t.Parallel()
 	near, far := []string{"/DC0/datastore/near"}, []string{"/DC0/datastore/far"}

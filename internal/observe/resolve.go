@@ -32,6 +32,7 @@ func (r resolver) resolve(spec v1alpha1.VmGroupSpec) group.Names {
 	r.resolvePlacement(&names, spec)
 	r.checkReach(&names, spec)
 	checkTemplate(&names)
+	checkDisk(&names, spec.Shape().RootDiskGiB())
 	return names
 }
 
@@ -62,7 +63,7 @@ func (r resolver) resolveTemplate(names *group.Names, spec v1alpha1.VmGroupSpec)
 			block(names, v1alpha1.ReasonNotSupported, true, "spec.cloneMode is Linked, but template %q has no snapshot to link to; take one, or use LinkedPreferred or Full", template.Path)
 		}
 	case v1alpha1.CloneLinkedPreferred:
-		names.Linked = template.HasSnapshot
+		names.Linked = template.HasSnapshot && spec.Shape().RootDiskGiB() == 0 // the disk of a linked clone cannot grow
 	case v1alpha1.CloneFull:
 	}
 }

@@ -41,23 +41,23 @@ func (p *planner) change(m *member) change {
 	if own == nil {
 		return changeReplace
 	}
-	c := InPlace{From: own.Recorded, To: target.Recorded, Resize: p.spec.update.resize}
+	c := InPlace{From: own.Recorded, To: target.Recorded, Resize: p.spec.update.resize, TemplateCores: p.in.TemplateCores}
 	switch {
 	case !c.Possible():
 		return changeReplace
 	case m.vm == nil:
 		return changeWaits
-	case c.Resizes() && m.vm.Power != vsphere.PoweredOff && m.vm.Power != vsphere.PoweredOn:
+	case (c.Resizes() || c.Grows()) && m.vm.Power != vsphere.PoweredOff && m.vm.Power != vsphere.PoweredOn:
 		return changeWaits // suspended from outside, or unknown
 	}
-	switch way := c.Way(m.vm, p.hotRefused(m, target.Recorded) || m.status.Updating); {
-	case way == WayLive:
+	switch way := c.Way(m.vm, p.hotRefused(m, target.Recorded) || m.status.Updating && c.Resizes()); {
+	case way == WayLive, p.probes(m, c):
 		return changeLive
 	case !p.spec.wantOn:
 		return changeWaits // the VM is being stopped anyway
 	case way == WayPending:
 		return changePending
-	case p.unfit(m, c) != nil, p.wasRefused(m):
+	case p.wasRefused(m):
 		return changePending
 	case p.wasBusy(m):
 		return changeBusy
@@ -67,6 +67,20 @@ func (p *planner) change(m *member) change {
 		return changeWaits
 	}
 	return changeRestart
+}
+
+// probes is true for a running VM that is not stopped yet, because a try of the change shows whether its disk can grow. A VM that was stopped in vain because of its disk is
+// tried only while it runs, until nothing is in the way any more.
+func (p *planner) probes(m *member, c InPlace) bool {
+	if !c.Grows() || m.vm.Power != vsphere.PoweredOn {
+		return false
+	}
+	f := p.ops.reconfigureFailure(m.status.Ordinal, c.To.Revision)
+	if f == nil {
+		return !m.status.Updating
+	}
+	kind := vsphere.KindOf(f.Err)
+	return kind == vsphere.KindGrowthBlocked || kind == vsphere.KindSpec && !m.status.Updating
 }
 
 // hotRefused is true for a VM that vCenter refused to resize to the target while it was on.
@@ -80,6 +94,12 @@ func sizeOf(r v1alpha1.Revision) string {
 	cpus := fmt.Sprintf("%d CPUs", r.CPU)
 	if r.CPU == 1 {
 		cpus = "1 CPU"
+	}
+	if r.CoresPerSocket != 0 {
+		cpus += fmt.Sprintf(" in sockets of %d", r.CoresPerSocket)
+	}
+	if n := r.RootDiskGiB(); n != 0 {
+		return fmt.Sprintf("%s, %d GiB of memory and a root disk of %d GiB", cpus, r.Memory, n)
 	}
 	return fmt.Sprintf("%s and %d GiB of memory", cpus, r.Memory)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // TestARestartedVMThatDoesNotComeBackIsReplacedByTheNextEdit, as the message of the stopped update says.
@@ -91,27 +92,59 @@ func TestTheHealthyVMStaysWhereOneIsWantedAgain(t *testing.T) {
 	}
 }
 
-// TestNoVMIsStoppedForASizeThatItCannotGet: vCenter rejects a number of CPUs that is not a multiple of the cores per
-// socket.
-func TestNoVMIsStoppedForASizeThatItCannotGet(t *testing.T) {
+// vCenter rejects a number of CPUs that is not a multiple of the cores per socket.
+func TestAVMGetsSmallerSocketsForANumberOfCPUsThatItsOwnDoNotFit(t *testing.T) {
 	s := newSaga(t, 3)
-	s.strategy(number(0), number(1))
-	for _, vm := range s.sorted() {
-		vm.HotAdd.CoresPerSocket = 2
-	}
-	s.spec.CPU = 3
-	for range 10 {
-		if p := s.step(nil); p.Ready != 3 || len(p.Actions) > 0 {
-			t.Fatalf("%d are available; %v", p.Ready, actionsOf(p))
+	for _, edit := range []struct{ cpu, cores int32 }{{4, 2}, {3, 1}, {4, 2}} { // templates have sockets of 2
+		s.spec.CPU = edit.cpu
+		s.until(settled)
+		for _, vm := range s.sorted() {
+			if vm.CPU != edit.cpu || vm.HotAdd.CoresPerSocket != edit.cores {
+				t.Errorf("%s has %d CPUs in sockets of %d, want %+v", vm.Name, vm.CPU, vm.HotAdd.CoresPerSocket, edit)
+			}
 		}
-		s.tick()
 	}
-	if p := s.step(nil); !blocked(v1alpha1.ReasonInvalidSpec)(p) || p.Update.Reason != v1alpha1.ReasonRolloutPending ||
-		!strings.Contains(p.Update.Message, "3 CPUs is no multiple") || strings.Contains(p.Update.Message, "vCenter refused") {
-		t.Errorf("blockers %+v and update %+v", p.Blockers, p.Update)
-	}
+}
+
+func TestOtherSocketsReachVMsWithARestart(t *testing.T) {
+	s := newSaga(t, 3)
 	s.spec.CPU = 4
 	s.until(settled)
+	before := map[string]vsphere.Ref{}
+	for _, vm := range s.sorted() {
+		vm.HotAdd.CPU, vm.HotAdd.Memory, vm.HotAdd.CoresPerSocket = true, true, 1
+		before[vm.Name] = vm.Ref
+	}
+	s.spec.CoresPerSocket = 4
+	s.until(settled)
+	for _, vm := range s.sorted() {
+		if vm.CPU != 4 || vm.HotAdd.CoresPerSocket != 4 || vm.Ref != before[vm.Name] {
+			t.Errorf("%s, which was %s, is %s with %d CPUs in sockets of %d", vm.Name, before[vm.Name].Value, vm.Ref.Value, vm.CPU, vm.HotAdd.CoresPerSocket)
+		}
+	}
+	// An undo leads back to the sockets of the template.
+	s.spec.CoresPerSocket = 0
+	s.until(settled)
+	for _, vm := range s.sorted() {
+		if vm.Stamp.Revision != Revision(s.spec) || vm.HotAdd.CoresPerSocket != templateCores {
+			t.Errorf("%s has revision %s and sockets of %d", vm.Name, vm.Stamp.Revision, vm.HotAdd.CoresPerSocket)
+		}
+	}
+}
+
+func TestAnotherNetworkStopsNoVMWhoseSizeAPersonChanged(t *testing.T) {
+	s := newSaga(t, 3)
+	for _, vm := range s.sorted() {
+		vm.CPU, vm.HotAdd.CoresPerSocket = 4, 1
+	}
+	stops := countStops(s)
+	s.spec.Placement = &v1alpha1.Placement{Network: "dmz"}
+	s.until(settled)
+	for _, vm := range s.sorted() {
+		if *stops != 0 || vm.network != "dmz" || vm.CPU != 4 || vm.HotAdd.CoresPerSocket != 1 {
+			t.Errorf("after %d stops, %s has %d CPUs in sockets of %d and network %s", *stops, vm.Name, vm.CPU, vm.HotAdd.CoresPerSocket, vm.network)
+		}
+	}
 }
 
 // TestAVMIsStoppedOnceForWhatItCannotGet, and started unchanged; no other is stopped. The rejection appears only while
@@ -205,4 +238,16 @@ func countStops(s *saga) *int {
 		}
 	}
 	return &stops
+}
+
+// An API server without the schema accepts any number.
+func TestNoVMIsClonedWithSocketsThatCannotBeFilled(t *testing.T) {
+	for _, cores := range []int32{2, -1, 8} {
+		in := input(2)
+		in.Spec.CPU, in.Spec.CoresPerSocket = 3, cores
+		p := Compute(in)
+		if len(p.Actions) > 0 || !blocked(v1alpha1.ReasonInvalidSpec)(p) || !strings.Contains(p.Blockers[0].Message, "spec.coresPerSocket") {
+			t.Errorf("%d cores per socket: actions %v, blockers %+v", cores, p.Actions, p.Blockers)
+		}
+	}
 }

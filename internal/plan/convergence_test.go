@@ -30,7 +30,19 @@ var happenings = []happening{
 		s.spec.ScaleDown = &v1alpha1.ScaleDown{DeleteFirst: []string{name}, Order: rapid.SampledFrom(
 			[]v1alpha1.ScaleDownOrder{v1alpha1.ScaleDownNewest, v1alpha1.ScaleDownOldest}).Draw(t, "order")}
 	}},
-	{"resize", func(t *rapid.T, s *sim, _ *simVM, _ string) { s.spec.CPU = rapid.Int32Range(1, 3).Draw(t, "cpu") }},
+	{"resize", func(t *rapid.T, s *sim, _ *simVM, _ string) {
+		s.spec.CPU, s.spec.CoresPerSocket = rapid.Int32Range(1, 4).Draw(t, "cpu"), rapid.Int32Range(0, 2).Draw(t, "cores")
+		if s.spec.CPU%max(s.spec.CoresPerSocket, 1) != 0 {
+			s.spec.CoresPerSocket = 0 // the API refuses it
+		}
+	}},
+	{"disk", func(t *rapid.T, s *sim, _ *simVM, _ string) {
+		s.spec.Disks = disksOf(rapid.SampledFrom([]int32{0, 20, 30}).Draw(t, "disk"))
+	}},
+	{"snapshot", func(t *rapid.T, _ *sim, vm *simVM, _ string) {
+		vm.snapshot, vm.ChangeVersion = rapid.Bool().Draw(t, "snapshot"), vm.ChangeVersion+"s"
+	}},
+	{"IDE", func(_ *rapid.T, _ *sim, vm *simVM, _ string) { vm.ide = true }},
 	{"template", func(t *rapid.T, s *sim, _ *simVM, _ string) { s.spec.Template = anyTemplate(t) }},
 	{"network", func(t *rapid.T, s *sim, _ *simVM, _ string) {
 		s.spec.Placement = &v1alpha1.Placement{Network: rapid.SampledFrom([]string{"", "lan", "dmz"}).Draw(t, "network")}
@@ -39,10 +51,11 @@ var happenings = []happening{
 	{"readiness", func(t *rapid.T, s *sim, _ *simVM, _ string) { s.spec.Readiness = anyReadiness(t) }},
 	{"hot add", func(t *rapid.T, s *sim, vm *simVM, _ string) {
 		s.hotAdd = rapid.Bool().Draw(t, "hot add")
-		vm.HotAdd = vsphere.HotAdd{CPU: s.hotAdd, Memory: s.hotAdd}
+		vm.HotAdd.CPU, vm.HotAdd.Memory = s.hotAdd, s.hotAdd
 	}},
 	{"size", func(t *rapid.T, _ *sim, vm *simVM, _ string) { // a user changes it in vCenter
 		vm.CPU, vm.MemoryMiB = rapid.Int32Range(1, 4).Draw(t, "cpu"), 1024*rapid.Int64Range(2, 6).Draw(t, "memory")
+		vm.HotAdd.CoresPerSocket = 1
 		vm.drifted, vm.ChangeVersion = true, vm.ChangeVersion+"-" // a replica that planned a change before gets a conflict
 	}},
 	{"stubborn", func(t *rapid.T, _ *sim, vm *simVM, _ string) { vm.stubborn = rapid.Bool().Draw(t, "stubborn") }},
@@ -55,7 +68,7 @@ var happenings = []happening{
 	}},
 	{"privileges", func(t *rapid.T, s *sim, _ *simVM, _ string) {
 		s.denies = rapid.Bool().Draw(t, "denies")
-		s.lacks = rapid.SampledFrom([][]string{nil, {vsphere.PrivilegeCPUs}, {vsphere.PrivilegeDevices}, {vsphere.PrivilegeCPUs, vsphere.PrivilegeMemory}}).Draw(t, "lacks")
+		s.lacks = rapid.SampledFrom([][]string{nil, {vsphere.PrivilegeCPUs}, {vsphere.PrivilegeDevices}, {vsphere.PrivilegeDisks}, {vsphere.PrivilegeCPUs, vsphere.PrivilegeMemory}}).Draw(t, "lacks")
 	}},
 	{"no quota", func(_ *rapid.T, s *sim, _ *simVM, _ string) { s.room = muchRoom }},
 	{"template gone", func(t *rapid.T, s *sim, _ *simVM, _ string) { s.absent[anyTemplate(t)] = true }},
@@ -134,6 +147,14 @@ var happenings = []happening{
 	}},
 }
 
+// disksOf asks for a root disk of this size, or that of the template if it is 0.
+func disksOf(rootGiB int32) *v1alpha1.Disks {
+	if rootGiB == 0 {
+		return nil
+	}
+	return &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: rootGiB}}
+}
+
 func anyTemplate(t *rapid.T) string {
 	return rapid.SampledFrom([]string{"debian-12", "debian-13", "debian-14"}).Draw(t, "template")
 }
@@ -207,6 +228,9 @@ func (s *sim) heal(t *rapid.T) {
 	}
 	for _, vm := range s.vms {
 		vm.Connection, vm.boot = vsphere.Connected, max(vm.boot, 0)
+		if vm.snapshot {
+			vm.snapshot, vm.ChangeVersion = false, vm.ChangeVersion+"s"
+		}
 		if vm.Power == vsphere.PowerUnknown {
 			vm.Power = vsphere.PoweredOff
 		}
@@ -364,10 +388,15 @@ func (s *sim) checkUpdated(t *rapid.T, p Plan) {
 			continue
 		}
 		network := networkOf(ShapeOf(s.spec))
-		resized := !vm.drifted && (vm.CPU != s.spec.CPU || vm.MemoryMiB != int64(s.spec.Memory)*1024) // a VM of the right revision keeps a user's changes
+		cores := vm.HotAdd.CoresPerSocket
+		sockets := s.spec.CoresPerSocket != 0 && cores != s.spec.CoresPerSocket || vm.CPU%cores != 0
+		resized := !vm.drifted && (sockets || vm.CPU != s.spec.CPU || vm.MemoryMiB != int64(s.spec.Memory)*1024) // a VM of the right revision keeps a user's changes
 		if resized || vm.template != s.spec.Template || vm.network != network || vm.Stamp.Revision != Revision(s.spec) {
-			t.Fatalf("%s has %d CPUs, %d MiB, template %s, network %q and revision %s; spec has network %q and is %+v\n%s\n%s", vm.Name, vm.CPU, vm.MemoryMiB, vm.template, vm.network, vm.Stamp.Revision, network,
+			t.Fatalf("%s has %d CPUs in sockets of %d, %d MiB, template %s, network %q and revision %s; spec has network %q and is %+v\n%s\n%s", vm.Name, vm.CPU, cores, vm.MemoryMiB, vm.template, vm.network, vm.Stamp.Revision, network,
 				s.spec, strings.Join(s.trail, "\n"), s.why)
+		}
+		if vm.diskGiB < s.spec.Shape().RootDiskGiB() {
+			t.Fatalf("%s has a root disk of %d GiB, and spec asks for %d\n%s\n%s", vm.Name, vm.diskGiB, s.spec.Shape().RootDiskGiB(), strings.Join(s.trail, "\n"), s.why)
 		}
 		if p.VMs[at].Updating || p.VMs[at].RestartPending {
 			t.Fatalf("%s is still being changed: %+v", vm.Name, p.VMs[at])
@@ -401,13 +430,20 @@ func TestEveryUpdateEnds(t *testing.T) {
 		if u.Resize == v1alpha1.ResizeHot {
 			u.Resize = v1alpha1.ResizeRestart
 		}
+		if u.Resize == v1alpha1.ResizeRecreate {
+			for _, vm := range s.vms {
+				vm.ide = false // its disk would grow once a person powers it off
+			}
+		}
 		u.ReplaceTrigger = ""
-		switch edit := rapid.SampledFrom([]string{"replace", "resize", "undo"}).Draw(t, "edit"); {
+		switch edit := rapid.SampledFrom([]string{"replace", "resize", "grow", "undo"}).Draw(t, "edit"); {
 		case edit == "undo" && s.undo(t):
 		case edit == "replace":
 			u.ReplaceTrigger = "last"
+		case edit == "grow":
+			s.spec.Disks = disksOf(40)
 		default:
-			s.spec.CPU, s.spec.Memory = 4, rapid.Int32Range(3, 5).Draw(t, "memory")
+			s.spec.CPU, s.spec.CoresPerSocket, s.spec.Memory = 6, 2, rapid.Int32Range(3, 5).Draw(t, "memory") // a size that no disturbance sets
 		}
 		p := s.run(settled)
 		if p.Surge != 0 || len(p.Outdated) > 0 || len(p.Rollout.From) > 0 || p.Update.Reason != v1alpha1.ReasonUpToDate {

@@ -21,7 +21,7 @@ func (p *planner) denied(m *member, c InPlace) bool {
 			return false // vCenter asks only that the VM is off
 		}
 	}
-	return slices.ContainsFunc(c.Privileges(), func(needed string) bool { return slices.Contains(p.in.Observation.Lacks, needed) })
+	return slices.ContainsFunc(c.Privileges(m.vm), func(needed string) bool { return slices.Contains(p.in.Observation.Lacks, needed) })
 }
 
 // deniedToTry returns the first VM that is not stopped for lack of a privilege and that can be tried, or nil. Meanwhile no other VM is stopped, because one attempt answers for
@@ -77,7 +77,7 @@ func (p *planner) lacking(m *member) string {
 	if f := p.ops.reconfigureFailure(m.status.Ordinal, p.roll.Revision); f != nil && errors.As(f.Err, &e) && e.Privilege != "" {
 		missing = []string{e.Privilege}
 	} else if own, target := p.roll.shapes[m.status.Revision], p.roll.shapes[p.roll.Revision]; own != nil && target != nil {
-		for _, privilege := range (InPlace{From: own.Recorded, To: target.Recorded}).Privileges() {
+		for _, privilege := range (InPlace{From: own.Recorded, To: target.Recorded}).Privileges(m.vm) {
 			if slices.Contains(p.in.Observation.Lacks, privilege) {
 				missing = append(missing, privilege)
 			}

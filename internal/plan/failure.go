@@ -31,11 +31,11 @@ func (f *failure) passing() bool {
 	return f.Count == 1 && vsphere.KindOf(f.Err) == vsphere.KindConflict
 }
 
-// waits reports whether it is too early to retry. A VM that is kept because of its disks is retried as soon as its configuration changes, since a person can have detached them.
-// The same holds for a VM whose question was answered.
+// waits reports whether it is too early to retry. A VM whose disks are in the way is retried as soon as its configuration changes, since a person can have detached them or
+// removed a snapshot. The same holds for a VM whose question was answered.
 func (f *failure) waits(now time.Time, vm *vsphere.VM) bool {
-	var disks *vsphere.ForeignDisks
-	if errors.As(f.Err, &disks) && vm != nil && vm.ChangeVersion != disks.ChangeVersion {
+	var held interface{ SeenVersion() string }
+	if errors.As(f.Err, &held) && vm != nil && vm.ChangeVersion != held.SeenVersion() {
 		return false
 	}
 	return f.RetryAt.After(now) && !f.Outdated(vm)
@@ -60,6 +60,8 @@ func Explain(err error) (reason string, terminal bool) {
 		return v1alpha1.ReasonNameConflict, false
 	case vsphere.KindNotTemplate:
 		return v1alpha1.ReasonNotATemplate, true
+	case vsphere.KindGrowthBlocked:
+		return v1alpha1.ReasonGrowthBlocked, true
 	case vsphere.KindForeignDisk:
 		return v1alpha1.ReasonForeignDisk, true
 	case vsphere.KindCredentials, vsphere.KindCertificate, vsphere.KindLimitExceeded:

@@ -152,7 +152,7 @@ func TestARevisionIsNotProvenByAnotherGate(t *testing.T) {
 	for was, want := range map[string]string{ip: revision, "": "1-old"} {
 		in := input(2, has(makeVM(0, outdated, answers), makeVM(1)), spec(gate(v1alpha1.GateGuestIP, 30)), judgedBy(was, time.Hour), func(in *Input) {
 			in.Rollout = &Rollout{Revision: revision, From: []string{"1-old"}, Start: epoch.Add(-time.Hour)}
-			in.Shapes = []Shape{{Recorded: v1alpha1.Revision{Revision: "1-old", CPU: 2, Memory: 4, Template: "debian-11"}}}
+			in.Shapes = []Shape{{Recorded: v1alpha1.Revision{Revision: "1-old", VMShape: v1alpha1.VMShape{CPU: 2, Memory: 4, Template: "debian-11"}}}}
 			in.Spec.Replicas, in.Spec.UpdateStrategy = ptr(int32(3)), &v1alpha1.UpdateStrategy{MaxSurge: number(0), MaxUnavailable: number(1)}
 		})
 		for _, a := range Compute(in).Actions {

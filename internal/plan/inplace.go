@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -12,35 +13,73 @@ type InPlace struct {
 	From, To v1alpha1.Revision
 	// Resize is as in spec.updateStrategy. Empty means Restart.
 	Resize v1alpha1.ResizeMode
+	// TemplateCores are the cores per socket of the template. Zero means that they are unknown.
+	TemplateCores int32
 }
 
-// InPlaceAs returns the change of a VM from a shape to the shape of spec.
-func InPlaceAs(spec *v1alpha1.VmGroupSpec, from v1alpha1.Revision) InPlace {
-	return InPlace{From: from, To: ShapeOf(*spec), Resize: strategyOf(spec.UpdateStrategy, 0).resize}
+// InPlaceAs returns the change of a VM from a shape to the shape of spec, whose template has this many cores per socket.
+func InPlaceAs(spec *v1alpha1.VmGroupSpec, from v1alpha1.Revision, templateCores int32) InPlace {
+	return InPlace{From: from, To: ShapeOf(*spec), Resize: strategyOf(spec.UpdateStrategy, 0).resize, TemplateCores: templateCores}
 }
 
-// Possible is false if another VM must replace the VM: more than size and network differs, or Resize is Recreate.
+// Possible is false if another VM must replace the VM: more than size, disks and network differs, or the size differs and Resize is Recreate.
 func (c InPlace) Possible() bool {
 	a, b := c.From, c.To
-	a.CPU, a.Memory = b.CPU, b.Memory
+	a.CPU, a.CoresPerSocket, a.Memory, a.Disks = b.CPU, b.CoresPerSocket, b.Memory, b.Disks
 	a.Placement = withNetwork(a.Placement, networkOf(b))
 	return bytes.Equal(fields(a), fields(b)) && (c.Resize != v1alpha1.ResizeRecreate || !c.Resizes())
 }
 
-// Resizes is true if the size differs.
-func (c InPlace) Resizes() bool { return c.From.CPU != c.To.CPU || c.From.Memory != c.To.Memory }
+// Resizes is true if the size differs, or the wanted cores per socket.
+func (c InPlace) Resizes() bool {
+	return c.From.CPU != c.To.CPU || c.From.Memory != c.To.Memory || c.From.CoresPerSocket != c.To.CoresPerSocket
+}
+
+// Cores returns the cores per socket that the VM must get, or zero if it keeps its own. Without a wanted number, a VM has as many as a clone, except if more CPUs can be added while
+// it runs. A VM that is not off keeps what a person gave it, if spec changes neither CPUs nor sockets.
+func (c InPlace) Cores(vm *vsphere.VM) int32 {
+	own, wanted := vm.HotAdd.CoresPerSocket, c.To.CoresPerSocket
+	if vm.Power != vsphere.PoweredOff && c.From.CPU == c.To.CPU && c.From.CoresPerSocket == wanted {
+		return 0
+	}
+	if wanted == 0 {
+		if vm.CPU == c.To.CPU && c.From.CoresPerSocket == 0 {
+			return 0
+		}
+		if can, _ := vsphere.CanHotAdd(*vm, c.To.CPU, 0, memoryMiB(c.To)); can && c.From.CoresPerSocket == 0 && vm.Power == vsphere.PoweredOn {
+			return 0
+		}
+		wanted = vsphere.FittingCores(c.To.CPU, cmp.Or(c.TemplateCores, own))
+	}
+	// While the VM is off, its value can be one that vCenter chooses anew at each start.
+	if chosen := vm.Power == vsphere.PoweredOff && c.From.CoresPerSocket != c.To.CoresPerSocket; wanted == own && !chosen {
+		return 0
+	}
+	return wanted
+}
+
+// sizes is true if the VM itself must get another size.
+func (c InPlace) sizes(vm *vsphere.VM) bool {
+	return c.From.CPU != c.To.CPU || c.From.Memory != c.To.Memory || c.Cores(vm) != 0
+}
+
+// Grows is true if the root disk must become larger. A VM keeps a larger disk than the wanted one, because vCenter cannot shrink disks.
+func (c InPlace) Grows() bool { return c.To.RootDiskGiB() > c.From.RootDiskGiB() }
 
 // Reconnects is true if the network differs.
 func (c InPlace) Reconnects() bool { return networkOf(c.From) != networkOf(c.To) }
 
-// Privileges returns the privileges that the account needs on a VM for the change.
-func (c InPlace) Privileges() []string {
+// Privileges returns the privileges that the account needs on the VM for the change.
+func (c InPlace) Privileges(vm *vsphere.VM) []string {
 	needed := []string{vsphere.PrivilegeExtraConfig} // for the revision
-	if c.From.CPU != c.To.CPU {
+	if c.From.CPU != c.To.CPU || c.Cores(vm) != 0 {
 		needed = append(needed, vsphere.PrivilegeCPUs)
 	}
 	if c.From.Memory != c.To.Memory {
 		needed = append(needed, vsphere.PrivilegeMemory)
+	}
+	if c.Grows() {
+		needed = append(needed, vsphere.PrivilegeDisks)
 	}
 	if c.Reconnects() {
 		needed = append(needed, vsphere.PrivilegeDevices)
@@ -60,16 +99,26 @@ const (
 	WayPending
 )
 
-// Way returns how the change affects a VM, by its hot-add settings. refused is true if vCenter has refused to change it while it is on.
+// Way returns how the change affects a VM, by its hot-add settings. refused is true if vCenter has refused to change it while it is on: its root disk can be on a
+// controller that does not allow it.
 func (c InPlace) Way(vm *vsphere.VM, refused bool) Way {
-	can, _ := vsphere.CanHotAdd(*vm, c.To.CPU, memoryMiB(c.To))
+	sizes := c.sizes(vm)
+	can := !sizes
+	if sizes {
+		can, _ = vsphere.CanHotAdd(*vm, c.To.CPU, c.Cores(vm), memoryMiB(c.To))
+	}
 	switch {
-	case vm.Power == vsphere.PoweredOff || !c.Resizes() || can && !refused:
+	case vm.Power == vsphere.PoweredOff || !sizes && !c.Grows() || can && !refused:
 		return WayLive
-	case c.Resize == v1alpha1.ResizeHot:
+	case neverRestarts(c.Resize):
 		return WayPending
 	}
 	return WayRestart
+}
+
+// neverRestarts is true if no VM is restarted to be changed. With Recreate, another size replaces a VM, but a larger disk does not.
+func neverRestarts(mode v1alpha1.ResizeMode) bool {
+	return mode == v1alpha1.ResizeHot || mode == v1alpha1.ResizeRecreate
 }
 
 func withNetwork(p *v1alpha1.Placement, network string) *v1alpha1.Placement {

@@ -13,6 +13,9 @@ func TestWhatCanBeChangedOfAVM(t *testing.T) {
 	hot := on
 	hot.HotAdd.CPU = true
 	larger := func(s *v1alpha1.VmGroupSpec) { s.CPU = 4 }
+	paired := hot
+	paired.HotAdd.CoresPerSocket = 2
+	sockets := func(s *v1alpha1.VmGroupSpec) { s.CoresPerSocket = 2 }
 	moved := func(s *v1alpha1.VmGroupSpec) { s.Placement = &v1alpha1.Placement{Network: "dmz"} }
 	for story, c := range map[string]struct {
 		edit    func(*v1alpha1.VmGroupSpec)
@@ -27,6 +30,10 @@ func TestWhatCanBeChangedOfAVM(t *testing.T) {
 		"a size of a VM that is off":        {larger, v1alpha1.ResizeHot, off, true, WayLive},
 		"a size, and no restarts":           {larger, v1alpha1.ResizeHot, on, false, WayPending},
 		"a size that replaces":              {larger, v1alpha1.ResizeRecreate, hot, false, replaced},
+		"other sockets":                     {sockets, "", hot, false, WayRestart},
+		"other sockets, and no restarts":    {sockets, v1alpha1.ResizeHot, hot, false, WayPending},
+		"the sockets that it has":           {sockets, v1alpha1.ResizeHot, paired, false, WayLive},
+		"more CPUs than fit into sockets":   {func(s *v1alpha1.VmGroupSpec) { s.CPU = 3 }, "", paired, false, WayRestart},
 		"less":                              {func(s *v1alpha1.VmGroupSpec) { s.CPU = 1 }, "", hot, false, WayRestart},
 		"a network":                         {moved, v1alpha1.ResizeRecreate, on, true, WayLive},
 		"a network and a size":              {func(s *v1alpha1.VmGroupSpec) { larger(s); moved(s) }, "", on, false, WayRestart},
@@ -36,12 +43,49 @@ func TestWhatCanBeChangedOfAVM(t *testing.T) {
 		from, spec := ShapeOf(validSpec(1)), validSpec(1)
 		c.edit(&spec)
 		spec.UpdateStrategy = &v1alpha1.UpdateStrategy{Resize: c.resize}
-		got, change := replaced, InPlaceAs(&spec, from)
+		got, change := replaced, InPlaceAs(&spec, from, 1)
 		if change.Possible() {
 			got = change.Way(&c.vm, c.refused)
 		}
 		if got != c.want {
 			t.Errorf("%s: %d, want %d", story, got, c.want)
+		}
+	}
+}
+
+func TestSocketsThatAVMGets(t *testing.T) {
+	on := vsphere.VM{Power: vsphere.PoweredOn, CPU: 4, MemoryMiB: 4096, HotAdd: vsphere.HotAdd{CPU: true, CoresPerSocket: 2}}
+	off := on
+	off.Power = vsphere.PoweredOff
+	cold := on
+	cold.HotAdd.CPU = false
+	for story, c := range map[string]struct {
+		fromCPU, from, toCPU, to int32
+		vm                       vsphere.VM
+		template, want           int32
+		way                      Way
+	}{
+		"nothing changes":                                      {4, 0, 4, 0, on, 1, 0, WayLive},
+		"what it has":                                          {4, 0, 4, 2, on, 1, 0, WayLive},
+		"what it shows while it is off":                        {4, 0, 4, 2, off, 1, 2, WayLive},
+		"others":                                               {4, 0, 4, 4, on, 1, 4, WayRestart},
+		"those of the template again":                          {4, 2, 4, 0, on, 1, 1, WayRestart},
+		"those of the template, which it has":                  {4, 2, 4, 0, on, 2, 0, WayLive},
+		"those of an unknown template":                         {4, 2, 4, 0, on, 0, 0, WayLive},
+		"more CPUs while it runs":                              {4, 0, 6, 0, on, 1, 0, WayLive},
+		"more CPUs, and it must be off":                        {4, 0, 6, 0, cold, 4, 3, WayRestart},
+		"CPUs that do not fit":                                 {4, 0, 5, 0, on, 2, 1, WayRestart},
+		"what it has, and a person gave it more CPUs":          {2, 0, 2, 2, on, 1, 0, WayLive},
+		"nothing changes, and a person gave it more CPUs":      {2, 0, 2, 0, on, 1, 0, WayLive},
+		"nothing changes, and a person gave it others":         {4, 4, 4, 4, on, 1, 0, WayLive},
+		"nothing changes, and it is off and loses CPUs":        {3, 0, 3, 0, off, 1, 1, WayLive},
+		"no wanted ones any more, after a person gave it CPUs": {2, 2, 2, 0, on, 2, 0, WayLive},
+	} {
+		from, to := ShapeOf(validSpec(1)), ShapeOf(validSpec(1))
+		from.CPU, from.CoresPerSocket, to.CPU, to.CoresPerSocket = c.fromCPU, c.from, c.toCPU, c.to
+		change := InPlace{From: from, To: to, TemplateCores: c.template}
+		if got, way := change.Cores(&c.vm), change.Way(&c.vm, false); got != c.want || way != c.way {
+			t.Errorf("%s: %d cores per socket and way %d, want %d and %d", story, got, way, c.want, c.way)
 		}
 	}
 }

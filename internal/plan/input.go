@@ -45,6 +45,8 @@ type Input struct {
 	Keep bool
 	// Paused stops every action and explains the pause. It is nil if the group is not paused.
 	Paused *Blocker
+	// TemplateCores are the cores per socket of the template. Zero means that they are unknown.
+	TemplateCores int32
 	// CreateBlocked explains why no VM can be cloned (missing template, missing grant, ...), or is nil. It does not stop deletions or repairs of power.
 	CreateBlocked *Blocker
 	// Adoption describes the VMs to adopt from another group first, or is nil.

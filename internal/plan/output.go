@@ -57,11 +57,12 @@ type Action struct {
 	// Revision goes into the stamp of the VM. It is set for these kinds, for ReconfigureVM, and for CreateVM, which clones the shape of that revision. That revision can be older
 	// than the one of spec: see Input.Shapes.
 	Revision string
-	// CPU, MemoryMiB and Network are set for ReconfigureVM if they change: zero and nil keep the VM's value. Network is as in spec.placement; an empty one is the vCenter's
-	// default.
-	CPU       int32
-	MemoryMiB int64
-	Network   *string
+	// CPU, CoresPerSocket, MemoryMiB, RootDiskGiB and Network are set for ReconfigureVM if they change: zero and nil keep the VM's value. Network is as in spec.placement; an empty one is the
+	// vCenter's default.
+	CPU, CoresPerSocket int32
+	MemoryMiB           int64
+	RootDiskGiB         int32
+	Network             *string
 }
 
 // RemovalCause is why a VM is destroyed, as the audit line and vmgroup_vms_destroyed_total name it.

@@ -263,7 +263,7 @@ func (p *planner) try(m *member, a Action) bool {
 				m.status.Phase = v1alpha1.VMFailed
 			}
 		}
-		a.Quiet = f.reason == v1alpha1.ReasonForeignDisk
+		a.Quiet = f.reason == v1alpha1.ReasonForeignDisk || f.reason == v1alpha1.ReasonGrowthBlocked
 		if f.waits(p.in.Now, m.vm) {
 			p.wake(f.RetryAt)
 			return false

@@ -49,11 +49,11 @@ func (p *planner) underWay(counts string) Update {
 		return u
 	}
 	switch {
-	case others == 0 && pending > 0 && replaced == 0 && p.spec.update.resize != v1alpha1.ResizeHot:
+	case others == 0 && pending > 0 && replaced == 0 && !neverRestarts(p.spec.update.resize):
 		return Update{v1alpha1.ReasonRolloutPending, fmt.Sprintf("%s; %s", counts, p.explainSize())}
 	case others == 0 && pending > 0 && replaced == 0:
-		return Update{v1alpha1.ReasonRestartPending, fmt.Sprintf("%s; to be changed when they are off, since spec.updateStrategy.resize is Hot: %s. Shut them down and start "+
-			"them one after the other, or set resize to Restart.", counts, enumerate(p.restartPending()))}
+		return Update{v1alpha1.ReasonRestartPending, fmt.Sprintf("%s; to be changed when they are off, since spec.updateStrategy.resize is %s: %s. Shut them down and start "+
+			"them one after the other, or set resize to Restart.", counts, p.spec.update.resize, enumerate(p.restartPending()))}
 	case others == 0 && replaced > 0 && p.spec.policy == v1alpha1.DeletionRetain:
 		return Update{v1alpha1.ReasonRetainForbidsReplacement, fmt.Sprintf("%s; the others would have to be replaced, and spec.deletionPolicy Retain destroys no VM: %s. "+
 			"Set it to Delete until the update has ended, or set spec.updateStrategy.type to OnDelete.", counts, enumerate(p.plan.Outdated))}

@@ -60,23 +60,30 @@ func (p *planner) networkDiffers(m *member) bool {
 func (p *planner) reconfigure(m *member) {
 	own, target := p.roll.shapes[m.status.Revision].Recorded, p.roll.shapes[p.roll.Revision].Recorded
 	a := Action{Kind: ReconfigureVM, Revision: target.Revision, Reason: "spec asks for " + sizeOf(target)}
-	sizes := m.vm.Power == vsphere.PoweredOff || InPlace{From: own, To: target}.Resizes()
+	change := InPlace{From: own, To: target, TemplateCores: p.in.TemplateCores}
+	sizes := m.vm.Power == vsphere.PoweredOff || change.sizes(m.vm)
 	if sizes && m.vm.CPU != target.CPU {
 		a.CPU = target.CPU
+	}
+	if sizes {
+		a.CoresPerSocket = change.Cores(m.vm)
 	}
 	if sizes && m.vm.MemoryMiB != memoryMiB(target) {
 		a.MemoryMiB = memoryMiB(target)
 	}
+	if change.Grows() {
+		a.RootDiskGiB = target.RootDiskGiB()
+	}
 	if network := networkOf(target); networkOf(own) != network {
 		a.Network = &network
-		if own.CPU == target.CPU && own.Memory == target.Memory {
+		if !change.Resizes() && !change.Grows() {
 			a.Reason = "spec asks for another network"
 		}
 	}
 	tried := p.try(m, a)
 	f := p.ops.reconfigureFailure(m.status.Ordinal, target.Revision)
 	// A failed change does not keep a VM off that was not stopped for it. If a person must act first, no VM is kept off.
-	m.changes = tried || m.status.Updating && (f == nil || !f.terminal)
+	m.changes = tried || m.status.Updating && (f == nil || !f.terminal && !p.stoppedForADisk(m, f))
 }
 
 // restart stops a VM to change it. The record in status ensures that it is started again in any case.

@@ -19,15 +19,12 @@ func Revision(spec v1alpha1.VmGroupSpec) string { return hash(ShapeOf(spec)) }
 
 // ShapeOf returns the shape of the VMs of a spec. Its revision is that of the spec.
 func ShapeOf(spec v1alpha1.VmGroupSpec) v1alpha1.Revision {
-	shape := v1alpha1.Revision{
-		CPU: spec.CPU, Memory: spec.Memory, Template: spec.Template, Placement: spec.Placement, CloneMode: spec.CloneMode,
-		UserDataSecretRef: spec.UserDataSecretRef,
-	}
+	shape := v1alpha1.Revision{VMShape: spec.Shape()}
 	if s := spec.UpdateStrategy; s != nil {
 		shape.ReplaceTrigger = s.ReplaceTrigger
 	}
 	shape.Revision = hash(shape)
-	return *shape.DeepCopy()
+	return shape
 }
 
 // Believed returns the recorded shapes whose computed revision matches the revision that they name. Status can be written by hand, and an API server that ignores the schema can
@@ -46,9 +43,7 @@ func Believed(recorded []v1alpha1.Revision) []Shape {
 // Apply returns spec with another shape: the spec for a clone of that shape.
 func Apply(shape v1alpha1.Revision, spec v1alpha1.VmGroupSpec) v1alpha1.VmGroupSpec {
 	out := *spec.DeepCopy()
-	shape = *shape.DeepCopy()
-	out.CPU, out.Memory, out.Template, out.CloneMode = shape.CPU, shape.Memory, shape.Template, shape.CloneMode
-	out.Placement, out.UserDataSecretRef = shape.Placement, shape.UserDataSecretRef
+	out.SetShape(shape.VMShape)
 	if out.UpdateStrategy != nil || shape.ReplaceTrigger != "" {
 		if out.UpdateStrategy == nil {
 			out.UpdateStrategy = &v1alpha1.UpdateStrategy{}
@@ -73,8 +68,14 @@ func fields(spec v1alpha1.Revision) []byte {
 		}
 	}
 	field("cpu", strconv.Itoa(int(spec.CPU)))
+	if n := spec.CoresPerSocket; n != 0 {
+		field("coresPerSocket", strconv.Itoa(int(n)))
+	}
 	field("memory", strconv.Itoa(int(spec.Memory)))
 	field("template", spec.Template)
+	if n := spec.RootDiskGiB(); n != 0 {
+		field("disks.root.sizeGiB", strconv.Itoa(int(n)))
+	}
 	if p := spec.Placement; p != nil {
 		field("resourcePool", p.ResourcePool)
 		field("datastore", p.Datastore)

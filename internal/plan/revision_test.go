@@ -20,6 +20,9 @@ func TestRevision(t *testing.T) {
 		"trigger":         {func(s *v1alpha1.VmGroupSpec) { s.UpdateStrategy = &v1alpha1.UpdateStrategy{ReplaceTrigger: "1"} }, true},
 		"strategy":        {func(s *v1alpha1.VmGroupSpec) { s.UpdateStrategy = &v1alpha1.UpdateStrategy{Paused: true} }, false},
 		"cpu":             {func(s *v1alpha1.VmGroupSpec) { s.CPU++ }, true},
+		"sockets":         {func(s *v1alpha1.VmGroupSpec) { s.CoresPerSocket = 1 }, true},
+		"root disk":       {func(s *v1alpha1.VmGroupSpec) { s.Disks = disksOf(20) }, true},
+		"no size":         {func(s *v1alpha1.VmGroupSpec) { s.Disks = &v1alpha1.Disks{} }, false},
 		"memory":          {func(s *v1alpha1.VmGroupSpec) { s.Memory++ }, true},
 		"template":        {func(s *v1alpha1.VmGroupSpec) { s.Template += "x" }, true},
 		"network":         {func(s *v1alpha1.VmGroupSpec) { s.Placement = &v1alpha1.Placement{Network: "n"} }, true},
@@ -49,6 +52,14 @@ func TestRecordedRevisions(t *testing.T) {
 	spec.UpdateStrategy = &v1alpha1.UpdateStrategy{ReplaceTrigger: "again"}
 	if got := Revision(spec); got != "1-050cf82d9f" {
 		t.Errorf("the revision of a full spec is %s now", got)
+	}
+	spec.CoresPerSocket = 1
+	if got := Revision(spec); got != "1-0968501cc3" {
+		t.Errorf("the revision of a full spec with sockets is %s now", got)
+	}
+	spec.Disks = disksOf(20)
+	if got := Revision(spec); got != "1-573566ae1e" {
+		t.Errorf("the revision of a full spec with sockets and a disk is %s now", got)
 	}
 }
 

@@ -90,7 +90,6 @@ func (p *planner) update() {
 			m.status.RestartPending = true
 		}
 	}
-	p.explainUnfit()
 }
 
 // takeAway replaces and restarts VMs, as many as the budget allows. VMs that are not available come first.

@@ -112,7 +112,8 @@ func checkReconfigured(fail func(string, ...any), in Input, p Plan, a Action, re
 	}
 	vm := observedVM(in, a.MoRef)
 	cpus, memory := a.CPU != 0 && (a.CPU < vm.CPU || !vm.HotAdd.CPU), a.MemoryMiB != 0 && (a.MemoryMiB < vm.MemoryMiB || !vm.HotAdd.Memory)
-	if vm.Power == vsphere.PoweredOn && (cpus || memory) && !deniedIn(in, a.Ordinal) && !wasBusyIn(p, in, a.Ordinal) {
+	probes := a.RootDiskGiB != 0 // the answer shows whether the disk can grow
+	if vm.Power == vsphere.PoweredOn && !probes && (cpus || memory || a.CoresPerSocket != 0) && !deniedIn(in, a.Ordinal) && !wasBusyIn(p, in, a.Ordinal) {
 		fail("%s cannot be changed while it is on", a.Name)
 	}
 }

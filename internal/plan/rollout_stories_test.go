@@ -763,7 +763,8 @@ func (s *saga) powers() string {
 // hot makes VMs accept more resources while they are on.
 func (s *saga) hot(names ...string) {
 	for _, name := range names {
-		s.byName(name).HotAdd = vsphere.HotAdd{CPU: true, Memory: true}
+		vm := s.byName(name)
+		vm.HotAdd.CPU, vm.HotAdd.Memory = true, true
 	}
 }
 

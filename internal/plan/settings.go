@@ -112,6 +112,12 @@ func (s *settings) count(spec *v1alpha1.VmGroupSpec) {
 	if spec.CPU < 1 {
 		wrong = append(wrong, fmt.Sprintf("spec.cpu is %d, the least is 1", spec.CPU))
 	}
+	if !spec.FillsSockets() {
+		wrong = append(wrong, fmt.Sprintf("spec.cpu is %d, which is no multiple of spec.coresPerSocket (%d)", spec.CPU, spec.CoresPerSocket))
+	}
+	if n := spec.Shape().RootDiskGiB(); n < 0 {
+		wrong = append(wrong, fmt.Sprintf("spec.disks.root.sizeGiB is %d", n))
+	}
 	if spec.Memory < 1 {
 		wrong = append(wrong, fmt.Sprintf("spec.memory is %d GiB, the least is 1", spec.Memory))
 	}

@@ -124,6 +124,9 @@ type simVM struct {
 	// drifted: a user gave it another size than its revision has.
 	drifted           bool
 	template, network string
+	// diskGiB is the size of its root disk, which is on an IDE controller if ide is true. snapshot is true while it has a snapshot.
+	diskGiB       int32
+	ide, snapshot bool
 }
 
 type simTask struct {
@@ -199,7 +202,7 @@ func (s *sim) input() Input {
 	in := Input{
 		Now: s.now, Name: groupName, ID: groupID, Folder: folder, Spec: *s.spec.DeepCopy(), Revision: Revision(s.spec), UpdateRevision: Revision(s.spec),
 		Deleting: s.deleting, Known: slices.Clone(s.known), Doomed: slices.Clone(s.doomed), Listed: slices.Clone(s.listed), Gate: s.gate, Rollout: s.rollout,
-		Edited: !reflect.DeepEqual(s.spec, s.seen), Shapes: Believed(s.shapes), Surge: s.room, Desired: *s.seen.Replicas,
+		Edited: !reflect.DeepEqual(s.spec, s.seen), TemplateCores: templateCores, Shapes: Believed(s.shapes), Surge: s.room, Desired: *s.seen.Replicas,
 	}
 	if s.forbidden[s.spec.Template] || s.absent[s.spec.Template] {
 		in.Surge = SurgeRoom{} // no quota is asked for a spec that is refused or not found
@@ -485,18 +488,23 @@ func (s *sim) clone(task simTask) vsphere.Kind {
 		return vsphere.KindTransient
 	}
 	vm := s.put(vsphere.VM{
-		CPU: shape.CPU, MemoryMiB: int64(shape.Memory) * 1024, HotAdd: vsphere.HotAdd{CPU: s.hotAdd, Memory: s.hotAdd},
+		CPU: shape.CPU, MemoryMiB: int64(shape.Memory) * 1024, HotAdd: vsphere.HotAdd{
+			CPU: s.hotAdd, Memory: s.hotAdd, CoresPerSocket: cmp.Or(shape.CoresPerSocket, vsphere.FittingCores(shape.CPU, templateCores)),
+		},
 		Name: a.Name, InstanceUUID: a.UUID, Folder: folder, Power: vsphere.PoweredOff, Connection: vsphere.Connected, ToolsRunning: a.Ordinal%2 == 0,
 		Stamp: &vsphere.Stamp{GroupID: groupID, Ordinal: a.Ordinal, Incarnation: a.Incarnation, Revision: task.revision,
 			CloneMode: string(v1alpha1.CloneFull), Created: task.Since},
 	}, true)
 	vm.boot, vm.template, vm.network = s.boots[shape.Template], shape.Template, networkOf(shape)
+	vm.diskGiB = max(shape.RootDiskGiB(), templateDiskGiB)
 	return ""
 }
 
 // refusal is vCenter's reason not to change a VM, or empty.
 func (s *sim) refusal(vm *simVM, a Action) vsphere.Kind {
 	switch {
+	case a.RootDiskGiB > vm.diskGiB && vm.snapshot:
+		return vsphere.KindGrowthBlocked // the operator itself finds the snapshot
 	case s.denies:
 		return vsphere.KindPermission
 	case s.locked != "" && (vm.Power == vsphere.PoweredOff || s.lockedOn == ""):
@@ -505,22 +513,34 @@ func (s *sim) refusal(vm *simVM, a Action) vsphere.Kind {
 		return s.lockedOn
 	case s.unfit && vm.Power == vsphere.PoweredOff && (a.CPU != 0 || a.MemoryMiB != 0):
 		return vsphere.KindSpec
+	case cmp.Or(a.CPU, vm.CPU)%max(cmp.Or(a.CoresPerSocket, vm.HotAdd.CoresPerSocket), 1) != 0:
+		return vsphere.KindSpec
 	case a.ChangeVersion != vm.ChangeVersion:
 		return vsphere.KindConflict // another change, already forgotten, came first
 	}
 	return ""
 }
 
+// templateCores is the number of cores per socket of all templates, and templateDiskGiB the size of their disks.
+const (
+	templateCores   = 2
+	templateDiskGiB = 10
+)
+
 // reconfigure changes a VM as vCenter does: a VM that is on only gets more resources, and only if it accepts them.
 func (s *sim) reconfigure(vm *simVM, a Action) vsphere.Kind {
 	if kind := s.refusal(vm, a); kind != "" {
 		return kind
 	}
-	cpu, memory := cmp.Or(a.CPU, vm.CPU), cmp.Or(a.MemoryMiB, vm.MemoryMiB)
-	if vm.Power != vsphere.PoweredOff && (vm.stubborn && (cpu > vm.CPU || memory > vm.MemoryMiB) || cpu < vm.CPU || memory < vm.MemoryMiB || !vm.HotAdd.CPU && cpu > vm.CPU || !vm.HotAdd.Memory && memory > vm.MemoryMiB) {
+	cpu, memory, cores := cmp.Or(a.CPU, vm.CPU), cmp.Or(a.MemoryMiB, vm.MemoryMiB), cmp.Or(a.CoresPerSocket, vm.HotAdd.CoresPerSocket)
+	if vm.Power != vsphere.PoweredOff && (cores != vm.HotAdd.CoresPerSocket || vm.stubborn && (cpu > vm.CPU || memory > vm.MemoryMiB) || cpu < vm.CPU || memory < vm.MemoryMiB || !vm.HotAdd.CPU && cpu > vm.CPU || !vm.HotAdd.Memory && memory > vm.MemoryMiB) {
 		return vsphere.KindOffOnly // it was powered on since, or its host rejects the change
 	}
-	vm.CPU, vm.MemoryMiB = cpu, memory
+	if a.RootDiskGiB > vm.diskGiB && vm.ide && vm.Power != vsphere.PoweredOff {
+		return vsphere.KindOffOnly
+	}
+	vm.diskGiB = max(vm.diskGiB, a.RootDiskGiB)
+	vm.CPU, vm.MemoryMiB, vm.HotAdd.CoresPerSocket = cpu, memory, cores
 	vm.drifted = vm.drifted && a.CPU == 0 && a.MemoryMiB == 0
 	if a.Network != nil {
 		vm.network = *a.Network

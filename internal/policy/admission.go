@@ -73,7 +73,7 @@ func Decide(v Findings) Admission {
 	if a.Admitted != nil && !absent(&v.Spec) { // a user who removed the whole spec gave up no replicas
 		a.Admitted.Replicas = min(a.Admitted.Replicas, max(replicas, 0))
 	}
-	same := a.Admitted != nil && SameShape(v.Spec, *a.Admitted)
+	same := a.Admitted != nil && v.Spec.HasShape(a.Admitted.VMShape)
 	within := same && v.Admitted.Replicas >= replicas
 	if same {
 		a.Admitted.Revision = v.Revision // another version of the operator can compute it differently
@@ -196,7 +196,7 @@ func (a *Admission) unavailable(v Findings, within bool) {
 // hold sets Spec to the admitted state.
 func (a *Admission) hold(spec v1alpha1.VmGroupSpec) {
 	a.Held = true
-	a.Reshaped = !SameShape(spec, *a.Admitted)
+	a.Reshaped = !spec.HasShape(a.Admitted.VMShape)
 	a.Spec = AdmittedSpec(spec, *a.Admitted)
 	if replicas := replicasOf(&spec); replicas < a.Admitted.Replicas {
 		a.Spec.Replicas = &replicas // the planner reports negative replicas
@@ -205,48 +205,13 @@ func (a *Admission) hold(spec v1alpha1.VmGroupSpec) {
 
 // AdmittedSpec returns spec with the admitted replicas and shape.
 func AdmittedSpec(spec v1alpha1.VmGroupSpec, admitted v1alpha1.Admitted) v1alpha1.VmGroupSpec {
-	a := admitted.DeepCopy()
-	spec.Replicas = &a.Replicas
-	spec.CPU, spec.Memory, spec.Template = a.CPU, a.Memory, a.Template
-	spec.Placement, spec.CloneMode, spec.UserDataSecretRef = a.Placement, a.CloneMode, a.UserDataSecretRef
+	spec.Replicas = &admitted.Replicas
+	spec.SetShape(admitted.VMShape)
 	return spec
 }
 
 func admit(spec v1alpha1.VmGroupSpec, revision string, replicas int32) *v1alpha1.Admitted {
-	a := v1alpha1.Admitted{
-		Revision: revision, Replicas: replicas, CPU: spec.CPU, Memory: spec.Memory, Template: spec.Template,
-		Placement: spec.Placement, CloneMode: spec.CloneMode, UserDataSecretRef: spec.UserDataSecretRef,
-	}
-	return a.DeepCopy()
-}
-
-// SameShape reports whether a VM cloned from spec has the admitted shape. The fields are those of a revision.
-func SameShape(spec v1alpha1.VmGroupSpec, a v1alpha1.Admitted) bool {
-	return spec.CPU == a.CPU && spec.Memory == a.Memory && spec.Template == a.Template &&
-		place(spec.Placement) == place(a.Placement) && cloneMode(spec.CloneMode) == cloneMode(a.CloneMode) &&
-		secretName(spec.UserDataSecretRef) == secretName(a.UserDataSecretRef)
-}
-
-// place returns the placement of VMs.
-func place(p *v1alpha1.Placement) v1alpha1.Placement {
-	if p == nil {
-		return v1alpha1.Placement{}
-	}
-	return *p
-}
-
-func cloneMode(mode v1alpha1.CloneMode) v1alpha1.CloneMode {
-	if mode == "" {
-		return v1alpha1.CloneFull
-	}
-	return mode
-}
-
-func secretName(ref *v1alpha1.LocalObjectReference) string {
-	if ref == nil {
-		return ""
-	}
-	return ref.Name
+	return &v1alpha1.Admitted{Revision: revision, Replicas: replicas, VMShape: spec.Shape()}
 }
 
 func anyEnforced(violations []Violation) bool {
@@ -274,7 +239,15 @@ func Describe(a v1alpha1.Admitted) string {
 	if a.Replicas == 1 {
 		vms = "1 VM"
 	}
-	return fmt.Sprintf("%s with cpu %d and memory %d GiB from template %q", vms, a.CPU, a.Memory, a.Template)
+	sockets := ""
+	if a.CoresPerSocket != 0 {
+		sockets = fmt.Sprintf(", coresPerSocket %d", a.CoresPerSocket)
+	}
+	disk := ""
+	if n := a.RootDiskGiB(); n != 0 {
+		disk = fmt.Sprintf(", root disk %d GiB", n)
+	}
+	return fmt.Sprintf("%s with cpu %d%s%s and memory %d GiB from template %q", vms, a.CPU, sockets, disk, a.Memory, a.Template)
 }
 
 func remedy(reason string) string {

@@ -15,7 +15,7 @@ func TestDecide(t *testing.T) {
 		return v1alpha1.VmGroupSpec{CPU: cpu, Memory: 2, Template: "t", Replicas: &replicas, PowerState: v1alpha1.PoweredOff}
 	}
 	was := func(cpu, replicas int32) *v1alpha1.Admitted {
-		return &v1alpha1.Admitted{Revision: "r", Replicas: replicas, CPU: cpu, Memory: 2, Template: "t"}
+		return &v1alpha1.Admitted{Revision: "r", Replicas: replicas, VMShape: v1alpha1.VMShape{CPU: cpu, Memory: 2, Template: "t"}}
 	}
 	tooMuch := []Violation{{Field: "spec.cpu", Value: int32(8), Detail: "is too much", Rule: RuleCPUMaximum, Enforced: true}}
 	tooFew := []Violation{{Field: "spec.replicas", Value: int32(1), Detail: "is too little", Rule: RuleReplicasMinimum, Enforced: true}}
@@ -176,7 +176,7 @@ func drawVerdicts(t *rapid.T) Findings {
 	v.Spec = v1alpha1.VmGroupSpec{CPU: cpu, Memory: 1, Template: "t", Replicas: &replicas}
 	if rapid.Bool().Draw(t, "admitted before") {
 		cpu, replicas := shape("admitted")
-		v.Admitted = &v1alpha1.Admitted{CPU: cpu, Memory: 1, Template: "t", Replicas: replicas, Revision: "old"}
+		v.Admitted = &v1alpha1.Admitted{VMShape: v1alpha1.VMShape{CPU: cpu, Memory: 1, Template: "t"}, Replicas: replicas, Revision: "old"}
 		if cpu != v.Spec.CPU {
 			v.Standing = rapid.Int32Range(0, 4).Draw(t, "standing")
 		}
@@ -207,7 +207,7 @@ func checkRefused(t *rapid.T, v Findings, h Admission) {
 		if !h.NoCreate || h.Held || h.Terminal || planned != *v.Spec.Replicas {
 			t.Fatalf("all VMs are there as spec says, and yet %+v", h)
 		}
-	case !SameShape(h.Spec, *v.Admitted) || planned > v.Admitted.Replicas:
+	case !h.Spec.HasShape(v.Admitted.VMShape) || planned > v.Admitted.Replicas:
 		t.Fatalf("refused, and planned with %+v although %+v was admitted", h.Spec, v.Admitted)
 	}
 }

@@ -27,7 +27,7 @@ func twenty() (*policy.Set, policy.Requester) {
 				},
 				Limits: &v1alpha1.PolicyLimits{
 					CPU:      &v1alpha1.CountRange{Min: new(int32(1)), Max: new(int32(8))},
-					Memory:   &v1alpha1.MemoryRange{Min: new(v1alpha1.Amount("1Gi")), Max: new(v1alpha1.Amount("64Gi"))},
+					Memory:   &v1alpha1.AmountRange{Min: new(v1alpha1.Amount("1Gi")), Max: new(v1alpha1.Amount("64Gi"))},
 					Replicas: &v1alpha1.CountRange{Max: new(int32(50))},
 				},
 				Templates: &v1alpha1.PolicyTemplates{Allow: []string{"debian-*", "/DC0/vm/images/*", "linux-*"}, Deny: []string{"*-beta", "*/private/*"}},

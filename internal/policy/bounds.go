@@ -17,6 +17,8 @@ type Bounds struct {
 	CPU Range
 	// Memory in whole GiB per VM, the unit of spec.memory. A minimum is rounded up, a maximum down.
 	Memory Range
+	// Disk in whole GiB per root disk, as Memory.
+	Disk Range
 	// Replicas of the group.
 	Replicas Range
 }
@@ -39,8 +41,8 @@ func countRange(r *v1alpha1.CountRange) Range {
 	return Range{Min: widen(r.Min), Max: widen(r.Max)}
 }
 
-// memoryRange also returns the error of an end of the range, or "".
-func memoryRange(r *v1alpha1.MemoryRange) (out Range, problem string) {
+// amountRange also returns the error of an end of the range of a field, or "".
+func amountRange(field string, r *v1alpha1.AmountRange) (out Range, problem string) {
 	if r == nil {
 		return out, ""
 	}
@@ -55,7 +57,7 @@ func memoryRange(r *v1alpha1.MemoryRange) (out Range, problem string) {
 		}
 		n, problem := end.gib(*end.amount)
 		if problem != "" {
-			return Range{}, "limits.memory." + end.name + ": " + problem
+			return Range{}, "limits." + field + "." + end.name + ": " + problem
 		}
 		*end.to = &n
 	}

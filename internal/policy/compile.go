@@ -116,7 +116,10 @@ func (p *Policy) compileLimits(spec *v1alpha1.VmGroupPolicySpec) {
 	if l := spec.Limits; l != nil {
 		p.bounds = Bounds{CPU: countRange(l.CPU), Replicas: countRange(l.Replicas)}
 		var problem string
-		if p.bounds.Memory, problem = memoryRange(l.Memory); problem != "" {
+		if p.bounds.Memory, problem = amountRange("memory", l.Memory); problem != "" {
+			problems = append(problems, problem)
+		}
+		if p.bounds.Disk, problem = amountRange("disk", l.Disk); problem != "" {
 			problems = append(problems, problem)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 func TestProblemsOfPolicies(t *testing.T) {
 	memory := func(least, most string) *v1alpha1.PolicyLimits {
-		r := &v1alpha1.MemoryRange{}
+		r := &v1alpha1.AmountRange{}
 		if least != "" {
 			r.Min = new(v1alpha1.Amount(least))
 		}
@@ -113,7 +113,7 @@ func TestAccessors(t *testing.T) {
 				MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "m", Operator: metav1.LabelSelectorOpExists}},
 			},
 		},
-		Limits:    &v1alpha1.PolicyLimits{Memory: &v1alpha1.MemoryRange{Min: new(v1alpha1.Amount("1500Mi")), Max: new(v1alpha1.Amount("9.9Gi"))}},
+		Limits:    &v1alpha1.PolicyLimits{Memory: &v1alpha1.AmountRange{Min: new(v1alpha1.Amount("1500Mi")), Max: new(v1alpha1.Amount("9.9Gi"))}},
 		Templates: &v1alpha1.PolicyTemplates{Allow: []string{"a", "b"}, Deny: []string{"c"}, MustExist: true},
 		Defaults:  &v1alpha1.PolicyDefaults{CPU: 3},
 	}}
@@ -149,6 +149,7 @@ func TestAccessors(t *testing.T) {
 		"default limits": {policy.DefaultLimits(), policy.Bounds{
 			CPU:      policy.Range{Min: new(int64(1)), Max: new(int64(4))},
 			Memory:   policy.Range{Min: new(int64(1)), Max: new(int64(8))},
+			Disk:     policy.Range{Max: new(int64(100))},
 			Replicas: policy.Range{Min: new(int64(1))},
 		}},
 	} {

@@ -7,17 +7,19 @@ var limited = [...]struct {
 }{
 	{"cpu", "", func(b *Bounds) *Range { return &b.CPU }},
 	{"memory", " GiB", func(b *Bounds) *Range { return &b.Memory }},
+	{"disk", " GiB", func(b *Bounds) *Range { return &b.Disk }},
 	{"replicas", "", func(b *Bounds) *Range { return &b.Replicas }},
 }
 
 // fieldSet is a set of limited fields.
 type fieldSet uint8
 
-// defaultLimits are those of the original operator. Each applies until an enforced policy sets a range for its field. So an installation without
+// defaultLimits are those of the original operator, and one for disks, which it could not set. Each applies until an enforced policy sets a range for its field. So an installation without
 // policies allows what it always did, and a policy opens no field without a range.
 var defaultLimits = Bounds{
 	CPU:      Range{Min: new(int64(1)), Max: new(int64(4))},
 	Memory:   Range{Min: new(int64(1)), Max: new(int64(8))},
+	Disk:     Range{Max: new(int64(100))},
 	Replicas: Range{Min: new(int64(1))},
 }
 

@@ -33,7 +33,7 @@ func drawCounts(t *rapid.T, label string) *v1alpha1.CountRange {
 	}))
 }
 
-func drawMemory(t *rapid.T) *v1alpha1.MemoryRange {
+func drawAmounts(t *rapid.T, label string) *v1alpha1.AmountRange {
 	q := rapid.Custom(func(t *rapid.T) v1alpha1.Amount {
 		if rapid.IntRange(0, 9).Draw(t, "odd") == 0 {
 			return rapid.SampledFrom([]v1alpha1.Amount{"1e1.5", "1e99999999999999999999", "10E", "8Ei", "9E", "16777216Gi", "-1", "1e999999999", "", "2\u0085"}).Draw(t, "amount")
@@ -41,8 +41,8 @@ func drawMemory(t *rapid.T) *v1alpha1.MemoryRange {
 		n := rapid.Int64Range(-1, 40).Draw(t, "quarters")<<28 + rapid.Int64Range(-1, 1).Draw(t, "bytes")
 		return v1alpha1.Amount(strconv.FormatInt(n, 10))
 	})
-	return some(t, "memory", rapid.Custom(func(t *rapid.T) v1alpha1.MemoryRange {
-		return v1alpha1.MemoryRange{Min: some(t, "min", q), Max: some(t, "max", q)}
+	return some(t, label, rapid.Custom(func(t *rapid.T) v1alpha1.AmountRange {
+		return v1alpha1.AmountRange{Min: some(t, "min", q), Max: some(t, "max", q)}
 	}))
 }
 
@@ -74,7 +74,7 @@ func drawPolicies(t *rapid.T) []v1alpha1.VmGroupPolicy {
 				MemberClusters: list("members", []string{"*", "team-*", "other"}), NamespaceSelector: drawSelector(t),
 				Exclude: list("exclude", []string{"prod", "d*", "none"}),
 			},
-			Limits:    &v1alpha1.PolicyLimits{CPU: drawCounts(t, "cpu"), Memory: drawMemory(t), Replicas: drawCounts(t, "replicas")},
+			Limits:    &v1alpha1.PolicyLimits{CPU: drawCounts(t, "cpu"), Memory: drawAmounts(t, "memory"), Disk: drawAmounts(t, "disk"), Replicas: drawCounts(t, "replicas")},
 			Templates: &v1alpha1.PolicyTemplates{Allow: list("allow", patterns), Deny: list("deny", patterns), MustExist: rapid.Bool().Draw(t, "mustExist")},
 			Defaults: &v1alpha1.PolicyDefaults{
 				CPU: rapid.Int32Range(0, 9).Draw(t, "cpu"), Memory: rapid.Int32Range(0, 9).Draw(t, "memory"),
@@ -94,12 +94,16 @@ func drawPolicies(t *rapid.T) []v1alpha1.VmGroupPolicy {
 
 func drawSpec(t *rapid.T, label string) v1alpha1.VmGroupSpec {
 	return rapid.Custom(func(t *rapid.T) v1alpha1.VmGroupSpec {
-		return v1alpha1.VmGroupSpec{
+		spec := v1alpha1.VmGroupSpec{
 			CPU: rapid.Int32Range(0, 12).Draw(t, "cpu"), Memory: rapid.Int32Range(0, 12).Draw(t, "memory"),
 			Replicas: some(t, "replicas", rapid.Int32Range(0, 12)),
 			Template: rapid.SampledFrom(append([]string{""}, templates...)).Draw(t, "template"),
 			VCenter:  rapid.SampledFrom([]string{"", "east"}).Draw(t, "vcenter"),
 		}
+		if size := rapid.SampledFrom([]int32{0, 0, 1, 5, 9, 100, 101}).Draw(t, "disk"); size != 0 {
+			spec.Disks = &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: size}}
+		}
+		return spec
 	}).Draw(t, label)
 }
 

@@ -28,7 +28,7 @@ func TestTheLargestGroupIsWhatEnforcedLimitsAllow(t *testing.T) {
 		"the lowest of several": {
 			[]v1alpha1.VmGroupPolicySpec{
 				limits("", v1alpha1.PolicyLimits{Replicas: count(9), CPU: count(2)}),
-				limits("", v1alpha1.PolicyLimits{Replicas: count(4), Memory: &v1alpha1.MemoryRange{Max: new(v1alpha1.Amount("3Gi"))}}),
+				limits("", v1alpha1.PolicyLimits{Replicas: count(4), Memory: &v1alpha1.AmountRange{Max: new(v1alpha1.Amount("3Gi"))}}),
 			},
 			policy.Usage{Groups: 1, VMs: 4, CPU: 8, Memory: 12},
 		},

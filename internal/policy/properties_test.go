@@ -88,7 +88,7 @@ func TestWhatPoliciesFillInIsValidWhereTheyDoNotConflict(t *testing.T) {
 		policies := make([]v1alpha1.VmGroupPolicy, 0, count)
 		for i := range count {
 			gib := around("memory", memory)
-			limits := &v1alpha1.PolicyLimits{CPU: around("cpu", cpu), Replicas: around("replicas", n), Memory: &v1alpha1.MemoryRange{}}
+			limits := &v1alpha1.PolicyLimits{CPU: around("cpu", cpu), Replicas: around("replicas", n), Memory: &v1alpha1.AmountRange{}}
 			if i == 0 { // the default limits have no room for the shape
 				limits.CPU.Min, gib.Min, limits.Replicas.Min = new(cpu), new(memory), new(n)
 			}
@@ -135,6 +135,7 @@ func TestMoreNeverHelpsAgainstAMaximumNorHurtsAMinimum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set, r, less := policy.Compile(drawPolicies(t)), drawRequester(t), drawSpec(t, "spec")
 		less.Template, less.Replicas = "linux-12", new(rapid.Int32Range(0, 9).Draw(t, "replicas"))
+		less.Disks = &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: rapid.Int32Range(1, 120).Draw(t, "disk")}} // unset is no size
 		by := rapid.Int32Range(1, 9).Draw(t, "by")
 		for _, c := range []struct {
 			maximum, minimum policy.Rule
@@ -142,6 +143,9 @@ func TestMoreNeverHelpsAgainstAMaximumNorHurtsAMinimum(t *testing.T) {
 		}{
 			{policy.RuleCPUMaximum, policy.RuleCPUMinimum, func(s *v1alpha1.VmGroupSpec) { s.CPU += by }},
 			{policy.RuleMemoryMaximum, policy.RuleMemoryMinimum, func(s *v1alpha1.VmGroupSpec) { s.Memory += by }},
+			{policy.RuleDiskMaximum, policy.RuleDiskMinimum, func(s *v1alpha1.VmGroupSpec) {
+				s.Disks = &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: less.Disks.Root.SizeGiB + by}}
+			}},
 			{policy.RuleReplicasMaximum, policy.RuleReplicasMinimum, func(s *v1alpha1.VmGroupSpec) { s.Replicas = new(*s.Replicas + by) }},
 		} {
 			more := less
@@ -247,6 +251,8 @@ func liftsLimit(p *policy.Policy, field string) bool {
 
 func hasEnd(r *v1alpha1.CountRange) bool { return r != nil && (r.Min != nil || r.Max != nil) }
 
+func hasAmount(r *v1alpha1.AmountRange) bool { return r != nil && (r.Min != nil || r.Max != nil) }
+
 // Each default limit applies on its own, and only if no enforced policy that matches has a usable range for its field.
 func TestADefaultLimitHoldsUntilAnEnforcedPolicySetsIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -256,16 +262,18 @@ func TestADefaultLimitHoldsUntilAnEnforcedPolicySetsIt(t *testing.T) {
 		for _, p := range policies {
 			limits[p.Name] = p.Spec.Limits
 		}
-		var cpu, memory, replicas bool // whether they are set
+		var cpu, memory, disk, replicas bool // whether they are set
 		for _, p := range set.Matching(r) {
 			l := limits[p.Name()]
 			cpu = cpu || hasEnd(l.CPU) && liftsLimit(p, "cpu")
-			memory = memory || l.Memory != nil && (l.Memory.Min != nil || l.Memory.Max != nil) && liftsLimit(p, "memory")
+			memory = memory || hasAmount(l.Memory) && liftsLimit(p, "memory")
+			disk = disk || hasAmount(l.Disk) && liftsLimit(p, "disk")
 			replicas = replicas || hasEnd(l.Replicas) && liftsLimit(p, "replicas")
 		}
 		want := map[policy.Rule]bool{
 			policy.RuleCPUMaximum: !cpu && spec.CPU > 4, policy.RuleCPUMinimum: false,
 			policy.RuleMemoryMaximum: !memory && spec.Memory > 8, policy.RuleMemoryMinimum: !memory && spec.Memory < 1,
+			policy.RuleDiskMaximum: !disk && spec.Shape().RootDiskGiB() > 100, policy.RuleDiskMinimum: false,
 			policy.RuleReplicasMaximum: false, policy.RuleReplicasMinimum: !replicas && spec.Replicas != nil && *spec.Replicas < 1,
 		}
 		violations := set.Evaluate(r, spec, "")
@@ -325,14 +333,14 @@ func TestRoundingOfMemoryChangesNoVerdict(t *testing.T) {
 		}
 		q := *resource.NewMilliQuantity(max(milli, 0), resource.BinarySI)
 		asked := resource.NewQuantity(int64(gib)<<30, resource.BinarySI)
-		check := func(memory v1alpha1.MemoryRange) bool {
+		check := func(memory v1alpha1.AmountRange) bool {
 			set := policy.Compile([]v1alpha1.VmGroupPolicy{{Spec: v1alpha1.VmGroupPolicySpec{Limits: &v1alpha1.PolicyLimits{Memory: &memory}}}})
 			return len(set.Evaluate(policy.Requester{}, v1alpha1.VmGroupSpec{CPU: 1, Memory: gib, Template: "t"}, "")) > 0
 		}
-		if got, want := check(v1alpha1.MemoryRange{Max: new(v1alpha1.Amount(q.String()))}), asked.Cmp(q) > 0; got != want {
+		if got, want := check(v1alpha1.AmountRange{Max: new(v1alpha1.Amount(q.String()))}), asked.Cmp(q) > 0; got != want {
 			t.Fatalf("%d GiB with a maximum of %s: refused %v, want %v", gib, q.String(), got, want)
 		}
-		if got, want := check(v1alpha1.MemoryRange{Min: new(v1alpha1.Amount(q.String()))}), asked.Cmp(q) < 0; got != want {
+		if got, want := check(v1alpha1.AmountRange{Min: new(v1alpha1.Amount(q.String()))}), asked.Cmp(q) < 0; got != want {
 			t.Fatalf("%d GiB with a minimum of %s: refused %v, want %v", gib, q.String(), got, want)
 		}
 	})

@@ -9,14 +9,14 @@ import (
 
 // shape has the fields that rules check.
 type shape struct {
-	cpu, memory, replicas int32
-	template              string
-	names                 templateNames
+	cpu, memory, disk, replicas int32
+	template                    string
+	names                       templateNames
 }
 
 func shapeOf(spec *v1alpha1.VmGroupSpec, templatePath string) shape {
 	return shape{
-		cpu: spec.CPU, memory: spec.Memory, replicas: replicasOf(spec),
+		cpu: spec.CPU, memory: spec.Memory, disk: spec.Shape().RootDiskGiB(), replicas: replicasOf(spec),
 		template: spec.Template, names: namesOf(spec.Template, templatePath),
 	}
 }
@@ -55,7 +55,7 @@ var rules = []rule{
 		id: RuleUnusable, field: "spec", value: func(shape) any { return nil },
 		broken: func(p *Policy, _ shape) string { return p.unusable() },
 		worse: func(was, now shape) bool {
-			return now.cpu > was.cpu || now.memory > was.memory || differs(was, now)
+			return now.cpu > was.cpu || now.memory > was.memory || now.disk > was.disk || differs(was, now)
 		},
 	},
 	{
@@ -77,6 +77,21 @@ var rules = []rule{
 		id: RuleMemoryMinimum, field: "spec.memory", value: memory,
 		broken: func(p *Policy, s shape) string { return tooLittle(p, p.bounds.Memory, s.memory, " GiB") },
 		worse:  func(was, now shape) bool { return now.memory < was.memory || grows(was, now) },
+	},
+	{
+		id: RuleDiskMaximum, field: "spec.disks.root.sizeGiB", value: disk,
+		broken: func(p *Policy, s shape) string { return tooMuch(p, p.bounds.Disk, s.disk, " GiB") },
+		worse:  func(was, now shape) bool { return now.disk > was.disk || grows(was, now) },
+	},
+	{
+		id: RuleDiskMinimum, field: "spec.disks.root.sizeGiB", value: disk,
+		broken: func(p *Policy, s shape) string {
+			if s.disk == 0 {
+				return "" // as large as in the template
+			}
+			return tooLittle(p, p.bounds.Disk, s.disk, " GiB")
+		},
+		worse: func(was, now shape) bool { return was.disk == 0 || now.disk < was.disk || grows(was, now) },
 	},
 	{
 		id: RuleReplicasMaximum, field: "spec.replicas", value: replicas,
@@ -101,6 +116,7 @@ var rules = []rule{
 
 func cpu(s shape) any      { return s.cpu }
 func memory(s shape) any   { return s.memory }
+func disk(s shape) any     { return s.disk }
 func replicas(s shape) any { return s.replicas }
 func template(s shape) any { return s.template }
 

@@ -18,6 +18,8 @@ const (
 	RuleCPUMinimum      Rule = "CPUMinimum"
 	RuleMemoryMaximum   Rule = "MemoryMaximum"
 	RuleMemoryMinimum   Rule = "MemoryMinimum"
+	RuleDiskMaximum     Rule = "DiskMaximum"
+	RuleDiskMinimum     Rule = "DiskMinimum"
 	RuleReplicasMaximum Rule = "ReplicasMaximum"
 	RuleReplicasMinimum Rule = "ReplicasMinimum"
 	RuleTemplateDenied  Rule = "TemplateDenied"

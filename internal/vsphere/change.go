@@ -43,39 +43,53 @@ type Reconfiguration struct {
 	Target
 	// Revision to write to the stamp in the same step.
 	Revision string
-	// CPU is the number of virtual CPUs.
-	CPU int32
+	// CPU is the number of virtual CPUs. It is a multiple of CoresPerSocket, or of the VM's own cores per socket if that is zero.
+	CPU, CoresPerSocket int32
 	// MemoryMiB is the memory in MiB.
 	MemoryMiB int64
+	// RootDiskGiB is the capacity of the VM's first disk in GiB. A disk that has it, or more, is left unchanged.
+	RootDiskGiB int32
 	// Network for the VM's first network adapter. The adapter keeps its address.
 	Network Ref
 }
 
-// Done reports whether the observed VM already has the wanted state. An observation does not show the network, so Done does not check it.
+// Done reports whether the observed VM already has the wanted state. An observation shows neither the network nor the disks, so Done does not check them.
 func (r Reconfiguration) Done(vm VM) bool {
 	return (r.Revision == "" || vm.Stamp != nil && vm.Stamp.Revision == r.Revision) &&
-		(r.CPU == 0 || vm.CPU == r.CPU) && (r.MemoryMiB == 0 || vm.MemoryMiB == r.MemoryMiB)
+		(r.CPU == 0 || vm.CPU == r.CPU) && (r.CoresPerSocket == 0 || vm.HotAdd.CoresPerSocket == r.CoresPerSocket) && (r.MemoryMiB == 0 || vm.MemoryMiB == r.MemoryMiB)
 }
 
 // HotAdd describes how a VM can grow while it runs.
 type HotAdd struct {
 	// CPU and Memory are true if the VM supports hot add of the resource.
 	CPU, Memory bool
-	// CoresPerSocket divides every valid number of CPUs. It is zero if vCenter does not report it.
+	// CoresPerSocket divides the number of CPUs. It changes only while the VM is off. It is zero if vCenter does not report it.
 	CoresPerSocket int32
 	// MemoryLimitMiB is the maximum memory, and MemoryStepMiB the increment. Each is zero if vCenter does not report it.
 	MemoryLimitMiB, MemoryStepMiB int64
 }
 
-// CanHotAdd reports whether a running VM can get this size. If not, why holds the reason as a clause. Do not call it for a VM that is off: that VM can get
-// any size. Even if can is true, vCenter can refuse the change because of the guest or the host.
-func CanHotAdd(vm VM, cpu int32, memoryMiB int64) (can bool, why string) {
+// FittingCores returns the greatest number of cores per socket, up to cores, with which a VM can have this many CPUs. It returns zero if cores is zero.
+func FittingCores(cpu, cores int32) int32 {
+	for ; cores > 1; cores-- {
+		if cpu%cores == 0 {
+			return cores
+		}
+	}
+	return cores
+}
+
+// CanHotAdd reports whether a running VM can get this size. coresPerSocket is zero if the VM keeps its own. If not, why holds the reason as a clause. Do not call it for a VM that
+// is off: that VM can get any size. Even if can is true, vCenter can refuse the change because of the guest or the host.
+func CanHotAdd(vm VM, cpu, coresPerSocket int32, memoryMiB int64) (can bool, why string) {
 	has, grows := vm.HotAdd, memoryMiB-vm.MemoryMiB
 	switch {
 	case cpu < vm.CPU:
 		return false, fmt.Sprintf("a running VM cannot go from %d to %d CPUs", vm.CPU, cpu)
 	case grows < 0:
 		return false, fmt.Sprintf("a running VM cannot go from %d to %d MiB of memory", vm.MemoryMiB, memoryMiB)
+	case coresPerSocket != 0 && coresPerSocket != has.CoresPerSocket:
+		return false, fmt.Sprintf("a running VM cannot go from %d to %d cores per socket", has.CoresPerSocket, coresPerSocket)
 	case cpu > vm.CPU && !has.CPU:
 		return false, "CPU hot add is not enabled for the VM"
 	case cpu > vm.CPU && has.CoresPerSocket > 0 && cpu%has.CoresPerSocket != 0:

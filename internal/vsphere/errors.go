@@ -42,6 +42,8 @@ const (
 	KindForeign Kind = "Foreign"
 	// KindForeignDisk: the VM has disks that must not be deleted with it. The cause is a *ForeignDisks.
 	KindForeignDisk Kind = "ForeignDisk"
+	// KindGrowthBlocked: a disk of the VM cannot grow as long as something is in the way. The cause is a *GrowthBlocked.
+	KindGrowthBlocked Kind = "GrowthBlocked"
 	// KindNotEmpty: the folder is not empty.
 	KindNotEmpty Kind = "NotEmpty"
 	// KindHoldsFolders: the folder holds only other folders. The VMs of a group lie directly in the group's folder.

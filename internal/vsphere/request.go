@@ -4,14 +4,18 @@ import "time"
 
 // CloneRequest requests one VM.
 type CloneRequest struct {
-	Template  Template
-	Folder    Ref
-	Name      string
-	UUID      string
-	Stamp     Stamp
-	CPU       int32
-	MemoryMiB int64
-	Placement ResolvedPlacement
+	Template Template
+	Folder   Ref
+	Name     string
+	UUID     string
+	Stamp    Stamp
+	CPU      int32
+	// CoresPerSocket divides CPU. Zero means as many as the template, or the greatest number below that which divides CPU.
+	CoresPerSocket int32
+	MemoryMiB      int64
+	// RootDiskGiB is the capacity of the first disk in GiB, at least that of the template. Zero means that of the template. A linked clone cannot have it.
+	RootDiskGiB int32
+	Placement   ResolvedPlacement
 	// Linked asks for a linked clone of the template's current snapshot.
 	Linked bool
 	// UserData is passed to cloud-init through guestinfo. Empty means none. It is a secret.

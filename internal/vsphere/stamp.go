@@ -28,6 +28,9 @@ type Stamp struct {
 	UUID string
 }
 
+// Linked reports whether the VM was made as a linked clone.
+func (s Stamp) Linked() bool { return s.CloneMode == "Linked" }
+
 // Limits of stamp values, in bytes. Status shows the values and has no room for more, and another party can have written them.
 const (
 	LongestRevision  = 64

@@ -11,6 +11,10 @@ type Template struct {
 	Host string
 	// HasSnapshot is true if a linked clone is possible.
 	HasSnapshot bool
+	// CoresPerSocket of the template. Zero means that vCenter did not show it.
+	CoresPerSocket int32
+	// RootDiskBytes is the capacity of the template's first disk. Zero means that it has none, or that vCenter did not show it.
+	RootDiskBytes int64
 	// Datastores of the template's disks, as paths.
 	Datastores []string
 	// Networks of the template's adapters, as paths.

@@ -115,6 +115,27 @@ func (f *ForeignDisks) Error() string {
 		"Let the storage driver that attached them do that, or run: %s (without -keep this deletes the disks). The operator then continues automatically", strings.Join(names, "; "), command)
 }
 
+// SeenVersion is the change version of the VM for which the error holds.
+func (f *ForeignDisks) SeenVersion() string { return f.ChangeVersion }
+
+// GrowthBlocked is the cause of an error of KindGrowthBlocked. The disk stays as it is.
+type GrowthBlocked struct {
+	// SizeGiB is the wanted capacity.
+	SizeGiB int32
+	// Blocker is what is in the way, and Remedy what to do about it, both as clauses.
+	Blocker, Remedy string
+	// ChangeVersion that the caller observed. If the VM's version differs from it, a retry makes sense.
+	ChangeVersion string
+}
+
+// Error names the blocker and the remedy.
+func (g *GrowthBlocked) Error() string {
+	return fmt.Sprintf("vCenter does not grow its root disk to %d GiB, because %s. The VM keeps the disk that it has. %s; the operator then continues automatically", g.SizeGiB, g.Blocker, g.Remedy)
+}
+
+// SeenVersion is the change version of the VM for which the error holds.
+func (g *GrowthBlocked) SeenVersion() string { return g.ChangeVersion }
+
 // Connection is the state of vCenter's connection to a VM. The zero value is unknown.
 type Connection string
 

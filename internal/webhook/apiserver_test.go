@@ -379,7 +379,7 @@ func (c *cluster) hubSchemas(*changingKnowledge) {
 	}
 	memory := func(least, most v1alpha1.Amount) *v1alpha1.VmGroupPolicy {
 		return policy(func(s *v1alpha1.VmGroupPolicySpec) {
-			s.Limits = &v1alpha1.PolicyLimits{Memory: &v1alpha1.MemoryRange{}}
+			s.Limits = &v1alpha1.PolicyLimits{Memory: &v1alpha1.AmountRange{}}
 			if least != "" {
 				s.Limits.Memory.Min = &least
 			}

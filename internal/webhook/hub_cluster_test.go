@@ -52,7 +52,7 @@ func TestVmGroupPolicies(t *testing.T) {
 		},
 		{
 			story: "ranges without a value", object: made(v1alpha1.VmGroupPolicySpec{Limits: &v1alpha1.PolicyLimits{
-				CPU: &v1alpha1.CountRange{Min: new(int32(4)), Max: new(int32(2))}, Memory: &v1alpha1.MemoryRange{Min: memory("1.2Gi"), Max: memory("1.8Gi")},
+				CPU: &v1alpha1.CountRange{Min: new(int32(4)), Max: new(int32(2))}, Memory: &v1alpha1.AmountRange{Min: memory("1.2Gi"), Max: memory("1.8Gi")},
 			}}),
 			refused: "spec: Invalid value: limits.cpu allows no value: the minimum 4 is above the maximum 2; " +
 				"limits.memory allows no value: the minimum 2 GiB is above the maximum 1 GiB",
@@ -64,7 +64,7 @@ func TestVmGroupPolicies(t *testing.T) {
 		{
 			story: "defaults that the policy itself refuses", object: made(v1alpha1.VmGroupPolicySpec{
 				Match:     v1alpha1.PolicyMatch{MemberClusters: []string{"team-b"}},
-				Limits:    &v1alpha1.PolicyLimits{CPU: &v1alpha1.CountRange{Max: new(int32(4))}, Memory: &v1alpha1.MemoryRange{Min: memory("2Gi")}},
+				Limits:    &v1alpha1.PolicyLimits{CPU: &v1alpha1.CountRange{Max: new(int32(4))}, Memory: &v1alpha1.AmountRange{Min: memory("2Gi")}},
 				Templates: &v1alpha1.PolicyTemplates{Deny: []string{"windows-*"}},
 				Defaults:  &v1alpha1.PolicyDefaults{CPU: 8, Template: "windows-11"},
 				Priority:  1,
@@ -80,7 +80,7 @@ func TestVmGroupPolicies(t *testing.T) {
 		},
 		{
 			story: "defaults beyond the limits that hold without any", object: made(v1alpha1.VmGroupPolicySpec{
-				Priority: 3, Limits: &v1alpha1.PolicyLimits{Memory: &v1alpha1.MemoryRange{Max: memory("64Gi")}},
+				Priority: 3, Limits: &v1alpha1.PolicyLimits{Memory: &v1alpha1.AmountRange{Max: memory("64Gi")}},
 				Defaults: &v1alpha1.PolicyDefaults{CPU: 8, Memory: 64},
 			}),
 			warnings: []string{

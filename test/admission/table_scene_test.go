@@ -398,8 +398,8 @@ func (s *scene) othersAreCounted(ctx context.Context) (bool, error) {
 // anything are limits that every group satisfies, in place of the default ones.
 func anything() *v1alpha1.PolicyLimits {
 	return &v1alpha1.PolicyLimits{
-		CPU: &v1alpha1.CountRange{Min: new(int32(0))}, Memory: &v1alpha1.MemoryRange{Min: new(v1alpha1.Amount("0"))},
-		Replicas: &v1alpha1.CountRange{Min: new(int32(0))},
+		CPU: &v1alpha1.CountRange{Min: new(int32(0))}, Memory: &v1alpha1.AmountRange{Min: new(v1alpha1.Amount("0"))},
+		Disk: &v1alpha1.AmountRange{Min: new(v1alpha1.Amount("0"))}, Replicas: &v1alpha1.CountRange{Min: new(int32(0))},
 	}
 }
 

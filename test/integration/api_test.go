@@ -68,6 +68,11 @@ func TestWhatTheAPIServerAcceptsAndRefuses(t *testing.T) {
 		{"too large a percentage as maxUnhealthy", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, repair: {maxUnhealthy: '101%'}}}", "maxUnhealthy must be a whole number"},
 		{"a number in quotes as maxUnhealthy", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, repair: {maxUnhealthy: '25'}}}", "maxUnhealthy must be a whole number"},
 		{"a maxUnhealthy below zero", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 1, memory: 1, template: t, repair: {maxUnhealthy: -1}}}", "maxUnhealthy must be a whole number"},
+		{"CPUs that fill their sockets", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 4, coresPerSocket: 2, memory: 1, template: t}}", ""},
+		{"CPUs that fill no socket", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 3, coresPerSocket: 2, memory: 1, template: t}}", "spec.coresPerSocket: Invalid value"},
+		{"a root disk", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 4, memory: 1, template: t, cloneMode: LinkedPreferred, disks: {root: {sizeGiB: 40}}}}", ""},
+		{"a root disk of no size", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 4, memory: 1, template: t, disks: {root: {sizeGiB: 0}}}}", "spec.disks.root.sizeGiB"},
+		{"a root disk of a linked clone", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 4, memory: 1, template: t, cloneMode: Linked, disks: {root: {sizeGiB: 40}}}}", "set cloneMode to Full, or to LinkedPreferred"},
 		// The hub's kinds.
 		{"a VCenter", hub, "VCenter", "{metadata: {name: x}, spec: {server: https://vc, credentialsSecretRef: {name: s}}}", ""},
 		{"a VCenter with the path that a vCenter has", hub, "VCenter", "{metadata: {name: x}, spec: {server: 'HTTPS://[fd00::1]:8443/sdk/', credentialsSecretRef: {name: s}}}", ""},

@@ -78,7 +78,7 @@ func (w *world) begin() (err error) {
 		// a machine that is busy with other tests, shorter ones expire, and then the manager stops in the middle of
 		// any story.
 		ProxyAPI: true,
-		Sim:      sim.Options{Templates: []string{template, "linux-12", "windows-11"}, CloneDelay: 50 * time.Millisecond, Privileges: slices.Concat(sim.OperatorPrivileges, sim.AdoptionPrivileges)},
+		Sim:      sim.Options{Templates: []string{template, "linux-12", "windows-11"}, CloneDelay: 50 * time.Millisecond, Privileges: slices.Concat(sim.OperatorPrivileges, sim.AdoptionPrivileges, sim.DiskPrivileges)},
 	})
 	if err != nil {
 		return err

@@ -172,7 +172,7 @@ var edits = map[string]func(w *world, n int) string{
 		}
 		old := w.backups[n%len(w.backups)].group.Spec.DeepCopy()
 		w.api.spec(func(s *v1alpha1.VmGroupSpec) {
-			s.Template, s.CPU, s.Memory, s.Placement, s.UserDataSecretRef = old.Template, old.CPU, old.Memory, old.Placement, old.UserDataSecretRef
+			s.SetShape(old.Shape())
 			if old.UpdateStrategy != nil {
 				strategy(s).ReplaceTrigger = old.UpdateStrategy.ReplaceTrigger
 			}

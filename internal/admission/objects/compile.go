@@ -127,7 +127,7 @@ func compile(p *policy.Policy) (v1alpha1.LimitsPolicy, error) {
 
 func boundsOf(bounds policy.Bounds) v1alpha1.LimitsBounds {
 	rangeOf := func(r policy.Range) v1alpha1.LimitsRange { return v1alpha1.LimitsRange{Min: r.Min, Max: r.Max} }
-	return v1alpha1.LimitsBounds{CPU: rangeOf(bounds.CPU), Memory: rangeOf(bounds.Memory), Replicas: rangeOf(bounds.Replicas)}
+	return v1alpha1.LimitsBounds{CPU: rangeOf(bounds.CPU), Memory: rangeOf(bounds.Memory), Disk: rangeOf(bounds.Disk), Replicas: rangeOf(bounds.Replicas)}
 }
 
 func templatePatterns(patterns []string) []v1alpha1.LimitsPattern {

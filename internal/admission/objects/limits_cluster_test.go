@@ -36,6 +36,15 @@ func (m *member) keep(group *v1alpha1.VmGroup) *v1alpha1.VmGroup {
 func TestWithoutPoliciesTheOriginalLimitsHold(t *testing.T) {
 	m := newMember(t)
 	m.install()
+	large := newGroup(metav1.NamespaceDefault, "g", 1, 1, "t", 1)
+	for size, want := range map[int32]string{
+		100: "", 101: "spec.disks.root.sizeGiB: Invalid value: 101: exceeds the maximum 100 GiB that holds by default: no VmGroupPolicy in mode Enforce limits it here",
+	} {
+		large.Spec.Disks = &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: size}}
+		if got := reason(m.team.Create(t.Context(), large.DeepCopy(), client.DryRunAll)); got != want {
+			t.Errorf("a root disk of %d GiB: %q, want %q", size, got, want)
+		}
+	}
 	for _, c := range []struct {
 		cpu, memory, replicas int32
 		want                  string

@@ -24,13 +24,13 @@ func byDefault(field string) string {
 }
 
 // bounds are the rules about one numeric field of p, as links of a chain of conditions. The chain ends in the message of the first violated rule. If a
-// limit was exceeded before, only a change for the worse violates it again.
-func bounds(field, unit, whenAbove, whenBelow string) string {
-	return strings.NewReplacer("FIELD", field, "UNIT", unit, "OF", of, "ABOVE", whenAbove, "BELOW", whenBelow).Replace(`
-  has(p.FIELD) && has(p.FIELD.max) && has(object.spec.FIELD) && object.spec.FIELD > p.FIELD.max && ABOVE ?
-    'spec.FIELD: Invalid value: ' + string(object.spec.FIELD) + ': exceeds the maximum ' + string(p.FIELD.max) + 'UNIT' + OF :
-  has(p.FIELD) && has(p.FIELD.min) && has(object.spec.FIELD) && object.spec.FIELD < p.FIELD.min && BELOW ?
-    'spec.FIELD: Invalid value: ' + string(object.spec.FIELD) + ': is below the minimum ' + string(p.FIELD.min) + 'UNIT' + OF :`)
+// limit was exceeded before, only a change for the worse violates it again. path is the path of the field in spec, and set holds for a spec with the field.
+func bounds(field, path, set, unit, whenAbove, whenBelow string) string {
+	return strings.NewReplacer("FIELD", field, "PATH", path, "SET", set, "UNIT", unit, "OF", of, "ABOVE", whenAbove, "BELOW", whenBelow).Replace(`
+  has(p.FIELD) && has(p.FIELD.max) && SET && object.spec.PATH > p.FIELD.max && ABOVE ?
+    'spec.PATH: Invalid value: ' + string(object.spec.PATH) + ': exceeds the maximum ' + string(p.FIELD.max) + 'UNIT' + OF :
+  has(p.FIELD) && has(p.FIELD.min) && SET && object.spec.PATH < p.FIELD.min && BELOW ?
+    'spec.PATH: Invalid value: ' + string(object.spec.PATH) + ': is below the minimum ' + string(p.FIELD.min) + 'UNIT' + OF :`)
 }
 
 // unusable is the rule about policies that cannot be used as written, as a link of the same chain.
@@ -89,6 +89,8 @@ func limitsPolicy() *admissionv1.ValidatingAdmissionPolicy {
 				variable("oldCPU", `has(variables.old.cpu) ? variables.old.cpu : 0`),
 				variable("memory", `has(object.spec.memory) ? object.spec.memory : 0`),
 				variable("oldMemory", `has(variables.old.memory) ? variables.old.memory : 0`),
+				variable("disk", `variables.scale ? 0 : object.spec.?disks.?root.?sizeGiB.orValue(0)`),
+				variable("oldDisk", `variables.scale ? 0 : variables.old.?disks.?root.?sizeGiB.orValue(0)`),
 				variable("template", `has(object.spec.template) ? object.spec.template : ''`),
 				variable("templateParts", `variables.template.split('/').filter(part, part != '')`),
 				variable("templateEnds", templateEnds),
@@ -96,15 +98,18 @@ func limitsPolicy() *admissionv1.ValidatingAdmissionPolicy {
 				variable("templateDiffers", `variables.template != '' && (variables.grows ||
   !has(variables.old.template) || variables.old.template != variables.template)`),
 				variable("worse", `variables.grows || variables.cpu > variables.oldCPU || variables.memory > variables.oldMemory ||
-  variables.templateDiffers`),
+  variables.disk > variables.oldDisk || variables.templateDiffers`),
 				variable("refusals", `(variables.enforced + [dyn({`+byDefault("cpu")+`,
   `+byDefault("memory")+`,
+  `+byDefault("disk")+`,
   `+byDefault("replicas")+`})]).map(p,`+unusable+
-					bounds("cpu", "", `(variables.grows || variables.cpu > variables.oldCPU)`, `(variables.grows || variables.cpu < variables.oldCPU)`)+
-					bounds("memory", " GiB", `(variables.grows || variables.memory > variables.oldMemory)`,
+					bounds("cpu", "cpu", `has(object.spec.cpu)`, "", `(variables.grows || variables.cpu > variables.oldCPU)`, `(variables.grows || variables.cpu < variables.oldCPU)`)+
+					bounds("memory", "memory", `has(object.spec.memory)`, " GiB", `(variables.grows || variables.memory > variables.oldMemory)`,
 						`(variables.grows || variables.memory < variables.oldMemory)`)+
+					bounds("disk", "disks.root.sizeGiB", `variables.disk != 0`, " GiB", `(variables.grows || variables.disk > variables.oldDisk)`,
+						`(variables.grows || variables.oldDisk == 0 || variables.disk < variables.oldDisk)`)+
 					// A decrease always passes, even below a minimum.
-					bounds("replicas", "", `variables.grows`, `variables.created`)+
+					bounds("replicas", "replicas", `has(object.spec.replicas)`, "", `variables.grows`, `variables.created`)+
 					templates+`
   '').filter(refusal, refusal != '')`),
 				variable("revisions", `oldObject.?status.?revisions.orValue([])`),

@@ -17,7 +17,7 @@ func limited(name string, cpu int32, memory string, replicas int32, templates ..
 		Spec: v1alpha1.VmGroupPolicySpec{
 			Limits: &v1alpha1.PolicyLimits{
 				CPU:      &v1alpha1.CountRange{Max: ptr.To(cpu)},
-				Memory:   &v1alpha1.MemoryRange{Max: ptr.To(v1alpha1.Amount(memory))},
+				Memory:   &v1alpha1.AmountRange{Max: ptr.To(v1alpha1.Amount(memory))},
 				Replicas: &v1alpha1.CountRange{Min: ptr.To[int32](2), Max: ptr.To(replicas)},
 			},
 			Templates: &v1alpha1.PolicyTemplates{Allow: templates},

@@ -5,6 +5,7 @@ package objects
 import (
 	"slices"
 
+	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/policy/policytest"
 )
@@ -26,5 +27,8 @@ func verdict(c policytest.Case) (invalid bool, refused []policy.Violation) {
 		})
 	}
 	moved := old != nil && old.VCenter != "" && spec.VCenter != old.VCenter
-	return spec.CPU == 0 || spec.Memory == 0 || spec.Template == "" || moved, refused
+	size := spec.Shape().RootDiskGiB()
+	shrinks := old != nil && size > 0 && size < old.Shape().RootDiskGiB()
+	linked := spec.CloneMode == v1alpha1.CloneLinked && size > 0
+	return spec.CPU == 0 || spec.Memory == 0 || spec.Template == "" || moved || shrinks || linked, refused
 }

@@ -184,7 +184,7 @@ func (b *bench) label(namespace string, labels map[string]string) {
 // anything are bounds that every group keeps.
 func anything() v1alpha1.LimitsBounds {
 	r := v1alpha1.LimitsRange{Min: ptr.To[int64](0)}
-	return v1alpha1.LimitsBounds{CPU: r, Memory: r, Replicas: r}
+	return v1alpha1.LimitsBounds{CPU: r, Memory: r, Disk: r, Replicas: r}
 }
 
 // prepare returns the object that the request sends; the previous one exists already, whatever the policies refuse.

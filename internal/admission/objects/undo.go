@@ -14,7 +14,8 @@ import (
 // Status records at most [v1alpha1.MaxRevisions] shapes. If that many are recorded and a VM has another one, spec possibly goes back to that shape. The
 // member cannot check this, so the update passes and the hub decides.
 var goesBack = strings.NewReplacer("STANDS", stands, "MOST", strconv.Itoa(v1alpha1.MaxRevisions)).Replace(`!variables.scale && !variables.grows && (variables.revisions.exists(r,
-  r.?cpu.orValue(0) == variables.cpu && r.?memory.orValue(0) == variables.memory && r.?template.orValue('') == variables.template &&
+  r.?cpu.orValue(0) == variables.cpu && r.?coresPerSocket.orValue(0) == object.spec.?coresPerSocket.orValue(0) && r.?memory.orValue(0) == variables.memory && r.?template.orValue('') == variables.template &&
+  r.?disks.?root.?sizeGiB.orValue(0) == variables.disk &&
   r.?placement.?resourcePool.orValue('') == object.spec.?placement.?resourcePool.orValue('') &&
   r.?placement.?datastore.orValue('') == object.spec.?placement.?datastore.orValue('') &&
   r.?placement.?network.orValue('') == object.spec.?placement.?network.orValue('') &&

@@ -21,9 +21,9 @@ func TestAnUndoPasses(t *testing.T) {
 	group.Spec.UpdateStrategy = &v1alpha1.UpdateStrategy{ReplaceTrigger: "1"}
 	m.keep(group)
 	group.Status.Revisions = []v1alpha1.Revision{
-		{Revision: "1-now", CPU: 2, Memory: 2, Template: "linux-12"},
-		{Revision: "1-was", CPU: 16, Memory: 32, Template: "windows-11", Placement: group.Spec.Placement, CloneMode: v1alpha1.CloneFull, ReplaceTrigger: "1"},
-		{Revision: "1-gone", CPU: 8, Memory: 32, Template: "windows-11"},
+		{Revision: "1-now", VMShape: v1alpha1.VMShape{CPU: 2, Memory: 2, Template: "linux-12"}},
+		{Revision: "1-was", VMShape: group.Spec.Shape(), ReplaceTrigger: "1"},
+		{Revision: "1-gone", VMShape: v1alpha1.VMShape{CPU: 8, Memory: 32, Template: "windows-11"}},
 	}
 	group.Status.VMs = []v1alpha1.VMStatus{
 		{Name: "undone-0", Ordinal: 0, MoRef: "vm-1", Revision: "1-now", Phase: v1alpha1.VMReady},
@@ -37,7 +37,7 @@ func TestAnUndoPasses(t *testing.T) {
 	}
 	m.install(limited("small", 4, "8Gi", 5, "linux-*"))
 	now := map[string]any{
-		"cpu": 2, "memory": 2, "template": "linux-12", "placement": nil, "updateStrategy": nil, "replicas": 5, "cloneMode": "Full", "userDataSecretRef": nil,
+		"cpu": 2, "memory": 2, "template": "linux-12", "placement": nil, "updateStrategy": nil, "replicas": 5, "cloneMode": "Full", "userDataSecretRef": nil, "coresPerSocket": nil,
 	}
 	was := map[string]any{"cpu": 16, "memory": 32, "template": "windows-11", "placement": map[string]any{"datastore": "ssd"}, "updateStrategy": map[string]any{"replaceTrigger": "1"}}
 	with := func(more map[string]any) map[string]any {
@@ -55,6 +55,7 @@ func TestAnUndoPasses(t *testing.T) {
 		{"with fewer VMs", with(map[string]any{"replicas": 4}), ""},
 		{"with more VMs", with(map[string]any{"replicas": 6}), tooMuch},
 		{"with another CPU", with(map[string]any{"cpu": 15}), `spec.cpu: Invalid value: 15: exceeds the maximum 4 of VmGroupPolicy "small"`},
+		{"with other sockets", with(map[string]any{"coresPerSocket": 2}), tooMuch},
 		{"with another memory", with(map[string]any{"memory": 31}), tooMuch},
 		{"with another template", with(map[string]any{"template": "windows-12"}), tooMuch},
 		{"with another datastore", with(map[string]any{"placement": map[string]any{"datastore": "hdd"}}), tooMuch},
@@ -80,7 +81,7 @@ func TestAnUndoThatTheMemberCannotTellPasses(t *testing.T) {
 	group := newGroup(metav1.NamespaceDefault, "many", 2, 2, "linux-12", 5)
 	m.keep(group)
 	for i := range int32(v1alpha1.MaxRevisions) {
-		group.Status.Revisions = append(group.Status.Revisions, v1alpha1.Revision{Revision: fmt.Sprint("1-", i), CPU: 2, Memory: i + 1, Template: "linux-12"})
+		group.Status.Revisions = append(group.Status.Revisions, v1alpha1.Revision{Revision: fmt.Sprint("1-", i), VMShape: v1alpha1.VMShape{CPU: 2, Memory: i + 1, Template: "linux-12"}})
 	}
 	group.Status.VMs = []v1alpha1.VMStatus{
 		{Name: "many-0", Ordinal: 0, MoRef: "vm-1", Revision: "1-0", Phase: v1alpha1.VMReady},

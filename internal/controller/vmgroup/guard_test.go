@@ -82,7 +82,7 @@ func TestWhatIsAllowedIsAdmittedBeforeTheFirstClone(t *testing.T) {
 	}
 	r.mustPass()
 	g := r.group()
-	want := v1alpha1.Admitted{Revision: plan.Revision(g.Spec), Replicas: 2, CPU: 1, Memory: 1, Template: "debian-12"}
+	want := v1alpha1.Admitted{Revision: plan.Revision(g.Spec), Replicas: 2, VMShape: v1alpha1.VMShape{CPU: 1, Memory: 1, Template: "debian-12"}}
 	if len(r.vcenter.Calls(vsphere.OpClone)) != 2 || g.Status.Admitted == nil || *g.Status.Admitted != want {
 		t.Errorf("admitted %+v, want %+v", g.Status.Admitted, want)
 	}

@@ -105,7 +105,7 @@ const mostAsked = 4 << 10
 // question has the inputs of an evaluation besides labels.
 type question struct {
 	member, namespace, template, path string
-	cpu, memory, replicas             int32
+	cpu, memory, disk, replicas       int32
 	counted                           bool
 }
 
@@ -229,7 +229,7 @@ func (m *memory) sight(o object, since time.Time) {
 func (m *memory) evaluate(set *policy.Set, o object, r policy.Requester, spec *v1alpha1.VmGroupSpec, path string) []policy.Violation {
 	asked := question{
 		member: r.Member, namespace: r.Namespace, template: spec.Template, path: path,
-		cpu: spec.CPU, memory: spec.Memory, counted: spec.Replicas != nil,
+		cpu: spec.CPU, memory: spec.Memory, disk: spec.Shape().RootDiskGiB(), counted: spec.Replicas != nil,
 	}
 	if asked.counted {
 		asked.replicas = *spec.Replicas

@@ -27,7 +27,7 @@ func TestWhatAStatusShowsAsAdmittedIsNotBelieved(t *testing.T) {
 	before := r.clones()
 	r.edit(func(s *v1alpha1.VmGroupSpec) { s.CPU, s.Template, *s.Replicas = 64, "windows", 9 })
 	r.status(func(s *v1alpha1.VmGroupStatus) {
-		s.Admitted = &v1alpha1.Admitted{Revision: r.group().Status.Admitted.Revision, Replicas: 9, CPU: 64, Memory: 1, Template: "windows"}
+		s.Admitted = &v1alpha1.Admitted{Revision: r.group().Status.Admitted.Revision, Replicas: 9, VMShape: v1alpha1.VMShape{CPU: 64, Memory: 1, Template: "windows"}}
 	})
 	r.rounds(3)
 	if n := r.clones() - before; n != 0 {

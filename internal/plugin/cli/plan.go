@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,9 +29,9 @@ import (
 // planOptions are an edit that is not made.
 type planOptions struct {
 	*Options
-	namespace, template   string
-	replicas, cpu, memory int32
-	files                 resource.FilenameOptions
+	namespace, template                    string
+	replicas, cpu, cores, memory, rootDisk int32
+	files                                  resource.FilenameOptions
 }
 
 func planCommand(o *Options) *cobra.Command {
@@ -51,7 +52,9 @@ kubectl vmgroup plan -f web.yaml`,
 	flags.StringSliceVarP(&p.files.Filenames, "filename", "f", nil, "File with VmGroups, or - for the standard input.")
 	flags.Int32Var(&p.replicas, "replicas", 0, "New number of VMs.")
 	flags.Int32Var(&p.cpu, "cpu", 0, "New number of CPUs of a VM.")
+	flags.Int32Var(&p.cores, "cores-per-socket", 0, "New number of cores per socket of a VM. --cpu must be a multiple of it.")
 	flags.Int32Var(&p.memory, "memory", 0, "New memory of a VM, in GiB.")
+	flags.Int32Var(&p.rootDisk, "root-disk", 0, "New size of the root disk of a VM, in GiB.")
 	flags.StringVar(&p.template, "template", "", "New template.")
 	for _, name := range editFlags {
 		c.MarkFlagsMutuallyExclusive("filename", name)
@@ -60,8 +63,11 @@ kubectl vmgroup plan -f web.yaml`,
 	return c
 }
 
+// fieldOf names the fields whose flags have other names.
+var fieldOf = map[string]string{"cores-per-socket": "coresPerSocket", "root-disk": "disks"}
+
 // editFlags are the flags that are fields of spec.
-var editFlags = []string{"replicas", "cpu", "memory", "template"}
+var editFlags = []string{"replicas", "cpu", "cores-per-socket", "memory", "root-disk", "template"}
 
 func (p *planOptions) run(c *cobra.Command, names []string) error {
 	if (len(names) == 1) == (len(p.files.Filenames) > 0) {
@@ -107,10 +113,13 @@ func (p *planOptions) run(c *cobra.Command, names []string) error {
 // edits returns objects with the fields that change.
 func (p *planOptions) edits(c *cobra.Command, names []string) (edits []*unstructured.Unstructured, err error) {
 	if len(names) > 0 {
-		values := map[string]any{"replicas": int64(p.replicas), "cpu": int64(p.cpu), "memory": int64(p.memory), "template": p.template}
-		for name := range values {
-			if !c.Flags().Changed(name) {
-				delete(values, name)
+		values := map[string]any{}
+		for flag, value := range map[string]any{
+			"replicas": int64(p.replicas), "cpu": int64(p.cpu), "cores-per-socket": int64(p.cores), "memory": int64(p.memory), "template": p.template,
+			"root-disk": map[string]any{"root": map[string]any{"sizeGiB": int64(p.rootDisk)}},
+		} {
+			if c.Flags().Changed(flag) {
+				values[cmp.Or(fieldOf[flag], flag)] = value
 			}
 		}
 		edit := &unstructured.Unstructured{Object: map[string]any{"spec": values}}
@@ -244,7 +253,15 @@ func sizeOf(g *v1alpha1.VmGroup) string {
 	if g.Spec.Replicas != nil {
 		replicas = *g.Spec.Replicas
 	}
-	return fmt.Sprintf("%s (%d CPU, %d GiB, template %s)", vmsOf(int(replicas)), g.Spec.CPU, g.Spec.Memory, untrusted.Text(g.Spec.Template, 255))
+	cpus := fmt.Sprintf("%d CPU", g.Spec.CPU)
+	if n := g.Spec.CoresPerSocket; n != 0 {
+		cpus += fmt.Sprintf(" in sockets of %d", n)
+	}
+	disk := ""
+	if n := g.Spec.Shape().RootDiskGiB(); n != 0 {
+		disk = fmt.Sprintf(", root disk %d GiB", n)
+	}
+	return fmt.Sprintf("%s (%s, %d GiB%s, template %s)", vmsOf(int(replicas)), cpus, g.Spec.Memory, disk, untrusted.Text(g.Spec.Template, 255))
 }
 
 func vmsOf(n int) string { return term.Count(n, "VM") }
@@ -282,6 +299,7 @@ func planLines(p inquiry.Plan) (lines []planLine) {
 	say(term.Warn, p.Replaces, "replaces", ", with the disks"+turn(p.Replaces))
 	say(term.Warn, p.Restarts, "restarts", " to resize"+turn(p.Restarts))
 	say(term.Note, p.Resizes, "resizes", " while on")
+	say(term.Note, p.Grows, "grows the root disk of", " while on")
 	say(term.Note, p.Connects, "connects", " to another network while on")
 	if p.Surge > 0 {
 		lines = append(lines, planLine{term.Note, fmt.Sprintf("needs quota for %s more during the update", vmsOf(p.Surge))})

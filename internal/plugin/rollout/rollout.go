@@ -68,7 +68,7 @@ func (e *NoRevisionError) Error() string {
 }
 
 // Undo returns the group with the spec of an earlier revision: of the wanted one, or else of the one that all VMs had before the update, or else of the one
-// before the last. The number of VMs does not change. The error is a [*NoRevisionError].
+// before the last. The number of VMs does not change, and no disk shrinks. The error is a [*NoRevisionError].
 func Undo(g *v1alpha1.VmGroup, wanted string) (*v1alpha1.VmGroup, error) {
 	s := &g.Status
 	if wanted == "" {
@@ -80,9 +80,13 @@ func Undo(g *v1alpha1.VmGroup, wanted string) (*v1alpha1.VmGroup, error) {
 		if r.Revision != wanted || wanted == "" {
 			continue
 		}
-		r, undone := r.DeepCopy(), g.DeepCopy()
+		undone := g.DeepCopy()
 		spec := &undone.Spec
-		spec.CPU, spec.Memory, spec.Template, spec.Placement, spec.CloneMode, spec.UserDataSecretRef = r.CPU, r.Memory, r.Template, r.Placement, r.CloneMode, r.UserDataSecretRef
+		disks := spec.Disks
+		spec.SetShape(r.VMShape)
+		if size := spec.Shape().RootDiskGiB(); size > 0 && size < g.Spec.Shape().RootDiskGiB() {
+			spec.Disks = disks // the API refuses a smaller disk, and existing VMs could not get it
+		}
 		if spec.UpdateStrategy == nil && r.ReplaceTrigger != "" {
 			spec.UpdateStrategy = &v1alpha1.UpdateStrategy{}
 		}

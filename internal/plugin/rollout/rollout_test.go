@@ -50,6 +50,32 @@ func TestUndoReturnsToTheRevisionBeforeTheUpdate(t *testing.T) {
 	}
 }
 
+// The API refuses a smaller disk.
+func TestUndoShrinksNoDisk(t *testing.T) {
+	disk := func(sizeGiB int32) *v1alpha1.Disks {
+		return &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: sizeGiB}}
+	}
+	small, large, unset := first, second, third
+	small.Disks, large.Disks = disk(20), disk(40)
+	for name, test := range map[string]struct {
+		before, after v1alpha1.VmGroupSpec
+		want          int32
+	}{
+		"a larger disk stays":   {small, large, 40},
+		"a smaller one grows":   {large, small, 40},
+		"no size stays no size": {unset, large, 0},
+		"a size returns":        {small, unset, 20},
+	} {
+		undone, err := Undo(group(plan.Revision(test.before), plan.Revision(test.after), test.before, test.after), "")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := undone.Spec.Shape().RootDiskGiB(); got != test.want || undone.Spec.CPU != test.before.CPU {
+			t.Errorf("%s: %d GiB and %d CPUs, want %d and %d", name, got, undone.Spec.CPU, test.want, test.before.CPU)
+		}
+	}
+}
+
 func TestUndoWithoutAnEarlierRevisionFails(t *testing.T) {
 	r1 := plan.Revision(first)
 	var failure *NoRevisionError

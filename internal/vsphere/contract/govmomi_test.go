@@ -35,7 +35,7 @@ func start(t *testing.T, mode govmomi.Mode) contract.Rig {
 			t.Fatal(err)
 		}
 	}
-	vcsim, err := sim.Start(sim.Options{Privileges: slices.Concat(sim.OperatorPrivileges, sim.AdoptionPrivileges)})
+	vcsim, err := sim.Start(sim.Options{Privileges: slices.Concat(sim.OperatorPrivileges, sim.AdoptionPrivileges, sim.DiskPrivileges)})
 	must(err)
 	t.Cleanup(vcsim.Close)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -43,6 +43,7 @@ func start(t *testing.T, mode govmomi.Mode) contract.Rig {
 	must(err)
 	t.Cleanup(person.Close)
 	must(person.CreateFolders(ctx, "/DC0/vm/elsewhere"))
+	must(person.AddRootDisk(ctx, "/DC0/vm/vm-operator-template", 2))
 	server := govmomi.New(govmomi.Config{
 		Name: "test", Installation: "inst-1", Mode: mode, PollInterval: 20 * time.Millisecond,
 		// The simulator's watch does not report a VM that leaves the root folder; the next listing does.
@@ -109,7 +110,14 @@ func start(t *testing.T, mode govmomi.Mode) contract.Rig {
 				key, value = sim.GuestWrites(key, 0, value)
 				must(person.Set(ctx, f.Path+"/"+vm.Name, map[string]string{key: value}))
 			},
-			AllowHotAdd: func(f vsphere.Folder, vm vsphere.VM) { must(person.AllowHotAdd(ctx, f.Path+"/"+vm.Name)) },
+			AllowHotAdd:     func(f vsphere.Folder, vm vsphere.VM) { must(person.AllowHotAdd(ctx, f.Path+"/"+vm.Name)) },
+			Snapshot:        func(f vsphere.Folder, vm vsphere.VM) { must(person.Snapshot(ctx, f.Path+"/"+vm.Name)) },
+			RemoveSnapshots: func(f vsphere.Folder, vm vsphere.VM) { must(person.RemoveSnapshots(ctx, f.Path+"/"+vm.Name)) },
+			RootDiskGiB: func(f vsphere.Folder, vm vsphere.VM) int32 {
+				size, err := person.RootDiskGiB(ctx, f.Path+"/"+vm.Name)
+				must(err)
+				return size
+			},
 			Network: func(f vsphere.Folder, vm vsphere.VM) contract.Adapter {
 				network, mac, err := person.Adapter(ctx, f.Path+"/"+vm.Name)
 				must(err)

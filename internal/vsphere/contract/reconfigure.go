@@ -1,7 +1,9 @@
 package contract
 
 import (
+	"errors"
 	"slices"
+	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -88,7 +90,7 @@ func reconfiguredWhileItRuns(r *run) {
 	for _, what := range []vsphere.Reconfiguration{resized(vm, "2-a", 4, 512), resized(vm, "2-a", 2, 1024)} {
 		r.failsToReconfigure(what, vsphere.KindOffOnly)
 	}
-	if can, why := vsphere.CanHotAdd(vm, 4, 512); can || why == "" {
+	if can, why := vsphere.CanHotAdd(vm, 4, 0, 512); can || why == "" {
 		r.t.Errorf("%+v can have 4 CPUs while it runs: %q", vm, why)
 	}
 	r.ok(r.Server.PowerOff(r.ctx, target(vm)))
@@ -97,7 +99,7 @@ func reconfiguredWhileItRuns(r *run) {
 	r.Person.AllowHotAdd(r.folder, vm)
 	vm = r.vm("hot add is allowed", 0, func(vm vsphere.VM) bool { return vm.HotAdd.CPU && vm.HotAdd.Memory && vm.HotAdd.MemoryLimitMiB > 0 })
 	on()
-	if can, why := vsphere.CanHotAdd(vm, 4, 1024); !can {
+	if can, why := vsphere.CanHotAdd(vm, 4, 0, 1024); !can {
 		r.t.Errorf("%+v cannot have 4 CPUs and 1024 MiB while it runs: %s", vm, why)
 	}
 	r.ok(r.Server.Reconfigure(r.ctx, resized(vm, "2-a", 4, 1024)))
@@ -105,6 +107,73 @@ func reconfiguredWhileItRuns(r *run) {
 	r.failsToReconfigure(resized(vm, "2-b", 2, 1024), vsphere.KindOffOnly)
 	r.ok(r.Server.Reconfigure(r.ctx, resized(vm, "2-b", 4, 0)))
 	r.becomes(vm, "2-b", 4, 1024)
+}
+
+func otherSockets(r *run) {
+	vm := r.clone(0)
+	in := func(revision string, cpu, cores int32) vsphere.Reconfiguration {
+		what := resized(vm, revision, cpu, 0)
+		what.CoresPerSocket = cores
+		return what
+	}
+	r.ok(r.Server.Reconfigure(r.ctx, in("2-a", 4, 2)))
+	vm = r.becomes(vm, "2-a", 4, vm.MemoryMiB)
+	if n := vm.HotAdd.CoresPerSocket; n != 2 {
+		r.t.Errorf("the VM has %d cores per socket, want 2", n)
+	}
+	r.failsToReconfigure(in("2-b", 3, 0), vsphere.KindSpec)
+	r.ok(r.Server.Reconfigure(r.ctx, in("2-b", 3, 3)))
+	vm = r.becomes(vm, "2-b", 3, vm.MemoryMiB)
+	r.ok(r.Server.PowerOn(r.ctx, target(vm)))
+	vm = r.vm("powered on", 0, func(vm vsphere.VM) bool { return vm.Power == vsphere.PoweredOn && !vm.BootTime.IsZero() })
+	r.failsToReconfigure(in("2-c", 0, 1), vsphere.KindOffOnly)
+}
+
+func grown(r *run) {
+	req := r.request(0)
+	has := int32(req.Template.RootDiskBytes >> 30)
+	if has == 0 {
+		r.t.Fatalf("the template %+v has no disk of a whole GiB", req.Template)
+	}
+	req.RootDiskGiB = has + 2
+	slots := r.Server.Acquire(id.Key(), req.Template.Host, 1)
+	defer slots.Release()
+	r.ok(r.Server.Clone(r.ctx, req))
+	vm := r.vm("the clone is there", 0, func(vsphere.VM) bool { return true })
+	is := func(want int32) {
+		r.t.Helper()
+		if got := r.Person.RootDiskGiB(r.folder, vm); got != want {
+			r.t.Errorf("the root disk has %d GiB, want %d", got, want)
+		}
+	}
+	is(has + 2)
+	to := func(revision string, size int32) vsphere.Reconfiguration {
+		what := resized(vm, revision, 0, 0)
+		what.RootDiskGiB = size
+		return what
+	}
+	r.ok(r.Server.PowerOn(r.ctx, target(vm)))
+	vm = r.vm("powered on", 0, func(vm vsphere.VM) bool { return vm.Power == vsphere.PoweredOn && !vm.BootTime.IsZero() })
+	r.ok(r.Server.Reconfigure(r.ctx, to("2-a", has+4)))
+	vm = r.becomes(vm, "2-a", vm.CPU, vm.MemoryMiB)
+	is(has + 4)
+	r.ok(r.Server.Reconfigure(r.ctx, to("2-b", has+3)))
+	vm = r.becomes(vm, "2-b", vm.CPU, vm.MemoryMiB)
+	is(has + 4) // it had more already
+
+	r.Person.Snapshot(r.folder, vm)
+	vm = r.vm("as it is with the snapshot", 0, func(vsphere.VM) bool { return true })
+	r.failsToReconfigure(to("2-c", has+6), vsphere.KindGrowthBlocked)
+	var blocked *vsphere.GrowthBlocked
+	if f := r.observe().Failures; !errors.As(f[0].Err, &blocked) || !strings.Contains(blocked.Blocker, "base") || blocked.SizeGiB != has+6 {
+		r.t.Errorf("the growth is blocked by %+v", blocked)
+	}
+	is(has + 4)
+	r.Person.RemoveSnapshots(r.folder, vm)
+	vm = r.vm("as it is without the snapshot", 0, func(vsphere.VM) bool { return true })
+	r.ok(r.Server.Reconfigure(r.ctx, to("2-c", has+6)))
+	vm = r.becomes(vm, "2-c", vm.CPU, vm.MemoryMiB)
+	is(has + 6)
 }
 
 func reconnected(r *run) {

@@ -53,6 +53,10 @@ type Person struct {
 	GuestWrites func(folder vsphere.Folder, vm vsphere.VM, key, value string)
 	// AllowHotAdd enables hot add of CPUs and memory for a powered-off VM.
 	AllowHotAdd func(folder vsphere.Folder, vm vsphere.VM)
+	// Snapshot takes a snapshot of a VM with the name "base", and RemoveSnapshots removes all of them. RootDiskGiB reads the capacity of a VM's first disk.
+	Snapshot        func(folder vsphere.Folder, vm vsphere.VM)
+	RemoveSnapshots func(folder vsphere.Folder, vm vsphere.VM)
+	RootDiskGiB     func(folder vsphere.Folder, vm vsphere.VM) int32
 	// Network reads the first network adapter of a VM.
 	Network func(folder vsphere.Folder, vm vsphere.VM) Adapter
 	// AddTemplate creates a template with a release mark.

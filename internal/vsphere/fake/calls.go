@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -48,7 +49,14 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 			err.Object = other
 			return err
 		}
+		if n := req.RootDiskGiB; n != 0 && (req.Linked || int64(n)<<30 < req.Template.RootDiskBytes) {
+			return fail(vsphere.KindSpec, c.op, "the clone's disk cannot have the size")
+		}
+		if n := req.CoresPerSocket; n != 0 && req.CPU%n != 0 {
+			return fail(vsphere.KindSpec, c.op, "the number of CPUs is no multiple of the cores per socket")
+		}
 		stamp, hot := req.Stamp, s.opt.HotAdd
+		hot.CoresPerSocket = cmp.Or(req.CoresPerSocket, vsphere.FittingCores(req.CPU, hot.CoresPerSocket))
 		if hot.Memory && hot.MemoryLimitMiB == 0 {
 			hot.MemoryLimitMiB = 16 * req.MemoryMiB
 		}
@@ -56,6 +64,7 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 			Name: req.Name, Folder: req.Folder, InstanceUUID: req.UUID, CPU: req.CPU, MemoryMiB: req.MemoryMiB, HotAdd: hot, Stamp: &stamp,
 		})
 		s.networks[vm.Ref] = req.Placement.Network
+		s.rootDisks[vm.Ref] = rootDisk{sizeGiB: max(req.RootDiskGiB, int32(req.Template.RootDiskBytes>>30))}
 		s.notes[vm.Ref] = req.Note
 		s.inherit(vm.Ref, req.Template.Ref, guest)
 		return nil

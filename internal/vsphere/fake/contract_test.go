@@ -11,7 +11,7 @@ import (
 func TestContract(t *testing.T) {
 	contract.ServerContract(t, func(*testing.T) contract.Rig {
 		s := fake.New(fake.Options{})
-		s.AddTemplate(vsphere.Template{Name: "debian-12"})
+		s.AddTemplate(vsphere.Template{Name: "debian-12", RootDiskBytes: 2 << 30})
 		hands := s.ByHand()
 		reconfigure := func(vm vsphere.VM, f func(vm *vsphere.VM)) {
 			hands.Edit(vm.Ref.Value, func(vm *vsphere.VM) {
@@ -55,6 +55,9 @@ func TestContract(t *testing.T) {
 						vm.HotAdd = vsphere.HotAdd{CPU: true, Memory: true, CoresPerSocket: 1, MemoryLimitMiB: 16 * vm.MemoryMiB, MemoryStepMiB: 128}
 					})
 				},
+				Snapshot:        func(_ vsphere.Folder, vm vsphere.VM) { s.Snapshot(vm.Ref.Value, "base") },
+				RemoveSnapshots: func(_ vsphere.Folder, vm vsphere.VM) { s.RemoveSnapshots(vm.Ref.Value) },
+				RootDiskGiB:     func(_ vsphere.Folder, vm vsphere.VM) int32 { return s.RootDiskGiB(vm.Ref.Value) },
 				Network: func(_ vsphere.Folder, vm vsphere.VM) contract.Adapter {
 					return contract.Adapter{Ref: s.NetworkOf(vm.Ref.Value)}
 				},

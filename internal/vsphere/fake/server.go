@@ -62,6 +62,8 @@ type Server struct {
 	disks map[vsphere.Ref][]vsphere.Disk
 	// networks are the networks of the VMs' first adapters.
 	networks map[vsphere.Ref]vsphere.Ref
+	// rootDisks are the first disks of the VMs.
+	rootDisks map[vsphere.Ref]rootDisk
 	// notes are the clones' notes.
 	notes map[vsphere.Ref]string
 	// extra are the guestinfo keys of VMs and templates.
@@ -101,7 +103,7 @@ func New(opt Options) *Server {
 	opt.InstanceUUID = cmp.Or(opt.InstanceUUID, "fake")
 	s := &Server{
 		opt: opt, vms: map[vsphere.Ref]*vsphere.VM{}, disks: map[vsphere.Ref][]vsphere.Disk{},
-		networks: map[vsphere.Ref]vsphere.Ref{}, notes: map[vsphere.Ref]string{}, extra: map[vsphere.Ref]map[string]string{}, written: map[vsphere.Ref]map[string]string{}, folders: map[vsphere.Ref]*vsphere.Folder{},
+		networks: map[vsphere.Ref]vsphere.Ref{}, rootDisks: map[vsphere.Ref]rootDisk{}, notes: map[vsphere.Ref]string{}, extra: map[vsphere.Ref]map[string]string{}, written: map[vsphere.Ref]map[string]string{}, folders: map[vsphere.Ref]*vsphere.Folder{},
 		owners: map[vsphere.Ref]map[vsphere.GroupKey]bool{}, script: newScript(),
 		health: health{since: opt.Now()},
 	}

@@ -175,7 +175,10 @@ func readTemplates(ctx context.Context, c *connection, refs []vsphere.Ref, path 
 		e.linked = snapshots[e.snapshot]
 		e.Template = vsphere.Template{
 			Ref: o.ref, Name: o.text(propName), Path: path(o.ref), Host: cmp.Or(o.refOf(propHost).Value, o.ref.Value),
-			HasSnapshot: !e.snapshot.IsZero(), Unfit: e.full.unfit("the template"), UnfitLinked: e.linked.unfit("the snapshot of the template"),
+			HasSnapshot: !e.snapshot.IsZero(), CoresPerSocket: e.full.cores, Unfit: e.full.unfit("the template"), UnfitLinked: e.linked.unfit("the snapshot of the template"),
+		}
+		if e.full.root != nil {
+			e.RootDiskBytes = capacity(e.full.root)
 		}
 		for _, ref := range o.refsOf(propDatastores) {
 			e.Datastores = append(e.Datastores, path(ref))

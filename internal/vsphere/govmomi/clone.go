@@ -19,6 +19,7 @@ var (
 	errNoSnapshot        = errors.New("the template has no snapshot, which a linked clone needs; " +
 		"take one, or use full clones")
 	errNotCatalogued = errors.New("the template is not among those that were read last, for example while a user converts it to a virtual machine and back; it is read again")
+	errLinkedDisk    = errors.New("vCenter does not grow the disk of a linked clone; use full clones")
 	errNoNIC         = errors.New("the template has no network adapter to connect to the wanted network")
 )
 
@@ -61,6 +62,8 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 		return spec(vsphere.KindTransient, errNotCatalogued)
 	case req.Linked && template.snapshot.IsZero():
 		return spec(vsphere.KindSpec, errNoSnapshot)
+	case req.Linked && req.RootDiskGiB != 0:
+		return spec(vsphere.KindSpec, errLinkedDisk)
 	case template.hardware(req.Linked).fixedMAC != "":
 		return spec(vsphere.KindSpec, errors.New(template.hardware(req.Linked).unfit("the template")))
 	}
@@ -100,7 +103,7 @@ func (s *Server) cloneSpec(ctx context.Context, c *connection, req vsphere.Clone
 			Datastore: refOrNil(req.Placement.Datastore),
 		},
 		Config: &types.VirtualMachineConfigSpec{
-			NumCPUs: req.CPU, NumCoresPerSocket: has.coresPerSocket(req.CPU), MemoryMB: req.MemoryMiB, InstanceUuid: req.UUID,
+			NumCPUs: req.CPU, NumCoresPerSocket: has.coresPerSocket(req.CPU, req.CoresPerSocket), MemoryMB: req.MemoryMiB, InstanceUuid: req.UUID,
 			ExtraConfig: extraConfig(append(extra, has.disks.encoded())),
 		},
 	}
@@ -118,6 +121,17 @@ func (s *Server) cloneSpec(ctx context.Context, c *connection, req vsphere.Clone
 	if req.Linked {
 		spec.Snapshot = refOrNil(template.snapshot)
 		spec.Location.DiskMoveType = string(types.VirtualMachineRelocateDiskMoveOptionsCreateNewChildDiskBacking)
+	}
+	if req.RootDiskGiB != 0 {
+		change, err := has.cloneDisk(req.RootDiskGiB)
+		if err != nil {
+			return spec, &vsphere.Error{Kind: vsphere.KindSpec, Op: "clone " + req.Name + " from " + req.Template.Name, Err: err}
+		}
+		if change != nil {
+			spec.Config.DeviceChange = []types.BaseVirtualDeviceConfigSpec{change}
+			// A disk with a parent cannot grow, and that of a template with a snapshot has one.
+			spec.Location.DiskMoveType = string(types.VirtualMachineRelocateDiskMoveOptionsMoveAllDiskBackingsAndDisallowSharing)
+		}
 	}
 	if !req.Placement.Network.IsZero() {
 		change, err := s.connectNIC(ctx, c, template, req.Placement.Network)

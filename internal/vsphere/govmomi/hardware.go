@@ -1,6 +1,7 @@
 package govmomi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -14,6 +15,8 @@ import (
 // hardware is what a clone inherits from a template or its snapshot.
 type hardware struct {
 	disks disks
+	// root is the disk with the lowest key, or nil. It is shared and must not be changed.
+	root *types.VirtualDisk
 	// cores per socket. Zero means that vCenter does not show the value, or chooses it at power-on.
 	cores int32
 	// fixedMAC is the label of the first network adapter with a manually set address, or "".
@@ -37,6 +40,9 @@ func hardwareOf(o object) hardware {
 		switch d := device.(type) {
 		case *types.VirtualDisk:
 			h.disks.keys = append(h.disks.keys, d.Key)
+			if h.root == nil || d.Key < h.root.Key {
+				h.root = d
+			}
 		case *types.VirtualTPM:
 			h.tpm = true
 		case types.BaseVirtualEthernetCard:
@@ -84,14 +90,12 @@ func hardwareOfSnapshots(ctx context.Context, c *connection, templates []object)
 	return out, nil
 }
 
-// coresPerSocket returns the value to request so that a VM can have this many CPUs, or nil if the template's value fits.
-func (h hardware) coresPerSocket(cpus int32) *int32 {
-	if h.cores <= 1 || cpus%h.cores == 0 {
+// coresPerSocket returns the value to request so that a VM can have this many CPUs, or nil if the template's value is right. A wanted value is requested also if the template has
+// it: vCenter 8 can ignore the template's and choose another at each start. wanted is zero if any value is right.
+func (h hardware) coresPerSocket(cpus, wanted int32) *int32 {
+	cores := cmp.Or(wanted, vsphere.FittingCores(cpus, h.cores))
+	if wanted == 0 && cores == h.cores {
 		return nil
 	}
-	a, b := cpus, h.cores
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return &a
+	return &cores
 }

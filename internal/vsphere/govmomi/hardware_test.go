@@ -33,7 +33,7 @@ func (r *rig) hardware(name string) (cpus, cores int32) {
 // Each clone of such a template failed with "A specified parameter was not correct".
 func TestATemplateWithFourCoresPerSocketIsClonedWithAnyNumberOfCPUs(t *testing.T) {
 	r := edited(t, func(r *rig) error { return r.person.SetSockets(r.ctx, templatePath, 4, 4) })
-	for ordinal, c := range []struct{ cpus, cores int32 }{{2, 2}, {4, 4}, {6, 2}, {3, 1}, {8, 4}} {
+	for ordinal, c := range []struct{ cpus, cores int32 }{{2, 2}, {4, 4}, {6, 3}, {3, 3}, {8, 4}} {
 		for _, linked := range []bool{false, true} {
 			req := r.request(int32(2 * ordinal))
 			if linked {
@@ -50,6 +50,19 @@ func TestATemplateWithFourCoresPerSocketIsClonedWithAnyNumberOfCPUs(t *testing.T
 	}
 	if f := r.observe().Failures; len(f) > 0 {
 		t.Errorf("failures are %+v", f)
+	}
+}
+
+func TestAGroupChoosesItsSockets(t *testing.T) {
+	r := edited(t, func(r *rig) error { return r.person.SetSockets(r.ctx, templatePath, 4, 4) })
+	for ordinal, linked := range []bool{false, true} {
+		req := r.request(int32(ordinal))
+		req.CPU, req.CoresPerSocket, req.Linked = 4, 2, linked
+		must(t, r.server.Clone(r.ctx, req))
+		vm := r.settled(req.Stamp.Ordinal)
+		if cpus, cores := r.hardware(vm.Name); cpus != 4 || cores != 2 || vm.HotAdd.CoresPerSocket != 2 {
+			t.Errorf("linked %v: the VM has %d CPUs with %d cores per socket and is observed with %d, want 4 with 2", linked, cpus, cores, vm.HotAdd.CoresPerSocket)
+		}
 	}
 }
 

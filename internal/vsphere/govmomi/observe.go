@@ -207,7 +207,7 @@ func (s *Server) visible(e operations.Effect) bool {
 	case vsphere.OpPowerOff, vsphere.OpShutdownGuest:
 		return vm.Power == vsphere.PoweredOff
 	case vsphere.OpReconfigure:
-		want := vsphere.Reconfiguration{Revision: e.Stamp.Revision, CPU: e.CPU, MemoryMiB: e.MemoryMiB}
+		want := vsphere.Reconfiguration{Revision: e.Stamp.Revision, CPU: e.CPU, CoresPerSocket: e.CoresPerSocket, MemoryMiB: e.MemoryMiB}
 		return want.Done(vm) && (e.ChangeVersion == "" || vm.ChangeVersion != e.ChangeVersion)
 	case vsphere.OpMark:
 		return vm.Tombstone

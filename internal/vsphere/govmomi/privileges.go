@@ -19,7 +19,7 @@ import (
 var neededPrivileges = privileges.On(privileges.RootFolder, privileges.Always)
 
 // changePrivileges are the privileges for changes of VMs. Groups see which are missing before a VM is stopped for a change.
-var changePrivileges = []string{vsphere.PrivilegeExtraConfig, vsphere.PrivilegeCPUs, vsphere.PrivilegeDevices, vsphere.PrivilegeMemory}
+var changePrivileges = []string{vsphere.PrivilegeExtraConfig, vsphere.PrivilegeCPUs, vsphere.PrivilegeDisks, vsphere.PrivilegeDevices, vsphere.PrivilegeMemory}
 
 // rootPrivileges are needed on the vCenter's root object. vCenter checks privileges there for objects outside of the inventory: recent tasks, the result of
 // a task whose VM was deleted, and in some versions every page of a listing except the first.
@@ -78,4 +78,38 @@ func readPrivileges(ctx context.Context, c *connection) (p granted) {
 		}
 	}
 	return p
+}
+
+// changeNeeds returns the privileges that a change of a VM can need.
+func changeNeeds(t vsphere.Reconfiguration) (needed []string) {
+	for privilege, is := range map[string]bool{
+		vsphere.PrivilegeExtraConfig: t.Revision != "", vsphere.PrivilegeCPUs: t.CPU != 0 || t.CoresPerSocket != 0, vsphere.PrivilegeMemory: t.MemoryMiB != 0,
+		vsphere.PrivilegeDisks: t.RootDiskGiB != 0, vsphere.PrivilegeDevices: !t.Network.IsZero(),
+	} {
+		if is {
+			needed = append(needed, privilege)
+		}
+	}
+	slices.Sort(needed)
+	return needed
+}
+
+// missingOn returns a privilege that the account lacks on a VM, or "". It returns "" if the server does not answer: the call that needs it reports the problem.
+func missingOn(ctx context.Context, c *connection, vm vsphere.Ref, needed []string) string {
+	manager := c.client.ServiceContent.AuthorizationManager
+	if manager == nil {
+		return ""
+	}
+	resp, err := methods.FetchUserPrivilegeOnEntities(ctx, c.client, &types.FetchUserPrivilegeOnEntities{
+		This: *manager, Entities: []types.ManagedObjectReference{toRef(vm)}, UserName: c.session.User(),
+	})
+	if err != nil || len(resp.Returnval) != 1 {
+		return ""
+	}
+	for _, privilege := range needed {
+		if !slices.Contains(resp.Returnval[0].Privileges, privilege) {
+			return privilege
+		}
+	}
+	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/types"
@@ -15,7 +16,7 @@ import (
 
 var errNoAdapter = errors.New("the VM has no network adapter to connect to the wanted network; add one in vCenter, or delete the VM, so that it is cloned anew")
 
-// Reconfigure changes size, network and revision in one step: see vsphere.Server.
+// Reconfigure changes size, root disk, network and revision in one step: see vsphere.Server.
 func (s *Server) Reconfigure(ctx context.Context, t vsphere.Reconfiguration) error {
 	r, vm, err := s.target(vsphere.OpReconfigure, t.Target)
 	if err != nil {
@@ -24,9 +25,9 @@ func (s *Server) Reconfigure(ctx context.Context, t vsphere.Reconfiguration) err
 	if vm.Tombstone {
 		return &vsphere.Error{Kind: vsphere.KindConflict, Op: phrase(r), Object: t.VM, Err: errDoomed}
 	}
-	r.Stamp.Revision, r.CPU, r.MemoryMiB = cmp.Or(t.Revision, vm.Stamp.Revision), t.CPU, t.MemoryMiB
+	r.Stamp.Revision, r.CPU, r.CoresPerSocket, r.MemoryMiB = cmp.Or(t.Revision, vm.Stamp.Revision), t.CPU, t.CoresPerSocket, t.MemoryMiB
 	if t.Done(vm) {
-		if t.Network.IsZero() {
+		if t.Network.IsZero() && t.RootDiskGiB == 0 {
 			return nil
 		}
 		r.ChangeVersion = vm.ChangeVersion // no other part of the change is observable
@@ -46,7 +47,8 @@ func (s *Server) Reconfigure(ctx context.Context, t vsphere.Reconfiguration) err
 
 // reconfiguration returns the change of a VM. It omits values that the observation behind the change already shows: they need no privilege, and a
 // running VM can refuse them.
-func (s *Server) reconfiguration(ctx context.Context, c *connection, r operations.Request, t vsphere.Reconfiguration, seen vsphere.VM) (types.VirtualMachineConfigSpec, error) {
+func (s *Server) reconfiguration(ctx context.Context, c *connection, r operations.Request, t vsphere.Reconfiguration, vm vsphere.VM) (types.VirtualMachineConfigSpec, error) {
+	seen := vm
 	if t.ChangeVersion == "" || t.ChangeVersion != seen.ChangeVersion {
 		seen = vsphere.VM{Stamp: &vsphere.Stamp{}}
 	}
@@ -54,40 +56,75 @@ func (s *Server) reconfiguration(ctx context.Context, c *connection, r operation
 	if t.CPU != seen.CPU {
 		spec.NumCPUs = t.CPU
 	}
+	if t.CoresPerSocket != 0 { // also if the VM shows it: vCenter 8 can choose another at the next start
+		spec.NumCoresPerSocket = &t.CoresPerSocket
+	}
 	if t.MemoryMiB != seen.MemoryMiB {
 		spec.MemoryMB = t.MemoryMiB
 	}
 	if t.Revision != "" && t.Revision != seen.Stamp.Revision {
 		spec.ExtraConfig = extraConfig([]inventory.KV{{Key: inventory.KeyRevision, Value: t.Revision}})
 	}
-	if !t.Network.IsZero() {
-		change, err := s.reconnectNIC(ctx, c, r, t.Network)
-		if err != nil {
-			return spec, readOnlyError(err)
-		}
-		if change != nil {
-			spec.DeviceChange = []types.BaseVirtualDeviceConfigSpec{change}
-		}
+	var err error
+	if spec.DeviceChange, err = s.deviceChanges(ctx, c, r, t, vm); err != nil {
+		return spec, err
 	}
-	if spec.NumCPUs == 0 && spec.MemoryMB == 0 && len(spec.ExtraConfig)+len(spec.DeviceChange) == 0 {
+	if spec.NumCPUs == 0 && spec.NumCoresPerSocket == nil && spec.MemoryMB == 0 && len(spec.ExtraConfig)+len(spec.DeviceChange) == 0 {
 		return spec, errDone
 	}
 	return spec, nil
 }
 
-// reconnectNIC returns the edit that connects a VM's first network adapter to another network, or nil if it is already connected. The edit keeps
-// everything else of the adapter, above all its address.
-func (s *Server) reconnectNIC(ctx context.Context, c *connection, r operations.Request, network vsphere.Ref) (*types.VirtualDeviceConfigSpec, error) {
+// deviceChanges returns the edits of a VM's disk and network adapter.
+func (s *Server) deviceChanges(ctx context.Context, c *connection, r operations.Request, t vsphere.Reconfiguration, seen vsphere.VM) (changes []types.BaseVirtualDeviceConfigSpec, err error) {
+	if t.Network.IsZero() && t.RootDiskGiB == 0 {
+		return nil, nil
+	}
 	if err := vsphere.CheckFence(ctx); err != nil {
 		return nil, err
 	}
-	o, err := exact(ctx, c.client, r.VM, propDevices)
+	properties := []string{propDevices}
+	if t.RootDiskGiB != 0 {
+		properties = append(properties, growthProperties...)
+	}
+	o, err := exact(ctx, c.client, r.VM, properties...)
 	if err != nil {
-		return nil, err
+		return nil, readOnlyError(err)
 	}
 	for _, denied := range o.denied {
-		return nil, denied
+		return nil, readOnlyError(denied)
 	}
+	var change *types.VirtualDeviceConfigSpec
+	if t.RootDiskGiB != 0 {
+		change, err = growRoot(o, t, seen.Stamp != nil && seen.Stamp.Linked(), func(kind vsphere.Kind, cause error) error {
+			return &vsphere.Error{Kind: kind, Op: phrase(r), Object: r.VM, Err: cause}
+		})
+		if vsphere.KindOf(err) == vsphere.KindOffOnly { // vCenter would name a missing privilege first, and the VM is not stopped for a change that it denies
+			if missing := missingOn(ctx, c, r.VM, changeNeeds(t)); missing != "" {
+				err = &vsphere.Error{Kind: vsphere.KindPermission, Op: phrase(r), Object: r.VM, Privilege: missing, Err: fmt.Errorf("the account lacks %s on the VM", missing)}
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if change != nil {
+			changes = append(changes, change)
+		}
+	}
+	if !t.Network.IsZero() {
+		if change, err = s.reconnectNIC(ctx, c, r, o, t.Network); err != nil {
+			return nil, readOnlyError(err)
+		}
+		if change != nil {
+			changes = append(changes, change)
+		}
+	}
+	return changes, nil
+}
+
+// reconnectNIC returns the edit that connects a VM's first network adapter to another network, or nil if it is already connected. The edit keeps
+// everything else of the adapter, above all its address.
+func (s *Server) reconnectNIC(ctx context.Context, c *connection, r operations.Request, o object, network vsphere.Ref) (*types.VirtualDeviceConfigSpec, error) {
 	devices, ok := devicesOf(o)
 	if !ok {
 		return nil, &vsphere.Error{Kind: vsphere.KindTransient, Op: phrase(r), Object: r.VM, Err: errUnreadConfig}

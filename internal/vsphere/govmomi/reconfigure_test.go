@@ -76,7 +76,7 @@ func TestAPrivilegeOfSomeGroupsIsMissedByThemOnly(t *testing.T) {
 	if missing := r.server.Health().MissingPrivileges; len(missing) > 0 {
 		t.Errorf("the account is said to lack %v", missing)
 	}
-	if lacks := r.observe().Lacks; !slices.Equal(lacks, []string{vsphere.PrivilegeDevices}) {
+	if lacks := r.observe().Lacks; !slices.Equal(lacks, []string{vsphere.PrivilegeDisks, vsphere.PrivilegeDevices}) {
 		t.Errorf("for changes of VMs the account is said to lack %v", lacks)
 	}
 	vm := r.clone(0)

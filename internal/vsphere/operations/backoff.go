@@ -23,6 +23,7 @@ var backoffs = map[vsphere.Kind]backoff{
 	vsphere.KindNameTaken:     {time.Minute, 10 * time.Minute},
 	vsphere.KindForeign:       {time.Minute, 10 * time.Minute},
 	vsphere.KindForeignDisk:   {time.Minute, 10 * time.Minute},
+	vsphere.KindGrowthBlocked: {time.Minute, 10 * time.Minute},
 	vsphere.KindCredentials:   {time.Minute, 10 * time.Minute},
 	vsphere.KindCertificate:   {time.Minute, 10 * time.Minute},
 	vsphere.KindNotEmpty:      {5 * time.Second, time.Minute},

@@ -48,9 +48,9 @@ type Request struct {
 	Datacenter vsphere.Ref
 	// Mark that a VM gets.
 	Mark vsphere.ReleaseMark
-	// CPU and MemoryMiB that a VM gets. Zero means unchanged.
-	CPU       int32
-	MemoryMiB int64
+	// CPU, CoresPerSocket and MemoryMiB that a VM gets. Zero means unchanged.
+	CPU, CoresPerSocket int32
+	MemoryMiB           int64
 	// Met is the known state of the VM.
 	Met vsphere.Met
 	// ChangeVersion of the VM before a change that an observation does not show otherwise.

@@ -44,6 +44,7 @@ func (o Object) Words() string { return words[o] }
 // Conditions under which a privilege is needed. They complete a sentence that begins with "if".
 const (
 	Always      = ""
+	ForDisks    = "a VmGroup sets disk sizes"
 	ForNetworks = "a VmGroup, or the VCenter as its default, names a network"
 	ForSwitches = "a network is a port group of a distributed switch"
 	ForVApp     = "VMs of a template with vApp properties, as after the deployment of an OVA, get user data or metadata"
@@ -97,6 +98,7 @@ var all = []Privilege{
 	{ID: "VirtualMachine.Inventory.CreateFromExisting", UIName: inventory + "Create from existing", Object: RootFolder},
 	{ID: "VirtualMachine.Inventory.Delete", UIName: inventory + "Remove", Object: RootFolder},
 	{ID: vsphere.PrivilegeDevices, UIName: change + "Modify device settings", Object: RootFolder, Needed: ForNetworks},
+	{ID: vsphere.PrivilegeDisks, UIName: change + "Extend virtual disk", Object: RootFolder, Needed: ForDisks},
 	{ID: vsphere.PrivilegeVApp, UIName: "vApp > vApp application configuration", Object: RootFolder, Needed: ForVApp},
 	{ID: vsphere.PrivilegeNotes, UIName: change + "Set annotation", Object: RootFolder, Needed: ForNotes, Optional: true},
 	{ID: "VirtualMachine.Config.Rename", UIName: change + "Rename", Object: RootFolder, Needed: ForAdoption},

@@ -56,8 +56,8 @@ func (d Dice) counts(values ...int32) *v1alpha1.CountRange {
 	return r
 }
 
-func (d Dice) memory() *v1alpha1.MemoryRange {
-	r := &v1alpha1.MemoryRange{}
+func (d Dice) amounts() *v1alpha1.AmountRange {
+	r := &v1alpha1.AmountRange{}
 	if d.OneIn(3) {
 		r.Min = d.amount()
 	}
@@ -83,7 +83,10 @@ func (d Dice) Policy() v1alpha1.VmGroupPolicySpec {
 	if d.maybe() {
 		spec.Limits = &v1alpha1.PolicyLimits{CPU: d.counts(1, 2, 3, 4), Replicas: d.counts(0, 1, 2, 3)}
 		if d.maybe() {
-			spec.Limits.Memory = d.memory()
+			spec.Limits.Memory = d.amounts()
+		}
+		if d.OneIn(3) {
+			spec.Limits.Disk = d.amounts()
 		}
 	}
 	if d.maybe() {
@@ -123,8 +126,11 @@ func (d Dice) Spec(complete bool) map[string]any {
 	if d.OneIn(4) {
 		spec["vcenter"] = One(d, "", "east", "default")
 	}
-	if d.OneIn(10) {
+	switch {
+	case d.OneIn(10):
 		spec["cloneMode"] = "Linked"
+	case d.OneIn(4):
+		spec["disks"] = map[string]any{"root": map[string]any{"sizeGiB": One(d, 1, 2, 4, 8, 9, 100, 101)}}
 	}
 	if d.OneIn(10) {
 		spec["updateStrategy"] = map[string]any{"replaceTrigger": "again"}
@@ -162,7 +168,7 @@ func (d Dice) Request(number int) policytest.Case {
 func (d Dice) edited(old, other map[string]any) map[string]any {
 	spec := maps.Clone(old)
 	for range 1 + d.IntN(2) {
-		field := One(d, "cpu", "memory", "template", "replicas", "vcenter", "cloneMode", "updateStrategy")
+		field := One(d, "cpu", "memory", "template", "disks", "replicas", "vcenter", "cloneMode", "updateStrategy")
 		if value, has := other[field]; has {
 			spec[field] = value
 		} else {

@@ -2,6 +2,7 @@ package effect
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -67,8 +68,7 @@ func (p *Pass) submitSlowly(ctx context.Context, s *group.Snapshot, d group.Deci
 				p.audit(ctx, s, batch[i])
 				continue
 			}
-			// A VM that stays because of its disks proves nothing about vCenter: the other actions continue.
-			refused = refused || vsphere.KindOf(err) != vsphere.KindForeignDisk
+			refused = refused || !slices.Contains(aboutDisks, vsphere.KindOf(err))
 			logRefusal(ctx, s, batch[i], err)
 		}
 		if refused {
@@ -77,6 +77,9 @@ func (p *Pass) submitSlowly(ctx context.Context, s *group.Snapshot, d group.Deci
 	}
 	return false
 }
+
+// aboutDisks are errors that prove nothing about vCenter: the other actions continue.
+var aboutDisks = []vsphere.Kind{vsphere.KindForeignDisk, vsphere.KindGrowthBlocked}
 
 // logOf returns the log for an action: one of details if the action is quiet.
 func logOf(ctx context.Context, action plan.Action) logr.Logger {

@@ -29,6 +29,9 @@ var RequiredPrivileges = slices.Concat(privileges.For(privileges.Always), privil
 // NetworkPrivileges are additional privileges for VMs that are connected to another network than their template.
 var NetworkPrivileges = privileges.For(privileges.ForNetworks)
 
+// DiskPrivileges are additional privileges for VMs with larger disks than their template.
+var DiskPrivileges = privileges.For(privileges.ForDisks)
+
 // AdoptionPrivileges are additional privileges for the adoption of VMs.
 var AdoptionPrivileges = privileges.For(privileges.ForAdoption)
 

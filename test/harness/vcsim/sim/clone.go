@@ -81,6 +81,10 @@ func (d *desk) CloneVMTask(ctx *simulator.Context, req *types.CloneVM_Task) soap
 		if fault := checkSockets(cloned, req.Spec.Config); fault != nil {
 			return nil, fault
 		}
+		grown, fault := takeGrowth(cloned, req)
+		if fault != nil {
+			return nil, fault
+		}
 		inherit(source, cloned, req.Spec.Config)
 		req.Spec.Config.InstanceUuid = d.strict.uuids.reserve(req.Spec.Config.InstanceUuid)
 		ctx.WithLock(folder, func() { res, fault = run(t) })
@@ -94,6 +98,7 @@ func (d *desk) CloneVMTask(ctx *simulator.Context, req *types.CloneVM_Task) soap
 				inheritVApp(ctx, source, ref, req.Spec.Config)
 				if clone, ok := ctx.Map.Get(ref).(*simulator.VirtualMachine); ok {
 					ownDevices(source, clone, req)
+					cloneDisks(source, clone, req, grown)
 				}
 			})
 			if s.rest != nil {

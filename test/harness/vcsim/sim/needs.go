@@ -198,6 +198,10 @@ func cloneNeeds(ctx *simulator.Context, req *types.CloneVM_Task) []need {
 func deviceNeeds(changes []types.BaseVirtualDeviceConfigSpec, on types.ManagedObjectReference) (out []need) {
 	for _, c := range changes {
 		change := c.GetVirtualDeviceConfigSpec()
+		if _, isDisk := change.Device.(*types.VirtualDisk); isDisk && change.Operation == types.VirtualDeviceConfigSpecOperationEdit {
+			out = append(out, need{"VirtualMachine.Config.DiskExtend", on})
+			continue
+		}
 		card, isCard := change.Device.(types.BaseVirtualEthernetCard)
 		if change.Operation == types.VirtualDeviceConfigSpecOperationEdit && isCard {
 			out = append(out, need{"VirtualMachine.Config.EditDevice", on})

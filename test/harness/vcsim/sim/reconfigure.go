@@ -47,6 +47,9 @@ func (d *desk) ReconfigVMTask(ctx *simulator.Context, req *types.ReconfigVM_Task
 		if fault := checkHotPlug(vm, &req.Spec); fault != nil {
 			return nil, fault
 		}
+		if fault := checkGrowth(vm, &req.Spec); fault != nil {
+			return nil, fault
+		}
 		if fault := checkSockets(vm.Config.Hardware, &req.Spec); fault != nil {
 			return nil, fault
 		}

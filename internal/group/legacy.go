@@ -45,8 +45,8 @@ func legacyName(group, name string) bool {
 }
 
 // legacyCandidates returns the VMs of this group that the original operator made. They lie in the folder that the hub grants, or were claimed there and moved since. Unmarked VMs
-// get ordinals in order of creation. Folders of the original operator have ambiguous names, and two groups can share one. strangers has the names of the unmarked VMs in the
-// folder whose names do not match the group.
+// get ordinals in order of creation, and the revision of spec with their own size: a VM of another size is outdated, as after an edit. Folders of the original operator have
+// ambiguous names, and two groups can share one. strangers has the names of the unmarked VMs in the folder whose names do not match the group.
 func (s *Snapshot) legacyCandidates() (all []plan.Candidate, strangers []string) {
 	a := s.Adoption
 	claimed := func(vm vsphere.VM) plan.Candidate {
@@ -69,7 +69,7 @@ func (s *Snapshot) legacyCandidates() (all []plan.Candidate, strangers []string)
 		case !found[i].Marked && !legacyName(s.Group.Name, vm.Name):
 			strangers = append(strangers, untrusted.Name(vm.Name))
 		case !found[i].Marked:
-			all = append(all, plan.Candidate{VM: vm, Origin: vsphere.Origin{Folder: a.Answer.Folder.Folder}, Ordinal: next, Revision: s.revisionOf(&vm)})
+			all = append(all, plan.Candidate{VM: vm, Origin: vsphere.Origin{Folder: a.Answer.Folder.Folder}, Ordinal: next, Revision: s.sizedAs(&vm).Revision})
 			next++
 		case mark != nil && mark.SameGroup(a.id(s.ID)) && mark.Namespace == s.Group.Namespace && len(a.genuine([]vsphere.VM{vm})) > 0:
 			all = append(all, claimed(vm))
@@ -115,17 +115,6 @@ func leftToStrangers(group string, strangers []string) string {
 	}
 	return fmt.Sprintf(" %s in the granted folder not called %s, as the original operator called this VmGroup's, and left alone: %s. "+
 		"If one is this VmGroup's, rename it so in vCenter, and raise spec.replicas if all others are there.", are(int32(len(strangers))), legacyForm(group), list(strangers, maxStrangers))
-}
-
-// revisionOf returns the revision of an unmarked VM: that of spec with the VM's own size. A VM of another size is outdated, as after an edit. Template, placement and user data
-// are not visible in a VM.
-func (s *Snapshot) revisionOf(vm *vsphere.VM) string {
-	spec := s.Group.Spec
-	spec.CPU, spec.Memory = vm.CPU, int32(sizeOf(vm).memory)
-	if spec.CoresPerSocket != 0 {
-		spec.CoresPerSocket = vm.HotAdd.CoresPerSocket
-	}
-	return plan.Revision(spec)
 }
 
 // LegacyNotGranted reports that no folder is granted, and what to request.

@@ -39,9 +39,9 @@ func (s *Snapshot) OldRevisions() (old []v1alpha1.Revision) {
 	return old
 }
 
-// shapes returns the recorded shapes, each with the blocker of its clones. The caller checks the shape of spec.
-func (s *Snapshot) shapes(admission policy.Admission, d *Decision) []plan.Shape {
-	shapes := plan.Believed(s.Group.Status.Revisions)
+// shapes returns the shapes to record, the newest last, each with the blocker of its clones. The caller checks the shape of spec.
+func (s *Snapshot) shapes(admission policy.Admission, adoption *plan.Adoption, d *Decision) []plan.Shape {
+	shapes := append(s.shapesToAdopt(adoption), plan.Believed(s.Group.Status.Revisions)...)
 	for i := range shapes {
 		shape := &shapes[i]
 		switch revision := shape.Recorded.Revision; revision {

@@ -131,6 +131,31 @@ func TestVMsOfTheOriginalOperatorAreTakenOver(t *testing.T) {
 	}
 }
 
+// The original operator changed no VM that existed. An edit replaced the adopted VMs whose size was not that of spec: their shapes were not recorded.
+func TestAnEditOfAnAdoptedGroupChangesTheSizeOfItsVMsInPlace(t *testing.T) {
+	r := newRig(t)
+	vms := r.legacy(2)
+	for i, size := range []struct {
+		cpu int32
+		mib int64
+	}{{4, 1024}, {2, 3000}} {
+		r.vcenter.ByHand().Edit(vms[i].Ref.Value, func(vm *vsphere.VM) { vm.CPU, vm.MemoryMiB = size.cpu, size.mib })
+	}
+	r.grant(legacyFolder(fake.Outside))
+	r.rounds(30)
+	adopted := r.group().Status
+	r.edit(func(s *v1alpha1.VmGroupSpec) { s.CPU, s.Memory = 3, 2 })
+	r.watched(120, nil)
+	for _, was := range vms {
+		if vm, _ := r.vcenter.VM(was.Ref.Value); vm.Stamp == nil || vm.CPU != 3 || vm.MemoryMiB != 2048 || vm.Power != vsphere.PoweredOn {
+			t.Errorf("%s is %+v; before the edit, status had %+v", was.Ref.Value, vm, adopted)
+		}
+	}
+	if n := len(r.vcenter.VMs()); n != 2 {
+		t.Errorf("%d VMs", n)
+	}
+}
+
 func TestATakeoverInTheMiddleOfALegacyAdoptionGoesOn(t *testing.T) {
 	for wiped := range 2 {
 		r := newRig(t)

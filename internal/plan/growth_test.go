@@ -181,6 +181,9 @@ func TestAStoppedVMIsStartedIfItsDiskIsRefused(t *testing.T) {
 			if *stops > 2 || p.Ready != 2 {
 				t.Errorf("%s, %d failures: after %d stops %d are ready: %+v", refusal, most, *stops, p.Ready, p.Update)
 			}
+			if m := p.Update.Message; !strings.Contains(m, "set a larger root disk") || strings.Contains(m, "set the old size") {
+				t.Errorf("%s, %d failures: it says %q", refusal, most, m)
+			}
 			s.locked, s.lockedOn = "", ""
 			s.spec.Disks = disksOf(50)
 			if s.until(settled); !slices.Equal(s.sizes(), []int32{50, 50}) {

@@ -300,7 +300,7 @@ func (p *planner) brieflyFailed() string {
 // afterFailure returns the remedy for a stopped update. A VM whose size vCenter refused still runs, so the remedy does not suggest to replace all VMs.
 func (p *planner) afterFailure() string {
 	if p.firstRefused() != nil {
-		return "Set spec back to what it was, or to another size; or " + askAgain
+		return p.afterRefusal()
 	}
 	return "Find out why from the console of the VM; then set spec back to what it was, or to what works, or set spec.updateStrategy.replaceTrigger to a new value to try again."
 }

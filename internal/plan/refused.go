@@ -54,8 +54,14 @@ func (p *planner) firstRefused() *member {
 	return nil
 }
 
-// askAgain: see retryRefused. The operator must have observed the old size, and an update to it ends with UpToDate.
-const askAgain = "mend what was in the way, set the old size, and once condition UpToDate is True this one again."
+// afterRefusal returns what a person does about a refused size. For the same size again, see retryRefused: the operator must have observed the old size, and an update to it ends
+// with UpToDate. The schema refuses the old size of a disk, but each larger one is a new request.
+func (p *planner) afterRefusal() string {
+	if p.in.Spec.Shape().RootDiskGiB() > 0 {
+		return "Set another size; or mend what was in the way, and set a larger root disk, or the old cpu and memory, and once condition UpToDate is True these again."
+	}
+	return "Set another size, such as the old one; or mend what was in the way, set the old size, and once condition UpToDate is True this one again."
+}
 
 // explainSize reports VMs that stay unchanged, because vCenter refused to give them the size of spec.
 func (p *planner) explainSize() string {
@@ -65,6 +71,6 @@ func (p *planner) explainSize() string {
 			refused = append(refused, m.status.Name)
 		}
 	}
-	return fmt.Sprintf("vCenter refused to give %s to these (its tasks have the reason), so they stay as they are: %s. Set another size; or %s",
-		sizeOf(ShapeOf(p.in.Spec)), enumerate(refused), askAgain)
+	return fmt.Sprintf("vCenter refused to give %s to these (its tasks have the reason), so they stay as they are: %s. %s",
+		sizeOf(ShapeOf(p.in.Spec)), enumerate(refused), p.afterRefusal())
 }

@@ -34,23 +34,18 @@ func (p *planner) change(m *member) change {
 	if !p.outdated(m) {
 		return changeNone
 	}
-	own, target := p.roll.shapes[m.status.Revision], p.roll.shapes[p.roll.Revision]
-	if target == nil {
-		return changeWaits // the group is held at another shape
-	}
-	if own == nil {
-		return changeReplace
-	}
-	c := InPlace{From: own.Recorded, To: target.Recorded, Resize: p.spec.update.resize, TemplateCores: p.in.TemplateCores}
+	c, known := p.inPlace(m)
 	switch {
-	case !c.Possible():
+	case p.roll.shapes[p.roll.Revision] == nil:
+		return changeWaits // the group is held at another shape
+	case !known, !c.Possible():
 		return changeReplace
 	case m.vm == nil:
 		return changeWaits
 	case (c.Resizes() || c.Grows()) && m.vm.Power != vsphere.PoweredOff && m.vm.Power != vsphere.PoweredOn:
 		return changeWaits // suspended from outside, or unknown
 	}
-	switch way := c.Way(m.vm, p.hotRefused(m, target.Recorded) || m.status.Updating && c.Resizes()); {
+	switch way := c.Way(m.vm, p.hotRefused(m, c.To) || m.status.Updating && c.Resizes()); {
 	case way == WayLive, p.probes(m, c):
 		return changeLive
 	case !p.spec.wantOn:
@@ -67,6 +62,20 @@ func (p *planner) change(m *member) change {
 		return changeWaits
 	}
 	return changeRestart
+}
+
+// inPlace returns the change of a VM to the target of the update. It returns false if one of the shapes is unknown.
+func (p *planner) inPlace(m *member) (InPlace, bool) {
+	return p.between(m.status.Revision, p.roll.Revision)
+}
+
+// between returns the change from one revision to another. It returns false if one of the shapes is unknown.
+func (p *planner) between(from, to string) (InPlace, bool) {
+	a, b := p.roll.shapes[from], p.roll.shapes[to]
+	if a == nil || b == nil {
+		return InPlace{}, false
+	}
+	return InPlace{From: a.Recorded, To: b.Recorded, Resize: p.spec.update.resize, TemplateCores: p.in.TemplateCores}, true
 }
 
 // probes is true for a running VM that is not stopped yet, because a try of the change shows whether its disk can grow. A VM that was stopped in vain because of its disk is

@@ -76,8 +76,8 @@ func (p *planner) lacking(m *member) string {
 	var e *vsphere.Error
 	if f := p.ops.reconfigureFailure(m.status.Ordinal, p.roll.Revision); f != nil && errors.As(f.Err, &e) && e.Privilege != "" {
 		missing = []string{e.Privilege}
-	} else if own, target := p.roll.shapes[m.status.Revision], p.roll.shapes[p.roll.Revision]; own != nil && target != nil {
-		for _, privilege := range (InPlace{From: own.Recorded, To: target.Recorded}).Privileges(m.vm) {
+	} else if c, known := p.inPlace(m); known {
+		for _, privilege := range c.Privileges(m.vm) {
 			if slices.Contains(p.in.Observation.Lacks, privilege) {
 				missing = append(missing, privilege)
 			}

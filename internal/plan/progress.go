@@ -23,9 +23,8 @@ func (p *planner) progress() Update {
 	case !p.roll.active() && len(p.plan.Outdated) == 0:
 		return Update{v1alpha1.ReasonUpToDate, "All VMs have the revision of spec."}
 	case !p.roll.active():
-		return Update{v1alpha1.ReasonNotStarted, fmt.Sprintf("%s; of an older revision: %s. No user edited spec since these came (they are from a backup, from an older "+
-			"version of the operator, or status was lost), so they are not updated automatically. To update them, set spec.updateStrategy.replaceTrigger to a new "+
-			"value, which replaces all VMs.", counts, enumerate(p.plan.Outdated))}
+		return Update{v1alpha1.ReasonNotStarted, fmt.Sprintf("%s; of an older revision: %s. No user edited spec since these came (they were adopted, or are from a backup or from an "+
+			"older version of the operator, or status was lost), so they are not updated automatically. %s", counts, enumerate(p.plan.Outdated), p.howToStart())}
 	case p.in.Paused != nil:
 		return Update{v1alpha1.ReasonRolloutPaused, fmt.Sprintf("%s; the group is paused.", counts)}
 	case p.plan.StampedBy != "":
@@ -40,6 +39,19 @@ func (p *planner) progress() Update {
 		return Update{v1alpha1.ReasonRolloutPaused, fmt.Sprintf("%s; spec.updateStrategy.paused is true.", counts)}
 	}
 	return p.underWay(counts)
+}
+
+// howToStart returns how a person starts an update of VMs that none concerns.
+func (p *planner) howToStart() string {
+	p.learnShapes()
+	replaced := func(m *member) bool {
+		c, known := p.inPlace(m)
+		return slices.Contains(p.plan.Outdated, m.status.Name) && !(known && c.Possible())
+	}
+	if slices.ContainsFunc(p.table(), replaced) {
+		return "To update them, set spec.updateStrategy.replaceTrigger to a new value, which replaces all VMs."
+	}
+	return "The next edit of their size or their network changes them in place."
 }
 
 // underWay reports what an update that can continue waits for.

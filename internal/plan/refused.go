@@ -26,8 +26,7 @@ func (p *planner) refused(m *member) bool {
 // stoppedForADisk is true for a VM that is off, and whose larger disk vCenter refuses for lack of space or of a privilege. It would be stopped again and again: a try while it runs
 // does not show such a refusal.
 func (p *planner) stoppedForADisk(m *member, f *failure) bool {
-	own, target := p.roll.shapes[m.status.Revision], p.roll.shapes[p.roll.Revision]
-	if m.vm == nil || m.vm.Power != vsphere.PoweredOff || own == nil || target == nil || !(InPlace{From: own.Recorded, To: target.Recorded}).Grows() {
+	if c, known := p.inPlace(m); !known || !c.Grows() || m.vm == nil || m.vm.Power != vsphere.PoweredOff {
 		return false
 	}
 	kind := vsphere.KindOf(f.Err)
@@ -36,12 +35,8 @@ func (p *planner) stoppedForADisk(m *member, f *failure) bool {
 
 // wasRefused is true for a VM whose refusal is recorded in status. A VM that must be replaced is excluded, because it can have the UUID of one that failed and left.
 func (p *planner) wasRefused(m *member) bool {
-	own, target := p.roll.shapes[m.status.Revision], p.roll.shapes[p.roll.Revision]
-	if !p.outdated(m) || own == nil || target == nil || !slices.Contains(p.roll.Failed, strings.ToLower(m.status.UUID)) {
-		return false
-	}
-	c := InPlace{From: own.Recorded, To: target.Recorded, Resize: p.spec.update.resize}
-	return c.Possible() && (c.Resizes() || c.Grows())
+	c, known := p.inPlace(m)
+	return known && p.outdated(m) && slices.Contains(p.roll.Failed, strings.ToLower(m.status.UUID)) && c.Possible() && (c.Resizes() || c.Grows())
 }
 
 // firstRefused returns the first VM whose recorded size change vCenter refused, or nil.

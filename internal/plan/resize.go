@@ -45,22 +45,22 @@ func (p *planner) reconnected(m *member) bool {
 	if m.known == nil || m.known.Revision == m.status.Revision {
 		return false
 	}
-	own, target := p.roll.shapes[m.known.Revision], p.roll.shapes[m.status.Revision]
-	return own != nil && target != nil && InPlace{From: own.Recorded, To: target.Recorded}.Reconnects()
+	c, known := p.between(m.known.Revision, m.status.Revision)
+	return known && c.Reconnects()
 }
 
 // networkDiffers is true for a VM that the update concerns, if the target has another network, as far as is known.
 func (p *planner) networkDiffers(m *member) bool {
-	own, target := p.roll.shapes[m.status.Revision], p.roll.shapes[p.roll.Revision]
-	return p.outdated(m) && own != nil && target != nil && InPlace{From: own.Recorded, To: target.Recorded}.Reconnects()
+	c, known := p.inPlace(m)
+	return p.outdated(m) && known && c.Reconnects()
 }
 
 // reconfigure changes all differences and the revision in one call. The VM's own size can differ from its recorded shape. While the VM is on, it keeps that size unless spec asks
 // for another. vCenter takes nothing away from a running VM, and no edit asked for more.
 func (p *planner) reconfigure(m *member) {
-	own, target := p.roll.shapes[m.status.Revision].Recorded, p.roll.shapes[p.roll.Revision].Recorded
+	change, _ := p.inPlace(m)
+	target := change.To
 	a := Action{Kind: ReconfigureVM, Revision: target.Revision, Reason: "spec asks for " + sizeOf(target)}
-	change := InPlace{From: own, To: target, TemplateCores: p.in.TemplateCores}
 	sizes := m.vm.Power == vsphere.PoweredOff || change.sizes(m.vm)
 	if sizes && m.vm.CPU != target.CPU {
 		a.CPU = target.CPU
@@ -74,8 +74,8 @@ func (p *planner) reconfigure(m *member) {
 	if change.Grows() {
 		a.RootDiskGiB = target.RootDiskGiB()
 	}
-	if network := networkOf(target); networkOf(own) != network {
-		a.Network = &network
+	if change.Reconnects() {
+		a.Network = new(networkOf(target))
 		if !change.Resizes() && !change.Grows() {
 			a.Reason = "spec asks for another network"
 		}

@@ -49,13 +49,17 @@ func (p *planner) begin() {
 	for _, revision := range p.roll.From {
 		p.roll.from[revision] = true
 	}
+	p.learnShapes()
+	p.keepRefusals()
+}
+
+// learnShapes makes the shapes known. A group without an update does not need them in each run.
+func (p *planner) learnShapes() {
 	p.roll.shapes = make(map[string]*Shape, len(p.in.Shapes)+1)
 	for i := range p.in.Shapes {
 		p.roll.shapes[p.in.Shapes[i].Recorded.Revision] = &p.in.Shapes[i]
 	}
-	own := ShapeOf(p.in.Spec)
-	p.roll.shapes[p.in.Revision] = &Shape{Recorded: own, Blocked: p.in.CreateBlocked}
-	p.keepRefusals()
+	p.roll.shapes[p.in.Revision] = &Shape{Recorded: ShapeOf(p.in.Spec), Blocked: p.in.CreateBlocked}
 }
 
 // aim decides whether the update runs, and how many surge VMs it wants. It runs before any pass that could remove VMs that the update made.

@@ -144,6 +144,9 @@ func TestAnEditOfAnAdoptedGroupChangesTheSizeOfItsVMsInPlace(t *testing.T) {
 	r.grant(legacyFolder(fake.Outside))
 	r.rounds(30)
 	adopted := r.group().Status
+	if message := says(t, r.group(), v1alpha1.ConditionUpToDate, "False", v1alpha1.ReasonNotStarted); strings.Contains(message, "replaceTrigger") {
+		t.Errorf("it proposes to replace VMs that can be changed: %s", message)
+	}
 	r.edit(func(s *v1alpha1.VmGroupSpec) { s.CPU, s.Memory = 3, 2 })
 	r.watched(120, nil)
 	for _, was := range vms {

@@ -63,3 +63,18 @@ func TestANameOfTheOriginalOperatorIsOfOneGroup(t *testing.T) {
 		}
 	}
 }
+
+// A VM of another size has the revision of its own, so it is outdated. Its sockets count only if spec sets them.
+func TestAVMToAdoptHasTheShapeOfSpecInItsOwnSize(t *testing.T) {
+	vm := vsphere.VM{CPU: 4, MemoryMiB: 3000, HotAdd: vsphere.HotAdd{CoresPerSocket: 2}}
+	for story, spec := range map[string]v1alpha1.VmGroupSpec{
+		"sockets of the template": {CPU: 1, Memory: 1, Template: "debian"},
+		"sockets of spec":         {CPU: 1, Memory: 1, Template: "debian", CoresPerSocket: 1},
+	} {
+		s := &Snapshot{Group: &v1alpha1.VmGroup{Spec: spec}}
+		want := v1alpha1.VMShape{CPU: 4, Memory: 3, Template: "debian", CoresPerSocket: 2 * spec.CoresPerSocket}
+		if got := s.sizedAs(&vm); got.VMShape != want {
+			t.Errorf("%s: the shape is %+v, want %+v", story, got, want)
+		}
+	}
+}

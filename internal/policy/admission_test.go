@@ -238,3 +238,19 @@ func TestAHoldNeverGivesMoreAndNeverTakes(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatWasAdmittedIsDescribedWithItsSocketsAndItsDisk(t *testing.T) {
+	shape := v1alpha1.VMShape{CPU: 4, Memory: 2, Template: "debian-12"}
+	for want, change := range map[string]func(*v1alpha1.VMShape){
+		`2 VMs with cpu 4 and memory 2 GiB from template "debian-12"`: func(*v1alpha1.VMShape) {},
+		`2 VMs with cpu 4, coresPerSocket 2, root disk 40 GiB and memory 2 GiB from template "debian-12"`: func(s *v1alpha1.VMShape) {
+			s.CoresPerSocket, s.Disks = 2, &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: 40}}
+		},
+	} {
+		of := shape
+		change(&of)
+		if got := Describe(v1alpha1.Admitted{Replicas: 2, VMShape: of}); got != want {
+			t.Errorf("described as %q, want %q", got, want)
+		}
+	}
+}

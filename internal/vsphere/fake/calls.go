@@ -56,7 +56,7 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 			return fail(vsphere.KindSpec, c.op, "the number of CPUs is no multiple of the cores per socket")
 		}
 		stamp, hot := req.Stamp, s.opt.HotAdd
-		hot.CoresPerSocket = cmp.Or(req.CoresPerSocket, vsphere.FittingCores(req.CPU, hot.CoresPerSocket))
+		hot.CoresPerSocket = cmp.Or(req.CoresPerSocket, vsphere.FittingCores(req.CPU, cmp.Or(req.Template.CoresPerSocket, hot.CoresPerSocket)))
 		if hot.Memory && hot.MemoryLimitMiB == 0 {
 			hot.MemoryLimitMiB = 16 * req.MemoryMiB
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -13,7 +14,12 @@ type cloneOf struct {
 	stamp                                 vsphere.Stamp
 	cpu                                   int32
 	memory                                int64
+	// rootGiB is zero for the size of the template's disk.
+	rootGiB int32
 }
+
+// templateGiB is the size of the root disk of each template.
+const templateGiB = 10
 
 // clone creates a powered-off VM.
 func (v *vcenter) clone(c cloneOf) error {
@@ -38,7 +44,7 @@ func (v *vcenter) clone(c cloneOf) error {
 		stamp := c.stamp
 		v.vms = append(v.vms, &machine{
 			ref: v.ref("vm-"), name: c.name, folder: c.folder, uuid: c.uuid, stamp: &stamp, template: c.template, network: c.network,
-			boots: template.boots, hotAdd: template.hotAdd, cpu: c.cpu, memory: c.memory, power: vsphere.PoweredOff, version: 1, unrecorded: t.unrecorded,
+			boots: template.boots, hotAdd: template.hotAdd, cpu: c.cpu, memory: c.memory, rootGiB: max(c.rootGiB, templateGiB), power: vsphere.PoweredOff, version: 1, unrecorded: t.unrecorded,
 		})
 		v.changed()
 		return nil
@@ -182,11 +188,12 @@ func (v *vcenter) release(ordinal int32, ref string) error {
 }
 
 // reconfigure changes size, network and revision.
-func (v *vcenter) reconfigure(ordinal int32, ref, seen, revision string, cpu int32, memory int64, network *string) error {
-	if m := v.vm(ref); m != nil {
+func (v *vcenter) reconfigure(a *plan.Action) error {
+	cpu, memory := a.CPU, a.MemoryMiB
+	if m := v.vm(a.MoRef); m != nil {
 		m.growsTo = cpu
 	}
-	return v.onVM(vsphere.OpReconfigure, ordinal, ref, revision, v.pace.change, func(m *machine) error {
+	return v.onVM(vsphere.OpReconfigure, a.Ordinal, a.MoRef, a.Revision, v.pace.change, func(m *machine) error {
 		grows := (cpu == 0 || cpu >= m.cpu) && (memory == 0 || memory >= m.memory)
 		same := (cpu == 0 || cpu == m.cpu) && (memory == 0 || memory == m.memory)
 		switch {
@@ -194,8 +201,11 @@ func (v *vcenter) reconfigure(ordinal int32, ref, seen, revision string, cpu int
 			return fault(vsphere.KindConflict, "change "+m.name, "the VM is marked to be destroyed")
 		case m.power == vsphere.PoweredOn && !same && (!grows || !m.hotAdd):
 			return fault(vsphere.KindOffOnly, "change "+m.name, "the VM has to be off")
+		case a.RootDiskGiB > m.rootGiB && m.snapshot:
+			blocked := &vsphere.GrowthBlocked{SizeGiB: a.RootDiskGiB, Blocker: "it has a snapshot", Remedy: "Remove it", ChangeVersion: a.ChangeVersion}
+			return &vsphere.Error{Kind: vsphere.KindGrowthBlocked, Op: "change " + m.name, Err: blocked}
 		}
-		return unchanged(seen)(m)
+		return unchanged(a.ChangeVersion)(m)
 	}, func(m *machine) {
 		if cpu > 0 {
 			m.cpu = cpu
@@ -203,11 +213,12 @@ func (v *vcenter) reconfigure(ordinal int32, ref, seen, revision string, cpu int
 		if memory > 0 {
 			m.memory = memory
 		}
-		if network != nil {
-			m.network, m.rewiredAt = *network, v.world.now
+		m.rootGiB = max(m.rootGiB, a.RootDiskGiB)
+		if a.Network != nil {
+			m.network, m.rewiredAt = *a.Network, v.world.now
 		}
 		stamp := *m.stamp
-		stamp.Revision = revision
+		stamp.Revision = a.Revision
 		m.stamp = &stamp
 		m.touched()
 		v.changed()

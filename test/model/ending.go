@@ -51,7 +51,7 @@ func (w *world) heal() {
 		if m.sick && !m.unnoticed() {
 			m.healedAt = w.now
 		}
-		m.hidden, m.hostAway, m.sick, m.stubborn, m.disk = false, false, false, false, false
+		m.hidden, m.hostAway, m.sick, m.stubborn, m.disk, m.snapshot = false, false, false, false, false, false
 		m.touched()
 		if m.folder == elsewhere && m.owned() && exists {
 			if v.nameTaken(home.Ref.Value, m.name) == nil {
@@ -104,7 +104,8 @@ func (w *world) whole() {
 		if p := g.Spec.Placement; p != nil && p.Network != "" {
 			network = p.Network
 		}
-		as := m.stamp.Revision == plan.Revision(g.Spec) && m.template == g.Spec.Template && m.cpu == g.Spec.CPU && m.memory == int64(g.Spec.Memory)*1024 && m.network == network
+		as := m.stamp.Revision == plan.Revision(g.Spec) && m.template == g.Spec.Template && m.cpu == g.Spec.CPU && m.memory == int64(g.Spec.Memory)*1024 && m.network == network &&
+			m.rootGiB >= g.Spec.Shape().RootDiskGiB()
 		if !as || m.tombstone || !m.available(w.now, &g.Spec) {
 			a.violated(w, "healed", "%s is not as spec says (%+v): %s", m.name, *m, describe(&g.Status))
 			return

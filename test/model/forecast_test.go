@@ -16,7 +16,7 @@ import (
 
 // foretoldEdits are the edits of which a forecast counts the effects on VMs.
 var foretoldEdits = []string{
-	"scale", "scale-by-one", "template", "template-and-scale", "size", "size-and-scale", "network", "replace-all", "delete-first-and-shrink", "power", "undo",
+	"scale", "scale-by-one", "template", "template-and-scale", "size", "size-and-scale", "root-disk", "network", "replace-all", "delete-first-and-shrink", "power", "undo",
 }
 
 // handlingEdits decide how the effects are reached.
@@ -38,12 +38,13 @@ func TestAForecastEqualsWhatThenHappens(t *testing.T) {
 		counted.Replaces += min(want.Replaces, 1)
 		counted.Restarts += min(want.Restarts, 1)
 		counted.Resizes += min(want.Resizes, 1)
+		counted.Grows += min(want.Grows, 1)
 		counted.Connects += min(want.Connects, 1)
 		counted.PowersOff += min(want.PowersOff, 1)
 		counted.PowersOn += min(want.PowersOn, 1)
 	}
 	for name, n := range map[string]int{
-		"adds": counted.Adds, "removes": counted.Removes, "replaces": counted.Replaces, "restarts": counted.Restarts, "resizes": counted.Resizes, "connects": counted.Connects,
+		"adds": counted.Adds, "removes": counted.Removes, "replaces": counted.Replaces, "restarts": counted.Restarts, "resizes": counted.Resizes, "grows": counted.Grows, "connects": counted.Connects,
 		"powers off": counted.PowersOff, "powers on": counted.PowersOn,
 	} {
 		if n < 3 {
@@ -77,7 +78,7 @@ func foretell(seed uint64) (story string, want, got inquiry.Plan) {
 	want = forecast.Of(old, w.api.group, w.op.gather().Preview())
 	want = inquiry.Plan{
 		Adds: want.Adds, Removes: want.Removes, Removed: want.Removed, PowersOff: want.PowersOff, PowersOn: want.PowersOn, Replaces: want.Replaces, Restarts: want.Restarts,
-		Resizes: want.Resizes, Connects: want.Connects,
+		Resizes: want.Resizes, Grows: want.Grows, Connects: want.Connects,
 	}
 	if want.Replaces > 0 {
 		want.Removed = nil
@@ -109,6 +110,9 @@ func happened(before, after map[string]machine) (p inquiry.Plan) {
 			p.Resizes++
 		default:
 			p.Restarts++
+		}
+		if is.rootGiB != was.rootGiB && is.cpu == was.cpu && is.memory == was.memory {
+			p.Grows++
 		}
 		if is.network != was.network && is.cpu == was.cpu && is.memory == was.memory {
 			p.Connects++

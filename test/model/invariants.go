@@ -97,7 +97,7 @@ func (a *audit) beforeActions(w *world, s *group.Snapshot, d group.Decision, act
 // retries reports whether an action is retried every few minutes until a user has acted.
 func (w *world) retries(action *plan.Action) bool {
 	m := w.vc.vm(action.MoRef)
-	return action.Kind == plan.DestroyVM && m != nil && m.disk || action.Kind == plan.ReconfigureVM && action.Quiet
+	return action.Kind == plan.DestroyVM && m != nil && m.disk || action.Kind == plan.ReconfigureVM && (action.Quiet || m != nil && m.snapshot)
 }
 
 // removals checks that a mass deletion is held.

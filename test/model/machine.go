@@ -21,6 +21,7 @@ type machine struct {
 	cpu                     int32
 	growsTo                 int32 // the CPUs of the last requested change
 	memory                  int64
+	rootGiB                 int32
 	power                   vsphere.PowerState
 	// hidden VMs are missing in the inventory. isTemplate is true for a VM that a user converted.
 	hidden, isTemplate bool
@@ -54,8 +55,8 @@ type machine struct {
 	strayed bool
 	// copied means that the last status before a deletion of the group listed it as a copy.
 	copied bool
-	// disk is true while it has a disk of another owner.
-	disk bool
+	// disk is true while it has a disk of another owner. snapshot is true while it has a snapshot, so that its own disk cannot grow.
+	disk, snapshot bool
 }
 
 // owned reports whether the VM has the group's stamp.

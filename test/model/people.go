@@ -58,6 +58,18 @@ var edits = map[string]func(w *world, n int) string{
 		w.api.spec(func(s *v1alpha1.VmGroupSpec) { s.CPU, s.Replicas = int32(1+n%4), ptr.To(int32(n/4%6)) })
 		return fmt.Sprintf("cpu %d and scale to %d", 1+n%4, n/4%6)
 	},
+	"root-disk": func(w *world, n int) string {
+		size := []int32{0, 20, 40, 60}[n%4]
+		w.api.spec(func(s *v1alpha1.VmGroupSpec) {
+			switch {
+			case size == 0:
+				s.Disks = nil
+			case size > s.Shape().RootDiskGiB(): // the schema refuses a smaller one
+				s.Disks = &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: size}}
+			}
+		})
+		return fmt.Sprintf("root disk of %d GiB, unless it is larger", size)
+	},
 	"network": func(w *world, n int) string {
 		name := []string{"", "blue"}[n%2]
 		w.api.spec(func(s *v1alpha1.VmGroupSpec) { s.Placement = &v1alpha1.Placement{Network: name} })

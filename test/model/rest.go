@@ -86,6 +86,10 @@ func (a *audit) agrees(w *world, g *v1alpha1.VmGroup) {
 		there++
 		if m.stamp.Revision == plan.Revision(g.Spec) {
 			updated++
+			if size := g.Spec.Shape().RootDiskGiB(); m.rootGiB < size {
+				a.violated(w, "disk", "%s (%s) counts as updated, and has a disk of %d GiB; spec asks for %d", m.name, m.ref, m.rootGiB, size)
+				return
+			}
 		}
 		if m.available(w.now, &g.Spec) {
 			available++

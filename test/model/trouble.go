@@ -107,6 +107,11 @@ var troubles = map[string]func(w *world, n int) string{
 		m.touched()
 		return fmt.Sprint(m.disk)
 	}),
+	"snapshot": onVM("a user takes, or removes, a snapshot of", func(_ *world, m *machine, n int) string {
+		m.snapshot = n%2 == 0
+		m.touched()
+		return fmt.Sprint(m.snapshot)
+	}),
 	"foreign-vm": func(w *world, n int) string {
 		home, exists := w.vc.at(groupLeaf())
 		name := fmt.Sprintf("%s-%d", groupName, n%5)

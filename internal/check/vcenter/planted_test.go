@@ -21,6 +21,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/internal/admission/trust/trusttest"
 	"github.com/codeconnect/vmgroup-operator/internal/check/vcenter"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/session"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/survey"
@@ -147,6 +148,11 @@ func TestNothingIsWrongWithAHealthySimulator(t *testing.T) {
 		_, found, took := r.check()
 		if bad := wrong(found); len(bad) > 0 || took > withinBudget {
 			t.Errorf("with a probe %t, after %s:\n%s", probe, took, table(t, found))
+		}
+		if !slices.ContainsFunc(found, func(f vcenter.Finding) bool {
+			return strings.Contains(f.Says, "If a VmGroup sets disk sizes, it also needs "+vsphere.PrivilegeDisks)
+		}) {
+			t.Errorf("the privilege for disk sizes is not named:\n%s", table(t, found))
 		}
 		if want := 8; !probe && len(found) != want {
 			t.Errorf("%d lines, want one for each step that was made:\n%s", len(found), table(t, found))

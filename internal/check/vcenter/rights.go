@@ -217,5 +217,11 @@ func rightsSaid(f *survey.Facts, _ Settings) string {
 	if len(f.Rights) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("The account has what it needs on %s.", plural(len(f.Rights), "object"))
+	said := fmt.Sprintf("The account has what it needs on %s.", plural(len(f.Rights), "object"))
+	if slices.ContainsFunc(f.Rights, func(r survey.Rights) bool {
+		return r.Kind == privileges.RootFolder && !r.Unread && !slices.Contains(r.Has, vsphere.PrivilegeDisks)
+	}) {
+		said += fmt.Sprintf(" If %s, it also needs %s on the root folder.", privileges.ForDisks, vsphere.PrivilegeDisks)
+	}
+	return said
 }

@@ -158,18 +158,27 @@ func (w *world) storeHeap(ctx context.Context, r *stack.Replica, name string) {
 // sampled are all figures of one moment.
 type sampled struct{ process, shared Figures }
 
-func (w *world) sample(ctx context.Context, when string) (s sampled) {
+func (w *world) sample(ctx context.Context, when string) sampled {
 	w.Helper()
-	var err error
-	s.process, err = w.process(ctx, w.Replicas[0])
+	s, err := w.figures(ctx, when)
 	w.must(err)
-	s.shared, err = w.shared(ctx)
-	w.must(err)
-	w.Logf("%s %s: %s", time.Now().Format(time.TimeOnly), when, mainFigures(s.process, s.shared))
 	return s
 }
 
-// sampleUntil samples each minute until done.
+// figures reads all figures, and logs the main ones.
+func (w *world) figures(ctx context.Context, when string) (s sampled, err error) {
+	w.Helper()
+	if s.process, err = w.process(ctx, w.Replicas[0]); err != nil {
+		return s, err
+	}
+	if s.shared, err = w.shared(ctx); err != nil {
+		return s, err
+	}
+	w.Logf("%s %s: %s", time.Now().Format(time.TimeOnly), when, mainFigures(s.process, s.shared))
+	return s, nil
+}
+
+// sampleUntil samples each minute until done. On a busy machine, a read can time out; only the figures at the end decide.
 func (w *world) sampleUntil(ctx context.Context, when string, done <-chan struct{}) {
 	w.Helper()
 	tick := time.NewTicker(time.Minute)
@@ -179,7 +188,9 @@ func (w *world) sampleUntil(ctx context.Context, when string, done <-chan struct
 		case <-done:
 			return
 		case <-tick.C:
-			w.sample(ctx, when)
+			if _, err := w.figures(ctx, when); err != nil {
+				w.Logf("%s %s: no figures: %v", time.Now().Format(time.TimeOnly), when, err)
+			}
 		}
 	}
 }

@@ -76,6 +76,26 @@ func TestAVMIsStoppedOnceForAChangeThatVCenterRefusesAsBusy(t *testing.T) {
 	}
 }
 
+// Its stamp got the new revision, so that it counted as updated with the old template.
+func TestAVMThatWasRefusedAsBusyIsReplacedAfterAnEditOfTheTemplate(t *testing.T) {
+	s := newSaga(t, 3)
+	s.strategy(number(0), number(1))
+	was := s.first()
+	s.locked = vsphere.KindBusy
+	s.spec.CPU = 4
+	s.until(func(p Plan) bool {
+		return slices.ContainsFunc(p.VMs, func(vm VMStatus) bool { return !vm.RefusedAt.IsZero() })
+	})
+	s.locked = ""
+	s.spec.CPU, s.spec.Template = 2, "another"
+	s.until(settled)
+	for ref := range s.first() {
+		if _, old := was[ref]; old {
+			t.Errorf("%s was not replaced: %v", ref, s.trail)
+		}
+	}
+}
+
 // A shutdown that vCenter rejects did not begin: the VM is not powered off at the end of its guest's time limit, and no
 // other VM is stopped.
 func TestAVMThatVCenterDoesNotStopIsNotPoweredOffForAChange(t *testing.T) {

@@ -12,7 +12,10 @@ import (
 // observed in the new network, it counts as taken away. A VM that is not available has nothing to lose.
 func (p *planner) changeInPlace(b *budget) {
 	for _, m := range p.table() {
-		if m.doomed || m.state != present || !m.vm.Connected() || p.change(m) != changeLive && m != p.deniedNow && m != p.busyNow {
+		if m.doomed || m.state != present || !m.vm.Connected() {
+			continue
+		}
+		if c := p.change(m); c != changeLive && m != p.deniedNow && (m != p.busyNow || c != changeBusy) {
 			continue
 		}
 		if p.busyOff(m) {

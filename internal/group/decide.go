@@ -308,7 +308,7 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 	if d.Names.Blocked == nil {
 		d.Names.Blocked = s.noRoom(d.Spec)
 	}
-	in.Spec, in.Revision, in.CreateBlocked, in.TemplateCores = d.Spec, d.Revision, d.Names.Blocked, d.Names.Template.CoresPerSocket
+	in.Spec, in.Revision, in.CreateBlocked, in.TemplateCores, in.KeepsNetwork = d.Spec, d.Revision, d.Names.Blocked, d.Names.Template.CoresPerSocket, d.Names.KeepsNetwork()
 	in.Shapes = s.shapes(admission, in.Adoption, &d)
 	d.Plan = plan.Compute(in)
 	d.adoption, d.AdoptionEnds = in.Adoption, s.ends(in.Adoption, &d.Plan)

@@ -14,7 +14,8 @@ type Foretold struct {
 	// Known is false if status does not record what the VMs were, so that none is updated.
 	Known bool
 	// Replaced counts VMs that others replace. Restarted counts VMs that get their size while off, and Grown those that get it while on. Pending counts VMs that get it after a
-	// person powers them off. Enlarged counts VMs that get only a larger disk, and Moved those that get only another network. Kept counts VMs that would need a restart although none can be missing: they stay unchanged.
+	// person powers them off. Enlarged counts VMs that get only a larger disk, and Moved those that get only another network. Kept counts VMs that would need a restart although
+	// none can be missing: they stay unchanged.
 	Replaced, Restarted, Grown, Pending, Enlarged, Moved, Kept int
 	// Linked counts linked clones that keep their root disk, because vCenter does not grow it.
 	Linked int
@@ -26,9 +27,9 @@ type Foretold struct {
 	Failed int
 }
 
-// VMs returns the number of affected VMs.
+// VMs returns the number of VMs that do not match spec.
 func (f Foretold) VMs() int {
-	return f.Replaced + f.Restarted + f.Grown + f.Pending + f.Enlarged + f.Moved - f.both + f.Kept
+	return f.Replaced + f.Restarted + f.Grown + f.Pending + f.Enlarged + f.Linked + f.Moved - f.both + f.Kept
 }
 
 // foretell predicts the effect on VMs that do not match spec. An edit to another revision affects all of them except those that leave because of it. An edit that asks for the

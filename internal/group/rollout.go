@@ -191,7 +191,7 @@ func (s *Snapshot) inPlace(shapes []plan.Shape, revision string) (c plan.InPlace
 	if at < 0 {
 		return c, false
 	}
-	return plan.InPlaceAs(&s.Group.Spec, shapes[at].Recorded, s.Names.Template.CoresPerSocket), true
+	return plan.InPlaceAs(&s.Group.Spec, shapes[at].Recorded, s.Names.Template.CoresPerSocket, s.Names.KeepsNetwork()), true
 }
 
 // recorded returns the record of an update after a plan. The update keeps its record until its surplus VMs have left: until then, they are no scale-down.

@@ -105,6 +105,9 @@ type Names struct {
 	Blocked *plan.Blocker
 }
 
+// KeepsNetwork reports whether neither spec nor the VCenter names a network.
+func (n *Names) KeepsNetwork() bool { return !n.Unresolved && n.Placement.Network.IsZero() }
+
 // QuotaAnswer is the answer of quotas to a spec. The zero value grants nothing: a quota that was not asked limits like one that refuses.
 type QuotaAnswer struct {
 	// Granted is true if the whole claim for spec is granted. Free are the dimensions that no quota limits.

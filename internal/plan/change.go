@@ -75,7 +75,7 @@ func (p *planner) between(from, to string) (InPlace, bool) {
 	if a == nil || b == nil {
 		return InPlace{}, false
 	}
-	return InPlace{From: a.Recorded, To: b.Recorded, Resize: p.spec.update.resize, TemplateCores: p.in.TemplateCores}, true
+	return InPlace{From: a.Recorded, To: b.Recorded, Resize: p.spec.update.resize, TemplateCores: p.in.TemplateCores, KeepsNetwork: p.in.KeepsNetwork}, true
 }
 
 // probes is true for a running VM that is not stopped yet, because a try of the change shows whether its disk can grow. A VM that was stopped in vain because of its disk is

@@ -15,11 +15,13 @@ type InPlace struct {
 	Resize v1alpha1.ResizeMode
 	// TemplateCores are the cores per socket of the template. Zero means that they are unknown.
 	TemplateCores int32
+	// KeepsNetwork is true if a VM keeps its network unless To names one: see Input.
+	KeepsNetwork bool
 }
 
-// InPlaceAs returns the change of a VM from a shape to the shape of spec, whose template has this many cores per socket.
-func InPlaceAs(spec *v1alpha1.VmGroupSpec, from v1alpha1.Revision, templateCores int32) InPlace {
-	return InPlace{From: from, To: ShapeOf(*spec), Resize: strategyOf(spec.UpdateStrategy, 0).resize, TemplateCores: templateCores}
+// InPlaceAs returns the change of a VM from a shape to the shape of spec. templateCores and keepsNetwork are as in Input.
+func InPlaceAs(spec *v1alpha1.VmGroupSpec, from v1alpha1.Revision, templateCores int32, keepsNetwork bool) InPlace {
+	return InPlace{From: from, To: ShapeOf(*spec), Resize: strategyOf(spec.UpdateStrategy, 0).resize, TemplateCores: templateCores, KeepsNetwork: keepsNetwork}
 }
 
 // Possible is false if another VM must replace the VM: more than size, disks and network differs, or the size differs and Resize is Recreate.
@@ -66,8 +68,11 @@ func (c InPlace) sizes(vm *vsphere.VM) bool {
 // Grows is true if the root disk must become larger. A VM keeps a larger disk than the wanted one, because vCenter cannot shrink disks.
 func (c InPlace) Grows() bool { return c.To.RootDiskGiB() > c.From.RootDiskGiB() }
 
-// Reconnects is true if the network differs.
-func (c InPlace) Reconnects() bool { return networkOf(c.From) != networkOf(c.To) }
+// Reconnects is true if the VM must get another network.
+func (c InPlace) Reconnects() bool {
+	network := networkOf(c.To)
+	return networkOf(c.From) != network && (network != "" || !c.KeepsNetwork)
+}
 
 // Privileges returns the privileges that the account needs on the VM for the change.
 func (c InPlace) Privileges(vm *vsphere.VM) []string {

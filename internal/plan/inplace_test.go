@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -43,12 +44,33 @@ func TestWhatCanBeChangedOfAVM(t *testing.T) {
 		from, spec := ShapeOf(validSpec(1)), validSpec(1)
 		c.edit(&spec)
 		spec.UpdateStrategy = &v1alpha1.UpdateStrategy{Resize: c.resize}
-		got, change := replaced, InPlaceAs(&spec, from, 1)
+		got, change := replaced, InPlaceAs(&spec, from, 1, false)
 		if change.Possible() {
 			got = change.Way(&c.vm, c.refused)
 		}
 		if got != c.want {
 			t.Errorf("%s: %d, want %d", story, got, c.want)
+		}
+	}
+}
+
+// The network of the template is unknown. An update to it never ended.
+func TestAVMKeepsItsNetworkIfNoneIsNamed(t *testing.T) {
+	for story, c := range map[string]struct {
+		from, to string
+		keeps    bool
+		want     bool
+	}{
+		"a network":                        {"", "blue", true, true},
+		"another":                          {"blue", "green", true, true},
+		"none, and the VCenter names one":  {"blue", "", false, true},
+		"none, and the VCenter names none": {"blue", "", true, false},
+	} {
+		from, spec := validSpec(1), validSpec(1)
+		from.Placement, spec.Placement = &v1alpha1.Placement{Network: c.from}, &v1alpha1.Placement{Network: c.to}
+		change := InPlaceAs(&spec, ShapeOf(from), 1, c.keeps)
+		if change.Reconnects() != c.want || slices.Contains(change.Privileges(&vsphere.VM{}), vsphere.PrivilegeDevices) != c.want || !change.Possible() {
+			t.Errorf("%s: connects %t, needs %v", story, change.Reconnects(), change.Privileges(&vsphere.VM{}))
 		}
 	}
 }

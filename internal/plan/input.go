@@ -34,7 +34,7 @@ type Input struct {
 	UpdateBlocked *Blocker
 	// Surge is the number of VMs that quotas grant to an update.
 	Surge SurgeRoom
-	// Shapes are the recorded shapes, the newest last. See Believed.
+	// Shapes are the known shapes, the newest last. See Believed.
 	Shapes []Shape
 	// MayStay is the number of VMs that can stay although Spec wants fewer. It is what a held group asks for: a hold only keeps a group from growing. It is 0 if the group is not
 	// held.
@@ -47,6 +47,8 @@ type Input struct {
 	Paused *Blocker
 	// TemplateCores are the cores per socket of the template. Zero means that they are unknown.
 	TemplateCores int32
+	// KeepsNetwork is true if neither spec nor the VCenter names a network, so that clones have that of the template. Which one that is, is unknown: existing VMs keep theirs.
+	KeepsNetwork bool
 	// CreateBlocked explains why no VM can be cloned (missing template, missing grant, ...), or is nil. It does not stop deletions or repairs of power.
 	CreateBlocked *Blocker
 	// Adoption describes the VMs to adopt from another group first, or is nil.

@@ -261,34 +261,6 @@ func (s *Snapshot) candidates() (all []plan.Candidate, told *plan.Blocker) {
 	return all, nil
 }
 
-// shapesToAdopt returns the shapes of VMs to adopt that status does not record, as far as they differ from spec in their size only. Without them, the next edit would replace
-// the VMs instead of changing their size.
-func (s *Snapshot) shapesToAdopt(adoption *plan.Adoption) []plan.Shape {
-	if adoption == nil {
-		return nil
-	}
-	known := s.Group.Status.Revisions
-	var sized []v1alpha1.Revision
-	for i := range adoption.Candidates {
-		c := &adoption.Candidates[i]
-		recorded := func(r v1alpha1.Revision) bool { return r.Revision == c.Revision }
-		if shape := s.sizedAs(&c.VM); shape.Revision == c.Revision && !slices.ContainsFunc(known, recorded) {
-			sized = append(sized, shape)
-		}
-	}
-	return plan.Believed(sized)
-}
-
-// sizedAs returns the shape of spec with the size of a VM. The size is all of a shape that a VM shows.
-func (s *Snapshot) sizedAs(vm *vsphere.VM) v1alpha1.Revision {
-	spec := s.Group.Spec
-	spec.CPU, spec.Memory = vm.CPU, int32(sizeOf(vm).memory)
-	if spec.CoresPerSocket != 0 {
-		spec.CoresPerSocket = vm.HotAdd.CoresPerSocket
-	}
-	return plan.ShapeOf(spec)
-}
-
 // missing returns the VMs of the receipt whose fate is unknown.
 func (a *Adoption) missing() (refs []string) {
 	for _, ref := range a.Answer.Listed {

@@ -309,7 +309,7 @@ func (s *Snapshot) plan(admission policy.Admission) Decision {
 		d.Names.Blocked = s.noRoom(d.Spec)
 	}
 	in.Spec, in.Revision, in.CreateBlocked, in.TemplateCores, in.KeepsNetwork = d.Spec, d.Revision, d.Names.Blocked, d.Names.Template.CoresPerSocket, d.Names.KeepsNetwork()
-	in.Shapes = s.shapes(admission, in.Adoption, &d)
+	in.Shapes = s.shapes(admission, &d)
 	d.Plan = plan.Compute(in)
 	d.adoption, d.AdoptionEnds = in.Adoption, s.ends(in.Adoption, &d.Plan)
 	s.explainPredecessor(&d.Plan)

@@ -42,7 +42,7 @@ func (s *Snapshot) foretell(leaving []int32) (f Foretold) {
 	if same {
 		f.Failed = len(update.Failed)
 	}
-	shapes := plan.Believed(s.Group.Status.Revisions)
+	shapes := s.knownShapes()
 	for i := range s.Observation.VMs {
 		vm := &s.Observation.VMs[i]
 		if !s.stamped(*vm) || vm.Tombstone || vm.Stamp.Revision == target || slices.Contains(leaving, vm.Stamp.Ordinal) ||

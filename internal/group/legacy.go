@@ -69,7 +69,7 @@ func (s *Snapshot) legacyCandidates() (all []plan.Candidate, strangers []string)
 		case !found[i].Marked && !legacyName(s.Group.Name, vm.Name):
 			strangers = append(strangers, untrusted.Name(vm.Name))
 		case !found[i].Marked:
-			all = append(all, plan.Candidate{VM: vm, Origin: vsphere.Origin{Folder: a.Answer.Folder.Folder}, Ordinal: next, Revision: s.sizedAs(&vm).Revision})
+			all = append(all, plan.Candidate{VM: vm, Origin: vsphere.Origin{Folder: a.Answer.Folder.Folder}, Ordinal: next, Revision: sizedAs(plan.ShapeOf(s.Group.Spec), &vm).Revision})
 			next++
 		case mark != nil && mark.SameGroup(a.id(s.ID)) && mark.Namespace == s.Group.Namespace && len(a.genuine([]vsphere.VM{vm})) > 0:
 			all = append(all, claimed(vm))

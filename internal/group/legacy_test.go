@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
@@ -71,9 +72,8 @@ func TestAVMToAdoptHasTheShapeOfSpecInItsOwnSize(t *testing.T) {
 		"sockets of the template": {CPU: 1, Memory: 1, Template: "debian"},
 		"sockets of spec":         {CPU: 1, Memory: 1, Template: "debian", CoresPerSocket: 1},
 	} {
-		s := &Snapshot{Group: &v1alpha1.VmGroup{Spec: spec}}
 		want := v1alpha1.VMShape{CPU: 4, Memory: 3, Template: "debian", CoresPerSocket: 2 * spec.CoresPerSocket}
-		if got := s.sizedAs(&vm); got.VMShape != want {
+		if got := sizedAs(plan.ShapeOf(spec), &vm); got.VMShape != want {
 			t.Errorf("%s: the shape is %+v, want %+v", story, got, want)
 		}
 	}

@@ -145,7 +145,7 @@ func (s *Snapshot) surplus() int32 {
 // adds returns the maximum number of surge VMs that a running update can want at a time.
 func (s *Snapshot) adds(from []string) int32 {
 	spec := &s.Group.Spec
-	shapes := plan.Believed(s.Group.Status.Revisions)
+	shapes := s.knownShapes()
 	var replaced, restarted int32
 	for i := range s.Group.Status.VMs {
 		vm := &s.Group.Status.VMs[i]

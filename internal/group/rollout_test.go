@@ -387,7 +387,7 @@ func TestAnOlderShapeIsClonedOnlyWhereItIsAllowed(t *testing.T) {
 		if c.change != nil {
 			c.change(s)
 		}
-		shapes, got := s.shapes(c.admission, nil, &Decision{Revision: s.Revision}), ""
+		shapes, got := s.shapes(c.admission, &Decision{Revision: s.Revision}), ""
 		if b := shapes[0].Blocked; b != nil {
 			got = b.Reason
 		}

@@ -1,11 +1,13 @@
 package group
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // Shape is the source for clones of a revision: spec with the shape of the revision, and the resolved names.
@@ -39,9 +41,9 @@ func (s *Snapshot) OldRevisions() (old []v1alpha1.Revision) {
 	return old
 }
 
-// shapes returns the shapes to record, the newest last, each with the blocker of its clones. The caller checks the shape of spec.
-func (s *Snapshot) shapes(admission policy.Admission, adoption *plan.Adoption, d *Decision) []plan.Shape {
-	shapes := append(s.shapesToAdopt(adoption), plan.Believed(s.Group.Status.Revisions)...)
+// shapes returns the known shapes, the newest last, each with the blocker of its clones. The caller checks the shape of spec.
+func (s *Snapshot) shapes(admission policy.Admission, d *Decision) []plan.Shape {
+	shapes := s.knownShapes()
 	for i := range shapes {
 		shape := &shapes[i]
 		switch revision := shape.Recorded.Revision; revision {
@@ -54,6 +56,53 @@ func (s *Snapshot) shapes(admission policy.Admission, adoption *plan.Adoption, d
 		}
 	}
 	return shapes
+}
+
+// knownShapes returns the shapes that are recorded, and those that VMs of unrecorded revisions show. The newest is the last one.
+func (s *Snapshot) knownShapes() []plan.Shape {
+	recorded := plan.Believed(s.Group.Status.Revisions)
+	return append(s.derived(recorded), recorded...)
+}
+
+// derived returns shapes that differ from spec, or from a recorded shape, only in size, and that a VM shows. Its revision is the proof. An adopted VM can have such a shape.
+func (s *Snapshot) derived(recorded []plan.Shape) (derived []plan.Shape) {
+	var known, tried map[string]bool
+	for i := range s.Observation.VMs {
+		vm := &s.Observation.VMs[i]
+		if !s.stamped(*vm) || vm.Stamp.Revision == s.Revision {
+			continue
+		}
+		if known == nil { // the VMs of most groups have the revision of spec
+			known, tried = map[string]bool{}, map[string]bool{}
+			for _, shape := range recorded {
+				known[shape.Recorded.Revision] = true
+			}
+		}
+		if known[vm.Stamp.Revision] {
+			continue
+		}
+		attempt := fmt.Sprint(vm.Stamp.Revision, vm.CPU, vm.MemoryMiB, vm.HotAdd.CoresPerSocket)
+		if tried[attempt] {
+			continue
+		}
+		tried[attempt] = true
+		for _, like := range append([]plan.Shape{{Recorded: plan.ShapeOf(s.Group.Spec)}}, recorded...) {
+			if shape := sizedAs(like.Recorded, vm); shape.Revision == vm.Stamp.Revision {
+				known[shape.Revision], derived = true, append(derived, plan.Shape{Recorded: shape, Derived: true})
+				break
+			}
+		}
+	}
+	return derived
+}
+
+// sizedAs returns a shape with the size of a VM. The size is all of a shape that a VM shows.
+func sizedAs(shape v1alpha1.Revision, vm *vsphere.VM) v1alpha1.Revision {
+	shape.CPU, shape.Memory = vm.CPU, int32(sizeOf(vm).memory)
+	if shape.CoresPerSocket != 0 {
+		shape.CoresPerSocket = vm.HotAdd.CoresPerSocket
+	}
+	return plan.Named(shape)
 }
 
 // blockedShape explains why no VM of an older revision is cloned, or returns nil.

@@ -53,7 +53,7 @@ func (p *planner) returnsAs(m *member, mayTarget bool) *Shape {
 		return nil
 	}
 	shape := p.roll.shapes[had]
-	if shape == nil || shape.Blocked != nil && mayTarget && (p.proven() || p.tries(shape.Blocked)) {
+	if shape == nil || shape.Derived || shape.Blocked != nil && mayTarget && (p.proven() || p.tries(shape.Blocked)) {
 		return nil
 	}
 	return shape
@@ -125,7 +125,7 @@ func (p *planner) before() *Shape {
 	most := 0
 	for i := len(p.in.Shapes) - 1; i >= 0; i-- {
 		s, n := &p.in.Shapes[i], 0
-		if !p.roll.from[s.Recorded.Revision] {
+		if s.Derived || !p.roll.from[s.Recorded.Revision] {
 			continue
 		}
 		for _, m := range p.table() {

@@ -48,10 +48,13 @@ func (p *planner) howToStart() string {
 		c, known := p.inPlace(m)
 		return slices.Contains(p.plan.Outdated, m.status.Name) && !(known && c.Possible())
 	}
-	if slices.ContainsFunc(p.table(), replaced) {
+	switch {
+	case p.spec.update.onDelete:
+		return fmt.Sprintf("spec.updateStrategy.type is OnDelete: %s.", p.howToReplace())
+	case slices.ContainsFunc(p.table(), replaced):
 		return "To update them, set spec.updateStrategy.replaceTrigger to a new value, which replaces all VMs."
 	}
-	return "The next edit of their size or their network changes them in place."
+	return "An edit of their size or network starts an update, which changes them in place."
 }
 
 // underWay reports what an update that can continue waits for.

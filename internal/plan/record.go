@@ -89,10 +89,13 @@ type SurgeRoom struct {
 	Blocker Blocker
 }
 
-// Shape is the recorded shape of a revision, and whether more VMs of it can be cloned.
+// Shape is the shape of a revision, and whether more VMs of it can be cloned.
 type Shape struct {
 	// Recorded is the shape in status.
 	Recorded v1alpha1.Revision
+	// Derived is true if status does not have the shape, and a VM of the revision shows it: an adopted VM of another size than spec. It serves to change that VM in place. No VM is
+	// cloned in it, because no spec ever asked for it.
+	Derived bool
 	// Blocked explains why no VM of this shape can be cloned now (missing template, missing grant, policy, ...), or is nil.
 	Blocked *Blocker
 }

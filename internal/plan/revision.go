@@ -15,7 +15,7 @@ const revisionVersion = "1"
 
 // Revision returns the revision of a spec: equal for equal VMs, different if a new VM would differ. Fields at their default do not count, so that a default added to the API
 // later changes no revision.
-func Revision(spec v1alpha1.VmGroupSpec) string { return hash(ShapeOf(spec)) }
+func Revision(spec v1alpha1.VmGroupSpec) string { return ShapeOf(spec).Revision }
 
 // ShapeOf returns the shape of the VMs of a spec. Its revision is that of the spec.
 func ShapeOf(spec v1alpha1.VmGroupSpec) v1alpha1.Revision {
@@ -23,6 +23,11 @@ func ShapeOf(spec v1alpha1.VmGroupSpec) v1alpha1.Revision {
 	if s := spec.UpdateStrategy; s != nil {
 		shape.ReplaceTrigger = s.ReplaceTrigger
 	}
+	return Named(shape)
+}
+
+// Named returns a shape with the revision of its fields.
+func Named(shape v1alpha1.Revision) v1alpha1.Revision {
 	shape.Revision = hash(shape)
 	return shape
 }

@@ -299,7 +299,7 @@ func (p *planner) ended() bool {
 func (p *planner) revisions() []v1alpha1.Revision {
 	var kept []v1alpha1.Revision
 	for _, s := range p.in.Shapes {
-		if s.Recorded.Revision != p.in.Revision {
+		if s.Recorded.Revision != p.in.Revision && !s.Derived {
 			kept = append(kept, s.Recorded)
 		}
 	}

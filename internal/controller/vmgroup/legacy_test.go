@@ -131,31 +131,52 @@ func TestVMsOfTheOriginalOperatorAreTakenOver(t *testing.T) {
 	}
 }
 
-// The original operator changed no VM that existed. An edit replaced the adopted VMs whose size was not that of spec: their shapes were not recorded.
+// The original operator changed no VM that existed. An edit replaced the adopted VMs whose size was not that of spec: their shapes were unknown.
 func TestAnEditOfAnAdoptedGroupChangesTheSizeOfItsVMsInPlace(t *testing.T) {
-	r := newRig(t)
-	vms := r.legacy(2)
-	for i, size := range []struct {
-		cpu int32
-		mib int64
-	}{{4, 1024}, {2, 3000}} {
-		r.vcenter.ByHand().Edit(vms[i].Ref.Value, func(vm *vsphere.VM) { vm.CPU, vm.MemoryMiB = size.cpu, size.mib })
-	}
-	r.grant(legacyFolder(fake.Outside))
-	r.rounds(30)
-	adopted := r.group().Status
-	if message := says(t, r.group(), v1alpha1.ConditionUpToDate, "False", v1alpha1.ReasonNotStarted); strings.Contains(message, "replaceTrigger") {
-		t.Errorf("it proposes to replace VMs that can be changed: %s", message)
-	}
-	r.edit(func(s *v1alpha1.VmGroupSpec) { s.CPU, s.Memory = 3, 2 })
-	r.watched(120, nil)
-	for _, was := range vms {
-		if vm, _ := r.vcenter.VM(was.Ref.Value); vm.Stamp == nil || vm.CPU != 3 || vm.MemoryMiB != 2048 || vm.Power != vsphere.PoweredOn {
-			t.Errorf("%s is %+v; before the edit, status had %+v", was.Ref.Value, vm, adopted)
-		}
-	}
-	if n := len(r.vcenter.VMs()); n != 2 {
-		t.Errorf("%d VMs", n)
+	for story, c := range map[string]struct {
+		cpus []int32
+		wipe bool
+		more int32
+	}{
+		"two sizes":                        {cpus: []int32{4, 2}},
+		"more sizes than status records":   {cpus: []int32{2, 3, 4, 5, 6, 7, 8}},
+		"status is lost":                   {cpus: []int32{4, 2}, wipe: true},
+		"new VMs have the size of spec":    {cpus: []int32{4, 4}, more: 2},
+		"one has the size that spec wants": {cpus: []int32{3, 1}},
+	} {
+		t.Run(story, func(t *testing.T) {
+			r := newRig(t)
+			vms := r.legacy(len(c.cpus))
+			for i, cpu := range c.cpus {
+				r.vcenter.ByHand().Edit(vms[i].Ref.Value, func(vm *vsphere.VM) { vm.CPU, vm.MemoryMiB = cpu, 3000 })
+			}
+			r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = int32(len(vms)) })
+			r.grant(legacyFolder(fake.Outside))
+			r.rounds(40)
+			if c.wipe {
+				r.status(func(s *v1alpha1.VmGroupStatus) { *s = v1alpha1.VmGroupStatus{} })
+				r.rounds(10)
+			}
+			if message := says(t, r.group(), v1alpha1.ConditionUpToDate, "False", v1alpha1.ReasonNotStarted); strings.Contains(message, "replaceTrigger") {
+				t.Errorf("it proposes to replace VMs that can be changed: %s", message)
+			}
+			r.edit(func(s *v1alpha1.VmGroupSpec) { s.CPU, s.Memory, *s.Replicas = 3, 2, *s.Replicas+c.more })
+			r.watched(400, func(all []vsphere.VM) {
+				for _, vm := range all {
+					if old := slices.ContainsFunc(vms, func(was vsphere.VM) bool { return was.Ref == vm.Ref }); !old && vm.CPU != 3 {
+						t.Errorf("%s has %d CPUs, which spec never asked for", vm.Name, vm.CPU)
+					}
+				}
+			})
+			for _, was := range vms {
+				if vm, _ := r.vcenter.VM(was.Ref.Value); vm.Stamp == nil || vm.CPU != 3 || vm.MemoryMiB != 2048 || vm.Power != vsphere.PoweredOn {
+					t.Errorf("%s is %+v", was.Ref.Value, vm)
+				}
+			}
+			if n := len(r.vcenter.VMs()); n != len(vms)+int(c.more) {
+				t.Errorf("%d VMs", n)
+			}
+		})
 	}
 }
 

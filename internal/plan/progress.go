@@ -46,7 +46,7 @@ func (p *planner) howToStart() string {
 	p.learnShapes()
 	replaced := func(m *member) bool {
 		c, known := p.inPlace(m)
-		return slices.Contains(p.plan.Outdated, m.status.Name) && !(known && c.Possible())
+		return slices.Contains(p.plan.Outdated, m.status.Name) && (!known || !c.Possible())
 	}
 	switch {
 	case p.spec.update.onDelete:

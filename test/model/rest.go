@@ -86,10 +86,7 @@ func (a *audit) agrees(w *world, g *v1alpha1.VmGroup) {
 		there++
 		if m.stamp.Revision == plan.Revision(g.Spec) {
 			updated++
-			if size := g.Spec.Shape().RootDiskGiB(); m.rootGiB < size {
-				a.violated(w, "disk", "%s (%s) counts as updated, and has a disk of %d GiB; spec asks for %d", m.name, m.ref, m.rootGiB, size)
-				return
-			}
+			a.asLargeAsAsked(w, m, g)
 		}
 		if m.available(w.now, &g.Spec) {
 			available++
@@ -108,6 +105,13 @@ func (a *audit) agrees(w *world, g *v1alpha1.VmGroup) {
 	}
 	if c := condition(st, v1alpha1.ConditionPolicyCompliant); c != nil && c.Reason == v1alpha1.ReasonQuotaExceeded && !w.ledger.limited() && w.paused(g) == nil {
 		a.violated(w, "quota-words", "there is no quota: %s", c.Message)
+	}
+}
+
+// asLargeAsAsked checks the root disk of a VM that counts as updated.
+func (a *audit) asLargeAsAsked(w *world, m *machine, g *v1alpha1.VmGroup) {
+	if size := g.Spec.Shape().RootDiskGiB(); m.rootGiB < size {
+		a.violated(w, "disk", "%s (%s) counts as updated, and has a disk of %d GiB; spec asks for %d", m.name, m.ref, m.rootGiB, size)
 	}
 }
 

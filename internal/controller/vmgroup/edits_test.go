@@ -170,7 +170,7 @@ func (r *rig) foretoldAndDone(edit func(*v1alpha1.VmGroupSpec), had map[string]b
 	for _, call := range r.vcenter.Journal() {
 		counts[call.Kind]++
 	}
-	var calls []string
+	calls := make([]string, 0, len(counts))
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {
 		calls = append(calls, fmt.Sprintf("%d %s", counts[kind], kind))
 	}
@@ -182,7 +182,7 @@ func (r *rig) foretoldAndDone(edit func(*v1alpha1.VmGroupSpec), had map[string]b
 		}
 		shapes[fmt.Sprintf("%s %d/%d, %d, %d", which, vm.CPU, vm.HotAdd.CoresPerSocket, vm.MemoryMiB/1024, r.vcenter.RootDiskGiB(vm.Ref.Value))]++
 	}
-	var vms []string
+	vms := make([]string, 0, len(shapes))
 	for _, shape := range slices.Sorted(maps.Keys(shapes)) {
 		vms = append(vms, fmt.Sprintf("%d× %s", shapes[shape], shape))
 	}

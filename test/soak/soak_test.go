@@ -87,6 +87,7 @@ func TestNothingGrows(t *testing.T) {
 	young := w.Replicas[1]
 	w.must(young.Stop())
 	w.must(young.Restart(ctx))
+	w.letStay(ctx)
 	w.churns(ctx, c, part, false)
 	for _, what := range slices.Sorted(maps.Keys(c.counts)) {
 		t.Logf("%5d times: %s", c.counts[what], what)

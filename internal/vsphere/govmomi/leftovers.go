@@ -37,9 +37,11 @@ func (s *Server) endLeftovers(ctx context.Context, sess *session.Session) (settl
 	switch {
 	case ctx.Err() != nil:
 		return true
+	case err != nil && vsphere.KindOf(err) == vsphere.KindTransient:
+		s.log.Info("Failed to end unused sessions, and tries again", "cause", err.Error())
+		return false
 	case err != nil:
 		s.log.Error(err, "Failed to end unused sessions")
-		return vsphere.KindOf(err) != vsphere.KindTransient
 	case n > 0:
 		s.log.Info("Ended unused sessions", "sessions", n)
 	}

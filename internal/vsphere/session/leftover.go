@@ -28,17 +28,17 @@ func (s *Session) EndLeftovers(ctx context.Context) (int, error) {
 	if s.mark == nil {
 		return 0, &vsphere.Error{Kind: vsphere.KindSpec, Op: op, Err: errNotMarked}
 	}
-	s.mu.Lock()
-	key, user := s.key, s.user
-	s.mu.Unlock()
-	if key == "" {
-		return 0, nil // the own session is unknown
-	}
 	var manager mo.SessionManager
 	client := s.client
 	err := mo.RetrieveProperties(ctx, s, client.ServiceContent.PropertyCollector, *client.ServiceContent.SessionManager, &manager)
 	if err != nil {
 		return 0, leftoverError(op, err)
+	}
+	s.mu.Lock()
+	key, user := s.key, s.user // after the list, which can contain the session of a new login
+	s.mu.Unlock()
+	if key == "" {
+		return 0, nil // the own session is unknown
 	}
 	req := types.TerminateSession{This: *client.ServiceContent.SessionManager}
 	for _, session := range manager.SessionList {

@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/vmware/govmomi/vim25/types"
@@ -187,4 +188,27 @@ func TestWithoutThePrivilegeOfEndingSessionsTheErrorSaysSo(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 	must(t, serverTime(context.Background(), s))
+}
+
+// A search that began before the session was ended found the session of its own new login, and vCenter refused to end it.
+func TestASearchForUnusedSessionsDuringALoginEndsNoneOfItsOwn(t *testing.T) {
+	sm, proxy := start(t, sim.Options{})
+	me := process("me")
+	me.Boots = boots{}
+	s := open(t, proxy.URL, "inst", "default", me)
+	successor := open(t, proxy.URL, "inst", "default", process("successor"))
+	overtaken := false
+	proxy.Hook(func(c sim.Call) faultproxy.Fault {
+		if strings.HasPrefix(c.Method, "RetrieveProperties") && !overtaken {
+			overtaken = true
+			if n, err := successor.EndLeftovers(context.Background()); n != 1 || err != nil {
+				t.Errorf("%d sessions were ended, %v; the test wants the one that searches", n, err)
+			}
+		}
+		return faultproxy.Fault{}
+	})
+	end(t, s, 0)
+	if n := sessions(t, sm); !overtaken || n != 2 {
+		t.Errorf("%d sessions, want those of both; the search was overtaken: %t", n, overtaken)
+	}
 }

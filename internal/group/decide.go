@@ -354,20 +354,31 @@ func (s *Snapshot) finish(d Decision) Decision {
 	case vsphere.KindOf(err) == vsphere.KindHoldsFolders, s.holdsStrangers(err):
 		d.Events = []Event{{Type: "Normal", Reason: v1alpha1.EventFolderKept, Action: "Delete", Note: fmt.Sprintf("vCenter folder %s holds objects that are not this group's and is left in place", untrusted.Name(s.Folder.Path))}}
 	default:
-		// A folder that appears empty but is not can be about to show a VM of ours.
-		return s.blocked(*explained(err), folderInterval)
+		return s.blocked(*s.folderStays(err), folderInterval)
 	}
 	return d
+}
+
+// folderStays explains why the group's folder stays for now. A folder that appears empty but is not can be about to show a VM of the group.
+func (s *Snapshot) folderStays(err error) *plan.Blocker {
+	b := explained(err)
+	if e := (*vsphere.Error)(nil); errors.As(err, &e) && e.Kind == vsphere.KindNotEmpty && len(e.Holds) > 0 {
+		b.Reason, b.Message = v1alpha1.ReasonInventoryIncomplete, fmt.Sprintf("vCenter folder %s is not removed yet: it holds %s, which the inventory does not show. "+
+			"If this lasts, look for a VM in that folder that the operator's account cannot read", untrusted.Name(s.Folder.Path), s.unseen(e.Holds)[0].Value)
+	}
+	return b
 }
 
 // holdsStrangers reports whether a folder holds only VMs that the plan saw, none of them the group's. A VM that
 // appeared since can be a late clone. An object other than a VM, such as a vApp, is no clone.
 func (s *Snapshot) holdsStrangers(err error) bool {
 	var e *vsphere.Error
-	if !errors.As(err, &e) || e.Kind != vsphere.KindNotEmpty || len(e.Holds) == 0 {
-		return false
-	}
-	return !slices.ContainsFunc(e.Holds, func(held vsphere.Ref) bool {
-		return held.Type == vsphere.TypeVirtualMachine && !slices.ContainsFunc(s.Observation.VMs, func(vm vsphere.VM) bool { return vm.Ref == held })
+	return errors.As(err, &e) && e.Kind == vsphere.KindNotEmpty && len(e.Holds) > 0 && len(s.unseen(e.Holds)) == 0
+}
+
+// unseen returns the VMs in a folder that the plan did not see.
+func (s *Snapshot) unseen(holds []vsphere.Ref) []vsphere.Ref {
+	return slices.DeleteFunc(slices.Clone(holds), func(held vsphere.Ref) bool {
+		return held.Type != vsphere.TypeVirtualMachine || slices.ContainsFunc(s.Observation.VMs, func(vm vsphere.VM) bool { return vm.Ref == held })
 	})
 }

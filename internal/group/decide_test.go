@@ -212,14 +212,21 @@ func TestAFolderWithAVAppOfAPersonIsKeptAndTheGroupGoes(t *testing.T) {
 func TestAFolderInWhichAVMHasJustAppearedHoldsTheGroup(t *testing.T) {
 	for name, holds := range map[string][]vsphere.Ref{
 		"beside a stranger":    {vsphere.VMRef("vm-9"), vsphere.VMRef("vm-10")},
+		"alone":                {vsphere.VMRef("vm-10")},
 		"with unknown content": nil,
 	} {
 		s := leaving()
 		s.Quota = &QuotaAnswer{Granted: true}
 		s.See(vsphere.Observation{Complete: true, VMs: []vsphere.VM{{Ref: vsphere.VMRef("vm-9"), Name: "a stranger", Folder: vsphere.FolderRef("group-v1")}}})
 		s.FolderRemoved = &Attempt{&vsphere.Error{Kind: vsphere.KindNotEmpty, Op: "remove the folder", Holds: holds}}
-		if d := Decide(s); d.Step != Report || d.After != folderInterval {
+		d := Decide(s)
+		if d.Step != Report || d.After != folderInterval {
 			t.Errorf("%s: decided %s, again after %s", name, d.Step, d.After)
+		}
+		// The operator tries again, so the wait is no error.
+		handled := len(d.Events) == 1 && d.Events[0].Handled
+		if handled != (len(holds) > 0) {
+			t.Errorf("%s: events %+v", name, d.Events)
 		}
 	}
 }

@@ -83,10 +83,11 @@ func (p *planner) seeBusy() {
 			continue
 		}
 		p.wake(m.status.RefusedAt.Add(busyPause))
-		if m.state == present && !m.doomed {
+		replaced := p.change(m) == changeReplace // an edit since then
+		if m.state == present && !m.doomed && !replaced {
 			m.status.Message = p.explainBusy(m)
 		}
-		if p.busyNow == nil && p.roll.going {
+		if p.roll.going && (p.busyNow == nil || !replaced && p.change(p.busyNow) == changeReplace) {
 			p.busyNow = m
 		}
 	}

@@ -88,7 +88,14 @@ func TestAVMThatWasRefusedAsBusyIsReplacedAfterAnEditOfTheTemplate(t *testing.T)
 	})
 	s.locked = ""
 	s.spec.CPU, s.spec.Template = 2, "another"
-	s.until(settled)
+	s.until(func(p Plan) bool {
+		for _, vm := range p.VMs {
+			if said := vm.Message + p.Update.Message; strings.Contains(said, "refused") {
+				t.Errorf("it still says of %s, which is replaced: %s", vm.Name, said)
+			}
+		}
+		return settled(p)
+	})
 	for ref := range s.first() {
 		if _, old := was[ref]; old {
 			t.Errorf("%s was not replaced: %v", ref, s.trail)

@@ -111,3 +111,29 @@ func TestSocketsThatAVMGets(t *testing.T) {
 		}
 	}
 }
+
+// Sockets are the CPUs' setting in vCenter, and need their privilege.
+func TestWhatAnAccountNeedsToChangeASize(t *testing.T) {
+	paired := vsphere.VM{Power: vsphere.PoweredOn, CPU: 2, HotAdd: vsphere.HotAdd{CoresPerSocket: 2}}
+	for story, c := range map[string]struct {
+		edit func(*v1alpha1.VmGroupSpec)
+		want []string
+	}{
+		"the revision":        {func(*v1alpha1.VmGroupSpec) {}, nil},
+		"CPUs":                {func(s *v1alpha1.VmGroupSpec) { s.CPU++ }, []string{vsphere.PrivilegeCPUs}},
+		"other sockets":       {func(s *v1alpha1.VmGroupSpec) { s.CoresPerSocket = 1 }, []string{vsphere.PrivilegeCPUs}},
+		"sockets that it has": {func(s *v1alpha1.VmGroupSpec) { s.CoresPerSocket = 2 }, nil},
+		"memory":              {func(s *v1alpha1.VmGroupSpec) { s.Memory++ }, []string{vsphere.PrivilegeMemory}},
+		"CPUs and a root disk": {func(s *v1alpha1.VmGroupSpec) {
+			s.CPU++
+			s.Disks = &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: 40}}
+		}, []string{vsphere.PrivilegeCPUs, vsphere.PrivilegeDisks}},
+	} {
+		to := validSpec(1)
+		c.edit(&to)
+		change := InPlaceAs(&to, ShapeOf(validSpec(1)), 2, true)
+		if got := change.Privileges(&paired); !slices.Equal(got, append([]string{vsphere.PrivilegeExtraConfig}, c.want...)) {
+			t.Errorf("%s: it needs %v", story, got)
+		}
+	}
+}

@@ -51,10 +51,12 @@ func (p *planner) howToStart() string {
 	switch {
 	case p.spec.update.onDelete:
 		return fmt.Sprintf("spec.updateStrategy.type is OnDelete: %s.", p.howToReplace())
-	case slices.ContainsFunc(p.table(), replaced):
-		return "To update them, set spec.updateStrategy.replaceTrigger to a new value, which replaces all VMs."
+	case !slices.ContainsFunc(p.table(), replaced):
+		return "An edit of their size or network starts an update, which changes them in place."
+	case p.spec.policy == v1alpha1.DeletionRetain:
+		return "To update them, set spec.deletionPolicy to Delete, and spec.updateStrategy.replaceTrigger to a new value. Then all VMs are replaced, and the old ones are destroyed. Set deletionPolicy back after the update."
 	}
-	return "An edit of their size or network starts an update, which changes them in place."
+	return "To update them, set spec.updateStrategy.replaceTrigger to a new value, which replaces all VMs."
 }
 
 // underWay reports what an update that can continue waits for.
@@ -120,7 +122,7 @@ func (p *planner) waitsFor() string {
 	if p.repairHeld {
 		return "waiting, because more VMs need repair than spec.repair.maxUnhealthy allows"
 	}
-	if p.busyNow != nil {
+	if p.busyNow != nil && p.change(p.busyNow) != changeReplace {
 		return p.explainBusy(p.busyNow)
 	}
 	if p.waitsToStop() {

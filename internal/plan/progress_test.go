@@ -177,3 +177,30 @@ func TestAStoppedUpdateNamesWhoFailedAlsoWhileNothingIsSeen(t *testing.T) {
 		t.Errorf("it says %s: %q", u.Reason, u.Message)
 	}
 }
+
+func TestAGroupWhoseVMsNoEditConcernsSaysHowToUpdateThem(t *testing.T) {
+	onDelete := func(s *v1alpha1.VmGroupSpec) {
+		s.UpdateStrategy = &v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete}
+	}
+	resized := validSpec(1)
+	resized.CPU++
+	for name, test := range map[string]struct {
+		had  v1alpha1.Revision
+		edit func(*v1alpha1.VmGroupSpec)
+		want string
+	}{
+		"their shape is unknown":    {v1alpha1.Revision{Revision: "1-old"}, func(*v1alpha1.VmGroupSpec) {}, "set spec.updateStrategy.replaceTrigger to a new value"},
+		"no VM is destroyed":        {v1alpha1.Revision{Revision: "1-old"}, retain, "set spec.deletionPolicy to Delete, and spec.updateStrategy.replaceTrigger"},
+		"they have another size":    {ShapeOf(resized), retain, "An edit of their size or network starts an update"},
+		"a person replaces the VMs": {ShapeOf(resized), onDelete, "OnDelete"},
+	} {
+		in := input(1, has(makeVM(0)), spec(test.edit))
+		in.Observation.VMs[0].Stamp.Revision = test.had.Revision
+		if test.had.CPU != 0 {
+			in.Shapes = []Shape{{Recorded: test.had}}
+		}
+		if u := Compute(in).Update; u.Reason != v1alpha1.ReasonNotStarted || !strings.Contains(u.Message, test.want) {
+			t.Errorf("%s: %s: %q does not have %q", name, u.Reason, u.Message, test.want)
+		}
+	}
+}

@@ -200,8 +200,11 @@ type Admitted struct {
 	VMShape `json:",inline"`
 }
 
-// MaxRevisions is the number of shapes that status.revisions records.
-const MaxRevisions = 5
+// MaxRevisions is the number of shapes that status.revisions records. MaxAdoptedRevisions is that of status.adoptedRevisions.
+const (
+	MaxRevisions        = 5
+	MaxAdoptedRevisions = 16
+)
 
 // Revision is the shape of the VMs of a revision. The operator uses it only if the revision computed from its fields equals the one it
 // names.
@@ -226,7 +229,7 @@ type Rollout struct {
 	// from are the revisions whose VMs are updated. If empty, no VM is updated: the update has ended, or none was started.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=64
 	From []string `json:"from,omitempty"`
 	// startTime of the update, while it is in progress.
@@ -357,6 +360,12 @@ type VmGroupStatus struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=5
 	Revisions []Revision `json:"revisions,omitempty"`
+	// adoptedRevisions are shapes of VMs that no recorded spec had: adopted VMs can have a size of their own. The operator changes such VMs in
+	// place, and clones no VM of these shapes.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	AdoptedRevisions []Revision `json:"adoptedRevisions,omitempty"`
 	// ownership is the fence against a controller that no longer owns the group.
 	// +optional
 	Ownership *Ownership `json:"ownership,omitempty"`

@@ -1735,6 +1735,13 @@ func (in *VmGroupStatus) DeepCopyInto(out *VmGroupStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.AdoptedRevisions != nil {
+		in, out := &in.AdoptedRevisions, &out.AdoptedRevisions
+		*out = make([]Revision, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
 	if in.Ownership != nil {
 		in, out := &in.Ownership, &out.Ownership
 		*out = new(Ownership)

@@ -134,7 +134,8 @@ func (s *Snapshot) mayWait(old, next v1alpha1.VmGroupStatus) time.Duration {
 	interval := statusInterval
 	if s.Paused != nil && meta.IsStatusConditionTrue(old.Conditions, v1alpha1.ConditionPaused) {
 		// The operator takes no action for an edit, so nothing depends on its record.
-		interval, old.ObservedGeneration, old.Revisions, old.Rollout = pausedInterval, next.ObservedGeneration, next.Revisions, next.Rollout
+		interval, old.ObservedGeneration, old.Rollout = pausedInterval, next.ObservedGeneration, next.Rollout
+		old.Revisions, old.AdoptedRevisions = next.Revisions, next.AdoptedRevisions
 	}
 	if s.Reported.IsZero() || Urgent(old, next) {
 		return 0

@@ -58,13 +58,19 @@ func (s *Snapshot) shapes(admission policy.Admission, d *Decision) []plan.Shape 
 	return shapes
 }
 
-// knownShapes returns the shapes that are recorded, and those that VMs of unrecorded revisions show. The newest is the last one.
+// recordedShapes returns the shapes that are recorded. The newest is the last one.
+func (s *Snapshot) recordedShapes() []plan.Shape {
+	return append(plan.BelievedAdopted(s.Group.Status.AdoptedRevisions), plan.Believed(s.Group.Status.Revisions)...)
+}
+
+// knownShapes returns the shapes that VMs of unrecorded revisions show, and those that are recorded. The newest is the last one.
 func (s *Snapshot) knownShapes() []plan.Shape {
-	recorded := plan.Believed(s.Group.Status.Revisions)
+	recorded := s.recordedShapes()
 	return append(s.derived(recorded), recorded...)
 }
 
-// derived returns shapes that differ from spec, or from a recorded shape, only in size, and that a VM shows. Its revision is the proof. An adopted VM can have such a shape.
+// derived returns shapes of adopted VMs that are not recorded, because the VMs were just adopted or because status was lost. Such a shape differs from spec, or from a recorded
+// shape, only in size. A VM shows the size, and its revision proves the rest.
 func (s *Snapshot) derived(recorded []plan.Shape) (derived []plan.Shape) {
 	var known, tried map[string]bool
 	for i := range s.Observation.VMs {
@@ -88,7 +94,7 @@ func (s *Snapshot) derived(recorded []plan.Shape) (derived []plan.Shape) {
 		tried[attempt] = true
 		for _, like := range append([]plan.Shape{{Recorded: plan.ShapeOf(s.Group.Spec)}}, recorded...) {
 			if shape := sizedAs(like.Recorded, vm); shape.Revision == vm.Stamp.Revision {
-				known[shape.Revision], derived = true, append(derived, plan.Shape{Recorded: shape, Derived: true})
+				known[shape.Revision], derived = true, append(derived, plan.Shape{Recorded: shape, Adopted: true})
 				break
 			}
 		}

@@ -28,7 +28,7 @@ func (z size) max(o size) size { return size{max(z.cpu, o.cpu), max(z.memory, o.
 func (s *Snapshot) described(ordinal int32) size {
 	for i := range s.Group.Status.VMs {
 		if vm := &s.Group.Status.VMs[i]; vm.Ordinal == ordinal && (vm.MoRef != "" || vm.UUID != "") {
-			for _, shape := range plan.Believed(s.Group.Status.Revisions) {
+			for _, shape := range s.recordedShapes() {
 				if shape.Recorded.Revision == vm.Revision {
 					return size{int64(shape.Recorded.CPU), int64(shape.Recorded.Memory)}
 				}
@@ -197,7 +197,7 @@ func (a *amounts) add(z size) {
 	a.cpus, a.memories = append(a.cpus, z.cpu), append(a.memories, z.memory)
 }
 
-// amounts returns those of the VMs that exist, or return in their revision, each at least of the size in spec. As long as no VM of spec's revision has been ready, an update
+// amounts returns those of the VMs that exist, are out of sight, or return in their revision, each at least of the size in spec. As long as no VM of spec's revision has been ready, an update
 // replaces lost VMs with older ones.
 func (s *Snapshot) amounts() amounts {
 	n := len(s.sizes) + len(s.Group.Status.VMs)
@@ -212,6 +212,8 @@ func (s *Snapshot) amounts() amounts {
 		}
 		if old := s.old(vm.Revision); old != nil {
 			a.add(asked(old.Spec))
+		} else if s.outOfSight(*vm) { // an adopted VM has a size of its own
+			a.add(s.described(vm.Ordinal))
 		}
 	}
 	if largest, left := s.older(); left > 0 {

@@ -112,7 +112,7 @@ func (f Facts) Status() v1alpha1.VmGroupStatus {
 		s.VMs = vmStatuses(f.Plan.VMs)
 		s.Deleting = slices.Clone(f.Plan.Doomed)
 		s.DeleteFirst, s.Replaced = listedStatuses(f.Plan.Listed), f.Plan.Replaced
-		s.Revisions, s.ReadinessGate = f.Plan.Revisions, recordedGate(f.Plan.Gate)
+		s.Revisions, s.AdoptedRevisions, s.ReadinessGate = f.Plan.Revisions, f.Plan.AdoptedRevisions, recordedGate(f.Plan.Gate)
 		s.CurrentRevision = currentRevision(f.Old.CurrentRevision, f.Plan.VMs)
 	} else {
 		s.UpdatedReplicas = min(s.UpdatedReplicas, recordedAs(s.UpdateRevision, s.VMs)) // spec can have been edited since

@@ -352,7 +352,7 @@ func TestWhatDecisionsDependOnComesBackFromStatus(t *testing.T) {
 	f.Rollout = &plan.Rollout{
 		Revision: "b", From: []string{"a"}, Start: noon, Failed: []string{"u"}, Surge: []string{"v"}, SurgeKnown: true, Tried: true, RefusedAt: noon.Add(time.Minute),
 	}
-	f.Plan.Revisions = []v1alpha1.Revision{{Revision: "a"}}
+	f.Plan.Revisions, f.Plan.AdoptedRevisions = []v1alpha1.Revision{{Revision: "a"}}, []v1alpha1.Revision{{Revision: "o"}}
 	status := f.Status()
 	if got := rolloutOf(&status); !reflect.DeepEqual(got, f.Rollout) {
 		t.Errorf("status says of the update\n%+v, want\n%+v", got, f.Rollout)
@@ -365,7 +365,7 @@ func TestWhatDecisionsDependOnComesBackFromStatus(t *testing.T) {
 		t.Errorf("status has the shapes %+v, and of the second VM %+v", status.Revisions, status.VMs[1])
 	}
 	f.Rollout, f.Old, f.Complete = nil, status, false
-	if kept := f.Status(); len(kept.Revisions) != 1 || kept.Rollout == nil {
+	if kept := f.Status(); len(kept.Revisions) != 1 || len(kept.AdoptedRevisions) != 1 || kept.Rollout == nil {
 		t.Errorf("with an incomplete inventory, rollout and revisions are %+v, %+v", kept.Rollout, kept.Revisions)
 	}
 	want := []plan.Known{
@@ -402,6 +402,7 @@ func TestOnlyReportsMayWait(t *testing.T) {
 		"an update that begins":              func(f *Facts) { f.Rollout = &plan.Rollout{Revision: "b", From: []string{"1-a"}} },
 		"a VM that failed an update":         func(f *Facts) { f.Rollout = &plan.Rollout{Revision: "b", Failed: []string{"u0"}} },
 		"what VMs are made of":               func(f *Facts) { f.Plan.Revisions = []v1alpha1.Revision{{Revision: "1-a"}} },
+		"what adopted VMs are made of":       func(f *Facts) { f.Plan.AdoptedRevisions = []v1alpha1.Revision{{Revision: "1-a"}} },
 		"who leaves first":                   func(f *Facts) { f.Plan.Listed = []plan.Listed{{Name: "vg-1-0", MoRef: "vm-1"}} },
 		"losing readiness":                   func(f *Facts) { f.Plan.Ready, f.Plan.Settled = 1, false },
 	} {

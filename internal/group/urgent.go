@@ -18,7 +18,7 @@ func Urgent(old, next v1alpha1.VmGroupStatus) bool {
 	if old.ObservedGeneration != next.ObservedGeneration || old.Phase != next.Phase ||
 		!slices.Equal(old.Deleting, next.Deleting) || !equality.Semantic.DeepEqual(old.Admitted, next.Admitted) || !equality.Semantic.DeepEqual(old.Folder, next.Folder) ||
 		!equality.Semantic.DeepEqual(old.Ownership, next.Ownership) || !equality.Semantic.DeepEqual(old.Rollout, next.Rollout) ||
-		!equality.Semantic.DeepEqual(old.Revisions, next.Revisions) || !slices.Equal(old.DeleteFirst, next.DeleteFirst) {
+		!equality.Semantic.DeepEqual(old.Revisions, next.Revisions) || !equality.Semantic.DeepEqual(old.AdoptedRevisions, next.AdoptedRevisions) || !slices.Equal(old.DeleteFirst, next.DeleteFirst) {
 		return true
 	}
 	for _, conditionType := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionStalled, v1alpha1.ConditionVCenterReachable, v1alpha1.ConditionPaused, v1alpha1.ConditionRemoving, v1alpha1.ConditionAdopted} {

@@ -34,9 +34,11 @@ func recorded(group *v1alpha1.VmGroup, spec v1alpha1.VmGroupSpec) (u policy.Usag
 			continue
 		}
 		z := asked(spec)
-		for j := range group.Status.Revisions {
-			if r := &group.Status.Revisions[j]; r.Revision == vm.Revision {
-				z = z.max(size{int64(r.CPU), int64(r.Memory)})
+		for _, revisions := range [][]v1alpha1.Revision{group.Status.Revisions, group.Status.AdoptedRevisions} {
+			for j := range revisions {
+				if r := &revisions[j]; r.Revision == vm.Revision {
+					z = z.max(size{int64(r.CPU), int64(r.Memory)})
+				}
 			}
 		}
 		u = u.Add(policy.Usage{VMs: 1, CPU: z.cpu, Memory: z.memory})

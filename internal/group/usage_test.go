@@ -151,6 +151,24 @@ func TestAVMThatIsBeingClonedCountsAsLargeAsItWillBe(t *testing.T) {
 	}
 }
 
+// TestAnAdoptedVMThatIsOutOfSightCountsAsLargeAsItIs: its size is that of no spec.
+func TestAnAdoptedVMThatIsOutOfSightCountsAsLargeAsItIs(t *testing.T) {
+	s := edited()
+	own := s.Group.Spec
+	own.CPU = 8
+	shape := plan.ShapeOf(own)
+	s.Group.Status.AdoptedRevisions = []v1alpha1.Revision{shape}
+	s.Group.Status.VMs[0].Revision = shape.Revision
+	o := s.Observation
+	o.VMs, o.Elsewhere = o.VMs[1:], []vsphere.Ref{vsphere.VMRef("vm-0")}
+	s.See(o)
+	for what, got := range map[string]policy.Usage{"wants": s.wants(), "shows": Shows(s.Group)} {
+		if got.CPU != 8+1+1 {
+			t.Errorf("a group with a VM of 8 CPUs out of sight %s %+v", what, got)
+		}
+	}
+}
+
 // TestAVMThatLeavesAndIsOutOfSightCounts: a user moved it, or vCenter has not confirmed its deletion.
 func TestAVMThatLeavesAndIsOutOfSightCounts(t *testing.T) {
 	s := edited()

@@ -38,8 +38,8 @@ func (p *planner) revisionFor(m *member) (string, *Blocker) {
 		return target, p.in.CreateBlocked
 	case older == nil:
 		return target, &Blocker{Reason: v1alpha1.ReasonRolloutStopped, Terminal: true,
-			Brief: "VMs of the new revision do not become ready, and what the older ones are made of is not known", Message: "No VM is cloned: those of the new " +
-				"revision do not become ready, and what the older ones are made of is not known."}
+			Brief: "VMs of the new revision do not become ready, and no older revision can be cloned", Message: "No VM is cloned: those of the new revision " +
+				"do not become ready, and no older revision can be cloned, because the shapes of the older VMs are not known, or are those of adopted VMs."}
 	case p.roll.going && p.olds() >= p.spec.desired-p.spec.update.unavailable, p.tries(older.Blocked):
 		return target, p.in.CreateBlocked
 	}
@@ -53,7 +53,7 @@ func (p *planner) returnsAs(m *member, mayTarget bool) *Shape {
 		return nil
 	}
 	shape := p.roll.shapes[had]
-	if shape == nil || shape.Derived || shape.Blocked != nil && mayTarget && (p.proven() || p.tries(shape.Blocked)) {
+	if shape == nil || shape.Adopted || shape.Blocked != nil && mayTarget && (p.proven() || p.tries(shape.Blocked)) {
 		return nil
 	}
 	return shape
@@ -125,7 +125,7 @@ func (p *planner) before() *Shape {
 	most := 0
 	for i := len(p.in.Shapes) - 1; i >= 0; i-- {
 		s, n := &p.in.Shapes[i], 0
-		if s.Derived || !p.roll.from[s.Recorded.Revision] {
+		if s.Adopted || !p.roll.from[s.Recorded.Revision] {
 			continue
 		}
 		for _, m := range p.table() {

@@ -167,8 +167,8 @@ type Plan struct {
 	Outdated []string
 	// Rollout is the record for status of the update. It is also set while the observation is incomplete or the group is paused. It must be persisted before any action.
 	Rollout Rollout
-	// Revisions are the shapes to record in status, the newest last.
-	Revisions []v1alpha1.Revision
+	// Revisions are the shapes to record in status, the newest last. AdoptedRevisions are those of adopted VMs.
+	Revisions, AdoptedRevisions []v1alpha1.Revision
 	// Update is the progress of the VMs towards spec. It is empty for a group that is being deleted.
 	Update Update
 	// Behind is true if the group has the VMs that it needs and an update changes them. Groups that lack VMs have priority.

@@ -33,7 +33,7 @@ func (r Rollout) Stopped(spec *v1alpha1.UpdateStrategy) bool {
 
 // Bounds of the record in status: see v1alpha1.Rollout.
 const (
-	maxFrom   = 16
+	maxFrom   = 32
 	maxFailed = 500
 )
 
@@ -93,9 +93,8 @@ type SurgeRoom struct {
 type Shape struct {
 	// Recorded is the shape in status.
 	Recorded v1alpha1.Revision
-	// Derived is true if status does not have the shape, and a VM of the revision shows it: an adopted VM of another size than spec. It serves to change that VM in place. No VM is
-	// cloned in it, because no spec ever asked for it.
-	Derived bool
+	// Adopted is true for the shape of an adopted VM that has a size of its own. It serves to change that VM in place. No VM is cloned in it, because no spec asked for it.
+	Adopted bool
 	// Blocked explains why no VM of this shape can be cloned now (missing template, missing grant, policy, ...), or is nil.
 	Blocked *Blocker
 }

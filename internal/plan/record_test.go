@@ -41,8 +41,8 @@ func TestBegin(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
 		}
 	}
-	many := make([]string, 0, 30)
-	for i := range 30 {
+	many := make([]string, 0, 2*maxFrom)
+	for i := range 2 * maxFrom {
 		many = append(many, fmt.Sprintf("r%02d", i))
 	}
 	if got := Begin(&Rollout{Revision: "a"}, true, "b", many, epoch); len(got.From) != maxFrom || !slices.Contains(many, got.From[0]) {
@@ -74,4 +74,42 @@ func TestRevisionsThatStatusKeeps(t *testing.T) {
 	if got := Compute(in).Revisions; slices.ContainsFunc(got, func(r v1alpha1.Revision) bool { return r.CPU == 0 }) {
 		t.Errorf("an empty spec is kept: %v", got)
 	}
+}
+
+// TestShapesOfAdoptedVMsAreKept: as long as a VM has them. If there are too many, the recorded ones stay.
+func TestShapesOfAdoptedVMsAreKept(t *testing.T) {
+	const most = v1alpha1.MaxAdoptedRevisions
+	adopted := func(cpu int32) Shape {
+		spec := validSpec(1)
+		spec.CPU = cpu
+		return Shape{Recorded: ShapeOf(spec), Adopted: true}
+	}
+	in := input(most + 1)
+	want := make([]int32, 0, most+1)
+	for i := range int32(most + 1) {
+		in.Shapes, want = append(in.Shapes, adopted(10+i)), append(want, 10+i)
+		vm := makeVM(i)
+		vm.Stamp.Revision = in.Shapes[i].Recorded.Revision
+		has(vm)(&in)
+	}
+	in.Shapes = append(in.Shapes, adopted(99)) // no VM has it
+	check := func(want []int32) {
+		t.Helper()
+		p := Compute(in)
+		got := make([]int32, 0, most)
+		for _, r := range p.AdoptedRevisions {
+			got = append(got, r.CPU)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("recorded are those with %v CPUs, want %v", got, want)
+		}
+		if len(p.Revisions) != 1 || p.Revisions[0].Revision != in.Revision {
+			t.Errorf("of specs, %+v are recorded", p.Revisions)
+		}
+	}
+	check(want[1:])
+	in.Spec.CPU = 10 + most // spec asks for the size of an adopted VM
+	in.Revision = Revision(in.Spec)
+	in.UpdateRevision = in.Revision
+	check(want[:most])
 }

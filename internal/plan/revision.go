@@ -35,11 +35,19 @@ func Named(shape v1alpha1.Revision) v1alpha1.Revision {
 // Believed returns the recorded shapes whose computed revision matches the revision that they name. Status can be written by hand, and an API server that ignores the schema can
 // return any number of shapes. So only as many count as the operator records.
 func Believed(recorded []v1alpha1.Revision) []Shape {
-	var shapes []Shape
-	for _, r := range recorded[:min(len(recorded), v1alpha1.MaxRevisions)] {
+	return believed(recorded, v1alpha1.MaxRevisions, false)
+}
+
+// BelievedAdopted is Believed for the shapes of adopted VMs.
+func BelievedAdopted(recorded []v1alpha1.Revision) []Shape {
+	return believed(recorded, v1alpha1.MaxAdoptedRevisions, true)
+}
+
+func believed(recorded []v1alpha1.Revision, most int, adopted bool) (shapes []Shape) {
+	for _, r := range recorded[:min(len(recorded), most)] {
 		known := slices.ContainsFunc(shapes, func(s Shape) bool { return s.Recorded.Revision == r.Revision })
 		if r.Revision == hash(r) && !known {
-			shapes = append(shapes, Shape{Recorded: r})
+			shapes = append(shapes, Shape{Recorded: r, Adopted: adopted})
 		}
 	}
 	return shapes

@@ -93,6 +93,9 @@ func TestNoMoreShapesAreBelievedThanTheOperatorRecords(t *testing.T) {
 	if got := Believed(recorded); len(got) != v1alpha1.MaxRevisions {
 		t.Errorf("%d shapes are believed", len(got))
 	}
+	if got := BelievedAdopted(recorded); len(got) != v1alpha1.MaxAdoptedRevisions {
+		t.Errorf("%d shapes of adopted VMs are believed", len(got))
+	}
 	if got := Believed(recorded[:v1alpha1.MaxRevisions]); len(got) != v1alpha1.MaxRevisions {
 		t.Errorf("%d of %d shapes are believed", len(got), v1alpha1.MaxRevisions)
 	}

@@ -241,7 +241,7 @@ func (p *planner) conclude() {
 		p.wake(p.in.Hold.Until)
 	}
 	p.plan.Rollout = p.roll.Rollout
-	p.plan.Revisions = p.revisions()
+	p.plan.Revisions, p.plan.AdoptedRevisions = p.revisions(), p.adoptedRevisions()
 	p.plan.Update = p.progress()
 	p.explainMore()
 	p.explainUpdate()
@@ -299,7 +299,7 @@ func (p *planner) ended() bool {
 func (p *planner) revisions() []v1alpha1.Revision {
 	var kept []v1alpha1.Revision
 	for _, s := range p.in.Shapes {
-		if s.Recorded.Revision != p.in.Revision && !s.Derived {
+		if s.Recorded.Revision != p.in.Revision && !s.Adopted {
 			kept = append(kept, s.Recorded)
 		}
 	}
@@ -321,6 +321,18 @@ func (p *planner) revisions() []v1alpha1.Revision {
 		kept = slices.Delete(kept, at, at+1)
 	}
 	return kept
+}
+
+// adoptedRevisions returns the shapes of adopted VMs to record in status: those that VMs have. If there are too many, the recorded ones, which are the last, stay: otherwise two
+// shapes would take each other's place in every run.
+func (p *planner) adoptedRevisions() (kept []v1alpha1.Revision) {
+	for _, s := range p.in.Shapes {
+		inUse := func(m *member) bool { return m.status.Revision == s.Recorded.Revision }
+		if s.Adopted && s.Recorded.Revision != p.in.Revision && slices.ContainsFunc(p.table(), inUse) {
+			kept = append(kept, s.Recorded)
+		}
+	}
+	return kept[max(0, len(kept)-v1alpha1.MaxAdoptedRevisions):]
 }
 
 // forgive removes a VM that left from the failed ones: a new clone gets its UUID, and has not failed yet.

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
@@ -33,7 +34,7 @@ func (w *world) beginQuota() {
 
 // cpusOf returns the CPUs of a VM of a revision.
 func cpusOf(g *v1alpha1.VmGroup, revision string) int64 {
-	for _, r := range g.Status.Revisions {
+	for _, r := range slices.Concat(g.Status.Revisions, g.Status.AdoptedRevisions) {
 		if r.Revision == revision {
 			return int64(r.CPU)
 		}

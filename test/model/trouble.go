@@ -232,5 +232,7 @@ func (w *world) forgetReleased() {
 
 // describes reports whether status contains the shape of a VM.
 func (w *world) describes(m *machine) bool {
-	return w.api.group != nil && slices.ContainsFunc(w.api.group.Status.Revisions, func(r v1alpha1.Revision) bool { return r.Revision == m.stamp.Revision })
+	return w.api.group != nil && slices.ContainsFunc(slices.Concat(w.api.group.Status.Revisions, w.api.group.Status.AdoptedRevisions), func(r v1alpha1.Revision) bool {
+		return r.Revision == m.stamp.Revision
+	})
 }

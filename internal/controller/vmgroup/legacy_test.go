@@ -137,10 +137,13 @@ func TestAnEditOfAnAdoptedGroupChangesTheSizeOfItsVMsInPlace(t *testing.T) {
 		cpus []int32
 		wipe bool
 		more int32
+		hand int32 // the number of CPUs that a person gives the VMs after the adoption
 	}{
 		"two sizes":                        {cpus: []int32{4, 2}},
-		"more sizes than status records":   {cpus: []int32{2, 3, 4, 5, 6, 7, 8}},
+		"more sizes than specs on record":  {cpus: []int32{2, 3, 4, 5, 6, 7, 8}},
+		"more sizes than status records":   {cpus: []int32{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}},
 		"status is lost":                   {cpus: []int32{4, 2}, wipe: true},
+		"a person changes the sizes":       {cpus: []int32{4, 2}, hand: 5},
 		"new VMs have the size of spec":    {cpus: []int32{4, 4}, more: 2},
 		"one has the size that spec wants": {cpus: []int32{3, 1}},
 	} {
@@ -157,6 +160,12 @@ func TestAnEditOfAnAdoptedGroupChangesTheSizeOfItsVMsInPlace(t *testing.T) {
 				r.status(func(s *v1alpha1.VmGroupStatus) { *s = v1alpha1.VmGroupStatus{} })
 				r.rounds(10)
 			}
+			for _, vm := range vms {
+				if c.hand > 0 {
+					r.vcenter.ByHand().Edit(vm.Ref.Value, func(vm *vsphere.VM) { vm.CPU = c.hand })
+				}
+			}
+			r.rounds(1)
 			if message := says(t, r.group(), v1alpha1.ConditionUpToDate, "False", v1alpha1.ReasonNotStarted); strings.Contains(message, "replaceTrigger") {
 				t.Errorf("it proposes to replace VMs that can be changed: %s", message)
 			}

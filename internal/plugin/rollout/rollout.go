@@ -3,6 +3,7 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -98,14 +99,15 @@ func Undo(g *v1alpha1.VmGroup, wanted string) (*v1alpha1.VmGroup, error) {
 	return nil, failure
 }
 
-// earlier returns the revision before that of spec, or "".
+// earlier returns the revision before that of spec, or "". The revision of adopted VMs is that of no spec.
 func earlier(s *v1alpha1.VmGroupStatus) string {
-	if s.CurrentRevision != s.UpdateRevision && s.CurrentRevision != "" {
+	current := func(r v1alpha1.Revision) bool { return r.Revision == s.CurrentRevision }
+	if s.CurrentRevision != s.UpdateRevision && s.CurrentRevision != "" && !slices.ContainsFunc(s.AdoptedRevisions, current) {
 		return s.CurrentRevision
 	}
-	for i := len(s.Revisions) - 1; i >= 0; i-- {
-		if r := s.Revisions[i].Revision; r != s.UpdateRevision {
-			return r
+	for _, r := range slices.Backward(s.Revisions) {
+		if r.Revision != s.UpdateRevision {
+			return r.Revision
 		}
 	}
 	return ""

@@ -50,6 +50,16 @@ func TestUndoReturnsToTheRevisionBeforeTheUpdate(t *testing.T) {
 	}
 }
 
+// All VMs can have a shape that no spec had.
+func TestUndoReturnsToNoShapeOfAnAdoptedVM(t *testing.T) {
+	of := group(plan.Revision(first), plan.Revision(third), second, third)
+	of.Status.AdoptedRevisions = []v1alpha1.Revision{plan.ShapeOf(first)}
+	undone, err := Undo(of, "")
+	if err != nil || plan.Revision(undone.Spec) != plan.Revision(second) {
+		t.Errorf("%v, %+v", err, undone)
+	}
+}
+
 // The API refuses a smaller disk.
 func TestUndoShrinksNoDisk(t *testing.T) {
 	disk := func(sizeGiB int32) *v1alpha1.Disks {

@@ -108,6 +108,9 @@ func TestNothingGrows(t *testing.T) {
 	time.AfterFunc(freshFor, func() { close(resting) })
 	w.sampleUntil(ctx, "beside a fresh replica", resting)
 	after := w.sample(ctx, "end")
+	names, err := w.folderNames(ctx)
+	w.must(err)
+	w.Logf("%s at the end: %v", groupFolders, slices.DeleteFunc(names, func(name string) bool { return !w.counts(name) }))
 	var grown []string
 	for _, line := range Grown(sharedBounds, before.shared, after.shared) {
 		grown = append(grown, "beginning: "+line)

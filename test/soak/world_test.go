@@ -254,7 +254,7 @@ func (w *world) shared(ctx context.Context) (Figures, error) {
 	}
 	for _, name := range names {
 		f[folders]++
-		if groupFolder.MatchString(name) && !w.mayStay[name] {
+		if w.counts(name) {
 			f[groupFolders]++
 		}
 	}
@@ -264,6 +264,11 @@ func (w *world) shared(ctx context.Context) (Figures, error) {
 	}
 	f[vms] = float64(len(all))
 	return f, w.logs(f)
+}
+
+// counts reports whether a folder is a group's that must be removed with its group.
+func (w *world) counts(folder string) bool {
+	return groupFolder.MatchString(folder) && !w.mayStay[folder]
 }
 
 // letStay excepts the folders of groups that are empty now: a leader removes only folders in which it has seen a VM, and it may have been elected just now. The

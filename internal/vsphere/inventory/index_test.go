@@ -108,6 +108,24 @@ func TestARestoredVCenterGivesReferencesToOtherObjects(t *testing.T) {
 	}
 }
 
+// The end of the task can give the verdict while a look-up that began earlier still runs.
+func TestAVMThatTheOperatorDestroyedIsNotSearchedForAfterItsVerdict(t *testing.T) {
+	x, _ := newIndex(0)
+	a := vm(1, groupID)
+	a.InstanceUUID = "50000000-0000-4000-8000-000000000001"
+	x.list(a)
+	if len(x.SearchFor(a.Ref)) == 0 {
+		t.Error("a VM that another user deletes is not searched for")
+	}
+	x.Leaving(a.Ref)
+	for _, when := range []string{"before", "after"} {
+		if uuids := x.SearchFor(a.Ref, a.InstanceUUID); len(uuids) != 0 {
+			t.Errorf("%s the verdict, the search has %v", when, uuids)
+		}
+		x.Confirm(x.Begin(), a.Ref, Gone)
+	}
+}
+
 func TestASlowListingDoesNotOverwriteWhatWasReadLater(t *testing.T) {
 	x, _ := newIndex(0)
 	a, b := vm(1, groupID), vm(2, groupID)

@@ -29,7 +29,7 @@ func (x *Index) SearchFor(ref vsphere.Ref, claimed ...string) []string {
 	defer x.mu.Unlock()
 	var uuids []string
 	if e := x.vms[ref]; e != nil {
-		if e.leaving {
+		if e.leaving || e.destroyed {
 			return nil
 		}
 		claimed = append(slices.Clone(claimed), e.vm.InstanceUUID)

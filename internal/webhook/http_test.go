@@ -233,7 +233,7 @@ func readStatus(t *testing.T, conn net.Conn) int {
 }
 
 func TestASlowSenderIsLeftAndHoldsNoRoom(t *testing.T) {
-	s := serve(t, knowledgeWith(), func(o *Options) { o.BodyTimeout, o.Requests = 300*time.Millisecond, 2 })
+	s := serve(t, knowledgeWith(), func(o *Options) { o.BodyTimeout, o.Requests = 2*time.Second, 2 })
 	conn := s.dial()
 	s.begin(conn, ValidatePath(testMember, testSegment), 1000, `{"apiVersion":`)
 	start := time.Now()
@@ -444,7 +444,7 @@ func TestWhatNobodyCanTellIsNotARefusal(t *testing.T) {
 func TestASlowAnswerEndsBeforeTheAPIServerGivesUp(t *testing.T) {
 	w := knowledgeWith()
 	w.hook = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-	s := serve(t, w, func(o *Options) { o.Timeout = 50 * time.Millisecond })
+	s := serve(t, w, func(o *Options) { o.Timeout = time.Second })
 	status, text := s.post(ValidatePath(testMember, testSegment), reviewOf(t, requestFor(t, nil, aGroup())))
 	if status != http.StatusInternalServerError {
 		t.Errorf("status %d: %s", status, text)

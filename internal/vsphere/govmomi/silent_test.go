@@ -13,7 +13,7 @@ import (
 )
 
 // knockOften detects an unresponsive vCenter soon.
-func knockOften(_ *sim.Options, cfg *govmomi.Config) { cfg.Session.KnockEvery = 500 * time.Millisecond }
+func knockOften(_ *sim.Options, cfg *govmomi.Config) { cfg.Session.KnockEvery = 3 * time.Second }
 
 func TestASilentVCenterIsAwayUntilItAnswersAndIsThenUsedWithTheSameLogin(t *testing.T) {
 	r := newRig(t, govmomi.Watch, knockOften).ensure()

@@ -73,7 +73,7 @@ func TestAnotherCertificateIsToldAlthoughOpenConnectionsStillWork(t *testing.T) 
 	t.Cleanup(other.Close)
 	address := newCrossing(t, sm.URL)
 	cfg := config("https://" + address.listener.Addr().String() + "/sdk")
-	cfg.TLS, cfg.KnockEvery = session.TLS{CABundle: sm.CA}, 100*time.Millisecond
+	cfg.TLS, cfg.KnockEvery = session.TLS{CABundle: sm.CA}, 2*time.Second
 	s, err := session.Open(t.Context(), cfg)
 	must(t, err)
 

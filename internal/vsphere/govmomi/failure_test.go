@@ -130,9 +130,15 @@ func TestLostReplyOfACloneMakesNoSecondVM(t *testing.T) {
 
 func TestRequestThatNeverArrivedIsSettled(t *testing.T) {
 	r := newRig(t, govmomi.Poll).ensure()
+	looked := make(chan struct{})
+	look := sync.OnceFunc(func() { close(looked) })
+	t.Cleanup(look)
 	r.proxy.Hook(func(c sim.Call) faultproxy.Fault {
 		if c.Method == "CloneVM_Task" {
 			return faultproxy.Fault{Act: faultproxy.CutBefore}
+		}
+		if c.UserAgent == agent {
+			<-looked // the operation is settled only after the check of operations in flight
 		}
 		return faultproxy.Fault{}
 	})
@@ -140,6 +146,7 @@ func TestRequestThatNeverArrivedIsSettled(t *testing.T) {
 	if o := r.observe(); len(o.InFlight) != 1 || !o.InFlight[0].OutcomeUnknown {
 		t.Fatalf("in flight: %+v", o.InFlight)
 	}
+	look()
 	r.until("nothing in flight", func() bool { return len(r.observe().InFlight) == 0 })
 	if o := r.observe(); len(o.VMs) != 0 || !o.Complete {
 		t.Errorf("observation: %+v", o)
@@ -150,9 +157,13 @@ func TestRequestThatNeverArrivedIsSettled(t *testing.T) {
 
 func TestClonesOfAPredecessorHoldTheObservation(t *testing.T) {
 	both(t, func(t *testing.T, mode govmomi.Mode) {
-		r := newRig(t, mode, cloneDelay(3*time.Second)).ensure()
-		// The predecessor clones and ends when its successor asks for the running tasks: a slow successor would find
-		// the clone done.
+		released := make(chan struct{})
+		release := sync.OnceFunc(func() { close(released) })
+		t.Cleanup(release)
+		r := newRig(t, mode, func(o *sim.Options, _ *govmomi.Config) {
+			o.HoldClone = func(string) (<-chan struct{}, bool) { return released, false }
+		}).ensure()
+		// The predecessor clones and ends when its successor asks for the running tasks.
 		predecessor, end, clone := r.server, r.stop, r.request(0)
 		var submitted atomic.Bool
 		r.proxy.Hook(func(sim.Call) faultproxy.Fault {
@@ -173,6 +184,7 @@ func TestClonesOfAPredecessorHoldTheObservation(t *testing.T) {
 		})
 		r.until("all groups are notified that the inventory is complete", r.told.toldComplete)
 		told := r.told.count(group.Key())
+		release()
 		r.until("complete with the VM", func() bool {
 			o := r.observe()
 			_, ok := find(o, 0)

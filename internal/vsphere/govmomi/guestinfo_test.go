@@ -1,12 +1,15 @@
 package govmomi_test
 
 import (
+	"bytes"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/govmomi"
+	"github.com/codeconnect/vmgroup-operator/test/harness/faultproxy"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
@@ -46,12 +49,29 @@ func TestWhatAGuestHasWrittenDoesNotOutliveAPowerCycle(t *testing.T) {
 func TestAGroupIsToldWhatItsGuestsHaveWritten(t *testing.T) {
 	r := newRig(t, govmomi.Watch).ensure()
 	r.clone(0)
-	key, value := sim.GuestWrites(readyKey, 500*time.Millisecond, "true")
+	var reads atomic.Bool
+	released := make(chan struct{})
+	release := sync.OnceFunc(func() { close(released) })
+	t.Cleanup(release)
+	r.proxy.Hook(func(sim.Call) faultproxy.Fault {
+		return faultproxy.Fault{Rewrite: func(request []byte) []byte {
+			if bytes.Contains(request, []byte(readyKey)) {
+				reads.Store(true)
+				<-released
+			}
+			return request
+		}}
+	})
+	key, value := sim.GuestWrites(readyKey, 0, "true")
 	must(t, r.person.Set(r.ctx, vmPath+"vg-0", map[string]string{sim.GuestBoot: "0s", key: value}))
 	must(t, r.person.PowerOn(r.ctx, vmPath+"vg-0"))
-	r.until("the guest has booted", func() bool { vm := r.guest("true"); return vm.GuestInfoKnown && vm.ToolsRunning })
+	r.until("the guest has booted, and what it wrote is being read", func() bool {
+		vm := r.guest("true")
+		return reads.Load() && vm.ToolsRunning && vm.HeartbeatGreen && vm.GuestIP != ""
+	})
 	// From now on, no pass observes: the group must be notified.
 	told := r.told.count(group.Key())
+	release()
 	r.until("the group is notified", func() bool { return r.told.count(group.Key()) > told })
 	r.until("it is ready", func() bool { return r.guest("true").GuestInfo == "true" })
 }

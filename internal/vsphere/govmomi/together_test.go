@@ -70,7 +70,9 @@ func TestAReadOfTasksAndVMsThatFailsForOneVMIsRepeatedOverTheSameConnection(t *t
 			},
 		}
 	})
-	r.clone(1)
+	for ordinal := int32(1); !refused.Load() && ordinal < 50; ordinal++ {
+		r.clone(ordinal) // the task of a clone is read alone if the watch shows its VM late
+	}
 	if n := connects(); !refused.Load() || n != before {
 		t.Errorf("a read was refused: %t; there were %d connections, want %d", refused.Load(), n, before)
 	}

@@ -167,11 +167,20 @@ func handovers(line failover.Timeline, since time.Time) (gaps []failover.Gap) {
 	return gaps
 }
 
-// silentSince fails if a process sent a call that changes something after a moment.
+// silentSince fails if a process sent a call that changes something after a moment, and before it was given buckets again: a resumed
+// process begins another session and takes its share. The observer sees that later than the process, by a second at most.
 func silentSince(t *testing.T, boot string, moment time.Time) {
 	t.Helper()
+	line, again := world.observer.Timeline(), time.Now()
+	of := line.Of(boot)
+	for _, m := range line.Moves(moment) {
+		if of(m.To) {
+			again = m.At.Add(-time.Second - world.pulse.lost(moment, m.At))
+			break
+		}
+	}
 	for _, c := range failover.NewHistory(world.proxy.Records()).Of(boot).Calls {
-		if c.Start.After(moment) {
+		if c.Start.After(moment) && c.Start.Before(again) {
 			t.Errorf("%s after its right to act had ended: %s", c.Start.Sub(moment), c)
 		}
 	}

@@ -130,6 +130,10 @@ type VMStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	CloneMode CloneMode `json:"cloneMode,omitempty"`
+	// rootDiskGiB is the largest size in GiB that the operator gave the root disk. Disks do not shrink. It is unset if the disk is that of the
+	// template.
+	// +optional
+	RootDiskGiB int32 `json:"rootDiskGiB,omitempty"`
 	// readySince is the time since which the VM passes the readiness gate, including an earlier gate: see readinessGate.
 	// +optional
 	ReadySince *metav1.Time `json:"readySince,omitempty"`

@@ -104,6 +104,8 @@ type VMStatus struct {
 	IPAddress string
 	Revision  string
 	CloneMode v1alpha1.CloneMode
+	// RootDiskGiB is as in vsphere.VM. It must be persisted: a VM out of sight counts in quotas.
+	RootDiskGiB int32
 	// ReadySince is zero until the VM has passed its readiness gate, and while it is stopped as spec asks. It is kept while the VM is Unhealthy or Lost: status must remember
 	// that the VM was ready once.
 	ReadySince time.Time

@@ -574,7 +574,7 @@ func persist(p Plan) []Known {
 	ks := make([]Known, 0, len(p.VMs))
 	for _, s := range p.VMs {
 		ks = append(ks, Known{
-			Ordinal: s.Ordinal, Incarnation: s.Incarnation, MoRef: s.MoRef, UUID: s.UUID, Revision: s.Revision,
+			Ordinal: s.Ordinal, Incarnation: s.Incarnation, MoRef: s.MoRef, UUID: s.UUID, Revision: s.Revision, RootDiskGiB: s.RootDiskGiB,
 			ReadySince: s.ReadySince.Truncate(time.Second), ShutdownTime: s.ShutdownTime.Truncate(time.Second), Phase: s.Phase,
 			StartTime: s.StartTime.Truncate(time.Second), Updating: s.Updating, Replaces: s.Replaces,
 			StoppedAt: s.StoppedAt.Truncate(time.Second), RefusedAt: s.RefusedAt.Truncate(time.Second),

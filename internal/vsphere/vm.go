@@ -47,6 +47,8 @@ type VM struct {
 	CPU int32
 	// MemoryMiB is the memory in MiB.
 	MemoryMiB int64
+	// RootDiskGiB is the capacity in GiB that the operator gave the VM's first disk, or zero if it gave none: the disk is that of the template, or the VM was adopted.
+	RootDiskGiB int32
 	// HotAdd describes how the VM can grow while it runs.
 	HotAdd HotAdd
 	// Devices is the number of the VM's disks and network adapters.

@@ -44,7 +44,7 @@ func (v *vcenter) clone(c cloneOf) error {
 		stamp := c.stamp
 		v.vms = append(v.vms, &machine{
 			ref: v.ref("vm-"), name: c.name, folder: c.folder, uuid: c.uuid, stamp: &stamp, template: c.template, network: c.network,
-			boots: template.boots, hotAdd: template.hotAdd, cpu: c.cpu, memory: c.memory, rootGiB: max(c.rootGiB, templateGiB), power: vsphere.PoweredOff, version: 1, unrecorded: t.unrecorded,
+			boots: template.boots, hotAdd: template.hotAdd, cpu: c.cpu, memory: c.memory, rootGiB: max(c.rootGiB, templateGiB), sizedGiB: c.rootGiB, power: vsphere.PoweredOff, version: 1, unrecorded: t.unrecorded,
 		})
 		v.changed()
 		return nil
@@ -213,7 +213,7 @@ func (v *vcenter) reconfigure(a *plan.Action) error {
 		if memory > 0 {
 			m.memory = memory
 		}
-		m.rootGiB = max(m.rootGiB, a.RootDiskGiB)
+		m.rootGiB, m.sizedGiB = max(m.rootGiB, a.RootDiskGiB), max(m.sizedGiB, a.RootDiskGiB)
 		if a.Network != nil {
 			m.network, m.rewiredAt = *a.Network, v.world.now
 		}

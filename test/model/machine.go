@@ -21,8 +21,9 @@ type machine struct {
 	cpu                     int32
 	growsTo                 int32 // the CPUs of the last requested change
 	memory                  int64
-	rootGiB                 int32
-	power                   vsphere.PowerState
+	// rootGiB is the size of the root disk, sizedGiB the size that the operator gave it.
+	rootGiB, sizedGiB int32
+	power             vsphere.PowerState
 	// hidden VMs are missing in the inventory. isTemplate is true for a VM that a user converted.
 	hidden, isTemplate bool
 	// hostAway means that its host is disconnected. backAt is the time of the host's last return.
@@ -106,7 +107,7 @@ func (m *machine) setPower(w *world, power vsphere.PowerState) {
 func (m *machine) shown(now time.Time) vsphere.VM {
 	vm := vsphere.VM{
 		Ref: vsphere.VMRef(m.ref), Name: m.name, Folder: vsphere.FolderRef(m.folder), InstanceUUID: m.uuid, Power: m.power, Connection: m.connection(),
-		CPU: m.cpu, MemoryMiB: m.memory, HotAdd: vsphere.HotAdd{CPU: m.hotAdd, Memory: m.hotAdd}, IsTemplate: m.isTemplate,
+		CPU: m.cpu, MemoryMiB: m.memory, RootDiskGiB: m.sizedGiB, HotAdd: vsphere.HotAdd{CPU: m.hotAdd, Memory: m.hotAdd}, IsTemplate: m.isTemplate,
 		ChangeVersion: strconv.Itoa(m.version), Tombstone: m.tombstone,
 	}
 	if m.power == vsphere.PoweredOn {

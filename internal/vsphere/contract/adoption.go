@@ -75,7 +75,7 @@ func (a adopter) take(vm vsphere.VM, from vsphere.Origin) {
 	if *got.Stamp != ad.Stamp || got.Released != nil || got.Tombstone {
 		a.t.Errorf("it carries %+v and %+v, want %+v", *got.Stamp, got.Released, ad.Stamp)
 	}
-	if got.InstanceUUID != vm.InstanceUUID || got.Power != vm.Power || got.CPU != vm.CPU || got.MemoryMiB != vm.MemoryMiB {
+	if !sameMachine(got, vm) {
 		a.t.Errorf("it was %+v and is %+v", vm, got)
 	}
 	if f := a.observation().Failures; len(f) > 0 {
@@ -94,7 +94,7 @@ func (a adopter) refuses(what string, ad vsphere.Adoption, kind vsphere.Kind) {
 }
 
 func adoptedByStamp(r *run) {
-	a, vm, dead := newAdopter(r), r.clone(0), r.clone(1)
+	a, vm, dead := newAdopter(r), r.cloneLarger(0), r.clone(1)
 	r.ok(r.Server.PowerOn(r.ctx, target(vm)))
 	vm = r.vm("powered on", 0, func(vm vsphere.VM) bool { return vm.Power == vsphere.PoweredOn })
 	r.ok(r.Server.Mark(r.ctx, target(dead)))

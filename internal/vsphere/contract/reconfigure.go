@@ -130,20 +130,22 @@ func otherSockets(r *run) {
 }
 
 func grown(r *run) {
-	req := r.request(0)
-	has := int32(req.Template.RootDiskBytes >> 30)
+	template := r.request(0).Template
+	has := int32(template.RootDiskBytes >> 30)
 	if has == 0 {
-		r.t.Fatalf("the template %+v has no disk of a whole GiB", req.Template)
+		r.t.Fatalf("the template %+v has no disk of a whole GiB", template)
 	}
-	req.RootDiskGiB = has + 2
-	slots := r.Server.Acquire(id.Key(), req.Template.Host, 1)
-	defer slots.Release()
-	r.ok(r.Server.Clone(r.ctx, req))
-	vm := r.vm("the clone is there", 0, func(vsphere.VM) bool { return true })
+	vm := r.cloneLarger(0)
 	is := func(want int32) {
 		r.t.Helper()
 		if got := r.Person.RootDiskGiB(r.folder, vm); got != want {
 			r.t.Errorf("the root disk has %d GiB, want %d", got, want)
+		}
+		if vm.RootDiskGiB != want {
+			r.t.Errorf("the inventory shows a root disk of %d GiB, want %d", vm.RootDiskGiB, want)
+		}
+		if marked := r.Server.Marked(id.Key()); len(marked) != 1 || marked[0].RootDiskGiB != want {
+			r.t.Errorf("in sums counts %+v, want a root disk of %d GiB", marked, want)
 		}
 	}
 	is(has + 2)

@@ -9,7 +9,7 @@ import (
 )
 
 func released(r *run) {
-	vm, stays := r.clone(0), r.clone(1)
+	vm, stays := r.cloneLarger(0), r.clone(1)
 	r.ok(r.Server.PowerOn(r.ctx, target(vm)))
 	vm = r.vm("powered on", 0, func(vm vsphere.VM) bool { return vm.Power == vsphere.PoweredOn })
 	nowhere := target(vm)
@@ -23,8 +23,7 @@ func released(r *run) {
 	if got.Stamp != nil || got.Tombstone || got.Released == nil || *got.Released != mark {
 		r.t.Errorf("it carries stamp %+v and mark %+v, want mark %+v alone", got.Stamp, got.Released, mark)
 	}
-	if got.Ref != vm.Ref || got.Name != vm.Name || got.Folder != vm.Folder || got.InstanceUUID != vm.InstanceUUID || got.Power != vm.Power ||
-		got.CPU != vm.CPU || got.MemoryMiB != vm.MemoryMiB {
+	if got.Ref != vm.Ref || got.Name != vm.Name || got.Folder != vm.Folder || !sameMachine(got, vm) {
 		r.t.Errorf("it was %+v and is %+v", vm, got)
 	}
 	r.ok(r.Server.Release(r.ctx, let))
@@ -53,6 +52,11 @@ func released(r *run) {
 		o := r.observe()
 		return o.Complete && len(o.Released) == 1 && o.Released[0].Ref != vm.Ref
 	})
+}
+
+// sameMachine reports whether two observations of a VM show the same UUID, power state and size.
+func sameMachine(a, b vsphere.VM) bool {
+	return a.InstanceUUID == b.InstanceUUID && a.Power == b.Power && a.CPU == b.CPU && a.MemoryMiB == b.MemoryMiB && a.RootDiskGiB == b.RootDiskGiB
 }
 
 // observedWithoutAFolder observes groups by their ID alone: by the stamp of one VM, and the release mark of another.

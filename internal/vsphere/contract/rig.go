@@ -203,14 +203,26 @@ func (r *run) request(ordinal int32) vsphere.CloneRequest {
 // clone creates the VM of an ordinal.
 func (r *run) clone(ordinal int32) vsphere.VM {
 	r.t.Helper()
+	return r.cloned(r.request(ordinal))
+}
+
+// cloneLarger creates the VM of an ordinal with a root disk that is 2 GiB larger than that of the template.
+func (r *run) cloneLarger(ordinal int32) vsphere.VM {
+	r.t.Helper()
 	req := r.request(ordinal)
+	req.RootDiskGiB = int32(req.Template.RootDiskBytes>>30) + 2
+	return r.cloned(req)
+}
+
+func (r *run) cloned(req vsphere.CloneRequest) vsphere.VM {
+	r.t.Helper()
 	slots := r.Server.Acquire(id.Key(), req.Template.Host, 1)
 	defer slots.Release()
 	if slots.Granted() != 1 {
 		r.t.Fatalf("granted %d slots, want 1", slots.Granted())
 	}
 	r.ok(r.Server.Clone(r.ctx, req))
-	return r.vm("the clone is there", ordinal, func(vsphere.VM) bool { return true })
+	return r.vm("the clone is there", req.Stamp.Ordinal, func(vsphere.VM) bool { return true })
 }
 
 func target(vm vsphere.VM) vsphere.Target {

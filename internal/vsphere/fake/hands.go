@@ -78,6 +78,7 @@ func (h Hands) CopyVM(name, as string) vsphere.Ref {
 		h.s.mustBeFree(c.Folder, as)
 		c.Name = as
 		vm = h.s.addVM(&c)
+		h.s.rootDisks[vm.Ref] = h.s.rootDisks[h.s.must(name).Ref]
 		vm.InstanceUUID = "copy-" + vm.Ref.Value // vCenter does not give two VMs the same UUID
 		h.s.setPower(vm, vsphere.PoweredOff)
 	})

@@ -12,7 +12,7 @@ import (
 // the task.
 func (s *Server) Reconfigure(ctx context.Context, r vsphere.Reconfiguration) error {
 	done := func(vm *vsphere.VM) bool {
-		return r.Done(*vm) && (r.Network.IsZero() || s.networks[vm.Ref] == r.Network) && r.RootDiskGiB <= s.rootDisks[vm.Ref].sizeGiB
+		return r.Done(*vm) && (r.Network.IsZero() || s.networks[vm.Ref] == r.Network) && r.RootDiskGiB <= min(s.rootDisks[vm.Ref].sizeGiB, vm.RootDiskGiB)
 	}
 	return s.onVMWith(ctx, vsphere.OpReconfigure, "reconfigure", r.Revision, r.Target, func(vm *vsphere.VM, op string) (bool, *vsphere.Error) {
 		if vm.Tombstone {
@@ -48,7 +48,7 @@ func (s *Server) Reconfigure(ctx context.Context, r vsphere.Reconfiguration) err
 		if err := s.grow(vm, r, op); err != nil {
 			return err
 		}
-		vm.CPU, vm.HotAdd.CoresPerSocket, vm.MemoryMiB = want.CPU, want.HotAdd.CoresPerSocket, want.MemoryMiB
+		vm.CPU, vm.HotAdd.CoresPerSocket, vm.MemoryMiB, vm.RootDiskGiB = want.CPU, want.HotAdd.CoresPerSocket, want.MemoryMiB, max(vm.RootDiskGiB, r.RootDiskGiB)
 		if !r.Network.IsZero() {
 			s.networks[vm.Ref] = r.Network
 		}

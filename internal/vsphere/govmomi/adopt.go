@@ -272,11 +272,11 @@ func (s *Server) mayTakeFrom(ctx context.Context, c *connection, r operations.Re
 	return nil
 }
 
-// marked reports whether a VM's configuration contains any key of the operator, even an unreadable stamp or mark. A newer version of the operator can
-// have written it.
+// marked reports whether a VM's configuration contains any key of a stamp or mark, even of an unreadable one. A newer version of the operator can have
+// written it.
 func marked(values map[string]string) bool {
-	for _, value := range values {
-		if value != "" {
+	for key, value := range values {
+		if value != "" && key != inventory.KeyRootDisk {
 			return true
 		}
 	}

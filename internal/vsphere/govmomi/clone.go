@@ -42,6 +42,7 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 	if err != nil {
 		return spec(vsphere.KindSpec, err)
 	}
+	extra = append(extra, inventory.EncodeRootDisk(req.RootDiskGiB))
 	guest, err := req.GuestInfo()
 	if err != nil {
 		return spec(vsphere.KindSpec, err)

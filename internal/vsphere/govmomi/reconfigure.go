@@ -65,6 +65,9 @@ func (s *Server) reconfiguration(ctx context.Context, c *connection, r operation
 	if t.Revision != "" && t.Revision != seen.Stamp.Revision {
 		spec.ExtraConfig = extraConfig([]inventory.KV{{Key: inventory.KeyRevision, Value: t.Revision}})
 	}
+	if t.RootDiskGiB > vm.RootDiskGiB {
+		spec.ExtraConfig = append(spec.ExtraConfig, extraConfig([]inventory.KV{inventory.EncodeRootDisk(t.RootDiskGiB)})...)
+	}
 	var err error
 	if spec.DeviceChange, err = s.deviceChanges(ctx, c, r, t, vm); err != nil {
 		return spec, err

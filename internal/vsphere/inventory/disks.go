@@ -20,6 +20,20 @@ func EncodeDisks(keys []int32, known bool) KV {
 	return KV{KeyDisks, disksVersion + ";" + strings.Join(parts, ",")}
 }
 
+// EncodeRootDisk returns the extraConfig entry with the capacity of a VM's first disk in GiB. Zero empties the entry, which can be that of the template.
+func EncodeRootDisk(sizeGiB int32) KV {
+	if sizeGiB == 0 {
+		return KV{KeyRootDisk, ""}
+	}
+	return KV{KeyRootDisk, strconv.Itoa(int(sizeGiB))}
+}
+
+// DecodeRootDisk reads the capacity of a VM's first disk in GiB. It is zero if the entry is missing or malformed.
+func DecodeRootDisk(values map[string]string) int32 {
+	size, _ := number(values[KeyRootDisk])
+	return size
+}
+
 // DecodeDisks reads the device keys of the disks that a VM was cloned with. If the entry is missing or malformed in any part, known is false.
 // VMs from older versions have no entry.
 func DecodeDisks(value string) (keys []int32, known bool) {

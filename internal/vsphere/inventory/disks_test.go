@@ -33,3 +33,17 @@ func TestAListOfDisksThatIsNotWholeIsNone(t *testing.T) {
 		}
 	}
 }
+
+func TestTheSizeOfARootDiskIsReadAsItWasWritten(t *testing.T) {
+	for size, want := range map[int32]string{0: "", 1: "1", 63488: "63488"} {
+		kv := EncodeRootDisk(size)
+		if got := DecodeRootDisk(map[string]string{kv.Key: kv.Value}); kv != (KV{KeyRootDisk, want}) || got != size {
+			t.Errorf("%d GiB are written as %+v, and read as %d", size, kv, got)
+		}
+	}
+	for _, value := range []string{"-1", "4.5", "040", " 40", "40Gi", "9999999999"} {
+		if got := DecodeRootDisk(map[string]string{KeyRootDisk: value}); got != 0 {
+			t.Errorf("%q is read as %d", value, got)
+		}
+	}
+}

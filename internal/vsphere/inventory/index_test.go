@@ -235,11 +235,11 @@ func TestFolderTellsItsGroup(t *testing.T) {
 func TestUnreadKeepsWhatWasKnown(t *testing.T) {
 	x, _ := newIndex(0)
 	a := vm(1, groupID)
-	a.CPU, a.MemoryMiB, a.HotAdd = 2, 1024, vsphere.HotAdd{CPU: true, Memory: true, MemoryLimitMiB: 4096}
+	a.CPU, a.MemoryMiB, a.RootDiskGiB, a.HotAdd = 2, 1024, 40, vsphere.HotAdd{CPU: true, Memory: true, MemoryLimitMiB: 4096}
 	x.list(a)
 	dark := Seen{VM: vsphere.VM{Ref: a.Ref, Name: a.Name, Folder: a.Folder}, Unread: true}
 	x.list(dark)
-	if g := x.Group(query()); len(g.VMs) != 1 || g.VMs[0].Stamp == nil || g.VMs[0].HotAdd != a.HotAdd || len(g.Unread) != 0 {
+	if g := x.Group(query()); len(g.VMs) != 1 || g.VMs[0].Stamp == nil || g.VMs[0].HotAdd != a.HotAdd || g.VMs[0].RootDiskGiB != a.RootDiskGiB || len(g.Unread) != 0 {
 		t.Errorf("known VM: %+v", g)
 	}
 	fresh := Seen{VM: vsphere.VM{Ref: vsphere.VMRef("vm-9"), Name: "vg-9", Folder: folder.Ref}, Unread: true}

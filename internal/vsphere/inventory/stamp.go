@@ -24,11 +24,16 @@ const (
 	KeyReleased  = vsphere.ReleaseKey
 )
 
-// KeyDisks holds the disks that a VM got from its template. It is not part of the stamp: it stays valid and in place after a release.
-const KeyDisks = "vmgroup.disks"
+// Keys of a VM's disks. They are not part of the stamp: they stay valid and in place after a release.
+const (
+	// KeyDisks holds the disks that a VM got from its template.
+	KeyDisks = "vmgroup.disks"
+	// KeyRootDisk holds the capacity in GiB that the operator gave the first disk.
+	KeyRootDisk = "vmgroup.rootDiskGiB"
+)
 
-// Keys are all keys that the operator writes into a current or former VM of a group, in the order of writing.
-var Keys = []string{KeyOwner, KeyRevision, KeyCloneMode, KeyEpoch, KeyCreated, KeyTombstone, KeyReleased, KeyUUID}
+// Keys are the keys that the operator reads with the configuration of a current or former VM of a group, in the order of writing.
+var Keys = []string{KeyOwner, KeyRevision, KeyCloneMode, KeyEpoch, KeyCreated, KeyTombstone, KeyReleased, KeyUUID, KeyRootDisk}
 
 const (
 	ownerVersion    = "v1"
@@ -115,16 +120,19 @@ func EncodeRelease(m vsphere.ReleaseMark) ([]KV, error) {
 	if !separable(m.Installation, m.Member, m.Namespace, m.Group) || m.Ordinal < 0 {
 		return nil, errRelease
 	}
-	kvs := make([]KV, len(Keys))
-	for i, key := range Keys {
-		kvs[i].Key = key
+	kvs := make([]KV, 0, len(Keys))
+	for _, key := range Keys {
+		value := ""
 		switch key {
+		case KeyRootDisk:
+			continue // the disk stays
 		case KeyUUID:
-			kvs[i].Value = m.UUID
+			value = m.UUID
 		case KeyReleased:
 			// The revision is last, because it comes from the stamp and can contain anything.
-			kvs[i].Value = fmt.Sprintf("%s;%s;%s;%s;%s;%d;%s", releasedVersion, m.Installation, m.Member, m.Namespace, m.Group, m.Ordinal, m.Revision)
+			value = fmt.Sprintf("%s;%s;%s;%s;%s;%d;%s", releasedVersion, m.Installation, m.Member, m.Namespace, m.Group, m.Ordinal, m.Revision)
 		}
+		kvs = append(kvs, KV{key, value})
 	}
 	return kvs, nil
 }

@@ -129,7 +129,7 @@ func TestReleaseMarksComeBackAsTheyWereAndLeaveNothingElseOfTheStamp(t *testing.
 			t.Fatal(err)
 		}
 		vm := values(stamp)
-		vm[KeyTombstone] = "2026-01-01T00:00:00Z"
+		vm[KeyTombstone], vm[KeyRootDisk] = "2026-01-01T00:00:00Z", "40"
 		written, err := EncodeRelease(want)
 		if err != nil {
 			t.Fatal(err)
@@ -141,9 +141,12 @@ func TestReleaseMarksComeBackAsTheyWereAndLeaveNothingElseOfTheStamp(t *testing.
 			t.Fatalf("got %+v, want %+v", got, want)
 		}
 		for key, value := range vm {
-			if key != KeyReleased && key != KeyUUID && value != "" {
+			if key != KeyReleased && key != KeyUUID && key != KeyRootDisk && value != "" {
 				t.Fatalf("%s is still %q", key, value)
 			}
+		}
+		if got := DecodeRootDisk(vm); got != 40 { // the disk stays as it is
+			t.Fatalf("the root disk has %d GiB", got)
 		}
 	})
 }

@@ -1,0 +1,16 @@
+package govmomi
+
+import (
+	"testing"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
+)
+
+// A user takes ownership of a released VM by removing its mark. The size of its disk stays.
+func TestAVMWithTheSizeOfItsRootDiskAloneIsNotMarked(t *testing.T) {
+	for _, key := range inventory.Keys {
+		if got, want := marked(map[string]string{key: "1", inventory.KeyRootDisk: "40"}), key != inventory.KeyRootDisk; got != want {
+			t.Errorf("a VM with %s is marked: %t, want %t", key, got, want)
+		}
+	}
+}

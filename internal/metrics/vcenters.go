@@ -15,7 +15,7 @@ var (
 		object("vcenter"), Label{Name: "method"}, oneOf("code", RequestCodes...))
 	VCenterRequestTime = define("vmgroup_vcenter_request_duration_seconds", Histogram, Process,
 		"Time from a request to its answer, by whether it reads or changes. Requests that wait for news are left out.",
-		object("vcenter"), oneOf("class", RequestClasses...)).in(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15)
+		object("vcenter"), oneOf("class", RequestClasses...)).in(0.05, 0.25, 1, 2.5, 5, 15)
 
 	VCenterTasks = define("vmgroup_vcenter_tasks", Gauge, Owner, "Tasks of this replica at the vCenter that run or have a slot, and that wait for a slot.",
 		object("vcenter"), oneOf("state", TaskStates...))

@@ -111,6 +111,9 @@ type LimitsPolicy struct {
 
 	LimitsBounds `json:",inline"`
 
+	// diskRequired is true if a quota limits storage: groups with VMs must set spec.disks.root.sizeGiB.
+	// +optional
+	DiskRequired bool `json:"diskRequired,omitempty"`
 	// templates that a group can name.
 	// +optional
 	Templates LimitsTemplates `json:"templates,omitzero"`

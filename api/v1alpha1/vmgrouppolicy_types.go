@@ -153,6 +153,9 @@ type PolicyQuota struct {
 	// memory is the sum of spec.memory times spec.replicas.
 	// +optional
 	Memory *Amount `json:"memory,omitempty"`
+	// storage is the sum of spec.disks.root.sizeGiB times spec.replicas. Groups under this limit must set the size.
+	// +optional
+	Storage *Amount `json:"storage,omitempty"`
 	// scope is Namespace or Match. Namespace counts each namespace of each member separately. Match counts all groups that the policy
 	// matches together.
 	// +optional

@@ -21,7 +21,7 @@ const (
 	Version = 15
 
 	// LimitsVersion is the same for the VmGroupLimits CRD.
-	LimitsVersion = 4
+	LimitsVersion = 5
 
 	// MemberClusterVersion is the same for the MemberCluster CRD, which only a hub has, as those that follow.
 	MemberClusterVersion = 6
@@ -30,7 +30,7 @@ const (
 	VCenterVersion = 5
 
 	// VmGroupPolicyVersion is the same for the VmGroupPolicy CRD.
-	VmGroupPolicyVersion = 7
+	VmGroupPolicyVersion = 8
 
 	// VersionAnnotation on an installed CRD holds its Version as a decimal number.
 	VersionAnnotation = "vm.codeconnect.vmworld.com/crd-version"

@@ -19,21 +19,29 @@ func (s *Snapshot) room(spec v1alpha1.VmGroupSpec, p *plan.Plan) (n int, limited
 	}
 	free, taken, z := s.allowed(), s.occupied(spec), asked(spec)
 	if p != nil && s.grants() {
-		copies := s.copies(p, z)
-		taken.VMs, taken.CPU, taken.Memory = taken.VMs-copies.VMs, taken.CPU-copies.CPU, taken.Memory-copies.Memory
+		taken = taken.Minus(s.copies(p, z))
 	}
 	room := int64(math.MaxInt32)
-	for _, d := range []struct {
-		rule             policy.Rule
-		free, taken, one int64
-	}{
-		{policy.RuleQuotaVMs, free.VMs, taken.VMs, 1}, {policy.RuleQuotaCPU, free.CPU, taken.CPU, z.cpu}, {policy.RuleQuotaMemory, free.Memory, taken.Memory, z.memory},
-	} {
-		if s.Quota.limits(d.rule) {
-			room, limited = min(room, max(0, d.free-d.taken)/max(1, d.one)), true
+	for _, d := range s.Quota.dimensions(free, taken, z.usage()) {
+		if d.one > 0 {
+			room, limited = min(room, max(0, d.free-d.taken)/d.one), true
 		}
 	}
 	return int(room), limited
+}
+
+// dimension is one that limits a group: the usage that it can have, that it has, and that of one more VM.
+type dimension struct {
+	rule             policy.Rule
+	free, taken, one int64
+}
+
+// dimensions returns those that limit the group.
+func (a *QuotaAnswer) dimensions(free, taken, one policy.Usage) []dimension {
+	return slices.DeleteFunc([]dimension{
+		{policy.RuleQuotaVMs, free.VMs, taken.VMs, one.VMs}, {policy.RuleQuotaCPU, free.CPU, taken.CPU, one.CPU},
+		{policy.RuleQuotaMemory, free.Memory, taken.Memory, one.Memory}, {policy.RuleQuotaStorage, free.Storage, taken.Storage, one.Storage},
+	}, func(d dimension) bool { return !a.limits(d.rule) })
 }
 
 // within returns the plan without the clones for which there is no room.
@@ -113,7 +121,8 @@ func (s *Snapshot) noRoom(spec v1alpha1.VmGroupSpec) *plan.Blocker {
 	if n, limited := s.room(spec, nil); !limited || n > 0 {
 		return nil
 	}
-	if int64(s.existing()) >= policy.UsageOf(spec).VMs && s.granted().Covers(s.occupied(spec)) {
+	exceeded := func(d dimension) bool { return d.taken > d.free }
+	if int64(s.existing()) >= policy.UsageOf(spec).VMs && !slices.ContainsFunc(s.Quota.dimensions(s.granted(), s.occupied(spec), policy.Usage{}), exceeded) {
 		return nil
 	}
 	return &plan.Blocker{Reason: v1alpha1.ReasonQuotaExceeded, Terminal: len(s.leaving) == 0, Message: fmt.Sprintf(

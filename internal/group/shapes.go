@@ -87,13 +87,13 @@ func (s *Snapshot) derived(recorded []plan.Shape) (derived []plan.Shape) {
 		if known[vm.Stamp.Revision] {
 			continue
 		}
-		attempt := fmt.Sprint(vm.Stamp.Revision, vm.CPU, vm.MemoryMiB, vm.HotAdd.CoresPerSocket)
+		attempt := fmt.Sprint(vm.Stamp.Revision, vm.CPU, vm.MemoryMiB, vm.HotAdd.CoresPerSocket, vm.RootDiskGiB)
 		if tried[attempt] {
 			continue
 		}
 		tried[attempt] = true
 		for _, like := range append([]plan.Shape{{Recorded: plan.ShapeOf(s.Group.Spec)}}, recorded...) {
-			if shape := sizedAs(like.Recorded, vm); shape.Revision == vm.Stamp.Revision {
+			if shape, is := shownBy(vm, like.Recorded); is {
 				known[shape.Revision], derived = true, append(derived, plan.Shape{Recorded: shape, Adopted: true})
 				break
 			}
@@ -102,7 +102,22 @@ func (s *Snapshot) derived(recorded []plan.Shape) (derived []plan.Shape) {
 	return derived
 }
 
-// sizedAs returns a shape with the size of a VM. The size is all of a shape that a VM shows.
+// shownBy returns the shape whose revision a VM has, if it differs from another one only in what a VM shows. A VM whose disk a person or an earlier spec made larger shows another
+// size than its shape has.
+func shownBy(vm *vsphere.VM, like v1alpha1.Revision) (shape v1alpha1.Revision, is bool) {
+	shape = sizedAs(like, vm)
+	if shape.Revision == vm.Stamp.Revision {
+		return shape, true
+	}
+	shape.Disks = nil
+	if vm.RootDiskGiB != 0 {
+		shape.Disks = &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: vm.RootDiskGiB}}
+	}
+	shape = plan.Named(shape)
+	return shape, shape.Revision == vm.Stamp.Revision
+}
+
+// sizedAs returns a shape with the CPUs, memory and sockets of a VM.
 func sizedAs(shape v1alpha1.Revision, vm *vsphere.VM) v1alpha1.Revision {
 	shape.CPU, shape.Memory = vm.CPU, int32(sizeOf(vm).memory)
 	if shape.CoresPerSocket != 0 {

@@ -12,27 +12,47 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// size of a VM: virtual CPUs, and memory in GiB. The zero size is an unknown one.
-type size struct{ cpu, memory int64 }
+// size of a VM: virtual CPUs, memory in GiB, and the stated size of the root disk in GiB. Without CPUs it is unknown, except for the disk.
+type size struct{ cpu, memory, disk int64 }
+
+func (z size) unknown() bool { return z.cpu == 0 }
 
 // sizeOf returns the size in vCenter. Memory is rounded up, because quotas count whole GiB.
-func sizeOf(vm *vsphere.VM) size { return size{int64(vm.CPU), (vm.MemoryMiB + 1023) / 1024} }
+func sizeOf(vm *vsphere.VM) size {
+	return size{int64(vm.CPU), (vm.MemoryMiB + 1023) / 1024, int64(vm.RootDiskGiB)}
+}
+
+// shapeSize returns the size that a shape asks for. A member that ignores the schema can show negative numbers.
+func shapeSize(s v1alpha1.VMShape) size {
+	return size{int64(s.CPU), int64(s.Memory), int64(s.RootDiskGiB())}.max(size{})
+}
+
+// diskOf returns the size of the root disk of a VM in status. It can be larger than in the VM's revision, because disks do not shrink.
+func diskOf(vm *v1alpha1.VMStatus) size { return size{disk: int64(vm.RootDiskGiB)} }
 
 // asked returns the size that a spec asks for.
-func asked(spec v1alpha1.VmGroupSpec) size { return size{int64(spec.CPU), int64(spec.Memory)} }
+func asked(spec v1alpha1.VmGroupSpec) size { return shapeSize(spec.Shape()) }
 
-func (z size) max(o size) size { return size{max(z.cpu, o.cpu), max(z.memory, o.memory)} }
+func (z size) max(o size) size {
+	return size{max(z.cpu, o.cpu), max(z.memory, o.memory), max(z.disk, o.disk)}
+}
 
-// described returns the size of a VM that vCenter does not show. The size comes from the VM's recorded revision, which can differ from that of spec. The result is zero if
-// status does not describe that revision. It is also zero for a clone whose intent was lost with status: the clone has no instance UUID, and its revision is a guess.
+// usage returns the usage of one VM.
+func (z size) usage() policy.Usage {
+	return policy.Usage{VMs: 1, CPU: z.cpu, Memory: z.memory, Storage: z.disk}
+}
+
+// described returns the size of a VM that vCenter does not show. The size comes from the VM's recorded revision, which can differ from that of spec. The result has only the disk if
+// status does not describe that revision. It is zero for a clone whose intent was lost with status: the clone has no instance UUID, and its revision is a guess.
 func (s *Snapshot) described(ordinal int32) size {
 	for i := range s.Group.Status.VMs {
 		if vm := &s.Group.Status.VMs[i]; vm.Ordinal == ordinal && (vm.MoRef != "" || vm.UUID != "") {
 			for _, shape := range s.recordedShapes() {
 				if shape.Recorded.Revision == vm.Revision {
-					return size{int64(shape.Recorded.CPU), int64(shape.Recorded.Memory)}
+					return shapeSize(shape.Recorded.VMShape).max(diskOf(vm))
 				}
 			}
+			return diskOf(vm)
 		}
 	}
 	return size{}
@@ -47,7 +67,7 @@ func (s *Snapshot) becoming() (z size) {
 	}
 	for _, shape := range plan.Believed(s.Group.Status.Revisions) {
 		if revision := shape.Recorded.Revision; revision == r.Revision || slices.Contains(r.From, revision) {
-			z = z.max(size{int64(shape.Recorded.CPU), int64(shape.Recorded.Memory)})
+			z = z.max(shapeSize(shape.Recorded.VMShape))
 		}
 	}
 	return z
@@ -81,7 +101,7 @@ func (s *Snapshot) counted(least size) policy.Usage {
 // sum adds up VMs.
 func sum(sizes []size) (u policy.Usage) {
 	for _, z := range sizes {
-		u = u.Add(policy.Usage{VMs: 1, CPU: z.cpu, Memory: z.memory})
+		u = u.Add(z.usage())
 	}
 	return u
 }
@@ -186,22 +206,22 @@ func (s *Snapshot) hidden() (ordinals []int32) {
 	return ordinals
 }
 
-// amounts are the CPUs and memories of VMs, the largest first.
+// amounts are the CPUs, memories and root disks of VMs, the largest first.
 type amounts struct {
-	cpus, memories []int64
-	least          size
+	cpus, memories, disks []int64
+	least                 size
 }
 
 func (a *amounts) add(z size) {
 	z = z.max(a.least)
-	a.cpus, a.memories = append(a.cpus, z.cpu), append(a.memories, z.memory)
+	a.cpus, a.memories, a.disks = append(a.cpus, z.cpu), append(a.memories, z.memory), append(a.disks, z.disk)
 }
 
 // amounts returns those of the VMs that exist, are out of sight, or return in their revision, each at least of the size in spec. As long as no VM of spec's revision has been ready, an update
 // replaces lost VMs with older ones.
 func (s *Snapshot) amounts() amounts {
 	n := len(s.sizes) + len(s.Group.Status.VMs)
-	a := amounts{make([]int64, 0, n), make([]int64, 0, n), asked(s.Group.Spec)}
+	a := amounts{make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n), asked(s.Group.Spec)}
 	for _, z := range s.sizes {
 		a.add(z)
 	}
@@ -210,9 +230,14 @@ func (s *Snapshot) amounts() amounts {
 		if _, there := s.sizes[vm.Ordinal]; there || slices.Contains(s.Group.Status.Deleting, vm.Ordinal) {
 			continue
 		}
+		unseen := s.outOfSight(*vm)
 		if old := s.old(vm.Revision); old != nil {
-			a.add(asked(old.Spec))
-		} else if s.outOfSight(*vm) { // an adopted VM has a size of its own
+			z := asked(old.Spec)
+			if unseen {
+				z = z.max(diskOf(vm))
+			}
+			a.add(z)
+		} else if unseen { // an adopted VM has a size of its own
 			a.add(s.described(vm.Ordinal))
 		}
 	}
@@ -229,6 +254,7 @@ func (a *amounts) sort() {
 	descending := func(a, b int64) int { return cmp.Compare(b, a) }
 	slices.SortFunc(a.cpus, descending)
 	slices.SortFunc(a.memories, descending)
+	slices.SortFunc(a.disks, descending)
 }
 
 // mostReplicas is the maximum number of VMs of a group: if a group asks for more, no VM is cloned.
@@ -279,7 +305,7 @@ func (s *Snapshot) proven(revision string) bool {
 func (s *Snapshot) wantsWith(a amounts, vms int64) policy.Usage {
 	wants := policy.UsageOf(s.Group.Spec)
 	wants.VMs = vms
-	wants.CPU, wants.Memory = largest(a.cpus, vms, a.least.cpu), largest(a.memories, vms, a.least.memory)
+	wants.CPU, wants.Memory, wants.Storage = largest(a.cpus, vms, a.least.cpu), largest(a.memories, vms, a.least.memory), largest(a.disks, vms, a.least.disk)
 	return wants.Add(sum(s.released))
 }
 
@@ -296,8 +322,7 @@ func largest(amounts []int64, n, others int64) int64 {
 // live adds up the VMs that are not about to leave, each at least of size least.
 func (s *Snapshot) live(least size) (u policy.Usage) {
 	for _, z := range s.sizes {
-		z = z.max(least)
-		u = u.Add(policy.Usage{VMs: 1, CPU: z.cpu, Memory: z.memory})
+		u = u.Add(z.max(least).usage())
 	}
 	return u
 }

@@ -205,7 +205,7 @@ func (s *Snapshot) See(observation vsphere.Observation) {
 	for _, vm := range s.Group.Status.VMs {
 		if slices.Contains(s.Group.Status.Deleting, vm.Ordinal) && s.outOfSight(vm) { // it counts until its deletion is confirmed
 			z := s.described(vm.Ordinal)
-			if z == (size{}) || vm.Updating { // its size is unknown
+			if z.unknown() || vm.Updating { // its size is unknown
 				z = z.max(asked(s.Group.Spec)).max(s.becoming())
 			}
 			s.leaving = append(s.leaving, z)

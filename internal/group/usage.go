@@ -33,15 +33,15 @@ func recorded(group *v1alpha1.VmGroup, spec v1alpha1.VmGroupSpec) (u policy.Usag
 		if !counts(vm) {
 			continue
 		}
-		z := asked(spec)
+		z := asked(spec).max(diskOf(vm))
 		for _, revisions := range [][]v1alpha1.Revision{group.Status.Revisions, group.Status.AdoptedRevisions} {
 			for j := range revisions {
 				if r := &revisions[j]; r.Revision == vm.Revision {
-					z = z.max(size{int64(r.CPU), int64(r.Memory)})
+					z = z.max(shapeSize(r.VMShape))
 				}
 			}
 		}
-		u = u.Add(policy.Usage{VMs: 1, CPU: z.cpu, Memory: z.memory})
+		u = u.Add(z.usage())
 	}
 	return u
 }
@@ -52,7 +52,7 @@ func Stands(marked []vsphere.Marked) policy.Usage {
 	var others []size
 	for i := range marked {
 		m := &marked[i]
-		z := sizeOf(&vsphere.VM{CPU: m.CPU, MemoryMiB: m.MemoryMiB})
+		z := sizeOf(&vsphere.VM{CPU: m.CPU, MemoryMiB: m.MemoryMiB, RootDiskGiB: m.RootDiskGiB})
 		if m.Released || m.Tombstone {
 			others = append(others, z)
 		} else {
@@ -167,7 +167,7 @@ func (s *Snapshot) misses() bool { return slices.ContainsFunc(s.Group.Status.VMs
 // clonesUnknown reports whether a clone is in flight whose size is unknown, because status was lost since its submission.
 func (s *Snapshot) clonesUnknown() bool {
 	return slices.ContainsFunc(s.Observation.InFlight, func(op vsphere.Operation) bool {
-		return op.Kind == vsphere.OpClone && s.sizes[op.Ordinal] == size{}
+		return op.Kind == vsphere.OpClone && s.sizes[op.Ordinal].unknown()
 	})
 }
 

@@ -39,11 +39,12 @@ type Quota struct {
 	Warns bool `json:"warns,omitempty"`
 	// Problem is why the policy refuses all growth, or empty.
 	Problem string `json:"problem,omitempty"`
-	// Memory is in GiB. A dimension without a limit is nil.
-	Groups *Amount `json:"groups,omitempty"`
-	VMs    *Amount `json:"vms,omitempty"`
-	CPU    *Amount `json:"cpu,omitempty"`
-	Memory *Amount `json:"memory,omitempty"`
+	// Memory and Storage are in GiB. A dimension without a limit is nil.
+	Groups  *Amount `json:"groups,omitempty"`
+	VMs     *Amount `json:"vms,omitempty"`
+	CPU     *Amount `json:"cpu,omitempty"`
+	Memory  *Amount `json:"memory,omitempty"`
+	Storage *Amount `json:"storage,omitempty"`
 }
 
 // Amount is a part of a quota. Used can exceed Hard: a quota that is lowered takes nothing away. Used is nil if it is not known now.

@@ -20,6 +20,6 @@ var (
 
 // Values of labels of quotas.
 var (
-	QuotaResources = []string{"groups", "vms", "cpu", "memory_bytes"}
+	QuotaResources = []string{"groups", "vms", "cpu", "memory_bytes", "storage_bytes"}
 	QuotaOutcomes  = []string{"granted", "waiting", "refused", "unavailable"}
 )

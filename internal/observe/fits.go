@@ -58,7 +58,7 @@ func checkDisk(names *group.Names, sizeGiB int32) {
 	case names.Linked:
 		block(names, v1alpha1.ReasonNotSupported, true, "spec.disks.root.sizeGiB is %d and spec.cloneMode is Linked, but vCenter does not grow the disk of a linked clone; set spec.cloneMode to Full or LinkedPreferred", sizeGiB)
 	case int64(sizeGiB)<<30 < has:
-		block(names, v1alpha1.ReasonDiskTooSmall, true, "spec.disks.root.sizeGiB is %d, but the first disk of template %s has %.6g GiB, and a clone's disk cannot be smaller; set at least %d, or remove the field",
+		block(names, v1alpha1.ReasonDiskTooSmall, true, "spec.disks.root.sizeGiB is %d, but the first disk of template %s has %.6g GiB, and a clone's disk cannot be smaller; set at least %d, or remove the field unless a quota limits storage",
 			sizeGiB, untrusted.Name(names.Template.Path), float64(has)/(1<<30), (has+1<<30-1)>>30)
 	}
 }

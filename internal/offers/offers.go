@@ -141,5 +141,6 @@ func quotaOf(use policy.Use) inquiry.Quota {
 	return inquiry.Quota{
 		Policy: use.Name(), Together: use.CountsTogether(), Warns: !use.Enforced(), Problem: untrusted.Text(use.Problem(), longestUnfit),
 		Groups: amount(limits.Groups, used.Groups), VMs: amount(limits.VMs, used.VMs), CPU: amount(limits.CPU, used.CPU), Memory: amount(limits.Memory, used.Memory),
+		Storage: amount(limits.Storage, used.Storage),
 	}
 }

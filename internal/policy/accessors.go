@@ -51,16 +51,20 @@ func (p *Policy) MustExist() bool { return p.mustExist }
 // Defaults returns the policy's default values; a zero value is no default.
 func (p *Policy) Defaults() v1alpha1.PolicyDefaults { return p.defaults }
 
+// RequiresDisk reports whether the policy's quota limits storage. Then each group with VMs must set the size of its root disks, because the disks of a
+// template count nowhere.
+func (p *Policy) RequiresDisk() bool { return p.quota != nil && p.quota.storage != nil }
+
 // HasQuota reports whether the policy limits totals.
 func (p *Policy) HasQuota() bool { return p.quota != nil }
 
-// QuotaLimits are the limits of a quota; nil means no limit. Memory is in GiB.
-type QuotaLimits struct{ Groups, VMs, CPU, Memory *int64 }
+// QuotaLimits are the limits of a quota; nil means no limit. Memory and Storage are in GiB.
+type QuotaLimits struct{ Groups, VMs, CPU, Memory, Storage *int64 }
 
 // QuotaLimits returns the limits of the policy's quota, all nil without a quota.
 func (p *Policy) QuotaLimits() QuotaLimits {
 	if p.quota == nil {
 		return QuotaLimits{}
 	}
-	return QuotaLimits{p.quota.groups, p.quota.vms, p.quota.cpu, p.quota.memory}
+	return QuotaLimits{p.quota.groups, p.quota.vms, p.quota.cpu, p.quota.memory, p.quota.storage}
 }

@@ -24,11 +24,11 @@ func floorGiB(a v1alpha1.Amount) (gib int64, problem string) { return wholeGiB(a
 
 func wholeGiB(a v1alpha1.Amount, round int64) (gib int64, problem string) {
 	if !readable.MatchString(string(a)) {
-		return 0, fmt.Sprintf("%s is no amount of memory such as 8Gi or 512Mi", shortened(string(a)))
+		return 0, fmt.Sprintf("%s is no amount such as 8Gi or 512Mi", shortened(string(a)))
 	}
 	q, err := resource.ParseQuantity(string(a))
 	if err != nil {
-		return 0, fmt.Sprintf("%s is no amount of memory such as 8Gi or 512Mi", shortened(string(a)))
+		return 0, fmt.Sprintf("%s is no amount such as 8Gi or 512Mi", shortened(string(a)))
 	}
 	if q.CmpInt64(math.MaxInt64) > 0 {
 		return 0, fmt.Sprintf("%s is too large; at most 9223372036854775807 bytes are possible", shortened(string(a)))

@@ -76,18 +76,20 @@ const (
 	mostReplicas = 500
 	mostCPU      = 768
 	mostMemory   = 24576
+	mostDisk     = 63488
 )
 
 // Largest returns the maximum usage of one group of a requester: the most VMs, each of the largest size, that the enforced policies and the default
 // limits allow. If they set no maximum, the one of the schema applies.
 func (s *Set) Largest(r Requester) Usage {
-	replicas, cpu, memory := int64(mostReplicas), int64(mostCPU), int64(mostMemory)
+	replicas, cpu, memory, disk := int64(mostReplicas), int64(mostCPU), int64(mostMemory), int64(mostDisk)
 	for _, p := range s.rulesFor(r) {
 		if p.Enforced() {
 			replicas, cpu, memory = p.bounds.Replicas.atMost(replicas), p.bounds.CPU.atMost(cpu), p.bounds.Memory.atMost(memory)
+			disk = p.bounds.Disk.atMost(disk)
 		}
 	}
-	return Usage{Groups: 1, VMs: replicas, CPU: replicas * cpu, Memory: replicas * memory}
+	return Usage{Groups: 1, VMs: replicas, CPU: replicas * cpu, Memory: replicas * memory, Storage: replicas * disk}
 }
 
 // atMost returns n, or the maximum of the range if that is lower. The result is at least 0.

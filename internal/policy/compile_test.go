@@ -40,12 +40,13 @@ func TestProblemsOfPolicies(t *testing.T) {
 		{name: "memory", spec: v1alpha1.VmGroupPolicySpec{Limits: memory("3Gi", "2Gi")}, want: "limits.memory allows no value: the minimum 3 GiB is above the maximum 2 GiB"},
 		{name: "no whole number", spec: v1alpha1.VmGroupPolicySpec{Limits: memory("1100Mi", "1900Mi")}, want: "limits.memory allows no value: the minimum 2 GiB is above the maximum 1 GiB"},
 		{name: "a quota of nothing", spec: v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{Memory: new(v1alpha1.Amount("0"))}}},
-		{name: "quota", spec: v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{Memory: new(v1alpha1.Amount("-1Gi"))}}, want: `quota.memory: "-1Gi" is no amount of memory`},
-		{name: "no number", spec: v1alpha1.VmGroupPolicySpec{Limits: memory("", "1e1.5")}, want: `limits.memory.max: "1e1.5" is no amount of memory such as 8Gi or 512Mi`},
+		{name: "quota", spec: v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{Memory: new(v1alpha1.Amount("-1Gi"))}}, want: `quota.memory: "-1Gi" is no amount`},
+		{name: "no number", spec: v1alpha1.VmGroupPolicySpec{Limits: memory("", "1e1.5")}, want: `limits.memory.max: "1e1.5" is no amount such as 8Gi or 512Mi`},
 		{name: "an exponent that takes all memory to compute", spec: v1alpha1.VmGroupPolicySpec{Limits: memory("1e999999999", "")}, want: `limits.memory.min: "1e999999999" is no amount`},
 		{name: "the largest amount", spec: v1alpha1.VmGroupPolicySpec{Limits: memory("", "9223372036854775807")}},
 		{name: "more than the largest amount", spec: v1alpha1.VmGroupPolicySpec{Limits: memory("", "10E")}, want: `limits.memory.max: "10E" is too large`},
 		{name: "a minimum above the largest amount", spec: v1alpha1.VmGroupPolicySpec{Limits: memory("1e19", "")}, want: `limits.memory.min: "1e19" is too large`},
+		{name: "a quota of storage", spec: v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{Storage: new(v1alpha1.Amount("40G i"))}}, want: `quota.storage: "40G i" is no amount`},
 		{name: "a quota above the largest amount", spec: v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{Memory: new(v1alpha1.Amount("1e19"))}}, want: `quota.memory: "1e19" is too large`},
 		{name: "characters that cannot be printed", spec: v1alpha1.VmGroupPolicySpec{Limits: memory("", "1\u0085")}, want: `limits.memory.max: "1\u0085" is no amount`},
 		{name: "operator", spec: v1alpha1.VmGroupPolicySpec{Match: selector("a", "Sometimes")}, want: `match.namespaceSelector is not valid: "Sometimes" is not a valid label selector operator`},
@@ -64,7 +65,7 @@ func TestProblemsOfPolicies(t *testing.T) {
 			name: "two", spec: v1alpha1.VmGroupPolicySpec{
 				Limits: memory("3Gi", "2Gi"), Quota: &v1alpha1.PolicyQuota{Memory: new(v1alpha1.Amount("-1"))},
 			},
-			want: "limits.memory allows no value: the minimum 3 GiB is above the maximum 2 GiB; quota.memory: \"-1\" is no amount of memory such as 8Gi or 512Mi",
+			want: "limits.memory allows no value: the minimum 3 GiB is above the maximum 2 GiB; quota.memory: \"-1\" is no amount such as 8Gi or 512Mi",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -83,7 +83,7 @@ func drawPolicies(t *rapid.T) []v1alpha1.VmGroupPolicy {
 			},
 			Quota: &v1alpha1.PolicyQuota{
 				Groups: some(t, "groups", rapid.Int32Range(0, 3)), VMs: some(t, "vms", rapid.Int32Range(0, 20)),
-				CPU: some(t, "cpu", rapid.Int64Range(0, 90)), Scope: rapid.SampledFrom([]v1alpha1.QuotaScope{"", "Match", "Namespace"}).Draw(t, "scope"),
+				CPU: some(t, "cpu", rapid.Int64Range(0, 90)), Storage: some(t, "storage", rapid.SampledFrom([]v1alpha1.Amount{"0", "40Gi", "100Gi"})), Scope: rapid.SampledFrom([]v1alpha1.QuotaScope{"", "Match", "Namespace"}).Draw(t, "scope"),
 			},
 			Mode: rapid.SampledFrom([]v1alpha1.PolicyMode{"", "Enforce", "Warn"}).Draw(t, "mode"),
 		}

@@ -9,25 +9,32 @@ import (
 
 // quota limits totals; nil means no limit.
 type quota struct {
-	groups, vms, cpu, memory *int64
-	together, retain         bool
+	groups, vms, cpu, memory, storage *int64
+	together, retain                  bool
 }
 
 // quotaOf also returns the error of a quota, or "".
 func quotaOf(spec *v1alpha1.PolicyQuota) (*quota, string) {
-	if spec == nil || spec.Groups == nil && spec.VMs == nil && spec.CPU == nil && spec.Memory == nil {
+	if spec == nil || spec.Groups == nil && spec.VMs == nil && spec.CPU == nil && spec.Memory == nil && spec.Storage == nil {
 		return nil, ""
 	}
 	q := &quota{
 		groups: widen(spec.Groups), vms: widen(spec.VMs), cpu: spec.CPU,
 		together: spec.Scope == v1alpha1.QuotaMatch, retain: spec.Retain == v1alpha1.RetainAllow,
 	}
-	if spec.Memory != nil {
-		gib, problem := floorGiB(*spec.Memory)
-		if problem != "" {
-			return q, "quota.memory: " + problem
+	for _, d := range []struct {
+		name   string
+		amount *v1alpha1.Amount
+		limit  **int64
+	}{{"memory", spec.Memory, &q.memory}, {"storage", spec.Storage, &q.storage}} {
+		if d.amount == nil {
+			continue
 		}
-		q.memory = &gib
+		gib, problem := floorGiB(*d.amount)
+		if problem != "" {
+			return q, "quota." + d.name + ": " + problem
+		}
+		*d.limit = &gib
 	}
 	return q, ""
 }
@@ -49,9 +56,9 @@ type Use struct {
 	Used *Usage
 }
 
-// Unlimited returns the dimensions (VMs, CPU, memory) that no enforced quota of a requester limits. An unusable policy limits all.
+// Unlimited returns the dimensions (VMs, CPU, memory, storage) that no enforced quota of a requester limits. An unusable policy limits all.
 func (s *Set) Unlimited(r Requester) []Rule {
-	free := []Rule{RuleQuotaVMs, RuleQuotaCPU, RuleQuotaMemory}
+	free := []Rule{RuleQuotaVMs, RuleQuotaCPU, RuleQuotaMemory, RuleQuotaStorage}
 	for _, p := range s.Quotas(r) {
 		if p.Enforced() {
 			free = slices.DeleteFunc(free, func(rule Rule) bool { return p.problem != "" || p.quota.limits(rule) })
@@ -69,6 +76,8 @@ func (q *quota) limits(rule Rule) bool {
 		return q.cpu != nil
 	case RuleQuotaMemory:
 		return q.memory != nil
+	case RuleQuotaStorage:
+		return q.storage != nil
 	default:
 		return false
 	}
@@ -116,7 +125,8 @@ func (p *Policy) Exceeded(used Usage) bool {
 		return false
 	}
 	over := func(limit *int64, used int64) bool { return limit != nil && used > *limit }
-	return over(p.quota.groups, used.Groups) || over(p.quota.vms, used.VMs) || over(p.quota.cpu, used.CPU) || over(p.quota.memory, used.Memory)
+	return over(p.quota.groups, used.Groups) || over(p.quota.vms, used.VMs) || over(p.quota.cpu, used.CPU) || over(p.quota.memory, used.Memory) ||
+		over(p.quota.storage, used.Storage)
 }
 
 // CheckQuota returns the violations of the policy's quota if a group of this name gets spec. want is the usage of the group then, at least [UsageOf]
@@ -144,6 +154,7 @@ func (p *Policy) CheckQuota(r Requester, name string, spec v1alpha1.VmGroupSpec,
 		{RuleQuotaVMs, "spec.replicas", replicasOf(&spec), p.quota.vms, "VMs", want.VMs, granted.VMs, usedByOthers.VMs, false},
 		{RuleQuotaCPU, "spec.cpu", spec.CPU, p.quota.cpu, "CPUs", want.CPU, granted.CPU, usedByOthers.CPU, true},
 		{RuleQuotaMemory, "spec.memory", spec.Memory, p.quota.memory, "GiB", want.Memory, granted.Memory, usedByOthers.Memory, true},
+		{RuleQuotaStorage, rootDiskField, spec.Shape().RootDiskGiB(), p.quota.storage, "GiB", want.Storage, granted.Storage, usedByOthers.Storage, true},
 	} {
 		if d.limit == nil || d.want <= d.granted || add(d.used, d.want) <= *d.limit {
 			continue

@@ -19,6 +19,7 @@ func TestUsageOfAGroup(t *testing.T) {
 		{"replicas left out are one", v1alpha1.VmGroupSpec{CPU: 2, Memory: 3, Template: "t"}, policy.Usage{Groups: 1, VMs: 1, CPU: 2, Memory: 3}},
 		{"each VM counts", v1alpha1.VmGroupSpec{CPU: 2, Memory: 3, Replicas: new(int32(5))}, policy.Usage{Groups: 1, VMs: 5, CPU: 10, Memory: 15}},
 		{"VMs that are off count", v1alpha1.VmGroupSpec{CPU: 2, Memory: 3, PowerState: v1alpha1.PoweredOff}, policy.Usage{Groups: 1, VMs: 1, CPU: 2, Memory: 3}},
+		{"root disks count as stated", v1alpha1.VmGroupSpec{CPU: 2, Memory: 3, Replicas: new(int32(2)), Disks: rootDisk(40)}, policy.Usage{Groups: 1, VMs: 2, CPU: 4, Memory: 6, Storage: 80}},
 		{"no VMs take nothing", v1alpha1.VmGroupSpec{CPU: 2, Memory: 3, Replicas: new(int32(0))}, policy.Usage{Groups: 1}},
 		{"nothing is negative", v1alpha1.VmGroupSpec{CPU: -2, Memory: 3, Replicas: new(int32(-1))}, policy.Usage{Groups: 1}},
 		{"nothing is negative where there are VMs", v1alpha1.VmGroupSpec{CPU: -2, Memory: -3, Replicas: new(int32(2))}, policy.Usage{Groups: 1, VMs: 2}},
@@ -34,10 +35,14 @@ func TestUsageOfAGroup(t *testing.T) {
 	}
 }
 
+func rootDisk(sizeGiB int32) *v1alpha1.Disks {
+	return &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: sizeGiB}}
+}
+
 func TestTotalsSaturate(t *testing.T) {
-	most := policy.Usage{Groups: math.MaxInt64, VMs: math.MaxInt64, CPU: math.MaxInt64, Memory: math.MaxInt64 - 1}
-	if got := most.Add(policy.Usage{Groups: 1, VMs: math.MaxInt64, CPU: 0, Memory: 1}); got.Groups != math.MaxInt64 ||
-		got.VMs != math.MaxInt64 || got.CPU != math.MaxInt64 || got.Memory != math.MaxInt64 {
+	most := policy.Usage{Groups: math.MaxInt64, VMs: math.MaxInt64, CPU: math.MaxInt64, Memory: math.MaxInt64 - 1, Storage: math.MaxInt64}
+	if got := most.Add(policy.Usage{Groups: 1, VMs: math.MaxInt64, CPU: 0, Memory: 1, Storage: 1}); got.Groups != math.MaxInt64 ||
+		got.VMs != math.MaxInt64 || got.CPU != math.MaxInt64 || got.Memory != math.MaxInt64 || got.Storage != math.MaxInt64 {
 		t.Errorf("sum %+v", got)
 	}
 }
@@ -101,15 +106,17 @@ func TestOnlyAnEnforcedQuotaLimitsADimension(t *testing.T) {
 		return v1alpha1.VmGroupPolicy{Spec: v1alpha1.VmGroupPolicySpec{Quota: &q, Mode: mode}}
 	}
 	vms, cpus := v1alpha1.PolicyQuota{VMs: new(int32(1))}, v1alpha1.PolicyQuota{CPU: new(int64(0))}
+	storage := v1alpha1.PolicyQuota{Storage: new(v1alpha1.Amount("1Ti"))}
 	for story, c := range map[string]struct {
 		policies []v1alpha1.VmGroupPolicy
 		want     []policy.Rule
 	}{
-		"no policy":               {nil, []policy.Rule{policy.RuleQuotaVMs, policy.RuleQuotaCPU, policy.RuleQuotaMemory}},
-		"one of VMs":              {[]v1alpha1.VmGroupPolicy{quota(vms, "")}, []policy.Rule{policy.RuleQuotaCPU, policy.RuleQuotaMemory}},
-		"one that warns":          {[]v1alpha1.VmGroupPolicy{quota(vms, v1alpha1.PolicyWarn)}, []policy.Rule{policy.RuleQuotaVMs, policy.RuleQuotaCPU, policy.RuleQuotaMemory}},
+		"no policy":               {nil, []policy.Rule{policy.RuleQuotaVMs, policy.RuleQuotaCPU, policy.RuleQuotaMemory, policy.RuleQuotaStorage}},
+		"one of VMs":              {[]v1alpha1.VmGroupPolicy{quota(vms, "")}, []policy.Rule{policy.RuleQuotaCPU, policy.RuleQuotaMemory, policy.RuleQuotaStorage}},
+		"one that warns":          {[]v1alpha1.VmGroupPolicy{quota(vms, v1alpha1.PolicyWarn)}, []policy.Rule{policy.RuleQuotaVMs, policy.RuleQuotaCPU, policy.RuleQuotaMemory, policy.RuleQuotaStorage}},
 		"one that cannot be used": {[]v1alpha1.VmGroupPolicy{quota(v1alpha1.PolicyQuota{Memory: new(v1alpha1.Amount("-1"))}, "")}, nil},
-		"one of each two":         {[]v1alpha1.VmGroupPolicy{quota(vms, ""), quota(cpus, "")}, []policy.Rule{policy.RuleQuotaMemory}},
+		"one of storage":          {[]v1alpha1.VmGroupPolicy{quota(storage, "")}, []policy.Rule{policy.RuleQuotaVMs, policy.RuleQuotaCPU, policy.RuleQuotaMemory}},
+		"one of each two":         {[]v1alpha1.VmGroupPolicy{quota(vms, ""), quota(cpus, "")}, []policy.Rule{policy.RuleQuotaMemory, policy.RuleQuotaStorage}},
 	} {
 		if got := policy.Compile(c.policies).Unlimited(policy.Requester{}); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", story, got, c.want)

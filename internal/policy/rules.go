@@ -49,6 +49,8 @@ type rule struct {
 	newOnly bool
 }
 
+const rootDiskField = "spec.disks.root.sizeGiB"
+
 // rules in the order in which violations of one policy are reported.
 var rules = []rule{
 	{
@@ -79,12 +81,12 @@ var rules = []rule{
 		worse:  func(was, now shape) bool { return now.memory < was.memory || grows(was, now) },
 	},
 	{
-		id: RuleDiskMaximum, field: "spec.disks.root.sizeGiB", value: disk,
+		id: RuleDiskMaximum, field: rootDiskField, value: disk,
 		broken: func(p *Policy, s shape) string { return tooMuch(p, p.bounds.Disk, s.disk, " GiB") },
 		worse:  func(was, now shape) bool { return now.disk > was.disk || grows(was, now) },
 	},
 	{
-		id: RuleDiskMinimum, field: "spec.disks.root.sizeGiB", value: disk,
+		id: RuleDiskMinimum, field: rootDiskField, value: disk,
 		broken: func(p *Policy, s shape) string {
 			if s.disk == 0 {
 				return "" // as large as in the template
@@ -92,6 +94,16 @@ var rules = []rule{
 			return tooLittle(p, p.bounds.Disk, s.disk, " GiB")
 		},
 		worse: func(was, now shape) bool { return was.disk == 0 || now.disk < was.disk || grows(was, now) },
+	},
+	{
+		id: RuleDiskRequired, field: rootDiskField, value: disk,
+		broken: func(p *Policy, s shape) string {
+			if !p.RequiresDisk() || s.disk > 0 || s.replicas == 0 {
+				return ""
+			}
+			return fmt.Sprintf("must be set, because the quota of VmGroupPolicy %q limits storage", p.name)
+		},
+		worse: differs, // the removal of the size is the first of the two edits that lower it, and the operator holds the group meanwhile
 	},
 	{
 		id: RuleReplicasMaximum, field: "spec.replicas", value: replicas,

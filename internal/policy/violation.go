@@ -20,6 +20,7 @@ const (
 	RuleMemoryMinimum   Rule = "MemoryMinimum"
 	RuleDiskMaximum     Rule = "DiskMaximum"
 	RuleDiskMinimum     Rule = "DiskMinimum"
+	RuleDiskRequired    Rule = "DiskRequired"
 	RuleReplicasMaximum Rule = "ReplicasMaximum"
 	RuleReplicasMinimum Rule = "ReplicasMinimum"
 	RuleTemplateDenied  Rule = "TemplateDenied"
@@ -29,6 +30,7 @@ const (
 	RuleQuotaVMs        Rule = "QuotaVMs"
 	RuleQuotaCPU        Rule = "QuotaCPU"
 	RuleQuotaMemory     Rule = "QuotaMemory"
+	RuleQuotaStorage    Rule = "QuotaStorage"
 	RuleQuotaRetain     Rule = "QuotaRetain"
 )
 

@@ -196,7 +196,7 @@ func (l *Ledger) Check(ctx context.Context, r policy.Requester, old, next *v1alp
 			granted = granted.Max(e.granted())
 		}
 		for _, p := range s.quotas {
-			used := minus(usedByOthers(&s.stored.State, s.totals, keyOf(p, r), id), adoptable(&s.stored.State, keyOf(p, r), r, next))
+			used := usedByOthers(&s.stored.State, s.totals, keyOf(p, r), id).Minus(adoptable(&s.stored.State, keyOf(p, r), r, next))
 			violations = append(violations, p.CheckQuota(r, next.Name, next.Spec, policy.UsageOf(next.Spec), granted, used)...)
 		}
 	}

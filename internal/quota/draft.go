@@ -149,20 +149,16 @@ func (d *draft) remove(id Key) {
 	}
 	delete(d.state.part(partOf(id.UID)).entries, id)
 	for _, key := range old.Keys {
-		d.totals[key] = minus(d.totals[key], old.Usage)
+		d.totals[key] = d.totals[key].Minus(old.Usage)
 	}
 	d.changed = true
-}
-
-func minus(a, b policy.Usage) policy.Usage {
-	return policy.Usage{Groups: a.Groups - b.Groups, VMs: a.VMs - b.VMs, CPU: a.CPU - b.CPU, Memory: a.Memory - b.Memory}
 }
 
 // usedByOthers returns the usage of all groups but one in a total.
 func usedByOthers(s *State, sums map[string]policy.Usage, key string, id Key) policy.Usage {
 	used := sums[key]
 	if own, ok := s.entry(id); ok && slices.Contains(own.Keys, key) {
-		used = minus(used, own.Usage)
+		used = used.Minus(own.Usage)
 	}
 	return used
 }

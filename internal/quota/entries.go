@@ -52,11 +52,11 @@ type Entry struct {
 }
 
 // granted returns the granted part of the entry.
-func (e Entry) granted() policy.Usage { return minus(e.Usage, e.Beyond) }
+func (e Entry) granted() policy.Usage { return e.Usage.Minus(e.Beyond) }
 
 // counts returns the entry with the usage that counts now, and its granted part.
 func (e Entry) counts(usage, granted policy.Usage) Entry {
-	e.Usage, e.Beyond = usage, minus(usage, usage.Min(granted))
+	e.Usage, e.Beyond = usage, usage.Minus(usage.Min(granted))
 	e.Beyond.Groups = 0 // the existence of the group needs no grant
 	return e
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotametrics"
 )
 
-// bytesOfGiB converts memory from GiB, the unit of policies, to bytes.
+// bytesOfGiB converts memory and storage from GiB, the unit of policies, to bytes.
 const bytesOfGiB = 1 << 30
 
 // HeldByVCenter implements quotametrics.Source.
@@ -38,6 +38,7 @@ func (l *Ledger) Fills() []quotametrics.Fill {
 		}{
 			{"groups", is.Groups, limits.Groups, 1}, {"vms", is.VMs, limits.VMs, 1},
 			{"cpu", is.CPU, limits.CPU, 1}, {"memory_bytes", is.Memory, limits.Memory, bytesOfGiB},
+			{"storage_bytes", is.Storage, limits.Storage, bytesOfGiB},
 		} {
 			if d.hard != nil {
 				fills = append(fills, quotametrics.Fill{Policy: p.Name(), Resource: d.resource, Used: float64(d.used) * d.unit, Hard: float64(*d.hard) * d.unit})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/metrics/metricstest"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotametrics"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
@@ -13,18 +14,21 @@ import (
 
 // TestTheFullestNamespaceIsReported: another replica that only watches the ledgers, as a new leader does, reports the same.
 func TestTheFullestNamespaceIsReported(t *testing.T) {
-	memory := v1alpha1.Amount("64Gi")
+	memory, storage := v1alpha1.Amount("64Gi"), v1alpha1.Amount("1Ti")
 	limits := vms(v1alpha1.QuotaNamespace, 10)
-	limits.Quota.Memory = &memory
+	limits.Quota.Memory, limits.Quota.Storage = &memory, &storage
 	store := &quotatest.Store{}
 	d, watching := newDesk(t, store, limits), newDesk(t, store, limits)
-	want := []quotametrics.Fill{{Policy: "q", Resource: "vms", Hard: 10}, {Policy: "q", Resource: "memory_bytes", Hard: 64 << 30}}
+	want := []quotametrics.Fill{{Policy: "q", Resource: "vms", Hard: 10}, {Policy: "q", Resource: "memory_bytes", Hard: 64 << 30}, {Policy: "q", Resource: "storage_bytes", Hard: 1 << 40}}
 	if got := d.Fills(); !slices.Equal(got, want) {
 		t.Errorf("an empty quota: %v", got)
 	}
 	d.grant(claim("a", "m", 0, 3, 1))
-	d.grant(claim("b", "other", 0, 7, 1))
-	want[0].Used, want[1].Used = 7, 7<<30
+	large := claim("b", "other", 0, 7, 1)
+	large.Spec.Disks = &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: 10}}
+	large.Wants = policy.UsageOf(large.Spec)
+	d.grant(large)
+	want[0].Used, want[1].Used, want[2].Used = 7, 7<<30, 70<<30
 	if got := d.Fills(); !slices.Equal(got, want) {
 		t.Errorf("got %v, want the fuller namespace, %v", got, want)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -48,12 +49,21 @@ type storedState struct {
 type storedEntry struct {
 	Namespace string   `json:"n"`
 	Name      string   `json:"g"`
-	Usage     [3]int64 `json:"u"` // VMs, CPUs, GiB
-	Beyond    [3]int64 `json:"b,omitzero"`
+	Usage     amounts  `json:"u"`
+	Beyond    amounts  `json:"b,omitzero"`
 	Epoch     [2]int64 `json:"e"`
 	Doubted   bool     `json:"d,omitempty"`
 	// Gone is true if the group was deleted.
 	Gone bool `json:"x,omitempty"`
+}
+
+// amounts are VMs, CPUs, GiB of memory and GiB of root disks.
+type amounts [4]int64
+
+func amountsOf(u policy.Usage) amounts { return amounts{u.VMs, u.CPU, u.Memory, u.Storage} }
+
+func (a amounts) usage() policy.Usage {
+	return policy.Usage{VMs: a[0], CPU: a[1], Memory: a[2], Storage: a[3]}
 }
 
 // entryName returns the stored name of a group's entry: the name of its member, which has no slash, and its UID.
@@ -121,9 +131,8 @@ func encodeEntries(entries map[Key]Entry) map[string]storedEntry {
 	stored := make(map[string]storedEntry, len(entries))
 	for id, e := range entries {
 		stored[entryName(id)] = storedEntry{
-			Namespace: e.Namespace, Name: e.Name, Usage: [3]int64{e.Usage.VMs, e.Usage.CPU, e.Usage.Memory},
-			Beyond: [3]int64{e.Beyond.VMs, e.Beyond.CPU, e.Beyond.Memory},
-			Epoch:  [2]int64{e.Epoch.Generation, e.Epoch.Number}, Doubted: e.Doubted, Gone: e.Usage.Groups == 0,
+			Namespace: e.Namespace, Name: e.Name, Usage: amountsOf(e.Usage), Beyond: amountsOf(e.Beyond),
+			Epoch: [2]int64{e.Epoch.Generation, e.Epoch.Number}, Doubted: e.Doubted, Gone: e.Usage.Groups == 0,
 		}
 	}
 	return stored
@@ -218,17 +227,15 @@ func decodeEntries(stored map[string]storedEntry, keys []string) (map[Key]Entry,
 		if !ok {
 			return nil, fmt.Errorf("the ledger of quotas has an entry for %q, which is no member and UID", name)
 		}
-		if min(e.Usage[0], e.Usage[1], e.Usage[2], e.Beyond[0], e.Beyond[1], e.Beyond[2]) < 0 {
+		if slices.Min(slices.Concat(e.Usage[:], e.Beyond[:])) < 0 {
 			return nil, fmt.Errorf("the ledger of quotas has a negative entry for group %s/%s of member %q", e.Namespace, e.Name, id.Member)
 		}
 		one := Entry{
-			Namespace: e.Namespace, Name: e.Name, Keys: keys,
-			Usage:  policy.Usage{Groups: 1, VMs: e.Usage[0], CPU: e.Usage[1], Memory: e.Usage[2]},
-			Beyond: policy.Usage{VMs: e.Beyond[0], CPU: e.Beyond[1], Memory: e.Beyond[2]},
-			Epoch:  v1alpha1.Epoch{Generation: e.Epoch[0], Number: e.Epoch[1]}, Doubted: e.Doubted,
+			Namespace: e.Namespace, Name: e.Name, Keys: keys, Usage: e.Usage.usage(), Beyond: e.Beyond.usage(),
+			Epoch: v1alpha1.Epoch{Generation: e.Epoch[0], Number: e.Epoch[1]}, Doubted: e.Doubted,
 		}
-		if e.Gone {
-			one.Usage.Groups = 0
+		if !e.Gone {
+			one.Usage.Groups = 1
 		}
 		entries[id] = one
 	}

@@ -29,7 +29,7 @@ func entriesOf(n int, keys func(int) []string) map[Key]Entry {
 		uid := types.UID(fmt.Sprintf("%08x-%04x-4%03x-a%03x-%012x", random.Uint32(), random.IntN(1<<16), random.IntN(1<<12), random.IntN(1<<12), random.Int64N(1<<48)))
 		entries[Key{fmt.Sprintf("team-%d-production", i%20), uid}] = Entry{
 			Namespace: fmt.Sprintf("application-%d", i%700), Name: fmt.Sprintf("frontend-server-%d", i),
-			Usage: policy.Usage{Groups: int64(min(1, i%100)), VMs: int64(i % 50), CPU: int64(i % 200), Memory: int64(i % 400)},
+			Usage: policy.Usage{Groups: int64(min(1, i%100)), VMs: int64(i % 50), CPU: int64(i % 200), Memory: int64(i % 400), Storage: int64(i % 900)},
 			Keys:  keys(i), Epoch: v1alpha1.Epoch{Generation: 3, Number: int64(i)}, Doubted: i%3 == 0,
 		}
 	}

@@ -53,7 +53,7 @@ type Reconfiguration struct {
 	Network Ref
 }
 
-// Done reports whether the observed VM already has the wanted state. An observation shows neither the network nor the disks, so Done does not check them.
+// Done reports whether the observed VM already has the wanted state. An observation does not show the network, and of the disks only what the operator wrote, so Done does not check them.
 func (r Reconfiguration) Done(vm VM) bool {
 	return (r.Revision == "" || vm.Stamp != nil && vm.Stamp.Revision == r.Revision) &&
 		(r.CPU == 0 || vm.CPU == r.CPU) && (r.CoresPerSocket == 0 || vm.HotAdd.CoresPerSocket == r.CoresPerSocket) && (r.MemoryMiB == 0 || vm.MemoryMiB == r.MemoryMiB)

@@ -59,7 +59,7 @@ func TestVmGroupPolicies(t *testing.T) {
 		},
 		{
 			story: "a negative quota", object: made(v1alpha1.VmGroupPolicySpec{Quota: &v1alpha1.PolicyQuota{Memory: memory("-1Gi")}}),
-			refused: `spec: Invalid value: quota.memory: "-1Gi" is no amount of memory such as 8Gi or 512Mi`,
+			refused: `spec: Invalid value: quota.memory: "-1Gi" is no amount such as 8Gi or 512Mi`,
 		},
 		{
 			story: "defaults that the policy itself refuses", object: made(v1alpha1.VmGroupPolicySpec{

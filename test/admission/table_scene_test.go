@@ -270,6 +270,9 @@ func (s *scene) makeGroups() {
 			spec := map[string]any{"cpu": int64(1), "memory": int64(1), "template": template, "replicas": int64(0)}
 			if o.Spec != nil {
 				spec["cpu"], spec["memory"], spec["replicas"] = int64(o.Spec.CPU), int64(o.Spec.Memory), int64(ptr.Deref(o.Spec.Replicas, 1))
+				if size := o.Spec.Shape().RootDiskGiB(); size != 0 {
+					spec["disks"] = map[string]any{"root": map[string]any{"sizeGiB": int64(size)}}
+				}
 			}
 			s.makeGroup(o.Member, raw(o.Namespace, o.Name, spec), false)
 		}

@@ -30,7 +30,7 @@ func (l *ledger) limited() bool { return l.limit != Quota{} }
 
 // free returns the dimensions without a limit.
 func (l *ledger) free() []policy.Rule {
-	free := []policy.Rule{policy.RuleQuotaMemory}
+	free := []policy.Rule{policy.RuleQuotaMemory, policy.RuleQuotaStorage}
 	if l.limit.VMs == 0 {
 		free = append(free, policy.RuleQuotaVMs)
 	}
@@ -113,10 +113,7 @@ func (l *ledger) giveBack(q group.QuotaQuestion) {
 	if n := len(q.Surges); n > 0 {
 		needs = needs.Max(q.Surges[n-1])
 	}
-	lower := func(u policy.Usage) policy.Usage {
-		return policy.Usage{Groups: min(u.Groups, needs.Groups), VMs: min(u.VMs, needs.VMs), CPU: min(u.CPU, needs.CPU), Memory: min(u.Memory, needs.Memory)}
-	}
-	l.entry, l.granted = lower(l.entry), lower(l.granted)
+	l.entry, l.granted = l.entry.Min(needs), l.granted.Min(needs)
 }
 
 // adopted counts adopted VMs, which were charged to another group, in addition to the group's VMs and its running clones.

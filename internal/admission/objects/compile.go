@@ -101,6 +101,7 @@ func compile(p *policy.Policy) (v1alpha1.LimitsPolicy, error) {
 		Enforced:     p.Enforced(),
 		Refusal:      cut(p.Refusal(), maxRefusal),
 		LimitsBounds: boundsOf(p.Bounds()),
+		DiskRequired: p.RequiresDisk(),
 		Templates: v1alpha1.LimitsTemplates{
 			Allow: templatePatterns(p.Allow()), AllowList: p.AllowList(), Deny: templatePatterns(p.Deny()),
 		},

@@ -33,6 +33,12 @@ func bounds(field, path, set, unit, whenAbove, whenBelow string) string {
     'spec.PATH: Invalid value: ' + string(object.spec.PATH) + ': is below the minimum ' + string(p.FIELD.min) + 'UNIT' + OF :`)
 }
 
+// diskRequired is the rule about groups under a quota of storage, as a link of the same chain. A Scale does not show the size.
+const diskRequired = `
+  has(p.diskRequired) && p.diskRequired && !variables.scale && variables.disk == 0 && variables.replicas > 0 &&
+    variables.templateDiffers ?
+    'spec.disks.root.sizeGiB: Invalid value: 0: must be set, because the quota of VmGroupPolicy "' + p.name + '" limits storage' :`
+
 // unusable is the rule about policies that cannot be used as written, as a link of the same chain.
 const unusable = `
   has(p.refusal) && variables.worse ? 'spec: Forbidden: ' + p.refusal :`
@@ -107,7 +113,7 @@ func limitsPolicy() *admissionv1.ValidatingAdmissionPolicy {
 					bounds("memory", "memory", `has(object.spec.memory)`, " GiB", `(variables.grows || variables.memory > variables.oldMemory)`,
 						`(variables.grows || variables.memory < variables.oldMemory)`)+
 					bounds("disk", "disks.root.sizeGiB", `variables.disk != 0`, " GiB", `(variables.grows || variables.disk > variables.oldDisk)`,
-						`(variables.grows || variables.oldDisk == 0 || variables.disk < variables.oldDisk)`)+
+						`(variables.grows || variables.oldDisk == 0 || variables.disk < variables.oldDisk)`)+diskRequired+
 					// A decrease always passes, even below a minimum.
 					bounds("replicas", "replicas", `has(object.spec.replicas)`, "", `variables.grows`, `variables.created`)+
 					templates+`

@@ -17,6 +17,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/admitted"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/quota"
 	"github.com/codeconnect/vmgroup-operator/internal/quota/quotatest"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -24,7 +25,7 @@ import (
 
 // Amounts of the quota of a namespace in which users do all that they can.
 const (
-	mostVMs, mostCPUs = 5, 10
+	mostVMs, mostCPUs, mostGiB = 5, 10, 100
 	// users have this many names for groups.
 	names = 2
 )
@@ -47,11 +48,14 @@ func newGreedy(t *testing.T, c *rapid.T) *greedy {
 	if err := r.member.Delete(t.Context(), r.group()); err != nil {
 		c.Fatal(err)
 	}
-	r.vcenter.AddTemplate(vsphere.Template{Name: "debian-13"})
-	vms, cpus, most := int32(mostVMs), int64(mostCPUs), int32(100)
+	r.vcenter.RemoveTemplate("debian-12")
+	for _, name := range []string{"debian-12", "debian-13"} {
+		r.vcenter.AddTemplate(vsphere.Template{Name: name, RootDiskBytes: 10 << 30})
+	}
+	vms, cpus, most, storage := int32(mostVMs), int64(mostCPUs), int32(100), v1alpha1.Amount(fmt.Sprint(mostGiB, "Gi"))
 	r.setPolicy(v1alpha1.VmGroupPolicySpec{
 		Limits: &v1alpha1.PolicyLimits{CPU: &v1alpha1.CountRange{Max: &most}, Replicas: &v1alpha1.CountRange{Max: &most}},
-		Quota:  &v1alpha1.PolicyQuota{VMs: &vms, CPU: &cpus, Scope: v1alpha1.QuotaNamespace, Retain: v1alpha1.RetainAllow},
+		Quota:  &v1alpha1.PolicyQuota{VMs: &vms, CPU: &cpus, Storage: &storage, Scope: v1alpha1.QuotaNamespace, Retain: v1alpha1.RetainAllow},
 	})
 	g := &greedy{rig: r, c: c, store: &quotatest.Store{}}
 	g.ledger = r.ledgerOf(r.Reconciler, g.store)
@@ -96,6 +100,12 @@ func (g *greedy) draw(c *rapid.T, s *v1alpha1.VmGroupSpec) {
 	replicas := int32(rapid.IntRange(0, mostVMs).Draw(c, "replicas"))
 	s.CPU, s.Memory, s.Replicas = int32(rapid.IntRange(1, 5).Draw(c, "cpu")), 1, &replicas
 	s.Template = rapid.SampledFrom([]string{"debian-12", "debian-13"}).Draw(c, "template")
+	// The API refuses a smaller disk, and allows none.
+	if size := int32(rapid.SampledFrom([]int{0, 10, 20, 40}).Draw(c, "disk")); size == 0 {
+		s.Disks = nil
+	} else {
+		s.Disks = &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: max(size, s.Shape().RootDiskGiB())}}
+	}
 	surge, unavailable := intstr.FromInt(rapid.IntRange(0, 2).Draw(c, "surge")), intstr.FromInt(rapid.IntRange(0, 2).Draw(c, "unavailable"))
 	s.UpdateStrategy = &v1alpha1.UpdateStrategy{MaxSurge: &surge, MaxUnavailable: &unavailable}
 	s.DeletionPolicy = rapid.SampledFrom([]v1alpha1.DeletionPolicy{v1alpha1.DeletionDelete, v1alpha1.DeletionRetain}).Draw(c, "deletion")
@@ -160,14 +170,17 @@ func (g *greedy) work(rounds int) {
 
 // check counts the VMs of the namespace in vCenter, including released and orphaned VMs.
 func (g *greedy) check() {
-	var vms, cpus int64
+	var vms, cpus, storage int64
 	for _, vm := range g.vcenter.VMs() {
 		if vm.Stamp != nil || vm.Released != nil {
-			vms, cpus = vms+1, cpus+int64(vm.CPU)
+			vms, cpus, storage = vms+1, cpus+int64(vm.CPU), storage+int64(g.vcenter.RootDiskGiB(vm.Ref.Value))
+		}
+		if vm.RootDiskGiB == 0 {
+			g.c.Fatalf("%s was cloned with a disk that counts nowhere", vm.Name)
 		}
 	}
-	if vms > mostVMs || cpus > mostCPUs {
-		g.c.Fatalf("%d VMs with %d CPUs exist under a quota of %d VMs and %d CPUs", vms, cpus, mostVMs, mostCPUs)
+	if vms > mostVMs || cpus > mostCPUs || storage > mostGiB {
+		g.c.Fatalf("%d VMs with %d CPUs and %d GiB of disks exist under a quota of %d VMs, %d CPUs and %d GiB", vms, cpus, storage, mostVMs, mostCPUs, mostGiB)
 	}
 }
 
@@ -220,9 +233,11 @@ func TestWhatRunsNeverExceedsTheQuota(t *testing.T) {
 			g.must(g.ledger.Flush(g.t.Context()))
 		}
 		replicas := int32(mostVMs)
-		claim := quota.Claim{Spec: v1alpha1.VmGroupSpec{CPU: 2, Memory: 1, Template: "t", Replicas: &replicas}}
+		claim := quota.Claim{Spec: v1alpha1.VmGroupSpec{
+			CPU: 2, Memory: 1, Template: "t", Replicas: &replicas, Disks: &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: mostGiB / mostVMs}},
+		}}
 		claim.UID, claim.Name, claim.Requester.Member, claim.Requester.Namespace = "last", "last", v1alpha1.LocalMember, "team"
-		claim.Wants.Groups, claim.Wants.VMs, claim.Wants.CPU, claim.Wants.Memory = 1, mostVMs, mostCPUs, mostVMs
+		claim.Wants = policy.UsageOf(claim.Spec)
 		g.ledger.Ask(g.t.Context(), claim)
 		g.must(g.ledger.Flush(g.t.Context()))
 		if answer := g.ledger.Ask(g.t.Context(), claim); answer.Outcome != quota.Granted {
@@ -240,7 +255,7 @@ func TestVMsThatLeaveCountUntilTheyAreGone(t *testing.T) {
 		g.born++
 		of := &v1alpha1.VmGroup{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "team", Name: "g0", UID: "00000001-0000-4000-8000-000000000000", Generation: 1, CreationTimestamp: metav1.NewTime(g.now),
-		}, Spec: v1alpha1.VmGroupSpec{CPU: int32(cpus), Memory: 1, Replicas: ptr.To(int32(first)), Template: "debian-12"}}
+		}, Spec: v1alpha1.VmGroupSpec{CPU: int32(cpus), Memory: 1, Replicas: ptr.To(int32(first)), Template: "debian-12", Disks: &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: 10}}}}
 		g.must(g.member.Create(t.Context(), of))
 		g.work(5)
 		for _, replicas := range []int{0, next} {

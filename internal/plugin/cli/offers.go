@@ -135,7 +135,7 @@ func quotaTable(quotas []inquiry.Quota) *metav1.Table {
 		for _, of := range []struct {
 			what, unit string
 			amount     *inquiry.Amount
-		}{{"groups", "", q.Groups}, {"VMs", "", q.VMs}, {"CPUs", "", q.CPU}, {"memory", "Gi", q.Memory}} {
+		}{{"groups", "", q.Groups}, {"VMs", "", q.VMs}, {"CPUs", "", q.CPU}, {"memory", "Gi", q.Memory}, {"storage", "Gi", q.Storage}} {
 			if of.amount == nil {
 				continue
 			}

@@ -63,7 +63,7 @@ func growRoot(o object, t vsphere.Reconfiguration, linked bool, refuse func(vsph
 	switch {
 	case !certain:
 		return nil, blocked("the VM was adopted with several disks, and the operator does not know which is the root disk",
-			"Remove spec.disks, or set spec.updateStrategy.replaceTrigger to a new value to have the VM replaced; its data is lost")
+			"Remove spec.disks unless a quota limits storage, or set spec.updateStrategy.replaceTrigger to a new value to have the VM replaced; its data is lost")
 	case disk == nil:
 		return nil, refuse(vsphere.KindSpec, errNoRootDisk)
 	case capacity(disk) >= int64(t.RootDiskGiB)<<30:

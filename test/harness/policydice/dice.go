@@ -110,6 +110,9 @@ func (d Dice) Policy() v1alpha1.VmGroupPolicySpec {
 			spec.Match.NamespaceSelector.MatchLabels = map[string]string{"stage": One(d, "dev", "prod", "not valid!")}
 		}
 	}
+	if d.OneIn(6) {
+		spec.Quota = &v1alpha1.PolicyQuota{Storage: d.amount()}
+	}
 	return spec
 }
 

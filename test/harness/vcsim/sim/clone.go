@@ -78,7 +78,7 @@ func (d *desk) CloneVMTask(ctx *simulator.Context, req *types.CloneVM_Task) soap
 			return nil, fault
 		}
 		cloned := hardwareOf(ctx, source, req.Spec.Snapshot)
-		if fault := checkSockets(cloned, req.Spec.Config); fault != nil {
+		if fault := checkHardware(cloned, req.Spec.Config); fault != nil {
 			return nil, fault
 		}
 		grown, fault := takeGrowth(cloned, req)

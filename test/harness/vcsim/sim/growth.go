@@ -101,6 +101,18 @@ func (o *Operator) AddRootDisk(ctx context.Context, path string, sizeGiB int32) 
 	})
 }
 
+// AddIDERootDisk gives a template without disks one of this size on its first IDE controller.
+func (o *Operator) AddIDERootDisk(ctx context.Context, path string, sizeGiB int32) error {
+	return o.changeTemplate(ctx, path, func(devices object.VirtualDeviceList, spec *types.VirtualMachineConfigSpec) {
+		disk := devices.CreateDisk(devices.SelectByType((*types.VirtualIDEController)(nil))[0].(types.BaseVirtualController), types.ManagedObjectReference{}, "")
+		unit := int32(0)
+		disk.UnitNumber, disk.CapacityInBytes, disk.CapacityInKB = &unit, int64(sizeGiB)<<30, int64(sizeGiB)<<20
+		spec.DeviceChange = []types.BaseVirtualDeviceConfigSpec{
+			&types.VirtualDeviceConfigSpec{Operation: types.VirtualDeviceConfigSpecOperationAdd, Device: disk, FileOperation: types.VirtualDeviceConfigSpecFileOperationCreate},
+		}
+	})
+}
+
 // RootDiskGiB returns the capacity of a VM's first disk in whole GiB.
 func (o *Operator) RootDiskGiB(ctx context.Context, vmPath string) (int32, error) {
 	disks, err := o.Disks(ctx, vmPath)

@@ -198,8 +198,8 @@ func cloneNeeds(ctx *simulator.Context, req *types.CloneVM_Task) []need {
 func deviceNeeds(changes []types.BaseVirtualDeviceConfigSpec, on types.ManagedObjectReference) (out []need) {
 	for _, c := range changes {
 		change := c.GetVirtualDeviceConfigSpec()
-		if _, isDisk := change.Device.(*types.VirtualDisk); isDisk && change.Operation == types.VirtualDeviceConfigSpecOperationEdit {
-			out = append(out, need{"VirtualMachine.Config.DiskExtend", on})
+		if _, isDisk := change.Device.(*types.VirtualDisk); isDisk {
+			out = append(out, need{diskNeed(change), on})
 			continue
 		}
 		card, isCard := change.Device.(types.BaseVirtualEthernetCard)
@@ -224,6 +224,20 @@ func deviceNeeds(changes []types.BaseVirtualDeviceConfigSpec, on types.ManagedOb
 		}
 	}
 	return out
+}
+
+// diskNeed is the privilege for a change to a disk.
+func diskNeed(change *types.VirtualDeviceConfigSpec) string {
+	switch {
+	case change.Operation == types.VirtualDeviceConfigSpecOperationEdit:
+		return "VirtualMachine.Config.DiskExtend"
+	case change.Operation == types.VirtualDeviceConfigSpecOperationRemove:
+		return "VirtualMachine.Config.RemoveDisk"
+	case change.FileOperation == types.VirtualDeviceConfigSpecFileOperationCreate:
+		return "VirtualMachine.Config.AddNewDisk"
+	default:
+		return "VirtualMachine.Config.AddExistingDisk"
+	}
 }
 
 // configNeeds are the privileges for a configuration: "Reconfigure privilege" of each property in the API reference.

@@ -50,6 +50,9 @@ func (d *desk) ReconfigVMTask(ctx *simulator.Context, req *types.ReconfigVM_Task
 		if fault := checkGrowth(vm, &req.Spec); fault != nil {
 			return nil, fault
 		}
+		if fault := placeDisks(vm.Config.Hardware.Device, req.Spec.DeviceChange); fault != nil {
+			return nil, fault
+		}
 		if fault := checkSockets(vm.Config.Hardware, &req.Spec); fault != nil {
 			return nil, fault
 		}

@@ -49,14 +49,27 @@ type Reconfiguration struct {
 	MemoryMiB int64
 	// RootDiskGiB is the capacity of the VM's first disk in GiB. A disk that has it, or more, is left unchanged.
 	RootDiskGiB int32
+	// DataDisks that the VM must have. Those that it lacks are created on the controller of its first disk, and those that are smaller grow. Others stay.
+	DataDisks []DataDisk
+	// Identify asks to record the UUIDs of the VM's data disks, and nothing else. The operation is then OpIdentify.
+	Identify bool
 	// Network for the VM's first network adapter. The adapter keeps its address.
 	Network Ref
 }
 
-// Done reports whether the observed VM already has the wanted state. An observation does not show the network, and of the disks only what the operator wrote, so Done does not check them.
+// Kind returns the kind of the operation.
+func (r Reconfiguration) Kind() OperationKind {
+	if r.Identify {
+		return OpIdentify
+	}
+	return OpReconfigure
+}
+
+// Done reports whether the observed VM already has the wanted state. An observation shows neither the network nor the size of the root disk, so Done does not check them.
 func (r Reconfiguration) Done(vm VM) bool {
 	return (r.Revision == "" || vm.Stamp != nil && vm.Stamp.Revision == r.Revision) &&
-		(r.CPU == 0 || vm.CPU == r.CPU) && (r.CoresPerSocket == 0 || vm.HotAdd.CoresPerSocket == r.CoresPerSocket) && (r.MemoryMiB == 0 || vm.MemoryMiB == r.MemoryMiB)
+		(r.CPU == 0 || vm.CPU == r.CPU) && (r.CoresPerSocket == 0 || vm.HotAdd.CoresPerSocket == r.CoresPerSocket) && (r.MemoryMiB == 0 || vm.MemoryMiB == r.MemoryMiB) &&
+		vm.DataDisks.Has(r.DataDisks) && (!r.Identify || !vm.DataDisks.Unidentified())
 }
 
 // HotAdd describes how a VM can grow while it runs.

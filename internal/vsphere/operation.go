@@ -15,6 +15,7 @@ const (
 	OpPowerOff      OperationKind = "PowerOff"
 	OpShutdownGuest OperationKind = "ShutdownGuest"
 	OpReconfigure   OperationKind = "Reconfigure"
+	OpIdentify      OperationKind = "Identify"
 	OpMark          OperationKind = "Mark"
 	OpDestroy       OperationKind = "Destroy"
 	OpRelease       OperationKind = "Release"
@@ -58,7 +59,7 @@ func (o Operation) Hangs(now time.Time) bool { return o.Task != "" && now.Sub(o.
 // Overtaken reports whether a removal step need not wait for the operation. A clone holds its name until it ends, and nothing follows a destruction.
 func (o Operation) Overtaken(now time.Time) bool {
 	switch o.Kind {
-	case OpPowerOn, OpPowerOff, OpReconfigure, OpMark, OpRestamp:
+	case OpPowerOn, OpPowerOff, OpReconfigure, OpIdentify, OpMark, OpRestamp:
 		return o.Hangs(now)
 	}
 	return false

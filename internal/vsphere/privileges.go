@@ -6,7 +6,7 @@ const (
 	PrivilegeCPUs        = "VirtualMachine.Config.CPUCount"
 	PrivilegeMemory      = "VirtualMachine.Config.Memory"
 	PrivilegeExtraConfig = "VirtualMachine.Config.AdvancedConfig"
-	// PrivilegeDisks permits larger disks, of clones and of VMs. An account without it serves all groups that set no size of a disk.
+	// PrivilegeDisks permits larger disks, of clones and of VMs. An account without it serves all groups whose disks do not grow.
 	PrivilegeDisks = "VirtualMachine.Config.DiskExtend"
 	// PrivilegeDevices permits changing an adapter's network. An account without it serves all groups that name no
 	// network.

@@ -15,7 +15,9 @@ type CloneRequest struct {
 	MemoryMiB      int64
 	// RootDiskGiB is the capacity of the first disk in GiB, at least that of the template. Zero means that of the template. A linked clone cannot have it.
 	RootDiskGiB int32
-	Placement   ResolvedPlacement
+	// DataDisks are created with the VM, on the controller of the first disk.
+	DataDisks []DataDisk
+	Placement ResolvedPlacement
 	// Linked asks for a linked clone of the template's current snapshot.
 	Linked bool
 	// UserData is passed to cloud-init through guestinfo. Empty means none. It is a secret.

@@ -74,15 +74,16 @@ type Marked struct {
 	// CPU is the number of virtual CPUs, MemoryMiB the memory in MiB.
 	CPU       int32
 	MemoryMiB int64
-	// RootDiskGiB is as in VM.
+	// RootDiskGiB and DataDisks are as in VM.
 	RootDiskGiB int32
+	DataDisks   DataDisks
 	// Tombstone is true once the operator decided to destroy the VM.
 	Tombstone bool
 }
 
 // MarkedOf returns the countable part of a VM, or false for a VM with neither stamp nor release mark.
 func MarkedOf(vm *VM) (m Marked, ok bool) {
-	m = Marked{Folder: vm.Folder, CPU: vm.CPU, MemoryMiB: vm.MemoryMiB, RootDiskGiB: vm.RootDiskGiB, Tombstone: vm.Tombstone}
+	m = Marked{Folder: vm.Folder, CPU: vm.CPU, MemoryMiB: vm.MemoryMiB, RootDiskGiB: vm.RootDiskGiB, DataDisks: vm.DataDisks, Tombstone: vm.Tombstone}
 	switch {
 	case vm.Stamp != nil:
 		m.Installation, m.Ordinal = vm.Stamp.Installation, vm.Stamp.Ordinal

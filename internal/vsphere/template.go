@@ -15,6 +15,9 @@ type Template struct {
 	CoresPerSocket int32
 	// RootDiskBytes is the capacity of the template's first disk. Zero means that it has none, or that vCenter did not show it.
 	RootDiskBytes int64
+	// DataDisks is the number of data disks that fit on the controller of the first disk of a full clone, and DataDisksLinked on that of a linked one. Zero means that none fits, or
+	// that vCenter did not show the first disk.
+	DataDisks, DataDisksLinked int
 	// Datastores of the template's disks, as paths.
 	Datastores []string
 	// Networks of the template's adapters, as paths.

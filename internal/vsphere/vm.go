@@ -49,6 +49,8 @@ type VM struct {
 	MemoryMiB int64
 	// RootDiskGiB is the capacity in GiB that the operator gave the VM's first disk, or zero if it gave none: the disk is that of the template, or the VM was adopted.
 	RootDiskGiB int32
+	// DataDisks are the data disks that the operator created.
+	DataDisks DataDisks
 	// HotAdd describes how the VM can grow while it runs.
 	HotAdd HotAdd
 	// Devices is the number of the VM's disks and network adapters.
@@ -122,6 +124,8 @@ func (f *ForeignDisks) SeenVersion() string { return f.ChangeVersion }
 
 // GrowthBlocked is the cause of an error of KindGrowthBlocked. The disk stays as it is.
 type GrowthBlocked struct {
+	// Disk is the name of a data disk, or empty for the root disk.
+	Disk string
 	// SizeGiB is the wanted capacity.
 	SizeGiB int32
 	// Blocker is what is in the way, and Remedy what to do about it, both as clauses.
@@ -132,7 +136,11 @@ type GrowthBlocked struct {
 
 // Error names the blocker and the remedy.
 func (g *GrowthBlocked) Error() string {
-	return fmt.Sprintf("vCenter does not grow its root disk to %d GiB, because %s. The VM keeps the disk that it has. %s; the operator then continues automatically", g.SizeGiB, g.Blocker, g.Remedy)
+	disk := "root disk"
+	if g.Disk != "" {
+		disk = "data disk " + g.Disk
+	}
+	return fmt.Sprintf("vCenter does not grow its %s to %d GiB, because %s. The VM keeps the disk that it has. %s; the operator then continues automatically", disk, g.SizeGiB, g.Blocker, g.Remedy)
 }
 
 // SeenVersion is the change version of the VM for which the error holds.

@@ -56,7 +56,7 @@ var kinds = map[vsphere.OperationKind]string{
 	vsphere.OpClone: "clone", vsphere.OpDestroy: "destroy",
 	vsphere.OpPowerOn: "power", vsphere.OpPowerOff: "power", vsphere.OpShutdownGuest: "power",
 	vsphere.OpReconfigure: "reconfigure", vsphere.OpMark: "reconfigure", vsphere.OpRelease: "reconfigure", vsphere.OpRestamp: "reconfigure",
-	vsphere.OpClaim: "reconfigure", vsphere.OpMove: "reconfigure", vsphere.OpRename: "reconfigure", vsphere.OpAdopt: "reconfigure",
+	vsphere.OpClaim: "reconfigure", vsphere.OpMove: "reconfigure", vsphere.OpRename: "reconfigure", vsphere.OpAdopt: "reconfigure", vsphere.OpIdentify: "reconfigure",
 }
 
 // Took implements govmomi.TaskMeter.

@@ -24,6 +24,7 @@ func ServerContract(t *testing.T, newRig func(t *testing.T) Rig) {
 		{"a VM gets other sockets", otherSockets},
 		{"a VM is connected to another network", reconnected},
 		{"a root disk grows, and a snapshot blocks it", grown},
+		{"data disks are created with the clone, added and grown", dataDisks},
 		{"a reconfiguration is a task", reconfiguredOnce},
 		{"a clone gives its guest its identity", guestIdentity},
 		{"what a guest has written is observed by who asks", guestWrites},

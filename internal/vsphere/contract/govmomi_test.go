@@ -1,12 +1,15 @@
 package contract_test
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/vmware/govmomi/object"
+
+	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/budget"
@@ -117,6 +120,15 @@ func start(t *testing.T, mode govmomi.Mode) contract.Rig {
 				size, err := person.RootDiskGiB(ctx, f.Path+"/"+vm.Name)
 				must(err)
 				return size
+			},
+			DisksGiB: func(f vsphere.Folder, vm vsphere.VM) (sizes []int32) {
+				disks, err := person.Disks(ctx, f.Path+"/"+vm.Name)
+				must(err)
+				slices.SortFunc(disks, func(a, b types.VirtualDisk) int { return cmp.Compare(a.Key, b.Key) })
+				for i := range disks {
+					sizes = append(sizes, int32(disks[i].CapacityInBytes>>30))
+				}
+				return sizes
 			},
 			Network: func(f vsphere.Folder, vm vsphere.VM) contract.Adapter {
 				network, mac, err := person.Adapter(ctx, f.Path+"/"+vm.Name)

@@ -57,6 +57,8 @@ type Person struct {
 	Snapshot        func(folder vsphere.Folder, vm vsphere.VM)
 	RemoveSnapshots func(folder vsphere.Folder, vm vsphere.VM)
 	RootDiskGiB     func(folder vsphere.Folder, vm vsphere.VM) int32
+	// DisksGiB reads the capacities of all disks of a VM, the first one first.
+	DisksGiB func(folder vsphere.Folder, vm vsphere.VM) []int32
 	// Network reads the first network adapter of a VM.
 	Network func(folder vsphere.Folder, vm vsphere.VM) Adapter
 	// AddTemplate creates a template with a release mark.

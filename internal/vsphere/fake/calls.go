@@ -61,7 +61,7 @@ func (s *Server) Clone(ctx context.Context, req vsphere.CloneRequest) error {
 			hot.MemoryLimitMiB = 16 * req.MemoryMiB
 		}
 		vm := s.addVM(&vsphere.VM{
-			Name: req.Name, Folder: req.Folder, InstanceUUID: req.UUID, CPU: req.CPU, MemoryMiB: req.MemoryMiB, RootDiskGiB: req.RootDiskGiB, HotAdd: hot, Stamp: &stamp,
+			Name: req.Name, Folder: req.Folder, InstanceUUID: req.UUID, CPU: req.CPU, MemoryMiB: req.MemoryMiB, RootDiskGiB: req.RootDiskGiB, DataDisks: WithDataDisks("", req.DataDisks), HotAdd: hot, Stamp: &stamp,
 		})
 		s.networks[vm.Ref] = req.Placement.Network
 		s.rootDisks[vm.Ref] = rootDisk{sizeGiB: max(req.RootDiskGiB, int32(req.Template.RootDiskBytes>>30))}

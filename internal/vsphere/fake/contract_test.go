@@ -58,6 +58,18 @@ func TestContract(t *testing.T) {
 				Snapshot:        func(_ vsphere.Folder, vm vsphere.VM) { s.Snapshot(vm.Ref.Value, "base") },
 				RemoveSnapshots: func(_ vsphere.Folder, vm vsphere.VM) { s.RemoveSnapshots(vm.Ref.Value) },
 				RootDiskGiB:     func(_ vsphere.Folder, vm vsphere.VM) int32 { return s.RootDiskGiB(vm.Ref.Value) },
+				DisksGiB: func(_ vsphere.Folder, vm vsphere.VM) []int32 {
+					sizes := []int32{s.RootDiskGiB(vm.Ref.Value)}
+					for _, now := range s.VMs() {
+						if now.Ref == vm.Ref {
+							disks, _ := now.DataDisks.Attached()
+							for _, d := range disks {
+								sizes = append(sizes, d.SizeGiB)
+							}
+						}
+					}
+					return sizes
+				},
 				Network: func(_ vsphere.Folder, vm vsphere.VM) contract.Adapter {
 					return contract.Adapter{Ref: s.NetworkOf(vm.Ref.Value)}
 				},

@@ -14,7 +14,7 @@ func (s *Server) Reconfigure(ctx context.Context, r vsphere.Reconfiguration) err
 	done := func(vm *vsphere.VM) bool {
 		return r.Done(*vm) && (r.Network.IsZero() || s.networks[vm.Ref] == r.Network) && r.RootDiskGiB <= min(s.rootDisks[vm.Ref].sizeGiB, vm.RootDiskGiB)
 	}
-	return s.onVMWith(ctx, vsphere.OpReconfigure, "reconfigure", r.Revision, r.Target, func(vm *vsphere.VM, op string) (bool, *vsphere.Error) {
+	return s.onVMWith(ctx, r.Kind(), "reconfigure", r.Revision, r.Target, func(vm *vsphere.VM, op string) (bool, *vsphere.Error) {
 		if vm.Tombstone {
 			return false, fail(vsphere.KindConflict, op, "the VM is marked to be destroyed")
 		}
@@ -49,6 +49,10 @@ func (s *Server) Reconfigure(ctx context.Context, r vsphere.Reconfiguration) err
 			return err
 		}
 		vm.CPU, vm.HotAdd.CoresPerSocket, vm.MemoryMiB, vm.RootDiskGiB = want.CPU, want.HotAdd.CoresPerSocket, want.MemoryMiB, max(vm.RootDiskGiB, r.RootDiskGiB)
+		vm.DataDisks = WithDataDisks(vm.DataDisks, r.DataDisks)
+		if r.Identify {
+			vm.DataDisks = Identified(vm.DataDisks)
+		}
 		if !r.Network.IsZero() {
 			s.networks[vm.Ref] = r.Network
 		}
@@ -74,12 +78,16 @@ type rootDisk struct {
 func (s *Server) blocked(vm *vsphere.VM, r vsphere.Reconfiguration, op string) *vsphere.Error {
 	disk := s.rootDisks[vm.Ref]
 	blocked := vsphere.GrowthBlocked{SizeGiB: r.RootDiskGiB, ChangeVersion: r.ChangeVersion}
+	data := vm.DataDisks.Growing(r.DataDisks)
+	if r.RootDiskGiB <= disk.sizeGiB && data != nil {
+		blocked.Disk, blocked.SizeGiB = data.Name, data.SizeGiB
+	}
 	switch {
-	case r.RootDiskGiB <= disk.sizeGiB:
+	case r.RootDiskGiB <= disk.sizeGiB && data == nil:
 		return nil
 	case len(disk.snapshots) > 0:
 		blocked.Blocker, blocked.Remedy = "it has snapshot "+disk.snapshots[0], "Remove the snapshots in vCenter"
-	case vm.Stamp.Linked():
+	case vm.Stamp.Linked() && blocked.Disk == "":
 		blocked.Blocker, blocked.Remedy = "the VM is a linked clone", "Have the VM replaced by a full clone"
 	default:
 		return nil
@@ -90,13 +98,21 @@ func (s *Server) blocked(vm *vsphere.VM, r vsphere.Reconfiguration, op string) *
 // grow gives the first disk of a VM a capacity, or refuses it.
 func (s *Server) grow(vm *vsphere.VM, r vsphere.Reconfiguration, op string) *vsphere.Error {
 	disk := s.rootDisks[vm.Ref]
-	if r.RootDiskGiB <= disk.sizeGiB {
+	if _, known := vm.DataDisks.Attached(); !known && len(r.DataDisks) > 0 {
+		return fail(vsphere.KindSpec, op, "the list of data disks is malformed")
+	}
+	for _, d := range r.DataDisks {
+		if d.Had && !vm.DataDisks.Has([]vsphere.DataDisk{{Name: d.Name}}) {
+			return fail(vsphere.KindSpec, op, "the list of data disks lacks "+d.Name)
+		}
+	}
+	if changes := r.RootDiskGiB > disk.sizeGiB || !vm.DataDisks.Has(r.DataDisks); !changes {
 		return nil
 	}
 	if disk.ide && vm.Power != vsphere.PoweredOff {
 		return fail(vsphere.KindOffOnly, op, "the root disk is on an IDE controller")
 	}
-	disk.sizeGiB = r.RootDiskGiB
+	disk.sizeGiB = max(disk.sizeGiB, r.RootDiskGiB)
 	s.rootDisks[vm.Ref] = disk
 	return nil
 }
@@ -136,7 +152,7 @@ func (s *Server) RootDiskGiB(name string) int32 {
 func (s *Server) lacked(r vsphere.Reconfiguration, vm *vsphere.VM) string {
 	for p, needed := range map[string]bool{
 		vsphere.PrivilegeCPUs: r.CPU != 0 && r.CPU != vm.CPU || r.CoresPerSocket != 0 && r.CoresPerSocket != vm.HotAdd.CoresPerSocket, vsphere.PrivilegeMemory: r.MemoryMiB != 0 && r.MemoryMiB != vm.MemoryMiB,
-		vsphere.PrivilegeDisks: r.RootDiskGiB > s.rootDisks[vm.Ref].sizeGiB, vsphere.PrivilegeDevices: !r.Network.IsZero(), vsphere.PrivilegeExtraConfig: r.Revision != "",
+		vsphere.PrivilegeDisks: r.RootDiskGiB > s.rootDisks[vm.Ref].sizeGiB || vm.DataDisks.Growing(r.DataDisks) != nil, vsphere.PrivilegeDevices: !r.Network.IsZero(), vsphere.PrivilegeExtraConfig: r.Revision != "",
 	} {
 		if needed && slices.Contains(s.missing, p) {
 			return p

@@ -276,7 +276,7 @@ func (s *Server) mayTakeFrom(ctx context.Context, c *connection, r operations.Re
 // written it.
 func marked(values map[string]string) bool {
 	for key, value := range values {
-		if value != "" && key != inventory.KeyRootDisk {
+		if value != "" && key != inventory.KeyRootDisk && key != inventory.KeyDataDisks {
 			return true
 		}
 	}

@@ -7,9 +7,9 @@ import (
 )
 
 // A user takes ownership of a released VM by removing its mark. The size of its disk stays.
-func TestAVMWithTheSizeOfItsRootDiskAloneIsNotMarked(t *testing.T) {
+func TestAVMWithTheSizesOfItsDisksAloneIsNotMarked(t *testing.T) {
 	for _, key := range inventory.Keys {
-		if got, want := marked(map[string]string{key: "1", inventory.KeyRootDisk: "40"}), key != inventory.KeyRootDisk; got != want {
+		if got, want := marked(map[string]string{key: "1"}), key != inventory.KeyRootDisk && key != inventory.KeyDataDisks; got != want {
 			t.Errorf("a VM with %s is marked: %t, want %t", key, got, want)
 		}
 	}

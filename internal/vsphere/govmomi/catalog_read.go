@@ -178,8 +178,9 @@ func readTemplates(ctx context.Context, c *connection, refs []vsphere.Ref, path 
 			HasSnapshot: !e.snapshot.IsZero(), CoresPerSocket: e.full.cores, Unfit: e.full.unfit("the template"), UnfitLinked: e.linked.unfit("the snapshot of the template"),
 		}
 		if e.full.root != nil {
-			e.RootDiskBytes = capacity(e.full.root)
+			e.RootDiskBytes, e.DataDisks = capacity(e.full.root), e.full.slots.free()
 		}
+		e.DataDisksLinked = e.linked.slots.free()
 		for _, ref := range o.refsOf(propDatastores) {
 			e.Datastores = append(e.Datastores, path(ref))
 		}

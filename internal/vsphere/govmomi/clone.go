@@ -134,6 +134,12 @@ func (s *Server) cloneSpec(ctx context.Context, c *connection, req vsphere.Clone
 			spec.Location.DiskMoveType = string(types.VirtualMachineRelocateDiskMoveOptionsMoveAllDiskBackingsAndDisallowSharing)
 		}
 	}
+	changes, entries, err := has.createDisks(req.DataDisks)
+	if err != nil {
+		return spec, &vsphere.Error{Kind: vsphere.KindSpec, Op: "clone " + req.Name + " from " + req.Template.Name, Err: err}
+	}
+	spec.Config.DeviceChange = append(spec.Config.DeviceChange, changes...)
+	spec.Config.ExtraConfig = append(spec.Config.ExtraConfig, extraConfig(entries)...)
 	if !req.Placement.Network.IsZero() {
 		change, err := s.connectNIC(ctx, c, template, req.Placement.Network)
 		if err != nil {

@@ -3,6 +3,7 @@ package govmomi
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	govc "github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/types"
@@ -31,10 +32,11 @@ func holdForDisks(o object, path string, t vsphere.Target, refuse func(vsphere.K
 		return refuse(vsphere.KindTransient, errDisksUnread)
 	}
 	own, known := inventory.DecodeDisks(extraValue(o, extraConfigPath(inventory.KeyDisks)))
+	created, _ := dataDisksOf(o)
 	foreign := &vsphere.ForeignDisks{Path: path, ChangeVersion: t.ChangeVersion}
 	for _, disk := range virtualDisks(devices) {
-		firstClass := disk.VDiskId != nil && disk.VDiskId.Id != ""
-		if !firstClass && (!known || slices.Contains(own, disk.Key)) {
+		firstClass := isFirstClass(disk)
+		if !firstClass && (!known || slices.Contains(own, disk.Key) || slices.ContainsFunc(created, func(d vsphere.AttachedDisk) bool { return isCreated(disk, d) })) {
 			continue
 		}
 		d := vsphere.Disk{Device: devices.Name(disk)}
@@ -55,6 +57,9 @@ func holdForDisks(o object, path string, t vsphere.Target, refuse func(vsphere.K
 	return nil
 }
 
+// isFirstClass reports whether a storage driver manages the disk.
+func isFirstClass(disk *types.VirtualDisk) bool { return disk.VDiskId != nil && disk.VDiskId.Id != "" }
+
 // devicesOf returns the devices that were read, or false if vCenter did not show them.
 func devicesOf(o object) (govc.VirtualDeviceList, bool) {
 	devices, ok := o.values[propDevices].(types.ArrayOfVirtualDevice)
@@ -69,4 +74,67 @@ func virtualDisks(devices govc.VirtualDeviceList) []*types.VirtualDisk {
 		}
 	}
 	return out
+}
+
+// dataDisksOf returns the data disks that a VM's configuration lists. If the list is malformed, it has none: they are then disks of another user.
+func dataDisksOf(o object) (disks []vsphere.AttachedDisk, known bool) {
+	return vsphere.DataDisks(extraValue(o, extraConfigPath(inventory.KeyDataDisks))).Attached()
+}
+
+// isCreated reports whether a disk is the listed one. If the UUID is recorded, it decides: a user can attach another disk where the listed one was, or move the listed one. Until
+// then the key decides, except for a smaller disk: disks do not shrink.
+func isCreated(disk *types.VirtualDisk, listed vsphere.AttachedDisk) bool {
+	if isFirstClass(disk) {
+		return false
+	}
+	if shown := uuidOf(disk); shown != vsphere.NoUUID && vsphere.IsUUID(listed.UUID) {
+		return shown == listed.UUID
+	}
+	return disk.Key == listed.Key && capacity(disk) >= int64(listed.SizeGiB)<<30
+}
+
+// listed returns the disk of an entry in the list of data disks, or nil. A disk whose UUID another entry has is not it, wherever a user moved that disk.
+func listed(disks []*types.VirtualDisk, list []vsphere.AttachedDisk, entry vsphere.AttachedDisk) *types.VirtualDisk {
+	at := slices.IndexFunc(disks, func(disk *types.VirtualDisk) bool {
+		shown := uuidOf(disk)
+		others := slices.ContainsFunc(list, func(other vsphere.AttachedDisk) bool { return other.Name != entry.Name && other.UUID == shown })
+		return isCreated(disk, entry) && (shown == vsphere.NoUUID || !others)
+	})
+	if at < 0 {
+		return nil
+	}
+	return disks[at]
+}
+
+// identify records the UUIDs of listed disks that were created since, and the keys of those that a user moved.
+func identify(list []vsphere.AttachedDisk, disks []*types.VirtualDisk) {
+	for i, entry := range list {
+		switch disk := listed(disks, list, entry); {
+		case disk != nil && entry.UUID == "":
+			list[i].UUID = uuidOf(disk)
+		case disk != nil:
+			list[i].Key = disk.Key
+		case entry.UUID == "": // it was detached before that
+			list[i].UUID = vsphere.NoUUID
+		}
+	}
+}
+
+// uuidOf returns the UUID of a disk in the form in which it is recorded, or NoUUID.
+func uuidOf(disk *types.VirtualDisk) string {
+	shown := ""
+	switch b := disk.Backing.(type) {
+	case *types.VirtualDiskFlatVer2BackingInfo:
+		shown = b.Uuid
+	case *types.VirtualDiskSeSparseBackingInfo:
+		shown = b.Uuid
+	case *types.VirtualDiskSparseVer2BackingInfo:
+		shown = b.Uuid
+	case *types.VirtualDiskRawDiskMappingVer1BackingInfo:
+		shown = b.Uuid
+	}
+	if shown = strings.ToLower(shown); vsphere.IsUUID(shown) {
+		return shown
+	}
+	return vsphere.NoUUID
 }

@@ -207,5 +207,5 @@ func translateFor(r operations.Request, err error) error {
 
 // onVersion are the operations that name the configuration version that they are based on.
 var onVersion = []vsphere.OperationKind{
-	vsphere.OpMark, vsphere.OpRelease, vsphere.OpRestamp, vsphere.OpAdopt, vsphere.OpClaim, vsphere.OpReconfigure,
+	vsphere.OpMark, vsphere.OpRelease, vsphere.OpRestamp, vsphere.OpAdopt, vsphere.OpClaim, vsphere.OpReconfigure, vsphere.OpIdentify,
 }

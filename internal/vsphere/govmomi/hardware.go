@@ -17,6 +17,8 @@ type hardware struct {
 	disks disks
 	// root is the disk with the lowest key, or nil. It is shared and must not be changed.
 	root *types.VirtualDisk
+	// slots are the units beside it. They are shared and must not be changed.
+	slots slots
 	// cores per socket. Zero means that vCenter does not show the value, or chooses it at power-on.
 	cores int32
 	// fixedMAC is the label of the first network adapter with a manually set address, or "".
@@ -52,6 +54,7 @@ func hardwareOf(o object) hardware {
 			}
 		}
 	}
+	h.slots = slotsOf(devices, h.root)
 	return h
 }
 

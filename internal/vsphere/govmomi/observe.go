@@ -209,6 +209,8 @@ func (s *Server) visible(e operations.Effect) bool {
 	case vsphere.OpReconfigure:
 		want := vsphere.Reconfiguration{Revision: e.Stamp.Revision, CPU: e.CPU, CoresPerSocket: e.CoresPerSocket, MemoryMiB: e.MemoryMiB}
 		return want.Done(vm) && (e.ChangeVersion == "" || vm.ChangeVersion != e.ChangeVersion)
+	case vsphere.OpIdentify:
+		return !vm.DataDisks.Unidentified()
 	case vsphere.OpMark:
 		return vm.Tombstone
 	case vsphere.OpRelease:

@@ -80,11 +80,11 @@ func readPrivileges(ctx context.Context, c *connection) (p granted) {
 	return p
 }
 
-// changeNeeds returns the privileges that a change of a VM can need.
-func changeNeeds(t vsphere.Reconfiguration) (needed []string) {
+// changeNeeds returns the privileges that a change of a VM can need, beside those that the operator always needs.
+func changeNeeds(t vsphere.Reconfiguration, vm vsphere.VM) (needed []string) {
 	for privilege, is := range map[string]bool{
 		vsphere.PrivilegeExtraConfig: t.Revision != "", vsphere.PrivilegeCPUs: t.CPU != 0 || t.CoresPerSocket != 0, vsphere.PrivilegeMemory: t.MemoryMiB != 0,
-		vsphere.PrivilegeDisks: t.RootDiskGiB != 0, vsphere.PrivilegeDevices: !t.Network.IsZero(),
+		vsphere.PrivilegeDisks: t.RootDiskGiB != 0 || vm.DataDisks.Growing(t.DataDisks) != nil, vsphere.PrivilegeDevices: !t.Network.IsZero(),
 	} {
 		if is {
 			needed = append(needed, privilege)

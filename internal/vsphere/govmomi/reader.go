@@ -192,7 +192,7 @@ func seenOf(vm vsphere.VM, details object) (inventory.Seen, error) {
 		setBase(&vm, name, details)
 	}
 	vm.Stamp, vm.Tombstone = inventory.DecodeStamp(values)
-	vm.Released, vm.RootDiskGiB = inventory.DecodeRelease(values), inventory.DecodeRootDisk(values)
+	vm.Released, vm.RootDiskGiB, vm.DataDisks = inventory.DecodeRelease(values), inventory.DecodeRootDisk(values), inventory.DecodeDataDisks(values)
 	return inventory.Seen{VM: vm}, nil
 }
 

@@ -18,7 +18,7 @@ var errNoAdapter = errors.New("the VM has no network adapter to connect to the w
 
 // Reconfigure changes size, root disk, network and revision in one step: see vsphere.Server.
 func (s *Server) Reconfigure(ctx context.Context, t vsphere.Reconfiguration) error {
-	r, vm, err := s.target(vsphere.OpReconfigure, t.Target)
+	r, vm, err := s.target(t.Kind(), t.Target)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (s *Server) Reconfigure(ctx context.Context, t vsphere.Reconfiguration) err
 	}
 	r.Stamp.Revision, r.CPU, r.CoresPerSocket, r.MemoryMiB = cmp.Or(t.Revision, vm.Stamp.Revision), t.CPU, t.CoresPerSocket, t.MemoryMiB
 	if t.Done(vm) {
-		if t.Network.IsZero() && t.RootDiskGiB == 0 {
+		if t.Network.IsZero() && !changesDisks(t) {
 			return nil
 		}
 		r.ChangeVersion = vm.ChangeVersion // no other part of the change is observable
@@ -65,64 +65,94 @@ func (s *Server) reconfiguration(ctx context.Context, c *connection, r operation
 	if t.Revision != "" && t.Revision != seen.Stamp.Revision {
 		spec.ExtraConfig = extraConfig([]inventory.KV{{Key: inventory.KeyRevision, Value: t.Revision}})
 	}
-	if t.RootDiskGiB > vm.RootDiskGiB {
-		spec.ExtraConfig = append(spec.ExtraConfig, extraConfig([]inventory.KV{inventory.EncodeRootDisk(t.RootDiskGiB)})...)
-	}
-	var err error
-	if spec.DeviceChange, err = s.deviceChanges(ctx, c, r, t, vm); err != nil {
+	changes, extra, err := s.deviceChanges(ctx, c, r, t, vm)
+	if err != nil {
 		return spec, err
 	}
+	spec.DeviceChange, spec.ExtraConfig = changes, append(spec.ExtraConfig, extraConfig(extra)...)
 	if spec.NumCPUs == 0 && spec.NumCoresPerSocket == nil && spec.MemoryMB == 0 && len(spec.ExtraConfig)+len(spec.DeviceChange) == 0 {
 		return spec, errDone
 	}
 	return spec, nil
 }
 
-// deviceChanges returns the edits of a VM's disk and network adapter.
-func (s *Server) deviceChanges(ctx context.Context, c *connection, r operations.Request, t vsphere.Reconfiguration, seen vsphere.VM) (changes []types.BaseVirtualDeviceConfigSpec, err error) {
-	if t.Network.IsZero() && t.RootDiskGiB == 0 {
-		return nil, nil
+// deviceChanges returns the edits of a VM's disks and network adapter, and the entries of its configuration that change with them.
+func (s *Server) deviceChanges(ctx context.Context, c *connection, r operations.Request, t vsphere.Reconfiguration, seen vsphere.VM) (changes []types.BaseVirtualDeviceConfigSpec, extra []inventory.KV, err error) {
+	if t.Network.IsZero() && !changesDisks(t) {
+		return nil, nil, nil
 	}
 	if err := vsphere.CheckFence(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	properties := []string{propDevices}
-	if t.RootDiskGiB != 0 {
+	if changesDisks(t) {
 		properties = append(properties, growthProperties...)
 	}
 	o, err := exact(ctx, c.client, r.VM, properties...)
 	if err != nil {
-		return nil, readOnlyError(err)
+		return nil, nil, readOnlyError(err)
 	}
 	for _, denied := range o.denied {
-		return nil, readOnlyError(denied)
+		return nil, nil, readOnlyError(denied)
 	}
-	var change *types.VirtualDeviceConfigSpec
-	if t.RootDiskGiB != 0 {
-		change, err = growRoot(o, t, seen.Stamp != nil && seen.Stamp.Linked(), func(kind vsphere.Kind, cause error) error {
-			return &vsphere.Error{Kind: kind, Op: phrase(r), Object: r.VM, Err: cause}
-		})
+	if changesDisks(t) {
+		changes, extra, err = s.diskChanges(o, r, t, seen)
 		if vsphere.KindOf(err) == vsphere.KindOffOnly { // vCenter would name a missing privilege first, and the VM is not stopped for a change that it denies
-			if missing := missingOn(ctx, c, r.VM, changeNeeds(t)); missing != "" {
+			if missing := missingOn(ctx, c, r.VM, changeNeeds(t, seen)); missing != "" {
 				err = &vsphere.Error{Kind: vsphere.KindPermission, Op: phrase(r), Object: r.VM, Privilege: missing, Err: fmt.Errorf("the account lacks %s on the VM", missing)}
 			}
 		}
 		if err != nil {
-			return nil, err
-		}
-		if change != nil {
-			changes = append(changes, change)
+			return nil, nil, err
 		}
 	}
 	if !t.Network.IsZero() {
-		if change, err = s.reconnectNIC(ctx, c, r, o, t.Network); err != nil {
-			return nil, readOnlyError(err)
+		change, err := s.reconnectNIC(ctx, c, r, o, t.Network)
+		if err != nil {
+			return nil, nil, readOnlyError(err)
 		}
 		if change != nil {
 			changes = append(changes, change)
 		}
 	}
-	return changes, nil
+	return changes, extra, nil
+}
+
+// changesDisks reports whether a change needs the VM's devices because of its disks.
+func changesDisks(t vsphere.Reconfiguration) bool {
+	return t.RootDiskGiB != 0 || len(t.DataDisks) > 0 || t.Identify
+}
+
+// diskChanges returns the edits of a VM's disks, and the entries of its configuration that change with them.
+func (s *Server) diskChanges(o object, r operations.Request, t vsphere.Reconfiguration, seen vsphere.VM) (changes []types.BaseVirtualDeviceConfigSpec, extra []inventory.KV, err error) {
+	vm := owned{object: o, linked: seen.Stamp != nil && seen.Stamp.Linked(), changeVersion: t.ChangeVersion, request: r}
+	var ok bool
+	if vm.devices, ok = devicesOf(o); !ok {
+		return nil, nil, vm.refuse(vsphere.KindTransient, errUnreadConfig)
+	}
+	if t.RootDiskGiB != 0 {
+		change, err := vm.growRoot(t.RootDiskGiB)
+		if err != nil {
+			return nil, nil, err
+		}
+		if change != nil {
+			changes = append(changes, change)
+		}
+		if t.RootDiskGiB > seen.RootDiskGiB {
+			extra = append(extra, inventory.EncodeRootDisk(t.RootDiskGiB))
+		}
+	}
+	if len(t.DataDisks) > 0 || t.Identify {
+		more, entries, err := vm.dataDisks(t.DataDisks)
+		if err != nil {
+			return nil, nil, err
+		}
+		changes, extra = append(changes, more...), append(extra, entries...)
+	}
+	if vm.needsOff {
+		return nil, nil, vm.refuse(vsphere.KindOffOnly, errDiskOnIDE)
+	}
+	return changes, extra, nil
 }
 
 // reconnectNIC returns the edit that connects a VM's first network adapter to another network, or nil if it is already connected. The edit keeps

@@ -38,6 +38,8 @@ func phrase(r operations.Request) string {
 		return "shut down the guest of " + name
 	case vsphere.OpReconfigure:
 		return "reconfigure " + name
+	case vsphere.OpIdentify:
+		return "record the data disks of " + name
 	case vsphere.OpMark:
 		return "mark " + name
 	case vsphere.OpDestroy:

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // EncodeDisks returns the extraConfig entry with the device keys of a clone's disks. If the keys are unknown, it empties the entry: vCenter
@@ -52,4 +54,16 @@ func DecodeDisks(value string) (keys []int32, known bool) {
 		keys = append(keys, key)
 	}
 	return keys, true
+}
+
+// longestDataDisks is more than the longest list that the operator writes, in bytes.
+const longestDataDisks = 8192
+
+// DecodeDataDisks reads the list of a VM's data disks. Of a longer text than any list, it returns the beginning, which is malformed as well.
+func DecodeDataDisks(values map[string]string) vsphere.DataDisks {
+	text := values[KeyDataDisks]
+	if len(text) > longestDataDisks {
+		text = "too long: " + text[:64]
+	}
+	return vsphere.DataDisks(text)
 }

@@ -111,7 +111,7 @@ func (x *Index) nextVersion() uint64 {
 
 // keepConfig copies the values that only the configuration contains.
 func keepConfig(to, from *vsphere.VM) {
-	to.CPU, to.MemoryMiB, to.RootDiskGiB, to.HotAdd, to.Devices, to.IsTemplate = from.CPU, from.MemoryMiB, from.RootDiskGiB, from.HotAdd, from.Devices, from.IsTemplate
+	to.CPU, to.MemoryMiB, to.RootDiskGiB, to.DataDisks, to.HotAdd, to.Devices, to.IsTemplate = from.CPU, from.MemoryMiB, from.RootDiskGiB, from.DataDisks, from.HotAdd, from.Devices, from.IsTemplate
 	to.ChangeVersion, to.InstanceUUID = from.ChangeVersion, from.InstanceUUID
 	to.Stamp, to.Tombstone, to.Released = from.Stamp, from.Tombstone, from.Released
 }

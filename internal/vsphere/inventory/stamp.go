@@ -30,10 +30,12 @@ const (
 	KeyDisks = "vmgroup.disks"
 	// KeyRootDisk holds the capacity in GiB that the operator gave the first disk.
 	KeyRootDisk = "vmgroup.rootDiskGiB"
+	// KeyDataDisks holds the data disks that the operator created: see vsphere.DataDisks.
+	KeyDataDisks = "vmgroup.dataDisks"
 )
 
 // Keys are the keys that the operator reads with the configuration of a current or former VM of a group, in the order of writing.
-var Keys = []string{KeyOwner, KeyRevision, KeyCloneMode, KeyEpoch, KeyCreated, KeyTombstone, KeyReleased, KeyUUID, KeyRootDisk}
+var Keys = []string{KeyOwner, KeyRevision, KeyCloneMode, KeyEpoch, KeyCreated, KeyTombstone, KeyReleased, KeyUUID, KeyRootDisk, KeyDataDisks}
 
 const (
 	ownerVersion    = "v1"
@@ -124,8 +126,8 @@ func EncodeRelease(m vsphere.ReleaseMark) ([]KV, error) {
 	for _, key := range Keys {
 		value := ""
 		switch key {
-		case KeyRootDisk:
-			continue // the disk stays
+		case KeyRootDisk, KeyDataDisks:
+			continue // the disks stay
 		case KeyUUID:
 			value = m.UUID
 		case KeyReleased:

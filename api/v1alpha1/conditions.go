@@ -122,8 +122,10 @@ const (
 	ReasonAnotherInstallation = "AnotherInstallation"
 	// ReasonRestamping: VMs of this installation's predecessor receive this installation's stamp.
 	ReasonRestamping = "Restamping"
-	// ReasonGrowthBlocked: the root disks of VMs cannot grow to the size in spec, for example because of a snapshot.
+	// ReasonGrowthBlocked: disks of VMs cannot grow to the size in spec, for example because of a snapshot.
 	ReasonGrowthBlocked = "GrowthBlocked"
+	// ReasonTooManyDisks: spec asks for more data disks than a clone of the template has room for, so no VM can be cloned.
+	ReasonTooManyDisks = "TooManyDisks"
 	// ReasonDiskTooSmall: spec asks for a smaller root disk than that of the template, so no VM can be cloned.
 	ReasonDiskTooSmall = "DiskTooSmall"
 	// ReasonForeignDisk: VMs to be removed have disks that are not their own, which vCenter would delete with them.

@@ -1,5 +1,10 @@
 package v1alpha1
 
+import (
+	"cmp"
+	"slices"
+)
+
 // VMShape is the hardware and the origin of a VM: the fields of spec in which the VMs of two revisions can differ. status records the shapes of VMs that spec
 // does not describe any more.
 type VMShape struct {
@@ -38,6 +43,15 @@ func (in VMShape) RootDiskGiB() int32 {
 	return in.Disks.Root.SizeGiB
 }
 
+// DataDisks returns the wanted data disks, sorted by name: their order in spec has no meaning. A member that ignores the schema can show any number. Of more than
+// MaxDataDisks, it returns one more.
+func (in VMShape) DataDisks() []DataDisk {
+	if in.Disks == nil {
+		return nil
+	}
+	return slices.SortedFunc(slices.Values(in.Disks.Data[:min(len(in.Disks.Data), MaxDataDisks+1)]), func(a, b DataDisk) int { return cmp.Compare(a.Name, b.Name) })
+}
+
 // Shape returns the shape of the VMs of a spec. It shares no memory with spec.
 func (in *VmGroupSpec) Shape() VMShape {
 	shape := in.shape()
@@ -54,7 +68,7 @@ func (in *VmGroupSpec) SetShape(shape VMShape) {
 // HasShape reports whether the VMs of a spec have this shape. Unset fields and their defaults are equal.
 func (in *VmGroupSpec) HasShape(shape VMShape) bool {
 	a, b := in.shape().filled(), shape.filled()
-	same := *a.Placement == *b.Placement && *a.UserDataSecretRef == *b.UserDataSecretRef && a.RootDiskGiB() == b.RootDiskGiB()
+	same := *a.Placement == *b.Placement && *a.UserDataSecretRef == *b.UserDataSecretRef && a.RootDiskGiB() == b.RootDiskGiB() && slices.Equal(a.DataDisks(), b.DataDisks())
 	a.Disks, a.Placement, a.UserDataSecretRef = b.Disks, b.Placement, b.UserDataSecretRef
 	return same && a == b
 }

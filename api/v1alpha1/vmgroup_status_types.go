@@ -134,6 +134,12 @@ type VMStatus struct {
 	// template.
 	// +optional
 	RootDiskGiB int32 `json:"rootDiskGiB,omitempty"`
+	// dataDisks are the data disks that the operator created, including those that spec does not name any more.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	DataDisks []VMDisk `json:"dataDisks,omitempty"`
 	// readySince is the time since which the VM passes the readiness gate, including an earlier gate: see readinessGate.
 	// +optional
 	ReadySince *metav1.Time `json:"readySince,omitempty"`
@@ -176,6 +182,21 @@ type JudgingGate struct {
 	// since is when the gate was first applied to VMs. For a VM that was ready before, minReadySeconds starts at this time.
 	// +required
 	Since metav1.Time `json:"since"`
+}
+
+// VMDisk is a data disk of a VM.
+type VMDisk struct {
+	// name of the disk in spec.disks.data.
+	// +required
+	// +kubebuilder:validation:MaxLength=32
+	Name string `json:"name"`
+	// sizeGiB is the largest size in GiB that the operator gave the disk.
+	// +required
+	SizeGiB int32 `json:"sizeGiB"`
+	// uuid of the disk in vCenter. A Linux guest shows a disk on a SCSI controller as /dev/disk/by-id/wwn-0x<uuid without hyphens>, after the VM was started with it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=36
+	UUID string `json:"uuid,omitempty"`
 }
 
 // LostVM is a VM that does not exist according to vCenter.

@@ -125,6 +125,51 @@ type Disks struct {
 	// root is the first disk of the template, from which the guest boots. Unset means that it is as large as in the template.
 	// +optional
 	Root *RootDisk `json:"root,omitempty"`
+	// data are further disks, which the operator creates on the controller of the root disk. New and larger disks reach existing VMs in place, without a
+	// restart, except on an IDE controller. A disk that is removed here stays on existing VMs, with its data, until they are replaced for another reason. If
+	// its name is added again, these VMs keep that disk, and new VMs get an empty one.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=12
+	Data []DataDisk `json:"data,omitempty"`
+}
+
+// MaxDataDisks is the maximum number of data disks in spec.
+const MaxDataDisks = 12
+
+// Provisioning specifies how the space of a disk is allocated.
+// +kubebuilder:validation:Enum=Thin;Thick;EagerlyZeroed
+type Provisioning string
+
+// Provisionings, by their names in the vSphere Client.
+const (
+	// ProvisionThin allocates space when the guest writes.
+	ProvisionThin Provisioning = "Thin"
+	// ProvisionThick allocates all space at once.
+	ProvisionThick Provisioning = "Thick"
+	// ProvisionEagerlyZeroed also overwrites it with zeros.
+	ProvisionEagerlyZeroed Provisioning = "EagerlyZeroed"
+)
+
+// DataDisk specifies a disk beside the root disk.
+type DataDisk struct {
+	// name identifies the disk in the group. A new name means a new disk.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]+(-+[a-z0-9]+)*$`
+	Name string `json:"name"`
+	// sizeGiB is the capacity of the disk in GiB. The guest has to grow its file system. A disk cannot shrink. vCenter does not grow disks of VMs with
+	// snapshots.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=63488
+	SizeGiB int32 `json:"sizeGiB"`
+	// provisioning is Thin, Thick or EagerlyZeroed. Thin allocates space when the guest writes. Thick allocates all of it when the disk is created, and
+	// EagerlyZeroed also overwrites it with zeros. Existing disks stay as they are. Unset means that vCenter and the datastore decide.
+	// +optional
+	Provisioning Provisioning `json:"provisioning,omitempty"`
 }
 
 // RootDisk specifies the first disk of each VM.
@@ -368,6 +413,7 @@ type LocalObjectReference struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.coresPerSocket) || !has(self.cpu) || self.cpu % self.coresPerSocket == 0",fieldPath=".coresPerSocket",message="cpu must be a multiple of coresPerSocket: each socket has the same number of cores"
 // +kubebuilder:validation:XValidation:rule="self.?disks.?root.?sizeGiB.orValue(63488) >= oldSelf.?disks.?root.?sizeGiB.orValue(0)",fieldPath=".disks.root.sizeGiB",message="a disk cannot shrink: vCenter only grows disks. Set the old value or a larger one. To clone new VMs with a smaller disk, remove the field, and set the smaller value in a second edit; existing VMs keep their disks"
+// +kubebuilder:validation:XValidation:rule="!has(self.disks) || !has(self.disks.data) || !has(oldSelf.disks) || !has(oldSelf.disks.data) || self.disks.data.all(d, oldSelf.disks.data.all(o, o.name != d.name || o.sizeGiB <= d.sizeGiB))",fieldPath=".disks.data",message="a disk cannot shrink: vCenter only grows disks. Set the old value or a larger one. For a smaller disk, add one with another name; the present one stays on existing VMs"
 // +kubebuilder:validation:XValidation:rule="self.?cloneMode.orValue('Full') != 'Linked' || !has(self.disks) || !has(self.disks.root)",fieldPath=".disks.root",message="vCenter does not grow the disk of a linked clone, which shares it with the template: set cloneMode to Full, or to LinkedPreferred, which makes a full clone then"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.vcenter) || oldSelf.vcenter.size() == 0 || has(self.vcenter) && self.vcenter == oldSelf.vcenter",message="vcenter is immutable once set: VMs do not move between vCenters. Create a new VmGroup instead."
 type VmGroupSpec struct {

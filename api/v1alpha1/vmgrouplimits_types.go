@@ -77,7 +77,7 @@ type LimitsBounds struct {
 	// memory limits spec.memory, in GiB per VM.
 	// +optional
 	Memory LimitsRange `json:"memory,omitzero"`
-	// disk limits spec.disks.root.sizeGiB, in GiB per VM.
+	// disk limits spec.disks.root.sizeGiB, in GiB. The maximum also limits each data disk.
 	// +optional
 	Disk LimitsRange `json:"disk,omitzero"`
 	// replicas limits spec.replicas.

@@ -60,7 +60,7 @@ type PolicyLimits struct {
 	// memory limits spec.memory, per VM.
 	// +optional
 	Memory *AmountRange `json:"memory,omitempty"`
-	// disk limits spec.disks.root.sizeGiB, per VM. It does not apply to groups without that field, whose disks are as large as those of the template.
+	// disk limits spec.disks.root.sizeGiB; without that field, the disk is as large as that of the template. The maximum also limits each data disk.
 	// +optional
 	Disk *AmountRange `json:"disk,omitempty"`
 	// replicas limits spec.replicas.
@@ -153,7 +153,7 @@ type PolicyQuota struct {
 	// memory is the sum of spec.memory times spec.replicas.
 	// +optional
 	Memory *Amount `json:"memory,omitempty"`
-	// storage is the sum of spec.disks.root.sizeGiB times spec.replicas. Groups under this limit must set the size.
+	// storage is the sum of the sizes in spec.disks times spec.replicas. Groups under this limit must set the size of the root disk.
 	// +optional
 	Storage *Amount `json:"storage,omitempty"`
 	// scope is Namespace or Match. Namespace counts each namespace of each member separately. Match counts all groups that the policy

@@ -18,7 +18,7 @@ const (
 	// Version counts the published shapes of the VmGroup CRD. Raise it with every change of the generated
 	// file: a member that has a higher version keeps it, a member that has a lower one is upgraded. `make
 	// manifests` writes it into the files as well, for whom applies those.
-	Version = 15
+	Version = 16
 
 	// LimitsVersion is the same for the VmGroupLimits CRD.
 	LimitsVersion = 5

@@ -14,12 +14,12 @@ type Foretold struct {
 	// Known is false if status does not record what the VMs were, so that none is updated.
 	Known bool
 	// Replaced counts VMs that others replace. Restarted counts VMs that get their size while off, and Grown those that get it while on. Pending counts VMs that get it after a
-	// person powers them off. Enlarged counts VMs that get only a larger disk, and Moved those that get only another network. Kept counts VMs that would need a restart although
-	// none can be missing: they stay unchanged.
-	Replaced, Restarted, Grown, Pending, Enlarged, Moved, Kept int
+	// person powers them off. Enlarged counts VMs of which only disks grow, Extended those that also get data disks, and Moved those that get only another network. Kept counts
+	// VMs that would need a restart although none can be missing: they stay unchanged.
+	Replaced, Restarted, Grown, Pending, Enlarged, Extended, Moved, Kept int
 	// Linked counts linked clones that keep their root disk, because vCenter does not grow it.
 	Linked int
-	// both counts VMs in Enlarged and in Moved.
+	// both counts VMs in Moved and in Enlarged or Extended.
 	both int
 	// Surge is the temporary number of VMs above spec.replicas.
 	Surge int32
@@ -29,7 +29,7 @@ type Foretold struct {
 
 // VMs returns the number of VMs that do not match spec.
 func (f Foretold) VMs() int {
-	return f.Replaced + f.Restarted + f.Grown + f.Pending + f.Enlarged + f.Linked + f.Moved - f.both + f.Kept
+	return f.Replaced + f.Restarted + f.Grown + f.Pending + f.Enlarged + f.Extended + f.Linked + f.Moved - f.both + f.Kept
 }
 
 // foretell predicts the effect on VMs that do not match spec. An edit to another revision affects all of them except those that leave because of it. An edit that asks for the
@@ -73,10 +73,14 @@ func (s *Snapshot) foretell(leaving []int32) (f Foretold) {
 // change counts a VM that is changed in place.
 func (f *Foretold) change(vm *vsphere.VM, c plan.InPlace) {
 	switch way := c.Way(vm, false); {
-	case c.Grows() && vm.Stamp.Linked():
+	case c.GrowsRoot() && vm.Stamp.Linked():
 		f.Linked++
-	case !c.Resizes() && c.Grows():
-		f.Enlarged++
+	case !c.Resizes() && c.ChangesDisks():
+		if c.Adds() {
+			f.Extended++
+		} else {
+			f.Enlarged++
+		}
 		if c.Reconnects() {
 			f.Moved, f.both = f.Moved+1, f.both+1
 		}

@@ -158,7 +158,7 @@ func known(status *v1alpha1.VmGroupStatus) []plan.Known {
 	out := make([]plan.Known, 0, len(status.VMs))
 	for _, vm := range status.VMs {
 		k := plan.Known{
-			Ordinal: vm.Ordinal, Incarnation: vm.Incarnation, MoRef: vm.MoRef, UUID: vm.UUID, Revision: vm.Revision, RootDiskGiB: vm.RootDiskGiB,
+			Ordinal: vm.Ordinal, Incarnation: vm.Incarnation, MoRef: vm.MoRef, UUID: vm.UUID, Revision: vm.Revision, RootDiskGiB: vm.RootDiskGiB, DataDisks: vm.DataDisks,
 			Phase: vm.Phase, Updating: vm.Updating,
 		}
 		if vm.ReadySince != nil {

@@ -177,12 +177,12 @@ func (s *Snapshot) adds(from []string) int32 {
 	return max(replaced, restarted)
 }
 
-// mayRestart reports whether a VM can need a restart for a change. A larger disk needs none, unless vCenter asked for it.
+// mayRestart reports whether a VM can need a restart for a change. A change of its disks needs none, unless vCenter asked for it.
 func (s *Snapshot) mayRestart(vm *vsphere.VM, change plan.InPlace) bool {
 	refused := slices.ContainsFunc(s.Observation.Failures, func(f vsphere.Failure) bool {
 		return f.Kind == vsphere.OpReconfigure && f.Ordinal == vm.Stamp.Ordinal && f.Revision == s.Revision && vsphere.KindOf(f.Err) == vsphere.KindOffOnly
 	})
-	return change.Resizes() && change.Resize != v1alpha1.ResizeHot || change.Grows() && refused && change.Way(vm, true) == plan.WayRestart
+	return change.Resizes() && change.Resize != v1alpha1.ResizeHot || change.ChangesDisks() && refused && change.Way(vm, true) == plan.WayRestart
 }
 
 // inPlace returns how VMs of a revision are changed in place to the revision of spec, if the shape of the former is known.

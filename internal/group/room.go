@@ -19,7 +19,7 @@ func (s *Snapshot) room(spec v1alpha1.VmGroupSpec, p *plan.Plan) (n int, limited
 	}
 	free, taken, z := s.allowed(), s.occupied(spec), asked(spec)
 	if p != nil && s.grants() {
-		taken = taken.Minus(s.copies(p, z))
+		taken = taken.Minus(s.copies(p, &spec))
 	}
 	room := int64(math.MaxInt32)
 	for _, d := range s.Quota.dimensions(free, taken, z.usage()) {
@@ -88,26 +88,28 @@ func (a *QuotaAnswer) limits(rule policy.Rule) bool {
 func (s *Snapshot) occupied(spec v1alpha1.VmGroupSpec) policy.Usage {
 	taken := s.taken()
 	if s.grants() {
-		taken = s.counted(asked(spec))
+		taken = s.counted(&spec)
 	}
+	replaced := s.replacedBy(&spec)
 	for _, vm := range s.Group.Status.VMs {
 		if s.outOfSight(vm) && !slices.Contains(s.Group.Status.Deleting, vm.Ordinal) { // VMs that leave are counted already
-			taken = taken.Add(sum([]size{s.described(vm.Ordinal).max(asked(spec))}))
+			taken = taken.Add(sum([]size{s.described(vm.Ordinal).becomes(asked(spec), replaced[vm.Ordinal])}))
 		}
 	}
 	return taken
 }
 
-// copies returns the usage of VMs with the group's stamp that are not its VMs, each at least of size least. They are manual copies, or came back after their replacement.
-func (s *Snapshot) copies(p *plan.Plan, least size) policy.Usage {
+// copies returns the usage of VMs with the group's stamp that are not its VMs, as counted counts them. They are manual copies, or came back after their replacement.
+func (s *Snapshot) copies(p *plan.Plan, spec *v1alpha1.VmGroupSpec) policy.Usage {
 	own := make(map[int32]bool, len(p.VMs))
 	for i := range p.VMs {
 		own[p.VMs[i].Ordinal] = true
 	}
 	var all []size
+	least, replaced := asked(*spec), s.replacedBy(spec)
 	for ordinal, z := range s.sizes {
 		if !own[ordinal] {
-			all = append(all, z.max(least))
+			all = append(all, z.becomes(least, replaced[ordinal]))
 		}
 	}
 	return sum(all)

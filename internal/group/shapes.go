@@ -1,13 +1,11 @@
 package group
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
-	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // Shape is the source for clones of a revision: spec with the shape of the revision, and the resolved names.
@@ -67,63 +65,6 @@ func (s *Snapshot) recordedShapes() []plan.Shape {
 func (s *Snapshot) knownShapes() []plan.Shape {
 	recorded := s.recordedShapes()
 	return append(s.derived(recorded), recorded...)
-}
-
-// derived returns shapes of adopted VMs that are not recorded, because the VMs were just adopted or because status was lost. Such a shape differs from spec, or from a recorded
-// shape, only in size. A VM shows the size, and its revision proves the rest.
-func (s *Snapshot) derived(recorded []plan.Shape) (derived []plan.Shape) {
-	var known, tried map[string]bool
-	for i := range s.Observation.VMs {
-		vm := &s.Observation.VMs[i]
-		if !s.stamped(*vm) || vm.Stamp.Revision == s.Revision {
-			continue
-		}
-		if known == nil { // the VMs of most groups have the revision of spec
-			known, tried = map[string]bool{}, map[string]bool{}
-			for _, shape := range recorded {
-				known[shape.Recorded.Revision] = true
-			}
-		}
-		if known[vm.Stamp.Revision] {
-			continue
-		}
-		attempt := fmt.Sprint(vm.Stamp.Revision, vm.CPU, vm.MemoryMiB, vm.HotAdd.CoresPerSocket, vm.RootDiskGiB)
-		if tried[attempt] {
-			continue
-		}
-		tried[attempt] = true
-		for _, like := range append([]plan.Shape{{Recorded: plan.ShapeOf(s.Group.Spec)}}, recorded...) {
-			if shape, is := shownBy(vm, like.Recorded); is {
-				known[shape.Revision], derived = true, append(derived, plan.Shape{Recorded: shape, Adopted: true})
-				break
-			}
-		}
-	}
-	return derived
-}
-
-// shownBy returns the shape whose revision a VM has, if it differs from another one only in what a VM shows. A VM whose disk a person or an earlier spec made larger shows another
-// size than its shape has.
-func shownBy(vm *vsphere.VM, like v1alpha1.Revision) (shape v1alpha1.Revision, is bool) {
-	shape = sizedAs(like, vm)
-	if shape.Revision == vm.Stamp.Revision {
-		return shape, true
-	}
-	shape.Disks = nil
-	if vm.RootDiskGiB != 0 {
-		shape.Disks = &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: vm.RootDiskGiB}}
-	}
-	shape = plan.Named(shape)
-	return shape, shape.Revision == vm.Stamp.Revision
-}
-
-// sizedAs returns a shape with the CPUs, memory and sockets of a VM.
-func sizedAs(shape v1alpha1.Revision, vm *vsphere.VM) v1alpha1.Revision {
-	shape.CPU, shape.Memory = vm.CPU, int32(sizeOf(vm).memory)
-	if shape.CoresPerSocket != 0 {
-		shape.CoresPerSocket = vm.HotAdd.CoresPerSocket
-	}
-	return plan.Named(shape)
 }
 
 // blockedShape explains why no VM of an older revision is cloned, or returns nil.

@@ -12,34 +12,91 @@ import (
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
-// size of a VM: virtual CPUs, memory in GiB, and the stated size of the root disk in GiB. Without CPUs it is unknown, except for the disk.
-type size struct{ cpu, memory, disk int64 }
+// size of a VM: virtual CPUs, memory in GiB, the stated size of the root disk in GiB, and the data disks. Without CPUs it is unknown, except for the disks.
+type size struct {
+	cpu, memory, root int64
+	// data are the data disks, in any order. They are shared and must not be changed.
+	data []v1alpha1.VMDisk
+}
 
 func (z size) unknown() bool { return z.cpu == 0 }
 
 // sizeOf returns the size in vCenter. Memory is rounded up, because quotas count whole GiB.
 func sizeOf(vm *vsphere.VM) size {
-	return size{int64(vm.CPU), (vm.MemoryMiB + 1023) / 1024, int64(vm.RootDiskGiB)}
+	data, _ := plan.DataDisksOf(vm)
+	return size{int64(vm.CPU), (vm.MemoryMiB + 1023) / 1024, int64(vm.RootDiskGiB), data}
+}
+
+// sizeOf returns the size of a VM of the group. If the list of its data disks is malformed, those that status records count.
+func (s *Snapshot) sizeOf(vm *vsphere.VM) size {
+	z := sizeOf(vm)
+	if _, known := vm.DataDisks.Attached(); known {
+		return z
+	}
+	for i := range s.Group.Status.VMs {
+		if recorded := &s.Group.Status.VMs[i]; recorded.MoRef == vm.Ref.Value {
+			z.data = diskOf(recorded).data
+		}
+	}
+	return z
 }
 
 // shapeSize returns the size that a shape asks for. A member that ignores the schema can show negative numbers.
 func shapeSize(s v1alpha1.VMShape) size {
-	return size{int64(s.CPU), int64(s.Memory), int64(s.RootDiskGiB())}.max(size{})
+	z := size{cpu: int64(s.CPU), memory: int64(s.Memory), root: int64(s.RootDiskGiB())}.max(size{})
+	for _, d := range s.DataDisks() {
+		z.data = append(z.data, v1alpha1.VMDisk{Name: d.Name, SizeGiB: max(d.SizeGiB, 0)})
+	}
+	return z
 }
 
-// diskOf returns the size of the root disk of a VM in status. It can be larger than in the VM's revision, because disks do not shrink.
-func diskOf(vm *v1alpha1.VMStatus) size { return size{disk: int64(vm.RootDiskGiB)} }
+// diskOf returns the disks of a VM in status. They can be larger than in the VM's revision, or more, because disks do not shrink and data disks stay.
+func diskOf(vm *v1alpha1.VMStatus) size {
+	return size{root: int64(vm.RootDiskGiB), data: vm.DataDisks[:min(len(vm.DataDisks), vsphere.MostDataDisks)]}
+}
 
 // asked returns the size that a spec asks for.
 func asked(spec v1alpha1.VmGroupSpec) size { return shapeSize(spec.Shape()) }
 
+// max returns the largest size that a VM of one size gets if it must become as large as the other: it keeps its data disks, and gets those that it lacks.
 func (z size) max(o size) size {
-	return size{max(z.cpu, o.cpu), max(z.memory, o.memory), max(z.disk, o.disk)}
+	out := size{max(z.cpu, o.cpu), max(z.memory, o.memory), max(z.root, o.root), z.data}
+	if len(z.data) == 0 {
+		out.data = o.data
+		return out
+	}
+	out.data = slices.Clone(z.data)
+	for _, d := range o.data {
+		if at := slices.IndexFunc(out.data, func(has v1alpha1.VMDisk) bool { return has.Name == d.Name }); at >= 0 {
+			out.data[at].SizeGiB = max(out.data[at].SizeGiB, d.SizeGiB)
+		} else {
+			out.data = append(out.data, d)
+		}
+	}
+	return out
+}
+
+// larger returns the larger of both in each dimension, for VMs of which one takes the place of the other: none gets the disks of both.
+func (z size) larger(o size) size {
+	out := size{max(z.cpu, o.cpu), max(z.memory, o.memory), max(z.root, o.root), z.data}
+	if (size{data: o.data}).storage() > (size{data: z.data}).storage() {
+		out.data = o.data
+	}
+	return out
+}
+
+// storage returns the sum of the stated sizes of all disks, in GiB.
+func (z size) storage() int64 {
+	sum := z.root
+	for _, d := range z.data {
+		sum += max(int64(d.SizeGiB), 0)
+	}
+	return sum
 }
 
 // usage returns the usage of one VM.
 func (z size) usage() policy.Usage {
-	return policy.Usage{VMs: 1, CPU: z.cpu, Memory: z.memory, Storage: z.disk}
+	return policy.Usage{VMs: 1, CPU: z.cpu, Memory: z.memory, Storage: z.storage()}
 }
 
 // described returns the size of a VM that vCenter does not show. The size comes from the VM's recorded revision, which can differ from that of spec. The result has only the disk if
@@ -58,16 +115,16 @@ func (s *Snapshot) described(ordinal int32) size {
 	return size{}
 }
 
-// becoming returns the largest size that a VM with a change in flight can get. It is the size of the recorded update or, because spec can have been edited since, of an earlier
-// unfinished update.
-func (s *Snapshot) becoming() (z size) {
-	r := s.Group.Status.Rollout
+// becoming returns the largest size that a VM of this size with a change in flight can get. It is the size of the recorded update or, because spec can have been edited since, of an
+// earlier unfinished update.
+func (s *Snapshot) becoming(z size) size {
+	r, is := s.Group.Status.Rollout, z
 	if r == nil {
 		return z
 	}
 	for _, shape := range plan.Believed(s.Group.Status.Revisions) {
 		if revision := shape.Recorded.Revision; revision == r.Revision || slices.Contains(r.From, revision) {
-			z = z.max(shapeSize(shape.Recorded.VMShape))
+			z = z.larger(is.max(shapeSize(shape.Recorded.VMShape)))
 		}
 	}
 	return z
@@ -83,15 +140,15 @@ func (s *Snapshot) taken() policy.Usage {
 	if a := s.Admitted; shaped(a) {
 		shape = policy.AdmittedSpec(shape, *a)
 	}
-	return s.counted(asked(shape))
+	return s.counted(&shape)
 }
 
 // stands returns the usage of existing VMs by their size in vCenter.
-func (s *Snapshot) stands() policy.Usage { return s.counted(size{}) }
+func (s *Snapshot) stands() policy.Usage { return s.counted(&v1alpha1.VmGroupSpec{}) }
 
-// counted adds up all VMs that count, those that do not leave each at least of size least.
-func (s *Snapshot) counted(least size) policy.Usage {
-	u := s.live(least).Add(sum(s.leaving)).Add(sum(s.released))
+// counted adds up all VMs that count, those that do not leave each at least of the size in spec.
+func (s *Snapshot) counted(spec *v1alpha1.VmGroupSpec) policy.Usage {
+	u := s.live(spec).Add(sum(s.leaving)).Add(sum(s.released))
 	if u.VMs > 0 {
 		u.Groups = 1
 	}
@@ -184,11 +241,11 @@ func (s *Snapshot) updating(sizes amounts, more int64) policy.Usage {
 func (s *Snapshot) withLeaving() amounts {
 	a := s.amounts()
 	for _, z := range s.leaving {
-		a.add(z)
+		a.add(z, true)
 	}
 	for _, ordinal := range s.hidden() {
 		if slices.Contains(s.Group.Status.Deleting, ordinal) {
-			a.add(s.described(ordinal))
+			a.add(s.described(ordinal), true)
 		}
 	}
 	a.sort()
@@ -206,15 +263,15 @@ func (s *Snapshot) hidden() (ordinals []int32) {
 	return ordinals
 }
 
-// amounts are the CPUs, memories and root disks of VMs, the largest first.
+// amounts are the CPUs, memories and disks of VMs, the largest first.
 type amounts struct {
 	cpus, memories, disks []int64
 	least                 size
 }
 
-func (a *amounts) add(z size) {
-	z = z.max(a.least)
-	a.cpus, a.memories, a.disks = append(a.cpus, z.cpu), append(a.memories, z.memory), append(a.disks, z.disk)
+func (a *amounts) add(z size, replaced bool) {
+	z = z.becomes(a.least, replaced)
+	a.cpus, a.memories, a.disks = append(a.cpus, z.cpu), append(a.memories, z.memory), append(a.disks, z.storage())
 }
 
 // amounts returns those of the VMs that exist, are out of sight, or return in their revision, each at least of the size in spec. As long as no VM of spec's revision has been ready, an update
@@ -222,8 +279,9 @@ func (a *amounts) add(z size) {
 func (s *Snapshot) amounts() amounts {
 	n := len(s.sizes) + len(s.Group.Status.VMs)
 	a := amounts{make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n), asked(s.Group.Spec)}
-	for _, z := range s.sizes {
-		a.add(z)
+	replaced := s.replacedBy(&s.Group.Spec)
+	for ordinal, z := range s.sizes {
+		a.add(z, replaced[ordinal])
 	}
 	for i := range s.Group.Status.VMs {
 		vm := &s.Group.Status.VMs[i]
@@ -236,14 +294,14 @@ func (s *Snapshot) amounts() amounts {
 			if unseen {
 				z = z.max(diskOf(vm))
 			}
-			a.add(z)
+			a.add(z, replaced[vm.Ordinal])
 		} else if unseen { // an adopted VM has a size of its own
-			a.add(s.described(vm.Ordinal))
+			a.add(s.described(vm.Ordinal), replaced[vm.Ordinal])
 		}
 	}
 	if largest, left := s.older(); left > 0 {
 		for range min(policy.UsageOf(s.Group.Spec).VMs, mostReplicas) - left {
-			a.add(largest)
+			a.add(largest, false)
 		}
 	}
 	a.sort()
@@ -260,7 +318,7 @@ func (a *amounts) sort() {
 // mostReplicas is the maximum number of VMs of a group: if a group asks for more, no VM is cloned.
 const mostReplicas = 500
 
-// older returns the size of the largest shape that VMs are updated from, and the number of such VMs, including clones in flight: as long as there is one, and no VM of spec's
+// older returns the largest size that a VM cloned in a shape that VMs are updated from has until the end of the update, and the number of such VMs, including clones in flight: as long as there is one, and no VM of spec's
 // revision is available, a missing VM can be cloned in that shape.
 func (s *Snapshot) older() (largest size, left int64) {
 	update := s.updates()
@@ -270,7 +328,7 @@ func (s *Snapshot) older() (largest size, left int64) {
 	}
 	for i := range s.Old {
 		if slices.Contains(from, s.Old[i].Recorded.Revision) {
-			largest = largest.max(asked(s.Old[i].Spec))
+			largest = largest.larger(asked(s.Old[i].Spec).max(asked(s.Group.Spec)))
 		}
 	}
 	there := map[int32]bool{}
@@ -305,7 +363,7 @@ func (s *Snapshot) proven(revision string) bool {
 func (s *Snapshot) wantsWith(a amounts, vms int64) policy.Usage {
 	wants := policy.UsageOf(s.Group.Spec)
 	wants.VMs = vms
-	wants.CPU, wants.Memory, wants.Storage = largest(a.cpus, vms, a.least.cpu), largest(a.memories, vms, a.least.memory), largest(a.disks, vms, a.least.disk)
+	wants.CPU, wants.Memory, wants.Storage = largest(a.cpus, vms, a.least.cpu), largest(a.memories, vms, a.least.memory), largest(a.disks, vms, a.least.storage())
 	return wants.Add(sum(s.released))
 }
 
@@ -319,10 +377,42 @@ func largest(amounts []int64, n, others int64) int64 {
 	return total
 }
 
-// live adds up the VMs that are not about to leave, each at least of size least.
-func (s *Snapshot) live(least size) (u policy.Usage) {
-	for _, z := range s.sizes {
-		u = u.Add(z.max(least).usage())
+// live adds up the VMs that are not about to leave, each at least of the size in spec.
+func (s *Snapshot) live(spec *v1alpha1.VmGroupSpec) (u policy.Usage) {
+	least, replaced := asked(*spec), s.replacedBy(spec)
+	for ordinal, z := range s.sizes {
+		u = u.Add(z.becomes(least, replaced[ordinal]).usage())
 	}
 	return u
+}
+
+// becomes returns the size that a VM counts with, if spec asks for the other size. A VM that is replaced does not get the disks of spec beside its own.
+func (z size) becomes(asked size, replaced bool) size {
+	if replaced {
+		return z.larger(asked)
+	}
+	return z.max(asked)
+}
+
+// replacedBy returns the ordinals of the VMs that VMs of spec replace, because spec differs from their shape in more than can change in place. A VM of unknown shape is not among
+// them: its shape can become known. It returns nil if spec has no data disks: then it makes no difference.
+func (s *Snapshot) replacedBy(spec *v1alpha1.VmGroupSpec) map[int32]bool {
+	if len(spec.Shape().DataDisks()) == 0 {
+		return nil
+	}
+	has := map[int32]string{}
+	for i := range s.Group.Status.VMs {
+		has[s.Group.Status.VMs[i].Ordinal] = s.Group.Status.VMs[i].Revision
+	}
+	for i := range s.Observation.VMs {
+		if vm := &s.Observation.VMs[i]; s.stamped(*vm) {
+			has[vm.Stamp.Ordinal] = vm.Stamp.Revision
+		}
+	}
+	replaced, shapes := map[int32]bool{}, s.knownShapes()
+	for ordinal, revision := range has {
+		at := slices.IndexFunc(shapes, func(shape plan.Shape) bool { return shape.Recorded.Revision == revision })
+		replaced[ordinal] = at >= 0 && !plan.InPlaceAs(spec, shapes[at].Recorded, s.Names.Template.CoresPerSocket, s.Names.KeepsNetwork()).Possible()
+	}
+	return replaced
 }

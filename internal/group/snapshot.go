@@ -197,16 +197,16 @@ func (s *Snapshot) See(observation vsphere.Observation) {
 		switch vm := &observation.VMs[i]; {
 		case !s.stamped(*vm):
 		case vm.Tombstone || doomed[vm.Stamp.Ordinal]:
-			s.leaving = append(s.leaving, sizeOf(vm))
+			s.leaving = append(s.leaving, s.sizeOf(vm))
 		default:
-			s.sizes[vm.Stamp.Ordinal] = s.sizes[vm.Stamp.Ordinal].max(sizeOf(vm))
+			s.sizes[vm.Stamp.Ordinal] = s.sizes[vm.Stamp.Ordinal].max(s.sizeOf(vm))
 		}
 	}
 	for _, vm := range s.Group.Status.VMs {
 		if slices.Contains(s.Group.Status.Deleting, vm.Ordinal) && s.outOfSight(vm) { // it counts until its deletion is confirmed
 			z := s.described(vm.Ordinal)
 			if z.unknown() || vm.Updating { // its size is unknown
-				z = z.max(asked(s.Group.Spec)).max(s.becoming())
+				z = s.becoming(z.max(asked(s.Group.Spec)))
 			}
 			s.leaving = append(s.leaving, z)
 		}
@@ -220,7 +220,7 @@ func (s *Snapshot) See(observation vsphere.Observation) {
 		case op.Kind == vsphere.OpClone:
 			s.sizes[op.Ordinal] = z.max(s.described(op.Ordinal))
 		case op.Kind == vsphere.OpReconfigure && exists:
-			s.sizes[op.Ordinal] = z.max(s.becoming())
+			s.sizes[op.Ordinal] = s.becoming(z)
 		}
 	}
 }

@@ -146,7 +146,7 @@ func vmStatuses(vms []plan.VMStatus) []v1alpha1.VMStatus {
 		s := v1alpha1.VMStatus{
 			Name: vm.Name, Ordinal: vm.Ordinal, Incarnation: vm.Incarnation,
 			UUID: vm.UUID, MoRef: vm.MoRef, Phase: vm.Phase, PowerState: string(vm.Power),
-			IPAddress: untrusted.Text(vm.IPAddress, 64), Revision: untrusted.Text(vm.Revision, vsphere.LongestRevision), CloneMode: vm.CloneMode, RootDiskGiB: vm.RootDiskGiB,
+			IPAddress: untrusted.Text(vm.IPAddress, 64), Revision: untrusted.Text(vm.Revision, vsphere.LongestRevision), CloneMode: vm.CloneMode, RootDiskGiB: vm.RootDiskGiB, DataDisks: vm.DataDisks,
 			Message: untrusted.Text(vm.Message, maxVMMessage), Updating: vm.Updating, RestartPending: vm.RestartPending,
 		}
 		if !vm.StartTime.IsZero() {

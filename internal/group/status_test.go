@@ -2,7 +2,6 @@ package group
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -372,7 +371,7 @@ func TestWhatDecisionsDependOnComesBackFromStatus(t *testing.T) {
 		{Ordinal: 0, Incarnation: 2, MoRef: "vm-1", UUID: "u0", Revision: "1-a", ReadySince: noon, ShutdownTime: noon.Add(time.Second), Phase: v1alpha1.VMReady},
 		{Ordinal: 1, MoRef: "vm-2", UUID: "u1", Revision: "1-a", StartTime: noon, Updating: true, Phase: v1alpha1.VMCloning},
 	}
-	if got := known(&status); !slices.Equal(got, want) {
+	if got := known(&status); !reflect.DeepEqual(got, want) {
 		t.Errorf("status says of its VMs\n%+v, want\n%+v", got, want)
 	}
 }

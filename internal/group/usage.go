@@ -7,6 +7,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
@@ -28,19 +29,22 @@ func Shows(group *v1alpha1.VmGroup) policy.Usage {
 
 // recorded adds up the VMs in status, each with the size of its revision, and at least that of spec.
 func recorded(group *v1alpha1.VmGroup, spec v1alpha1.VmGroupSpec) (u policy.Usage) {
+	least := asked(spec)
 	for i := range group.Status.VMs {
 		vm := &group.Status.VMs[i]
 		if !counts(vm) {
 			continue
 		}
-		z := asked(spec).max(diskOf(vm))
+		z, replaced := diskOf(vm), false
 		for _, revisions := range [][]v1alpha1.Revision{group.Status.Revisions, group.Status.AdoptedRevisions} {
 			for j := range revisions {
 				if r := &revisions[j]; r.Revision == vm.Revision {
 					z = z.max(shapeSize(r.VMShape))
+					replaced = len(least.data) > 0 && !plan.InPlaceAs(&spec, *r, 0, false).Possible()
 				}
 			}
 		}
+		z = z.becomes(least, replaced)
 		u = u.Add(z.usage())
 	}
 	return u
@@ -52,7 +56,7 @@ func Stands(marked []vsphere.Marked) policy.Usage {
 	var others []size
 	for i := range marked {
 		m := &marked[i]
-		z := sizeOf(&vsphere.VM{CPU: m.CPU, MemoryMiB: m.MemoryMiB, RootDiskGiB: m.RootDiskGiB})
+		z := sizeOf(&vsphere.VM{CPU: m.CPU, MemoryMiB: m.MemoryMiB, RootDiskGiB: m.RootDiskGiB, DataDisks: m.DataDisks})
 		if m.Released || m.Tombstone {
 			others = append(others, z)
 		} else {

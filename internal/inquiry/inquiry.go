@@ -41,11 +41,12 @@ type Plan struct {
 	PowersOff int `json:"powersOff,omitempty"`
 	PowersOn  int `json:"powersOn,omitempty"`
 	// Replaces are VMs that new ones replace, with their disks. Restarts get their size while they are off, and Resizes while they are on. Grows get
-	// only a larger root disk. Connects are connected to another network.
+	// only larger disks, and Extends also data disks. Connects are connected to another network.
 	Replaces int `json:"replaces,omitempty"`
 	Restarts int `json:"restarts,omitempty"`
 	Resizes  int `json:"resizes,omitempty"`
 	Grows    int `json:"grows,omitempty"`
+	Extends  int `json:"extends,omitempty"`
 	Connects int `json:"connects,omitempty"`
 	// OneByOne is true if Replaces and Restarts are changed one at a time.
 	OneByOne bool `json:"oneByOne,omitempty"`

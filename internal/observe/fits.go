@@ -62,3 +62,16 @@ func checkDisk(names *group.Names, sizeGiB int32) {
 			sizeGiB, untrusted.Name(names.Template.Path), float64(has)/(1<<30), (has+1<<30-1)>>30)
 	}
 }
+
+// checkDataDisks refuses more data disks than a clone of the template has room for.
+func checkDataDisks(names *group.Names, n int) {
+	has := names.Template
+	room := has.DataDisks
+	if names.Linked {
+		room = has.DataDisksLinked
+	}
+	if has.RootDiskBytes > 0 && n > room {
+		block(names, v1alpha1.ReasonTooManyDisks, true, "spec.disks.data has %d disks, but the controller of the first disk of template %s has room for %d more, and the operator adds no controller; remove some, or remove other devices from the template",
+			n, untrusted.Name(has.Path), room)
+	}
+}

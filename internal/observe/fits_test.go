@@ -32,6 +32,25 @@ func TestARootDiskThatNoCloneCanHaveIsRefused(t *testing.T) {
 	}
 }
 
+func TestMoreDataDisksThanACloneHasRoomForAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		wants, full, linked int
+		isLinked            bool
+		bytes               int64
+		refused             bool
+	}{
+		{0, 0, 0, false, 1, false}, {2, 2, 0, false, 1, false}, {3, 2, 3, false, 1, true}, {3, 3, 2, true, 1, true}, {2, 0, 2, true, 1, false},
+		{1, 0, 0, false, 0, false}, // of a template without a size, nothing is known
+	} {
+		names := group.Names{Template: vsphere.Template{Path: "/DC0/vm/debian", RootDiskBytes: c.bytes, DataDisks: c.full, DataDisksLinked: c.linked}, Linked: c.isLinked}
+		checkDataDisks(&names, c.wants)
+		if b := names.Blocked; (b != nil) != c.refused || c.refused && (b.Reason != v1alpha1.ReasonTooManyDisks || !b.Terminal || !strings.Contains(b.Message, "room for 2 more")) {
+			t.Errorf("%+v: %+v", c, b)
+		}
+	}
+}
+
 func TestATemplateOutOfReachOfThePoolNeedsADatastore(t *testing.T) {
 	t.Parallel()
 	near, far := []string{"/DC0/datastore/near"}, []string{"/DC0/datastore/far"}

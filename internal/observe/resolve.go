@@ -33,6 +33,7 @@ func (r resolver) resolve(spec v1alpha1.VmGroupSpec) group.Names {
 	r.checkReach(&names, spec)
 	checkTemplate(&names)
 	checkDisk(&names, spec.Shape().RootDiskGiB())
+	checkDataDisks(&names, len(spec.Shape().DataDisks()))
 	return names
 }
 

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -42,7 +43,7 @@ func (p *planner) change(m *member) change {
 		return changeReplace
 	case m.vm == nil:
 		return changeWaits
-	case (c.Resizes() || c.Grows()) && m.vm.Power != vsphere.PoweredOff && m.vm.Power != vsphere.PoweredOn:
+	case (c.Resizes() || c.ChangesDisks()) && m.vm.Power != vsphere.PoweredOff && m.vm.Power != vsphere.PoweredOn:
 		return changeWaits // suspended from outside, or unknown
 	}
 	switch way := c.Way(m.vm, p.hotRefused(m, c.To) || m.status.Updating && c.Resizes()); {
@@ -81,7 +82,7 @@ func (p *planner) between(from, to string) (InPlace, bool) {
 // probes is true for a running VM that is not stopped yet, because a try of the change shows whether its disk can grow. A VM that was stopped in vain because of its disk is
 // tried only while it runs, until nothing is in the way any more.
 func (p *planner) probes(m *member, c InPlace) bool {
-	if !c.Grows() || m.vm.Power != vsphere.PoweredOn {
+	if !c.ChangesDisks() || m.vm.Power != vsphere.PoweredOn {
 		return false
 	}
 	f := p.ops.reconfigureFailure(m.status.Ordinal, c.To.Revision)
@@ -107,8 +108,13 @@ func sizeOf(r v1alpha1.Revision) string {
 	if r.CoresPerSocket != 0 {
 		cpus += fmt.Sprintf(" in sockets of %d", r.CoresPerSocket)
 	}
+	parts := []string{cpus, fmt.Sprintf("%d GiB of memory", r.Memory)}
 	if n := r.RootDiskGiB(); n != 0 {
-		return fmt.Sprintf("%s, %d GiB of memory and a root disk of %d GiB", cpus, r.Memory, n)
+		parts = append(parts, fmt.Sprintf("a root disk of %d GiB", n))
 	}
-	return fmt.Sprintf("%s and %d GiB of memory", cpus, r.Memory)
+	for _, d := range r.DataDisks() {
+		parts = append(parts, fmt.Sprintf("data disk %s of %d GiB", d.Name, d.SizeGiB))
+	}
+	last := len(parts) - 1
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }

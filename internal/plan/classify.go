@@ -109,7 +109,7 @@ func (k *Known) lost() *Known {
 func (p *planner) place(k *Known, vm *vsphere.VM, isGone, isElsewhere bool) {
 	status := VMStatus{
 		Ordinal: k.Ordinal, Incarnation: k.Incarnation, MoRef: k.MoRef, UUID: k.UUID, Revision: k.Revision,
-		RootDiskGiB: k.RootDiskGiB, ReadySince: k.ReadySince, StartTime: k.StartTime, Updating: k.Updating, StoppedAt: k.StoppedAt, RefusedAt: k.RefusedAt,
+		RootDiskGiB: k.RootDiskGiB, DataDisks: k.DataDisks, ReadySince: k.ReadySince, StartTime: k.StartTime, Updating: k.Updating, StoppedAt: k.StoppedAt, RefusedAt: k.RefusedAt,
 	}
 	if k.MoRef == "" {
 		status.Replaces = k.Replaces
@@ -156,7 +156,11 @@ func (p *planner) add(s state, k *Known, vm *vsphere.VM, status VMStatus) {
 			m.status.ShutdownTime = p.ops.guests.asked[vm.Ref.Value]
 		}
 		m.status.MoRef, m.status.Power, m.status.IPAddress = vm.Ref.Value, vm.Power, vm.GuestIP
-		m.status.Revision, m.status.CloneMode, m.status.RootDiskGiB = vm.Stamp.Revision, v1alpha1.CloneMode(vm.Stamp.CloneMode), vm.RootDiskGiB
+		m.status.Revision, m.status.CloneMode = vm.Stamp.Revision, v1alpha1.CloneMode(vm.Stamp.CloneMode)
+		m.status.RootDiskGiB = vm.RootDiskGiB
+		if disks, known := DataDisksOf(vm); known {
+			m.status.DataDisks = disks
+		}
 		if m.startsAnew() || status.StartTime.After(p.in.Now) { // a clock ran ahead; the VM must not wait for it
 			m.status.StartTime = time.Time{}
 		}

@@ -37,7 +37,11 @@ var happenings = []happening{
 		}
 	}},
 	{"disk", func(t *rapid.T, s *sim, _ *simVM, _ string) {
-		s.spec.Disks = disksOf(rapid.SampledFrom([]int32{0, 20, 30}).Draw(t, "disk"))
+		s.spec.Disks = disksOf(rapid.SampledFrom([]int32{0, 20, 30}).Draw(t, "disk"), s.spec.Shape().DataDisks()...)
+	}},
+	{"data disks", func(t *rapid.T, s *sim, _ *simVM, _ string) {
+		data := rapid.SampledFrom([][]v1alpha1.DataDisk{nil, {{Name: "data", SizeGiB: 5}}, {{Name: "data", SizeGiB: 6}}, {{Name: "logs", SizeGiB: 1}, {Name: "data", SizeGiB: 5}}}).Draw(t, "data")
+		s.spec.Disks = disksOf(s.spec.Shape().RootDiskGiB(), data...)
 	}},
 	{"snapshot", func(t *rapid.T, _ *sim, vm *simVM, _ string) {
 		vm.snapshot, vm.ChangeVersion = rapid.Bool().Draw(t, "snapshot"), vm.ChangeVersion+"s"
@@ -147,12 +151,16 @@ var happenings = []happening{
 	}},
 }
 
-// disksOf asks for a root disk of this size, or that of the template if it is 0.
-func disksOf(rootGiB int32) *v1alpha1.Disks {
-	if rootGiB == 0 {
+// disksOf asks for data disks and a root disk of this size, or that of the template if it is 0.
+func disksOf(rootGiB int32, data ...v1alpha1.DataDisk) *v1alpha1.Disks {
+	if rootGiB == 0 && len(data) == 0 {
 		return nil
 	}
-	return &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: rootGiB}}
+	disks := &v1alpha1.Disks{Data: data}
+	if rootGiB != 0 {
+		disks.Root = &v1alpha1.RootDisk{SizeGiB: rootGiB}
+	}
+	return disks
 }
 
 func anyTemplate(t *rapid.T) string {
@@ -398,6 +406,9 @@ func (s *sim) checkUpdated(t *rapid.T, p Plan) {
 		if vm.diskGiB < s.spec.Shape().RootDiskGiB() {
 			t.Fatalf("%s has a root disk of %d GiB, and spec asks for %d\n%s\n%s", vm.Name, vm.diskGiB, s.spec.Shape().RootDiskGiB(), strings.Join(s.trail, "\n"), s.why)
 		}
+		if !vm.DataDisks.Has(WantedDisks(s.spec.Shape())) {
+			t.Fatalf("%s has the data disks %q, and spec asks for %+v\n%s\n%s", vm.Name, vm.DataDisks, s.spec.Shape().DataDisks(), strings.Join(s.trail, "\n"), s.why)
+		}
 		if p.VMs[at].Updating || p.VMs[at].RestartPending {
 			t.Fatalf("%s is still being changed: %+v", vm.Name, p.VMs[at])
 		}
@@ -436,12 +447,14 @@ func TestEveryUpdateEnds(t *testing.T) {
 			}
 		}
 		u.ReplaceTrigger = ""
-		switch edit := rapid.SampledFrom([]string{"replace", "resize", "grow", "undo"}).Draw(t, "edit"); {
+		switch edit := rapid.SampledFrom([]string{"replace", "resize", "grow", "add", "undo"}).Draw(t, "edit"); {
 		case edit == "undo" && s.undo(t):
 		case edit == "replace":
 			u.ReplaceTrigger = "last"
 		case edit == "grow":
 			s.spec.Disks = disksOf(40)
+		case edit == "add":
+			s.spec.Disks = disksOf(0, v1alpha1.DataDisk{Name: "last", SizeGiB: 1}, v1alpha1.DataDisk{Name: "data", SizeGiB: 7})
 		default:
 			s.spec.CPU, s.spec.CoresPerSocket, s.spec.Memory = 6, 2, rapid.Int32Range(3, 5).Draw(t, "memory") // a size that no disturbance sets
 		}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -116,7 +117,7 @@ func TestAGuestThatShutsDownIsNoNewsInEachLook(t *testing.T) {
 	first := s.step(nil).VMs[0]
 	for range 20 {
 		s.now = s.now.Add(time.Second)
-		if now := s.step(nil).VMs[0]; now != first {
+		if now := s.step(nil).VMs[0]; !reflect.DeepEqual(now, first) {
 			t.Fatalf("at %s it is recorded as %+v, and before as %+v", s.now.Format(time.TimeOnly), now, first)
 		}
 	}

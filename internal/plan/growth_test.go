@@ -181,7 +181,7 @@ func TestAStoppedVMIsStartedIfItsDiskIsRefused(t *testing.T) {
 			if *stops > 2 || p.Ready != 2 {
 				t.Errorf("%s, %d failures: after %d stops %d are ready: %+v", refusal, most, *stops, p.Ready, p.Update)
 			}
-			if m := p.Update.Message; !strings.Contains(m, "set a larger root disk") || strings.Contains(m, "set the old size") {
+			if m := p.Update.Message; !strings.Contains(m, "set a larger disk") || strings.Contains(m, "set the old size") {
 				t.Errorf("%s, %d failures: it says %q", refusal, most, m)
 			}
 			s.locked, s.lockedOn = "", ""

@@ -87,6 +87,7 @@ var hanging = map[vsphere.OperationKind]string{
 		"or ask a hub administrator to cancel the task",
 	vsphere.OpPowerOff:    "its power-off %s: ask a hub administrator to check the VM's host, and to cancel the task if it hangs",
 	vsphere.OpReconfigure: "its change %s" + lookAtTask,
+	vsphere.OpIdentify:    "the record of its data disks %s" + lookAtTask,
 	vsphere.OpMark:        "the change before its removal %s" + lookAtTask,
 	vsphere.OpRelease:     "the change by which it leaves the group %s" + lookAtTask,
 	vsphere.OpRestamp:     "the change of its stamp %s" + lookAtTask,

@@ -3,6 +3,7 @@ package plan
 import (
 	"bytes"
 	"cmp"
+	"slices"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
@@ -65,8 +66,31 @@ func (c InPlace) sizes(vm *vsphere.VM) bool {
 	return c.From.CPU != c.To.CPU || c.From.Memory != c.To.Memory || c.Cores(vm) != 0
 }
 
-// Grows is true if the root disk must become larger. A VM keeps a larger disk than the wanted one, because vCenter cannot shrink disks.
-func (c InPlace) Grows() bool { return c.To.RootDiskGiB() > c.From.RootDiskGiB() }
+// GrowsRoot is true if the root disk must become larger. A VM keeps a larger disk than the wanted one, because vCenter cannot shrink disks.
+func (c InPlace) GrowsRoot() bool { return c.To.RootDiskGiB() > c.From.RootDiskGiB() }
+
+// Grows is true if the root disk or a data disk must become larger.
+func (c InPlace) Grows() bool {
+	return c.GrowsRoot() || c.anyData(func(was, now int32) bool { return was > 0 && was < now })
+}
+
+// Adds is true if the VM must get another data disk. A data disk that is not wanted any more stays.
+func (c InPlace) Adds() bool { return c.anyData(func(was, _ int32) bool { return was == 0 }) }
+
+// anyData reports whether a wanted data disk meets a condition on its sizes in GiB. was is zero for a new disk.
+func (c InPlace) anyData(meets func(was, now int32) bool) bool {
+	before := c.From.DataDisks()
+	return slices.ContainsFunc(c.To.DataDisks(), func(now v1alpha1.DataDisk) bool {
+		at := slices.IndexFunc(before, func(was v1alpha1.DataDisk) bool { return was.Name == now.Name })
+		if at < 0 {
+			return meets(0, now.SizeGiB)
+		}
+		return meets(before[at].SizeGiB, now.SizeGiB)
+	})
+}
+
+// ChangesDisks is true if a disk must become larger or be added. vCenter can require that the VM is off for it.
+func (c InPlace) ChangesDisks() bool { return c.Grows() || c.Adds() }
 
 // Reconnects is true if the VM must get another network.
 func (c InPlace) Reconnects() bool {
@@ -83,7 +107,7 @@ func (c InPlace) Privileges(vm *vsphere.VM) []string {
 	if c.From.Memory != c.To.Memory {
 		needed = append(needed, vsphere.PrivilegeMemory)
 	}
-	if c.Grows() {
+	if c.Grows() || c.Adds() && vm.DataDisks.Growing(c.dataDisks()) != nil { // a VM can still have a disk that is added again
 		needed = append(needed, vsphere.PrivilegeDisks)
 	}
 	if c.Reconnects() {
@@ -104,7 +128,7 @@ const (
 	WayPending
 )
 
-// Way returns how the change affects a VM, by its hot-add settings. refused is true if vCenter has refused to change it while it is on: its root disk can be on a
+// Way returns how the change affects a VM, by its hot-add settings. refused is true if vCenter has refused to change it while it is on: its disks can be on a
 // controller that does not allow it.
 func (c InPlace) Way(vm *vsphere.VM, refused bool) Way {
 	sizes := c.sizes(vm)
@@ -113,7 +137,7 @@ func (c InPlace) Way(vm *vsphere.VM, refused bool) Way {
 		can, _ = vsphere.CanHotAdd(*vm, c.To.CPU, c.Cores(vm), memoryMiB(c.To))
 	}
 	switch {
-	case vm.Power == vsphere.PoweredOff || !sizes && !c.Grows() || can && !refused:
+	case vm.Power == vsphere.PoweredOff || !sizes && !c.ChangesDisks() || can && !refused:
 		return WayLive
 	case neverRestarts(c.Resize):
 		return WayPending

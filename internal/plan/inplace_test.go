@@ -38,6 +38,8 @@ func TestWhatCanBeChangedOfAVM(t *testing.T) {
 		"less":                              {func(s *v1alpha1.VmGroupSpec) { s.CPU = 1 }, "", hot, false, WayRestart},
 		"a network":                         {moved, v1alpha1.ResizeRecreate, on, true, WayLive},
 		"a network and a size":              {func(s *v1alpha1.VmGroupSpec) { larger(s); moved(s) }, "", on, false, WayRestart},
+		"a data disk":                       {func(s *v1alpha1.VmGroupSpec) { s.Disks = disksOf(0, v1alpha1.DataDisk{Name: "a", SizeGiB: 1}) }, v1alpha1.ResizeRecreate, on, false, WayLive},
+		"a data disk, refused while on":     {func(s *v1alpha1.VmGroupSpec) { s.Disks = disksOf(0, v1alpha1.DataDisk{Name: "a", SizeGiB: 1}) }, "", on, true, WayRestart},
 		"a datastore":                       {func(s *v1alpha1.VmGroupSpec) { s.Placement = &v1alpha1.Placement{Datastore: "ssd"} }, "", off, false, replaced},
 		"a template, and the VM could grow": {func(s *v1alpha1.VmGroupSpec) { larger(s); s.Template = "other" }, "", hot, false, replaced},
 	} {

@@ -92,8 +92,9 @@ type Known struct {
 	UUID       string
 	Revision   string
 	ReadySince time.Time
-	// RootDiskGiB is as in VMStatus.
+	// RootDiskGiB and DataDisks are as in VMStatus.
 	RootDiskGiB int32
+	DataDisks   []v1alpha1.VMDisk
 	// StartTime is when the VM was first observed on, while it has not passed its readiness gate since. Updating is true while the VM is or was stopped for an update. See
 	// VMStatus.
 	StartTime time.Time

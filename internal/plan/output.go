@@ -63,6 +63,10 @@ type Action struct {
 	MemoryMiB           int64
 	RootDiskGiB         int32
 	Network             *string
+	// DataDisks are those that ReconfigureVM adds or grows. The VM keeps its others.
+	DataDisks []vsphere.DataDisk
+	// Identify is set for ReconfigureVM to record the UUIDs of data disks, and to change nothing else.
+	Identify bool
 }
 
 // RemovalCause is why a VM is destroyed, as the audit line and vmgroup_vms_destroyed_total name it.
@@ -104,8 +108,9 @@ type VMStatus struct {
 	IPAddress string
 	Revision  string
 	CloneMode v1alpha1.CloneMode
-	// RootDiskGiB is as in vsphere.VM. It must be persisted: a VM out of sight counts in quotas.
+	// RootDiskGiB and DataDisks are as in vsphere.VM. They must be persisted: a VM out of sight counts in quotas.
 	RootDiskGiB int32
+	DataDisks   []v1alpha1.VMDisk
 	// ReadySince is zero until the VM has passed its readiness gate, and while it is stopped as spec asks. It is kept while the VM is Unhealthy or Lost: status must remember
 	// that the VM was ready once.
 	ReadySince time.Time

@@ -83,6 +83,7 @@ var passes = []pass{
 	{name: "update", run: (*planner).update},
 	{name: "removal", run: (*planner).removal},
 	{name: "power", run: (*planner).power},
+	{name: "identify", run: (*planner).identify},
 	{name: "conclude", run: (*planner).conclude, looks: true},
 }
 
@@ -226,6 +227,14 @@ var operationOf = map[ActionKind]vsphere.OperationKind{
 	ReconfigureVM: vsphere.OpReconfigure,
 }
 
+// operation returns the operation of the action.
+func (a Action) operation() vsphere.OperationKind {
+	if a.Identify {
+		return vsphere.OpIdentify
+	}
+	return operationOf[a.Kind]
+}
+
 // failureOf returns the last failure of this action, or nil.
 func (p *planner) failureOf(m *member, a Action) *failure {
 	switch a.Kind {
@@ -241,7 +250,7 @@ func (p *planner) failureOf(m *member, a Action) *failure {
 		}
 		return f
 	}
-	return p.ops.failure(a.Ordinal, operationOf[a.Kind])
+	return p.ops.failure(a.Ordinal, a.operation())
 }
 
 // try adds an action and reports whether it did. It does not if the ordinal is busy, or if the last attempt failed and the retry is not due. A failure stays visible during a

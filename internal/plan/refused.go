@@ -26,7 +26,7 @@ func (p *planner) refused(m *member) bool {
 // stoppedForADisk is true for a VM that is off, and whose larger disk vCenter refuses for lack of space or of a privilege. It would be stopped again and again: a try while it runs
 // does not show such a refusal.
 func (p *planner) stoppedForADisk(m *member, f *failure) bool {
-	if c, known := p.inPlace(m); !known || !c.Grows() || m.vm == nil || m.vm.Power != vsphere.PoweredOff {
+	if c, known := p.inPlace(m); !known || !c.ChangesDisks() || m.vm == nil || m.vm.Power != vsphere.PoweredOff {
 		return false
 	}
 	kind := vsphere.KindOf(f.Err)
@@ -36,7 +36,7 @@ func (p *planner) stoppedForADisk(m *member, f *failure) bool {
 // wasRefused is true for a VM whose refusal is recorded in status. A VM that must be replaced is excluded, because it can have the UUID of one that failed and left.
 func (p *planner) wasRefused(m *member) bool {
 	c, known := p.inPlace(m)
-	return known && p.outdated(m) && slices.Contains(p.roll.Failed, strings.ToLower(m.status.UUID)) && c.Possible() && (c.Resizes() || c.Grows())
+	return known && p.outdated(m) && slices.Contains(p.roll.Failed, strings.ToLower(m.status.UUID)) && c.Possible() && (c.Resizes() || c.ChangesDisks())
 }
 
 // firstRefused returns the first VM whose recorded size change vCenter refused, or nil.
@@ -52,8 +52,8 @@ func (p *planner) firstRefused() *member {
 // afterRefusal returns what a person does about a refused size. For the same size again, see retryRefused: the operator must have observed the old size, and an update to it ends
 // with UpToDate. The schema refuses the old size of a disk, but each larger one is a new request.
 func (p *planner) afterRefusal() string {
-	if p.in.Spec.Shape().RootDiskGiB() > 0 {
-		return "Set another size; or mend what was in the way, and set a larger root disk, or the old cpu and memory, and once condition UpToDate is True these again."
+	if shape := p.in.Spec.Shape(); shape.RootDiskGiB() > 0 || len(shape.DataDisks()) > 0 {
+		return "Set another size; or mend what was in the way, and set a larger disk, or the old cpu and memory, and once condition UpToDate is True these again."
 	}
 	return "Set another size, such as the old one; or mend what was in the way, set the old size, and once condition UpToDate is True this one again."
 }

@@ -61,6 +61,14 @@ func TestSpecs(t *testing.T) {
 		{"no cpu, no memory, no template",
 			input(2, healthy(0), spec(func(s *v1alpha1.VmGroupSpec) { s.CPU, s.Memory, s.Template = 0, 0, "" })),
 			with("InvalidSpec!"), []string{"spec.cpu is 0", "spec.memory is 0 GiB", "spec.template is empty"}},
+		{"disks that the schema refuses",
+			input(2, healthy(0), spec(func(s *v1alpha1.VmGroupSpec) {
+				s.Disks = disksOf(-1, v1alpha1.DataDisk{Name: "a", SizeGiB: 0}, v1alpha1.DataDisk{Name: "b", SizeGiB: 1}, v1alpha1.DataDisk{Name: "b", SizeGiB: 2}, v1alpha1.DataDisk{Name: "C", SizeGiB: 1})
+			})),
+			with("InvalidSpec!"), []string{"spec.disks.root.sizeGiB is -1", "spec.disks.data[a].sizeGiB is 0", `name "C"`, "two disks with the name b"}},
+		{"more data disks than the schema allows",
+			input(2, healthy(0), spec(func(s *v1alpha1.VmGroupSpec) { s.Disks = disksOf(0, make([]v1alpha1.DataDisk, 13)...) })),
+			with("InvalidSpec!"), []string{"spec.disks.data has 13 disks, the most is 12"}},
 		{"an invalid spec can still shrink",
 			input(0, healthy(0), spec(func(s *v1alpha1.VmGroupSpec) { s.Template = "" })),
 			want{actions: "MarkVM web-0", blockers: "InvalidSpec!", vms: "0:Deleting", doomed: "0"}, nil},

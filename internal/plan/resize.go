@@ -74,12 +74,13 @@ func (p *planner) reconfigure(m *member) {
 	if sizes && m.vm.MemoryMiB != memoryMiB(target) {
 		a.MemoryMiB = memoryMiB(target)
 	}
-	if change.Grows() {
+	if change.GrowsRoot() {
 		a.RootDiskGiB = target.RootDiskGiB()
 	}
+	a.DataDisks = change.dataDisks()
 	if change.Reconnects() {
 		a.Network = new(networkOf(target))
-		if !change.Resizes() && !change.Grows() {
+		if !change.Resizes() && !change.ChangesDisks() {
 			a.Reason = "spec asks for another network"
 		}
 	}

@@ -89,6 +89,9 @@ func fields(spec v1alpha1.Revision) []byte {
 	if n := spec.RootDiskGiB(); n != 0 {
 		field("disks.root.sizeGiB", strconv.Itoa(int(n)))
 	}
+	for _, d := range spec.DataDisks() {
+		field("disks.data."+d.Name, strconv.Itoa(int(d.SizeGiB))+" "+string(d.Provisioning))
+	}
 	if p := spec.Placement; p != nil {
 		field("resourcePool", p.ResourcePool)
 		field("datastore", p.Datastore)

@@ -22,6 +22,8 @@ func TestRevision(t *testing.T) {
 		"cpu":             {func(s *v1alpha1.VmGroupSpec) { s.CPU++ }, true},
 		"sockets":         {func(s *v1alpha1.VmGroupSpec) { s.CoresPerSocket = 1 }, true},
 		"root disk":       {func(s *v1alpha1.VmGroupSpec) { s.Disks = disksOf(20) }, true},
+		"data disk":       {func(s *v1alpha1.VmGroupSpec) { s.Disks = disksOf(0, v1alpha1.DataDisk{Name: "a", SizeGiB: 1}) }, true},
+		"no data disk":    {func(s *v1alpha1.VmGroupSpec) { s.Disks = &v1alpha1.Disks{Data: []v1alpha1.DataDisk{}} }, false},
 		"no size":         {func(s *v1alpha1.VmGroupSpec) { s.Disks = &v1alpha1.Disks{} }, false},
 		"memory":          {func(s *v1alpha1.VmGroupSpec) { s.Memory++ }, true},
 		"template":        {func(s *v1alpha1.VmGroupSpec) { s.Template += "x" }, true},

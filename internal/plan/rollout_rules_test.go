@@ -79,7 +79,10 @@ func checkUpdateTouches(fail func(string, ...any), in Input, p Plan) {
 	}
 	vms := vmsByOrdinal(p)
 	for _, a := range p.Actions {
-		if a.Kind == ReconfigureVM {
+		switch {
+		case a.Identify:
+			checkIdentified(fail, p, a)
+		case a.Kind == ReconfigureVM:
 			checkReconfigured(fail, in, p, a, vms[a.Ordinal].Revision)
 		}
 	}
@@ -106,13 +109,20 @@ func checkStopped(fail func(string, ...any), in Input, p Plan, s VMStatus, from 
 	}
 }
 
+// checkIdentified checks that only the list of a VM's data disks is written.
+func checkIdentified(fail func(string, ...any), p Plan, a Action) {
+	if a.CPU != 0 || a.MemoryMiB != 0 || a.CoresPerSocket != 0 || a.RootDiskGiB != 0 || len(a.DataDisks) > 0 || a.Network != nil || a.Revision != "" || slices.Contains(p.Doomed, a.Ordinal) {
+		fail("more of %s is changed than the list of its data disks: %+v", a.Name, a)
+	}
+}
+
 func checkReconfigured(fail func(string, ...any), in Input, p Plan, a Action, revision string) {
 	if from := begun(in, p); !slices.Contains(from, revision) || a.Revision != in.UpdateRevision || stopsUpdates(in, p) || slices.Contains(p.Doomed, a.Ordinal) {
 		fail("%s, of revision %s, is changed to %s, from %v", a.Name, revision, a.Revision, from)
 	}
 	vm := observedVM(in, a.MoRef)
 	cpus, memory := a.CPU != 0 && (a.CPU < vm.CPU || !vm.HotAdd.CPU), a.MemoryMiB != 0 && (a.MemoryMiB < vm.MemoryMiB || !vm.HotAdd.Memory)
-	probes := a.RootDiskGiB != 0 // the answer shows whether the disk can grow
+	probes := a.RootDiskGiB != 0 || len(a.DataDisks) > 0 // the answer shows whether the disk can grow
 	if vm.Power == vsphere.PoweredOn && !probes && (cpus || memory || a.CoresPerSocket != 0) && !deniedIn(in, a.Ordinal) && !wasBusyIn(p, in, a.Ordinal) {
 		fail("%s cannot be changed while it is on", a.Name)
 	}

@@ -282,7 +282,7 @@ func checkOperations(fail func(string, ...any), in Input, p Plan) {
 			}
 		}
 		for _, f := range in.Observation.Failures {
-			if f.Ordinal == a.Ordinal && f.Kind == operationOf[a.Kind] && f.RetryAt.After(in.Now) && concerns(in, f, a) {
+			if f.Ordinal == a.Ordinal && f.Kind == a.operation() && f.RetryAt.After(in.Now) && concerns(in, f, a) {
 				fail("%s %s is repeated too early", a.Kind, a.Name)
 			}
 		}

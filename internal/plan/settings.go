@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
+	"github.com/codeconnect/vmgroup-operator/internal/untrusted"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
 )
 
 // maxReplicas is the maximum of spec.replicas in the API.
@@ -115,9 +117,7 @@ func (s *settings) count(spec *v1alpha1.VmGroupSpec) {
 	if !spec.FillsSockets() {
 		wrong = append(wrong, fmt.Sprintf("spec.cpu is %d, which is no multiple of spec.coresPerSocket (%d)", spec.CPU, spec.CoresPerSocket))
 	}
-	if n := spec.Shape().RootDiskGiB(); n < 0 {
-		wrong = append(wrong, fmt.Sprintf("spec.disks.root.sizeGiB is %d", n))
-	}
+	wrong = append(wrong, wrongDisks(spec.Shape())...)
 	if spec.Memory < 1 {
 		wrong = append(wrong, fmt.Sprintf("spec.memory is %d GiB, the least is 1", spec.Memory))
 	}
@@ -129,6 +129,28 @@ func (s *settings) count(spec *v1alpha1.VmGroupSpec) {
 		s.invalid("No VM can be cloned: " + strings.Join(wrong, "; ") + ".")
 		s.blockers[len(s.blockers)-1].Brief = strings.Join(wrong, "; ")
 	}
+}
+
+// wrongDisks returns what is wrong with the disks of a shape. The schema refuses all of it, but a member can ignore the schema.
+func wrongDisks(shape v1alpha1.VMShape) (wrong []string) {
+	if n := shape.RootDiskGiB(); n < 0 {
+		wrong = append(wrong, fmt.Sprintf("spec.disks.root.sizeGiB is %d", n))
+	}
+	disks := shape.DataDisks()
+	if len(disks) > v1alpha1.MaxDataDisks {
+		return append(wrong, fmt.Sprintf("spec.disks.data has %d disks, the most is %d", len(shape.Disks.Data), v1alpha1.MaxDataDisks))
+	}
+	for i, d := range disks {
+		switch {
+		case !vsphere.IsDiskName(d.Name):
+			wrong = append(wrong, fmt.Sprintf("spec.disks.data has a disk with the name %q, which must be a DNS label of at most %d characters", untrusted.Name(d.Name), vsphere.LongestDiskName))
+		case d.SizeGiB < 1:
+			wrong = append(wrong, fmt.Sprintf("spec.disks.data[%s].sizeGiB is %d, the least is 1", d.Name, d.SizeGiB))
+		case i > 0 && disks[i-1].Name == d.Name:
+			wrong = append(wrong, fmt.Sprintf("spec.disks.data has two disks with the name %s", d.Name))
+		}
+	}
+	return wrong
 }
 
 func (s *settings) invalid(message string) {

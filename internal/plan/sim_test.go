@@ -12,6 +12,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
 )
 
 // muchRoom is a large quota grant for an update.
@@ -357,7 +358,7 @@ func (s *sim) submit(a Action) {
 		return t.Kind == vsphere.OpShutdownGuest && t.Ordinal == a.Ordinal
 	})
 	s.tasks = append(s.tasks, simTask{
-		Operation: vsphere.Operation{Kind: operationOf[a.Kind], Ordinal: a.Ordinal, VM: vsphere.VMRef(a.MoRef), Since: s.now},
+		Operation: vsphere.Operation{Kind: a.operation(), Ordinal: a.Ordinal, VM: vsphere.VMRef(a.MoRef), Since: s.now},
 		action:    a, revision: a.Revision,
 	})
 }
@@ -451,7 +452,7 @@ func (s *sim) finish(task simTask) vsphere.Kind {
 		vm.Power = vsphere.PoweredOn
 	case vsphere.OpShutdownGuest, vsphere.OpPowerOff:
 		return s.turnOff(vm, task.Kind)
-	case vsphere.OpReconfigure:
+	case vsphere.OpReconfigure, vsphere.OpIdentify:
 		return s.reconfigure(vm, a)
 	case vsphere.OpRelease:
 		vm.Stamp, vm.ours = nil, false
@@ -497,13 +498,14 @@ func (s *sim) clone(task simTask) vsphere.Kind {
 	}, true)
 	vm.boot, vm.template, vm.network = s.boots[shape.Template], shape.Template, networkOf(shape)
 	vm.diskGiB = max(shape.RootDiskGiB(), templateDiskGiB)
+	vm.DataDisks = fake.WithDataDisks("", WantedDisks(shape.VMShape))
 	return ""
 }
 
 // refusal is vCenter's reason not to change a VM, or empty.
 func (s *sim) refusal(vm *simVM, a Action) vsphere.Kind {
 	switch {
-	case a.RootDiskGiB > vm.diskGiB && vm.snapshot:
+	case (a.RootDiskGiB > vm.diskGiB || vm.DataDisks.Growing(a.DataDisks) != nil) && vm.snapshot:
 		return vsphere.KindGrowthBlocked // the operator itself finds the snapshot
 	case s.denies:
 		return vsphere.KindPermission
@@ -536,19 +538,27 @@ func (s *sim) reconfigure(vm *simVM, a Action) vsphere.Kind {
 	if vm.Power != vsphere.PoweredOff && (cores != vm.HotAdd.CoresPerSocket || vm.stubborn && (cpu > vm.CPU || memory > vm.MemoryMiB) || cpu < vm.CPU || memory < vm.MemoryMiB || !vm.HotAdd.CPU && cpu > vm.CPU || !vm.HotAdd.Memory && memory > vm.MemoryMiB) {
 		return vsphere.KindOffOnly // it was powered on since, or its host rejects the change
 	}
-	if a.RootDiskGiB > vm.diskGiB && vm.ide && vm.Power != vsphere.PoweredOff {
+	if (a.RootDiskGiB > vm.diskGiB || !vm.DataDisks.Has(a.DataDisks)) && vm.ide && vm.Power != vsphere.PoweredOff {
 		return vsphere.KindOffOnly
 	}
-	vm.diskGiB = max(vm.diskGiB, a.RootDiskGiB)
+	vm.changeDisks(a)
 	vm.CPU, vm.MemoryMiB, vm.HotAdd.CoresPerSocket = cpu, memory, cores
 	vm.drifted = vm.drifted && a.CPU == 0 && a.MemoryMiB == 0
 	if a.Network != nil {
 		vm.network = *a.Network
 	}
 	stamp := *vm.Stamp
-	stamp.Revision = a.Revision
+	stamp.Revision = cmp.Or(a.Revision, stamp.Revision)
 	vm.Stamp, vm.ChangeVersion = &stamp, vm.ChangeVersion+"+"
 	return ""
+}
+
+// changeDisks changes the disks of a VM, and the list of its data disks.
+func (vm *simVM) changeDisks(a Action) {
+	vm.diskGiB = max(vm.diskGiB, a.RootDiskGiB)
+	if vm.DataDisks = fake.WithDataDisks(vm.DataDisks, a.DataDisks); a.Identify {
+		vm.DataDisks = fake.Identified(vm.DataDisks)
+	}
 }
 
 // run reconciles until done returns true, and fails if that takes too long.
@@ -574,7 +584,7 @@ func persist(p Plan) []Known {
 	ks := make([]Known, 0, len(p.VMs))
 	for _, s := range p.VMs {
 		ks = append(ks, Known{
-			Ordinal: s.Ordinal, Incarnation: s.Incarnation, MoRef: s.MoRef, UUID: s.UUID, Revision: s.Revision, RootDiskGiB: s.RootDiskGiB,
+			Ordinal: s.Ordinal, Incarnation: s.Incarnation, MoRef: s.MoRef, UUID: s.UUID, Revision: s.Revision, RootDiskGiB: s.RootDiskGiB, DataDisks: s.DataDisks,
 			ReadySince: s.ReadySince.Truncate(time.Second), ShutdownTime: s.ShutdownTime.Truncate(time.Second), Phase: s.Phase,
 			StartTime: s.StartTime.Truncate(time.Second), Updating: s.Updating, Replaces: s.Replaces,
 			StoppedAt: s.StoppedAt.Truncate(time.Second), RefusedAt: s.RefusedAt.Truncate(time.Second),

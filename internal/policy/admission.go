@@ -247,6 +247,9 @@ func Describe(a v1alpha1.Admitted) string {
 	if n := a.RootDiskGiB(); n != 0 {
 		disk = fmt.Sprintf(", root disk %d GiB", n)
 	}
+	for _, d := range a.DataDisks() {
+		disk += fmt.Sprintf(", data disk %.32q %d GiB", d.Name, d.SizeGiB)
+	}
 	return fmt.Sprintf("%s with cpu %d%s%s and memory %d GiB from template %q", vms, a.CPU, sockets, disk, a.Memory, a.Template)
 }
 

@@ -103,6 +103,12 @@ func drawSpec(t *rapid.T, label string) v1alpha1.VmGroupSpec {
 		if size := rapid.SampledFrom([]int32{0, 0, 1, 5, 9, 100, 101}).Draw(t, "disk"); size != 0 {
 			spec.Disks = &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: size}}
 		}
+		for _, name := range rapid.SampledFrom([][]string{nil, nil, {"data"}, {"data", "logs"}}).Draw(t, "data") {
+			if spec.Disks == nil {
+				spec.Disks = &v1alpha1.Disks{}
+			}
+			spec.Disks.Data = append(spec.Disks.Data, v1alpha1.DataDisk{Name: name, SizeGiB: rapid.SampledFrom([]int32{1, 5, 9, 100, 101}).Draw(t, name)})
+		}
 		return spec
 	}).Draw(t, label)
 }

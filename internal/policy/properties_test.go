@@ -275,6 +275,7 @@ func TestADefaultLimitHoldsUntilAnEnforcedPolicySetsIt(t *testing.T) {
 			policy.RuleCPUMaximum: !cpu && spec.CPU > 4, policy.RuleCPUMinimum: false,
 			policy.RuleMemoryMaximum: !memory && spec.Memory > 8, policy.RuleMemoryMinimum: !memory && spec.Memory < 1,
 			policy.RuleDiskMaximum: !disk && spec.Shape().RootDiskGiB() > 100, policy.RuleDiskMinimum: false,
+			policy.RuleDataDiskMaximum: !disk && slices.ContainsFunc(spec.Shape().DataDisks(), func(d v1alpha1.DataDisk) bool { return d.SizeGiB > 100 }),
 			policy.RuleReplicasMaximum: false, policy.RuleReplicasMinimum: !replicas && spec.Replicas != nil && *spec.Replicas < 1,
 		}
 		violations := set.Evaluate(r, spec, "")

@@ -154,7 +154,7 @@ func (p *Policy) CheckQuota(r Requester, name string, spec v1alpha1.VmGroupSpec,
 		{RuleQuotaVMs, "spec.replicas", replicasOf(&spec), p.quota.vms, "VMs", want.VMs, granted.VMs, usedByOthers.VMs, false},
 		{RuleQuotaCPU, "spec.cpu", spec.CPU, p.quota.cpu, "CPUs", want.CPU, granted.CPU, usedByOthers.CPU, true},
 		{RuleQuotaMemory, "spec.memory", spec.Memory, p.quota.memory, "GiB", want.Memory, granted.Memory, usedByOthers.Memory, true},
-		{RuleQuotaStorage, rootDiskField, spec.Shape().RootDiskGiB(), p.quota.storage, "GiB", want.Storage, granted.Storage, usedByOthers.Storage, true},
+		{RuleQuotaStorage, disksField(&spec), storageOf(&spec), p.quota.storage, "GiB", want.Storage, granted.Storage, usedByOthers.Storage, true},
 	} {
 		if d.limit == nil || d.want <= d.granted || add(d.used, d.want) <= *d.limit {
 			continue

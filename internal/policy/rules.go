@@ -10,15 +10,22 @@ import (
 // shape has the fields that rules check.
 type shape struct {
 	cpu, memory, disk, replicas int32
-	template                    string
-	names                       templateNames
+	// dataDisk is the largest data disk in GiB, dataDisks the sum of all.
+	dataDisk  int32
+	dataDisks int64
+	template  string
+	names     templateNames
 }
 
 func shapeOf(spec *v1alpha1.VmGroupSpec, templatePath string) shape {
-	return shape{
+	s := shape{
 		cpu: spec.CPU, memory: spec.Memory, disk: spec.Shape().RootDiskGiB(), replicas: replicasOf(spec),
 		template: spec.Template, names: namesOf(spec.Template, templatePath),
 	}
+	for _, d := range spec.Shape().DataDisks() {
+		s.dataDisk, s.dataDisks = max(s.dataDisk, d.SizeGiB), s.dataDisks+int64(d.SizeGiB)
+	}
+	return s
 }
 
 // absent reports whether an object has no spec at all. The original operator accepted such objects. The operator creates nothing for them, so there
@@ -49,7 +56,19 @@ type rule struct {
 	newOnly bool
 }
 
-const rootDiskField = "spec.disks.root.sizeGiB"
+// Fields of disks in violations.
+const (
+	rootDiskField  = "spec.disks.root.sizeGiB"
+	dataDisksField = "spec.disks.data"
+)
+
+// disksField returns the field of a spec that decides how much storage it needs.
+func disksField(spec *v1alpha1.VmGroupSpec) string {
+	if spec.Disks != nil && len(spec.Disks.Data) > 0 {
+		return "spec.disks"
+	}
+	return rootDiskField
+}
 
 // rules in the order in which violations of one policy are reported.
 var rules = []rule{
@@ -57,7 +76,7 @@ var rules = []rule{
 		id: RuleUnusable, field: "spec", value: func(shape) any { return nil },
 		broken: func(p *Policy, _ shape) string { return p.unusable() },
 		worse: func(was, now shape) bool {
-			return now.cpu > was.cpu || now.memory > was.memory || now.disk > was.disk || differs(was, now)
+			return now.cpu > was.cpu || now.memory > was.memory || now.disk > was.disk || moreData(was, now) || differs(was, now)
 		},
 	},
 	{
@@ -96,6 +115,11 @@ var rules = []rule{
 		worse: func(was, now shape) bool { return was.disk == 0 || now.disk < was.disk || grows(was, now) },
 	},
 	{
+		id: RuleDataDiskMaximum, field: dataDisksField, value: func(s shape) any { return s.dataDisk },
+		broken: func(p *Policy, s shape) string { return tooMuch(p, p.bounds.Disk, s.dataDisk, " GiB") },
+		worse:  func(was, now shape) bool { return moreData(was, now) || grows(was, now) },
+	},
+	{
 		id: RuleDiskRequired, field: rootDiskField, value: disk,
 		broken: func(p *Policy, s shape) string {
 			if !p.RequiresDisk() || s.disk > 0 || s.replicas == 0 {
@@ -131,6 +155,11 @@ func memory(s shape) any   { return s.memory }
 func disk(s shape) any     { return s.disk }
 func replicas(s shape) any { return s.replicas }
 func template(s shape) any { return s.template }
+
+// moreData reports whether data disks are larger, or more of their space is wanted.
+func moreData(was, now shape) bool {
+	return now.dataDisk > was.dataDisk || now.dataDisks > was.dataDisks
+}
 
 // grows reports whether there are more VMs: one more VM of a forbidden kind also makes the group worse.
 func grows(was, now shape) bool { return now.replicas > was.replicas }

@@ -10,8 +10,8 @@ import (
 type Usage struct {
 	// Groups is the number of VmGroups. VMs is the number of their replicas.
 	Groups, VMs int64
-	// CPU is spec.cpu times spec.replicas, in virtual CPUs. Memory is spec.memory times spec.replicas, in GiB. Storage is spec.disks.root.sizeGiB times
-	// spec.replicas, in GiB.
+	// CPU is spec.cpu times spec.replicas, in virtual CPUs. Memory is spec.memory times spec.replicas, in GiB. Storage is the sum of the sizes in
+	// spec.disks times spec.replicas, in GiB.
 	CPU, Memory, Storage int64
 }
 
@@ -22,8 +22,18 @@ func UsageOf(spec v1alpha1.VmGroupSpec) Usage {
 		Groups: 1, VMs: n,
 		CPU:     n * max(int64(spec.CPU), 0),
 		Memory:  n * max(int64(spec.Memory), 0),
-		Storage: n * max(int64(spec.Shape().RootDiskGiB()), 0),
+		Storage: n * storageOf(&spec),
 	}
+}
+
+// storageOf returns the sum of the stated sizes of the disks of one VM, in GiB.
+func storageOf(spec *v1alpha1.VmGroupSpec) int64 {
+	shape := spec.Shape()
+	sum := max(int64(shape.RootDiskGiB()), 0)
+	for _, d := range shape.DataDisks() {
+		sum += max(int64(d.SizeGiB), 0)
+	}
+	return sum
 }
 
 // Add returns the sum of both.

@@ -21,6 +21,7 @@ const (
 	RuleDiskMaximum     Rule = "DiskMaximum"
 	RuleDiskMinimum     Rule = "DiskMinimum"
 	RuleDiskRequired    Rule = "DiskRequired"
+	RuleDataDiskMaximum Rule = "DataDiskMaximum"
 	RuleReplicasMaximum Rule = "ReplicasMaximum"
 	RuleReplicasMinimum Rule = "ReplicasMinimum"
 	RuleTemplateDenied  Rule = "TemplateDenied"

@@ -27,6 +27,9 @@ var fieldEffects = map[string]map[string]effect{
 	"VmGroup": {
 		"cpu":                               {file: "internal/controller/vmgroup/effect/clone.go", text: "of.Spec.CPU"},
 		"coresPerSocket":                    {file: "internal/controller/vmgroup/effect/clone.go", text: "of.Spec.CoresPerSocket"},
+		"disks.data.name":                   {file: "internal/plan/datadisks.go", text: "d.Name"},
+		"disks.data.sizeGiB":                {file: "internal/plan/datadisks.go", text: "d.SizeGiB"},
+		"disks.data.provisioning":           {file: "internal/plan/datadisks.go", text: "d.Provisioning"},
 		"disks.root.sizeGiB":                {file: "internal/controller/vmgroup/effect/clone.go", text: "of.Spec.Shape().RootDiskGiB()"},
 		"memory":                            {file: "internal/controller/vmgroup/effect/clone.go", text: "of.Spec.Memory"},
 		"template":                          {file: "internal/observe/resolve.go", text: "spec.Template"},

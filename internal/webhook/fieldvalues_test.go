@@ -24,6 +24,10 @@ var valueEffects = map[string]map[string]act{
 	"VmGroup updateStrategy.resize": {
 		"Hot": {file: "internal/plan/inplace.go", text: "v1alpha1.ResizeHot"}, "Recreate": {file: "internal/plan/inplace.go", text: "v1alpha1.ResizeRecreate"},
 	},
+	"VmGroup disks.data.provisioning": {
+		"Thin": {file: "internal/vsphere/govmomi/datadisks.go", text: "vsphere.Thin:"}, "Thick": {file: "internal/vsphere/govmomi/datadisks.go", text: "vsphere.Thick:"},
+		"EagerlyZeroed": {file: "internal/vsphere/govmomi/datadisks.go", text: "vsphere.EagerlyZeroed:"},
+	},
 	"VmGroup scaleDown.order": {"Oldest": {file: "internal/plan/settings.go", text: "v1alpha1.ScaleDownOldest"}},
 	"VmGroup readiness.gate": {
 		"GuestHeartbeat": {file: "internal/plan/readiness.go", text: "v1alpha1.GateGuestHeartbeat"}, "GuestIP": {file: "internal/plan/readiness.go", text: "v1alpha1.GateGuestIP"},

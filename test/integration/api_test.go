@@ -73,6 +73,10 @@ func TestWhatTheAPIServerAcceptsAndRefuses(t *testing.T) {
 		{"a root disk", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 4, memory: 1, template: t, cloneMode: LinkedPreferred, disks: {root: {sizeGiB: 40}}}}", ""},
 		{"a root disk of no size", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 4, memory: 1, template: t, disks: {root: {sizeGiB: 0}}}}", "spec.disks.root.sizeGiB"},
 		{"a root disk of a linked clone", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 4, memory: 1, template: t, cloneMode: Linked, disks: {root: {sizeGiB: 40}}}}", "set cloneMode to Full, or to LinkedPreferred"},
+		{"data disks", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 4, memory: 1, template: t, cloneMode: Linked, disks: {data: [{name: a, sizeGiB: 40}, {name: b-1, sizeGiB: 1, provisioning: EagerlyZeroed}]}}}", ""},
+		{"two data disks of one name", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 4, memory: 1, template: t, disks: {data: [{name: a, sizeGiB: 40}, {name: a, sizeGiB: 41}]}}}", "Duplicate value"},
+		{"a data disk without a size", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 4, memory: 1, template: t, disks: {data: [{name: a}]}}}", "spec.disks.data[0].sizeGiB"},
+		{"a data disk whose name is no label", member, "VmGroup", "{metadata: {name: x, namespace: default}, spec: {cpu: 4, memory: 1, template: t, disks: {data: [{name: 'a:b', sizeGiB: 1}]}}}", "spec.disks.data[0].name"},
 		// The hub's kinds.
 		{"a VCenter", hub, "VCenter", "{metadata: {name: x}, spec: {server: https://vc, credentialsSecretRef: {name: s}}}", ""},
 		{"a VCenter with the path that a vCenter has", hub, "VCenter", "{metadata: {name: x}, spec: {server: 'HTTPS://[fd00::1]:8443/sdk/', credentialsSecretRef: {name: s}}}", ""},

@@ -2,8 +2,11 @@ package integration
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/vmware/govmomi/vim25/types"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -77,5 +80,66 @@ func TestARootDiskGrowsInPlaceAndASnapshotBlocksIt(t *testing.T) {
 		if (err != nil) != refused {
 			t.Errorf("%s: %v, want refused: %v", patch, err, refused)
 		}
+	}
+}
+
+// TestDataDisksReachVMsInPlaceAndStay, as a user sees it: clones with a data disk, another and a larger one of running VMs with their UUIDs in status, one that is removed, and a
+// refusal to shrink.
+func TestDataDisksReachVMsInPlaceAndStay(t *testing.T) {
+	w := calm.enter(t)
+	const disked = "with-a-root-disk"
+	for _, err := range []error{w.Person.AddTemplate(t.Context(), "/DC0/vm", disked), w.Person.AddRootDisk(t.Context(), "/DC0/vm/"+disked, 2)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := newPlace(t, w, "team-a", "data-disks")
+	p.apply(p.group("vg", 2, func(g *v1alpha1.VmGroup) {
+		g.Spec.Template, g.Spec.Disks = disked, &v1alpha1.Disks{Data: []v1alpha1.DataDisk{{Name: "data", SizeGiB: 1, Provisioning: v1alpha1.ProvisionThin}}}
+	}))
+	folder := folderOf(t, p.untilRunning("vg", 2))
+	before := inVCenter(t, w, folder)
+	// lists waits until status lists these data disks of each VM, and vCenter has them.
+	lists := func(want ...v1alpha1.VMDisk) {
+		t.Helper()
+		p.until(fmt.Sprintf("the data disks %v", want), "vg", func(g *v1alpha1.VmGroup) bool {
+			return meta.IsStatusConditionTrue(g.Status.Conditions, v1alpha1.ConditionUpToDate) && !slices.ContainsFunc(g.Status.VMs, func(vm v1alpha1.VMStatus) bool {
+				disks, err := w.Person.Disks(t.Context(), folder+"/"+vm.Name)
+				return err != nil || len(disks) != 1+len(want) || !slices.EqualFunc(vm.DataDisks, want, func(got, want v1alpha1.VMDisk) bool {
+					return got.Name == want.Name && got.SizeGiB == want.SizeGiB && slices.ContainsFunc(disks, func(d types.VirtualDisk) bool {
+						backing, _ := d.Backing.(*types.VirtualDiskFlatVer2BackingInfo)
+						return backing != nil && strings.EqualFold(backing.Uuid, got.UUID) && d.CapacityInBytes == int64(want.SizeGiB)<<30
+					})
+				})
+			})
+		})
+	}
+	lists(v1alpha1.VMDisk{Name: "data", SizeGiB: 1})
+	p.patch("vg", `{"spec":{"disks":{"data":[{"name":"logs","sizeGiB":3},{"name":"data","sizeGiB":2}]}}}`)
+	lists(v1alpha1.VMDisk{Name: "data", SizeGiB: 2}, v1alpha1.VMDisk{Name: "logs", SizeGiB: 3})
+	p.patch("vg", `{"spec":{"disks":{"data":[{"name":"data","sizeGiB":2}]}}}`)
+	lists(v1alpha1.VMDisk{Name: "data", SizeGiB: 2}, v1alpha1.VMDisk{Name: "logs", SizeGiB: 3})
+	for path, vm := range inVCenter(t, w, folder) {
+		if was := before[path]; was.Ref != vm.Ref || !vm.On || !vm.BootTime.Equal(*was.BootTime) {
+			t.Errorf("%s was %+v and is %+v", path, was, vm)
+		}
+	}
+	for patch, refused := range map[string]bool{
+		`{"spec":{"disks":{"data":[{"name":"data","sizeGiB":1}]}}}`:                             true,
+		`{"spec":{"disks":{"data":[{"name":"data","sizeGiB":101}]}}}`:                           true,
+		`{"spec":{"disks":{"data":[{"name":"data","sizeGiB":3}]}}}`:                             false,
+		`{"spec":{"disks":{"data":[{"name":"logs","sizeGiB":1},{"name":"data","sizeGiB":2}]}}}`: false, // a removed disk is not in spec any more
+		`{"spec":{"disks":{"data":[{"name":"other","sizeGiB":1}]}}}`:                            false,
+		`{"spec":{"disks":null}}`: false,
+	} {
+		err := p.cluster.Patch(t.Context(), p.group("vg", 0), client.RawPatch("application/merge-patch+json", []byte(patch)), client.DryRunAll)
+		if (err != nil) != refused {
+			t.Errorf("%s: %v, want refused: %v", patch, err, refused)
+		}
+	}
+	p.patch("vg", `{"spec":{"replicas":0}}`) // data disks of the operator hold no deletion
+	p.until("no VM", "vg", func(g *v1alpha1.VmGroup) bool { return len(g.Status.VMs) == 0 })
+	if left := inVCenter(t, w, folder); len(left) > 0 {
+		t.Errorf("left are %+v", left)
 	}
 }

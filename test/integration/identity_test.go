@@ -169,7 +169,7 @@ func TestRetainLeavesVMsThatAreNobodys(t *testing.T) {
 			t.Errorf("%s carries the release mark %+v, want one of group %s in namespace %s", path, mark, g.UID, g.Namespace)
 		}
 		for k, v := range vm.Extra {
-			if strings.HasPrefix(k, "vmgroup.") && k != inventory.KeyReleased && k != inventory.KeyDisks && k != inventory.KeyRootDisk && v != "" {
+			if strings.HasPrefix(k, "vmgroup.") && k != inventory.KeyReleased && k != inventory.KeyDisks && k != inventory.KeyRootDisk && k != inventory.KeyDataDisks && v != "" {
 				t.Errorf("%s still carries %s=%s", path, k, v)
 			}
 		}

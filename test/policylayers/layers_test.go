@@ -68,7 +68,7 @@ func TestNoTwoLayersJudgeAGroupDifferently(t *testing.T) {
 		return
 	}
 	for _, kind := range slices.Concat(slices.Collect(maps.Keys(said)), []string{
-		string(policy.RuleUnusable), string(policy.RuleCPUMaximum), string(policy.RuleCPUMinimum), string(policy.RuleMemoryMaximum), string(policy.RuleMemoryMinimum), string(policy.RuleDiskRequired),
+		string(policy.RuleUnusable), string(policy.RuleCPUMaximum), string(policy.RuleCPUMinimum), string(policy.RuleMemoryMaximum), string(policy.RuleMemoryMinimum), string(policy.RuleDiskRequired), string(policy.RuleDataDiskMaximum),
 		string(policy.RuleReplicasMaximum), string(policy.RuleReplicasMinimum), string(policy.RuleTemplateDenied), string(policy.RuleTemplateAllowed),
 	}) {
 		if tally[kind] == 0 {

@@ -207,7 +207,7 @@ func (t *trial) writes(ctx context.Context, c policytest.Case, set *policy.Set, 
 // invalid reports whether the schema must reject a group: a required value is missing, or its VMs would have to move to
 // another vCenter, or a disk cannot have its size. An empty vCenter name counts as none.
 func invalid(spec v1alpha1.VmGroupSpec, old *v1alpha1.VmGroupSpec) bool {
-	if size := spec.Shape().RootDiskGiB(); size > 0 && (spec.CloneMode == v1alpha1.CloneLinked || old != nil && size < old.Shape().RootDiskGiB()) {
+	if spec.CloneMode == v1alpha1.CloneLinked && spec.Shape().RootDiskGiB() > 0 || old != nil && policytest.Shrinks(*old, spec) {
 		return true
 	}
 	return spec.CPU == 0 || spec.Memory == 0 || spec.Template == "" || old != nil && old.VCenter != "" && old.VCenter != spec.VCenter

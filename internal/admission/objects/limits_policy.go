@@ -33,6 +33,11 @@ func bounds(field, path, set, unit, whenAbove, whenBelow string) string {
     'spec.PATH: Invalid value: ' + string(object.spec.PATH) + ': is below the minimum ' + string(p.FIELD.min) + 'UNIT' + OF :`)
 }
 
+// dataDisks is the rule about the largest data disk, as a link of the same chain.
+const dataDisks = `
+  has(p.disk) && has(p.disk.max) && variables.dataSizes.max() > p.disk.max && (variables.grows || variables.moreData) ?
+    'spec.disks.data: Invalid value: ' + string(variables.dataSizes.max()) + ': exceeds the maximum ' + string(p.disk.max) + ' GiB' + ` + of + ` :`
+
 // diskRequired is the rule about groups under a quota of storage, as a link of the same chain. A Scale does not show the size.
 const diskRequired = `
   has(p.diskRequired) && p.diskRequired && !variables.scale && variables.disk == 0 && variables.replicas > 0 &&
@@ -97,6 +102,10 @@ func limitsPolicy() *admissionv1.ValidatingAdmissionPolicy {
 				variable("oldMemory", `has(variables.old.memory) ? variables.old.memory : 0`),
 				variable("disk", `variables.scale ? 0 : object.spec.?disks.?root.?sizeGiB.orValue(0)`),
 				variable("oldDisk", `variables.scale ? 0 : variables.old.?disks.?root.?sizeGiB.orValue(0)`),
+				variable("data", `variables.scale ? [] : object.spec.?disks.?data.orValue([])`),
+				variable("dataSizes", `[0] + variables.data.map(d, d.sizeGiB)`),
+				variable("oldDataSizes", `[0] + (variables.scale ? [] : variables.old.?disks.?data.orValue([])).map(d, d.sizeGiB)`),
+				variable("moreData", `variables.dataSizes.max() > variables.oldDataSizes.max() || variables.dataSizes.sum() > variables.oldDataSizes.sum()`),
 				variable("template", `has(object.spec.template) ? object.spec.template : ''`),
 				variable("templateParts", `variables.template.split('/').filter(part, part != '')`),
 				variable("templateEnds", templateEnds),
@@ -104,7 +113,7 @@ func limitsPolicy() *admissionv1.ValidatingAdmissionPolicy {
 				variable("templateDiffers", `variables.template != '' && (variables.grows ||
   !has(variables.old.template) || variables.old.template != variables.template)`),
 				variable("worse", `variables.grows || variables.cpu > variables.oldCPU || variables.memory > variables.oldMemory ||
-  variables.disk > variables.oldDisk || variables.templateDiffers`),
+  variables.disk > variables.oldDisk || variables.moreData || variables.templateDiffers`),
 				variable("refusals", `(variables.enforced + [dyn({`+byDefault("cpu")+`,
   `+byDefault("memory")+`,
   `+byDefault("disk")+`,
@@ -113,7 +122,7 @@ func limitsPolicy() *admissionv1.ValidatingAdmissionPolicy {
 					bounds("memory", "memory", `has(object.spec.memory)`, " GiB", `(variables.grows || variables.memory > variables.oldMemory)`,
 						`(variables.grows || variables.memory < variables.oldMemory)`)+
 					bounds("disk", "disks.root.sizeGiB", `variables.disk != 0`, " GiB", `(variables.grows || variables.disk > variables.oldDisk)`,
-						`(variables.grows || variables.oldDisk == 0 || variables.disk < variables.oldDisk)`)+diskRequired+
+						`(variables.grows || variables.oldDisk == 0 || variables.disk < variables.oldDisk)`)+dataDisks+diskRequired+
 					// A decrease always passes, even below a minimum.
 					bounds("replicas", "replicas", `has(object.spec.replicas)`, "", `variables.grows`, `variables.created`)+
 					templates+`

@@ -55,7 +55,7 @@ func TestRandomRequestsAreJudgedAsOnTheHub(t *testing.T) {
 	t.Log(tally)
 	for _, rule := range []policy.Rule{
 		"allowed", "a default limit beside policies", policy.RuleUnusable, policy.RuleCPUMaximum, policy.RuleCPUMinimum, policy.RuleMemoryMaximum,
-		policy.RuleDiskRequired, policy.RuleReplicasMaximum, policy.RuleReplicasMinimum, policy.RuleTemplateDenied, policy.RuleTemplateAllowed,
+		policy.RuleDiskRequired, policy.RuleDataDiskMaximum, policy.RuleReplicasMaximum, policy.RuleReplicasMinimum, policy.RuleTemplateDenied, policy.RuleTemplateAllowed,
 	} {
 		if tally[string(rule)] == 0 {
 			t.Errorf("no request had the answer %s: the comparison says nothing of it", rule)

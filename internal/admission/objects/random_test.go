@@ -27,8 +27,7 @@ func verdict(c policytest.Case) (invalid bool, refused []policy.Violation) {
 		})
 	}
 	moved := old != nil && old.VCenter != "" && spec.VCenter != old.VCenter
-	size := spec.Shape().RootDiskGiB()
-	shrinks := old != nil && size > 0 && size < old.Shape().RootDiskGiB()
-	linked := spec.CloneMode == v1alpha1.CloneLinked && size > 0
+	shrinks := old != nil && policytest.Shrinks(*old, spec)
+	linked := spec.CloneMode == v1alpha1.CloneLinked && spec.Shape().RootDiskGiB() > 0
 	return spec.CPU == 0 || spec.Memory == 0 || spec.Template == "" || moved || shrinks || linked, refused
 }

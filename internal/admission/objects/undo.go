@@ -16,6 +16,8 @@ import (
 var goesBack = strings.NewReplacer("STANDS", stands, "MOST", strconv.Itoa(v1alpha1.MaxRevisions)).Replace(`!variables.scale && !variables.grows && (variables.revisions.exists(r,
   r.?cpu.orValue(0) == variables.cpu && r.?coresPerSocket.orValue(0) == object.spec.?coresPerSocket.orValue(0) && r.?memory.orValue(0) == variables.memory && r.?template.orValue('') == variables.template &&
   r.?disks.?root.?sizeGiB.orValue(0) == variables.disk &&
+  r.?disks.?data.orValue([]).size() == variables.data.size() &&
+  r.?disks.?data.orValue([]).all(d, variables.data.exists(e, e.name == d.name && e.sizeGiB == d.sizeGiB && e.?provisioning.orValue('') == d.?provisioning.orValue(''))) &&
   r.?placement.?resourcePool.orValue('') == object.spec.?placement.?resourcePool.orValue('') &&
   r.?placement.?datastore.orValue('') == object.spec.?placement.?datastore.orValue('') &&
   r.?placement.?network.orValue('') == object.spec.?placement.?network.orValue('') &&

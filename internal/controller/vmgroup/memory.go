@@ -106,6 +106,8 @@ const mostAsked = 4 << 10
 type question struct {
 	member, namespace, template, path string
 	cpu, memory, disk, replicas       int32
+	dataDisk                          int32
+	dataDisks                         int64
 	counted                           bool
 }
 
@@ -230,6 +232,9 @@ func (m *memory) evaluate(set *policy.Set, o object, r policy.Requester, spec *v
 	asked := question{
 		member: r.Member, namespace: r.Namespace, template: spec.Template, path: path,
 		cpu: spec.CPU, memory: spec.Memory, disk: spec.Shape().RootDiskGiB(), counted: spec.Replicas != nil,
+	}
+	for _, d := range spec.Shape().DataDisks() {
+		asked.dataDisk, asked.dataDisks = max(asked.dataDisk, d.SizeGiB), asked.dataDisks+int64(d.SizeGiB)
 	}
 	if asked.counted {
 		asked.replicas = *spec.Replicas

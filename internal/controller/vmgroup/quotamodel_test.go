@@ -100,11 +100,20 @@ func (g *greedy) draw(c *rapid.T, s *v1alpha1.VmGroupSpec) {
 	replicas := int32(rapid.IntRange(0, mostVMs).Draw(c, "replicas"))
 	s.CPU, s.Memory, s.Replicas = int32(rapid.IntRange(1, 5).Draw(c, "cpu")), 1, &replicas
 	s.Template = rapid.SampledFrom([]string{"debian-12", "debian-13"}).Draw(c, "template")
-	// The API refuses a smaller disk, and allows none.
-	if size := int32(rapid.SampledFrom([]int{0, 10, 20, 40}).Draw(c, "disk")); size == 0 {
-		s.Disks = nil
-	} else {
-		s.Disks = &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: max(size, s.Shape().RootDiskGiB())}}
+	// The API refuses smaller disks, and allows fewer.
+	was := s.Shape()
+	s.Disks = &v1alpha1.Disks{}
+	if size := rapid.SampledFrom([]int32{0, 10, 20, 40}).Draw(c, "disk"); size != 0 {
+		s.Disks.Root = &v1alpha1.RootDisk{SizeGiB: max(size, was.RootDiskGiB())}
+	}
+	for _, name := range rapid.SampledFrom([][]string{nil, {"data"}, {"logs"}, {"logs", "data"}}).Draw(c, "data") {
+		d := v1alpha1.DataDisk{Name: name, SizeGiB: rapid.SampledFrom([]int32{1, 5, 20}).Draw(c, name)}
+		for _, old := range was.DataDisks() {
+			if old.Name == name {
+				d.SizeGiB = max(d.SizeGiB, old.SizeGiB)
+			}
+		}
+		s.Disks.Data = append(s.Disks.Data, d)
 	}
 	surge, unavailable := intstr.FromInt(rapid.IntRange(0, 2).Draw(c, "surge")), intstr.FromInt(rapid.IntRange(0, 2).Draw(c, "unavailable"))
 	s.UpdateStrategy = &v1alpha1.UpdateStrategy{MaxSurge: &surge, MaxUnavailable: &unavailable}
@@ -175,7 +184,11 @@ func (g *greedy) check() {
 		if vm.Stamp != nil || vm.Released != nil {
 			vms, cpus, storage = vms+1, cpus+int64(vm.CPU), storage+int64(g.vcenter.RootDiskGiB(vm.Ref.Value))
 		}
-		if vm.RootDiskGiB == 0 {
+		data, known := vm.DataDisks.Attached()
+		for _, d := range data {
+			storage += int64(d.SizeGiB)
+		}
+		if vm.RootDiskGiB == 0 || !known {
 			g.c.Fatalf("%s was cloned with a disk that counts nowhere", vm.Name)
 		}
 	}

@@ -1,6 +1,7 @@
 package vmgroup
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,4 +162,64 @@ func TestAVMOutOfSightCountsWithItsLargestDiskWhileOthersGrow(t *testing.T) {
 	if sum > 190 {
 		t.Errorf("the disks have %d GiB under a quota of 190 GiB", sum)
 	}
+}
+
+// A data disk that spec does not name any more stays on its VMs.
+func TestADataDiskThatStaysCountsBesideANewOne(t *testing.T) {
+	r := newRig(t)
+	with := func(disks ...v1alpha1.DataDisk) func(*v1alpha1.VmGroupSpec) {
+		return func(s *v1alpha1.VmGroupSpec) { rootDisk(10)(s); s.Disks.Data = disks }
+	}
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 2; with(disk("logs", 20))(s) })
+	r.settle()
+	r.setPolicy(quotaStorage("100Gi"))
+	ledger := r.ledgerOf(r.Reconciler, &quotatest.Store{})
+	r.rounds(5, ledger)
+	for _, c := range []struct {
+		asked int32
+		want  string
+	}{{21, " logs:20"}, {20, " data:20 logs:20"}} {
+		r.edit(with(disk("data", c.asked)))
+		r.rounds(20, ledger)
+		for _, vm := range r.vcenter.VMs() {
+			if got := dataOf(vm); got != c.want {
+				t.Errorf("asked for %d GiB, %s has%s, want%s", c.asked, vm.Name, got, c.want)
+			}
+		}
+	}
+	// A VM out of sight counts with all of them, by status.
+	r.vcenter.ByHand().MoveOut("web-0")
+	r.rounds(5, ledger)
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 3; with()(s) })
+	r.rounds(20, ledger)
+	if n := len(r.vcenter.VMs()); n != 2 {
+		t.Errorf("%d VMs under a quota that two use up: %+v", n, r.group().Status.VMs)
+	}
+}
+
+func TestStatusListsDataDisks(t *testing.T) {
+	r := newRig(t)
+	r.edit(func(s *v1alpha1.VmGroupSpec) { *s.Replicas = 1; dataDisks(disk("logs", 20), disk("data", 5))(s) })
+	r.rounds(10)
+	listed := func(want ...v1alpha1.VMDisk) {
+		t.Helper()
+		got := slices.Clone(r.group().Status.VMs[0].DataDisks)
+		for i := range got {
+			if !vsphere.IsUUID(got[i].UUID) {
+				t.Errorf("%s has no UUID", got[i].Name)
+			}
+			got[i].UUID = ""
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("status lists %+v, want %+v", got, want)
+		}
+	}
+	listed(v1alpha1.VMDisk{Name: "data", SizeGiB: 5}, v1alpha1.VMDisk{Name: "logs", SizeGiB: 20})
+	r.edit(dataDisks(disk("data", 6)))
+	r.rounds(10)
+	listed(v1alpha1.VMDisk{Name: "data", SizeGiB: 6}, v1alpha1.VMDisk{Name: "logs", SizeGiB: 20})
+	// A person who edits the list in vCenter does not hide what it was.
+	r.vcenter.ByHand().Edit("web-0", func(vm *vsphere.VM) { vm.DataDisks = "v1;data" })
+	r.rounds(10)
+	listed(v1alpha1.VMDisk{Name: "data", SizeGiB: 6}, v1alpha1.VMDisk{Name: "logs", SizeGiB: 20})
 }

@@ -61,6 +61,7 @@ var reasons = map[string]struct{}{
 	v1alpha1.ReasonForeignDisk:              {},
 	v1alpha1.ReasonGrowthBlocked:            {},
 	v1alpha1.ReasonDiskTooSmall:             {},
+	v1alpha1.ReasonTooManyDisks:             {},
 	v1alpha1.ReasonAdopting:                 {},
 	v1alpha1.ReasonAdoptionEnded:            {},
 	v1alpha1.ReasonVMsLeft:                  {},

@@ -261,6 +261,9 @@ func sizeOf(g *v1alpha1.VmGroup) string {
 	if n := g.Spec.Shape().RootDiskGiB(); n != 0 {
 		disk = fmt.Sprintf(", root disk %d GiB", n)
 	}
+	for _, d := range g.Spec.Shape().DataDisks() {
+		disk += fmt.Sprintf(", data disk %s %d GiB", untrusted.Text(d.Name, 63), d.SizeGiB)
+	}
 	return fmt.Sprintf("%s (%s, %d GiB%s, template %s)", vmsOf(int(replicas)), cpus, g.Spec.Memory, disk, untrusted.Text(g.Spec.Template, 255))
 }
 
@@ -299,7 +302,8 @@ func planLines(p inquiry.Plan) (lines []planLine) {
 	say(term.Warn, p.Replaces, "replaces", ", with the disks"+turn(p.Replaces))
 	say(term.Warn, p.Restarts, "restarts", " to resize"+turn(p.Restarts))
 	say(term.Note, p.Resizes, "resizes", " while on")
-	say(term.Note, p.Grows, "grows the root disk of", " while on")
+	say(term.Note, p.Grows, "grows disks of", " while on")
+	say(term.Note, p.Extends, "adds disks to", " while on")
 	say(term.Note, p.Connects, "connects", " to another network while on")
 	if p.Surge > 0 {
 		lines = append(lines, planLine{term.Note, fmt.Sprintf("needs quota for %s more during the update", vmsOf(p.Surge))})

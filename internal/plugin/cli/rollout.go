@@ -23,7 +23,7 @@ func rolloutCommand(o *Options) *cobra.Command {
 	undo := editVerb{
 		use: "undo NAME", short: "Return to the spec before the update",
 		long: `Writes the size, template, placement and user data of an earlier revision into spec: of the one that all VMs had before the update, else of the one before
-the last. The number of VMs does not change, and root disks keep a larger size. VMs that were cloned from the new template are replaced, with their disks.`,
+the last. The number of VMs does not change, and disks keep a larger size. VMs that were cloned from the new template are replaced, with their disks.`,
 		edit: func(in *cluster.Cluster, g *v1alpha1.VmGroup) (string, error) {
 			undone, err := rollout.Undo(g, to)
 			if err != nil {

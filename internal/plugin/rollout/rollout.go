@@ -83,11 +83,8 @@ func Undo(g *v1alpha1.VmGroup, wanted string) (*v1alpha1.VmGroup, error) {
 		}
 		undone := g.DeepCopy()
 		spec := &undone.Spec
-		disks := spec.Disks
 		spec.SetShape(r.VMShape)
-		if size := spec.Shape().RootDiskGiB(); size > 0 && size < g.Spec.Shape().RootDiskGiB() {
-			spec.Disks = disks // the API refuses a smaller disk, and existing VMs could not get it
-		}
+		keepSizes(spec.Disks, g.Spec.Disks)
 		if spec.UpdateStrategy == nil && r.ReplaceTrigger != "" {
 			spec.UpdateStrategy = &v1alpha1.UpdateStrategy{}
 		}
@@ -97,6 +94,23 @@ func Undo(g *v1alpha1.VmGroup, wanted string) (*v1alpha1.VmGroup, error) {
 		return undone, nil
 	}
 	return nil, failure
+}
+
+// keepSizes raises sizes of disks to present ones: the API refuses smaller disks, and existing VMs could not get them.
+func keepSizes(disks, present *v1alpha1.Disks) {
+	if disks == nil || present == nil {
+		return
+	}
+	if disks.Root != nil && present.Root != nil {
+		disks.Root.SizeGiB = max(disks.Root.SizeGiB, present.Root.SizeGiB)
+	}
+	for i := range disks.Data {
+		for _, d := range present.Data {
+			if d.Name == disks.Data[i].Name {
+				disks.Data[i].SizeGiB = max(disks.Data[i].SizeGiB, d.SizeGiB)
+			}
+		}
+	}
 }
 
 // earlier returns the revision before that of spec, or "". The revision of adopted VMs is that of no spec.

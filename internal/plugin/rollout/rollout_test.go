@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -83,6 +84,19 @@ func TestUndoShrinksNoDisk(t *testing.T) {
 		if got := undone.Spec.Shape().RootDiskGiB(); got != test.want || undone.Spec.CPU != test.before.CPU {
 			t.Errorf("%s: %d GiB and %d CPUs, want %d and %d", name, got, undone.Spec.CPU, test.want, test.before.CPU)
 		}
+	}
+}
+
+func TestUndoShrinksNoDataDiskAndRemovesNewOnes(t *testing.T) {
+	before, after := first, second
+	before.Disks = &v1alpha1.Disks{Data: []v1alpha1.DataDisk{{Name: "data", SizeGiB: 5}, {Name: "old", SizeGiB: 1}}}
+	after.Disks = &v1alpha1.Disks{Data: []v1alpha1.DataDisk{{Name: "data", SizeGiB: 8}, {Name: "new", SizeGiB: 1}}}
+	undone, err := Undo(group(plan.Revision(before), plan.Revision(after), before, after), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := undone.Spec.Shape().DataDisks(), []v1alpha1.DataDisk{{Name: "data", SizeGiB: 8}, {Name: "old", SizeGiB: 1}}; !slices.Equal(got, want) {
+		t.Errorf("the disks are %+v, want %+v", got, want)
 	}
 }
 

@@ -250,3 +250,13 @@ func typed(spec map[string]any) (*v1alpha1.VmGroupSpec, error) {
 	}
 	return out, nil
 }
+
+// Shrinks reports whether the schema refuses an update, because a disk would become smaller.
+func Shrinks(old, spec v1alpha1.VmGroupSpec) bool {
+	if size := spec.Shape().RootDiskGiB(); size > 0 && size < old.Shape().RootDiskGiB() {
+		return true
+	}
+	return slices.ContainsFunc(spec.Shape().DataDisks(), func(now v1alpha1.DataDisk) bool {
+		return slices.ContainsFunc(old.Shape().DataDisks(), func(was v1alpha1.DataDisk) bool { return was.Name == now.Name && was.SizeGiB > now.SizeGiB })
+	})
+}

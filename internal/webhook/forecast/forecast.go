@@ -116,7 +116,7 @@ func updates(p *inquiry.Plan, of *v1alpha1.VmGroup, u group.Foretold) {
 		wait(u.VMs(), " an older revision for now: spec.updateStrategy.paused is true")
 		return
 	}
-	p.Replaces, p.Restarts, p.Resizes, p.Grows, p.Connects, p.OneByOne = u.Replaced, u.Restarted, u.Grown, u.Enlarged, u.Moved, oneByOne(strategy)
+	p.Replaces, p.Restarts, p.Resizes, p.Grows, p.Extends, p.Connects, p.OneByOne = u.Replaced, u.Restarted, u.Grown, u.Enlarged, u.Extended, u.Moved, oneByOne(strategy)
 	if of.Spec.DeletionPolicy == v1alpha1.DeletionRetain {
 		p.Replaces = 0
 		wait(u.Replaced, " an older revision: only another VM could be like spec, and spec.deletionPolicy is Retain")

@@ -146,11 +146,11 @@ func TestForecast(t *testing.T) {
 		},
 		{
 			story: "a larger disk", before: same, after: func(s *v1alpha1.VmGroupSpec) { s.CPU = 4 }, update: group.Foretold{Known: true, Enlarged: 3},
-			want: []string{"this change grows the root disk of 3 VMs without a restart"},
+			want: []string{"this change grows disks of 3 VMs without a restart"},
 		},
 		{
 			story: "a larger disk of linked clones", before: same, after: func(s *v1alpha1.VmGroupSpec) { s.CPU = 4 }, update: group.Foretold{Known: true, Enlarged: 1, Linked: 2},
-			want: []string{"this change grows the root disk of 1 VM without a restart",
+			want: []string{"this change grows disks of 1 VM without a restart",
 				"2 VMs keep the root disk: linked clones share it with the template, and vCenter does not grow it; a new value of spec.updateStrategy.replaceTrigger replaces all VMs"},
 		},
 		{

@@ -31,7 +31,8 @@ func phrases(p inquiry.Plan) (does []string) {
 	say(p.Replaces, "replaces %s"+inTurn(p.Replaces, p))
 	say(p.Restarts, "restarts %s"+inTurn(p.Restarts, p)+" to resize")
 	say(p.Resizes, "resizes %s in place without a restart")
-	say(p.Grows, "grows the root disk of %s without a restart")
+	say(p.Grows, "grows disks of %s without a restart")
+	say(p.Extends, "adds disks to %s without a restart")
 	say(p.Connects, "connects %s to another network without a restart")
 	if p.Surge > 0 {
 		does = append(does, fmt.Sprintf("needs quota for %d more meanwhile", p.Surge))

@@ -133,7 +133,7 @@ func (d Dice) Spec(complete bool) map[string]any {
 	case d.OneIn(10):
 		spec["cloneMode"] = "Linked"
 	case d.OneIn(4):
-		spec["disks"] = map[string]any{"root": map[string]any{"sizeGiB": One(d, 1, 2, 4, 8, 9, 100, 101)}}
+		spec["disks"] = d.disks()
 	}
 	if d.OneIn(10) {
 		spec["updateStrategy"] = map[string]any{"replaceTrigger": "again"}
@@ -165,6 +165,22 @@ func (d Dice) Request(number int) policytest.Case {
 		c.Spec = d.edited(c.Old, c.Spec)
 	}
 	return c
+}
+
+// disks returns a root disk, data disks, or both.
+func (d Dice) disks() map[string]any {
+	disks := map[string]any{}
+	if d.OneIn(2) {
+		disks["root"] = map[string]any{"sizeGiB": One(d, 1, 2, 4, 8, 9, 100, 101)}
+	}
+	if d.OneIn(2) {
+		data := make([]any, 0, 2)
+		for _, name := range []string{"data", "logs"}[d.IntN(2):] {
+			data = append(data, map[string]any{"name": name, "sizeGiB": One(d, 1, 2, 4, 8, 9, 100, 101)})
+		}
+		disks["data"] = data
+	}
+	return disks
 }
 
 // edited returns a spec with one or two fields replaced by those of another spec, or removed.

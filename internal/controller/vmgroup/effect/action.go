@@ -61,8 +61,11 @@ func (p *Pass) submit(ctx context.Context, s *group.Snapshot, d group.Decision, 
 // reconfiguration is the change of a VM. Existing VMs only get the shape of spec, once it is granted and allowed. A reason for which no VM can be cloned, such as an unfit
 // template, does not prevent it: the VM can be off for the change already.
 func reconfiguration(d group.Decision, action plan.Action, target vsphere.Target) (vsphere.Reconfiguration, error) {
-	r := vsphere.Reconfiguration{Target: target, Revision: action.Revision, CPU: action.CPU, CoresPerSocket: action.CoresPerSocket, MemoryMiB: action.MemoryMiB, RootDiskGiB: action.RootDiskGiB}
+	r := vsphere.Reconfiguration{Target: target, Revision: action.Revision, CPU: action.CPU, CoresPerSocket: action.CoresPerSocket, MemoryMiB: action.MemoryMiB, RootDiskGiB: action.RootDiskGiB, DataDisks: action.DataDisks, Identify: action.Identify}
 	op := "change " + action.Name
+	if action.Identify {
+		return r, nil
+	}
 	if action.Revision != d.Revision || len(d.Names.Denials) > 0 {
 		return r, &vsphere.Error{Kind: vsphere.KindSpec, Op: op, Err: fmt.Errorf("revision %s is not what spec asks for, or it is not allowed", action.Revision)}
 	}

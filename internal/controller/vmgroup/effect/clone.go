@@ -24,7 +24,7 @@ func cloneRequest(s *group.Snapshot, of group.Shape, action plan.Action) vsphere
 			Revision: action.Revision, CloneMode: string(mode),
 			Epoch: vsphere.Epoch(s.Epoch), Created: s.Now,
 		},
-		CPU: of.Spec.CPU, CoresPerSocket: of.Spec.CoresPerSocket, MemoryMiB: int64(of.Spec.Memory) * 1024, RootDiskGiB: of.Spec.Shape().RootDiskGiB(),
+		CPU: of.Spec.CPU, CoresPerSocket: of.Spec.CoresPerSocket, MemoryMiB: int64(of.Spec.Memory) * 1024, RootDiskGiB: of.Spec.Shape().RootDiskGiB(), DataDisks: plan.WantedDisks(of.Spec.Shape()),
 		Placement: of.Names.Placement, Linked: of.Names.Linked, UserData: userData, Ignition: ignition,
 		Note: s.Note(action.Name), Metadata: metadataOf(&of.Spec, action.Name), GuestInfoKey: group.GuestInfoKey(&of.Spec),
 	}

@@ -93,6 +93,9 @@ func (l *Lane) begin(ctx context.Context, out io.Writer) (err error) {
 	if err := l.teachGuests(ctx); err != nil {
 		return err
 	}
+	if err := l.stack.Person.AddRootDisk(ctx, "/DC0/vm/"+template, 1); err != nil {
+		return err
+	}
 	l.listen()
 	local := &v1alpha1.MemberCluster{}
 	local.Name = v1alpha1.LocalMember

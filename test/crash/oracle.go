@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vmware/govmomi/vim25/types"
+
 	"github.com/codeconnect/vmgroup-operator/internal/receipts"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
@@ -23,6 +25,8 @@ type evidence struct {
 	folder string
 	// before and after are all VMs of vCenter, by path.
 	before, after map[string]sim.VM
+	// disks are those of the group's VMs after the change, by path, if the scenario is about them.
+	disks map[string][]types.VirtualDisk
 	// changes are the calls that changed something in vCenter.
 	changes []sim.Record
 	// bystander is the path of a foreign VM in the group's folder, or empty.
@@ -40,7 +44,7 @@ func (e evidence) adopts(path string) bool {
 
 // judge returns the violations, in sentences.
 func judge(e evidence) []string {
-	return slices.Concat(wrongVMs(e), touchedForeign(e), touchedKept(e), changedAdopted(e), notUpdated(e), tooFew(e), wrongCalls(e), wrongReceipts(e))
+	return slices.Concat(wrongVMs(e), touchedForeign(e), touchedKept(e), changedAdopted(e), notUpdated(e), wrongDisks(e), tooFew(e), wrongCalls(e), wrongReceipts(e))
 }
 
 // wrongVMs compares the group's VMs with the request.

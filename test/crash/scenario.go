@@ -43,6 +43,8 @@ type Scenario struct {
 	// Replaced is true if others replace all VMs, with any ordinals. Resized is true if the same VMs get two CPUs, and
 	// one extra VM is created and removed. At any time, at least as many VMs as before run.
 	Replaced, Resized bool
+	// Extended is true if the same VMs get data disks while they run.
+	Extended bool
 }
 
 // big is the size of the scenarios that are named after it.
@@ -63,6 +65,7 @@ func Scenarios() []Scenario {
 		{Name: "repair", Before: 4, Exists: true, Change: damage, After: 4, Kept: []int32{0}},
 		{Name: "replace", Before: 3, Exists: true, Change: edit(`{"template":"` + template + `"}`), After: 3, Guests: true, Replaced: true, Bystander: true},
 		{Name: "resize", Before: 2, Exists: true, Change: edit(`{"cpu":2}`), After: 2, Guests: true, Resized: true, Bystander: true},
+		{Name: "disks", Before: 2, Exists: true, Change: edit(`{"disks":{"data":[{"name":"a","sizeGiB":1},{"name":"b","sizeGiB":2}]}}`), After: 2, Extended: true, Bystander: true},
 		{Name: "adopt", Before: 3, Exists: true, Change: adopt(3), After: 3, Adopts: true, Bystander: true},
 		{Name: "legacy", Change: takeLegacy(3), After: 3, Adopts: true, Legacy: 3},
 		{Name: "restart", Before: 3, Exists: true, Change: scale(6), Restart: true, After: 6, Kept: []int32{0, 1, 2}},

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vmware/govmomi/vim25/types"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -120,7 +121,10 @@ func (t *trial) run(ctx context.Context, p *Point) (Outcome, error) {
 	if sessions > 1 {
 		out.Wrong = append(out.Wrong, fmt.Sprintf("%d vCenter sessions for one VCenter", sessions))
 	}
-	seen := t.evidence(after)
+	seen, err := t.evidence(ctx, after)
+	if err != nil {
+		return out, err
+	}
 	if seen.receipts, err = t.receipts(ctx); err != nil {
 		return out, err
 	}
@@ -262,16 +266,30 @@ func (t *trial) fulfilled(ctx context.Context) (bool, error) {
 	}
 	// Kubernetes possibly does not know yet about a user's change in vCenter.
 	vms, err := t.lane.stack.Person.VMs(ctx)
-	now := t.evidence(vms)
-	return err == nil && len(wrongVMs(now)) == 0 && len(notUpdated(now)) == 0, err
+	if err != nil {
+		return false, err
+	}
+	now, err := t.evidence(ctx, vms)
+	return err == nil && len(wrongVMs(now)) == 0 && len(notUpdated(now)) == 0 && len(wrongDisks(now)) == 0, err
 }
 
 // evidence of the trial, with the current VMs in vCenter.
-func (t *trial) evidence(now map[string]sim.VM) evidence {
-	return evidence{
+func (t *trial) evidence(ctx context.Context, now map[string]sim.VM) (evidence, error) {
+	e := evidence{
 		scenario: t.scenario, group: t.name, uids: t.uids, folder: t.folder(), before: t.before, after: now,
 		changes: t.lane.stack.Proxy.Records(), bystander: t.bystander, from: t.from,
 	}
+	if !t.scenario.Extended {
+		return e, nil
+	}
+	e.disks = map[string][]types.VirtualDisk{}
+	for _, vm := range e.own(now) {
+		var err error
+		if e.disks[vm.Path], err = t.lane.stack.Person.Disks(ctx, vm.Path); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
 }
 
 func ready(g *v1alpha1.VmGroup, vms int32) bool {

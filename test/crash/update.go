@@ -4,14 +4,19 @@ package crash
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere/inventory"
 	"github.com/codeconnect/vmgroup-operator/test/harness/vcsim/sim"
 )
 
 // updates is true for a scenario in which an edit must reach VMs.
-func (e evidence) updates() bool { return e.scenario.Replaced || e.scenario.Resized }
+func (e evidence) updates() bool {
+	return e.scenario.Replaced || e.scenario.Resized || e.scenario.Extended
+}
 
 // own are the group's VMs among others, by reference.
 func (e evidence) own(vms map[string]sim.VM) map[string]sim.VM {
@@ -42,8 +47,42 @@ func notUpdated(e evidence) []string {
 			wrong = append(wrong, fmt.Sprintf("%s still has revision %s", vm.Path, vm.Extra[inventory.KeyRevision]))
 		case e.scenario.Replaced && (there || vm.Extra[sim.GuestTools] != ""):
 			wrong = append(wrong, fmt.Sprintf("%s (%s) should have been replaced by a VM of the other template", vm.Path, ref))
+		case e.scenario.Extended && (!there || !runsOn(was, vm)):
+			wrong = append(wrong, fmt.Sprintf("%s should be the same and run on: %+v became %+v", vm.Path, was, vm))
 		case e.scenario.Resized && (!there || vm.UUID != was.UUID || vm.Path != was.Path || vm.CPU != 2 || vm.MemoryMB != was.MemoryMB):
 			wrong = append(wrong, fmt.Sprintf("%s should be the same with two CPUs: %+v became %+v", vm.Path, was, vm))
+		}
+	}
+	return wrong
+}
+
+// runsOn is true for a VM that was neither replaced nor stopped.
+func runsOn(was, is sim.VM) bool {
+	return is.UUID == was.UUID && is.Path == was.Path && is.BootTime != nil && was.BootTime != nil && is.BootTime.Equal(*was.BootTime)
+}
+
+// wrongDisks searches for VMs whose disks are not the root disk and those in the list of their configuration, which are those of the edit.
+func wrongDisks(e evidence) (wrong []string) {
+	if !e.scenario.Extended {
+		return nil
+	}
+	for _, vm := range e.own(e.after) {
+		list, known := inventory.DecodeDataDisks(vm.Extra).Attached()
+		if !known || len(list) != 2 || list[0].Name != "a" || list[0].SizeGiB != 1 || list[1].Name != "b" || list[1].SizeGiB != 2 {
+			wrong = append(wrong, fmt.Sprintf("%s lists the data disks %q", vm.Path, vm.Extra[inventory.KeyDataDisks]))
+			continue
+		}
+		disks := e.disks[vm.Path]
+		if len(disks) != 3 {
+			wrong = append(wrong, fmt.Sprintf("%s has %d disks, want the root disk and two others", vm.Path, len(disks)))
+		}
+		for _, entry := range list {
+			if !slices.ContainsFunc(disks, func(d types.VirtualDisk) bool {
+				backing, _ := d.Backing.(*types.VirtualDiskFlatVer2BackingInfo)
+				return d.Key == entry.Key && d.CapacityInBytes == int64(entry.SizeGiB)<<30 && backing != nil && strings.EqualFold(backing.Uuid, entry.UUID)
+			}) {
+				wrong = append(wrong, fmt.Sprintf("%s has no disk as listed: %+v", vm.Path, entry))
+			}
 		}
 	}
 	return wrong

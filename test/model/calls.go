@@ -1,11 +1,13 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
 	"github.com/codeconnect/vmgroup-operator/internal/plan"
 	"github.com/codeconnect/vmgroup-operator/internal/vsphere"
+	"github.com/codeconnect/vmgroup-operator/internal/vsphere/fake"
 )
 
 // cloneOf is a request for a clone.
@@ -16,6 +18,7 @@ type cloneOf struct {
 	memory                                int64
 	// rootGiB is zero for the size of the template's disk.
 	rootGiB int32
+	data    []vsphere.DataDisk
 }
 
 // templateGiB is the size of the root disk of each template.
@@ -44,7 +47,7 @@ func (v *vcenter) clone(c cloneOf) error {
 		stamp := c.stamp
 		v.vms = append(v.vms, &machine{
 			ref: v.ref("vm-"), name: c.name, folder: c.folder, uuid: c.uuid, stamp: &stamp, template: c.template, network: c.network,
-			boots: template.boots, hotAdd: template.hotAdd, cpu: c.cpu, memory: c.memory, rootGiB: max(c.rootGiB, templateGiB), sizedGiB: c.rootGiB, power: vsphere.PoweredOff, version: 1, unrecorded: t.unrecorded,
+			boots: template.boots, hotAdd: template.hotAdd, cpu: c.cpu, memory: c.memory, rootGiB: max(c.rootGiB, templateGiB), sizedGiB: c.rootGiB, data: fake.WithDataDisks("", c.data), power: vsphere.PoweredOff, version: 1, unrecorded: t.unrecorded,
 		})
 		v.changed()
 		return nil
@@ -193,7 +196,7 @@ func (v *vcenter) reconfigure(a *plan.Action) error {
 	if m := v.vm(a.MoRef); m != nil {
 		m.growsTo = cpu
 	}
-	return v.onVM(vsphere.OpReconfigure, a.Ordinal, a.MoRef, a.Revision, v.pace.change, func(m *machine) error {
+	return v.onVM(vsphere.Reconfiguration{Identify: a.Identify}.Kind(), a.Ordinal, a.MoRef, a.Revision, v.pace.change, func(m *machine) error {
 		grows := (cpu == 0 || cpu >= m.cpu) && (memory == 0 || memory >= m.memory)
 		same := (cpu == 0 || cpu == m.cpu) && (memory == 0 || memory == m.memory)
 		switch {
@@ -201,7 +204,7 @@ func (v *vcenter) reconfigure(a *plan.Action) error {
 			return fault(vsphere.KindConflict, "change "+m.name, "the VM is marked to be destroyed")
 		case m.power == vsphere.PoweredOn && !same && (!grows || !m.hotAdd):
 			return fault(vsphere.KindOffOnly, "change "+m.name, "the VM has to be off")
-		case a.RootDiskGiB > m.rootGiB && m.snapshot:
+		case (a.RootDiskGiB > m.rootGiB || m.data.Growing(a.DataDisks) != nil) && m.snapshot:
 			blocked := &vsphere.GrowthBlocked{SizeGiB: a.RootDiskGiB, Blocker: "it has a snapshot", Remedy: "Remove it", ChangeVersion: a.ChangeVersion}
 			return &vsphere.Error{Kind: vsphere.KindGrowthBlocked, Op: "change " + m.name, Err: blocked}
 		}
@@ -214,11 +217,14 @@ func (v *vcenter) reconfigure(a *plan.Action) error {
 			m.memory = memory
 		}
 		m.rootGiB, m.sizedGiB = max(m.rootGiB, a.RootDiskGiB), max(m.sizedGiB, a.RootDiskGiB)
+		if m.data = fake.WithDataDisks(m.data, a.DataDisks); a.Identify {
+			m.data = fake.Identified(m.data)
+		}
 		if a.Network != nil {
 			m.network, m.rewiredAt = *a.Network, v.world.now
 		}
 		stamp := *m.stamp
-		stamp.Revision = a.Revision
+		stamp.Revision = cmp.Or(a.Revision, stamp.Revision)
 		m.stamp = &stamp
 		m.touched()
 		v.changed()

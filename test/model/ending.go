@@ -105,7 +105,7 @@ func (w *world) whole() {
 			network = p.Network
 		}
 		as := m.stamp.Revision == plan.Revision(g.Spec) && m.template == g.Spec.Template && m.cpu == g.Spec.CPU && m.memory == int64(g.Spec.Memory)*1024 && m.network == network &&
-			m.rootGiB >= g.Spec.Shape().RootDiskGiB()
+			m.rootGiB >= g.Spec.Shape().RootDiskGiB() && m.data.Has(plan.WantedDisks(g.Spec.Shape())) && !m.data.Unidentified()
 		if !as || m.tombstone || !m.available(w.now, &g.Spec) {
 			a.violated(w, "healed", "%s is not as spec says (%+v): %s", m.name, *m, describe(&g.Status))
 			return

@@ -92,12 +92,12 @@ var budgets = [][2]string{{"", ""}, {"", ""}, {"0", "1"}, {"1", "1"}, {"2", "0"}
 
 // themes are kinds of related events. Each history has an update, a change of size, and some themes, so that related events coincide.
 var themes = [][]string{
-	{"template", "template-and-scale", "size", "size-and-scale", "replace-all", "undo", "budget", "network", "root-disk"},
+	{"template", "template-and-scale", "size", "size-and-scale", "replace-all", "undo", "budget", "network", "root-disk", "data-disks"},
 	{"pause-update", "update-type", "pause", "max-failures", "resize", "retain"},
 	{"scale", "scale-by-one", "delete-first", "delete-first-and-shrink", "order"},
 	{"sick", "stubborn", "power-off", "power", "readiness", "shutdown"},
 	{"host", "hosts-back", "hide", "move-away", "short-outage", "partial", "outage"},
-	{"lose", "lose-all", "foreign-vm", "disk", "snapshot", "root-disk", "repair"},
+	{"lose", "lose-all", "foreign-vm", "disk", "snapshot", "root-disk", "data-disks", "repair"},
 	{"template-goes", "template-of-spec-goes", "grant", "deny", "limits", "policies-unread", "unread-catalog"},
 	{"quota", "quota-tight", "others", "ledger-unread"},
 	{"takeover", "dies", "wipe-status", "restore", "edit-in-between", "fail", "slots"},

@@ -23,6 +23,7 @@ type machine struct {
 	memory                  int64
 	// rootGiB is the size of the root disk, sizedGiB the size that the operator gave it.
 	rootGiB, sizedGiB int32
+	data              vsphere.DataDisks
 	power             vsphere.PowerState
 	// hidden VMs are missing in the inventory. isTemplate is true for a VM that a user converted.
 	hidden, isTemplate bool
@@ -107,7 +108,7 @@ func (m *machine) setPower(w *world, power vsphere.PowerState) {
 func (m *machine) shown(now time.Time) vsphere.VM {
 	vm := vsphere.VM{
 		Ref: vsphere.VMRef(m.ref), Name: m.name, Folder: vsphere.FolderRef(m.folder), InstanceUUID: m.uuid, Power: m.power, Connection: m.connection(),
-		CPU: m.cpu, MemoryMiB: m.memory, RootDiskGiB: m.sizedGiB, HotAdd: vsphere.HotAdd{CPU: m.hotAdd, Memory: m.hotAdd}, IsTemplate: m.isTemplate,
+		CPU: m.cpu, MemoryMiB: m.memory, RootDiskGiB: m.sizedGiB, DataDisks: m.data, HotAdd: vsphere.HotAdd{CPU: m.hotAdd, Memory: m.hotAdd}, IsTemplate: m.isTemplate,
 		ChangeVersion: strconv.Itoa(m.version), Tombstone: m.tombstone,
 	}
 	if m.power == vsphere.PoweredOn {

@@ -259,7 +259,7 @@ func (o *operator) submit(s *group.Snapshot, d group.Decision, a *plan.Action) e
 		}
 		return v.clone(cloneOf{
 			name: a.Name, uuid: a.UUID, folder: s.Folder.MoRef, template: shape.Spec.Template, network: shape.Names.Placement.Network.Value,
-			cpu: shape.Spec.CPU, memory: int64(shape.Spec.Memory) * 1024, rootGiB: shape.Spec.Shape().RootDiskGiB(), stamp: vsphere.Stamp{
+			cpu: shape.Spec.CPU, memory: int64(shape.Spec.Memory) * 1024, rootGiB: shape.Spec.Shape().RootDiskGiB(), data: plan.WantedDisks(shape.Spec.Shape()), stamp: vsphere.Stamp{
 				GroupID: s.ID, Ordinal: a.Ordinal, Incarnation: a.Incarnation, Revision: a.Revision, CloneMode: "Full", Epoch: vsphere.Epoch(s.Epoch), Created: s.Now,
 			},
 		})

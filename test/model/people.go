@@ -61,14 +61,38 @@ var edits = map[string]func(w *world, n int) string{
 	"root-disk": func(w *world, n int) string {
 		size := []int32{0, 20, 40, 60}[n%4]
 		w.api.spec(func(s *v1alpha1.VmGroupSpec) {
+			var data []v1alpha1.DataDisk
+			if s.Disks != nil {
+				data = s.Disks.Data
+			}
 			switch {
 			case size == 0:
-				s.Disks = nil
+				s.Disks = &v1alpha1.Disks{Data: data}
 			case size > s.Shape().RootDiskGiB(): // the schema refuses a smaller one
-				s.Disks = &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: size}}
+				s.Disks = &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: size}, Data: data}
 			}
 		})
 		return fmt.Sprintf("root disk of %d GiB, unless it is larger", size)
+	},
+	"data-disks": func(w *world, n int) string {
+		names := [][]string{nil, {"data"}, {"logs"}, {"data", "logs"}}[n%4]
+		w.api.spec(func(s *v1alpha1.VmGroupSpec) {
+			disks := &v1alpha1.Disks{}
+			if s.Disks != nil {
+				disks.Root = s.Disks.Root
+			}
+			for _, name := range names {
+				d := v1alpha1.DataDisk{Name: name, SizeGiB: int32(1 + n/4%4)}
+				for _, was := range s.Shape().DataDisks() {
+					if was.Name == name {
+						d.SizeGiB = max(d.SizeGiB, was.SizeGiB) // the schema refuses a smaller one
+					}
+				}
+				disks.Data = append(disks.Data, d)
+			}
+			s.Disks = disks
+		})
+		return fmt.Sprintf("data disks %v of %d GiB, unless they are larger", names, 1+n/4%4)
 	},
 	"network": func(w *world, n int) string {
 		name := []string{"", "blue"}[n%2]

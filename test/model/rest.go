@@ -108,10 +108,13 @@ func (a *audit) agrees(w *world, g *v1alpha1.VmGroup) {
 	}
 }
 
-// asLargeAsAsked checks the root disk of a VM that counts as updated.
+// asLargeAsAsked checks the disks of a VM that counts as updated.
 func (a *audit) asLargeAsAsked(w *world, m *machine, g *v1alpha1.VmGroup) {
 	if size := g.Spec.Shape().RootDiskGiB(); m.rootGiB < size {
 		a.violated(w, "disk", "%s (%s) counts as updated, and has a disk of %d GiB; spec asks for %d", m.name, m.ref, m.rootGiB, size)
+	}
+	if wanted := plan.WantedDisks(g.Spec.Shape()); !m.data.Has(wanted) {
+		a.violated(w, "data-disks", "%s (%s) counts as updated, and has the data disks %q; spec asks for %+v", m.name, m.ref, m.data, wanted)
 	}
 }
 

@@ -25,6 +25,10 @@ func (t *trial) reconciled(c policytest.Case, set *policy.Set, spec v1alpha1.VmG
 		complied = !slices.ContainsFunc(set.Evaluate(c.Requester(), *c.OldSpec(), ""), func(v policy.Violation) bool {
 			return v.Enforced && v.Rule != policy.RuleReplicasMinimum // this one applies only to new groups
 		})
+		// To lower a size, a user removes it in a first edit, which is accepted, and held under a quota of storage.
+		if c.OldSpec().Shape().RootDiskGiB() > 0 && slices.ContainsFunc(findings.Violations, func(v policy.Violation) bool { return v.Rule == policy.RuleDiskRequired }) {
+			complied = false
+		}
 	}
 	a := policy.Decide(findings)
 	switch {

@@ -54,6 +54,34 @@ func TestVMsCountAsLargeAsTheyAre(t *testing.T) {
 	}
 }
 
+// Spec was edited to a larger size and back, and vCenter still carries out the first edit.
+func TestAVMThatIsBeingEnlargedCountsWithTheSizeThatItGets(t *testing.T) {
+	s := edited(func(spec *v1alpha1.VmGroupSpec) { spec.CPU = 4 })
+	large := plan.ShapeOf(s.Group.Spec)
+	s.Group.Status.Rollout = &v1alpha1.Rollout{Revision: large.Revision}
+	s.Group.Status.Revisions = append(s.Group.Status.Revisions, large)
+	s.Group.Spec.CPU = 1
+	o := s.Observation
+	o.InFlight = []vsphere.Operation{{Kind: vsphere.OpReconfigure, Ordinal: 1}}
+	s.See(o)
+	if got := s.taken().CPU; got != 1+4+1 {
+		t.Errorf("the VMs take %d CPUs", got)
+	}
+}
+
+func TestAnUpdateClaimsTheSizeInSpecForTheSuccessorsOfLeavingVMs(t *testing.T) {
+	s := edited(func(spec *v1alpha1.VmGroupSpec) {
+		spec.CPU, spec.UpdateStrategy = 4, &v1alpha1.UpdateStrategy{Type: v1alpha1.UpdateOnDelete}
+	})
+	s.Group.Status.Deleting = []int32{2}
+	o := s.Observation
+	o.VMs[2].Tombstone = true
+	s.See(o)
+	if got := s.wants().CPU; got != 3*4 {
+		t.Errorf("the group claims %d CPUs", got)
+	}
+}
+
 func TestNothingIsGivenBackWhileNobodyKnowsHowLargeVMsAre(t *testing.T) {
 	s := &Snapshot{Group: &v1alpha1.VmGroup{Spec: v1alpha1.VmGroupSpec{CPU: 1, Memory: 1, Template: "t"}}}
 	s.Admitted = &v1alpha1.Admitted{Replicas: 1, VMShape: v1alpha1.VMShape{CPU: 1, Memory: 1, Template: "t"}}

@@ -112,6 +112,12 @@ type PolicyDefaults struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="!self.matches(r'[\\p{Cc}\\x{2028}\\x{2029}\\x{fffe}\\x{ffff}]')",message="must not have control characters or line breaks"
 	VCenter string `json:"vcenter,omitempty"`
+	// disk is the default of spec.disks.root.sizeGiB of new VmGroups, in GiB. VmGroups whose cloneMode is not Full get none, because
+	// the disks of linked clones are as large as in their template. An update gets none either.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=63488
+	Disk int32 `json:"disk,omitempty"`
 }
 
 // QuotaScope specifies the groups over which a quota's totals are counted.

@@ -21,7 +21,7 @@ const (
 	Version = 16
 
 	// LimitsVersion is the same for the VmGroupLimits CRD.
-	LimitsVersion = 5
+	LimitsVersion = 6
 
 	// MemberClusterVersion is the same for the MemberCluster CRD, which only a hub has, as those that follow.
 	MemberClusterVersion = 6
@@ -30,7 +30,7 @@ const (
 	VCenterVersion = 5
 
 	// VmGroupPolicyVersion is the same for the VmGroupPolicy CRD.
-	VmGroupPolicyVersion = 8
+	VmGroupPolicyVersion = 9
 
 	// VersionAnnotation on an installed CRD holds its Version as a decimal number.
 	VersionAnnotation = "vm.codeconnect.vmworld.com/crd-version"

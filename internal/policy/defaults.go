@@ -4,8 +4,8 @@ import (
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 )
 
-// Default fills in missing fields in the spec of a new group: spec.cpu, spec.memory, spec.template and spec.vcenter if they are zero. Of several
-// policies, the first with a default sets the field. filled names the fields that were set. An object without any spec is not changed, because the
+// Default fills in missing fields in the spec of a new group: spec.cpu, spec.memory, spec.template and spec.vcenter if they are zero, and
+// spec.disks.root if it is absent and the VMs are full clones. Of several policies, the first with a default sets the field. filled names the fields that were set. An object without any spec is not changed, because the
 // operator creates nothing for it.
 func (s *Set) Default(r Requester, spec *v1alpha1.VmGroupSpec) (filled []string) {
 	if absent(spec) {
@@ -16,12 +16,27 @@ func (s *Set) Default(r Requester, spec *v1alpha1.VmGroupSpec) (filled []string)
 		if fill(&spec.VCenter, p.defaults.VCenter) {
 			filled = append(filled, "spec.vcenter")
 		}
+		if SizesRootDisk(spec) && p.defaults.Disk != 0 {
+			disks := v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: p.defaults.Disk}}
+			if spec.Disks != nil {
+				disks.Data = spec.Disks.Data
+			}
+			spec.Disks = &disks
+			filled = append(filled, rootDiskField)
+		}
 	}
 	return filled
 }
 
+// SizesRootDisk reports whether a default can set the size of the root disk: spec does not state it, and asks for full clones. A size would turn linked
+// clones, which LinkedPreferred prefers, into full ones.
+func SizesRootDisk(spec *v1alpha1.VmGroupSpec) bool {
+	return (spec.Disks == nil || spec.Disks.Root == nil) && (spec.CloneMode == "" || spec.CloneMode == v1alpha1.CloneFull)
+}
+
 // DefaultUpdate fills in fields that an update removed. The required fields come from policies, as for a new group. spec.vcenter comes from the old
-// spec, also if it was empty: VMs do not move between vCenters, so a group keeps its vCenter.
+// spec, also if it was empty: VMs do not move between vCenters, so a group keeps its vCenter. The size of the root disk is not filled in: to lower it,
+// a user removes it first.
 func (s *Set) DefaultUpdate(r Requester, old v1alpha1.VmGroupSpec, spec *v1alpha1.VmGroupSpec) (filled []string) {
 	if absent(spec) {
 		return nil

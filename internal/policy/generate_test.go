@@ -80,6 +80,7 @@ func drawPolicies(t *rapid.T) []v1alpha1.VmGroupPolicy {
 				CPU: rapid.Int32Range(0, 9).Draw(t, "cpu"), Memory: rapid.Int32Range(0, 9).Draw(t, "memory"),
 				Template: rapid.SampledFrom(append([]string{""}, templates...)).Draw(t, "template"),
 				VCenter:  rapid.SampledFrom([]string{"", "east", "west"}).Draw(t, "vcenter"),
+				Disk:     rapid.SampledFrom([]int32{0, 0, 5, 101}).Draw(t, "disk"),
 			},
 			Quota: &v1alpha1.PolicyQuota{
 				Groups: some(t, "groups", rapid.Int32Range(0, 3)), VMs: some(t, "vms", rapid.Int32Range(0, 20)),

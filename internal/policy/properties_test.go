@@ -25,7 +25,9 @@ func everything(set *policy.Set, r policy.Requester, old, spec v1alpha1.VmGroupS
 	filled := set.Default(r, &defaulted)
 	refused, kept := set.EvaluateUpdate(r, old, spec, path)
 	no, yes := set.MissingTemplate(r, &old, spec, "default")
-	out := fmt.Sprint(filled, defaulted, messages(set.Evaluate(r, spec, path)), messages(refused), messages(kept),
+	out := fmt.Sprint(filled, defaulted.Shape().RootDiskGiB())
+	defaulted.Disks = nil
+	out += fmt.Sprint(defaulted, messages(set.Evaluate(r, spec, path)), messages(refused), messages(kept),
 		messages(no), messages(yes), set.Problems())
 	for _, p := range set.Quotas(r) {
 		out += fmt.Sprint(p.Name(), messages(p.CheckQuota(r, "web", spec, policy.UsageOf(spec), policy.UsageOf(old), policy.Usage{VMs: 7, CPU: 20})))
@@ -64,7 +66,8 @@ func TestDefaultingIsIdempotentAndOverwritesNothing(t *testing.T) {
 			}
 			if spec.CPU != 0 && first.CPU != spec.CPU || spec.Memory != 0 && first.Memory != spec.Memory ||
 				spec.Template != "" && first.Template != spec.Template || spec.VCenter != "" && first.VCenter != spec.VCenter ||
-				first.Replicas != spec.Replicas {
+				spec.Shape().RootDiskGiB() != 0 && first.Shape().RootDiskGiB() != spec.Shape().RootDiskGiB() ||
+				!slices.Equal(first.Shape().DataDisks(), spec.Shape().DataDisks()) || first.Replicas != spec.Replicas {
 				t.Fatalf("%s: overwrote: %v, then %v", name, spec, first)
 			}
 			once[name] = first

@@ -77,7 +77,12 @@ func valueOf(t *testing.T, spec v1alpha1.VmGroupSpec, field string) any {
 	if err := json.Unmarshal(data, &fields); err != nil {
 		t.Fatal(err)
 	}
-	return fields[strings.TrimPrefix(field, "spec.")]
+	value := any(fields)
+	for name := range strings.SplitSeq(strings.TrimPrefix(field, "spec."), ".") {
+		object, _ := value.(map[string]any)
+		value = object[name]
+	}
+	return value
 }
 
 func TestTable(t *testing.T) {

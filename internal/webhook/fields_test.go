@@ -130,6 +130,7 @@ var fieldEffects = map[string]map[string]effect{
 		"defaults.memory":         {file: "internal/policy/defaults.go", text: "p.defaults.Memory"},
 		"defaults.template":       {file: "internal/policy/defaults.go", text: "p.defaults.Template"},
 		"defaults.vcenter":        {file: "internal/policy/defaults.go", text: "p.defaults.VCenter"},
+		"defaults.disk":           {file: "internal/policy/defaults.go", text: "p.defaults.Disk"},
 		"quota.groups":            {file: "internal/policy/quota.go", text: "widen(spec.Groups)"},
 		"quota.vms":               {file: "internal/policy/quota.go", text: "widen(spec.VMs)"},
 		"quota.cpu":               {file: "internal/policy/quota.go", text: "cpu: spec.CPU"},
@@ -180,6 +181,7 @@ var fieldEffects = map[string]map[string]effect{
 		"policies.defaults.memory":            {file: "internal/admission/objects/defaults_policy.go", text: `filled("memory"`},
 		"policies.defaults.template":          {file: "internal/admission/objects/defaults_policy.go", text: `filled("template"`},
 		"policies.defaults.vcenter":           {file: "internal/admission/objects/defaults_policy.go", text: "filter(d, has(d.vcenter))[0].vcenter"},
+		"policies.defaults.disk":              {file: "internal/admission/objects/defaults_policy.go", text: "filter(d, has(d.disk))[0].disk"},
 	},
 }
 

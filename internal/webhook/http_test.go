@@ -407,7 +407,7 @@ func TestWhatNobodyCanTellIsNotARefusal(t *testing.T) {
 	w := &knowledge{}
 	s := serve(t, w, nil)
 	incomplete := reviewOf(t, requestFor(t, nil, aGroup(func(g *v1alpha1.VmGroup) { g.Spec.CPU = 0 })))
-	complete := reviewOf(t, requestFor(t, nil, aGroup()))
+	complete := reviewOf(t, requestFor(t, nil, aGroup(func(g *v1alpha1.VmGroup) { g.Spec.Disks = &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: 1}} })))
 	for _, c := range []struct {
 		story, path string
 		body        []byte

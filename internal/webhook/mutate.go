@@ -13,6 +13,7 @@ import (
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/inquiry"
+	"github.com/codeconnect/vmgroup-operator/internal/policy"
 )
 
 // defaulter sets fields that a group leaves out. It is not a typed Defaulter: that one compares whole objects, and would also add fields that this version of
@@ -38,7 +39,7 @@ func (d defaulter) Handle(ctx context.Context, req admission.Request) admission.
 	if d.offers != nil && asks(req, inquiry.NamespaceManager) {
 		return d.inquired(ctx, req, &group)
 	}
-	if group.DeletionTimestamp != nil || complete(group.Spec) {
+	if group.DeletionTimestamp != nil || complete(&group.Spec, req.Operation) {
 		return admission.Allowed("")
 	}
 	filled, err := d.fill(ctx, req, &group)
@@ -55,9 +56,17 @@ func (d defaulter) Handle(ctx context.Context, req admission.Request) admission.
 	patch := make([]jsonpatch.Operation, 0, len(filled))
 	written := writtenIn(req.Object.Raw)
 	for _, name := range filled {
-		if !written[name] {
-			patch = append(patch, jsonpatch.NewOperation("add", "/"+strings.ReplaceAll(name, ".", "/"), values[name]))
+		value, is := values[name]
+		switch {
+		case !is: // a patch cannot add a field to an object that does not exist
+			name, value = "spec.disks.root", group.Spec.Disks.Root
+			if !written["spec.disks"] {
+				name, value = "spec.disks", group.Spec.Disks
+			}
+		case written[name]:
+			continue
 		}
+		patch = append(patch, jsonpatch.NewOperation("add", "/"+strings.ReplaceAll(name, ".", "/"), value))
 	}
 	return admission.Patched("", patch...)
 }
@@ -81,7 +90,8 @@ func (d defaulter) inquired(ctx context.Context, req admission.Request, asked *v
 	return admission.Allowed("").WithWarnings(answer.Warning())
 }
 
-// writtenIn returns the required fields that an object has, including zero and empty ones: those are not left out, and the schema refuses them. An empty
+// writtenIn returns the required fields that an object has, including zero and empty ones: those are not left out, and the schema refuses them. It also
+// returns spec.disks. An empty
 // vcenter stands for the default one. Other fields are not decoded: an object with thousands of invented fields must cost nothing.
 func writtenIn(object []byte) map[string]bool {
 	var group struct {
@@ -89,6 +99,7 @@ func writtenIn(object []byte) map[string]bool {
 			CPU      json.RawMessage `json:"cpu"`
 			Memory   json.RawMessage `json:"memory"`
 			Template json.RawMessage `json:"template"`
+			Disks    json.RawMessage `json:"disks"`
 		} `json:"spec"`
 	}
 	// Like an API server, utiljson distinguishes the field CPU from cpu.
@@ -96,12 +107,12 @@ func writtenIn(object []byte) map[string]bool {
 		return nil
 	}
 	is := func(value json.RawMessage) bool { return value != nil && string(value) != "null" }
-	return map[string]bool{"spec.cpu": is(group.Spec.CPU), "spec.memory": is(group.Spec.Memory), "spec.template": is(group.Spec.Template)}
+	return map[string]bool{"spec.cpu": is(group.Spec.CPU), "spec.memory": is(group.Spec.Memory), "spec.template": is(group.Spec.Template), "spec.disks": is(group.Spec.Disks)}
 }
 
 // complete reports whether policies have no field to set, so that no lookup is needed.
-func complete(spec v1alpha1.VmGroupSpec) bool {
-	return spec.CPU != 0 && spec.Memory != 0 && spec.Template != "" && spec.VCenter != ""
+func complete(spec *v1alpha1.VmGroupSpec, operation admissionv1.Operation) bool {
+	return spec.CPU != 0 && spec.Memory != 0 && spec.Template != "" && spec.VCenter != "" && (operation != admissionv1.Create || !policy.SizesRootDisk(spec))
 }
 
 func (d defaulter) fill(ctx context.Context, req admission.Request, group *v1alpha1.VmGroup) ([]string, error) {

@@ -11,6 +11,7 @@ import (
 	"gomodules.xyz/jsonpatch/v2"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/codeconnect/vmgroup-operator/api/v1alpha1"
 	"github.com/codeconnect/vmgroup-operator/internal/policy"
@@ -103,10 +104,18 @@ func apply(t *testing.T, request *admissionv1.AdmissionRequest, response *admiss
 	}
 	for _, op := range patch {
 		name, ok := strings.CutPrefix(op.Path, "/spec/")
+		if name == "disks/root" {
+			name = "disks"
+			op.Value = map[string]any{"root": op.Value, "data": o["spec"].(map[string]any)["disks"].(map[string]any)["data"]}
+		}
 		if op.Operation != "add" || !ok || strings.Contains(name, "/") {
 			t.Fatalf("the patch has %+v", op)
 		}
-		o["spec"].(map[string]any)[name], filled["spec."+name] = op.Value, op.Value
+		o["spec"].(map[string]any)[name] = op.Value
+		if value, is, _ := unstructured.NestedFieldNoCopy(o, "spec", "disks", "root", "sizeGiB"); is && name == "disks" {
+			name, op.Value = "disks.root.sizeGiB", value
+		}
+		filled["spec."+name] = op.Value
 	}
 	request.Object = rawOf(t, o)
 	return filled

@@ -88,6 +88,9 @@ func warnOwnDefaults(p *v1alpha1.VmGroupPolicy, warn *warnings) {
 	everywhere := v1alpha1.VmGroupPolicy{ObjectMeta: p.ObjectMeta, Spec: p.Spec}
 	everywhere.Spec.Match = v1alpha1.PolicyMatch{}
 	filled := v1alpha1.VmGroupSpec{CPU: p.Spec.Defaults.CPU, Memory: p.Spec.Defaults.Memory, Template: p.Spec.Defaults.Template}
+	if size := p.Spec.Defaults.Disk; size != 0 {
+		filled.Disks = &v1alpha1.Disks{Root: &v1alpha1.RootDisk{SizeGiB: size}}
+	}
 	for _, violation := range policy.Compile([]v1alpha1.VmGroupPolicy{everywhere}).Evaluate(policy.Requester{}, filled, "") {
 		if !set[violation.Field] {
 			continue
@@ -116,6 +119,7 @@ func defaultsOf(p *v1alpha1.VmGroupPolicy) []fieldDefault {
 	}
 	return []fieldDefault{
 		{"spec.cpu", number(d.CPU)}, {"spec.memory", number(d.Memory)}, {"spec.template", d.Template}, {"spec.vcenter", d.VCenter},
+		{"spec.disks.root.sizeGiB", number(d.Disk)},
 	}
 }
 

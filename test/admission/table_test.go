@@ -100,12 +100,16 @@ func (s *scene) compare(
 // written.
 func checkFilled(t *testing.T, c policytest.Case, group *unstructured.Unstructured) {
 	t.Helper()
-	for _, field := range []string{"cpu", "memory", "template", "vcenter"} {
+	for _, field := range []string{"cpu", "memory", "template", "vcenter", "disks.root.sizeGiB"} {
+		path := strings.Split(field, ".")
 		want, filled := c.Filled["spec."+field]
 		if !filled {
-			want = c.Spec[field]
+			var err error
+			if want, _, err = unstructured.NestedFieldNoCopy(c.Spec, path...); err != nil {
+				t.Fatal(err)
+			}
 		}
-		got, _, err := unstructured.NestedFieldNoCopy(group.Object, "spec", field)
+		got, _, err := unstructured.NestedFieldNoCopy(group.Object, append([]string{"spec"}, path...)...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -216,7 +216,7 @@ func invalid(spec v1alpha1.VmGroupSpec, old *v1alpha1.VmGroupSpec) bool {
 // fill writes the values that the hub's webhook fills in.
 func fill(group *unstructured.Unstructured, spec v1alpha1.VmGroupSpec, filled []string) (*unstructured.Unstructured, error) {
 	asked := group.DeepCopy()
-	values := map[string]any{"spec.cpu": int64(spec.CPU), "spec.memory": int64(spec.Memory), "spec.template": spec.Template, "spec.vcenter": spec.VCenter}
+	values := map[string]any{"spec.cpu": int64(spec.CPU), "spec.memory": int64(spec.Memory), "spec.template": spec.Template, "spec.vcenter": spec.VCenter, "spec.disks.root.sizeGiB": int64(spec.Shape().RootDiskGiB())}
 	for _, field := range filled {
 		if err := unstructured.SetNestedField(asked.Object, values[field], strings.Split(field, ".")...); err != nil {
 			return nil, fmt.Errorf("fill in %s: %w", field, err)

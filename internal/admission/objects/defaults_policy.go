@@ -26,10 +26,20 @@ const filledVCenter = `(has(object.spec.vcenter) && object.spec.vcenter != '' ? 
     oldObject != null && oldObject.?spec.?vcenter.orValue('') != '' ?
       [JSONPatch{op: 'add', path: '/spec/vcenter', value: oldObject.spec.vcenter}] : [])`
 
+// unsized holds for a new group of full clones whose root disk has no size.
+const unsized = `oldObject == null && !object.spec.?disks.?root.hasValue() && object.spec.?cloneMode.orValue('Full') == 'Full'`
+
+// filledDisk does the same for the size of the root disk of such a group.
+const filledDisk = `(` + unsized + ` && variables.defaults.exists(d, has(d.disk)) ?
+    [has(object.spec.disks) ?
+      JSONPatch{op: 'add', path: '/spec/disks/root', value: {'sizeGiB': variables.defaults.filter(d, has(d.disk))[0].disk}} :
+      JSONPatch{op: 'add', path: '/spec/disks', value: {'root': {'sizeGiB': variables.defaults.filter(d, has(d.disk))[0].disk}}}] : [])`
+
 // somethingMissing holds if the policy possibly has a default to set.
 const somethingMissing = `!has(object.spec.cpu) || !has(object.spec.memory) || !has(object.spec.template) ||
   (!has(object.spec.vcenter) || object.spec.vcenter == '') &&
-    (oldObject == null ? params.spec.?policies.orValue([]).exists(p, has(p.defaults) && has(p.defaults.vcenter)) : oldObject.?spec.?vcenter.orValue('') != '')`
+    (oldObject == null ? params.spec.?policies.orValue([]).exists(p, has(p.defaults) && has(p.defaults.vcenter)) : oldObject.?spec.?vcenter.orValue('') != '') ||
+  ` + unsized + ` && params.spec.?policies.orValue([]).exists(p, has(p.defaults) && has(p.defaults.disk))`
 
 // defaultsPolicy sets the fields that a group leaves out, so that it can be created while the hub is down. It has the same effect as the
 // hub's webhook. If both run, the webhook finds no field left to set.
@@ -54,7 +64,7 @@ func defaultsPolicy() *admissionv1.MutatingAdmissionPolicy {
 			Mutations: []admissionv1.Mutation{{
 				PatchType: admissionv1.PatchTypeJSONPatch,
 				JSONPatch: &admissionv1.JSONPatch{Expression: strings.Join([]string{
-					filled("cpu"), filled("memory"), filled("template"), filledVCenter,
+					filled("cpu"), filled("memory"), filled("template"), filledVCenter, filledDisk,
 				}, " +\n  ")},
 			}},
 		},

@@ -51,7 +51,7 @@ func newWebhooks(in Input) (*webhooks, string) {
 		caBundle:      in.CABundle,
 		failurePolicy: failurePolicy,
 		timeout:       timeout,
-		missing:       missing(in.ServesMutatingPolicies),
+		missing:       missing(in),
 		conditions: []admissionv1.MatchCondition{
 			{Name: "spec-changes", Expression: specChanges},
 			{Name: "not-the-operator", Expression: "!(request.userInfo.username in " + listOf(in.Exempt) + ")"},
@@ -117,12 +117,16 @@ func (w *webhooks) validating() *admissionv1.ValidatingWebhookConfiguration {
 
 // missing holds if the hub could set a field. A member with mutating policies applies those first. Only fields that they failed to set, or that
 // have no default, are left; the schema then refuses the latter. The hub answers an inquiry whatever its fields.
-func missing(policies bool) string {
+func missing(in Input) string {
 	unset := `!has(object.spec.cpu) || !has(object.spec.memory) || !has(object.spec.template)`
-	if !policies {
+	if !in.ServesMutatingPolicies {
 		// A group keeps its vCenter, even if that has no name.
 		unset += ` ||
   (!has(object.spec.vcenter) || object.spec.vcenter == '') && (oldObject == null || oldObject.?spec.?vcenter.orValue('') != '')`
+		// Most groups state no size. They wait for the hub only if a policy has one for them.
+		if slices.ContainsFunc(in.Limits.Policies, func(p v1alpha1.LimitsPolicy) bool { return p.Defaults.Disk != 0 }) {
+			unset += ` || ` + unsized
+		}
 	}
 	return "has(object.spec) && type(object.spec) == map && (" + inquires + " || " + unset + ")"
 }

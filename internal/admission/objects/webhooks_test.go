@@ -181,6 +181,7 @@ func TestWhoWaitsForOneCallAndNotForTwo(t *testing.T) {
 		story    string
 		policies bool
 		defaults bool
+		disk     int32
 		without  []string
 		zero     []string
 		want     []string
@@ -195,11 +196,14 @@ func TestWhoWaitsForOneCallAndNotForTwo(t *testing.T) {
 		{story: "defaults of the hub", defaults: true, without: all, want: []string{mutate}, refused: true}, // this hub fills in no field
 		{story: "a vCenter from the hub", defaults: true, without: []string{"vcenter"}, want: []string{mutate, validate}},
 		{story: "nothing missing, without policies", defaults: true, want: []string{validate}},
+		{story: "a size of disks from the member's policies", policies: true, defaults: true, disk: 40, want: []string{validate}},
+		{story: "a size of disks from the hub", defaults: true, disk: 40, want: []string{mutate, validate}},
 	} {
 		t.Run(c.story, func(t *testing.T) {
 			var policies []v1alpha1.VmGroupPolicy
 			if c.defaults {
 				policies = append(policies, withDefaults())
+				policies[0].Spec.Defaults.Disk = c.disk
 			}
 			bundle, err := Render(Input{
 				Member: "m1", WebhookBase: h.URL, Segment: "secret", CABundle: h.caBundle(), FailurePolicy: v1alpha1.AdmissionIgnore,

@@ -211,6 +211,12 @@ func (c Case) WithoutHub(defaulting bool) (Verdict, string) {
 		if _, needed := c.Filled["spec.vcenter"]; needed && c.Old["vcenter"] != nil {
 			return Refused, ""
 		}
+		if _, sized := c.Filled["spec.disks.root.sizeGiB"]; sized { // the size can be left out, except under a quota of storage
+			if refused, _ := policy.Split(c.Set().Evaluate(c.Requester(), *c.NewSpec(), "")); len(refused) > 0 {
+				return Refused, refused[0].Error()
+			}
+			return Allowed, ""
+		}
 	}
 	switch {
 	case c.HubDown == Allowed, c.HubDown == Same && len(c.Refused) == 0:

@@ -93,7 +93,7 @@ func (d Dice) Policy() v1alpha1.VmGroupPolicySpec {
 		spec.Templates = &v1alpha1.PolicyTemplates{Allow: d.patterns(), Deny: d.patterns()}
 	}
 	if d.maybe() {
-		spec.Defaults = &v1alpha1.PolicyDefaults{CPU: One[int32](d, 0, 2, 4), Memory: One[int32](d, 0, 1, 8), Template: d.odd(One(d, "", "linux-12")), VCenter: d.odd(One(d, "", "", "east"))}
+		spec.Defaults = &v1alpha1.PolicyDefaults{CPU: One[int32](d, 0, 2, 4), Memory: One[int32](d, 0, 1, 8), Template: d.odd(One(d, "", "linux-12")), VCenter: d.odd(One(d, "", "", "east")), Disk: One[int32](d, 0, 0, 5, 101)}
 	}
 	if d.maybe() {
 		spec.Match.Exclude = []string{d.odd(One(d, "dev", "de*", "*v", "prod", "p*", "*e*v*"))}
@@ -131,7 +131,7 @@ func (d Dice) Spec(complete bool) map[string]any {
 	}
 	switch {
 	case d.OneIn(10):
-		spec["cloneMode"] = "Linked"
+		spec["cloneMode"] = One(d, "Linked", "LinkedPreferred")
 	case d.OneIn(4):
 		spec["disks"] = d.disks()
 	}

@@ -28,7 +28,7 @@ func (s *Snapshot) derived(recorded []plan.Shape) (derived []plan.Shape) {
 		if known[vm.Stamp.Revision] {
 			continue
 		}
-		attempt := fmt.Sprint(vm.Stamp.Revision, vm.CPU, vm.MemoryMiB, vm.HotAdd.CoresPerSocket, vm.RootDiskGiB, vm.DataDisks)
+		attempt := fmt.Sprint(vm.Stamp.Revision, vm.CPU, vm.MemoryMiB, vm.HotAdd.CoresPerSocket, vm.RootDiskGiB, sizeOf(vm).data)
 		if tried[attempt] {
 			continue
 		}
@@ -55,7 +55,11 @@ func shownBy(vm *vsphere.VM, like v1alpha1.Revision) (shape v1alpha1.Revision, i
 		wanted = like.Disks.Root
 	}
 	shape = sizedAs(like, vm)
-	for _, root := range []*v1alpha1.RootDisk{wanted, shown} {
+	roots := []*v1alpha1.RootDisk{wanted}
+	if vm.RootDiskGiB != like.RootDiskGiB() {
+		roots = append(roots, shown)
+	}
+	for _, root := range roots {
 		for data := range dataShownBy(vm, like) {
 			shape.Disks = disksWith(root, data)
 			if shape = plan.Named(shape); shape.Revision == vm.Stamp.Revision {

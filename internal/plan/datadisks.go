@@ -32,7 +32,7 @@ func DataDisksOf(vm *vsphere.VM) (disks []v1alpha1.VMDisk, known bool) {
 	attached, known := vm.DataDisks.Attached()
 	for _, d := range attached {
 		disk := v1alpha1.VMDisk{Name: d.Name, SizeGiB: d.SizeGiB}
-		if d.UUID != vsphere.NoUUID {
+		if vsphere.IsUUID(d.UUID) {
 			disk.UUID = d.UUID
 		}
 		disks = append(disks, disk)
@@ -40,14 +40,14 @@ func DataDisksOf(vm *vsphere.VM) (disks []v1alpha1.VMDisk, known bool) {
 	return disks, known
 }
 
-// identify records the UUIDs of data disks that were created since: vCenter assigns them. A VM that is about to be started, or that gets another action, gets them later. A failure
+// identify records the UUIDs of data disks that were created since: vCenter assigns them. A VM that gets another action, such as its start, gets them later. A failure
 // blocks nothing.
 func (p *planner) identify() {
 	if p.in.Deleting {
 		return
 	}
 	for _, m := range p.table() {
-		if m.doomed || m.state != present || !m.vm.Connected() || m.vm.IsTemplate || !m.vm.DataDisks.Unidentified() || p.spec.wantOn && m.vm.Power != vsphere.PoweredOn {
+		if m.doomed || m.state != present || !m.vm.Connected() || m.vm.IsTemplate || !m.vm.DataDisks.Unidentified() {
 			continue
 		}
 		if m.vm.Disabled != "" {

@@ -22,20 +22,21 @@ func TestUUIDsOfDataDisksAreRecordedWhenNothingElseIsToBeDone(t *testing.T) {
 		in   Input
 		want bool
 	}{
-		"a new disk":                    {input(1, has(with(list))), true},
-		"no disk":                       {input(1, has(with(""))), false},
-		"recorded":                      {input(1, has(with("v1;data:2001:5:-"))), false},
-		"a malformed list":              {input(1, has(with("v1;data"))), false},
-		"a VM that is started first":    {input(1, sees(with(list, power(vsphere.PoweredOff)))), false},
-		"a VM that is wanted off":       {input(1, has(with(list, power(vsphere.PoweredOff))), spec(wantOff)), true},
-		"a VM out of reach":             {input(1, has(with(list, func(vm *vsphere.VM) { vm.Connection = vsphere.Disconnected }))), false},
-		"a VM that is backed up":        {input(1, has(with(list, func(vm *vsphere.VM) { vm.Disabled = "ReconfigVM_Task" }))), false},
-		"a VM that leaves":              {input(0, has(with(list))), false},
-		"a group that is deleted":       {input(1, has(with(list)), deleting), false},
-		"a group that is paused":        {input(1, has(with(list)), paused), false},
-		"a VM with a task":              {input(1, has(with(list)), running(vsphere.OpPowerOn, 0, time.Second)), false},
-		"it failed a moment ago":        {input(1, has(with(list)), fails(time.Minute)), false},
-		"it failed, and the time is up": {input(1, has(with(list)), fails(-time.Second)), true},
+		"a new disk":                        {input(1, has(with(list))), true},
+		"no disk":                           {input(1, has(with(""))), false},
+		"recorded":                          {input(1, has(with("v1;data:2001:5:-"))), false},
+		"a malformed list":                  {input(1, has(with("v1;data"))), false},
+		"a VM that is started first":        {input(1, sees(with(list, power(vsphere.PoweredOff)))), false},
+		"a VM that is off, and not started": {input(1, has(with(list, power(vsphere.PoweredOff))), spec(observeOnly)), true},
+		"a VM that is wanted off":           {input(1, has(with(list, power(vsphere.PoweredOff))), spec(wantOff)), true},
+		"a VM out of reach":                 {input(1, has(with(list, func(vm *vsphere.VM) { vm.Connection = vsphere.Disconnected }))), false},
+		"a VM that is backed up":            {input(1, has(with(list, func(vm *vsphere.VM) { vm.Disabled = "ReconfigVM_Task" }))), false},
+		"a VM that leaves":                  {input(0, has(with(list))), false},
+		"a group that is deleted":           {input(1, has(with(list)), deleting), false},
+		"a group that is paused":            {input(1, has(with(list)), paused), false},
+		"a VM with a task":                  {input(1, has(with(list)), running(vsphere.OpPowerOn, 0, time.Second)), false},
+		"it failed a moment ago":            {input(1, has(with(list)), fails(time.Minute)), false},
+		"it failed, and the time is up":     {input(1, has(with(list)), fails(-time.Second)), true},
 	} {
 		p := Compute(c.in)
 		if got := slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Identify }); got != c.want {

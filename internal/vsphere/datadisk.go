@@ -38,12 +38,18 @@ type AttachedDisk struct {
 	Key int32
 	// SizeGiB is the largest capacity in GiB that the operator gave the disk.
 	SizeGiB int32
-	// UUID of the disk, in lower case with hyphens. It is empty until it is recorded, because vCenter assigns it when it creates the disk, and NoUUID if vCenter showed none then.
+	// UUID of the disk, in lower case with hyphens. It is empty until it is recorded, because vCenter assigns it when it creates the disk. It is NoUUID or Detached if none can be
+	// recorded.
 	UUID string
 }
 
-// NoUUID is the recorded UUID of a disk of which vCenter showed none.
-const NoUUID = "-"
+// Values in place of a recorded UUID.
+const (
+	// NoUUID is that of a disk of which vCenter showed none.
+	NoUUID = "-"
+	// Detached is that of a disk that was not attached when it was to be recorded. No disk is it: another one can get its place.
+	Detached = "detached"
+)
 
 var (
 	diskName = regexp.MustCompile(`^[a-z0-9]+(-+[a-z0-9]+)*$`)
@@ -102,7 +108,7 @@ func (d DataDisks) Attached() (disks []AttachedDisk, known bool) {
 		}
 		disk := AttachedDisk{Name: fields[0]}
 		if len(fields) == 4 {
-			if disk.UUID = fields[3]; disk.UUID != NoUUID && !IsUUID(disk.UUID) {
+			if disk.UUID = fields[3]; disk.UUID != NoUUID && disk.UUID != Detached && !IsUUID(disk.UUID) {
 				return nil, false
 			}
 		}

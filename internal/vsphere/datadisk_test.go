@@ -11,8 +11,8 @@ import (
 func TestDataDisksAreReadAsTheyWereWritten(t *testing.T) {
 	logs, data := vsphere.AttachedDisk{Name: "logs", Key: 2002, SizeGiB: 50}, vsphere.AttachedDisk{Name: "data", Key: 2001, SizeGiB: 100}
 	for want, disks := range map[vsphere.DataDisks][]vsphere.AttachedDisk{
-		"v1;data:2001:100:6000c29b-3f2c-4a5b-8c7d-0123456789ab,logs:2002:50:-": {
-			{Name: "data", Key: 2001, SizeGiB: 100, UUID: "6000c29b-3f2c-4a5b-8c7d-0123456789ab"}, {Name: "logs", Key: 2002, SizeGiB: 50, UUID: vsphere.NoUUID},
+		"v1;data:2001:100:6000c29b-3f2c-4a5b-8c7d-0123456789ab,logs:2002:50:-,old:2003:1:detached": {
+			{Name: "data", Key: 2001, SizeGiB: 100, UUID: "6000c29b-3f2c-4a5b-8c7d-0123456789ab"}, {Name: "logs", Key: 2002, SizeGiB: 50, UUID: vsphere.NoUUID}, {Name: "old", Key: 2003, SizeGiB: 1, UUID: vsphere.Detached},
 		},
 		"": nil, "v1;logs:2002:50": {logs}, "v1;data:2001:100,logs:2002:50": {data, logs},
 	} {

@@ -115,8 +115,8 @@ func (w *webhooks) validating() *admissionv1.ValidatingWebhookConfiguration {
 	}
 }
 
-// missing holds if the hub could set a field. A member with mutating policies applies those first. Only fields that they failed to set, or that
-// have no default, are left; the schema then refuses the latter. The hub answers an inquiry whatever its fields.
+// missing holds if the hub could set a field. A member with mutating policies applies those first. Only required fields that they failed to
+// set, or that have no default, are left; the schema then refuses the latter. The hub answers an inquiry whatever its fields.
 func missing(in Input) string {
 	unset := `!has(object.spec.cpu) || !has(object.spec.memory) || !has(object.spec.template)`
 	if !in.ServesMutatingPolicies {

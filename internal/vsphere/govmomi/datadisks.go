@@ -136,8 +136,12 @@ func (v *owned) dataDisks(wanted []vsphere.DataDisk) (changes []types.BaseVirtua
 	root, _ := v.root()
 	adds := false
 	free := slotsOf(v.devices, root)
-	for _, d := range attached { // also the unit of a detached disk, which can be attached again
-		free.taken = append(free.taken, d.Key-free.first)
+	own, _ := inventory.DecodeDisks(extraValue(v.object, extraConfigPath(inventory.KeyDisks)))
+	for _, d := range attached {
+		own = append(own, d.Key)
+	}
+	for _, key := range own { // also the unit of a detached disk, which can be attached again
+		free.taken = append(free.taken, key-free.first)
 	}
 	identify(attached, virtualDisks(v.devices))
 	for _, d := range wanted {
@@ -156,7 +160,7 @@ func (v *owned) dataDisks(wanted []vsphere.DataDisk) (changes []types.BaseVirtua
 		}
 		disk := listed(virtualDisks(v.devices), attached, attached[at])
 		if disk == nil {
-			return nil, nil, v.refuse(vsphere.KindSpec, fmt.Errorf("data disk %s was detached from the VM, or another disk is in its place; attach it again, or remove it from spec.disks.data. For an empty disk instead, also remove it from %s in the VM's configuration, and then add it to spec.disks.data again. After a restore that gave the disk another UUID, remove the UUID of its entry there", untrusted.Name(d.Name), inventory.KeyDataDisks))
+			return nil, nil, v.refuse(vsphere.KindSpec, fmt.Errorf("data disk %s was detached from the VM, or another disk is in its place; attach it again, or remove it from spec.disks.data. For an empty disk instead, also remove it from %s in the VM's configuration, and then add it to spec.disks.data again. If it is attached, for example with another UUID after a restore, remove the last part of its entry there, the UUID or the word detached", untrusted.Name(d.Name), inventory.KeyDataDisks))
 		}
 		change, err := v.grow(d.Name, disk, d.SizeGiB)
 		if err != nil {

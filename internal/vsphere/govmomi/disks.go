@@ -36,7 +36,8 @@ func holdForDisks(o object, path string, t vsphere.Target, refuse func(vsphere.K
 	foreign := &vsphere.ForeignDisks{Path: path, ChangeVersion: t.ChangeVersion}
 	for _, disk := range virtualDisks(devices) {
 		firstClass := isFirstClass(disk)
-		if !firstClass && (!known || slices.Contains(own, disk.Key) || slices.ContainsFunc(created, func(d vsphere.AttachedDisk) bool { return isCreated(disk, d) })) {
+		if !firstClass && (slices.ContainsFunc(created, func(d vsphere.AttachedDisk) bool { return isCreated(disk, d) }) ||
+			(!known || slices.Contains(own, disk.Key)) && !inPlaceOf(disk, created)) {
 			continue
 		}
 		d := vsphere.Disk{Device: devices.Name(disk)}
@@ -81,16 +82,23 @@ func dataDisksOf(o object) (disks []vsphere.AttachedDisk, known bool) {
 	return vsphere.DataDisks(extraValue(o, extraConfigPath(inventory.KeyDataDisks))).Attached()
 }
 
-// isCreated reports whether a disk is the listed one. If the UUID is recorded, it decides: a user can attach another disk where the listed one was, or move the listed one. Until
-// then the key decides, except for a smaller disk: disks do not shrink.
+// isCreated reports whether a disk is the listed one. What is recorded in place of a UUID decides: a user can attach another disk where the listed one was, or move the listed one.
+// Until something is recorded, or if vCenter showed no UUID, the key decides, except for a smaller disk: disks do not shrink.
 func isCreated(disk *types.VirtualDisk, listed vsphere.AttachedDisk) bool {
-	if isFirstClass(disk) {
+	switch shown := uuidOf(disk); {
+	case isFirstClass(disk):
+		return false
+	case vsphere.IsUUID(listed.UUID):
+		return shown == listed.UUID
+	case listed.UUID == vsphere.Detached, listed.UUID == vsphere.NoUUID && shown != vsphere.NoUUID:
 		return false
 	}
-	if shown := uuidOf(disk); shown != vsphere.NoUUID && vsphere.IsUUID(listed.UUID) {
-		return shown == listed.UUID
-	}
 	return disk.Key == listed.Key && capacity(disk) >= int64(listed.SizeGiB)<<30
+}
+
+// inPlaceOf reports whether a disk has the key of a listed one that it is not. The key can also be that of a disk of the template, whose place the listed one took.
+func inPlaceOf(disk *types.VirtualDisk, created []vsphere.AttachedDisk) bool {
+	return slices.ContainsFunc(created, func(d vsphere.AttachedDisk) bool { return d.Key == disk.Key && !isCreated(disk, d) })
 }
 
 // listed returns the disk of an entry in the list of data disks, or nil. A disk whose UUID another entry has is not it, wherever a user moved that disk.
@@ -115,7 +123,7 @@ func identify(list []vsphere.AttachedDisk, disks []*types.VirtualDisk) {
 		case disk != nil:
 			list[i].Key = disk.Key
 		case entry.UUID == "": // it was detached before that
-			list[i].UUID = vsphere.NoUUID
+			list[i].UUID = vsphere.Detached
 		}
 	}
 }
@@ -131,6 +139,12 @@ func uuidOf(disk *types.VirtualDisk) string {
 	case *types.VirtualDiskSparseVer2BackingInfo:
 		shown = b.Uuid
 	case *types.VirtualDiskRawDiskMappingVer1BackingInfo:
+		shown = b.Uuid
+	case *types.VirtualDiskRawDiskVer2BackingInfo:
+		shown = b.Uuid
+	case *types.VirtualDiskPartitionedRawDiskVer2BackingInfo:
+		shown = b.Uuid
+	case *types.VirtualDiskLocalPMemBackingInfo:
 		shown = b.Uuid
 	}
 	if shown = strings.ToLower(shown); vsphere.IsUUID(shown) {

@@ -43,6 +43,18 @@ func (r *rig) changed(vm vsphere.VM, operation types.VirtualDeviceConfigSpecOper
 	return r.settled(vm.Stamp.Ordinal)
 }
 
+// attachedInPlace attaches another disk of 3 GiB where the first data disk of a VM was, as a user of vCenter does.
+func (r *rig) attachedInPlace(vm vsphere.VM) vsphere.VM {
+	r.t.Helper()
+	return r.changed(vm, types.VirtualDeviceConfigSpecOperationAdd, func(all object.VirtualDeviceList) types.BaseVirtualDevice {
+		controller := all.SelectByType((*types.ParaVirtualSCSIController)(nil))[0].(types.BaseVirtualController)
+		disk := all.CreateDisk(controller, types.ManagedObjectReference{}, "[LocalDS_0] other.vmdk")
+		unit := int32(1)
+		disk.UnitNumber, disk.CapacityInBytes, disk.CapacityInKB = &unit, 3<<30, 3<<20
+		return disk
+	})
+}
+
 func TestTheGuestSeesTheUUIDsOfDataDisks(t *testing.T) {
 	r := rooted(t, sim.DiskPrivileges...)
 	shows := func(vm vsphere.VM) string {
@@ -122,12 +134,7 @@ func TestWhatKeepsADataDiskFromBeingAddedOrGrown(t *testing.T) {
 	must(t, r.person.Set(r.ctx, vmPath+vm.Name, map[string]string{inventory.KeyDataDisks: list}))
 	r.until("the list is back", func() bool { return string(r.settled(0).DataDisks) == list })
 	// No disk at the unit is the one that was detached before its UUID was recorded.
-	vm = r.changed(r.settled(0), types.VirtualDeviceConfigSpecOperationAdd, func(all object.VirtualDeviceList) types.BaseVirtualDevice {
-		disk := all.CreateDisk(all.SelectByType((*types.ParaVirtualSCSIController)(nil))[0].(types.BaseVirtualController), types.ManagedObjectReference{}, "")
-		unit := int32(1)
-		disk.UnitNumber, disk.CapacityInBytes, disk.CapacityInKB = &unit, 3<<30, 3<<20
-		return disk
-	})
+	vm = r.attachedInPlace(r.settled(0))
 	fails(vsphere.KindSpec, "another disk is in its place", vsphere.DataDisk{Name: "data", SizeGiB: 4})
 	must(t, r.person.Set(r.ctx, vmPath+vm.Name, map[string]string{inventory.KeyDataDisks: "v9;data"}))
 	r.until("the list is observed", func() bool { return r.settled(0).DataDisks == "v9;data" })
@@ -145,12 +152,7 @@ func TestAnotherDiskInPlaceOfADataDiskIsNotTheOperators(t *testing.T) {
 	r.until("the UUID is recorded", func() bool { return !r.settled(0).DataDisks.Unidentified() && len(r.observe().InFlight) == 0 })
 	list := r.settled(0).DataDisks
 	r.changed(r.settled(0), types.VirtualDeviceConfigSpecOperationRemove, func(all object.VirtualDeviceList) types.BaseVirtualDevice { return all.FindByKey(2001) })
-	r.changed(r.settled(0), types.VirtualDeviceConfigSpecOperationAdd, func(all object.VirtualDeviceList) types.BaseVirtualDevice {
-		disk := all.CreateDisk(all.SelectByType((*types.ParaVirtualSCSIController)(nil))[0].(types.BaseVirtualController), types.ManagedObjectReference{}, "[LocalDS_0] other.vmdk")
-		unit := int32(1)
-		disk.UnitNumber, disk.CapacityInBytes, disk.CapacityInKB = &unit, 3<<30, 3<<20
-		return disk
-	})
+	r.attachedInPlace(r.settled(0))
 	if err := r.withData(r.settled(0), vsphere.DataDisk{Name: "data", SizeGiB: 4}); vsphere.KindOf(err) != vsphere.KindSpec || !strings.Contains(err.Error(), "another disk is in its place") {
 		t.Errorf("it is refused with %v", err)
 	}
@@ -194,6 +196,20 @@ func TestADataDiskThatAUserMovedIsKnownByItsUUID(t *testing.T) {
 	must(t, r.server.Mark(r.ctx, target(r.settled(0))))
 	r.until("marked", func() bool { return r.settled(0).Tombstone })
 	r.destroyed(r.settled(0))
+}
+
+// A person detached the second disk of the template. It can be attached again.
+func TestADataDiskTakesNoUnitOfADiskOfTheTemplate(t *testing.T) {
+	r := rooted(t, sim.DiskPrivileges...)
+	must(t, r.server.Clone(r.ctx, r.request(0)))
+	own := inventory.EncodeDisks([]int32{2000, 2001}, true)
+	before := r.settled(0)
+	must(t, r.person.Set(r.ctx, vmPath+before.Name, map[string]string{own.Key: own.Value}))
+	r.until("the change is observed", func() bool { return r.settled(0).ChangeVersion != before.ChangeVersion })
+	must(t, r.withData(r.settled(0), data))
+	if got := r.settled(0).DataDisks; got != "v1;data:2002:3" {
+		t.Errorf("the list is %s", got)
+	}
 }
 
 func TestADataDiskOnAnIDEControllerNeedsTheVMOff(t *testing.T) {
